@@ -45,7 +45,8 @@ class Runner:
         self._pools: dict[int, tuple[PoolOptions, Pool]] = {}  # by thread
         self._runs: dict[int, RunningCell | None] = {}  # by thread, what it runs; None: it makes a run
         self._abandoned: set[int] = set()  # threads
-        self._shares: dict[Path, tuple[Share, int]] = {}  # by folder, with the most cells that run at the same time
+        self._shares: dict[Path, Share] = {}  # by folder
+        self._at_once = 1  # the most cells that run at the same time
         self._interrupted: float | None = None
         self._limit = contextlib.ExitStack()
         self._limit.enter_context(ONE_THREAD.hold())
@@ -53,9 +54,8 @@ class Runner:
     def run_all(self, cells: Sequence[Cell], schedule: Schedule | None = None) -> list[str]:
         """Run the cells by `schedule`, each in a thread, so that this one hears `stop`; how each of them ended."""
         schedule = schedule or schedule_of(cells, self.command.options)
-        at_once = {share: schedule.at_once(number) for share, number in schedule.first.items()}
-        for cell, share in zip(cells, schedule.shares, strict=True):
-            self._shares[cell.directory] = share, at_once[share]
+        self._at_once = schedule.forecast().at_once
+        self._shares |= {cell.directory: share for cell, share in zip(cells, schedule.shares, strict=True)}
         queue, lock, outcomes = CellQueue(schedule), threading.Lock(), [INTERRUPTED] * len(cells)
 
         def next_cell(ended: int | None = None) -> int | None:
@@ -159,8 +159,9 @@ class Runner:
         finished = directory.take_down() if status.get("status") == DONE else {}
         run: RunningCell | None = None
         try:
-            share, at_once = self._shares.get(cell.directory, (None, 1))
-            together = {"cells_at_once": at_once, "exclusive": at_once == 1 or bool(share and share.exclusive)}
+            share = self._shares.get(cell.directory)
+            exclusive = self._at_once <= 1 or bool(share and share.exclusive)
+            together = {"cells_at_once": max(1, self._at_once), "exclusive": exclusive}
             run = RunningCell(cell, directory, self.pool(cell), self.command, together)
             self._runs[threading.get_ident()] = run
             run.training.run()
@@ -205,7 +206,7 @@ class Runner:
     def pool(self, cell: Cell) -> Pool:
         """This thread's pool, made anew when the cell needs another one."""
         options = self.command.options
-        share, _ = self._shares.get(cell.directory, (None, 1))
+        share = self._shares.get(cell.directory)
         one_core = options.one_core or cell.one_core
         wanted = PoolOptions(
             processes=share.processes if share else processes_for(cell, options),

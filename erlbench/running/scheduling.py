@@ -8,7 +8,7 @@ from dataclasses import replace
 from erlbench.algorithms import registry
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.estimate import Estimate, estimator, never_timed
-from erlbench.experiment.schedule import Room, Schedule, Share, in_order, plan
+from erlbench.experiment.schedule import Schedule, Share, plan
 from erlbench.machine.description import gpus
 from erlbench.machine.resources import available_memory
 from erlbench.running import extension
@@ -27,8 +27,7 @@ def schedule_of(cells: Sequence[Cell], options: RunOptions) -> Schedule:
         shares = [
             DONE if _is_done(cell, options) else _share(cell, processes_for(cell, options), estimated) for cell in cells
         ]
-        return in_order(shares, Room(cells=options.jobs))
-    room = Room(cores=options.processes, memory=MEMORY * available_memory())
+        return Schedule(tuple(shares), range(len(shares)), jobs=options.jobs)
     gpu = options.device != "cpu" and bool(gpus())
     kinds: dict[Share | str, tuple[Share, ...]] = {DONE: (DONE,)}  # of configurations, which seeds share
     demands = []
@@ -37,16 +36,21 @@ def schedule_of(cells: Sequence[Cell], options: RunOptions) -> Schedule:
         if kind not in kinds:
             kinds[kind] = tuple(_demand(cell, options, estimated, gpu))
         demands.append(kinds[kind])
-    return plan(demands, room, longest_first=not options.study_plan)  # under a plan seeds should end in their order
+    return plan(
+        demands,
+        cores=max(1, options.processes),
+        memory=MEMORY * available_memory(),
+        longest_first=not options.study_plan,  # under a plan seeds should end in their order
+    )
 
 
 def _demand(cell: Cell, options: RunOptions, estimated: Estimated, gpu: bool) -> Iterator[Share]:
     """What a cell takes with each number of processes that it can use.
 
-    A synchronous one has any number. One whose minutes are the question has what it would have with the machine to
-    itself, and a core for the main process. One whose results depend on the clock has at least so many that more would
-    not make it faster: by the estimate, or one for each individual in flight and the critic where no step of its
-    environment was timed. Cells that learn on a GPU run one at a time.
+    A synchronous one has any number. One whose results depend on the clock has so many that more would not make it
+    faster: by the estimate, or one for each individual in flight and the critic where no step of its environment was
+    timed. One whose minutes are the question has all of these, and a core for the main process. So neither depends on
+    the other cells. Cells that learn on a GPU run one at a time.
     """
     algorithm = registry.find(cell.algo)
     most = processes_for(cell, options) or 0
@@ -63,7 +67,7 @@ def _demand(cell: Cell, options: RunOptions, estimated: Estimated, gpu: bool) ->
     elif timed:
         least = most = busy
     elif asynchronous:
-        least = busy if never_timed([cell]) else _saturating(cell, busy, estimated)
+        least = most = busy if never_timed([cell]) else _saturating(cell, busy, estimated)
     for processes in range(least, most + 1):
         cores = min(max(1, processes + timed), options.processes)
         yield replace(_share(cell, processes, estimated), cores=cores, exclusive=timed or asynchronous)

@@ -19,7 +19,7 @@ from erlbench.experiment.before import FEW, DoubtKind, doubts, in_short, usual_f
 from erlbench.experiment.cells import RunOptions
 from erlbench.experiment.command import requested_cells
 from erlbench.experiment.plan import TIMESTEPS, Contrast, PlannedCell
-from erlbench.experiment.schedule import Room, Share, in_order
+from erlbench.experiment.schedule import Schedule, Share
 from erlbench.records.run import NEVER_TRAINED, RunFiles
 from erlbench.reporting.data.remarks import RemarkKind, remark
 from erlbench.reporting.data.runs import load_run
@@ -142,7 +142,8 @@ def test_no_example_of_the_documents_has_a_budget_that_cannot_answer():
 @pytest.mark.parametrize(("processes", "jobs", "share"), [(0, 1, 1), (0, 2, 1), (1, 2, 1), (2, 2, 2), (2, 1, 1)])
 def test_cells_at_once_take_no_less_than_their_work_on_the_processes_that_they_share(processes, jobs, share):
     options = RunOptions(processes, jobs=jobs)
-    schedule = in_order([Share(processes=processes, seconds=600.0, core_seconds=600.0)] * 2, Room(cells=jobs))
+    shares = (Share(processes=processes, seconds=600.0, core_seconds=600.0),) * 2
+    schedule = Schedule(shares, range(2), jobs=jobs)
     assert wall(schedule, options).startswith(duration(1200.0 / share))
 
 

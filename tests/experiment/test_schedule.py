@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from erlbench.experiment.schedule import CellQueue, Room, Schedule, Share, in_order, plan
+from erlbench.experiment.schedule import CellQueue, Schedule, Share, plan
 
 GIB = 2.0**30
 
@@ -26,7 +26,6 @@ def steps(schedule: Schedule, seed: int):
         while queue.start() is not None:
             pass
         if not queue.running:
-            assert not queue
             return
         yield dict(queue.running)
         queue.end(chance.choice(sorted(queue.running)))
@@ -45,15 +44,13 @@ def test_every_cell_runs_once_and_no_core_is_given_twice(seed):
     chance = random.Random(seed)
     cores, memory = chance.choice([1, 2, 3, 8, 64]), chance.choice([2, 16, 256]) * GIB
     given = list(demands(chance, cores))
-    schedule = plan(given, Room(cores=cores, memory=memory))
+    schedule = plan(given, cores=cores, memory=memory)
     assert all(share in demand for share, demand in zip(schedule.shares, given, strict=True))
     seen: set[int] = set()
     for running in steps(schedule, seed):
         seen |= running.keys()
         assert sum(share.cores for share in running.values()) <= cores
-        held = [share.held for share in running.values() if share.held]
-        assert len(held) <= 1 or sum(held) <= memory
-        assert all(len(running) <= schedule.at_once(cell) for cell in running)
+        assert len(running) <= 1 or sum(share.memory for share in running.values()) <= memory
         if any(share.cores == cores for share in running.values()):
             assert len(running) == 1
     assert seen == set(range(len(given)))
@@ -74,7 +71,7 @@ def test_every_cell_runs_once_and_no_core_is_given_twice(seed):
     ],
 )
 def test_few_cells_get_many_processes_and_many_cells_few(cells, cores, processes, at_once, seconds):
-    schedule = plan([moldable(100.0, cores)] * cells, Room(cores=cores))
+    schedule = plan([moldable(100.0, cores)] * cells, cores=cores)
     forecast = schedule.forecast()
     assert {share.processes for share in schedule.shares} == {processes}
     assert (forecast.at_once, forecast.seconds) == (at_once, pytest.approx(seconds))
@@ -82,21 +79,20 @@ def test_few_cells_get_many_processes_and_many_cells_few(cells, cores, processes
 
 def test_what_is_one_chain_gets_no_more_than_shortens_it():
     chain, search = moldable(100.0, 8, chain=100.0), moldable(700.0, 8)
-    schedule = plan([chain, search, chain, search], Room(cores=8))
+    schedule = plan([chain, search, chain, search], cores=8)
     assert [share.processes for share in schedule.shares] == [1, 7, 1, 7]  # a search beside a chain, twice
     assert schedule.forecast().seconds == 200.0
 
 
 def test_memory_limits_the_cells_at_once_and_a_cell_that_is_too_large_runs_alone():
     small, large = moldable(100.0, 1, memory=GIB), moldable(100.0, 1, memory=9 * GIB)
-    schedule = plan([small, small, large, small, small], Room(cores=8, memory=2.5 * GIB))
+    schedule = plan([small, small, large, small, small], cores=8, memory=2.5 * GIB)
     assert max(len(running) for running in steps(schedule, 0)) == 2
     assert all(len(running) == 1 for running in steps(schedule, 0) if 2 in running)
-    assert [schedule.at_once(cell) for cell in range(5)] == [2, 2, 1, 2, 2]
 
 
 def test_a_number_of_cells_at_once_keeps_the_order_that_was_given():
-    schedule = in_order([Share(processes=2, seconds=seconds) for seconds in (1.0, 9.0, 5.0)], Room(cells=2))
+    schedule = Schedule(tuple(Share(processes=2, seconds=seconds) for seconds in (1.0, 9.0, 5.0)), range(3), jobs=2)
     queue = CellQueue(schedule)
     assert [queue.start(), queue.start(), queue.start()] == [0, 1, None]
     queue.end(1)
@@ -106,14 +102,14 @@ def test_a_number_of_cells_at_once_keeps_the_order_that_was_given():
 
 def test_the_longest_cells_start_first_unless_the_order_counts():
     demands = [moldable(work, 1) for work in (1.0, 1.0, 2.0, 2.0)]
-    assert plan(demands, Room(cores=2)).order == (2, 3, 0, 1)
-    assert plan(demands, Room(cores=2), longest_first=False).order == (0, 1, 2, 3)
+    assert plan(demands, cores=2).order == [2, 3, 0, 1]
+    assert plan(demands, cores=2, longest_first=False).order == [0, 1, 2, 3]
 
 
 def test_cells_that_are_done_take_no_room():
     done = (Share(processes=1, done=True),)
-    schedule = plan([done, done, moldable(100.0, 4), done], Room(cores=4))
+    schedule = plan([done, done, moldable(100.0, 4), done], cores=4)
     assert schedule.shares[2].processes == 4
-    assert (schedule.at_once(2), schedule.forecast().at_once) == (1, 1)
-    assert plan([done], Room(cores=4)).forecast().seconds == 0
-    assert plan([], Room(cores=4)).forecast().at_once == 0
+    assert schedule.forecast().at_once == 1
+    assert plan([done], cores=4).forecast().seconds == 0
+    assert plan([], cores=4).forecast().at_once == 0

@@ -88,7 +88,7 @@ def test_a_cell_on_the_clock_has_all_the_cores_that_it_can_use(
     cells = [make_cell(algo, tmp_path, seed=seed, workers=workers, **made) for seed in range(200)]
     schedule = schedule_of(cells, by_machine(8, **options))
     assert {(share.processes, share.exclusive) for share in schedule.shares} == {(processes, exclusive)}
-    assert schedule.at_once(0) == at_once
+    assert schedule.forecast().at_once == at_once
 
 
 def test_a_gpu_is_shared_by_no_two_cells(tmp_path, monkeypatch):
@@ -128,7 +128,7 @@ def test_a_cell_on_the_clock_starts_when_its_cores_are_free(tmp_path):
     cells.append(make_cell("aes-rl", tmp_path, steps=200))
     assert run(*cells, processes=2, jobs=None) == 0
     starts = [RunDirectory(cell.directory).meta()["starts"][0] for cell in cells]
-    assert [(start["cells_at_once"], start["processes"]) for start in starts] == [(2, 1), (2, 1), (1, 2)]
+    assert [(start["exclusive"], start["processes"]) for start in starts] == [(False, 1), (False, 1), (True, 2)]
 
 
 def test_what_is_done_leaves_its_cores_to_the_rest(tmp_path):
