@@ -22,6 +22,7 @@ from erlbench.reporting.documents.formats import significant
 from erlbench.reporting.documents.model import Block, Bullets, Code, Document, Heading, Link, Text
 from erlbench.reporting.pages.page import Page
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS
+from erlbench.reporting.statistics.significance import LEVEL, level_words
 from erlbench.reporting.tables.checklist import (
     UNKNOWN,
     ComputeLine,
@@ -135,8 +136,9 @@ def _statistics(pages: Sequence[Page]) -> Iterator[str]:
         "whole runs, of P(better) by Newcombe's method 5. Below, there is none."
     )
     yield (
-        "p: twice the smaller one of Welch's t-test and of Mann and Whitney's rank test, after Holm's correction. Runs "
-        "that failed are no missing values: a comparison with one is not tested."
+        "p: the larger one of the Mann–Whitney and Brunner–Munzel tests, relative to its level "
+        f"({level_words()}), times {LEVEL:g}, after Holm's correction. Runs that failed are no missing values: a "
+        "comparison with one is not tested."
     )
 
 

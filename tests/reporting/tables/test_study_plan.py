@@ -90,7 +90,7 @@ def test_the_contrast_is_that_of_the_curves_over_the_stretch_by_exactly_the_seed
         tuple(np.mean(own) for own in scores.values()), abs=1e-3
     )
     assert record["p_welch"] == pytest.approx(test.pvalue, rel=1e-4)
-    assert record["low"] is record["high"] is None  # below five seeds
+    assert record["low"] is record["high"] is None  # below six seeds
     assert record["boundary"] == pytest.approx(design((2, 4), 0.05).p[0])
     assert record["simulator_steps_a"] == pytest.approx(3 * 750 + 100)
     assert record["decision"] == "open"
