@@ -34,17 +34,17 @@ def test_the_table_and_the_page(tmp_path):
     assert table[2].split() == [
         "td3",
         "b",
-        "12.0",
+        "12.5",
         "±",
-        "1.58",
-        "14.0",
+        "1.87",
+        "14.5",
         "±",
-        "1.58",
-        "+16.7",
+        "1.87",
+        "+16.0",
         "%",
         "unknown",
         "equal",
-        "0.161",
+        "0.418",
     ]
     assert lines[-1] == str(tmp_path / "out" / "index.html")
 

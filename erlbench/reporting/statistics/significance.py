@@ -206,8 +206,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
     Comparisons with different numbers of runs have different levels: give their scaled p. That is Holm's procedure
     with each p relative to its own level. If none of k comparisons has a difference, a family decides something only
     where one of its scaled p is below `LEVEL` / k. Each is so in at most `LEVEL` / k of studies: runs of equal spread
-    by Mann and Whitney's exact test, runs of very unequal spreads by `coin_p`; docs/how-we-decide.md has the rates of
-    both and between. So the family's error is at most `LEVEL` (Bonferroni), and Holm's later steps follow the first.
+    by Mann and Whitney's exact test, runs of very unequal spreads by `coin_p`. So the family's error is at most `LEVEL`
+    (Bonferroni), and Holm's later steps follow the first. Between the two, simulation has to show it:
+    docs/how-we-decide.md has these rates, of which one is above.
     """
     adjusted = [float("nan")] * len(p_values)
     order = sorted((i for i, p in enumerate(p_values) if not math.isnan(p)), key=lambda i: p_values[i])

@@ -59,9 +59,9 @@ def _remarks(comparison: Comparison, rows: Sequence[TestedPair]) -> Iterator[str
     yield f"{comparison.score_words}."
     yield (
         f"p: the ranks' p relative to its level ({level_words()}), times {LEVEL}, after Holm's correction for the "
-        f"tests of {of} ({tests} in all), each of at least {FEWEST_RUNS} seeds per side. Below {LEVEL} the ranks differ; "
-        f"a difference is decided where the means differ by {100 * MARGIN:g} % or more, too. Below {FEWEST_RUNS} seeds "
-        "there is no interval and no test."
+        f"tests of {of} ({tests} in all), each of at least {FEWEST_RUNS} seeds per side. Below {LEVEL} the ranks "
+        f"differ; a difference is decided where the means differ by {100 * MARGIN:g} % or more, too. Below "
+        f"{FEWEST_RUNS} seeds there is no interval and no test."
     )
     if here and not any(row.outcome and row.outcome.decidable for row in rows):
         yield f"No row can be decided: {tests} tests need {seeds_for_tests(max(families.values()))} seeds per side."
