@@ -90,8 +90,8 @@ def _decided(verdict: Verdict) -> str:
     found = _outcome(verdict).difference
     better, worse = verdict.ordered
     if _outcome(verdict).of_a_plan:
-        low, high = sorted(map(abs, found.interval))
-        size = with_interval(abs(found.difference), low, high)
+        low, high = found.interval
+        size = with_interval(abs(found.difference), *((low, high) if found.difference > 0 else (-high, -low)))
         return f"the mean of the runs of {better.name} is above the mean of {worse.name} {_where(verdict)}, by {size}"
     return f"{_higher(verdict)}; the means of these runs differ by {number(found.gain)}"
 
