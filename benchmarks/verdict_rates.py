@@ -1,6 +1,6 @@
 """The rule of docs/how-we-decide.md once more, in numpy and scipy alone and for many studies at once; and its errors.
 
-python -m benchmarks.verdict_rates      # writes the tables of the page, in about two minutes
+python -m benchmarks.verdict_rates      # writes the tables of the page, in some minutes
 
 A test holds these functions to the rule of the report.
 """
@@ -189,11 +189,10 @@ def families(studies: int = STUDIES) -> list[str]:
     lines = [f"| seeds | comparisons | {' | '.join(f'{a} : {b}' for a, b in ratios)} |", "|---|" + "---:|" * 6]
     for n, m in ((6, 6), (7, 7), (8, 8), (9, 9), (10, 10), (15, 15), (20, 20), (8, 20), (20, 8)):
         for tests in (3, 6):
-            rates = [
-                max(family_rate(draw, (n, m), (0.2 * a / max(ratio), 0.2 * b / max(ratio)), tests, studies)
-                    for draw in SYMMETRIC.values())
-                for ratio in ratios for a, b in [ratio]
-            ]  # fmt: skip
+            rates = []
+            for a, b in ratios:
+                spreads = 0.2 * a / max(a, b), 0.2 * b / max(a, b)
+                rates.append(max(family_rate(draw, (n, m), spreads, tests, studies) for draw in SYMMETRIC.values()))
             lines.append(_line(f"{n if n == m else f'{n} and {m}'} | {tests}", rates))
     return lines
 

@@ -130,8 +130,9 @@ def _remarks(study: PlannedStudy, runs: Runs, found: Sequence[Departure]) -> Ite
     yield (
         f"Plan{f' of {plan.written}' if plan.written else ''}, SHA-256 {plan.hash}: {counted(len(plan.cells), 'cell')} "
         f"with {plan.seeds} seeds. Welch's test of {counted(len(plan.contrasts), 'contrast')} after "
-        f"{', '.join(map(str, test.looks))} seeds, {test.spending} spending, {correction}, nominal level {test.level:g}. "
-        "A run's score is the mean of its evaluation curve over the stretch, without the final evaluation."
+        f"{', '.join(map(str, test.looks))} seeds, {test.spending} spending, {correction}, nominal level "
+        f"{test.level:g}. A run's score is the mean of its evaluation curve over the stretch, without the final "
+        "evaluation."
     )
     hours, measured = study.core_hours(runs)
     complete = len(study.complete)

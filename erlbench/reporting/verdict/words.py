@@ -80,9 +80,9 @@ def _short(verdict: Verdict) -> tuple[str, str]:
     better, worse = verdict.ordered
     if _outcome(verdict).of_a_plan:
         return f"the mean of {better.name}'s runs is above that of ", worse.name
-    by = "" if verdict.case is Case.DECIDED else ", with a lower mean," if _lower(verdict) else (
-        f" by less than {_margin(verdict)}"
-    )  # fmt: skip
+    by = ""
+    if verdict.case is Case.SMALL:
+        by = ", with a lower mean," if _lower(verdict) else f" by less than {_margin(verdict)}"
     return f"runs of {better.name} score higher{by} than runs of ", worse.name
 
 

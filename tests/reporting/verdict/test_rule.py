@@ -39,9 +39,9 @@ def between(n, m, low, high):
             return x, y
 
 
-@pytest.mark.parametrize(("n", "m", "case"), [
-    (5, 5, Case.TOO_FEW), (5, 20, Case.TOO_FEW), (6, 6, Case.DECIDED), (6, 20, Case.DECIDED),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("n", "m", "case"), [(5, 5, Case.TOO_FEW), (5, 20, Case.TOO_FEW), (6, 6, Case.DECIDED), (6, 20, Case.DECIDED)]
+)
 def test_a_test_takes_six_seeds_per_side(tmp_path, n, m, case):
     (found,) = verdicts(tmp_path, a=[140.0 + seed for seed in range(n)], b=[10.0 + seed for seed in range(m)])
     assert found.case is case
