@@ -12,10 +12,11 @@ from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.statistics.significance import LEVEL, Summary, compare
+from erlbench.reporting.statistics.significance import Summary, compare
 from erlbench.reporting.tables.reach import reach_table
 from erlbench.reporting.tables.references import beside
 from erlbench.reporting.verdict.judged import compared_pairs
+from erlbench.reporting.verdict.rule import Case
 
 CEM, PRINTED = "cem", "cem@no-extra-division"
 PAPER = {
@@ -44,7 +45,7 @@ def cem_published() -> str:
 def cem() -> str:
     """Both variances on six tasks; bold: decided, with the correction for the six."""
     page = comparison(asked()["cem"])
-    decided = {pair.group.env: pair.p < LEVEL for pair in compared_pairs(page, [(CEM, PRINTED)])}
+    decided = {pair.group.env: pair.case is Case.DECIDED for pair in compared_pairs(page, [(CEM, PRINTED)])}
     rows = []
     for group in page.groups:
         ours, printed = (group.run_set(name).scores for name in (CEM, PRINTED))

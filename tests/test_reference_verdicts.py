@@ -72,10 +72,10 @@ def test_readmes_first_results_name_the_steps_that_were_used(found):
     assert "--x simulator-steps" in measured
 
 
-def test_nothing_is_decided_by_fewer_than_five_seeds(found):
+def test_nothing_is_decided_by_fewer_than_six_seeds(found):
     for ones in found.values():
         for one in ones:
-            if min(len(one.first.scores), len(one.second.scores)) < 5:
+            if min(len(one.first.scores), len(one.second.scores)) < 6:
                 assert one.case is Case.TOO_FEW
                 assert math.isnan(one.outcome.p)
                 assert math.isnan(one.outcome.difference.interval[0])

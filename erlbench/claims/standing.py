@@ -11,7 +11,7 @@ from erlbench.claims.effects import EFFECTS
 from erlbench.claims.evidence import SideReading, Sources
 from erlbench.experiment.claims import DIFFERENCE, EXPLORATORY, Claim, ClaimPart
 from erlbench.reporting.data.comparability import same_task
-from erlbench.reporting.statistics.intervals import FEWEST_RUNS, NONE
+from erlbench.reporting.statistics.intervals import NONE
 from erlbench.reporting.statistics.significance import LEVEL
 from erlbench.reporting.tables.study_plan import TestedContrast
 
@@ -26,6 +26,7 @@ class Standing(StrEnum):
     OPEN = "not decided"
 
 
+FEWEST_CLAIM_RUNS = 5
 DECIDED = (Standing.HOLDS, Standing.FAILS, Standing.BOUNDED, Standing.ONLY_IF)
 
 
@@ -120,8 +121,8 @@ def _part(claim: Claim, part: ClaimPart, sources: Sources) -> PartStanding:
         effect = first.number - second.number
         found = Standing.HOLDS if effect >= margin else Standing.FAILS if effect < null else Standing.BOUNDED
         return PartStanding(part, found, effect, NONE, (0, 0), null, margin)
-    if any(0 < count < FEWEST_RUNS for count in runs):
-        why = f"{min(filter(None, runs))} runs on a side; {FEWEST_RUNS} are needed"
+    if any(0 < count < FEWEST_CLAIM_RUNS for count in runs):
+        why = f"{min(filter(None, runs))} runs on a side; {FEWEST_CLAIM_RUNS} are needed"
         shown = first.middle - second.middle if claim.measure == DIFFERENCE else math.nan
         return PartStanding(part, Standing.OPEN, shown, NONE, runs, null, margin, why)
     effect, low, high = EFFECTS[claim.measure](first, second, 1 - LEVEL / len(claim.parts))

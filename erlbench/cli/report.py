@@ -77,7 +77,7 @@ class _Report(click.Command):
     default="auto",
     show_default=True,
     metavar="auto|range",
-    help="band of the curves; auto: interval of the mean from five runs on, else lowest to highest; range: the latter",
+    help="band of the curves; auto: interval of the mean from six runs on, else lowest to highest; range: the latter",
 )
 @click.option(
     "--baseline", default="", metavar="NAME", help="compare all others with these runs [default: the study's own]"

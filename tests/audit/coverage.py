@@ -10,11 +10,11 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
+from benchmarks.verdict_rates import SHAPES
 from erlbench.reporting.statistics import estimates, intervals
 from erlbench.reporting.statistics.significance import standard_error
-from tests.audit.verdicts import SHAPES
 
-SEEDS, STUDIES, FEW = (3, 5, 10, 20), 1000, 100
+SEEDS, STUDIES, FEW = (3, 6, 10, 20), 1000, 100
 COVERED: dict[tuple[str, str, int], float] = {}
 Interval = tuple[float, float]
 

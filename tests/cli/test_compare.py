@@ -10,7 +10,7 @@ from tests.reporting.make_runs import make_run
 
 def test_the_table_and_the_page(tmp_path):
     for folder, score in (("a", 10), ("b", 12)):
-        for seed in range(5):
+        for seed in range(6):
             make_run(tmp_path / folder, "Ant-v5", "td3", seed, [0, score + seed])
     words = ["compare", tmp_path / "a", tmp_path / "b", "--out", tmp_path / "out"]
     result = CliRunner().invoke(cli, list(map(str, words)))
@@ -34,17 +34,17 @@ def test_the_table_and_the_page(tmp_path):
     assert table[2].split() == [
         "td3",
         "b",
-        "12.0",
+        "12.5",
         "±",
-        "1.58",
-        "14.0",
+        "1.87",
+        "14.5",
         "±",
-        "1.58",
-        "+16.7",
+        "1.87",
+        "+16.0",
         "%",
         "unknown",
         "equal",
-        "0.161",
+        "0.418",
     ]
     assert lines[-1] == str(tmp_path / "out" / "index.html")
 

@@ -327,7 +327,7 @@ def test_negative_scores_are_numbers_in_the_csv_files(tmp_path):
 
 
 def test_the_page_has_the_band_that_was_asked_for(tmp_path):
-    for seed in range(5):
+    for seed in range(6):
         make_run(tmp_path / "runs", "Foo-v5", "cem", seed, [0, 10 + seed])
     for band, expected in (("auto", "interval"), ("range", "range")):
         page = build_report(

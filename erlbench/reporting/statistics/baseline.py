@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
+from erlbench.reporting.data.origin import origin_of
 from erlbench.reporting.data.runs import Array
 from erlbench.reporting.documents.model import BOLD, ITALIC, PLAIN
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.significance import LEVEL, Difference, compare, holm
+from erlbench.reporting.statistics.significance import MARGIN, Difference, compare, holm
 
 Key = tuple[tuple[str, int, int, float], str, bool]  # environment with budget, name, existence
 
@@ -21,29 +22,21 @@ class Compared:
     """One run set against the baseline of its environment; NaN where that cannot be."""
 
     improvement: float  # percent
-    p: float  # of Welch's test, after Holm's correction over the table
+    p: float  # scaled p of the ranks, after Holm's correction over the table
     difference: Difference | None  # None without a run on either side
+    margin: float = 0.0  # the smallest difference of the means that is marked
     failed: bool = False  # runs of the run set or of the baseline failed: those that are left are a selection
 
     @property
-    def better(self) -> bool:
-        """Whether the mean is above the baseline's."""
-        return self.difference is not None and self.difference.difference > 0
-
-    @property
-    def significant(self) -> bool:
-        """Whether the difference is significant at `LEVEL`."""
-        return self.p < LEVEL
-
-    @property
     def mark(self) -> str:
-        """The style of the mean: "bold" for significantly better, "italic" for worse, else none.
+        """The style of the mean: "bold" where the rule decides for it, "italic" where against it, else none.
 
         None either while runs have failed: those that survived are no sample of all runs.
         """
-        if not self.significant or self.failed:
+        found = self.difference
+        if found is None or self.failed or not found.significant(self.p) or found.gain < self.margin:
             return PLAIN
-        return BOLD if self.better else ITALIC
+        return BOLD if found.difference > 0 else ITALIC
 
 
 def against_baseline(comparison: Comparison) -> dict[Key, Compared]:
@@ -51,23 +44,28 @@ def against_baseline(comparison: Comparison) -> dict[Key, Compared]:
     found: dict[Key, Compared] = {}
     for group in comparison.groups:
         base = group.run_set(comparison.baseline)
+        origin = origin_of(group)
         for run_set in group.run_sets:
-            found[group.budget, run_set.name, run_set.exists] = compare_run_sets(run_set, base)
+            found[group.budget, run_set.name, run_set.exists] = compare_run_sets(run_set, base, origin)
     families = [env if comparison.family == "environment" else "" for (env, *_), *_ in found]
     p_values = adjusted([compared.p for compared in found.values()], families)
     return {key: replace(compared, p=p) for (key, compared), p in zip(found.items(), p_values, strict=True)}
 
 
-def compare_run_sets(run_set: RunSet, base: RunSet | None) -> Compared:
-    """One run set against another; `p` is not corrected, and NaN with too few runs on a side."""
+def compare_run_sets(run_set: RunSet, base: RunSet | None, origin: float) -> Compared:
+    """One run set against another; `p` is not corrected, and NaN with too few runs on a side.
+
+    `origin` is the score of a random policy, from which the margin is reckoned.
+    """
     none = Compared(float("nan"), float("nan"), None)
     if base is None or run_set is base or not (len(base.done) and len(run_set.done)):
         return none
     difference = compare(run_set.scores, base.scores)
     return Compared(
         estimates.improvement(estimates.mean(run_set.scores), estimates.mean(base.scores)),
-        difference.p,
+        difference.scaled_p,
         difference,
+        MARGIN * abs(estimates.mean(base.scores) - origin),
         bool(run_set.failed or base.failed),
     )
 

@@ -12,7 +12,7 @@ from scipy import special
 from erlbench.reporting.statistics.estimates import Array, flat
 
 NONE = (float("nan"), float("nan"))
-FEWEST_RUNS = 5  # a side, for an interval or a test: below, only the scores are shown
+FEWEST_RUNS = 6  # per side, for an interval or a test: below, only the scores are shown
 
 
 def share_interval(of: int, runs: int, *, confidence: float = 0.95) -> tuple[float, float]:

@@ -11,6 +11,7 @@ from erlbench.experiment.fairness import fairness_sheet
 from erlbench.reporting.data.cells import several_draws
 from erlbench.reporting.data.comparison import RunSet, judged_alike
 from erlbench.reporting.data.identities import change_between, mixed_identities, not_repeatable, repeated_seeds
+from erlbench.reporting.data.origin import random_score
 from erlbench.reporting.data.seeds import sample_words
 from erlbench.reporting.data.sides import Side
 from erlbench.reporting.documents.formats import count, number, p_value, percent, plus_minus, steps, with_interval
@@ -60,7 +61,8 @@ def differences_table(sides: Sequence[Side], metric: str) -> Table[FolderPair]:
                note="the same in the folder that it is compared with."),
         Column("Difference", _difference, with_interval, name=("difference", "difference_low", "difference_high"),
                style=lambda row: row.compared.mark,
-               note=f"other mean minus first, with its 95 % interval (Welch); bold: higher, italic: lower at {LEVEL}."),
+               note="other mean minus first, with its 95 % interval (Welch); bold: decided to score higher, italic: "
+                    f"lower, at {LEVEL}."),
         Column("Change", lambda row: row.compared.improvement, percent, name="change_pct"),
         Column("Identity", _identity,
                note="whether kernel, packages, source files and MuJoCo model are those of the first folder, or what "
@@ -68,8 +70,8 @@ def differences_table(sides: Sequence[Side], metric: str) -> Table[FolderPair]:
         Column("Settings", _settings,
                note="what of settings, updates and evaluation is not as in the first folder, both values; or equal."),
         Column("p", lambda row: row.compared.p, p_value, name="p_holm",
-               note=f"Welch's test and that of the ranks together, after Holm's correction over the table; from "
-                    f"{FEWEST_RUNS} seeds a side."),
+               note="of the ranks, relative to the level of so many seeds (how-we-decide), after Holm's correction "
+                    f"over the table; from {FEWEST_RUNS} seeds per side on."),
         *_minutes_columns(first, other, rows),
         Column("Status", lambda row: row.status),
     ]  # fmt: skip
@@ -112,7 +114,8 @@ def _rows(sides: Sequence[Side], metric: str) -> list[FolderPair]:
             judged = iter(judged_alike([one for one in (own, there) if one], metric, total))
             first, other = next(judged) if own else None, next(judged) if there else None
             if first or other:
-                compared = compare_run_sets(other, first) if other else Compared(math.nan, math.nan, None)
+                origin = random_score(env) or 0.0
+                compared = compare_run_sets(other, first, origin) if other else Compared(math.nan, math.nan, None)
                 rows.append(FolderPair(
                     env=env, total_timesteps=total, name=name, side=side.name, first=first, other=other,
                     compared=compared,

@@ -25,8 +25,8 @@ from erlbench.reporting.statistics.intervals import (
     tolerance_interval,
 )
 from erlbench.reporting.statistics.metrics import max_of_average
+from erlbench.reporting.statistics.significance import MARGIN
 from erlbench.reporting.tables.columns import all_steps, identity, runs_used
-from erlbench.reporting.verdict.rule import MARGIN
 
 
 @dataclass(frozen=True)

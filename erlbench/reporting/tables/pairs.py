@@ -11,7 +11,9 @@ from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS
 from erlbench.reporting.statistics.power import POWER
+from erlbench.reporting.statistics.significance import LEVEL, MARGIN, level_words
 from erlbench.reporting.verdict.judged import MOST_RUN_SETS, TestedPair
+from erlbench.reporting.verdict.rule import seeds_for_tests
 
 
 def pairs_table(comparison: Comparison, rows: Sequence[TestedPair]) -> Table[TestedPair] | None:
@@ -35,15 +37,14 @@ def pairs_table(comparison: Comparison, rows: Sequence[TestedPair]) -> Table[Tes
                name=("probability_better", "probability_low", "probability_high"),
                note="the probability that a run of the first scores above one of the second, with its 95 % interval "
                     "(Newcombe)."),
-        Column("Means' p", lambda row: row.difference.welch if row.difference.enough else math.nan, p_value,
-               name="p_welch", note="Welch's test of the means, not corrected."),
-        Column("Ranks' p", lambda row: row.difference.rank, p_value, name="p_rank",
-               note="the larger one of Mann and Whitney's and Brunner and Munzel's tests, not corrected."),
+        Column("Ranks' p", lambda row: row.difference.p, p_value, name="p_rank",
+               note="the larger p of the Mann–Whitney and Brunner–Munzel tests, not corrected."),
         Column("p", lambda row: row.p, p_value, name="p_holm"),
         Column("Case", lambda row: str(row.case), note="what the rule of the suite says (how-we-decide)."),
-        Column("Detectable", lambda row: row.difference.detectable, number, name="detectable_difference",
-               note=f"the smallest true difference that such samples show with {100 * POWER:.0f} % power, if "
-                    "spreads are at their upper 80 % limits."),
+        Column("Detectable", lambda row: row.outcome.detectable if row.outcome else math.nan, number,
+               name="detectable_difference",
+               note=f"about the smallest difference of means that such runs show in {100 * POWER:.0f} of 100 studies, "
+                    "if runs are normal and spread as far as their upper 80 % limits."),
     ]  # fmt: skip
     return Table(
         "tests", comparison.heading("differences and their tests"), columns, rows, list(_remarks(comparison, rows))
@@ -57,9 +58,13 @@ def _remarks(comparison: Comparison, rows: Sequence[TestedPair]) -> Iterator[str
     of = f"all pairs of {of}" if tests > here else of
     yield f"{comparison.score_words}."
     yield (
-        f"p: twice the smaller one of the two p before it, after Holm's correction for the tests of {of} ({tests} in "
-        f"all), each of at least {FEWEST_RUNS} seeds a side. Below {FEWEST_RUNS} there is no interval and no test."
+        f"p: the ranks' p relative to its level ({level_words()}), times {LEVEL}, after Holm's correction for the "
+        f"tests of {of} ({tests} in all), each of at least {FEWEST_RUNS} seeds per side. Below {LEVEL} the ranks "
+        f"differ; a difference is decided where the means differ by {100 * MARGIN:g} % or more, too. Below "
+        f"{FEWEST_RUNS} seeds there is no interval and no test."
     )
+    if here and not any(row.outcome and row.outcome.decidable for row in rows):
+        yield f"No row can be decided: {tests} tests need {seeds_for_tests(max(families.values()))} seeds per side."
     if any(_best_alone(comparison, [row for row in rows if row.group is group]) for group in comparison.groups):
         yield (
             f"Where an environment has more than {MOST_RUN_SETS} algorithms, the table has the pairs of the one with "

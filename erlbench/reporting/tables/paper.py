@@ -74,7 +74,7 @@ class PaperCell:
     spread: tuple[float, ...] = ()  # the standard deviation, or low and high
     n: int = 0  # seeds
     runs: int = 0
-    best: bool = False  # decided to score above every other algorithm of the environment
+    best: bool = False  # decided to score higher than every other algorithm of the environment
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ def paper_table(
 ) -> Table[PaperRow]:
     """Algorithms and environments, the longer side in rows. `planned` are the verdicts of a plan, where there is one.
 
-    A cell is bold where its algorithm is decided to score above every other one that the page has there, whether the
-    table shows that or not.
+    A cell is bold where its algorithm is decided to score higher than every other one that the page has there, whether
+    the table shows that or not.
     """
     how = STATISTICS[statistic]
     absent = PaperCell(spread=(math.nan,) * (1 + how.interval))
@@ -195,7 +195,9 @@ def _bold(verdicts: Sequence[Verdict], planned: bool) -> str:
     family = "by the tests of the written plan" if planned else (
         f"after the correction for the tests of all pairs ({len(verdicts)})"
     )  # fmt: skip
-    return f"Bold: decided to score above every other algorithm of the environment, {family}; no bold: not decided."
+    return (
+        f"Bold: decided to score higher than all other algorithms of the environment, {family}; no bold: not decided."
+    )
 
 
 def _unique(names: Sequence[str]) -> list[str]:

@@ -11,9 +11,10 @@ from erlbench.reporting.data.score import CURVE, METRICS, UNITS, CurveStretch
 from erlbench.reporting.data.study import PlannedStudy
 from erlbench.reporting.data.study_departures import all_departures
 from erlbench.reporting.statistics.estimates import mean
+from erlbench.reporting.statistics.significance import MARGIN
 from erlbench.reporting.tables.study_plan import Runs, TestedContrast, tested_contrasts
 from erlbench.reporting.verdict.judged import defaults, sample_of, unequal
-from erlbench.reporting.verdict.rule import MARGIN, Case, judge
+from erlbench.reporting.verdict.rule import Case, judge
 from erlbench.reporting.verdict.value import DEPARTED, FOLLOWED, Verdict
 
 
@@ -32,9 +33,11 @@ def _verdict(study: PlannedStudy, runs: Runs, row: TestedContrast, plan: str) ->
     origin = random_score(env) or 0.0
     outcome = judge(*map(np.array, row.scores), p=1.0, tests=len(study.plan.contrasts), origin=origin)
     case = Case.DECIDED if row.verdict.stops else outcome.case
-    missing = study.plan.seeds - row.seeds if case is Case.UNDECIDED and not row.last else outcome.seeds_missing
+    if case is Case.TOO_FEW:  # for the rule; the plan has tested them
+        case = Case.UNDECIDED
+    missing = study.plan.seeds - row.seeds if case is Case.UNDECIDED else 0
     stretch = CurveStretch(contrast.axis, *contrast.stretch)
-    untested = math.isnan(row.difference.welch)
+    untested = math.isnan(row.p)
     seeds = study.plan.assigned_seeds()[: row.seeds]
     own = [study.runs_of(study.plan.cell(label), seeds, runs) or [] for label in (contrast.a, contrast.b)]
     best = max(map(mean, row.scores))
@@ -52,7 +55,7 @@ def _verdict(study: PlannedStudy, runs: Runs, row: TestedContrast, plan: str) ->
         score=f"{METRICS[CURVE].words} {stretch}",
         first=first,
         second=second,
-        outcome=outcome.of_plan(case, row.difference.welch, row.verdict.boundary, missing),
+        outcome=outcome.of_plan(case, row.p, row.verdict.boundary, missing),
         margin=MARGIN,
         origin=origin,
         equal_steps=None,

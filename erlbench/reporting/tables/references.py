@@ -93,7 +93,7 @@ def references_table(comparison: Comparison, references: References) -> Table[Be
         Column("At", lambda row: row.pair.steps, steps, name="steps", unit="steps"),
         Column("P(ours better)", lambda row: (row.difference.probability, *row.difference.probability_interval),
                interval, name=("probability_ours_better", "probability_low", "probability_high")),
-        Column("p", lambda row: row.difference.welch, name="p_welch", shown=False),
+        Column("p", lambda row: row.difference.p, name="p_rank", shown=False),
         Column("Their scores", lambda row: " ".join(repr(float(score)) for score in row.pair.their_scores),
                shown=False),
     ]  # fmt: skip

@@ -17,6 +17,7 @@ from erlbench.reporting.data.identities import (
     unequal_episodes,
 )
 from erlbench.reporting.data.machine import mixed_kernels
+from erlbench.reporting.data.origin import origin_of
 from erlbench.reporting.data.published import Number, Published
 from erlbench.reporting.data.score import CURVE, FINAL, SUCCESS, SUCCESS_EVER
 from erlbench.reporting.documents.formats import exact, exact_plus_minus, number, p_value, percent, steps, with_interval
@@ -24,7 +25,7 @@ from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.baseline import Compared, against_baseline, compare_run_sets, label
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS, share_interval
-from erlbench.reporting.statistics.significance import LEVEL
+from erlbench.reporting.statistics.significance import LEVEL, MARGIN
 from erlbench.reporting.tables.columns import identity, learning_steps, runs_used, status, updates
 from erlbench.reporting.tables.published_notes import budget_note, environment_notes
 from erlbench.reporting.tables.references import Beside, beside, reference_columns
@@ -85,7 +86,8 @@ def _again(comparison: Comparison, row: Score, counted: Callable[[RunSet], RunSe
     No reference runs stand beside it, as they were compared with the runs as they are.
     """
     run_set, base = counted(row.run_set), row.group.run_set(comparison.baseline)
-    versus = compare_run_sets(run_set, counted(base) if base and base is not row.run_set else None)
+    other = counted(base) if base and base is not row.run_set else None
+    versus = compare_run_sets(run_set, other, origin_of(row.group))
     return replace(row, run_set=run_set, versus=replace(versus, p=math.nan), reference=None)
 
 
@@ -159,13 +161,12 @@ def _test(comparison: Comparison, tests: int) -> str:
     """What the column of p-values is."""
     of = "each environment" if comparison.family == "environment" else "the table"
     if not tests:
-        return f"no difference can be tested: that takes at least {FEWEST_RUNS} finished runs on both sides."
+        return f"no difference can be tested: that takes at least {FEWEST_RUNS} seeds per side."
     return (
-        f"twice the smaller p of Welch's test and of that of the ranks against {label(comparison)}, after Holm's "
-        "correction for the tests "
-        f"of {of} "
-        f"({tests} in all), each of at least {FEWEST_RUNS} runs a side; bold: significantly better "
-        f"at {LEVEL}, italic: significantly worse, –: cannot be tested. No mark is no sign that two are equal."
+        f"of the ranks against {label(comparison)}, relative to the level of so many seeds (how-we-decide), after "
+        f"Holm's correction for the tests of {of} ({tests} in all), each of at least {FEWEST_RUNS} seeds per side; "
+        f"bold: decided at {LEVEL} to score higher, by {100 * MARGIN:g} % or more, italic: lower, –: cannot be tested. "
+        "No mark is no sign that two are equal."
     )
 
 

@@ -20,7 +20,7 @@ from erlbench.reporting.documents.formats import NONE, number, significant, with
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics.estimates import mean
 from erlbench.reporting.statistics.sequential import LookVerdict, verdicts
-from erlbench.reporting.statistics.significance import Difference, compare
+from erlbench.reporting.statistics.significance import Difference, compare, welch
 from erlbench.words import counted
 
 Runs = Mapping[Path, Run]  # by their resolved folders
@@ -33,6 +33,7 @@ class TestedContrast:
     contrast: Contrast
     seeds: int
     difference: Difference
+    p: float  # of Welch's test
     scores: tuple[tuple[float, ...], tuple[float, ...]]
     steps: tuple[float, float]  # of the simulator, at the end of the stretch
     verdict: LookVerdict
@@ -43,7 +44,7 @@ class TestedContrast:
         """What the plan says at this look."""
         if self.verdict.stopped:
             return "decided before"
-        if math.isnan(self.difference.welch):
+        if math.isnan(self.p):
             return "cannot be tested"
         if self.verdict.stops:
             return "above" if self.difference.difference > 0 else "below"
@@ -61,7 +62,7 @@ def plan_tables(study: PlannedStudy, runs: Runs) -> list[Table[Any]]:
                note="of the two cells."),
         Column("Difference", lambda row: (row.difference.difference, *row.difference.interval), with_interval,
                name=("difference", "low", "high"), note="with its 95 % interval, of this contrast and look alone."),
-        Column("p", lambda row: row.difference.welch, _small, name="p_welch"),
+        Column("p", lambda row: row.p, _small, name="p_welch"),
         Column("Stops at", lambda row: row.verdict.boundary, _small, name="boundary", note="the largest p that stops."),
         Column("Decision", lambda row: row.decision),
         Column("Simulator steps", lambda row: row.steps, lambda a, b: f"{number(a)}, {number(b)}",
@@ -90,22 +91,21 @@ def tested_contrasts(study: PlannedStudy, runs: Runs) -> list[TestedContrast]:
         seeds = study.plan.assigned_seeds()[:look]
         rows.append([_samples(study, runs, contrast, seeds) for contrast in study.plan.contrasts])
     differences = [[compare(*scores) for scores, _ in row] for row in rows]
-    said = verdicts(
-        test.looks, [[one.welch for one in row] for row in differences], test.level, test.spending,
-        holm=test.correction == HOLM,
-    )  # fmt: skip
+    p_values = [[welch(*scores) for scores, _ in row] for row in rows]
+    said = verdicts(test.looks, p_values, test.level, test.spending, holm=test.correction == HOLM)
     return [
         TestedContrast(
             contrast=contrast,
             seeds=look,
             difference=difference,
+            p=p,
             scores=(tuple(a), tuple(b)),
             steps=steps,
             verdict=verdict,
             last=look == test.looks[-1],
         )
-        for look, row, differing, judged in zip(study.reached, rows, differences, said, strict=True)
-        for contrast, ((a, b), steps), difference, verdict in zip(study.plan.contrasts, row, differing, judged)
+        for look, row, differing, ps, judged in zip(study.reached, rows, differences, p_values, said, strict=True)
+        for contrast, ((a, b), steps), difference, p, verdict in zip(study.plan.contrasts, row, differing, ps, judged)
     ]
 
 
@@ -130,8 +130,9 @@ def _remarks(study: PlannedStudy, runs: Runs, found: Sequence[Departure]) -> Ite
     yield (
         f"Plan{f' of {plan.written}' if plan.written else ''}, SHA-256 {plan.hash}: {counted(len(plan.cells), 'cell')} "
         f"with {plan.seeds} seeds. Welch's test of {counted(len(plan.contrasts), 'contrast')} after "
-        f"{', '.join(map(str, test.looks))} seeds, {test.spending} spending, {correction}, level {test.level:g}. A "
-        "run's score is the mean of its evaluation curve over the stretch, without the final evaluation."
+        f"{', '.join(map(str, test.looks))} seeds, {test.spending} spending, {correction}, nominal level "
+        f"{test.level:g}. A run's score is the mean of its evaluation curve over the stretch, without the final "
+        "evaluation."
     )
     hours, measured = study.core_hours(runs)
     complete = len(study.complete)

@@ -18,10 +18,10 @@ from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.origin import origin_of
 from erlbench.reporting.data.runs import Run
 from erlbench.reporting.statistics.baseline import adjusted
-from erlbench.reporting.statistics.estimates import Array, mean, median
+from erlbench.reporting.statistics.estimates import Array, mean, median, std
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS
-from erlbench.reporting.statistics.significance import LEVEL, Difference, compare
-from erlbench.reporting.verdict.rule import MARGIN, Case, Ruling, judge
+from erlbench.reporting.statistics.significance import MARGIN, Difference, compare
+from erlbench.reporting.verdict.rule import Case, Ruling, judge
 from erlbench.reporting.verdict.value import SIMILAR, Sample, Verdict
 from erlbench.settings import setting_text
 
@@ -37,7 +37,7 @@ class TestedPair:
     run_set: RunSet
     other: RunSet
     difference: Difference
-    p: float  # after Holm's correction; NaN where there are too few seeds for a test
+    p: float  # scaled, after Holm's correction; NaN where there are too few seeds for a test
     tests: int  # of its family
 
     @property
@@ -51,6 +51,8 @@ class TestedPair:
         kinds = {run.imported.returns if run.imported else EVALUATIONS for side in sides for run in side.done}
         if TRAINING in kinds and len(kinds) > 1:
             return f"scores of one are returns of {TRAINING}, those of the other are not"
+        if not all(math.isfinite(mean(side.scores)) and not math.isinf(std(side.scores)) for side in sides):
+            return "the scores are too large for a mean and a spread"
         alike = (self.run_set.metric, self.run_set.stretch) == (self.other.metric, self.other.stretch)
         return "" if alike else "their scores are of different evaluations"
 
@@ -77,13 +79,13 @@ def compared_pairs(comparison: Comparison, names: Names | None = None) -> list[T
     pairs = [(group, *pair) for group in comparison.groups for pair in _pairs(comparison, group, names)]
     differences = [compare(one.scores, two.scores) for _, one, two, _ in pairs]
     families = [group.env if comparison.family == "environment" else "" for group, *_ in pairs]
-    p_values = adjusted([found.p for found in differences], families)
+    p_values = adjusted([found.scaled_p for found in differences], families)
     tests = [
         sum(not math.isnan(found.p) for found, its in zip(differences, families, strict=True) if its == family)
         for family in families
     ]
     return [
-        TestedPair(group, one, two, difference.at_level(LEVEL / max(1, number)), p, number)
+        TestedPair(group, one, two, difference, p, number)
         for (group, one, two, shown), difference, p, number in zip(pairs, differences, p_values, tests, strict=True)
         if shown
     ]

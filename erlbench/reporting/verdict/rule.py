@@ -1,22 +1,36 @@
-"""The rule: from the scores of two algorithms to one of five cases. docs/how-we-decide.md has it for readers."""
+"""The rule: from the scores of two algorithms to one of six cases. docs/how-we-decide.md has it for readers."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 
 import numpy as np
 from scipy import special
 
 from erlbench.reporting.statistics.estimates import Array, flat, mean
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS
-from erlbench.reporting.statistics.power import seeds_needed, std_upper_limit
-from erlbench.reporting.statistics.significance import HALF, LEVEL, Difference, compare, standard_error
+from erlbench.reporting.statistics.power import (
+    POWER,
+    RANK_EFFICIENCY,
+    detectable,
+    fewest_seeds,
+    std_upper_limit,
+    welch_power,
+)
+from erlbench.reporting.statistics.significance import (
+    LEVEL,
+    MARGIN,
+    Difference,
+    compare,
+    decisive_p,
+    least_scaled_p,
+    standard_error,
+)
 
-MARGIN = 0.1  # of the way from a random policy to the second algorithm
-FEWEST_ALIKE = 20  # seeds a side that can show that two are equivalent: fewer may miss that some runs fail
+FEWEST_ALIKE = 20  # seeds per side that can show that two are equivalent: fewer may miss that some runs fail
 FAR = 2.0  # margins from its side's mean, where a run has fallen into another group
 
 
@@ -24,6 +38,7 @@ class Case(StrEnum):
     """What is known of two algorithms."""
 
     DECIDED = "decided"
+    SMALL = "small difference"  # the ranks differ, and the means by less than the margin in the same direction
     EQUIVALENT = "equivalent"
     UNDECIDED = "undecided"
     TOO_FEW = "too few"
@@ -36,44 +51,67 @@ class Ruling:
 
     case: Case
     difference: Difference
-    p: float  # after the correction for `tests`
+    p: float  # scaled, after the correction for `tests`
     tests: int  # that share the level
-    margin: float  # of equivalence, in units of the score
-    seeds_missing: int | None  # a side, to find a difference of one margin with 80 % power; None: beyond counting
-    by_means: bool  # decided, and by the test of the means; else by the ranks alone
-    boundary: float = math.nan  # the largest p at which the look of a plan stops; then `p` is not corrected
+    margin: float  # in units of the score
+    seeds_missing: int | None  # per side, for a test, or to find a difference of one margin; None: beyond counting
+    boundary: float = math.nan  # the largest p at which the look of a plan stops; then `p` is Welch's, not corrected
 
     @property
     def of_a_plan(self) -> bool:
         """Whether a plan's own test decides."""
         return not math.isnan(self.boundary)
 
+    @property
+    def least_p(self) -> float:
+        """The smallest corrected p that so many seeds and tests can have; NaN: no test."""
+        return self.tests * least_scaled_p(*self.difference.runs)
+
+    @property
+    def decidable(self) -> bool:
+        """Whether any scores of so many seeds would decide."""
+        return self.of_a_plan or self.least_p < LEVEL
+
+    @cached_property
+    def detectable(self) -> float:
+        """About the smallest difference that such runs show with `POWER`; NaN where they can show none."""
+        found = self.difference
+        level = decisive_p(*found.runs, self.tests)
+        return detectable(*found.stds, *found.runs, level=level) if self.least_p < LEVEL else math.nan
+
     def of_plan(self, case: Case, p: float, boundary: float, missing: int | None) -> Ruling:
         """The same as a plan decides it."""
-        by_means = case is Case.DECIDED
-        return replace(self, case=case, p=p, boundary=boundary, seeds_missing=missing, by_means=by_means)
+        return replace(self, case=case, p=p, boundary=boundary, seeds_missing=missing)
 
 
 def judge(x: Array, y: Array, *, p: float, tests: int = 1, origin: float = 0.0, margin: float = MARGIN) -> Ruling:
     """Two samples of scores, one a seed, both (seeds,).
 
-    `p` is that of `compare`, corrected for all `tests` of the family. The margin of equivalence is a share of the way
-    from `origin`, the score of a random policy, to the mean of y.
+    `p` is the scaled one of `compare`, corrected for all `tests` of the family. The margin is a share of the way from
+    `origin`, the score of a random policy, to the mean of y.
     """
     a, b, tests = flat(x), flat(y), max(1, tests)
-    found = compare(a, b).at_level(LEVEL / tests)
+    found = compare(a, b)
     width = margin * abs(mean(b) - origin)
     if not found.enough:
         case = Case.TOO_FEW
-    elif p < LEVEL:
-        case = Case.DECIDED
+    elif found.significant(p):
+        case = Case.DECIDED if found.gain >= width else Case.SMALL
     elif equivalent(a, b, level=LEVEL / tests, origin=origin, margin=margin):
         case = Case.EQUIVALENT
     else:
         case = Case.UNDECIDED
-    by_means = case is Case.DECIDED and (found.welch <= found.rank or HALF * tests * found.welch < LEVEL)
-    missing = 0 if case in (Case.DECIDED, Case.EQUIVALENT) else _missing(found, width, LEVEL / tests)
-    return Ruling(case=case, difference=found, p=p, tests=tests, margin=width, seeds_missing=missing, by_means=by_means)
+    missing: int | None = 0
+    if case is Case.TOO_FEW:
+        missing = FEWEST_RUNS - min(found.runs)
+    elif case is Case.UNDECIDED:
+        missing = _missing(found, width, tests)
+    return Ruling(case=case, difference=found, p=p, tests=tests, margin=width, seeds_missing=missing)
+
+
+def seeds_for_tests(tests: int) -> int | None:
+    """The fewest seeds per side with which one of so many comparisons can be decided."""
+    return fewest_seeds(lambda n: tests * least_scaled_p(n, n) < LEVEL)
 
 
 def unseen_failures(seeds: int) -> float:
@@ -107,13 +145,16 @@ def _one_sided(x: Array, y: Array) -> float:
     return float(special.stdtr(freedom, -gap / error))
 
 
-def _missing(found: Difference, width: float, level: float) -> int | None:
-    """Seeds a side that are missing to find a difference of `width`, by the upper limits of the spreads."""
-    fewest = min(found.runs)
-    if fewest < 2:
-        return FEWEST_RUNS - fewest
-    if not (width > 0 and max(found.stds) > 0):
-        return max(0, FEWEST_RUNS - fewest)
-    upper: Sequence[float] = [std_upper_limit(own, runs) for own, runs in zip(found.stds, found.runs, strict=True)]
-    needed = seeds_needed(width, upper[0], upper[1], level=level / HALF)
-    return None if needed is None else max(0, max(FEWEST_RUNS, needed) - fewest)
+def _missing(found: Difference, width: float, tests: int) -> int | None:
+    """Seeds per side that are missing to find a difference of `width`, by the upper limits of the spreads."""
+    one, two = (std_upper_limit(own, runs) for own, runs in zip(found.stds, found.runs, strict=True))
+
+    def enough(n: int) -> bool:
+        runs = RANK_EFFICIENCY * n
+        return tests * least_scaled_p(n, n) < LEVEL and (
+            not (width > 0 and max(one, two) > 0)
+            or welch_power(width, one, two, runs, runs, level=decisive_p(n, n, tests)) >= POWER
+        )
+
+    needed = fewest_seeds(enough)
+    return None if needed is None else max(0, needed - min(found.runs))

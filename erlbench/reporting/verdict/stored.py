@@ -12,7 +12,7 @@ from typing import Any
 from erlbench.reporting.verdict.value import Verdict
 from erlbench.reporting.verdict.words import details, result, sentence
 
-FILE, FORMAT = "verdict.json", 1
+FILE, FORMAT = "verdict.json", 2
 DIGITS = 10  # significant ones: the last differ between processors
 
 
@@ -20,9 +20,7 @@ def as_values(verdict: Verdict) -> dict[str, Any]:
     """A verdict as JSON holds it: NaN is null."""
     found = {**asdict(verdict), "sentence": sentence(verdict), "details": details(verdict)}
     if verdict.outcome is not None:
-        difference = found["outcome"]["difference"]
-        del difference["level"]
-        difference["detectable"] = verdict.outcome.difference.detectable
+        found["outcome"]["detectable"] = verdict.outcome.detectable
     values: dict[str, Any] = json_values(found)
     return values
 

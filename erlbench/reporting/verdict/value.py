@@ -40,7 +40,7 @@ class Verdict:
     first: Sample
     second: Sample
     outcome: Ruling | None  # None: not comparable
-    margin: float  # of equivalence, as a share
+    margin: float  # as a share
     origin: float  # from which shares are reckoned: a random policy's score
     equal_steps: tuple[float, float] | None  # mean scores where both have used as many simulator steps
     unequal: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # settings that both have
@@ -49,10 +49,10 @@ class Verdict:
 
     @property
     def ordered(self) -> tuple[Sample, Sample]:
-        """The better one, the worse one: by the means, or by the ranks where these alone decide."""
+        """The better one, the worse one: by the ranks, under a plan by the means."""
         assert self.outcome is not None
         found = self.outcome.difference
-        above = (found.difference if self.outcome.by_means else found.probability - 0.5) > 0
+        above = (found.difference if self.outcome.of_a_plan else found.probability - 0.5) > 0
         return (self.first, self.second) if above else (self.second, self.first)
 
     @property

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from erlbench.reporting.documents.formats import number, p_value, steps, with_interval
+from erlbench.reporting.documents.formats import interval, number, p_value, steps, with_interval
 from erlbench.reporting.statistics.estimates import mean
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS
-from erlbench.reporting.verdict.rule import Case, Ruling, unseen_failures
+from erlbench.reporting.verdict.rule import Case, Ruling, seeds_for_tests, unseen_failures
 from erlbench.reporting.verdict.value import DEPARTED, FOLLOWED, NO_PLAN, SIMILAR, Verdict
 from erlbench.words import counted
 
@@ -27,7 +27,7 @@ OPEN = {  # what one comparison and several are, in the sentence over all
 
 def sentence(verdict: Verdict) -> str:
     """The verdict: its case, who, by how much, after what, and with how many seeds."""
-    said = f"{TITLES[verdict.case]}: {CASES[verdict.case](verdict)}"
+    said = f"{_title(verdict)}: {CASES[verdict.case](verdict)}"
     return f"{'; '.join([said, *_ratio(verdict), _seeds(verdict)])}."
 
 
@@ -44,17 +44,26 @@ def result(verdicts: Sequence[Verdict]) -> str:
         return ""
     where: dict[tuple[str, str], dict[str, None]] = {}  # each finding was made
     for one in verdicts:
-        if one.case in (Case.DECIDED, Case.EQUIVALENT):
+        if one.case in (Case.DECIDED, Case.SMALL, Case.EQUIVALENT):
             where.setdefault(_short(one), {})[one.env] = None
     found: dict[tuple[str, str], list[str]] = {}  # those of one algorithm at the same place
     for (words, other), envs in where.items():
         found.setdefault((words, _listed(list(envs))), []).append(other)
     said = [f"{words}{_listed(others)} on {place}" for (words, place), others in found.items()]
+    if said and said[0].startswith(("runs of ", "the mean of ")):
+        said[0] = said[0][0].upper() + said[0][1:]
     more = [f"{len(said) - MOST} more findings"] if len(said) > MOST else []
     left = _listed(list(_left_open(verdicts)))
-    if not said:
-        return f"Nothing is decided: {left}."
-    return "; ".join([*said[:MOST], *more, *filter(None, [left])]) + "."
+    if any(one.outcome is not None and one.outcome.decidable for one in verdicts):
+        return "; ".join([*said[:MOST], *more, *filter(None, [left])]) + "." if said else f"Nothing is decided: {left}."
+    return f"No comparison can be decided: {'; '.join([left, *_enough(verdicts)])}."
+
+
+def _enough(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """How many seeds the tests need, where there are some that no scores could decide."""
+    tests = [one.outcome.tests for one in verdicts if one.outcome is not None and one.case is not Case.TOO_FEW]
+    if tests:
+        yield f"{counted(max(tests), 'test')} need {seeds_for_tests(max(tests))} seeds per side"
 
 
 def _left_open(verdicts: Sequence[Verdict]) -> Iterator[str]:
@@ -67,33 +76,60 @@ def _left_open(verdicts: Sequence[Verdict]) -> Iterator[str]:
 def _short(verdict: Verdict) -> tuple[str, str]:
     """A finding without its size and place, and the algorithm that it ends with."""
     if verdict.case is Case.EQUIVALENT:
-        return f"{verdict.first.name} and {verdict.second.name} differ by less than {_margin(verdict)}", ""
+        return f"{verdict.first.name} and {verdict.second.name} are equivalent, within {_margin(verdict)},", ""
     better, worse = verdict.ordered
-    return f"{better.name} {'scores' if _outcome(verdict).by_means else 'mostly scores'} above ", worse.name
+    if _outcome(verdict).of_a_plan:
+        return f"the mean of {better.name}'s runs is above that of ", worse.name
+    by = ""
+    if verdict.case is Case.SMALL:
+        by = ", with a lower mean," if _lower(verdict) else f" by less than {_margin(verdict)}"
+    return f"runs of {better.name} score higher{by} than runs of ", worse.name
 
 
 def _decided(verdict: Verdict) -> str:
-    outcome = _outcome(verdict)
-    found = outcome.difference
+    found = _outcome(verdict).difference
     better, worse = verdict.ordered
-    if not outcome.by_means:
-        pairs = 100 * max(found.probability, 1 - found.probability)
-        return (
-            f"runs of {better.name} mostly score above those of {worse.name} {_where(verdict)}, in {pairs:.0f} of 100 "
-            "pairs, but no difference of the means is shown"
-        )
-    low, high = sorted(map(abs, found.interval))
-    size = with_interval(abs(found.difference), low, high)
-    return f"{better.name} scores above {worse.name} {_where(verdict)}, by {size} in the mean"
+    if _outcome(verdict).of_a_plan:
+        low, high = found.interval
+        size = with_interval(abs(found.difference), *((low, high) if found.difference > 0 else (-high, -low)))
+        return f"the mean of the runs of {better.name} is above the mean of {worse.name} {_where(verdict)}, by {size}"
+    return f"{_higher(verdict)}; the means of these runs differ by {number(found.gain)}"
+
+
+def _small(verdict: Verdict) -> str:
+    gain = _outcome(verdict).difference.gain
+    if _lower(verdict):
+        return f"{_higher(verdict)}, but the mean of {verdict.ordered[0].name} is {number(-gain)} lower in these runs"
+    return f"{_higher(verdict)}; the means of these runs differ by {number(gain)}{_beside_margin(verdict)}"
+
+
+def _higher(verdict: Verdict) -> str:
+    """Whose runs score higher, where, and with which probability."""
+    found = _outcome(verdict).difference
+    better, worse = verdict.ordered
+    probability = (found.probability, *found.probability_interval)
+    if better is not verdict.first:
+        middle, low, high = probability
+        probability = (1 - middle, 1 - high, 1 - low)
+    return (
+        f"runs of {better.name} score higher than runs of {worse.name} {_where(verdict)} (P = {interval(*probability)})"
+    )
+
+
+def _lower(verdict: Verdict) -> bool:
+    """Whether the side whose runs score higher more often has the lower mean."""
+    return _outcome(verdict).difference.gain < 0
 
 
 def _equivalent(verdict: Verdict) -> str:
-    return f"{_both(verdict)} differ by less than {_margin(verdict)}"
+    found = _outcome(verdict)
+    size = with_interval(found.difference.difference, *found.difference.interval)
+    return f"{_both(verdict)}; the means of these runs differ by {size}{_beside_margin(verdict)}"
 
 
 def _undecided(verdict: Verdict) -> str:
     found = _outcome(verdict).difference
-    return f"{_both(verdict)}, difference {with_interval(found.difference, *found.interval)}"
+    return f"{_both(verdict)}, mean difference {with_interval(found.difference, *found.interval)}"
 
 
 def _not_comparable(verdict: Verdict) -> str:
@@ -104,9 +140,15 @@ def _both(verdict: Verdict) -> str:
     return f"{verdict.first.name} and {verdict.second.name} {_where(verdict)}"
 
 
-TITLES = {case: case.capitalize() for case in Case} | {Case.TOO_FEW: "Undecided, too few seeds"}
+def _title(verdict: Verdict) -> str:
+    if verdict.case is Case.SMALL:
+        return "Higher, with a lower mean" if _lower(verdict) else f"Higher by less than {_margin(verdict)}"
+    return "Undecided, too few seeds" if verdict.case is Case.TOO_FEW else verdict.case.capitalize()
+
+
 CASES: dict[Case, Callable[[Verdict], str]] = {
     Case.DECIDED: _decided,
+    Case.SMALL: _small,
     Case.EQUIVALENT: _equivalent,
     Case.UNDECIDED: _undecided,
     Case.TOO_FEW: _both,
@@ -116,6 +158,10 @@ CASES: dict[Case, Callable[[Verdict], str]] = {
 
 def _where(verdict: Verdict) -> str:
     return f"on {verdict.env} after {verdict.budget}"
+
+
+def _beside_margin(verdict: Verdict) -> str:
+    return f" ({_margin(verdict)} is {number(_outcome(verdict).margin)})"
 
 
 def _margin(verdict: Verdict) -> str:
@@ -138,18 +184,15 @@ def _test(verdict: Verdict) -> Iterator[str]:
     outcome = _outcome(verdict)
     if verdict.case is Case.TOO_FEW:
         return
-    low, high = map(number, outcome.difference.interval)
+    size = with_interval(outcome.difference.difference, *outcome.difference.interval)
     p = f"= {p_value(outcome.p)}".replace("= <", "< ")
-    yield (
-        f"Difference of the means {number(outcome.difference.difference)}, 95 % interval {low} to {high} (Welch); "
-        f"p {p}{_corrected(outcome)}."
-    )
+    yield f"Mean difference {size} (Welch's 95 % interval); p {p} {_corrected(outcome)}."
 
 
 def _corrected(outcome: Ruling) -> str:
     if outcome.of_a_plan:
-        return f", where this look of the plan stops at {outcome.boundary:.2g}"
-    return f" after correction for {outcome.tests} tests" if outcome.tests > 1 else ""
+        return f"of Welch's test, where this look of the plan stops at {outcome.boundary:.2g}"
+    return f"of the ranks{f', after correction for {outcome.tests} tests' if outcome.tests > 1 else ''}"
 
 
 def _samples(verdict: Verdict) -> Iterator[str]:
@@ -166,31 +209,33 @@ def _samples(verdict: Verdict) -> Iterator[str]:
 
 def _power(verdict: Verdict) -> Iterator[str]:
     """The smallest difference that could have been found, and how many seeds are missing."""
-    outcome = _outcome(verdict)
-    if verdict.case not in (Case.UNDECIDED, Case.TOO_FEW):
-        return
-    found, wanted = outcome.difference.detectable, _margin(verdict)
-    if found == found:
-        yield f"Such runs show differences from {number(found)} on."
+    outcome, missing = _outcome(verdict), _outcome(verdict).seeds_missing
     if verdict.case is Case.TOO_FEW:
-        fewest = min(len(verdict.first.scores), len(verdict.second.scores))
-        yield f"A test begins with {counted(FEWEST_RUNS - fewest, 'more seed')} a side."
-        if found != found:
-            return
-    if outcome.seeds_missing is None:
-        yield f"No number of seeds within reach shows a difference of {wanted}."
+        yield f"{counted(missing or 0, 'more seed')} per side {'is' if missing == 1 else 'are'} needed for a test."
+    if verdict.case is not Case.UNDECIDED:
         return
-    if not outcome.seeds_missing:
-        yield f"These seeds are enough for a difference of {wanted} ({number(outcome.margin)})."
+    if outcome.of_a_plan:
+        if missing:
+            yield f"The plan has {counted(missing, 'more seed')} per side."
         return
-    many = outcome.seeds_missing > MOST_SEEDS
-    more = f"{'More than' if many else 'About'} {counted(min(MOST_SEEDS, outcome.seeds_missing), 'more seed')}"
-    yield f"{more} a side would show a difference of {wanted} ({number(outcome.margin)})."
+    if not outcome.decidable:
+        yield f"So few seeds cannot decide: the smallest p that they can have is {p_value(min(1.0, outcome.least_p))}."
+    elif outcome.detectable == outcome.detectable:
+        yield f"Differences from about {number(outcome.detectable)} on are found in 80 of 100 such studies."
+    wanted = f"a difference of {_margin(verdict)} ({number(outcome.margin)})"
+    if missing is None:
+        yield f"No number of seeds within reach shows a difference of {_margin(verdict)}."
+    elif not missing:
+        yield f"These seeds are enough for {wanted}."
+    else:
+        many = missing > MOST_SEEDS
+        more = f"{'More than' if many else 'About'} {counted(min(MOST_SEEDS, missing), 'more seed')}"
+        yield f"{more} per side would show {wanted}."
 
 
 def _hidden(verdict: Verdict) -> Iterator[str]:
     """What seeds that did not fail leave open."""
-    if verdict.case in (Case.DECIDED, Case.EQUIVALENT):
+    if verdict.case in (Case.DECIDED, Case.SMALL, Case.EQUIVALENT):
         seeds = min(len(verdict.first.scores), len(verdict.second.scores))
         yield (
             f"{seeds} seeds can miss failures of up to {100 * unseen_failures(seeds):.0f} % of the runs, which would "

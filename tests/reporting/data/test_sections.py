@@ -119,8 +119,8 @@ def test_the_terminal_names_the_question_of_each_result(tmp_path):
     (tmp_path / "results" / "sections.toml").write_text(text)
     done = CliRunner().invoke(cli, ["report", str(tmp_path / "results"), "--out", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
-    assert [line.partition(":")[0] for line in done.stdout.splitlines() if "Nothing is decided" in line] == [
+    assert [line.partition(":")[0] for line in done.stdout.splitlines() if "No comparison can be decided" in line] == [
         "first", "second"
     ]  # fmt: skip
     overview = (tmp_path / "out" / "index.md").read_text().partition("Contents")[0]
-    assert overview.count("Nothing is decided") == 2
+    assert overview.count("No comparison can be decided") == 2

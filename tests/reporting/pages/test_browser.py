@@ -29,7 +29,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report")
     for env in ("Ant-v5", "Hopper-v5"):
         for k, name in enumerate(("cem-rl", "aes-rl", "td3")):
-            for seed in range(5):
+            for seed in range(6):
                 tasks = make_tasks(seed, "asynchronous", 3, 2) if seed == 0 else ()
                 failed = (env, name, seed) == ("Hopper-v5", "td3", 4)
                 make_run(
@@ -96,7 +96,7 @@ def test_the_matrix_leads_to_the_curves(page):
         "Algorithm", "Ant-v5, 55k steps", "Hopper-v5, 55k steps",
     ]  # fmt: skip
     (failed,) = matrix.find_elements("css selector", "td.failed")
-    assert failed.text.endswith("(4/5)")
+    assert failed.text.endswith("(5/6)")
     failed.find_element("css selector", "a").click()
     assert wait(lambda: find(page, "#all-runs.shown"))
     (figure,) = find(page, "#all-runs-curves-Hopper-v5-55000")
@@ -139,7 +139,7 @@ def test_axis_band_and_single_runs(page, report):
     Select(find(page, '#all-runs select[name="band"]')[0]).select_by_value("none")
     assert page.execute_script("return arguments[0].data.length", place) == 3
     find(page, '#all-runs input[name="single"]')[0].click()
-    assert page.execute_script("return arguments[0].data.length", place) == 18
+    assert page.execute_script("return arguments[0].data.length", place) == 21
     Select(find(page, '#all-runs select[name="x"]')[0]).select_by_visible_text("each figure's own axis")
     assert page.execute_script("return arguments[0].layout.xaxis.title.text", place) == "Training steps"
 
@@ -214,9 +214,9 @@ def test_published_means_go_with_their_curves(page, tmp_path):
 
 
 def test_one_band_for_a_figure_and_the_finished_run_is_thick(page, tmp_path):
-    """A curve of five runs has the range, too, beside one of fewer; a failed run is none's mean."""
-    for seed in range(5):
-        make_run(tmp_path / "in", "Foo-v5", "five", seed, [0, 500 + 50 * seed, 1000 + 90 * seed**2])
+    """A curve of six runs has the range, too, beside one of fewer; a failed run is none's mean."""
+    for seed in range(6):
+        make_run(tmp_path / "in", "Foo-v5", "six", seed, [0, 500 + 50 * seed, 1000 + 90 * seed**2])
     make_run(tmp_path / "in", "Foo-v5", "one", 0, [0, 5, -999], status="failed")
     make_run(tmp_path / "in", "Foo-v5", "one", 1, [0, 500, 700])
     index = build_report([tmp_path / "in"], tmp_path / "out", {}, None, lambda _: None)
@@ -224,13 +224,13 @@ def test_one_band_for_a_figure_and_the_finished_run_is_thick(page, tmp_path):
     place = chart(page, "all-runs-curves-Foo-v5-2000")
     ends = "return arguments[0].data.map(one => [one.name ?? '', one.line.width, one.y.at(-1)])"
     assert page.execute_script(ends, place) == [
-        ["", 0, 1000], ["", 0, 2440], ["five (5 runs)", 2.25, 1540],
+        ["", 0, 1000], ["", 0, 3250], ["six (6 runs)", 2.25, 1825],
         ["one, seed 0 (failed)", 0.75, -999], ["one (2 runs, 1 unfinished)", 2.25, 700],
     ]  # fmt: skip
     switch = "arguments[0].value = 'interval'; arguments[0].dispatchEvent(new Event('change'))"
     page.execute_script(switch, find(page, '#all-runs select[name="band"]')[0])
     low, high = (end for _, _, end in page.execute_script(ends, place)[:2])
-    assert 1000 < low < 1540 < high < 2440
+    assert 1000 < low < 1825 < high < 3250
 
 
 def test_dark_and_a_phone(page, report):
@@ -306,5 +306,5 @@ def test_tables_that_say_nothing_at_two_seeds_are_folded_and_the_scores_are_not(
     assert not metrics.find_element("css selector", "table").is_displayed()
     metrics.find_element("css selector", "summary").click()
     assert wait(lambda: metrics.find_element("css selector", "table").is_displayed())
-    browser.get(report.as_uri() + "#all-runs")  # five seeds
+    browser.get(report.as_uri() + "#all-runs")  # six seeds
     assert find(browser, "details.table") == []

@@ -32,7 +32,7 @@ def drawn(folder: Path, band: str = "auto") -> Plot:
 
 @pytest.mark.parametrize(
     ("counts", "wanted", "band"),
-    [((5, 5), "auto", "interval"), ((5, 4), "auto", "range"), ((5, 5), "range", "range"), ((1, 1), "auto", "range")],
+    [((6, 6), "auto", "interval"), ((6, 5), "auto", "range"), ((6, 6), "range", "range"), ((1, 1), "auto", "range")],
 )
 def test_a_figure_has_one_band(tmp_path, counts, wanted, band):
     for name, count in zip(("cem", "td3"), counts, strict=True):
@@ -42,8 +42,8 @@ def test_a_figure_has_one_band(tmp_path, counts, wanted, band):
 
 
 def test_runs_that_are_not_averaged_do_not_count_for_the_band(tmp_path):
-    for seed in range(6):
-        make_run(tmp_path, "Foo-v5", "cem", seed, [0, 100], status="done" if seed < 4 else "failed", total=1000)
+    for seed in range(7):
+        make_run(tmp_path, "Foo-v5", "cem", seed, [0, 100], status="done" if seed < 5 else "failed", total=1000)
     assert drawn(tmp_path).band == "range"
 
 

@@ -86,9 +86,9 @@ def test_interval_band_lies_around_the_mean():
 
 
 def test_one_band_for_a_figure():
-    assert band_kind([5, 9]) == "interval"
-    assert band_kind([5, 4]) == "range"
-    assert band_kind([5, 5], "range") == "range"
+    assert band_kind([6, 9]) == "interval"
+    assert band_kind([6, 5]) == "range"
+    assert band_kind([6, 6], "range") == "range"
     assert band_kind([]) == "range"
 
 

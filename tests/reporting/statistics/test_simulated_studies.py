@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from scipy import stats
 
 from erlbench.errors import UsageError
 from erlbench.reporting.statistics.sequential import design
-from erlbench.reporting.statistics.simulated_studies import check_looks, least_difference, normal_studies
+from erlbench.reporting.statistics.simulated_studies import check_looks, least_difference, normal_studies, simulate
 
 STUDIES = 4000
 
@@ -83,3 +84,14 @@ def test_looks_from_two_on_have_the_level_of_the_audit_by_scipy():
     assert level > 0.08
     with pytest.raises(UsageError, match=f"level 0.0{round(100 * level)}"):
         check_looks(looks, 0.05, "pocock")
+
+
+@pytest.mark.parametrize(("looks", "percent"), [((5, 10), 9.6), ((6, 12), 6.0), ((10, 20), 4.6)])
+def test_the_page_of_plans_has_how_often_two_groups_beside_steady_runs_are_decided(looks, percent):
+    rng, studies = np.random.default_rng(0), 20_000
+    size = studies, looks[-1]
+    x, y = rng.choice([80.0, 120.0], size) + rng.normal(size=size), 100 + rng.normal(size=size)
+    wrong = 100 * sum(simulate(x, y, looks).stopping(design(looks, 0.05)))
+    assert wrong == pytest.approx(percent, abs=0.7)
+    page = " ".join((Path(__file__).parents[3] / "docs" / "planning.md").read_text(encoding="utf-8").split())
+    assert f"{percent} %" in page.partition("two groups far from the steady runs")[2].partition("## The plan")[0]

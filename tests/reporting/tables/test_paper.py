@@ -29,7 +29,7 @@ from tests.reporting.make_runs import make_run
 FAR, NEAR = 1000.0, 10.0  # between two algorithms, whose seeds are 1 apart
 
 
-def write(folder, env, name, level, seeds=5, **how):
+def write(folder, env, name, level, seeds=8, **how):
     for seed in range(seeds):
         make_run(folder, env, name, seed, [0, level + seed / 2, level + seed], **how)
 
@@ -56,8 +56,8 @@ def test_a_cell_is_bold_where_the_verdicts_put_it_above_all_others(tmp_path):
 def test_the_best_mean_alone_is_not_bold(tmp_path):
     write(tmp_path, "Foo-v5", "cem", 100.0)
     write(tmp_path, "Foo-v5", "td3", 100.5)
-    write(tmp_path, "Bar-v5", "cem", FAR, seeds=4)  # too few for a verdict, however far
-    write(tmp_path, "Bar-v5", "td3", NEAR, seeds=4)
+    write(tmp_path, "Bar-v5", "cem", FAR, seeds=5)  # too few for a verdict, however far
+    write(tmp_path, "Bar-v5", "td3", NEAR, seeds=5)
     assert bold(paper_table(page_of(tmp_path), "std", PaperStyle())) == set()
 
 
@@ -112,11 +112,11 @@ def test_a_cell_has_the_statistic_its_spread_and_its_seeds(tmp_path):
     (row,) = values(paper_table(page, "std", PaperStyle(rows="algorithms")))
     assert float(row["Foo-v5_value"]) == estimates.mean(foo)
     assert float(row["Foo-v5_std"]) == estimates.std(foo)
-    assert (row["Foo-v5_n"], row["Bar-v5_n"]) == ("5", "2")
+    assert (row["Foo-v5_n"], row["Bar-v5_n"]) == ("8", "2")
     (row,) = values(paper_table(page, "mean", PaperStyle(rows="algorithms")))
     assert (float(row["Foo-v5_low"]), float(row["Foo-v5_high"])) == mean_interval(foo)
     assert float(row["Bar-v5_value"]) == estimates.mean(bar)
-    assert row["Bar-v5_low"] == ""  # below five seeds
+    assert row["Bar-v5_low"] == ""  # below six seeds
     (row,) = values(paper_table(page, "iqm", PaperStyle(rows="algorithms")))
     assert float(row["Foo-v5_low"]) < float(row["Foo-v5_value"]) == estimates.iqm(foo) < float(row["Foo-v5_high"])
 

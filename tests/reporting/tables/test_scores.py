@@ -82,27 +82,36 @@ def test_captions_state_everything(three_seeds):
 
 
 def test_bold_only_after_holm(tmp_path):
-    returns = {"cem-rl": [100, 101, 102, 103, 104], "aes-rl": [110, 111, 112, 113, 114], "worse": [90, 91, 92, 93, 94],
-               "same": [99, 101, 102, 103, 106]}  # fmt: skip
+    returns = {
+        "cem-rl": range(100, 110), "aes-rl": range(200, 210), "worse": range(10), "near": range(111, 121),
+        "same": [99, 101, 102, 103, 106, 107, 108, 109, 110, 111],
+    }  # fmt: skip
     for name, values in returns.items():
         for seed, value in enumerate(values):
             make_run(tmp_path, "HalfCheetah-v5", name, seed, [0, 1, value])
     study = make_study(
         entries=tuple(Entry(name, name, label=name) for name in returns), not_run=(),
-        profiles={"p": Profile(tuple(range(5)), 2000, ("HalfCheetah-v5",))},
+        profiles={"p": Profile(tuple(range(10)), 2000, ("HalfCheetah-v5",))},
     )  # fmt: skip
     comparison = comparison_of(tmp_path, study)
     compared = against_baseline(comparison)
-    # t = 10 / sqrt(2.5 / 5 + 2.5 / 5) = 10 with 8 degrees of freedom: p = 8.488e-6, of two tests, times 3 after Holm.
-    assert compared[("HalfCheetah-v5", 2000, 0, 0), "aes-rl", True].p == pytest.approx(3 * 2 * 8.488e-6, rel=1e-3)
+    # all ten runs above the others: 2 of 2^10 as coins fall, times 4 after Holm
+    assert compared[("HalfCheetah-v5", 2000, 0, 0), "aes-rl", True].p == pytest.approx(4 * 2 / 2**10)
     assert math.isnan(compared[("HalfCheetah-v5", 2000, 0, 0), "cem-rl", True].p)
     rows = rows_of(scores_table(comparison, load_published()))
-    assert rows["HalfCheetah-v5", "worse"]["Mean"] == "92.0"
+    assert rows["HalfCheetah-v5", "worse"]["Mean"] == "4.50"
     styles = {cells[1].text: cells[3] for cells in scores_table(comparison, load_published()).cells}
-    assert styles["aes-rl"] == TableCell("112.0", "bold")
-    assert styles["worse"] == TableCell("92.0", "italic")
-    assert rows["HalfCheetah-v5", "same"]["Mean"] == "102.2"
-    assert rows["HalfCheetah-v5", "aes-rl"]["p"] == "<0.001"
+    assert styles["aes-rl"] == TableCell("204.5", "bold")
+    assert styles["worse"] == TableCell("4.50", "italic")
+    assert styles["near"] == TableCell("115.5", "")  # 3 % of the way from a random policy
+    assert styles["same"] == TableCell("105.6", "")
+    assert rows["HalfCheetah-v5", "aes-rl"]["p"] == "0.008"
+
+
+def test_a_difference_below_the_margin_is_not_marked(tmp_path):
+    table = scores_table(study_of(tmp_path, range(1000, 1010), range(1010, 1020), 10), load_published())
+    assert rows_of(table)["HalfCheetah-v5", "AES-RL"]["p"] == "0.002"
+    assert {cells[1].text: cells[3].style for cells in table.cells}["AES-RL"] == ""
 
 
 def study_of(tmp_path, base, other, seeds, failed=()):
@@ -116,18 +125,18 @@ def study_of(tmp_path, base, other, seeds, failed=()):
 
 
 def test_better_than_a_baseline_of_zero_is_bold(tmp_path):
-    comparison = study_of(tmp_path, [-1, 1, 0, -1, 1], [104, 105, 104.5, 104, 105], 5)
+    comparison = study_of(tmp_path, [-1, 1, 0, -1, 1, 0], [104, 105, 104.5, 104, 105, 104.5], 6)
     table = scores_table(comparison, load_published())
     assert {cells[1].text: cells[3] for cells in table.cells}["AES-RL"] == TableCell("104.5", "bold")
-    assert rows_of(table)["HalfCheetah-v5", "AES-RL"]["p"] == "<0.001"
+    assert rows_of(table)["HalfCheetah-v5", "AES-RL"]["p"] == "0.031"
 
 
 def test_survivors_are_not_marked(tmp_path):
     scores = [100 + seed % 3 for seed in range(10)]
-    comparison = study_of(tmp_path, scores, [3 * s for s in scores], 10, failed=range(5))
+    comparison = study_of(tmp_path, scores, [3 * s for s in scores], 10, failed=range(4))
     table = scores_table(comparison, load_published())
     row = rows_of(table)["HalfCheetah-v5", "AES-RL"]
-    assert (row["n"], row["p"]) == ("5/10", "<0.001")
+    assert (row["n"], row["p"]) == ("6/10", "0.031")
     assert {cells[1].text: cells[3].style for cells in table.cells}["AES-RL"] == ""
 
 
@@ -158,16 +167,16 @@ def test_metrics_table_by_hand(three_seeds):
 
 def test_all_environments_by_hand(tmp_path):
     for env, scale in (("HalfCheetah-v5", 1), ("Walker2d-v5", 10)):
-        for seed, (cem, aes) in enumerate([(1, 2), (3, 4), (2, 3), (2, 3), (2, 3)]):
+        for seed, (cem, aes) in enumerate([(1, 2), (3, 4), (2, 3), (2, 3), (2, 3), (2, 3)]):
             make_run(tmp_path, env, "cem-rl", seed, [0, 0, scale * cem])
             make_run(tmp_path, env, "aes-rl", seed, [0, 0, scale * aes])
-    seeds = {"p": Profile(tuple(range(5)), 2000, ("HalfCheetah-v5", "Walker2d-v5"))}
+    seeds = {"p": Profile(tuple(range(6)), 2000, ("HalfCheetah-v5", "Walker2d-v5"))}
     comparison = comparison_of(tmp_path, make_study(profiles=seeds))
     table = aggregate_table(comparison)
     assert table is not None
     record = next(record for record in table.records if record["name"] == "aes-rl")
-    # of 25 pairs: 2 against 1, 3, 2, 2, 2: 2.5; 4 against all: 5; three times 3: 4.5 each
-    assert record["probability_of_improvement"] == pytest.approx((2.5 + 5 + 3 * 4.5) / 25)
+    # of 36 pairs: 2 against 1, 3, 2, 2, 2, 2: 3; 4 against all: 6; four times 3: 5.5 each
+    assert record["probability_of_improvement"] == pytest.approx((3 + 6 + 4 * 5.5) / 36)
     assert record["probability_low"] < record["probability_of_improvement"] < record["probability_high"]
 
 
@@ -257,7 +266,7 @@ def test_scores_at_a_moment_are_not_called_final(tmp_path):
 
 
 def test_the_note_on_p_names_holms_family(tmp_path):
-    for env, name, seed in product(("Swimmer-v5", "Hopper-v5"), ("td3", "cem"), range(5)):
+    for env, name, seed in product(("Swimmer-v5", "Hopper-v5"), ("td3", "cem"), range(6)):
         make_run(tmp_path, env, name, seed, [0, 100.0 * len(name) + 30 * seed])
     for family, words in (("study", "for the tests of the table (2 in all)"), ("environment", "of each environment")):
         page = page_of(tmp_path, baseline="td3", family=family)

@@ -20,6 +20,8 @@ from erlbench.reporting.statistics.sequential import design, verdicts
 from erlbench.reporting.tables import study_plan
 from erlbench.reporting.tables.plan_verdicts import plan_verdicts
 from erlbench.reporting.tables.study_plan import plan_tables
+from erlbench.reporting.verdict.rule import Case
+from erlbench.reporting.verdict.words import details, result, sentence
 from tests import plans
 
 EVAL = (
@@ -90,7 +92,7 @@ def test_the_contrast_is_that_of_the_curves_over_the_stretch_by_exactly_the_seed
         tuple(np.mean(own) for own in scores.values()), abs=1e-3
     )
     assert record["p_welch"] == pytest.approx(test.pvalue, rel=1e-4)
-    assert record["low"] is record["high"] is None  # below five seeds
+    assert record["low"] is record["high"] is None  # below six seeds
     assert record["boundary"] == pytest.approx(design((2, 4), 0.05).p[0])
     assert record["simulator_steps_a"] == pytest.approx(3 * 750 + 100)
     assert record["decision"] == "open"
@@ -103,6 +105,23 @@ def test_the_last_look_decides(study):
     assert [(record["look"], record["decision"]) for record in tables(study)[0].records] == [
         ("2 seeds", "open"), ("4 seeds", "above"),
     ]  # fmt: skip
+
+
+def test_the_words_of_a_plan_speak_of_its_test_and_of_the_means_of_these_runs(study):
+    looks = ((0, 2, Case.UNDECIDED, "The plan has 2 more seeds per side"), (2, 4, Case.DECIDED, "p < 0.001 of"))
+    for first, seeds, case, words in looks:
+        for label, levels in LEVELS.items():
+            for index in range(first, seeds):
+                make(study, label, index, levels[index])
+        runs = {run.path.resolve(): run for run in find_runs([study], pytest.fail)}
+        (found,) = plan_verdicts(read_study(study), runs)
+        assert found.case is case
+        assert words in " ".join(details(found))
+        assert "of Welch's test, where this look of the plan stops at" in " ".join(details(found))
+        assert "for a test" not in " ".join(details(found))
+    assert found.ordered[0].name == "narrow"
+    assert "the mean of the runs of narrow is above the mean of wide" in sentence(found)
+    assert result([found]).startswith("The mean of narrow's runs is above that of wide on ")
 
 
 def test_the_mean_over_a_stretch_is_that_of_a_fine_grid_and_none_beyond_the_curve():
