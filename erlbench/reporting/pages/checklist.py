@@ -23,7 +23,7 @@ from erlbench.reporting.documents.formats import significant
 from erlbench.reporting.documents.model import Block, Bullets, Code, Document, Heading, Link, Text
 from erlbench.reporting.pages.page import Page
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS
-from erlbench.reporting.statistics.significance import LEVEL, level_words
+from erlbench.reporting.statistics.significance import level_words
 from erlbench.reporting.tables.checklist import (
     UNKNOWN,
     ComputeLine,
@@ -138,9 +138,9 @@ def _statistics(pages: Sequence[Page]) -> Iterator[str]:
         "none."
     )
     yield (
-        "p: the larger one of the Mann–Whitney and Brunner–Munzel tests, relative to its level "
-        f"({level_words()}), times {LEVEL:g}, after Holm's correction. Runs that failed are no missing values: a "
-        "comparison with one is not tested."
+        "p: the larger one of the Mann–Whitney and Brunner–Munzel tests, after Holm's correction. Level: "
+        f"{level_words()}, on the side with fewer seeds. Runs that failed are no missing values: a comparison with one "
+        "is not tested."
     )
 
 

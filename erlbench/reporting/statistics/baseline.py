@@ -22,10 +22,15 @@ class Compared:
     """One run set against the baseline of its environment; NaN where that cannot be."""
 
     improvement: float  # percent
-    p: float  # scaled p of the ranks, after Holm's correction over the table
+    p: float  # of the ranks, after Holm's correction over the table
     difference: Difference | None  # None without a run on either side
     margin: float = 0.0  # the smallest difference of the means that is marked
     failed: bool = False  # runs of the run set or of the baseline failed: those that are left are a selection
+
+    @property
+    def level(self) -> float:
+        """The largest p that decides."""
+        return self.difference.level if self.difference else float("nan")
 
     @property
     def mark(self) -> str:
@@ -48,7 +53,7 @@ def against_baseline(comparison: Comparison) -> dict[Key, Compared]:
         for run_set in group.run_sets:
             found[group.budget, run_set.name, run_set.exists] = compare_run_sets(run_set, base, origin)
     families = [env if comparison.family == "environment" else "" for (env, *_), *_ in found]
-    p_values = adjusted([compared.p for compared in found.values()], families)
+    p_values = adjusted([compared.p for compared in found.values()], families, [one.level for one in found.values()])
     return {key: replace(compared, p=p) for (key, compared), p in zip(found.items(), p_values, strict=True)}
 
 
@@ -63,19 +68,19 @@ def compare_run_sets(run_set: RunSet, base: RunSet | None, origin: float) -> Com
     difference = compare(run_set.scores, base.scores)
     return Compared(
         estimates.improvement(estimates.mean(run_set.scores), estimates.mean(base.scores)),
-        difference.scaled_p,
+        difference.p,
         difference,
         MARGIN * abs(estimates.mean(base.scores) - origin),
         bool(run_set.failed or base.failed),
     )
 
 
-def adjusted(p_values: Sequence[float], families: Sequence[str]) -> list[float]:
-    """Holm's adjusted p-values within each family, in the order given."""
+def adjusted(p_values: Sequence[float], families: Sequence[str], levels: Sequence[float]) -> list[float]:
+    """Holm's adjusted p-values within each family, in the order given; each is to be compared with its level."""
     found = dict.fromkeys(range(len(p_values)), float("nan"))
     for family in dict.fromkeys(families):
         members = [i for i, its in enumerate(families) if its == family]
-        found |= dict(zip(members, holm([p_values[i] for i in members]), strict=True))
+        found |= dict(zip(members, holm([p_values[i] for i in members], [levels[i] for i in members]), strict=True))
     return list(found.values())
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,9 +59,9 @@ class Difference:
         return min(self.runs) >= FEWEST_RUNS
 
     @property
-    def scaled_p(self) -> float:
-        """`p` relative to the level of these numbers of runs, so that `LEVEL` is the level of every comparison."""
-        return scale_p(self.p, *self.runs)
+    def level(self) -> float:
+        """The largest corrected p that decides with so many runs; NaN where there is no test."""
+        return rank_level(*self.runs)
 
     @property
     def gain(self) -> float:
@@ -70,8 +69,8 @@ class Difference:
         return self.difference if self.probability > 0.5 else -self.difference
 
     def significant(self, p: float) -> bool:
-        """Whether the ranks differ, by their scaled p after the correction; never without a finite interval."""
-        return p < LEVEL and all(map(math.isfinite, self.interval))
+        """Whether the ranks differ, by their p after the correction; never without a finite interval."""
+        return p <= self.level and all(map(math.isfinite, self.interval))
 
 
 def compare(x: ArrayLike, y: ArrayLike) -> Difference:
@@ -124,13 +123,13 @@ def rank_test(x: ArrayLike, y: ArrayLike) -> float:
     return exact if apart else max(exact, float(stats.brunnermunzel(a, b).pvalue))  # the second has no p where apart
 
 
-def rank_level(runs: int) -> float:
-    """The largest p of `rank_test` that decides one comparison, with so many runs on the smaller side; NaN: none.
+def rank_level(n: int, m: int) -> float:
+    """The largest p of `rank_test` that decides one comparison of n and m runs; NaN: too few for a test.
 
     Lower than `LEVEL`, because both tests promise too much with few runs and unequal spreads
     (benchmarks/verdict_rates.py has the error rates).
     """
-    return next((level for fewest, level in LEVELS if runs >= fewest), float("nan"))
+    return next((level for fewest, level in LEVELS if min(n, m) >= fewest), float("nan"))
 
 
 def level_words() -> str:
@@ -138,51 +137,9 @@ def level_words() -> str:
     return ", ".join(f"{level:g} from {fewest} seeds on" for fewest, level in reversed(LEVELS))
 
 
-def scale_p(p: float, n: int, m: int) -> float:
-    """A p of `rank_test` of n and m runs as a multiple of `rank_level`, times `LEVEL`; at most 1, NaN: no test.
-
-    It is never below `coin_p` of either side. At `LEVEL` that changes nothing, but below it, where a family shares the
-    level.
-    """
-    scaled = p * LEVEL / rank_level(min(n, m))
-    return scaled if math.isnan(scaled) else min(1.0, max(scaled, coin_p(p, n), coin_p(p, m)))
-
-
-def coin_p(p: float, runs: int) -> float:
-    """How often so small a p of `rank_test` comes of one side's runs of any spread beside steady ones.
-
-    Each of its `runs` then lies above or below all of the other side, as a coin falls, and no test of ranks sees more.
-    """
-    p_values, chances = _coins(runs)
-    return float(chances[np.searchsorted(p_values, p, side="right")])
-
-
-def decisive_p(n: int, m: int, tests: int) -> float:
-    """The p of `rank_test` of n and m runs below which one of so many comparisons is decided; NaN: none is."""
-    levels = [rank_level(min(n, m)) / tests]
-    for p_values, chances in map(_coins, (n, m)):
-        allowed = int(np.searchsorted(chances, LEVEL / tests))
-        if not allowed:
-            return float("nan")
-        levels += [float(p_values[allowed - 1])] if allowed <= len(p_values) else []
-    return min(levels)
-
-
-@cache
-def _coins(runs: int) -> tuple[Array, Array]:
-    """For 1, 2, ... runs on one side of steady ones and the rest on the other: Brunner and Munzel's p.
-
-    And how often 0, 1, ... runs or fewer lie on either side.
-    """
-    below = np.arange(1, (runs + 1) // 2)
-    share = below / runs
-    t = (0.5 - share) * np.sqrt((runs - 1) / (share * (1 - share)))
-    return 2 * special.stdtr(runs - 1, -t), 2 * special.bdtr(np.arange(len(below) + 1), runs, 0.5)
-
-
-def least_scaled_p(n: int, m: int) -> float:
-    """The smallest scaled p of n and m runs: where all runs of one side score above all of the other."""
-    return scale_p(2 / math.comb(n + m, n), n, m)
+def least_p(n: int, m: int) -> float:
+    """The smallest p of `rank_test` of n and m runs: where all runs of one side score above all of the other."""
+    return 2 / math.comb(n + m, n)
 
 
 def standard_error(a: Array, b: Array) -> tuple[float, float]:
@@ -200,20 +157,18 @@ def error_of(a: Summary, b: Summary) -> tuple[float, float]:
     return math.sqrt(va + vb), (va + vb) ** 2 / (va**2 / (a.runs - 1) + vb**2 / (b.runs - 1))
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
+def holm(p_values: Sequence[float], levels: Sequence[float] | None = None) -> list[float]:
     """Holm's step-down adjusted p-values, in the order given; NaN (not tested) stays NaN and is not counted.
 
-    Comparisons with different numbers of runs have different levels: give their scaled p. That is Holm's procedure
-    with each p relative to its own level. If none of k comparisons has a difference, a family decides something only
-    where one of its scaled p is below `LEVEL` / k. Each is so in at most `LEVEL` / k of studies: runs of equal spread
-    by Mann and Whitney's exact test, runs of very unequal spreads by `coin_p`. So the family's error is at most `LEVEL`
-    (Bonferroni), and Holm's later steps follow the first. Between the two, simulation has to show it:
-    docs/how-we-decide.md has these rates, of which one is above.
+    With `levels`, one for each p, they are ordered by p relative to its level, and the result of each is to be compared
+    with its own level. The first step decides nothing unless some p is at most its level / k, k the number of p-values
+    (Bonferroni's inequality for unequal levels); the later steps are Holm's.
     """
+    scale = [1.0] * len(p_values) if levels is None else levels
     adjusted = [float("nan")] * len(p_values)
-    order = sorted((i for i, p in enumerate(p_values) if not math.isnan(p)), key=lambda i: p_values[i])
+    order = sorted((i for i, p in enumerate(p_values) if not math.isnan(p)), key=lambda i: p_values[i] / scale[i])
     highest = 0.0
     for rank, i in enumerate(order):
-        highest = max(highest, min(1.0, (len(order) - rank) * p_values[i]))
-        adjusted[i] = highest
+        highest = max(highest, (len(order) - rank) * p_values[i] / scale[i])
+        adjusted[i] = min(1.0, highest * scale[i])
     return adjusted

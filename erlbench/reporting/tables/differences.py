@@ -18,9 +18,8 @@ from erlbench.reporting.documents.formats import count, number, p_value, percent
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.baseline import Compared, compare_run_sets
-from erlbench.reporting.statistics.intervals import FEWEST_RUNS
 from erlbench.reporting.statistics.metrics import minutes_per_million
-from erlbench.reporting.statistics.significance import LEVEL, holm
+from erlbench.reporting.statistics.significance import holm, level_words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +61,7 @@ def differences_table(sides: Sequence[Side], metric: str) -> Table[FolderPair]:
         Column("Difference", _difference, with_interval, name=("difference", "difference_low", "difference_high"),
                style=lambda row: row.compared.mark,
                note="other mean minus first, with its 95 % interval (Welch); bold: decided to score higher, italic: "
-                    f"lower, at {LEVEL}."),
+                    "lower."),
         Column("Change", lambda row: row.compared.improvement, percent, name="change_pct"),
         Column("Identity", _identity,
                note="whether kernel, packages, source files and MuJoCo model are those of the first folder, or what "
@@ -70,8 +69,8 @@ def differences_table(sides: Sequence[Side], metric: str) -> Table[FolderPair]:
         Column("Settings", _settings,
                note="what of settings, updates and evaluation is not as in the first folder, both values; or equal."),
         Column("p", lambda row: row.compared.p, p_value, name="p_holm",
-               note="of the ranks, relative to the level of so many seeds (how-we-decide), after Holm's correction "
-                    f"over the table; from {FEWEST_RUNS} seeds per side on."),
+               note=f"of the ranks, after Holm's correction over the table; decides at {level_words()}, on the side "
+                    "with fewer seeds."),
         *_minutes_columns(first, other, rows),
         Column("Status", lambda row: row.status),
     ]  # fmt: skip
@@ -120,7 +119,7 @@ def _rows(sides: Sequence[Side], metric: str) -> list[FolderPair]:
                     env=env, total_timesteps=total, name=name, side=side.name, first=first, other=other,
                     compared=compared,
                 ))  # fmt: skip
-    adjusted = holm([row.compared.p for row in rows])
+    adjusted = holm([row.compared.p for row in rows], [row.compared.level for row in rows])
     return [replace(row, compared=replace(row.compared, p=p)) for row, p in zip(rows, adjusted, strict=True)]
 
 

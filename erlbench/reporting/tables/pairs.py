@@ -11,7 +11,7 @@ from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS
 from erlbench.reporting.statistics.power import POWER
-from erlbench.reporting.statistics.significance import LEVEL, MARGIN, level_words
+from erlbench.reporting.statistics.significance import MARGIN, level_words
 from erlbench.reporting.verdict.judged import MOST_RUN_SETS, TestedPair
 from erlbench.reporting.verdict.rule import seeds_for_tests
 
@@ -58,10 +58,9 @@ def _remarks(comparison: Comparison, rows: Sequence[TestedPair]) -> Iterator[str
     of = f"all pairs of {of}" if tests > here else of
     yield f"{comparison.score_words}."
     yield (
-        f"p: the ranks' p relative to its level ({level_words()}), times {LEVEL}, after Holm's correction for the "
-        f"tests of {of} ({tests} in all), each of at least {FEWEST_RUNS} seeds per side. Below {LEVEL} the ranks "
-        f"differ; a difference is decided where the means differ by {100 * MARGIN:g} % or more, too. Below "
-        f"{FEWEST_RUNS} seeds there is no interval and no test."
+        f"p: the ranks' p after Holm's correction for the tests of {of} ({tests} in all). The ranks differ where it is "
+        f"at most its level ({level_words()}, on the side with fewer seeds); a difference is decided where the means "
+        f"differ by {100 * MARGIN:g} % or more, too. Below {FEWEST_RUNS} seeds there is no interval and no test."
     )
     if here and not any(row.outcome and row.outcome.decidable for row in rows):
         yield f"No row can be decided: {tests} tests need {seeds_for_tests(max(families.values()))} seeds per side."

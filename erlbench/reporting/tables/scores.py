@@ -25,7 +25,7 @@ from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.baseline import Compared, against_baseline, compare_run_sets, label
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS, share_interval
-from erlbench.reporting.statistics.significance import LEVEL, MARGIN
+from erlbench.reporting.statistics.significance import MARGIN, level_words
 from erlbench.reporting.tables.columns import identity, learning_steps, runs_used, status, updates
 from erlbench.reporting.tables.published_notes import budget_note, environment_notes
 from erlbench.reporting.tables.references import Beside, beside, reference_columns
@@ -163,10 +163,10 @@ def _test(comparison: Comparison, tests: int) -> str:
     if not tests:
         return f"no difference can be tested: that takes at least {FEWEST_RUNS} seeds per side."
     return (
-        f"of the ranks against {label(comparison)}, relative to the level of so many seeds (how-we-decide), after "
-        f"Holm's correction for the tests of {of} ({tests} in all), each of at least {FEWEST_RUNS} seeds per side; "
-        f"bold: decided at {LEVEL} to score higher, by {100 * MARGIN:g} % or more, italic: lower, –: cannot be tested. "
-        "No mark is no sign that two are equal."
+        f"of the ranks against {label(comparison)}, after Holm's correction for the tests of {of} ({tests} in all); "
+        f"bold: decided to score higher (p at most {level_words()}, on the side with fewer seeds, and means that "
+        f"differ by {100 * MARGIN:g} % or more), italic: lower, –: cannot be tested. No mark is no sign that two are "
+        "equal."
     )
 
 

@@ -79,7 +79,7 @@ def compared_pairs(comparison: Comparison, names: Names | None = None) -> list[T
     pairs = [(group, *pair) for group in comparison.groups for pair in _pairs(comparison, group, names)]
     differences = [compare(one.scores, two.scores) for _, one, two, _ in pairs]
     families = [group.env if comparison.family == "environment" else "" for group, *_ in pairs]
-    p_values = adjusted([found.scaled_p for found in differences], families)
+    p_values = adjusted([found.p for found in differences], families, [found.level for found in differences])
     tests = [
         sum(not math.isnan(found.p) for found, its in zip(differences, families, strict=True) if its == family)
         for family in families

@@ -25,8 +25,8 @@ from erlbench.reporting.statistics.significance import (
     MARGIN,
     Difference,
     compare,
-    decisive_p,
-    least_scaled_p,
+    least_p,
+    rank_level,
     standard_error,
 )
 
@@ -51,7 +51,7 @@ class Ruling:
 
     case: Case
     difference: Difference
-    p: float  # scaled, after the correction for `tests`
+    p: float  # after the correction for `tests`
     tests: int  # that share the level
     margin: float  # in units of the score
     seeds_missing: int | None  # per side, for a test, or to find a difference of one margin; None: beyond counting
@@ -65,19 +65,22 @@ class Ruling:
     @property
     def least_p(self) -> float:
         """The smallest corrected p that so many seeds and tests can have; NaN: no test."""
-        return self.tests * least_scaled_p(*self.difference.runs)
+        return self.tests * least_p(*self.difference.runs)
 
     @property
     def decidable(self) -> bool:
         """Whether any scores of so many seeds would decide."""
-        return self.of_a_plan or self.least_p < LEVEL
+        return self.of_a_plan or self.least_p <= self.difference.level
 
     @cached_property
     def detectable(self) -> float:
         """About the smallest difference that such runs show with `POWER`; NaN where they can show none."""
         found = self.difference
-        level = decisive_p(*found.runs, self.tests)
-        return detectable(*found.stds, *found.runs, level=level) if self.least_p < LEVEL else math.nan
+        return (
+            detectable(*found.stds, *found.runs, level=found.level / self.tests)
+            if self.least_p <= found.level
+            else math.nan
+        )
 
     def of_plan(self, case: Case, p: float, boundary: float, missing: int | None) -> Ruling:
         """The same as a plan decides it."""
@@ -87,7 +90,7 @@ class Ruling:
 def judge(x: Array, y: Array, *, p: float, tests: int = 1, origin: float = 0.0, margin: float = MARGIN) -> Ruling:
     """Two samples of scores, one a seed, both (seeds,).
 
-    `p` is the scaled one of `compare`, corrected for all `tests` of the family. The margin is a share of the way from
+    `p` is that of `compare`, corrected for all `tests` of the family. The margin is a share of the way from
     `origin`, the score of a random policy, to the mean of y.
     """
     a, b, tests = flat(x), flat(y), max(1, tests)
@@ -111,7 +114,7 @@ def judge(x: Array, y: Array, *, p: float, tests: int = 1, origin: float = 0.0, 
 
 def seeds_for_tests(tests: int) -> int | None:
     """The fewest seeds per side with which one of so many comparisons can be decided."""
-    return fewest_seeds(lambda n: tests * least_scaled_p(n, n) < LEVEL)
+    return fewest_seeds(lambda n: tests * least_p(n, n) <= rank_level(n, n))
 
 
 def unseen_failures(seeds: int) -> float:
@@ -151,9 +154,9 @@ def _missing(found: Difference, width: float, tests: int) -> int | None:
 
     def enough(n: int) -> bool:
         runs = RANK_EFFICIENCY * n
-        return tests * least_scaled_p(n, n) < LEVEL and (
+        return tests * least_p(n, n) <= rank_level(n, n) and (
             not (width > 0 and max(one, two) > 0)
-            or welch_power(width, one, two, runs, runs, level=decisive_p(n, n, tests)) >= POWER
+            or welch_power(width, one, two, runs, runs, level=rank_level(n, n) / tests) >= POWER
         )
 
     needed = fewest_seeds(enough)

@@ -192,7 +192,8 @@ def _test(verdict: Verdict) -> Iterator[str]:
 def _corrected(outcome: Ruling) -> str:
     if outcome.of_a_plan:
         return f"of Welch's test, where this look of the plan stops at {outcome.boundary:.2g}"
-    return f"of the ranks{f', after correction for {outcome.tests} tests' if outcome.tests > 1 else ''}"
+    correction = f" after correction for {outcome.tests} tests" if outcome.tests > 1 else ""
+    return f"of the ranks{correction}, level {outcome.difference.level:g}"
 
 
 def _samples(verdict: Verdict) -> Iterator[str]:
@@ -219,7 +220,9 @@ def _power(verdict: Verdict) -> Iterator[str]:
             yield f"The plan has {counted(missing, 'more seed')} per side."
         return
     if not outcome.decidable:
-        yield f"So few seeds cannot decide: the smallest p that they can have is {p_value(min(1.0, outcome.least_p))}."
+        least = p_value(min(1.0, outcome.least_p))
+        level = f"{outcome.difference.level:g}"
+        yield f"So few seeds cannot decide: the smallest p that they can have is {least}, level {level}."
     elif outcome.detectable == outcome.detectable:
         yield f"Differences from about {number(outcome.detectable)} on are found in 80 of 100 such studies."
     wanted = f"a difference of {_margin(verdict)} ({number(outcome.margin)})"

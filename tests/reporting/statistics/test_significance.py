@@ -9,16 +9,7 @@ from statsmodels.stats import weightstats
 
 from benchmarks import verdict_rates
 from erlbench.reporting.statistics.power import detectable
-from erlbench.reporting.statistics.significance import (
-    coin_p,
-    compare,
-    decisive_p,
-    holm,
-    least_scaled_p,
-    rank_level,
-    scale_p,
-    welch,
-)
+from erlbench.reporting.statistics.significance import compare, holm, least_p, rank_level, welch
 
 
 @pytest.mark.parametrize(("n", "m"), [(2, 2), (3, 7), (5, 5), (10, 10), (30, 4)])
@@ -43,7 +34,7 @@ def test_difference_beside_statsmodels():
     assert found.difference == pytest.approx(x.mean() - y.mean())
     assert found.interval == pytest.approx(theirs.tconfint_diff(usevar="unequal"))
     assert found.p == pytest.approx(max(rank_tests(x, y)))
-    assert found.scaled_p == pytest.approx(found.p * 0.05 / 0.015)
+    assert found.level == 0.015
     assert found.probability == pytest.approx(scipy_stats.mannwhitneyu(x, y).statistic / 77)
     assert found.probability_interval[0] < found.probability < found.probability_interval[1]
 
@@ -58,7 +49,7 @@ def test_unequal_spreads_about_one_middle_are_no_difference():
     exact, placements = rank_tests(x, y)
     assert exact < 0.025 < placements
     assert compare(x, y).p == pytest.approx(placements)
-    assert compare(x, y).scaled_p > 0.05
+    assert compare(x, y).p > compare(x, y).level
 
 
 def test_equal_runs_differ_in_nothing():
@@ -69,9 +60,9 @@ def test_equal_runs_differ_in_nothing():
 def test_what_is_detectable_is_found_in_about_80_of_100_studies(n, m, tests):
     rng = np.random.default_rng(0)
     spreads = [std * math.sqrt((k - 1) / scipy_stats.chi2.ppf(0.2, k - 1)) for std, k in ((1, n), (1, m))]
-    found = detectable(1, 1, n, m, level=decisive_p(n, m, tests))
+    found = detectable(1, 1, n, m, level=rank_level(n, m) / tests)
     x, y = found + spreads[0] * rng.normal(size=(4000, n)), spreads[1] * rng.normal(size=(4000, m))
-    assert 0.7 < (tests * verdict_rates.scaled_p(x, y) < 0.05).mean() < 0.88
+    assert 0.7 < verdict_rates.differ(x, y, tests).mean() < 0.88
 
 
 def test_the_smallest_p_is_that_of_complete_separation():
@@ -79,37 +70,22 @@ def test_the_smallest_p_is_that_of_complete_separation():
         x, y = np.arange(n), np.arange(m) + n
         exact = scipy_stats.mannwhitneyu(x, y, method="exact").pvalue
         assert compare(x, y).p == pytest.approx(exact)
-        assert compare(x, y).scaled_p == least_scaled_p(n, m) == pytest.approx(2 * 0.5 ** min(n, m))
-    assert math.isnan(least_scaled_p(5, 20))
+        assert compare(x, y).p == pytest.approx(least_p(n, m))
 
 
-def test_coins_give_what_scipy_finds_of_runs_on_either_side_of_steady_ones():
-    for n in (6, 9, 10, 20):
-        steady = np.linspace(-0.5, 0.5, 15)
-        for below in range((n + 1) // 2):
-            wide = np.array([*(-1.0 - np.arange(below)), *(1.0 + np.arange(n - below))])
-            p = compare(wide, steady).p
-            assert coin_p(p * (1 + 1e-9), n) == pytest.approx(scipy_stats.binomtest(below, n).pvalue), (n, below)
+@pytest.mark.parametrize(
+    ("n", "m", "level"),
+    [(6, 6, 0.015), (9, 9, 0.015), (9, 40, 0.015), (40, 6, 0.015), (10, 10, 0.025), (40, 10, 0.025)],
+)
+def test_the_smaller_side_sets_the_level(n, m, level):
+    assert rank_level(n, m) == level
+    assert math.isnan(rank_level(5, 40))
 
 
-def test_coins_change_no_single_comparison():
-    """At its whole level each number of runs errs in less than 5 % of studies of wide runs beside steady ones."""
-    for n in (*range(6, 60), 100, 400):
-        for m in (*range(6, 60), 100, 400):
-            level = rank_level(min(n, m))
-            assert max(coin_p(level, n), coin_p(level, m)) < 0.05
-            assert decisive_p(n, m, 1) == level
-
-
-def test_the_level_of_a_family_is_where_its_p_reaches_five_percent():
-    for n, m in ((7, 7), (8, 20), (10, 10), (20, 20), (30, 12)):
-        for tests in (1, 2, 3, 6, 10):
-            level = decisive_p(n, m, tests)
-            if math.isnan(level):
-                assert tests * least_scaled_p(n, m) >= 0.05
-            else:
-                below, above = (tests * scale_p(factor * level, n, m) for factor in (1 - 1e-6, 1 + 1e-6))
-                assert below < 0.05 <= above
+def test_holm_orders_comparisons_by_p_relative_to_their_levels():
+    """0.012 of 0.015 comes after 0.016 of 0.025; each is adjusted at its own level."""
+    assert holm([0.012, 0.016, 0.001], [0.015, 0.025, 0.025]) == pytest.approx([0.0192, 0.032, 0.003])
+    assert holm([0.9, math.nan, 0.9], [0.015, math.nan, 0.025])[0] == 1.0
 
 
 def test_runs_that_separate_are_found_by_their_ranks_where_their_spread_hides_it():
@@ -123,7 +99,7 @@ def test_runs_that_separate_are_found_by_their_ranks_where_their_spread_hides_it
 def test_below_six_runs_there_are_only_the_points(n, m):
     found = compare(np.arange(n), np.arange(m) + 3.5)
     assert found.difference == pytest.approx(np.arange(n).mean() - (np.arange(m) + 3.5).mean())
-    hidden = (*found.interval, found.p, found.scaled_p, found.probability, *found.probability_interval)
+    hidden = (*found.interval, found.p, found.level, found.probability, *found.probability_interval)
     assert all(map(math.isnan, hidden))
 
 

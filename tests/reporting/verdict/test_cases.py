@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pandas as pd
@@ -15,14 +16,14 @@ from erlbench.reporting.data.runs import load_run
 from erlbench.reporting.data.timeline import load_timeline
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.verdict.judged import compared_pairs, verdicts_of
-from erlbench.reporting.verdict.rule import FEWEST_ALIKE, Case, unseen_failures
+from erlbench.reporting.verdict.rule import Case, unseen_failures
 from erlbench.reporting.verdict.words import CASES, details, result, sentence
 from tests.reporting.compare import page_of
 from tests.reporting.make_runs import make_run
 from tests.test_docs import REFERENCE
 
 RNG = np.random.default_rng(0)
-NORMAL = 100 + 3 * RNG.normal(size=(2, FEWEST_ALIKE))
+NORMAL = 100 + 3 * RNG.normal(size=(2, 20))
 SCORES = {  # of a and b, and the case
     "clear": ([140.0, 150, 145, 160, 148, 151, 149], [100.0, 110, 90, 105, 95, 99, 98], Case.DECIDED),
     "separate, skewed": (
@@ -123,7 +124,7 @@ def test_the_terminal_the_page_and_the_file_say_the_same(tmp_path):
     (one,) = json.loads((out / "verdict.json").read_text())["verdicts"]["all-runs"]
     assert one["case"] == "decided"
     assert one["first"]["scores"] == SCORES["clear"][0]
-    assert one["outcome"]["p"] == pytest.approx(2 * 0.5**7)  # all of one side above the other, as coins would have it
+    assert one["outcome"]["p"] == pytest.approx(2 / math.comb(14, 7))  # all of one side above the other
     printed = " ".join(done.stdout.split())
     page = (out / "all-runs" / "index.md").read_text().replace("\\", "")
     for said in (one["sentence"], *one["details"]):
