@@ -122,14 +122,19 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
             raise Interrupted("interrupted; everything is saved, and the same call continues")
         raise Interrupted("interrupted before the first checkpoint; the same call starts again from 0", saved=False)
     results = Results(tuple(cell.directory for cell in cells if (cell.directory / CONFIG).exists()))
-    if code and not results.runs:
-        raise ErlbenchError("no run could begin; what was printed above says why")
     if code:
-        ended = results.cells
-        failed = ended[ended["status"] != "done"] if len(ended) else ended
-        reasons = "; ".join(f"{row['path']}: {row['message'] or row['status']}" for row in failed.to_dict("records"))
-        raise ErlbenchError(reasons or "a cell was refused: `erlbench verify` says which of its files do not fit")
+        raise ErlbenchError(_failures(results))
     return results
+
+
+def _failures(results: Results) -> str:
+    """Why a call of `run` failed."""
+    if not results.runs:
+        return "no run could begin; what was printed above says why"
+    ended = results.cells
+    failed = ended[ended["status"] != "done"] if len(ended) else ended
+    reasons = "; ".join(f"{row['path']}: {row['message'] or row['status']}" for row in failed.to_dict("records"))
+    return reasons or "a cell was refused: `erlbench verify` says which of its files do not fit"
 
 
 def load_results(*folders: Folder) -> Results:
