@@ -89,14 +89,7 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     envs = _named(env, environment_name_of)
     if (limit := _made_limit(env)) is not None:
         options["env_set"] = _with_limit(options.get("env_set", {}), limit)
-    texts = {"set": _settings, "env_set": _keywords}
-    for key in texts.keys() & options.keys():
-        if not isinstance(options[key], dict | list | tuple):
-            raise UsageError(f"{key} of erlbench.run() must be a dict such as {EXAMPLES[key]}, not {options[key]!r}")
-    options = {
-        key: texts[key](value) if key in texts else str(value) if isinstance(value, Path) else value
-        for key, value in options.items()
-    }
+    options = _texts(options)
     asked = arguments(
         {
             "algo": _named(algo, name_of),
@@ -125,6 +118,18 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     if code:
         raise ErlbenchError(_failures(results))
     return results
+
+
+def _texts(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of `run` as the command line gives them."""
+    texts = {"set": _settings, "env_set": _keywords}
+    for key in texts.keys() & options.keys():
+        if not isinstance(options[key], dict | list | tuple):
+            raise UsageError(f"{key} of erlbench.run() must be a dict such as {EXAMPLES[key]}, not {options[key]!r}")
+    return {
+        key: texts[key](value) if key in texts else str(value) if isinstance(value, Path) else value
+        for key, value in options.items()
+    }
 
 
 def _failures(results: Results) -> str:
