@@ -16,8 +16,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from threadpoolctl import ThreadpoolController
-
 TORCH, OPENMP = "torch", "openmp"
 
 
@@ -37,6 +35,8 @@ class Library:
 
 def loaded_libraries() -> list[Library]:
     """PyTorch, if it is imported, and every BLAS and OpenMP."""
+    from threadpoolctl import ThreadpoolController  # not at the top: the identity of a run names what is imported
+
     libraries = [
         Library(str(found.filepath), _kind(found), found.num_threads or 1, partial(_set_threads, found))
         for found in ThreadpoolController().lib_controllers

@@ -211,3 +211,9 @@ def test_it_ends_with_an_error():
 def test_runs_with_another_number_of_threads_have_another_arithmetic_and_unknown_ones_have_not():
     here = kernel.describe()
     assert kernel.in_words(here) == kernel.in_words({**here, "threads": 1}) != kernel.in_words({**here, "threads": 2})
+
+
+def test_the_identity_of_a_run_does_not_name_what_limits_threads():
+    """A run that an earlier version began could not continue: "package threadpoolctl not loaded -> 3.8.0"."""
+    code = "import sys, erlbench.pool.base, erlbench.machine.threads; sys.exit('threadpoolctl' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
