@@ -151,7 +151,7 @@ def test_values_and_definitions_on_hover(page, report):
     place = chart(page, "all-runs-curves-Ant-v5-55000")
     ActionChains(page).move_to_element(place).perform()
     words = wait(lambda: " ".join(text.text for text in find(page, f"#{place.get_attribute('id')} .hoverlayer text")))
-    assert "cem-rl (5 runs) : " in words
+    assert "cem-rl (6 runs) : " in words
     (button,) = [one for one in find(page, "#all-runs-metrics button.sort") if one.text == "Max of average"]
     page.execute_script("arguments[0].scrollIntoView({block: 'center'})", button)
     ActionChains(page).move_to_element(button).perform()
@@ -166,7 +166,7 @@ def test_timelines_and_profiles_are_drawn(page, report):
     assert len(find(page, "#all-runs-timeline-Ant-v5-55000-chart .bars path")) > 50
     profile = chart(page, "all-runs-profile")
     (td3,) = [
-        trace for trace in page.execute_script("return arguments[0].data", profile) if trace["name"] == "td3 (9 runs)"
+        trace for trace in page.execute_script("return arguments[0].data", profile) if trace["name"] == "td3 (11 runs)"
     ]
     assert (td3["y"][0], td3["y"][-1]) == (1, 0)
 
@@ -216,7 +216,7 @@ def test_published_means_go_with_their_curves(page, tmp_path):
 def test_one_band_for_a_figure_and_the_finished_run_is_thick(page, tmp_path):
     """A curve of six runs has the range, too, beside one of fewer; a failed run is none's mean."""
     for seed in range(6):
-        make_run(tmp_path / "in", "Foo-v5", "six", seed, [0, 500 + 50 * seed, 1000 + 90 * seed**2])
+        make_run(tmp_path / "in", "Foo-v5", "each", seed, [0, 500 + 50 * seed, 1000 + 90 * seed**2])
     make_run(tmp_path / "in", "Foo-v5", "one", 0, [0, 5, -999], status="failed")
     make_run(tmp_path / "in", "Foo-v5", "one", 1, [0, 500, 700])
     index = build_report([tmp_path / "in"], tmp_path / "out", {}, None, lambda _: None)
@@ -224,7 +224,7 @@ def test_one_band_for_a_figure_and_the_finished_run_is_thick(page, tmp_path):
     place = chart(page, "all-runs-curves-Foo-v5-2000")
     ends = "return arguments[0].data.map(one => [one.name ?? '', one.line.width, one.y.at(-1)])"
     assert page.execute_script(ends, place) == [
-        ["", 0, 1000], ["", 0, 3250], ["six (6 runs)", 2.25, 1825],
+        ["", 0, 1000], ["", 0, 3250], ["each (6 runs)", 2.25, 1825],
         ["one, seed 0 (failed)", 0.75, -999], ["one (2 runs, 1 unfinished)", 2.25, 700],
     ]  # fmt: skip
     switch = "arguments[0].value = 'interval'; arguments[0].dispatchEvent(new Event('change'))"
