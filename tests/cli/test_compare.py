@@ -44,7 +44,7 @@ def test_the_table_and_the_page(tmp_path):
         "%",
         "unknown",
         "equal",
-        "0.418",
+        "0.126",
     ]
     assert lines[-1] == str(tmp_path / "out" / "index.html")
 
