@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import resource
 import stat
+import subprocess
+import sys
 
 import gymnasium
 import numpy as np
@@ -62,14 +64,26 @@ def test_a_gif_lasts_as_long_as_the_episode(pendulum, tmp_path):
         assert made.size == (320, 320)
 
 
+WIDENS = """
+import sys
+from pathlib import Path
+from erlbench.cli import cli
+from erlbench.playing import renderer
+widened, widen = Path(sys.argv.pop(1)), renderer.widen_floor
+renderer.widen_floor = lambda env: widened.write_text(env.spec.id) and widen(env)
+cli(sys.argv[1:])
+"""
+
+
 @pytest.mark.needs("osmesa")
-def test_an_mp4_of_a_robot(robot, tmp_path, monkeypatch):
+def test_an_mp4_of_a_robot(robot, tmp_path):
+    """By an interpreter that has no thread of an earlier test: its fork draws by a renderer that is loaded there."""
     import imageio_ffmpeg
 
-    widened, widen = tmp_path / "widened", renderer.widen_floor  # a file: a process of its own plays
-    monkeypatch.setattr(renderer, "widen_floor", lambda env: widened.write_text(env.spec.id) and widen(env))
-    result = invoke(robot, "--video", tmp_path / "a.mp4", "--steps", 24)
-    assert result.exit_code == 0, result.stderr
+    widened = tmp_path / "widened"
+    command = [sys.executable, "-c", WIDENS, widened, "play", robot, "--video", tmp_path / "a.mp4", "--steps", "24"]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
     assert widened.read_text() == "Swimmer-v5"
     frames = imageio_ffmpeg.read_frames(str(tmp_path / "a.mp4"))
     assert next(frames)["size"] == (480, 480)
