@@ -10,7 +10,6 @@ from typing import Any
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment import shards
 from erlbench.experiment.cells import HUNG_AFTER, RunOptions
-from erlbench.experiment.claims import find_claim, load_claims
 from erlbench.experiment.options import MOST_SEEDS, TABLES, RunArguments, flag, option_fields, option_type
 from erlbench.experiment.pool_kind import LOCAL
 from erlbench.experiment.toml_file import TomlFile
@@ -22,10 +21,10 @@ from erlbench.settings import MOST, check_value
 def arguments(given: Mapping[str, Any]) -> RunArguments:
     """The arguments from what the command line gave (the rest None or empty) over what its --config file gives."""
     given = {key: value for key, value in given.items() if value not in (None, ())}
-    values: dict[str, Any] = _of_claim(given["claim"]) if "claim" in given else {}
+    values: dict[str, Any] = {}
     if "config" in given:
         checked_option("config", given["config"], "--config")
-        values |= _from_file(Path(given["config"]))
+        values = _from_file(Path(given["config"]))
     if "seed" in given or "seeds" in given:
         values = {key: value for key, value in values.items() if key not in ("seed", "seeds")}
     tables = {key: {**values.get(key, {}), **_assignments(given.get(key, ()), flag(key))} for key in TABLES}
@@ -117,19 +116,6 @@ def _assignments(texts: tuple[str, ...], option: str) -> dict[str, str]:
             raise UsageError(f"{option} needs KEY=VALUE, not '{text}'")
         values[key.strip().replace("-", "_")] = value.strip()
     return values
-
-
-def _of_claim(name: Any) -> dict[str, Any]:
-    """The options that a claim runs with."""
-    claim = find_claim(load_claims(), checked_option("claim", name, "--claim"))
-    if claim.program:
-        raise UsageError(f"the claim '{claim.id}' is decided by another command, in a checkout: {claim.program}")
-    if not claim.run:
-        raise UsageError(f"the claim '{claim.id}' has no command yet: {claim.lacks}")
-    return {
-        key: dict(value) if key in TABLES else checked_option(key, value, f"'{key}' of the claim '{claim.id}'")
-        for key, value in claim.run.items()
-    }
 
 
 def _from_file(path: Path) -> dict[str, Any]:

@@ -21,7 +21,7 @@ MOST_PROCESSES = 1024
 TABLES = {"set": "settings", "env_set": "env_settings", "slurm_set": "slurm"}  # of KEY=VALUE; tables of a file
 
 BESIDE_A_PLAN = frozenset({  # what changes no planned result, or is recorded
-    "claim", "plan", "only_seeds", "out", "processes", "jobs", "one_core", "device", "task_timeout", "worker_memory",
+    "plan", "only_seeds", "out", "processes", "jobs", "one_core", "device", "task_timeout", "worker_memory",
     "shard", "launcher", "slurm_partition", "slurm_time", "slurm_cpus", "slurm_mem", "slurm_set", "pool",
     "checkpoint_every", "save_replay", "tensorboard", "force", "force_kernel", "force_identity", "no_admission",
     "allow_unrepeatable", "dry_run", "quiet", "verbose",
@@ -76,9 +76,6 @@ class RunArguments:
     study: tuple[str, ...] = option((), "studies of benchmarks.toml, instead of --algo and --env", "NAME[,NAME...]")
     studies: tuple[str, ...] = option(
         (), "files with studies of your own; studies.toml in this folder is always read", "FILE"
-    )
-    claim: str | None = option(
-        None, "what decides a claim of `erlbench list claims`; options that are given win over its own", "ID"
     )
     plan: str | None = option(
         None, "the written plan of a study, a TOML file; it decides all that changes a result", "FILE"
