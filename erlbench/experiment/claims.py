@@ -14,9 +14,10 @@ from typing import Any
 import erlbench
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment.cells import CRITIC, OWN, SHARED
-from erlbench.experiment.options import option_fields
+from erlbench.experiment.options import RunArguments
 from erlbench.experiment.plan import MINUTES, TIMESTEPS
 from erlbench.experiment.toml_file import Keys, TomlFile
+from erlbench.options import list_options
 from erlbench.settings import MOST, setting
 
 PLAN, DOCUMENT, EXPLORATORY = "plan", "document", "exploratory"  # who fixed the test before the runs were seen
@@ -170,7 +171,11 @@ def _claim(file: TomlFile, name: str, raw: dict[str, Any]) -> Claim:
         file.fail("'parts' must be a list of tables", (*where, "parts"))
     parts = tuple(_part(file, part, shared, (*where, "parts", index)) for index, part in enumerate(listed))
     plain = {key: value for key, value in raw.items() if key not in (*SIDES, "parts")}
-    file.known(raw.get("run", {}), [key for key in option_fields() if key not in ("claim", "config")], (*where, "run"))
+    file.known(
+        raw.get("run", {}),
+        [key for key in list_options(RunArguments) if key not in ("claim", "config")],
+        (*where, "run"),
+    )
     claim: Claim = file.build(Claim, plain, where, id=name, parts=parts)
     planned = (claim.plan, claim.folder, all(set(side.runs) <= {claim.folder} for part in parts for side in part.sides))
     if not (all(planned) if claim.basis == PLAN else not any((*planned[:2], *(part.contrast for part in parts)))):
