@@ -16,6 +16,7 @@ LAYERS = (
     ("envs",),
     ("policy", "work"),  # `policy.initial` draws from the streams of `work.seeding`
     ("settings",),
+    ("options",),
     ("algorithms",),
     ("experiment",),
     ("pool", "bundle"),
