@@ -21,7 +21,7 @@ LAYERS = (
     ("pool", "bundle"),
     ("running", "reporting"),
     ("frames",),
-    ("forecasting", "importing", "launch", "playing", "tuning", "verification"),
+    ("importing", "launch", "playing", "tuning", "verification"),
     ("claims",),
     ("api", "doctor", "testing"),
     ("exporting",),

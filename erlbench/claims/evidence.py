@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -71,29 +70,13 @@ class SideReading:
         return not self.problem and self.summary is None
 
 
-def forecast_minutes(asked: Evidence) -> float:
-    """Minutes per million training steps by `erlbench forecast` with the package's costs."""
-    from erlbench.experiment.arguments import arguments
-    from erlbench.experiment.cells import with_workers
-    from erlbench.experiment.command import requested_cells
-    from erlbench.experiment.costs import built_in_costs
-    from erlbench.forecasting.forecast import forecast
-
-    given = {"algo": (asked.forecast,), "env": (asked.env,), "total_timesteps": str(asked.steps), "force": True}
-    (cell,) = requested_cells(arguments(given))
-    cell = with_workers(cell, asked.processes)
-    return forecast(cell, built_in_costs(), asked.processes, [asked.length], asked.critic).minutes
-
-
 @dataclass(frozen=True)
 class Sources:
     """Where evidence is taken from; what was read is kept."""
 
     results: Path
     published: Published = field(default_factory=load_published)
-    minutes: Callable[[Evidence], float] = forecast_minutes
     _read: dict[Path, list[Run]] = field(default_factory=dict)
-    _forecasts: dict[Evidence, float] = field(default_factory=dict)
 
     def measured(self, asked: Evidence) -> SideReading:
         """What the evidence says; divided by what `over` says."""
@@ -141,9 +124,7 @@ class Sources:
         return SideReading(asked.env, number=asked.value)
 
     def _forecast(self, asked: Evidence) -> SideReading:
-        if asked not in self._forecasts:
-            self._forecasts[asked] = self.minutes(asked)
-        return SideReading(asked.env, number=self._forecasts[asked])
+        return SideReading(asked.env, problem="forecasts are no longer computed")
 
     def _published(self, asked: Evidence) -> SideReading:
         found = self._number(asked, asked.statistic)

@@ -29,14 +29,14 @@ def number(name, statistic, value, seeds):
                   seeds=seeds, note="")  # fmt: skip
 
 
-def sources(*more, runs=(), minutes=lambda asked: math.nan):
+def sources(*more, runs=()):
     numbers = [number(name, statistic, value, seeds) for name, (mean, std, seeds) in NEAR.items()
                for statistic, value in (("mean", mean), ("std", std))]  # fmt: skip
     sets = [
         ReferenceRuns(SOURCE, "X-v2", name, tuple((np.array([0.0, 1e6]), np.array([0.0, score])) for score in scores))
         for name, scores in runs
     ]
-    return Sources(Path("nowhere"), Published([*numbers, *more], References(sets)), minutes)
+    return Sources(Path("nowhere"), Published([*numbers, *more], References(sets)))
 
 
 def published(name, **more):
@@ -125,14 +125,13 @@ def test_nothing_is_decided_by_fewer_than_five_runs_a_side():
 
 
 def test_numbers_without_spread_are_compared_as_they_are():
-    minutes = sources(minutes=lambda asked: {"fast": 20.0, "slow": 100.0}[asked.forecast])
-    slow = Evidence(forecast="slow", env="X-v2")
-    saved = (Evidence(value=1.0), Evidence(forecast="fast", env="X-v2", over=slow))
+    known = sources()
+    saved = (Evidence(value=1.0), Evidence(value=20.0, env="X-v2", over=Evidence(value=100.0)))
     for margin, standing in ((0.75, Standing.HOLDS), (0.8, Standing.HOLDS), (0.9, Standing.BOUNDED)):
-        found = standing_of(claim(saved, margin=margin), minutes)
+        found = standing_of(claim(saved, margin=margin), known)
         assert found.standing is standing
         assert found.parts[0].effect == pytest.approx(0.8)
-    assert standing_of(claim(saved[::-1]), minutes).standing is Standing.FAILS
+    assert standing_of(claim(saved[::-1]), known).standing is Standing.FAILS
 
 
 def test_a_spread_is_that_of_the_samples_and_needs_the_single_scores():

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.claim_verdicts import PAGE, RESULTS, VALUES, computed, with_claims
-from erlbench.claims.evidence import Sources, forecast_minutes
+from erlbench.claims.evidence import Sources
 from erlbench.claims.page import WIDTH, claim_values, strip
 from erlbench.claims.rows import measurements_text, read_measurements
 from erlbench.claims.standing import DECIDED, PartStanding, Standing, standing_of
@@ -170,18 +170,12 @@ def changed_number(side: Evidence, tmp_path: Path) -> Sources:
     return Sources(RESULTS, Published(numbers, known.references))
 
 
-def changed_forecast(side: Evidence, tmp_path: Path) -> Sources:
-    """The forecast is half of what it was."""
-    return Sources(RESULTS, minutes=lambda asked: forecast_minutes(asked) / (1 + (asked == side)))
-
-
 CHANGED = {
     "plan": changed_planned,
     "runs": changed_run,
     "rows": changed_rows,
     "others": changed_others,
     "published": changed_number,
-    "forecast": changed_forecast,
 }
 
 
