@@ -28,7 +28,7 @@ def arguments(given: Mapping[str, Any]) -> RunArguments:
         values |= _from_file(Path(given["config"]))
     if "seed" in given or "seeds" in given:
         values = {key: value for key, value in values.items() if key not in ("seed", "seeds")}
-    tables = {key: {**values.get(key, {}), **_assignments(given.get(key, ()), flag(key))} for key in TABLES}
+    tables = {key: {**values.get(key, {}), **assignments(given.get(key, ()), flag(key))} for key in TABLES}
     values.update({key: checked_option(key, value, flag(key)) for key, value in given.items() if key not in TABLES})
     return RunArguments(**{**values, **tables})
 
@@ -108,7 +108,7 @@ def checked_option(key: str, value: Any, what: str) -> Any:
     return check_value(value, kind, what, option_fields()[key].metadata)
 
 
-def _assignments(texts: tuple[str, ...], option: str) -> dict[str, str]:
+def assignments(texts: tuple[str, ...], option: str) -> dict[str, str]:
     """`key=value` texts of an option; the last one wins."""
     values = {}
     for text in texts:
