@@ -79,8 +79,8 @@ def list_runs(results: Results) -> Iterator[ExportedRun]:
     """The runs. Raises `UsageError` where two would have the same folder."""
     seen: dict[tuple[str, ...], ExportedRun] = {}
     for row in results.cells.to_dict("records"):
-        score = row["score"] if row["score"] is not None else np.nan
-        run = ExportedRun(Path(row["path"]), row["env"], row["name"], int(row["seed"]), float(score))
+        score = float(row["score"]) if isinstance(row["score"], int | float) else np.nan
+        run = ExportedRun(Path(row["path"]), row["env"], row["name"], int(row["seed"]), score)
         other = seen.setdefault(run.parts, run)
         if other is not run:
             raise UsageError(f"{other.source} and {run.source} are both {run.label}; export their folders one by one")

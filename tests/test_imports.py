@@ -23,7 +23,6 @@ LAYERS = (
     ("running", "reporting"),
     ("frames",),
     ("forecasting", "importing", "launch", "playing", "tuning", "verification"),
-    ("claims",),
     ("api", "doctor", "testing"),
     ("exporting",),
     ("cli",),
