@@ -37,7 +37,7 @@ from erlbench.reporting.verdict.stored import write_verdicts
 from erlbench.reporting.verdict.value import Verdict
 
 if TYPE_CHECKING:
-    from erlbench.experiment.studies import Study
+    from erlbench.experiment.study import Study
 
 
 def build_report(
