@@ -74,7 +74,7 @@ def load_studies(path: Path | None = None) -> dict[str, Study]:
 
 
 def known_studies(
-    files: Iterable[str | Path] = (), folders: Iterable[Path] = (), warn: Callable[[str], None] = warn
+    files: Iterable[str | Path] = (), warn: Callable[[str], None] = warn, *, folders: Iterable[Path] = ()
 ) -> dict[str, Study]:
     """All studies by name: the suite's, those of `HERE`, of `FILE` in `folders`, of `files`; later ones win.
 
