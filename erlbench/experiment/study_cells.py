@@ -27,9 +27,8 @@ def study_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell
     """The cells of the studies that the user asked for; a `UsageError` where an option belongs to none of them."""
     for option in DECIDED:
         if getattr(arguments, option) not in (None, ()):
-            raise UsageError(
-                f"--{option.replace('_', '-')} cannot be given with --study, which decides it; run --algo and --env instead"
-            )
+            flag = f"--{option.replace('_', '-')}"
+            raise UsageError(f"{flag} cannot be given with --study, which decides it; run --algo and --env instead")
     known = readable_studies(arguments)
     chosen = [_chosen_part(find_study(known, name), arguments) for name in arguments.study]
     _check_filters(arguments, chosen)
