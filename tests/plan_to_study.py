@@ -127,10 +127,11 @@ def study_file(folder: Path) -> str:
     test = plan["test"]
     looks = " and ".join(map(str, test["looks"]))
     pilots = ", ".join(map(str, plan.get("pilot_seeds", []))) or "none"
+    rule = f"{test['correction']}, {test['spending']}"
     paragraphs = [
-        f"The plan beside this file, written on {plan['written']}, as a study (SHA-256 of its values: {digest}). It "
-        f"also has looks after {looks} seeds, a level of {test['level']:g} over all pairs and looks ({test['correction']}, "
-        f"{test['spending']}), and the seeds that were seen before: {pilots}.",
+        f"The plan beside this file, written on {plan['written']}, as a study (SHA-256 of its values: {digest}). "
+        f"It also has looks after {looks} seeds, a level of {test['level']:g} over all pairs and looks ({rule}), "
+        f"and the seeds that were seen before: {pilots}.",
         " ".join(plan["why"].split()),
     ]
     lines = [line for text in paragraphs for line in (*textwrap.wrap(text, 116, break_on_hyphens=False), "")]
