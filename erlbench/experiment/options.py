@@ -20,13 +20,6 @@ MOST_EPISODES = 1000  # of one evaluation, which is one task
 MOST_PROCESSES = 1024
 TABLES = {"set": "settings", "env_set": "env_settings", "slurm_set": "slurm"}  # of KEY=VALUE; tables of a file
 
-BESIDE_A_PLAN = frozenset({  # what changes no planned result, or is recorded
-    "plan", "only_seeds", "out", "processes", "jobs", "one_core", "device", "task_timeout", "worker_memory",
-    "shard", "launcher", "slurm_partition", "slurm_time", "slurm_cpus", "slurm_mem", "slurm_set", "pool",
-    "checkpoint_every", "save_replay", "tensorboard", "force", "force_kernel", "force_identity", "no_admission",
-    "allow_unrepeatable", "dry_run", "quiet", "verbose",
-})  # fmt: skip
-
 BASIC = frozenset({  # what `--help` shows; `--help-all` shows all
     "algo", "env", "study", "profile", "seeds", "total_timesteps", "set", "processes", "jobs", "out", "tensorboard",
     "force", "dry_run",
@@ -76,12 +69,6 @@ class RunArguments:
     study: tuple[str, ...] = option((), "studies of benchmarks.toml, instead of --algo and --env", "NAME[,NAME...]")
     studies: tuple[str, ...] = option(
         (), "files with studies of your own; studies.toml in this folder is always read", "FILE"
-    )
-    plan: str | None = option(
-        None, "the written plan of a study, a TOML file; it decides all that changes a result", "FILE"
-    )
-    only_seeds: int | None = option(
-        None, "with --plan: only its first N seeds, all cells of each [default: all]", minimum=1, maximum=MOST_SEEDS
     )
     profile: str | None = option(None, "budget of the studies: smoke, laptop or paper [default: smoke]", "NAME")
     seed: int | None = option(None, "one seed [default: 0]", minimum=0, maximum=MOST)
@@ -228,7 +215,6 @@ class RunArguments:
             raise UsageError("--costs, --simulated-processes and --simulated-critic need --simulated-time")
         if not self.simulated_time and self.total_minutes is not None:
             raise UsageError("--total-minutes counts modelled minutes; give --simulated-time, too")
-        self._check_plan()
         check_kind(self.pool)
         if self.slurm and self.launcher != "slurm":
             raise UsageError(f"--slurm-{next(iter(self.slurm))} needs --launcher slurm")
@@ -241,17 +227,6 @@ class RunArguments:
                 raise UsageError(
                     f"{flag(option)} needs worker processes that can be ended; give --processes 1 or more, not 0"
                 )
-
-    def _check_plan(self) -> None:
-        """Refuse what would not follow the plan."""
-        if self.plan is None:
-            if self.only_seeds is not None:
-                raise UsageError("--only-seeds needs --plan; without a plan give --seeds")
-            return
-        for item in dataclasses.fields(self):
-            default = {} if item.name in TABLES else item.default
-            if item.name not in BESIDE_A_PLAN and getattr(self, item.name) != default:
-                raise UsageError(f"{flag(item.name)} cannot be given with --plan, which decides it; leave it out")
 
     @property
     def slurm(self) -> dict[str, str]:
