@@ -15,7 +15,7 @@ from erlbench.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from erlbench.envs.catalogue import Listed, Preset
-    from erlbench.experiment.studies import Profile, Study
+    from erlbench.experiment.study import Profile, Study
     from erlbench.settings import SettingRow
 
 CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")  # where a word of HalfCheetah begins
@@ -242,7 +242,7 @@ def _budget(profile: Profile) -> str:
 
 
 def _studies(words: Sequence[str], verbose: bool) -> None:
-    from erlbench.experiment.own_studies import known_studies
+    from erlbench.experiment.studies import known_studies
 
     studies = known_studies()
     chosen = _chosen({name: f"{one.source} {one.table} {one.title}" for name, one in studies.items()}, words, "study")

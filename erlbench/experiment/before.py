@@ -11,11 +11,9 @@ from typing import Any
 from erlbench.algorithms import registry
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError
-from erlbench.experiment.cells import Cell
+from erlbench.experiment.cells import Cell, usual_frequency
 
-EVAL_FREQ = 5000  # training steps between two evaluations
 FEW = 3  # doubts of one kind that are shown one by one
-FEWEST_EVALUATIONS = 10  # on the way, of a budget below `EVAL_FREQ` times as much
 
 
 class DoubtKind(Enum):
@@ -38,11 +36,6 @@ class Doubt:
 
     def __str__(self) -> str:
         return f"{self.name} on {self.env}{'' if self.kind is DoubtKind.FAILS else ':'} {self.text}"
-
-
-def usual_frequency(steps: float) -> int:
-    """Training steps between two evaluations that nobody asked for: `EVAL_FREQ`, or a tenth of a smaller budget."""
-    return max(1, min(EVAL_FREQ, math.ceil(steps / FEWEST_EVALUATIONS)))
 
 
 def planned_steps(cell: Cell, task: Problem) -> float:

@@ -13,8 +13,17 @@ from erlbench.envs.catalogue import canonical
 from erlbench.envs.options import plain_values
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import CellError, UsageError
-from erlbench.experiment.before import EVAL_FREQ, planned_steps, usual_frequency
-from erlbench.experiment.cells import CRITIC, FINAL_EPISODES, Cell, Origin, cell_name, differences
+from erlbench.experiment.before import planned_steps
+from erlbench.experiment.cells import (
+    CRITIC,
+    EVAL_FREQ,
+    FINAL_EPISODES,
+    Cell,
+    Origin,
+    cell_name,
+    differences,
+    usual_frequency,
+)
 from erlbench.experiment.costs import built_in_costs, load_costs
 from erlbench.experiment.options import RunArguments, option_fields
 from erlbench.experiment.stored import FOLDER, as_stored

@@ -34,7 +34,7 @@ from erlbench.reporting.verdict.stored import FILE as VERDICTS
 from erlbench.reporting.verdict.stored import write_verdicts
 
 if TYPE_CHECKING:
-    from erlbench.experiment.studies import Study
+    from erlbench.experiment.study import Study
 
 
 def build_report(

@@ -42,7 +42,7 @@ class ReportOptions:
     style: PaperStyle = field(default_factory=PaperStyle)  # of both
 
     def __post_init__(self) -> None:
-        from erlbench.experiment.studies import AXES  # loads the list of algorithms
+        from erlbench.experiment.study import AXES  # loads the list of algorithms
 
         for option, value, allowed in (
             ("x", self.x, ("", *AXES)),

@@ -9,7 +9,7 @@ from itertools import product
 
 import pytest
 
-from erlbench.experiment.studies import Entry, Profile
+from erlbench.experiment.study import Entry, Profile
 from erlbench.reporting.data.comparison import everything, without_judgement
 from erlbench.reporting.data.cut import Moment, cut_runs
 from erlbench.reporting.data.published import load_published
@@ -220,7 +220,7 @@ def test_runs_that_mean_nothing_are_not_judged(three_seeds):
 def test_another_published_statistic_stands_beside_the_mean(tmp_path):
     make_run(tmp_path, "LunarLanderContinuous-v3", "cma-es-5ep", 0, [0, 1, 260])
     study = make_study(
-        source="GoodAI blog", table="plot", statistic="mean_fitness_at_gen280", baseline="", not_run=(),
+        published_source="GoodAI blog", table="plot", statistic="mean_fitness_at_gen280", baseline="", not_run=(),
         entries=(Entry("cma-es-5ep", "cma-es", published="CMA 5ep", label="CMA"),),
         envs_published={"LunarLanderContinuous-v3": "LunarLanderContinuous-v2"},
         profiles={"p": Profile((0,), 2000, ("LunarLanderContinuous-v3",))},
