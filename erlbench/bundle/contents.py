@@ -7,8 +7,6 @@ import unicodedata
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
-from erlbench.experiment.journal import FILE as JOURNAL
-from erlbench.experiment.plan import FILE as PLAN
 from erlbench.files import LARGE, SMALL, Unusable
 from erlbench.records.names import LONGEST
 from erlbench.records.run import ASIDE, CONFIG, EVENTS, META, POLICIES, POLICY, ROWS, STATUS
@@ -24,6 +22,7 @@ RATIO, ALWAYS = 200, 2**20  # a file is at most so many times its compressed siz
 
 OF_A_RUN = (CONFIG, STATUS, META, *ROWS, EVENTS, POLICY)
 OF_A_RUN_ASIDE = (CONFIG, STATUS, META, EvaluationRow.file)  # enough to know that it was there, and its score
+PLAN, JOURNAL = "plan.toml", "journal.jsonl"  # of studies before 0.4
 OF_A_STUDY = (PLAN, JOURNAL)
 LARGEST = {PLAN: SMALL, JOURNAL: SMALL, CONFIG: SMALL, STATUS: SMALL, META: SMALL, MANIFEST: SMALL}  # else `LARGE`
 

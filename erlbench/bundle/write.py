@@ -16,6 +16,7 @@ from typing import Any
 
 from erlbench.bundle.contents import (
     FORMAT,
+    JOURNAL,
     MANIFEST,
     MOST_BYTES,
     MOST_FILES,
@@ -30,7 +31,6 @@ from erlbench.bundle.contents import (
 )  # fmt: skip
 from erlbench.bundle.redact import Redactor, redactor_here
 from erlbench.errors import UsageError
-from erlbench.experiment.journal import FILE as JOURNAL
 from erlbench.files import Unusable, plain, read_bytes, readable, reason
 from erlbench.records.run import ASIDE, CONFIG, META, POLICIES, REDACTED, STATUS, checksum, run_folders
 from erlbench.words import counted

@@ -154,7 +154,6 @@ class RunOptions:
     worker_memory: int | None = None  # bytes after which a worker is replaced
     shard: str = ""  # I/N, where other machines run the other cells of the plan
     plan: str = ""  # the version of that plan
-    study_plan: str = ""  # the text of the study's plan, which is laid into the folder of the results
     studies: tuple[str, ...] = ()  # the studies whose cells these are, if the command named any
     save_replay: bool = False  # keep the replay of a finished run, so that it can be extended
     keep_checkpoints: bool = False  # keep a checkpoint of each evaluation, and the replay
