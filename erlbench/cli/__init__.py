@@ -35,7 +35,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Judge": {
         "report": "Write tables and curves from results.",
         "compare": "Set folders of results side by side, run set by run set.",
-        "plan": "Say how many seeds a difference needs; write a plan.",
         "verify": "Check runs: rows, checksums and saved policies.",
     },
     "Extend": {

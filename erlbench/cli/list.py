@@ -15,7 +15,7 @@ from erlbench.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from erlbench.envs.catalogue import Listed, Preset
-    from erlbench.experiment.studies import Profile, Study
+    from erlbench.experiment.study import Profile, Study
     from erlbench.settings import SettingRow
 
 CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")  # where a word of HalfCheetah begins
@@ -242,14 +242,18 @@ def _budget(profile: Profile) -> str:
 
 
 def _studies(words: Sequence[str], verbose: bool) -> None:
-    from erlbench.experiment.own_studies import known_studies
+    from erlbench.experiment.studies import known_studies
 
     studies = known_studies()
-    chosen = _chosen({name: f"{one.source} {one.table} {one.title}" for name, one in studies.items()}, words, "study")
+    described = {
+        name: f"{one.published_source} {one.table} {one.title} {one.claim} {one.source}"
+        for name, one in studies.items()
+    }
+    chosen = _chosen(described, words, "study")
     print_table(
         "",
         ("study", "source", "title"),  # its name says which table or figure it is
-        [(name, studies[name].source or "-", studies[name].title) for name in chosen],
+        [(name, studies[name].published_source or "-", studies[name].title) for name in chosen],
     )
     if verbose or chosen == [*words]:
         for name in chosen:

@@ -15,7 +15,6 @@ import numpy as np
 from erlbench import files
 from erlbench.cli.tables import duration, print_table, setting_texts
 from erlbench.errors import UsageError, warn
-from erlbench.experiment.journal import fingerprint
 from erlbench.launch.queue import slurm_jobs
 from erlbench.records.admission import admission_marks
 from erlbench.records.read import read_columns
@@ -24,7 +23,7 @@ from erlbench.records.schema import EvaluationRow
 from erlbench.records.training import WINDOW
 from erlbench.running.checkpoint import continuation
 from erlbench.running.results import RunDirectory
-from erlbench.work.identity import last_recorded
+from erlbench.work.identity import fingerprint, last_recorded
 from erlbench.work.repeats import repeats_of, scores_in_words
 
 PAUSE = 5.0  # seconds between two looks
