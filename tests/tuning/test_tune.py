@@ -60,8 +60,8 @@ def test_the_space():
     ],
 )
 def test_what_cannot_be_searched(text, message):
+    name, _, what = text.partition("=")
     with pytest.raises(UsageError) as caught:
-        name, _, what = text.partition("=")
         parse_space({name: what}, CEM, "cem")
     assert message in str(caught.value)
 
