@@ -70,7 +70,7 @@ class Option:
         if self.type == tuple[str, ...]:
             return _split_names(value, what)
         if self.is_table:
-            return _split_assignments(value, f"{what} needs {self.metavar}")
+            return split_assignments(value, f"{what} needs {self.metavar}")
         limits = {"choices": self.choices, "minimum": self.minimum, "maximum": self.maximum}
         return check_value(value, self.type, what, limits)
 
@@ -141,7 +141,7 @@ def _split_names(value: Any, what: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _split_assignments(value: Any, needed: str) -> dict[str, Any]:
+def split_assignments(value: Any, needed: str) -> dict[str, Any]:
     """Values by key from texts KEY=VALUE, of which later ones win, or from a table."""
     if isinstance(value, Mapping):
         return dict(value)

@@ -32,13 +32,6 @@ def studies() -> list[str]:
     return [*known_studies(warn=lambda message: None)]
 
 
-def claims() -> list[str]:
-    """All claims."""
-    from erlbench.experiment.claims import load_claims
-
-    return [*load_claims()]
-
-
 def profiles() -> list[str]:
     """The budgets of studies."""
     return ["smoke", "laptop", "paper"]
@@ -56,9 +49,7 @@ def complete(values: Callable[[], Iterable[str]]) -> Complete:
 
 def of_list(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The words of `erlbench list WHAT`."""
-    values = {"algos": algorithms, "envs": environments, "studies": studies, "claims": claims}.get(
-        context.params.get("what", "")
-    )
+    values = {"algos": algorithms, "envs": environments, "studies": studies}.get(context.params.get("what", ""))
     return complete(values)(context, parameter, incomplete) if values else []
 
 
@@ -67,7 +58,6 @@ COMPLETIONS: Mapping[str, Complete] = {  # by the option's name
     "env": complete(environments),
     "study": complete(studies),
     "profile": complete(profiles),
-    "claim": complete(claims),
     "device": complete(lambda: ["auto", "cpu", "cuda"]),
     "words": of_list,
 }

@@ -23,13 +23,6 @@ class PlayOptions:
     episodes: int = option(1, "number of episodes to play", minimum=1)
     steps: int | None = option(None, "end each episode after N steps", minimum=1)
     seed: int | None = option(None, "seed of the start states [default: the last evaluation's]", minimum=0)
-    angle: float | None = option(
-        None,
-        "start tilted forward by DEG degrees, and say when it is upright (planar robots of MuJoCo)",
-        "DEG",
-        minimum=-180,
-        maximum=180,
-    )
     seconds: float = option(600.0, "end it after S seconds", "S", minimum=1)
 
     def __post_init__(self) -> None:
@@ -51,7 +44,6 @@ def command(options: PlayOptions) -> None:
       erlbench play results/Swimmer-v5/cem/seed-000 --video swimmer.mp4
       erlbench play results/Swimmer-v5/cem/seed-000 --video a.gif --steps 200
       erlbench play results/Swimmer-v5/cem/seed-000 --no-video --episodes 10
-      erlbench play results/Walker2d-v5/td3/seed-000 --no-video --angle 30
     """
     from erlbench.playing import play_run
     from erlbench.pool.apart import apart
@@ -65,7 +57,6 @@ def command(options: PlayOptions) -> None:
             steps=options.steps,
             video=options.video,
             window=options.video is None and not options.no_video,
-            angle=options.angle,
             seconds=options.seconds,
         )
     except ErlbenchError:
@@ -73,10 +64,6 @@ def command(options: PlayOptions) -> None:
     except Exception as error:  # of settings that no run has
         raise UsageError(f"{options.run} cannot be played: {type(error).__name__}: {error}") from error
     for number, episode in enumerate(played, 1):
-        stood = "not upright" if episode.upright is None else f"upright after {counted(episode.upright, 'step')}"
-        click.echo(
-            f"episode {number}: return {episode.total:,.2f}, {counted(episode.length, 'step')}"
-            + (f", {stood}" if options.angle is not None else "")
-        )
+        click.echo(f"episode {number}: return {episode.total:,.2f}, {counted(episode.length, 'step')}")
     if options.video is not None:
         click.echo(f"film: {options.video}")

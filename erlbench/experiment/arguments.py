@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from erlbench.errors import UsageError, nearest
+from erlbench.errors import nearest
 from erlbench.experiment.cells import HUNG_AFTER, RunOptions
-from erlbench.experiment.claims import find_claim, load_claims
 from erlbench.experiment.options import TABLES, RunArguments
 from erlbench.experiment.pool_kind import LOCAL
 from erlbench.experiment.toml_file import TomlFile
@@ -22,7 +21,7 @@ OPTIONS = list_options(RunArguments)
 def arguments(given: Mapping[str, Any]) -> RunArguments:
     """The arguments from what the command line gave (the rest None or empty) over what its --config file gives."""
     given = {key: value for key, value in given.items() if value not in (None, ())}
-    values: dict[str, Any] = _of_claim(given["claim"]) if "claim" in given else {}
+    values: dict[str, Any] = {}
     if "config" in given:
         values |= _from_file(Path(OPTIONS["config"].check(given["config"], "--config")))
     if "seed" in given or "seeds" in given:
@@ -57,16 +56,6 @@ def run_options(asked: RunArguments, command_line: Sequence[str], part: str = ""
         verbosity=-1 if asked.quiet else int(asked.verbose),
         command_line=tuple(command_line),
     )
-
-
-def _of_claim(name: Any) -> dict[str, Any]:
-    """The options that a claim runs with."""
-    claim = find_claim(load_claims(), OPTIONS["claim"].check(name, "--claim"))
-    if claim.program:
-        raise UsageError(f"the claim '{claim.id}' is decided by another command, in a checkout: {claim.program}")
-    if not claim.run:
-        raise UsageError(f"the claim '{claim.id}' has no command yet: {claim.lacks}")
-    return {key: OPTIONS[key].check(value, f"'{key}' of the claim '{claim.id}'") for key, value in claim.run.items()}
 
 
 def _from_file(path: Path) -> dict[str, Any]:

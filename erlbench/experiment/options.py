@@ -19,7 +19,7 @@ MOST_EPISODES = 1000  # of one evaluation, which is one task
 MOST_PROCESSES = 1024
 
 BESIDE_A_PLAN = frozenset({  # what changes no planned result, or is recorded
-    "claim", "plan", "only_seeds", "out", "processes", "jobs", "one_core", "device", "task_timeout", "worker_memory",
+    "plan", "only_seeds", "out", "processes", "jobs", "one_core", "device", "task_timeout", "worker_memory",
     "shard", "launcher", "slurm_partition", "slurm_time", "slurm_cpus", "slurm_mem", "slurm_set", "pool",
     "checkpoint_every", "save_replay", "tensorboard", "force", "force_kernel", "force_identity", "no_admission",
     "allow_unrepeatable", "dry_run", "quiet", "verbose",
@@ -73,9 +73,6 @@ class RunArguments:
     )
     studies: tuple[str, ...] = option(
         (), "files with studies of your own; studies.toml in this folder is always read", "FILE"
-    )
-    claim: str | None = option(
-        None, "what decides a claim of `erlbench list claims`; options that are given win over its own", "ID"
     )
     plan: str | None = option(
         None, "the written plan of a study, a TOML file; it decides all that changes a result", "FILE"
@@ -136,7 +133,7 @@ class RunArguments:
         f"with --simulated-time: own processor for the critic, or one of the others [default: {CRITIC}]",
         choices=(OWN, SHARED),
     )
-    costs: str | None = option(None, "task durations for --simulated-time, a file of `erlbench calibrate`", "FILE")
+    costs: str | None = option(None, "task durations for --simulated-time, a TOML file", "FILE")
     eval_freq: int | None = option(
         None,
         "training steps between two evaluations, which wait for a generation's end [default: 5000, or a tenth of the "
