@@ -74,7 +74,6 @@ def test_wheel_holds_every_module_and_nothing_else(wheel: Path) -> None:
         "erlbench/citations.toml",
         "erlbench/experiment/costs.toml",
         "erlbench/experiment/tuning_budgets.csv",
-        "erlbench/forecasting/forecast_errors.csv",
     }
     web = ("page.html", "blocks.html", "page.css", "common.js", "charts.js", "page.js")
     data |= {f"erlbench/reporting/web/{name}" for name in (*web, "plotly-basic.min.js", "plotly-basic.LICENSE")}

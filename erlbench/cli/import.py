@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from erlbench.cli.tables import print_table
-from erlbench.errors import warn
 
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path))
 @click.option("--origin", required=True, metavar="WORDS", help="whose data they are; reports show it")
 @click.option("--licence", default="", metavar="WORDS", help="their licence, where it is known")
-@click.option("--env", default="", metavar="ENV", help="environment, where the files do not say it")
+@click.option("--env", default="", metavar="ENV", help="environment, where the files do not say it, or another")
+@click.option("--env-set", multiple=True, metavar="KEY=VALUE",
+              help="what they changed in the environment: max_episode_steps=200")  # fmt: skip
 @click.option("--algo", default="", metavar="ALGO", help="algorithm, likewise")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), metavar="N", help="seed, likewise")
 @click.option("--layout", default="", metavar="PATTERN",
@@ -26,10 +28,7 @@ from erlbench.errors import warn
               help="what the returns of a CSV are of [default: not recorded]")  # fmt: skip
 @click.option("--out", metavar="DIR", default=Path("results"), type=click.Path(path_type=Path), show_default=True,
               help="results folder")  # fmt: skip
-def command(
-    paths: tuple[Path, ...], origin: str, licence: str, env: str, algo: str, seed: int | None, layout: str, name: str,
-    total_timesteps: int | None, returns: str | None, out: Path,
-) -> None:  # fmt: skip
+def command(paths: tuple[Path, ...], env_set: tuple[str, ...], returns: str | None, **options: Any) -> None:
     """Take in runs of other programs: the files PATH, or all below the folders PATH.
 
     Stable-Baselines3's evaluations.npz and monitor.csv; CleanRL's event files; a CSV with the columns env, algo, seed,
@@ -43,30 +42,11 @@ def command(
       erlbench import runs --origin "CleanRL's authors" --licence MIT
       erlbench import scores.csv --origin "table 3" --returns evaluations
     """
-    from erlbench.importing import Said, read_runs, suspicious, write_runs
-    from erlbench.records.imported import EVALUATIONS, TRAINING
+    from erlbench.experiment.arguments import assignments
+    from erlbench.importing import import_runs
 
-    kind = {"evaluations": EVALUATIONS, "training": TRAINING}.get(returns or "", "")
-    said = Said(
-        origin=_line("origin", origin), licence=_line("licence", licence), env=env, algo=algo, name=name, seed=seed,
-        total_timesteps=total_timesteps, returns=kind,
-    )  # fmt: skip
-    runs = read_runs(paths, said, layout)
-    written = write_runs(runs, out)
-    rows = [
-        (path, run.about.format, run.about.returns, len(run.evaluations), f"{run.timesteps:,}")
-        for path, run in zip(written, runs, strict=True)
-    ]
+    runs = import_runs(paths, env_settings=assignments(env_set, "--env-set"), returns=returns or "", **options)
+    rows = [(*row[:-1], f"{row[-1]:,}") for row in runs.itertuples(index=False)]
     print_table("", ("run", "read from", "returns of", "rows", "steps"), rows)
-    for note in dict.fromkeys(f"{run.paths[0]}: {note}" for run in runs for note in run.notes):
-        warn(note)
-    for found in suspicious(runs, written):
-        warn(str(found))
-    click.echo(f"{len(written)} runs in {out}; next: erlbench report {out}")
-
-
-def _line(option: str, text: str) -> str:
-    """A text of one short line."""
-    if len(text) > 200 or not text.isprintable():
-        raise click.BadParameter("one line of at most 200 characters", param_hint=f"--{option}")
-    return text.strip()
+    out = options["out"]
+    click.echo(f"{len(runs)} runs in {out}; next: erlbench report {out}")
