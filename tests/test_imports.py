@@ -13,6 +13,7 @@ LAYERS = (
     ("errors", "words", "__init__"),
     ("files", "machine"),
     ("records", "scaffold"),
+    ("foreign_files",),
     ("envs",),
     ("policy", "work"),  # `policy.initial` draws from the streams of `work.seeding`
     ("settings",),

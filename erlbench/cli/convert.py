@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import click
 
 from erlbench.bundle import SUFFIX, is_bundle, open_bundles, write_bundle
 from erlbench.cli.options import options_command
 from erlbench.cli.tables import print_table
-from erlbench.errors import UsageError, warn
+from erlbench.errors import UsageError
 from erlbench.options import argument, option
 from erlbench.records.run import run_folders
 from erlbench.words import counted
@@ -35,7 +36,8 @@ class ConvertOptions:
     )
     origin: str = option("", "whose data they are; reports show it", "WORDS", section=FROM)
     licence: str = option("", "their licence, where it is known", "WORDS")
-    env: str = option("", "environment, where the files do not say it", "ENV")
+    env: str = option("", "environment, where the files do not name it, or another", "ENV")
+    env_set: Mapping[str, Any] = option({}, "what they changed in it: max_episode_steps=200", "KEY=VALUE")
     algo: str = option("", "algorithm, likewise", "ALGO")
     seed: int | None = option(None, "seed, likewise", minimum=0)
     layout: str = option("", "where the paths say them: '{algo}/{env}_{seed}'", "PATTERN")
@@ -70,7 +72,9 @@ def command(asked: ConvertOptions) -> None:
       erlbench convert study.zip --out results
     """
     source, target = choose_direction(asked)
-    given = [item.name for item in fields(asked) if item.name not in BOTH and getattr(asked, item.name) != item.default]
+    given = [
+        item.name for item in fields(asked) if item.name not in BOTH and getattr(asked, item.name) not in (None, "", {})
+    ]
     if given and (target is not None or source == BUNDLE):
         raise UsageError(f"--{given[0].replace('_', '-')} is for --from {'|'.join(SOURCES[:-1])} alone")
     if target == BUNDLE:
@@ -130,28 +134,15 @@ def _export(folders: Sequence[Path], target: str, out: Path) -> None:
 
 def _take_in(asked: ConvertOptions, out: Path) -> None:
     """Write the runs of other programs below `out`, and print them."""
-    from erlbench.importing import Said, read_runs, suspicious, write_runs
-    from erlbench.records.imported import EVALUATIONS, TRAINING
+    from erlbench.importing import import_runs
 
-    for name, text in (("origin", asked.origin), ("licence", asked.licence)):
-        if len(text) > 200 or not text.isprintable():
-            raise UsageError(f"--{name} must be one line of at most 200 characters")
     if not asked.origin.strip():
         raise UsageError("give --origin WORDS: whose data they are; reports show it")
-    kind = {"evaluations": EVALUATIONS, "training": TRAINING}.get(asked.returns or "", "")
-    said = Said(
-        origin=asked.origin.strip(), licence=asked.licence.strip(), env=asked.env, algo=asked.algo, name=asked.name,
-        seed=asked.seed, total_timesteps=asked.total_timesteps, returns=kind,
+    runs = import_runs(
+        asked.paths, out, origin=asked.origin, licence=asked.licence, env=asked.env, env_settings=asked.env_set,
+        algo=asked.algo, seed=asked.seed, layout=asked.layout, name=asked.name, total_timesteps=asked.total_timesteps,
+        returns=asked.returns or "", source=asked.from_ or "",
     )  # fmt: skip
-    runs = read_runs(asked.paths, said, asked.layout)
-    written = write_runs(runs, out)
-    rows = [
-        (path, run.about.format, run.about.returns, len(run.evaluations), f"{run.timesteps:,}")
-        for path, run in zip(written, runs, strict=True)
-    ]
+    rows = [(*row[:-1], f"{row[-1]:,}") for row in runs.itertuples(index=False)]
     print_table("", ("run", "read from", "returns of", "rows", "steps"), rows)
-    for note in dict.fromkeys(f"{run.paths[0]}: {note}" for run in runs for note in run.notes):
-        warn(note)
-    for found in suspicious(runs, written):
-        warn(str(found))
-    click.echo(f"{len(written)} runs in {out}; next: erlbench report {out}")
+    click.echo(f"{counted(len(runs), 'run')} in {out}; next: erlbench report {out}")
