@@ -119,6 +119,10 @@ def import_runs(
         warn(f"{first.paths[0]}: {note}" + (f" (the same for {count - 1} more)" if count > 1 else ""))
     for suspicion in suspicions(_series(run, out / run.folder) for run in runs):
         warn(str(suspicion))
+    return _summarise(runs, out)
+
+
+def _summarise(runs: Sequence[ImportedRun], out: Path) -> pd.DataFrame:
     rows = [
         (out / run.folder, run.about.format, run.about.returns, len(run.evaluations), run.evaluations[-1].timesteps)
         for run in runs

@@ -23,7 +23,7 @@ LAYERS = (
     ("pool", "bundle"),
     ("running", "reporting"),
     ("frames",),
-    ("forecasting", "importing", "launch", "playing", "tuning", "verification"),
+    ("importing", "launch", "playing", "tuning", "verification"),
     ("api", "doctor", "testing"),
     ("exporting",),
     ("cli",),

@@ -133,7 +133,7 @@ class RunArguments:
         f"with --simulated-time: own processor for the critic, or one of the others [default: {CRITIC}]",
         choices=(OWN, SHARED),
     )
-    costs: str | None = option(None, "task durations for --simulated-time, a file of `erlbench calibrate`", "FILE")
+    costs: str | None = option(None, "task durations for --simulated-time, a TOML file", "FILE")
     eval_freq: int | None = option(
         None,
         "training steps between two evaluations, which wait for a generation's end [default: 5000, or a tenth of the "

@@ -26,9 +26,6 @@ READERS = (
     ["verify", "{run}"],
     ["play", "{run}", "--no-video", "--steps", "3"],
     ["convert", "{out}/results", "--to", "sb3", "--out", "{out}/export"],
-    ["calibrate", "--from-run", "{run}", "--out", "{out}/costs.toml"],
-    ["forecast", "--algo", "cem", "--env", "InvertedPendulum-v5", "--from-run", "{run}", "--processes", "1", "--steps",
-     "100"],
 )  # fmt: skip
 
 

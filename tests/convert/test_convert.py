@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import erlbench
-from erlbench.cli import OLD_COMMANDS, cli
+from erlbench.cli import cli
 from tests.reporting.make_runs import make_run
 
 DATA = Path(__file__).parents[1] / "importing/data"
@@ -83,11 +83,3 @@ def test_a_mistake_is_one_line(tmp_path, monkeypatch, words, named):
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1), done.output
     assert named in done.stderr
     assert sorted(tmp_path.rglob("*")) == before
-
-
-@pytest.mark.parametrize(("old", "new"), [("import", "erlbench convert --from"), ("export", "erlbench convert --to")])
-def test_an_old_name_names_the_new_command(old, new):
-    done = call(old, "results", "--out", "x")
-    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
-    assert new in done.stderr
-    assert OLD_COMMANDS[old] == new
