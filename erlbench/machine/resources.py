@@ -45,7 +45,7 @@ def _core_times() -> dict[int, tuple[int, int]]:
     found = {}
     try:
         mine = os.sched_getaffinity(0)
-        lines = [line.split() for line in STAT.read_text().splitlines()]
+        lines = [line.split() for line in STAT.read_text(encoding="utf-8").splitlines()]
         for name, *values in (line for line in lines if line[0].startswith("cpu") and line[0] != "cpu"):
             user, nice, system, idle, waits, *others = map(int, values[:8])  # then guests, which `user` has already
             worked = user + nice + system + sum(others)
@@ -63,7 +63,7 @@ def available_memory() -> float:
     """
     free = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
+        for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("MemAvailable:"):
                 free = 1024.0 * int(line.split()[1])
     except (OSError, ValueError):
