@@ -83,7 +83,7 @@ unexport PYTHONDONTWRITEBYTECODE
 test: $(STAMP) ## run the fast tests, TEST_PROCESSES=2 files at a time; ARGS=tests/pool runs some
 	$(BIN)/python $(PYTEST) $(FAST) $(ARGS)
 
-test-data: $(STAMP) ## test stored results, claims, and the numbers of pages
+test-data: $(STAMP) ## test stored results and the numbers of pages
 	$(BIN)/python $(PYTEST) -m data $(ARGS)
 
 test-all: $(STAMP) ## run all tests, slow ones and those of stored results included

@@ -16,14 +16,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 import click
 import numpy as np
+import pandas as pd
 
-from erlbench.claims.rows import measurements_text
 from erlbench.errors import UsageError
 from erlbench.machine.description import describe
 from erlbench.records.read import read_columns
@@ -155,7 +155,7 @@ def table(out: Path, seeds: int) -> Iterator[Measured]:
 def main(out: Path, device: str, seeds: int) -> None:
     """Make the runs in the folder OUT, and write rows.csv and machine.json beside them."""
     run_all(out, seeds, device)
-    (out / "rows.csv").write_text(measurements_text([asdict(row) for row in table(out, seeds)]), encoding="utf-8")
+    pd.DataFrame(table(out, seeds)).to_csv(out / "rows.csv", index=False)
     (out / "machine.json").write_text(json.dumps(describe(), indent=1) + "\n", encoding="utf-8")
 
 

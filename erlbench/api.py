@@ -76,14 +76,15 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     from erlbench.envs.made import check_importable, environment_name_of
     from erlbench.experiment.arguments import arguments, run_options
     from erlbench.experiment.command import requested_cells, study_plan
-    from erlbench.experiment.options import option_fields
+    from erlbench.experiment.options import RunArguments
     from erlbench.experiment.plan_file import plan_text
     from erlbench.machine.resources import check_device
+    from erlbench.options import list_options
     from erlbench.running.admission import problems, rules_of
     from erlbench.running.progress import is_watched
     from erlbench.running.runner import anything_saved, run_cells
 
-    known = option_fields().keys() - {"dry_run", "verbose", "launcher", "shard"}
+    known = list_options(RunArguments).keys() - {"dry_run", "verbose", "launcher", "shard"}
     if unknown := sorted(options.keys() - known):
         raise UsageError(f"erlbench.run() has no option '{unknown[0]}'{nearest(unknown[0], known)}")
     envs = _named(env, environment_name_of)

@@ -98,6 +98,9 @@ def import_runs(
     settings = _check_settings(env, env_settings or {})
     if returns not in RETURNS:
         raise UsageError(f"returns are evaluations or training, not '{returns}'{nearest(returns, RETURNS)}")
+    for option, value, least, most in (("seed", seed, 0, 2**31 - 1), ("total_timesteps", total_timesteps, 1, 10**15)):
+        if value is not None and not least <= value <= most:
+            raise UsageError(f"{option} must be from {least} to {most:,}, not {value}")
     if name.partition("@")[0] in registry.names():
         raise UsageError(f"--name {name} is an algorithm of this suite, and the runs are not; give another, sb3-{name}")
     runs = [
@@ -145,9 +148,12 @@ def _check_places(runs: Sequence[ImportedRun], out: Path) -> None:
     first: dict[Path, ImportedRun] = {}
     for run in runs:
         if (other := first.setdefault(run.folder, run)) is not run:
+            called = f"{run.name} on {run.env}, seed {run.seed}"
+            if other.paths == run.paths:
+                raise UsageError(f"{run.paths[0]} has two runs that become {called}; leave --env, --algo or --seed out")
             raise UsageError(
-                f"{other.paths[0]} and {run.paths[0]} are both {run.name} on {run.env}, seed {run.seed}; give them one "
-                "by one with another --seed or --name"
+                f"{other.paths[0]} and {run.paths[0]} are both {called}; give them one by one with another --seed or "
+                "--name"
             )
         for folder in (run.folder, *run.folder.parents[:-1]):
             if (out / folder).is_symlink():

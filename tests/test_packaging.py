@@ -37,7 +37,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source.mkdir()
     for name in SOURCES:
         shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE", "benchmarks.toml", "claims.toml"):
+    for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE", "benchmarks.toml"):
         shutil.copy(ROOT / name, source / name)
     pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index")
     run(*pip, "--wheel-dir", folder, source, cwd=folder)
@@ -72,10 +72,8 @@ def test_wheel_holds_every_module_and_nothing_else(wheel: Path) -> None:
     data = {"erlbench/py.typed", "erlbench/benchmarks.toml", *(f"erlbench/reporting/{name}" for name in tables)}
     data |= {
         "erlbench/citations.toml",
-        "erlbench/claims.toml",
         "erlbench/experiment/costs.toml",
         "erlbench/experiment/tuning_budgets.csv",
-        "erlbench/forecasting/forecast_errors.csv",
     }
     web = ("page.html", "blocks.html", "page.css", "common.js", "charts.js", "page.js")
     data |= {f"erlbench/reporting/web/{name}" for name in (*web, "plotly-basic.min.js", "plotly-basic.LICENSE")}

@@ -37,8 +37,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "compare": "Set folders of results side by side, run set by run set.",
         "plan": "Say how many seeds a difference needs; write a plan.",
         "verify": "Check runs: rows, checksums and saved policies.",
-        "calibrate": "Measure what the tasks of a cell cost on this machine.",
-        "forecast": "Predict minutes per million steps on any number of processes.",
     },
     "Extend": {
         "cite": "Print BibTeX of what the runs used.",
@@ -48,6 +46,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
 }  # fmt: skip
 COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
+# Commands of earlier versions, and what does their work now.
+OLD_COMMANDS = {"calibrate": "run --simulated-time", "forecast": "run --simulated-time --simulated-processes N"}
 
 
 def message(text: str, err: bool = True) -> None:
@@ -76,6 +76,8 @@ class Commands(click.Group):
                 formatter.write_dl([*commands.items()])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args[0] in OLD_COMMANDS:
+            raise UsageError(f"the command '{args[0]}' is gone; use `erlbench {OLD_COMMANDS[args[0]]}`")
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(f"no such command '{args[0]}'{nearest(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)

@@ -32,20 +32,13 @@ def studies() -> list[str]:
     return [*known_studies(warn=lambda message: None)]
 
 
-def claims() -> list[str]:
-    """All claims."""
-    from erlbench.experiment.claims import load_claims
-
-    return [*load_claims()]
-
-
 def profiles() -> list[str]:
     """The budgets of studies."""
     return ["smoke", "laptop", "paper"]
 
 
 VALUES: Mapping[str, Callable[[], Iterable[str]]] = {
-    "algo": algorithms, "env": environments, "study": studies, "profile": profiles, "claim": claims,
+    "algo": algorithms, "env": environments, "study": studies, "profile": profiles,
     "device": lambda: ["auto", "cpu", "cuda"], "evaluate": lambda: ["during", "after"],
 }  # fmt: skip
 
@@ -62,7 +55,5 @@ def complete(values: Callable[[], Iterable[str]]) -> Complete:
 
 def of_list(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The words of `erlbench list WHAT`."""
-    values = {"algos": algorithms, "envs": environments, "studies": studies, "claims": claims}.get(
-        context.params.get("what", "")
-    )
+    values = {"algos": algorithms, "envs": environments, "studies": studies}.get(context.params.get("what", ""))
     return complete(values)(context, parameter, incomplete) if values else []

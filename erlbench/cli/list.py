@@ -1,4 +1,4 @@
-"""`erlbench list`: the algorithms, environments, studies and claims there are."""
+"""`erlbench list`: the algorithms, environments and studies there are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from erlbench.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from erlbench.envs.catalogue import Listed, Preset
-    from erlbench.experiment.claims import Claim
     from erlbench.experiment.studies import Profile, Study
     from erlbench.settings import SettingRow
 
@@ -23,11 +22,11 @@ CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")  # where a word of HalfCheetah begi
 
 
 @click.command()
-@click.argument("what", type=click.Choice(["algos", "envs", "studies", "claims"]))
+@click.argument("what", type=click.Choice(["algos", "envs", "studies"]))
 @click.argument("words", nargs=-1, metavar="[WORD]...", shell_complete=of_list)
 @click.option("-v", "--verbose", is_flag=True, help="also settings, presets, entries and profiles")
 def command(what: str, words: tuple[str, ...], verbose: bool) -> None:
-    """List the algorithms, environments, studies or claims.
+    """List the algorithms, environments or studies.
 
     With a WORD, only entries that have this word in their name or description are listed, names first. A full name
     shows all details, as -v does.
@@ -40,9 +39,8 @@ def command(what: str, words: tuple[str, ...], verbose: bool) -> None:
       erlbench list envs hopper
       erlbench list envs Hopper-v5@paper
       erlbench list studies esac
-      erlbench list claims swimmer
     """
-    {"algos": _algos, "envs": _envs, "studies": _studies, "claims": _claims}[what](words, verbose)
+    {"algos": _algos, "envs": _envs, "studies": _studies}[what](words, verbose)
 
 
 def _chosen(described: Mapping[str, str], words: Sequence[str], what: str) -> list[str]:
@@ -285,38 +283,3 @@ def _study(study: Study) -> None:
             for key, p in study.profiles.items()
         ],
     )
-
-
-def _claims(words: Sequence[str], verbose: bool) -> None:
-    from erlbench.experiment.claims import load_claims
-
-    claims = load_claims()
-    chosen = _chosen({name: f"{one.document} {one.place} {one.says}" for name, one in claims.items()}, words, "claim")
-    print_table("", ("claim", "document", "what it says"),
-                [(name, claims[name].document, claims[name].says) for name in chosen])  # fmt: skip
-    if verbose or chosen == [*words]:
-        for name in chosen:
-            _claim(claims[name])
-    else:
-        click.echo(f"How one is tested: erlbench list claims {chosen[0]}. Verdicts: erlbench report --claims")
-
-
-def _claim(claim: Claim) -> None:
-    """How a claim is tested, and what that costs."""
-    hours = f"{claim.core_hours:g} core-hours by --dry-run" if claim.core_hours else "cost unknown"
-    rows = [
-        ("place", f"{claim.document}, {claim.place}"),
-        ("whose", claim.whose),
-        ("holds", claim.holds),
-        ("does not hold", claim.fails),
-        ("holds only if", claim.only_if),
-        ("test", claim.test),
-        ("score, budget", claim.budget),
-        ("fixed by", f"{claim.basis} {claim.plan}".strip()),
-        ("beside it", claim.caveat),
-        ("open", claim.lacks),
-        ("command", f"{claim.command} ({hours})" if claim.command else ""),
-        ("reply", claim.reply),
-    ]
-    click.echo()
-    print_table(claim.id, ("", ""), [row for row in rows if row[1]])

@@ -27,12 +27,6 @@ from erlbench.words import counted
     "--seed", metavar="N", type=click.IntRange(min=0), help="seed of the start states [default: the last evaluation's]"
 )
 @click.option(
-    "--angle",
-    metavar="DEG",
-    type=click.FloatRange(-180, 180),
-    help="start tilted forward by DEG degrees, and say when it is upright (planar robots of MuJoCo)",
-)
-@click.option(
     "--seconds",
     default=600.0,
     show_default=True,
@@ -41,8 +35,7 @@ from erlbench.words import counted
     help="end it after S seconds",
 )
 def command(
-    run: Path, video: Path | None, no_video: bool, episodes: int, steps: int | None, seed: int | None,
-    angle: float | None, seconds: float,
+    run: Path, video: Path | None, no_video: bool, episodes: int, steps: int | None, seed: int | None, seconds: float,
 ) -> None:  # fmt: skip
     """Watch the policy of the finished run in the folder RUN.
 
@@ -56,7 +49,6 @@ def command(
       erlbench play results/Swimmer-v5/cem/seed-000 --video swimmer.mp4
       erlbench play results/Swimmer-v5/cem/seed-000 --video a.gif --steps 200
       erlbench play results/Swimmer-v5/cem/seed-000 --no-video --episodes 10
-      erlbench play results/Walker2d-v5/td3/seed-000 --no-video --angle 30
     """
     from erlbench.playing import play_run
     from erlbench.pool.apart import apart
@@ -66,18 +58,13 @@ def command(
     window = video is None and not no_video
     try:
         played = apart(
-            play_run, run, episodes=episodes, seed=seed, steps=steps, video=video, window=window, angle=angle,
-            seconds=seconds,
-        )  # fmt: skip
+            play_run, run, episodes=episodes, seed=seed, steps=steps, video=video, window=window, seconds=seconds
+        )
     except ErlbenchError:
         raise
     except Exception as error:  # of settings that no run has
         raise UsageError(f"{run} cannot be played: {type(error).__name__}: {error}") from error
     for number, episode in enumerate(played, 1):
-        stood = "not upright" if episode.upright is None else f"upright after {counted(episode.upright, 'step')}"
-        click.echo(
-            f"episode {number}: return {episode.total:,.2f}, {counted(episode.length, 'step')}"
-            + (f", {stood}" if angle is not None else "")
-        )
+        click.echo(f"episode {number}: return {episode.total:,.2f}, {counted(episode.length, 'step')}")
     if video is not None:
         click.echo(f"film: {video}")

@@ -145,11 +145,6 @@ class _Report(click.Command):
     help="a TOML file with order, labels, colours, size and font of --table and --grid",
 )
 @click.option(
-    "--claims",
-    is_flag=True,
-    help="the verdicts on the claims of `erlbench list claims`, from these results, and no other page",
-)
-@click.option(
     "--early", is_flag=True, help="show runs under a written plan before their look; the study's journal records it"
 )
 def command(
@@ -176,7 +171,6 @@ def command(
     checklist: bool,
     grid: bool,
     style: Path | None,
-    claims: bool,
     early: bool,
 ) -> None:
     """Write tables and curves from the results in the folders DIR [default: results]: open report/index.html.
@@ -202,11 +196,7 @@ def command(
       erlbench report study.zip
       erlbench report results --table --statistic iqm --grid --style paper.toml
       erlbench report results --checklist
-      erlbench report results --claims --out claims
     """
-    if claims:
-        _claims(results or (Path("results"),), out)
-        return
     from erlbench.reporting.options import parse_options
     from erlbench.reporting.request import requested_report
 
@@ -239,28 +229,6 @@ def command(
     if bundle is not None:
         _bundle(results or (Path("results"),), bundle)
     click.echo(index)
-
-
-def _claims(results: tuple[Path, ...], out: Path) -> None:
-    """Compute the verdicts on all claims, print a table of them, and write them to `out`."""
-    from erlbench.claims.evidence import Sources
-    from erlbench.claims.page import HEADS, claim_rows, summary_line, write_claims
-    from erlbench.claims.standing import standings
-    from erlbench.cli.tables import print_table
-    from erlbench.errors import UsageError
-    from erlbench.experiment.claims import load_claims
-
-    given = click.get_current_context()
-    others = [name for name in given.params if name not in ("results", "out", "claims")
-              and given.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE]  # fmt: skip
-    if others or len(results) > 1:
-        raise UsageError("--claims goes with one folder of results and --out alone")
-    if not results[0].is_dir():
-        raise UsageError(f"there is no folder {results[0]}; give the one that holds the folders that the claims name")
-    found = standings(load_claims().values(), Sources(results[0]))
-    print_table("", HEADS, claim_rows(found))
-    click.echo(f"* exploratory: it does not count.\n{summary_line(found)}")
-    click.echo(write_claims(found, out))
 
 
 def _bundle(results: tuple[Path, ...], target: Path) -> None:

@@ -14,14 +14,12 @@ import pytest
 import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from erlbench.envs.registry import problem
 from erlbench.errors import Interrupted
 from erlbench.machine import kernel
 from erlbench.machine.resources import cores
 from erlbench.machine.threads import ONE_THREAD, threads_of_libraries
 from erlbench.pool import local_pool
 from erlbench.records.run import RunFiles
-from erlbench.running.in_process import SearchHere
 from tests.pool.helpers import one, task
 from tests.runs import listen, make_cell, run
 
@@ -171,12 +169,9 @@ def test_it_holds_to_the_end_of_a_run_however_that_comes(tmp_path, monkeypatch, 
 
 
 @pytest.mark.usefixtures("many")
-def test_every_door_that_computes_here_holds_it():
+def test_a_pool_in_this_process_holds_it():
     with local_pool(0) as pool:
         assert one(pool, task(1, "threads")).values["threads"] == 1
-    with SearchHere("cem", "InvertedPendulum-v5", problem("InvertedPendulum-v5"), {"hidden": (8,)}) as search:
-        next(search.generations())
-        assert threads_of_libraries() == 1
 
 
 @pytest.mark.usefixtures("many")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, assert_never
 
@@ -74,11 +73,6 @@ def escape(text: str) -> str:
     for character in "\\`*_[]<>|":
         text = text.replace(character, "\\" + character)
     return " ".join(text.split())
-
-
-def prose(text: str) -> str:
-    """One line of a text of the suite's own as Markdown: `words between backticks` are code, the rest has no markup."""
-    return "".join(part if part[:1] == "`" and part[1:] else _inline(part) for part in re.split("(`[^`]+`)", text))
 
 
 def _part(part: Inline) -> str:

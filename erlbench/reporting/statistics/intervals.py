@@ -24,20 +24,6 @@ def share_interval(of: int, runs: int, *, confidence: float = 0.95) -> tuple[flo
     return max(0.0, (middle - half) / (1 + z * z / runs)), min(1.0, (middle + half) / (1 + z * z / runs))
 
 
-def share_difference(of: tuple[int, int], runs: tuple[int, int], *, confidence: float = 0.95) -> tuple[float, float]:
-    """The interval of the difference of two shares of runs, from Wilson's of each; NaN without runs on a side.
-
-    Newcombe 1998, "Interval estimation for the difference between independent proportions", method 10.
-    """
-    if not all(runs):
-        return NONE
-    one, two = (many / all_ for many, all_ in zip(of, runs, strict=True))
-    low, high = share_interval(of[0], runs[0], confidence=confidence)
-    other_low, other_high = share_interval(of[1], runs[1], confidence=confidence)
-    gap = one - two
-    return gap - math.hypot(one - low, other_high - two), gap + math.hypot(high - one, two - other_low)
-
-
 def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> tuple[float, float]:
     """Student's interval of the mean; NaN for fewer than two values."""
     x = flat(values)
