@@ -112,8 +112,9 @@ def import_runs(
     for run in runs:
         _write(run, out / run.folder)
     for note, count in Counter(note for run in runs for note in run.notes).items():
-        first = next(run for run in runs if note in run.notes)
-        warn(f"{first.paths[0]}: {note}" + (f" (the same for {count - 1} more)" if count > 1 else ""))
+        path = next(run.paths[0] for run in runs if note in run.notes)
+        more = f" (the same for {count - 1} more)" if count > 1 else ""
+        warn(f"{path.parent if path.name in note else path}: {note}{more}")
     for suspicion in suspicions(_series(run, out / run.folder) for run in runs):
         warn(str(suspicion))
     rows = [
@@ -236,19 +237,25 @@ def _choose(
     levels = ([typed], texts, [placed.get(option)], [part.folder_names.get(option) for part in parts])
     ranked = [sorted({value for value in level if value not in (None, "")}, key=str) for level in levels]
     if option == "total_timesteps":  # one that differs would change which runs count
-        ranked[0] = sorted({*ranked[0], *ranked.pop(1)})
-    named = [values for values in ranked if values]
+        ranked[:2] = [sorted({*ranked[0], *ranked[1]})]
+    values = next(filter(None, ranked), [])
     path, flag = parts[0].paths[0], f"--{option.replace('_', '-')}"
-    if named and len(named[0]) > 1:
-        values = " and ".join(printable(str(value)[:80]) for value in named[0])
+    if len(values) > 1:
+        several = " and ".join(printable(str(value)[:80]) for value in values)
         advice = f"the files do not agree; give {flag}" if typed in (None, "") else f"{flag} and the files do not agree"
-        raise UsageError(f"{path}: its {WORDS[option]} is {values}; {advice}")
-    if not named and option != "total_timesteps":
+        raise UsageError(f"{path}: its {WORDS[option]} is {several}; {advice}")
+    if not values and option != "total_timesteps":
         where = f" and does not lie as --layout {layout!r} says" if layout and not placed else ""
         advice = f"give {flag} or {'another ' * bool(layout)}--layout"
         raise UsageError(f"{path} does not say the {WORDS[option]} of its run{where}; {advice}")
-    value = named[0][0] if named else None
-    return value, [other for values in named[1:] for other in values if other != value]
+    value = values[0] if values else None
+    others = dict.fromkeys(other for level in ranked for other in level if other != value)
+    return value, [other for other in others if other in texts or not _spells(str(other), str(value))]
+
+
+def _spells(folder: str, name: str) -> bool:
+    """Whether a folder's name is an id, or its end, whose "/" and ":" no folder can have."""
+    return re.sub(r"\W", "-", name).endswith(re.sub(r"\W", "-", folder))
 
 
 def _evaluation_rows(frame: pd.DataFrame, program: str) -> Iterator[EvaluationRow]:

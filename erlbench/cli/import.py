@@ -42,10 +42,10 @@ def command(paths: tuple[Path, ...], env_set: tuple[str, ...], returns: str | No
       erlbench import runs --origin "CleanRL's authors" --licence MIT
       erlbench import scores.csv --origin "table 3" --returns evaluations
     """
-    from erlbench.experiment.arguments import assignments
     from erlbench.importing import import_runs
+    from erlbench.options import _split_assignments
 
-    runs = import_runs(paths, env_settings=assignments(env_set, "--env-set"), returns=returns or "", **options)
+    runs = import_runs(paths, env_settings=_split_assignments(env_set, "--env-set"), returns=returns or "", **options)
     rows = [(*row[:-1], f"{row[-1]:,}") for row in runs.itertuples(index=False)]
     print_table("", ("run", "read from", "returns of", "rows", "steps"), rows)
     out = options["out"]
