@@ -8,11 +8,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.reference_comparisons import ROOT
 from scipy import stats
 
 from erlbench.reporting.statistics.intervals import bootstrap_interval
-from tests.audit.page_numbers import mean_of
+from tests.audit.page_numbers import ROOT, mean_of
 
 pytestmark = pytest.mark.data
 
