@@ -33,8 +33,7 @@ def command(
     """Take in runs of other programs: the files PATH, or all below the folders PATH.
 
     Stable-Baselines3's evaluations.npz and monitor.csv; CleanRL's event files; a CSV with the columns env, algo, seed,
-    step and return. What the files do not say stays unknown. Runs that are too alike are named: copies, blocks of one
-    run in another, equal differences.
+    step and return. What the files do not say stays unknown.
 
     \b
     Examples:
@@ -43,7 +42,7 @@ def command(
       erlbench import runs --origin "CleanRL's authors" --licence MIT
       erlbench import scores.csv --origin "table 3" --returns evaluations
     """
-    from erlbench.importing import Said, read_runs, suspicious, write_runs
+    from erlbench.importing import Said, read_runs, write_runs
     from erlbench.records.imported import EVALUATIONS, TRAINING
 
     kind = {"evaluations": EVALUATIONS, "training": TRAINING}.get(returns or "", "")
@@ -60,8 +59,6 @@ def command(
     print_table("", ("run", "read from", "returns of", "rows", "steps"), rows)
     for note in dict.fromkeys(f"{run.paths[0]}: {note}" for run in runs for note in run.notes):
         warn(note)
-    for found in suspicious(runs, written):
-        warn(str(found))
     click.echo(f"{len(written)} runs in {out}; next: erlbench report {out}")
 
 

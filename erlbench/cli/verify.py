@@ -23,25 +23,14 @@ if TYPE_CHECKING:
 )
 @click.option("--again", type=click.IntRange(min=0), metavar="N",
               help="run the run again up to its evaluation N, and compare the digests of its states")  # fmt: skip
-@click.option("--from", "start", type=click.IntRange(min=0), metavar="N",
-              help="with --again: begin at the kept checkpoint of evaluation N")  # fmt: skip
-@click.option("--processes", type=click.IntRange(0, 1024), default=0, metavar="N",
-              help="worker processes that play [default: 0, one]")  # fmt: skip
-@click.option("--seconds", type=click.FloatRange(min=1), metavar="S",
-              help="for playing a run's policies [default: 60, and 1 for each 100 steps], or for --again [default: 60 "
-              "and what the run recorded, at most 6 hours]")  # fmt: skip
 @click.option("--import", "trusted", is_flag=True, help="import the modules of environments MODULE:ID")
 @click.option("-v", "--verbose", is_flag=True, help="all checks of all runs, with the reasons")
-def command(
-    runs: tuple[Path, ...], same_as: Path | None, again: int | None, start: int | None, processes: int, trusted: bool,
-    seconds: float | None, verbose: bool,
-) -> None:  # fmt: skip
+def command(runs: tuple[Path, ...], same_as: Path | None, again: int | None, trusted: bool, verbose: bool) -> None:
     """Check the runs in the folders RUN, or all runs below them.
 
-    Rows are computed again from the raw files and compared with those of other files, files are compared with their
-    checksums, settings with those of each start, and the saved policies play their evaluations again: every return
-    must be equal to the last bit. Runs of different seeds must not be copies of one another. What cannot be verified
-    is named with the reason. Exit code 1 when something differs.
+    Files must have their checksums and all that their version writes, rows must agree with those of other files, and
+    the saved policies play their evaluations again: each return must be equal to the last bit. Runs of different seeds
+    must not be copies. What cannot be verified is named with the reason. Exit code 1 if something differs.
 
     \b
     Examples:
@@ -55,31 +44,26 @@ def command(
     from erlbench.bundle.read import opened
 
     with opened([*runs, *([same_as] if same_as else [])]) as found:
-        _verify(found[: len(runs)], found[-1] if same_as else None, again, start, processes, trusted, seconds, verbose)
+        _verify(found[: len(runs)], found[-1] if same_as else None, again, trusted, verbose)
 
 
-def _verify(
-    runs: Sequence[Path], same_as: Path | None, again: int | None, start: int | None, processes: int, trusted: bool,
-    seconds: float | None, verbose: bool,
-) -> None:  # fmt: skip
+def _verify(runs: Sequence[Path], same_as: Path | None, again: int | None, trusted: bool, verbose: bool) -> None:
     from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files, verify_all
-    from erlbench.verification.again import run_again
-    from erlbench.verification.same import same
+    from erlbench.verification.rerun import run_again
+    from erlbench.verification.same import compare_runs
 
     if same_as is not None:
         if len(runs) > 1:
             raise UsageError("--same-as compares one run with another; give one RUN")
-        checks = list(same(load_files(runs[0]), load_files(same_as)))
+        checks = list(compare_runs(load_files(runs[0]), load_files(same_as)))
         print_table("", ("file", "result", "what"), [(c.name, c.outcome, c.text) for c in checks])
         _exit(any(check.outcome == DIFFERS for check in checks))
         return
-    if start is not None and again is None:
-        raise UsageError("--from needs --again: the evaluation up to which the run is run again")
     paths = list(dict.fromkeys(path for folder in runs for path in _runs(folder)))
     if again is not None:
-        found = {path: [run_again(path, again, start, processes, trusted, seconds)] for path in paths}
+        found = {path: [run_again(path, again, trusted)] for path in paths}
     else:
-        found = verify_all(paths, trusted, processes, seconds)
+        found = verify_all(paths, trusted)
     differing = [path for path, checks in found.items() if any(check.outcome == DIFFERS for check in checks)]
     if len(found) > 1:
         rows = [

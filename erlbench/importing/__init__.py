@@ -14,10 +14,9 @@ from erlbench.importing.run import ImportedRun, Said, run_of
 from erlbench.importing.source import ForeignRun
 from erlbench.importing.table import read_table
 from erlbench.importing.write import check_free, write_run
-from erlbench.records.likeness import Suspicion, suspicions
 from erlbench.records.run import folders
 
-__all__ = ["ImportedRun", "Said", "import_runs", "read_runs", "suspicious", "write_runs"]
+__all__ = ["ImportedRun", "Said", "read_runs", "write_runs"]
 
 EVENTS = ".tfevents."  # in the name of an event file
 WHAT = (
@@ -26,20 +25,10 @@ WHAT = (
 PART = re.compile(r"\\\{(env|algo|seed)\\\}|\\\{\w*\\\}")
 
 
-def import_runs(paths: Sequence[Path], out: Path, said: Said, layout: str = "") -> tuple[list[Path], list[Suspicion]]:
-    """Write the runs in files or folders below `out`: their folders, and what is suspicious among them.
-
-    All files are read before anything is written. `UsageError` for a file that cannot be read, for a run that nobody
-    names, and for one that is there already.
-    """
-    runs = read_runs(paths, said, layout)
-    written = write_runs(runs, out)
-    return written, suspicious(runs, written)
-
-
 def read_runs(paths: Sequence[Path], said: Said, layout: str = "") -> list[ImportedRun]:
-    """The runs in files, and in folders and all folders below them; errors as those of `import_runs`.
+    """The runs in files, and in folders and all folders below them.
 
+    `UsageError` for a file that cannot be read, and for a run that nobody names.
     `layout` says where environment, algorithm and seed stand in a path: "{algo}/{env}_{seed}".
     """
     if said.name:
@@ -61,11 +50,6 @@ def write_runs(runs: Sequence[ImportedRun], out: Path) -> list[Path]:
     for run in runs:
         check_free(out, run)
     return [write_run(out, run) for run in runs]
-
-
-def suspicious(runs: Sequence[ImportedRun], written: Sequence[Path]) -> list[Suspicion]:
-    """What is suspicious among runs."""
-    return suspicions(run.likeness(path) for run, path in zip(runs, written, strict=True))
 
 
 def _units(path: Path) -> Iterator[list[ForeignRun]]:

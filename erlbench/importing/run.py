@@ -16,7 +16,6 @@ from erlbench.files import printable
 from erlbench.importing import sb3
 from erlbench.importing.source import ForeignRun, TrainingEpisodes
 from erlbench.records.imported import EVALUATIONS, KIND, TRAINING, UNSAID, Imported
-from erlbench.records.likeness import ReturnSeries
 from erlbench.records.names import is_environment, is_name
 from erlbench.records.schema import EpisodeRow, EvaluationRow, row_of
 from erlbench.records.training import WINDOW, thinned
@@ -51,7 +50,6 @@ class ImportedRun:
     about: Imported
     evaluations: tuple[EvaluationRow, ...]
     episodes: tuple[EpisodeRow, ...]
-    series: np.ndarray  # what distinguishes runs: returns of episodes, else of evaluations
     paths: tuple[Path, ...]
     notes: tuple[str, ...]
 
@@ -70,10 +68,6 @@ class ImportedRun:
         """Whether another row as far from the last one as rows lie apart would be beyond the budget."""
         steps = [0, *(row.timesteps for row in self.evaluations)]
         return self.total_timesteps is None or steps[-1] + int(np.diff(steps).max()) > self.total_timesteps
-
-    def likeness(self, path: Path) -> ReturnSeries:
-        """As `records.likeness` compares it, in the folder `path`."""
-        return ReturnSeries(path, self.env, self.name, self.seed, self.series, bool(self.episodes))
 
     def config(self) -> dict[str, Any]:
         """The tables of its config.toml."""
@@ -117,7 +111,6 @@ def run_of(sources: Sequence[ForeignRun], said: Said) -> ImportedRun:
         ),
         evaluations=rows,
         episodes=() if played is None or np.isnan(played.lengths).any() else tuple(_episode_rows(played)),
-        series=played.returns if played else np.array([row.return_mean for row in rows]),
         paths=tuple(one.path for one in sources),
         notes=tuple(one.note for one in sources if one.note),
     )

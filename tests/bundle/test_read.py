@@ -26,9 +26,7 @@ from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.files import Unusable
 from erlbench.verification import load_files
-from erlbench.verification.across import check_across
-from erlbench.verification.claims import check_claims
-from erlbench.verification.history import check_redaction, check_starts
+from erlbench.verification.files import check_files
 from erlbench.verification.rows import check_rows
 from erlbench.work.private import private_folders
 from tests.reporting.make_runs import make_run
@@ -325,9 +323,9 @@ def test_verify_finds_in_a_bundle_what_it_finds_in_the_folder(trained, tmp_path)
     theirs, ours = (command(tmp_path, "verify", place, "-v") for place in (tmp_path / "x.zip", trained))
     assert (theirs.returncode, ours.returncode) == (0, 0), theirs.stdout
     found = outcomes(theirs.stdout)
-    assert found.pop("redaction") == "cannot be verified"  # the command line says erlbench
-    assert found == outcomes(ours.stdout)
-    assert {found["policy"], found["checksums"]} == {"agrees"}
+    assert found.pop("checksums") == "cannot be verified"  # the command line says erlbench
+    assert found | {"checksums": "agrees"} == outcomes(ours.stdout)
+    assert found["policy"] == "agrees"
 
 
 def test_an_edit_of_a_bundle_with_a_list_that_fits_is_found_by_verify(trained, tmp_path):
@@ -347,8 +345,7 @@ def test_another_user_reads_and_checks_a_bundle(trained, everybodys):
     def checks() -> list[list[str]]:
         with read.opened([target]) as (folder,):
             run = load_files(folder / "CartPole-v1" / "cem" / "seed-000")
-            found = [*check_rows(run), *check_across(run), *check_claims(run), check_starts(run), *check_redaction(run)]
-            return [[one.name, one.outcome] for one in found]
+            return [[check.name, check.outcome] for check in (*check_files(run), *check_rows(run))]
 
     def checks_there() -> list[list[str]]:
         tempfile.tempdir = str(everybodys)
@@ -359,6 +356,6 @@ def test_another_user_reads_and_checks_a_bundle(trained, everybodys):
     here = checks()  # it also imports all that is needed
     trained.chmod(0o700)
     assert as_user(FIRST, checks_there) == here
-    assert {outcome for name, outcome in here if name != "redaction"} == {"agrees"}
-    assert ["redaction", "cannot be verified"] in here
+    assert {outcome for name, outcome in here if name != "checksums"} == {"agrees"}
+    assert ["checksums", "cannot be verified"] in here
     assert [*(everybodys / f"erlbench-{FIRST}").iterdir()] == []

@@ -37,7 +37,6 @@ class RemarkKind(Enum):
     )
     WITHHELD = "{path}: {runs} of its plan not shown before the next look"
     PLAN_GONE = "{path}: {runs} started under a plan that does not lie there any more"
-    SUSPICIOUS = "{path}: suspicious: it has {what} as {other} ({rows} rows from row {start}, there from {other_start})"
     NO_PAGE = "no run belongs to the study '{study}'{profile}; it has no page"
     NO_CURVES = "{env}: no learning curves. {reason}"
     NO_SCORES = "no scores to reach are published for {env}; name them by --reach=SCORE[,SCORE...]"
