@@ -13,6 +13,7 @@ LAYERS = (
     ("errors", "words", "__init__"),
     ("files", "machine"),
     ("records", "scaffold"),
+    ("foreign_files",),
     ("envs",),
     ("policy", "work"),  # `policy.initial` draws from the streams of `work.seeding`
     ("settings",),
@@ -22,7 +23,7 @@ LAYERS = (
     ("pool", "bundle"),
     ("running", "reporting"),
     ("frames",),
-    ("forecasting", "importing", "launch", "playing", "tuning", "verification"),
+    ("importing", "launch", "playing", "tuning", "verification"),
     ("api", "doctor", "testing"),
     ("exporting",),
     ("cli",),
@@ -35,7 +36,7 @@ OF_THE_REPORT = (
     ("options", "folder"),
     ("verdict",),
     ("tables", "figures"),
-    ("under_plan", "pages"),
+    ("pages",),
     ("__init__",),
     ("request",),
 )

@@ -12,10 +12,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from erlbench.experiment.toml_file import TomlFile
+from erlbench.experiment.toml_file import Keys, TomlFile
 
 BILLION = 10**9  # nanoseconds in a second, and parts of a factor
-BUILT_IN = "costs.toml"  # beside this module; `erlbench calibrate --out` writes it anew
+BUILT_IN = "costs.toml"  # beside this module
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class Costs:
     crowding: float = 1.0  # by which all of it takes longer while every core of that machine works
     cores: int = 1  # of that machine
     update: float = 0.0  # the driver's work between two generations, while no task runs
-    spread: float = 0.0  # relative standard deviation of a task's time; a forecast's, not simulated time's
+    spread: float = 0.0  # relative standard deviation of a task's time; simulated time does not use it
     gradient_overhead: float = 0.0  # what a task with gradient steps takes besides, such as to load networks
 
     def __post_init__(self) -> None:
@@ -80,7 +80,6 @@ def _billionths(value: float) -> int:
     return round(value * BILLION)
 
 
-UPDATES = "hidden", "batch_size", "learner"  # settings that decide what an update costs
 DEFAULTS = {item.name: item.default for item in fields(Costs) if item.default is not MISSING}  # of files from before
 
 
@@ -91,24 +90,29 @@ def built_in_costs() -> Costs:
 
 
 def load_costs(path: Path) -> Costs:
-    """The costs in a file that `save_costs` wrote; a `UsageError` names what is wrong in it."""
+    """The costs in a TOML file, or in its table `costs`; a `UsageError` names what is wrong in it."""
     file = TomlFile(path)
     known = [item.name for item in fields(Costs)]
     table = file.table(file.data.get("costs", {}), ("costs",)) or file.data  # of a run's config.toml, or of a file
-    file.known(table, [*known, "cell", "machine"] if table is file.data else known, ())
+    if table is file.data:
+        file.known(table, [*known, "cell", "machine"], ())
+        table = {key: value for key, value in table.items() if key in known}
+    return read_costs(file, table, ())
+
+
+def read_costs(file: TomlFile, table: Mapping[str, Any], where: Keys) -> Costs:
+    """The costs in a table of a file, which stands at `where`; a `UsageError` names what is wrong in it."""
+    known = [item.name for item in fields(Costs)]
+    file.known(table, known, where)
     values: dict[str, Any] = {}
     for name in known:
         if name not in table and name not in DEFAULTS:
-            file.fail(f"'{name}' is missing", ())
+            file.fail(f"'{name}' is missing", where)
         value: Any = table.get(name, DEFAULTS.get(name))
         if name != "source" and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e6):
-            what = (
-                "a number of at least 0"
-                if name in ("crowding", "cores", "spread")
-                else "seconds, a number of at least 0"
-            )
-            file.fail(f"'{name}' must be {what}, not {value!r}", (name,))
+            what = "" if name in ("crowding", "cores", "spread") else "seconds, "
+            file.fail(f"'{name}' must be {what}a number of at least 0, not {value!r}", (*where, name))
         if name in ("crowding", "cores") and value < 1:
-            file.fail(f"'{name}' must be at least 1, not {value!r}", (name,))
+            file.fail(f"'{name}' must be at least 1, not {value!r}", (*where, name))
         values[name] = str(value) if name == "source" else int(value) if name == "cores" else float(value)
     return Costs(**values)

@@ -14,7 +14,6 @@ import numpy as np
 
 from erlbench.errors import TaskError, UsageError
 from erlbench.playing import film, renderer
-from erlbench.playing.off_balance import OffBalance
 from erlbench.policy import NumpyPolicy, load_policy
 from erlbench.records.run import CONFIG, RunFiles
 from erlbench.running.evaluation import evaluation_seeds
@@ -31,7 +30,6 @@ class PlayedEpisode:
     seed: int  # of the environment's reset
     length: int  # steps
     total: float  # undiscounted return
-    upright: int | None = None  # steps until it stood, of a start at an angle; None: it never did
 
 
 class Drawn(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -57,14 +55,13 @@ class Drawn(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 def play_run(
     run: Path, *, episodes: int = 1, seed: int | None = None, steps: int | None = None, video: Path | None = None,
-    window: bool = False, angle: float | None = None,
+    window: bool = False,
 ) -> list[PlayedEpisode]:  # fmt: skip
     """Play the policy of the run in the folder `run`, which is done, by its deterministic actions.
 
     The start states are those of the final evaluation of a run with the same seed, or with `seed`, so that the
     returns are those of the last row in eval.csv. `steps` ends the episodes earlier. With `video`
-    (a name that ends in .mp4 or .gif) all episodes become one film, with `window` they are shown. With `angle`
-    (degrees) they start tilted: see `OffBalance`.
+    (a name that ends in .mp4 or .gif) all episodes become one film, with `window` they are shown.
     Raises `UsageError` for a folder without a policy, and where nothing can be drawn or written, and `FilmError` when a
     film that was begun cannot be ended.
     """
@@ -79,14 +76,8 @@ def play_run(
         with closing(film.create(video, rate)) if video else nullcontext() as made:
             if mode == FRAMES:
                 renderer.simplify(env)
-            tilted = env if angle is None else OffBalance(env, config["env"], angle)
-            stage = Drawn(tilted, made) if made is not None else tilted
-            played = []
-            for one in seeds:
-                episode = _play(stage, policy, _longest(limit, steps), one)
-                upright = tilted.upright_after if isinstance(tilted, OffBalance) else None
-                played.append(dataclasses.replace(episode, upright=upright))
-            return played
+            stage = Drawn(env, made) if made is not None else env
+            return [_play(stage, policy, _longest(limit, steps), reset_seed) for reset_seed in seeds]
 
 
 def _longest(limit: int, steps: int | None) -> int:

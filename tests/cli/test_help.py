@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from erlbench import __version__
-from erlbench.cli import COMMANDS, GROUPS, cli
+from erlbench.cli import COMMANDS, GROUPS, OLD_COMMANDS, cli
 from erlbench.experiment.options import RunArguments
 from erlbench.options import list_options
 
@@ -103,3 +103,12 @@ def test_help_imports_nothing_heavy():
         "print([m for m in ('torch', 'numpy', 'gymnasium', 'pandas', 'rich', 'matplotlib') if m in sys.modules])"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+@pytest.mark.parametrize("name", OLD_COMMANDS)
+def test_a_command_of_earlier_versions_names_the_new_one_in_a_line(name):
+    result = CliRunner().invoke(cli, [name, "--algo", "cem"])
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
+    assert f"`erlbench {OLD_COMMANDS[name]}`" in result.stderr
+    assert OLD_COMMANDS[name].split()[0] in COMMANDS
