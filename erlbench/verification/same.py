@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # What differs between two equal runs: times, and which process had a task.
 MEASURED = frozenset(column.name for row in COUNTED for column in columns_of(row) if column.measured)
-FEWEST = 5  # different returns of an evaluation that tell runs apart
+FEWEST = 5  # different returns that tell runs apart
 Marks = frozenset[int]
 
 
@@ -78,12 +78,13 @@ def _short(value: Any) -> str:
 
 
 def evaluation_marks(run: Files) -> Marks:
-    """Hashes of what no run of another seed has: digests, or in runs without them the returns after training steps."""
+    """Hashes of what no run of another seed has: each digest, or without any all returns after the first steps."""
     rows = run.evaluations
-    digests = [digest for digest in rows["digest"] if digest]
-    trained = rows[rows["timesteps"] > 0]
-    pairs = zip(trained["returns"], trained["lengths"], strict=True)
-    return frozenset(map(hash, digests or [pair for pair in pairs if len(set(pair[0])) >= FEWEST]))
+    if digests := [digest for digest in rows["digest"] if digest]:
+        return frozenset(map(hash, digests))
+    returns = tuple(rows["returns"][rows["timesteps"] > 0])
+    distinct = {value for values in returns for value in values}
+    return frozenset([hash(returns)] if len(distinct) >= FEWEST else [])
 
 
 def find_copies(marks: Mapping[Path, tuple[Any, Marks]]) -> Iterator[tuple[Path, Check]]:
