@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -75,9 +75,8 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     from erlbench.algorithms.registry import name_of
     from erlbench.envs.made import check_importable, environment_name_of
     from erlbench.experiment.arguments import arguments, run_options
-    from erlbench.experiment.command import requested_cells, study_plan
+    from erlbench.experiment.command import requested_cells
     from erlbench.experiment.options import RunArguments
-    from erlbench.experiment.plan_file import plan_text
     from erlbench.machine.resources import check_device
     from erlbench.options import list_options
     from erlbench.running.admission import problems, rules_of
@@ -104,12 +103,6 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     how = run_options(asked, ("erlbench.run",))
     check_importable(asked.env, how.processes)
     cells = requested_cells(asked, problems(rules_of(how)))
-    if asked.plan:
-        from erlbench.reporting.statistics.simulated_studies import check_plan
-
-        written, _ = study_plan(asked)
-        check_plan(written)
-        how = replace(how, study_plan=plan_text(written))
     code = run_cells(cells, how)
     if code == Interrupted.exit_code:
         if anything_saved(cells):

@@ -49,7 +49,7 @@ COMMANDS = {name: summary for group in GROUPS.values() for name, summary in grou
 OLD_COMMANDS = {
     "calibrate": "run --simulated-time",
     "export": "convert --to",
-    "forecast": "run --simulated-time --simulated-processes N",
+    "forecast": "run --simulated-time",
     "import": "convert --from",
 }
 

@@ -44,7 +44,7 @@ def command(folders: tuple[Path, ...], out: Path, metric: str) -> None:
       erlbench compare results/mine yours.zip
     """
     from erlbench.bundle import open_bundles
-    from erlbench.experiment.own_studies import known_studies
+    from erlbench.experiment.studies import known_studies
     from erlbench.reporting import build_comparison
     from erlbench.reporting.options import ReportOptions
 

@@ -11,13 +11,9 @@ from erlbench.cli.notices import notices, print_verdicts
 
 
 class _Report(click.Command):
-    """Takes negative scores: click reads `--reach=-150` as `--reach` without scores and an option -150.
-
-    `--holm` is the name of `--family` in version 0.1.0; the version after this one no longer knows it.
-    """
+    """Takes negative scores: click reads `--reach=-150` as `--reach` without scores and an option -150."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        args = [re.sub("^--holm(?==|$)", "--family", arg) for arg in args]
         return super().parse_args(ctx, [re.sub("^--reach=-", "--reach= -", arg) for arg in args])
 
 
@@ -97,13 +93,6 @@ class _Report(click.Command):
     help="results to open the report with, on a page of their own",
 )
 @click.option(
-    "--family",
-    default="study",
-    show_default=True,
-    metavar="study|environment",
-    help="the tests that Holm's correction takes together: all of a study's table, or those of each environment",
-)
-@click.option(
     "--failed",
     default="last",
     show_default=True,
@@ -138,9 +127,6 @@ class _Report(click.Command):
     type=click.Path(path_type=Path),
     help="a TOML file with order, labels, colours, size and font of --table and --grid",
 )
-@click.option(
-    "--early", is_flag=True, help="show runs under a written plan before their look; the study's journal records it"
-)
 def command(
     results: tuple[Path, ...],
     out: Path,
@@ -156,7 +142,6 @@ def command(
     baseline: str,
     metric: str,
     reference: Path | None,
-    family: str,
     failed: str,
     formats: str,
     table: bool,
@@ -164,7 +149,6 @@ def command(
     checklist: bool,
     grid: bool,
     style: Path | None,
-    early: bool,
 ) -> None:
     """Write tables and curves from the results in the folders DIR [default: results]: open report/index.html.
 
@@ -201,7 +185,6 @@ def command(
         band=band,
         baseline=baseline,
         metric=metric,
-        family=family,
         failed=failed,
         formats=formats,
         table=table,
@@ -209,7 +192,6 @@ def command(
         checklist=checklist,
         grid=grid,
         style=style,
-        early=early,
     )
     names = [name for part in study for name in part.split(",") if name]
     with notices() as warn:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from erlbench.bundle import is_bundle, open_bundles
 from erlbench.errors import UsageError
-from erlbench.experiment.own_studies import known_studies
-from erlbench.experiment.studies import Study, find_profile, find_study
+from erlbench.experiment.studies import find_profile, find_study, known_studies
+from erlbench.experiment.study import Study
 from erlbench.reporting import build_report
 from erlbench.reporting.data.comparison import ALL_RUNS, REFERENCE
 from erlbench.reporting.data.remarks import Remark

@@ -35,8 +35,6 @@ class RemarkKind(Enum):
         "{path}: has the name and the budget of study {study}, profile {profile}, but other settings ({settings}); it "
         "is not shown there"
     )
-    WITHHELD = "{path}: {runs} of its plan not shown before the next look"
-    PLAN_GONE = "{path}: {runs} started under a plan that does not lie there any more"
     SUSPICIOUS = "{path}: suspicious: it has {what} as {other} ({rows} rows from row {start}, there from {other_start})"
     NO_PAGE = "no run belongs to the study '{study}'{profile}; it has no page"
     NO_CURVES = "{env}: no learning curves. {reason}"

@@ -41,7 +41,7 @@ NAME, TITLE = "checklist", "Reproducibility checklist"
 SOURCE = "https://neurips.cc/public/guides/PaperChecklist"
 MOST_COMMANDS = 200
 LONGEST_LICENCE = 60  # characters; some packages give its whole text
-LEFT_OUT = (RemarkKind.LEFT_OUT, RemarkKind.REPEATED, RemarkKind.WITHHELD)
+LEFT_OUT = (RemarkKind.LEFT_OUT, RemarkKind.REPEATED)
 
 
 def write_checklist(out: Path, document: Document) -> None:
@@ -91,12 +91,6 @@ def _repeating(runs: Sequence[Run], left_out: int) -> Iterator[str]:
         yield f"{counted(simulated, 'run')} in simulated time: their order of events does not depend on the machine."
     for text, count in Counter(mark for run in runs for mark in run.machine.marks).items():
         yield f"May not be repeatable, {counted(count, 'run')}: {text}"
-    planned = sum(any(run.machine.plans) for run in runs)
-    yield (
-        f"{counted(planned, 'run')} under a plan that was written before."
-        if planned
-        else ("No plan was written before the runs.")
-    )
 
 
 def _access(runs: Sequence[Run]) -> Iterator[str]:
