@@ -118,11 +118,13 @@ def read_evaluations(path: Path) -> ForeignRun:
     frame = pd.DataFrame({"timesteps": _count_on(steps, starts), "mean": returns.mean(axis=1)})
     success = None if successes is None else (successes != 0).astype(int)
     for name, values in (("returns", returns), ("lengths", lengths), ("success", success)):
-        frame[name] = (
-            [()] * len(steps) if values is None else [tuple(row) for row in values.reshape(results.shape).tolist()]
-        )
+        frame[name] = [()] * len(steps) if values is None else [*map(tuple, values.reshape(results.shape).tolist())]
     return ForeignRun(
-        paths=(path,), program=SB3, format="Stable-Baselines3's evaluations.npz", evaluations=frame, notes=notes
+        paths=(path,),
+        program=SB3,
+        format="Stable-Baselines3's evaluations.npz",
+        evaluations=frame.drop_duplicates("timesteps", ignore_index=True),  # a start may evaluate what the last one did
+        notes=notes,
     )
 
 

@@ -101,6 +101,9 @@ def import_runs(
     settings = _check_settings(env, env_settings or {})
     if returns not in RETURNS:
         raise UsageError(f"returns are evaluations or training, not '{returns}'{nearest(returns, RETURNS)}")
+    for option, value, least, most in (("seed", seed, 0, 2**31 - 1), ("total_timesteps", total_timesteps, 1, 10**15)):
+        if value is not None and not least <= value <= most:
+            raise UsageError(f"{option} must be from {least} to {most:,}, not {value}")
     if name.partition("@")[0] in registry.names():
         raise UsageError(f"--name {name} is an algorithm of this suite, and the runs are not; give another, sb3-{name}")
     runs = [
@@ -115,8 +118,9 @@ def import_runs(
     for run in runs:
         _write(run, out / run.folder)
     for note, count in Counter(note for run in runs for note in run.notes).items():
-        first = next(run for run in runs if note in run.notes)
-        warn(f"{first.paths[0]}: {note}" + (f" (the same for {count - 1} more)" if count > 1 else ""))
+        path = next(run.paths[0] for run in runs if note in run.notes)
+        more = f" (the same for {count - 1} more)" if count > 1 else ""
+        warn(f"{path.parent if path.name in note else path}: {note}{more}")
     for suspicion in suspicions(_series(run, out / run.folder) for run in runs):
         warn(str(suspicion))
     return _summarise(runs, out)
@@ -155,9 +159,12 @@ def _check_places(runs: Sequence[ImportedRun], out: Path) -> None:
     first: dict[Path, ImportedRun] = {}
     for run in runs:
         if (other := first.setdefault(run.folder, run)) is not run:
+            called = f"{run.name} on {run.env}, seed {run.seed}"
+            if other.paths == run.paths:
+                raise UsageError(f"{run.paths[0]} has two runs that become {called}; leave --env, --algo or --seed out")
             raise UsageError(
-                f"{other.paths[0]} and {run.paths[0]} are both {run.name} on {run.env}, seed {run.seed}; give them one "
-                "by one with another --seed or --name"
+                f"{other.paths[0]} and {run.paths[0]} are both {called}; give them one by one with another --seed or "
+                "--name"
             )
         for folder in (run.folder, *run.folder.parents[:-1]):
             if (out / folder).is_symlink():
@@ -240,19 +247,25 @@ def _choose(
     levels = ([typed], texts, [placed.get(option)], [part.folder_names.get(option) for part in parts])
     ranked = [sorted({value for value in level if value not in (None, "")}, key=str) for level in levels]
     if option == "total_timesteps":  # one that differs would change which runs count
-        ranked[0] = sorted({*ranked[0], *ranked.pop(1)})
-    named = [values for values in ranked if values]
+        ranked[:2] = [sorted({*ranked[0], *ranked[1]})]
+    values = next(filter(None, ranked), [])
     path, flag = parts[0].paths[0], f"--{option.replace('_', '-')}"
-    if named and len(named[0]) > 1:
-        values = " and ".join(printable(str(value)[:80]) for value in named[0])
+    if len(values) > 1:
+        several = " and ".join(printable(str(value)[:80]) for value in values)
         advice = f"the files do not agree; give {flag}" if typed in (None, "") else f"{flag} and the files do not agree"
-        raise UsageError(f"{path}: its {WORDS[option]} is {values}; {advice}")
-    if not named and option != "total_timesteps":
+        raise UsageError(f"{path}: its {WORDS[option]} is {several}; {advice}")
+    if not values and option != "total_timesteps":
         where = f" and does not lie as --layout {layout!r} says" if layout and not placed else ""
         advice = f"give {flag} or {'another ' * bool(layout)}--layout"
         raise UsageError(f"{path} does not say the {WORDS[option]} of its run{where}; {advice}")
-    value = named[0][0] if named else None
-    return value, [other for values in named[1:] for other in values if other != value]
+    value = values[0] if values else None
+    others = dict.fromkeys(other for level in ranked for other in level if other != value)
+    return value, [other for other in others if other in texts or not _spells(str(other), str(value))]
+
+
+def _spells(folder: str, name: str) -> bool:
+    """Whether a folder's name is an id, or its end, whose "/" and ":" no folder can have."""
+    return re.sub(r"\W", "-", name).endswith(re.sub(r"\W", "-", folder))
 
 
 def _evaluation_rows(frame: pd.DataFrame, program: str) -> Iterator[EvaluationRow]:

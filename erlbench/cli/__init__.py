@@ -126,7 +126,9 @@ def _explain(error: Exception, verbose: bool) -> str:
     if verbose:
         return f"{message}\n{details}"
     try:
-        with tempfile.NamedTemporaryFile("w", prefix="erlbench-error-", suffix=".txt", delete=False) as file:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", prefix="erlbench-error-", suffix=".txt", delete=False
+        ) as file:
             file.write(f"{' '.join(sys.argv)}\n{details}")
     except OSError:
         return f"{message} (run again with -v for the traceback)"
