@@ -28,7 +28,7 @@ class Results:
     """The runs below some folders; each frame is read when it is asked for, and begins with `env`, `name`, `seed`."""
 
     runs: tuple[Path, ...]
-    held: Any = field(default=None, repr=False, compare=False)  # bundles, whose folders go with this object
+    unpacked: Any = field(default=None, repr=False, compare=False)  # folders of bundles, which go with this object
 
     @property
     def cells(self) -> pd.DataFrame:
@@ -138,18 +138,19 @@ def _failures(results: Results) -> str:
 
 def load_results(*folders: Folder) -> Results:
     """The runs below `folders` (default: `results`), which may be bundles; a `UsageError` when there is none."""
-    from erlbench.bundle.read import OpenBundle, is_bundle
+    from erlbench.bundle import is_bundle, unpack_bundle
 
-    paths: list[Path] = []
-    held: list[OpenBundle] = []
+    paths, unpacked = [], []
     for path in _paths(folders or ("results",)):
-        held += [OpenBundle(path)] if is_bundle(path) else []
-        paths.append(held[-1].path if is_bundle(path) else path)
+        if is_bundle(path):
+            path, temporary = unpack_bundle(path)
+            unpacked.append(temporary)
+        paths.append(path)
     found = find_run_folders(paths)
     if not found:
         names = ", ".join(map(str, folders)) or "results"
         raise UsageError(f"there is no run in {names}; `erlbench run` writes some")
-    return Results(tuple(found), held)
+    return Results(tuple(found), unpacked)
 
 
 def report(

@@ -50,9 +50,9 @@ def command(runs: tuple[Path, ...], last: int, follow: bool) -> None:
       erlbench show shard-1 shard-2 --follow
       erlbench show study.zip
     """
-    from erlbench.bundle.read import opened
+    from erlbench.bundle import open_bundles
 
-    with opened(runs) as folders:
+    with open_bundles(runs) as folders:
         if follow:
             _wait(folders)
         _show(folders, last, follow)

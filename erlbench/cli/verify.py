@@ -52,9 +52,9 @@ def command(
         --same-as again/Walker2d-v5/td3/seed-000
       erlbench verify results/Walker2d-v5/td3/seed-000 --again 3
     """
-    from erlbench.bundle.read import opened
+    from erlbench.bundle import open_bundles
 
-    with opened([*runs, *([same_as] if same_as else [])]) as found:
+    with open_bundles([*runs, *([same_as] if same_as else [])]) as found:
         _verify(found[: len(runs)], found[-1] if same_as else None, again, start, processes, trusted, seconds, verbose)
 
 

@@ -1,11 +1,7 @@
-"""`erlbench export`: each format is read back by the tool that it is for, and holds the runs' own numbers."""
+"""`erlbench convert --to`: each format is read back by the tool that it is for, and holds the runs' own numbers."""
 
 from __future__ import annotations
 
-import json
-import struct
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +11,7 @@ from click.testing import CliRunner
 import erlbench
 from erlbench.cli import cli
 from erlbench.errors import UsageError
-from erlbench.exporting import TARGETS, monitor, parquet, rliable, sb3, tensorboard
-from erlbench.exporting import export as export_to
+from erlbench.exporting import export_parquet, export_results, export_rliable, export_sb3, export_tensorboard
 from tests.reporting.make_runs import make_run
 
 ENVS, NAMES, SEEDS = ("InvertedPendulum-v5", "Pendulum-v1"), ("cem", "openai-es"), (0, 1)
@@ -36,9 +31,8 @@ def results(tmp_path_factory):
 def export(results, tmp_path):
     def exported(target: str) -> Path:
         folder = Path(results.runs[0]).parents[2]
-        result = CliRunner().invoke(cli, ["export", str(folder), "--to", target, "--out", str(tmp_path / target)])
+        result = CliRunner().invoke(cli, ["convert", str(folder), "--to", target, "--out", str(tmp_path / target)])
         assert result.exit_code == 0, result.stderr
-        assert TARGETS[target] in result.stdout
         return tmp_path / target
 
     return exported
@@ -68,7 +62,7 @@ def test_tensorboard_reads_the_scores(results, export):
 def test_tensorboard_draws_no_curve_twice(results, export, tmp_path):
     folder = export("tensorboard")
     files = sorted(folder.rglob("*tfevents*"))
-    words = ["export", str(results.runs[0]), "--to", "tensorboard", "--out", str(folder)]
+    words = ["convert", str(results.runs[0]), "--to", "tensorboard", "--out", str(folder)]
     result = CliRunner().invoke(cli, words)
     assert result.exit_code == 2
     assert "--out" in " ".join(result.stderr.split())
@@ -80,71 +74,10 @@ def test_tensorboard_leaves_out_what_is_nan(tmp_path):
 
     folder = make_run(tmp_path / "in", "Foo-v5", "esac", 0, [0, 10])
     (folder / "train.csv").write_text("generation,timesteps,train_time_s,sac_return\n1,10,1.0,nan\n2,20,2.0,1.5\n")
-    (written,) = tensorboard.export(erlbench.load_results(folder), tmp_path / "out")
+    (written,) = export_tensorboard(erlbench.load_results(folder), tmp_path / "out")
     read = EventAccumulator(str(written))
     read.Reload()
     assert [(event.step, event.value) for event in read.Scalars("search/sac_return")] == [(20, 1.5)]
-
-
-def wandb_records(log: Path):
-    """The messages of an offline run: LevelDB's log format after 7 bytes, and W&B's own protocol buffers."""
-    from wandb.proto.wandb_internal_pb2 import Record
-
-    data, place, parts = log.read_bytes(), 7, b""
-    while place + 7 <= len(data):
-        if (left := 32768 - place % 32768) < 7:
-            place += left
-            continue
-        _, length, kind = struct.unpack_from("<IHB", data, place)
-        parts += data[place + 7 : place + 7 + length]
-        place += 7 + length
-        if kind in (1, 4):  # a whole record, or the last part of one
-            record = Record()
-            record.ParseFromString(parts)
-            parts = b""
-            yield record
-
-
-@pytest.fixture
-def _wandb_folders(tmp_path_factory, monkeypatch):
-    """Where W&B writes what it writes beside its runs."""
-    for name in ("TMPDIR", "WANDB_CACHE_DIR", "WANDB_CONFIG_DIR", "WANDB_DATA_DIR"):
-        monkeypatch.setenv(name, str(tmp_path_factory.mktemp(name)))
-
-
-@pytest.mark.usefixtures("_wandb_folders")
-def test_wandb_finds_the_runs_and_their_scores(results, export):
-    """`wandb sync` finds all runs, and their logs hold the scores."""
-    folder = export("wandb")
-    words = [sys.executable, "-m", "wandb", "sync", "--dry-run", str(folder / "wandb")]
-    listed = subprocess.run(words, capture_output=True, text=True, timeout=120)
-    assert "Would sync 8 run(s)" in listed.stdout + listed.stderr
-    found = {}
-    for log in folder.glob("wandb/offline-run-*/*.wandb"):
-        name, scores = "", []
-        for record in wandb_records(log):
-            name = record.run.display_name or name
-            values = {item.key or item.nested_key[0]: json.loads(item.value_json) for item in record.history.item}
-            if "eval/mean_reward" in values:
-                scores.append((values["timesteps"], values["eval/mean_reward"]))
-        found[name] = scores
-    rows = first(results, "evaluations")
-    assert found["cem on Pendulum-v1, seed 0"] == list(zip(rows["timesteps"], rows["return_mean"]))
-
-
-@pytest.mark.usefixtures("_wandb_folders")
-def test_wandb_knows_each_run_by_an_id_of_its_own(results, tmp_path, monkeypatch):
-    monkeypatch.setenv("WANDB_RUN_ID", "mine")  # once all runs became parts of this one
-    words = ["export", *map(str, results.runs[:2]), "--to", "wandb", "--out"]
-    for out in ("a", "b"):
-        assert CliRunner().invoke(cli, [*words, str(tmp_path / out)]).exit_code == 0
-    ids = [sorted(path.suffixes[-1] + path.stem for path in tmp_path.glob(f"{out}/wandb/*/*.wandb")) for out in "ab"]
-    assert len(set(ids[0])) == 2
-    assert ids[0] == ids[1]
-    before = sorted(tmp_path.rglob("*"))
-    again = CliRunner().invoke(cli, [*words, str(tmp_path / "a")])
-    assert (again.exit_code, "twice" in again.stderr) == (2, True), again.stderr
-    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_rliable_reads_a_full_matrix_of_scores(results, export):
@@ -161,7 +94,7 @@ def test_rliable_reads_a_full_matrix_of_scores(results, export):
 
 def test_rliable_takes_full_matrices_only(results, tmp_path):
     folders = [str(path) for path in results.runs[:-1]]
-    result = CliRunner().invoke(cli, ["export", *folders, "--to", "rliable", "--out", str(tmp_path / "out")])
+    result = CliRunner().invoke(cli, ["convert", *folders, "--to", "rliable", "--out", str(tmp_path / "out")])
     assert result.exit_code == 2
     assert "openai-es on Pendulum-v1, seed 1" in " ".join(result.stderr.split())
 
@@ -169,13 +102,13 @@ def test_rliable_takes_full_matrices_only(results, tmp_path):
 def test_rliable_takes_any_name_but_its_own(tmp_path):
     """`file` is the name of an argument of `np.savez`."""
     make_run(tmp_path / "a", "Foo-v5", "file", 0, [0, 10])
-    (path,) = rliable.export(erlbench.load_results(tmp_path / "a"), tmp_path)
+    (path,) = export_rliable(erlbench.load_results(tmp_path / "a"), tmp_path)
     assert {name: values.tolist() for name, values in np.load(path).items()} == {
         "environments": ["Foo-v5"], "file": [[10.0]],
     }  # fmt: skip
     make_run(tmp_path / "b", "Foo-v5", "environments", 0, [0, 10])
     with pytest.raises(UsageError, match="environments"):
-        rliable.export(erlbench.load_results(tmp_path / "b"), tmp_path)
+        export_rliable(erlbench.load_results(tmp_path / "b"), tmp_path)
 
 
 @pytest.mark.parametrize("status", ["failed", "running"])
@@ -183,14 +116,14 @@ def test_rliable_names_runs_that_are_not_done(tmp_path, status):
     for seed in range(3):
         make_run(tmp_path, "Foo-v5", "cem", seed, [0, 10], status=status if seed == 1 else "done")
     with pytest.raises(UsageError, match=r"cem on Foo-v5, seed 1\. "):
-        rliable.export(erlbench.load_results(tmp_path), tmp_path)
+        export_rliable(erlbench.load_results(tmp_path), tmp_path)
 
 
 def test_rliable_takes_one_run_of_each_cell(tmp_path):
     for steps in (1000, 100_000):
         make_run(tmp_path / str(steps), "Foo-v5", "cem", 0, [0, steps], steps=[0, steps])
     with pytest.raises(UsageError, match="both cem on Foo-v5, seed 0"):
-        rliable.export(erlbench.load_results(tmp_path), tmp_path)
+        export_rliable(erlbench.load_results(tmp_path), tmp_path)
 
 
 def test_stable_baselines_evaluations(results, export):
@@ -206,7 +139,7 @@ def test_stable_baselines_reads_the_episodes(results, export):
     from stable_baselines3.common.monitor import load_results
     from stable_baselines3.common.results_plotter import ts2xy
 
-    frame = load_results(str(export("monitor") / FOLDER))
+    frame = load_results(str(export("sb3") / FOLDER))
     episodes = first(results, "episodes")
     assert frame["r"].tolist() == pytest.approx(episodes["r"].tolist())
     steps, returns = ts2xy(frame, "timesteps")
@@ -225,6 +158,18 @@ def test_pandas_reads_the_frames(results, export):
         assert len(pd.read_parquet(folder / f"{name}.parquet")) == len(getattr(results, name))
 
 
+def test_csv_files_are_read_back(results, export):
+    import pandas as pd
+
+    folder = export("csv")
+    frame = pd.read_csv(folder / "evaluations.csv")
+    assert frame["return_mean"].tolist() == results.evaluations["return_mean"].tolist()
+    returns = [tuple(map(float, cell.split())) for cell in frame["returns"]]
+    assert returns == results.evaluations["returns"].tolist()
+    for name in ("cells", "episodes", "tasks", "generations"):
+        assert len(pd.read_csv(folder / f"{name}.csv")) == len(getattr(results, name))
+
+
 def test_parquet_of_runs_whose_numbers_are_partly_nan(tmp_path):
     import pandas as pd
 
@@ -232,22 +177,32 @@ def test_parquet_of_runs_whose_numbers_are_partly_nan(tmp_path):
         folder = make_run(tmp_path, "Foo-v5", name, 0, [0])
         header = "timesteps,train_time_s,return_mean,return_std,returns,lengths"
         (folder / "eval.csv").write_text(f"{header}\n10,1.0,3.5,{std},,\n")
-    parquet.export(erlbench.load_results(tmp_path), tmp_path)
+    export_parquet(erlbench.load_results(tmp_path), tmp_path)
     assert pd.read_parquet(tmp_path / "evaluations.parquet")["return_std"].dropna().tolist() == [1.5]
 
 
 def test_a_missing_package_is_named(results, tmp_path, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    result = CliRunner().invoke(cli, ["export", str(results.runs[0]), "--to", "parquet", "--out", str(tmp_path)])
+    result = CliRunner().invoke(cli, ["convert", str(results.runs[0]), "--to", "parquet", "--out", str(tmp_path)])
     assert result.exit_code == 2
     assert "pip install 'erlbench[exports]'" in result.stderr
 
 
-def test_a_final_evaluation_with_fewer_episodes(tmp_path):
-    more = {"total_timesteps": 300, "eval_freq": 100, "eval_episodes": 5, "final_episodes": 2, "processes": 0}
-    results = erlbench.run("cem", "function:sphere", out=str(tmp_path / "results"), **more)
-    (path,) = sb3.export(results, tmp_path / "export")
-    assert np.load(path)["results"].shape[1] == 2
+@pytest.mark.parametrize("final", [2, 5, 7])
+def test_the_final_evaluation_is_exported_whole(tmp_path, final):
+    more = {"total_timesteps": 300, "eval_freq": 100, "eval_episodes": 5, "processes": 0}
+    results = erlbench.run("cem", "function:sphere", out=str(tmp_path / "results"), final_episodes=final, **more)
+    export_sb3(results, tmp_path / "export")
+    (folder,) = (path.parent for path in tmp_path.rglob("evaluations.npz"))
+    whole, last = results.evaluations, results.evaluations.iloc[-1]
+    saved = np.load(folder / "evaluations.npz")
+    assert saved["results"].tolist() == [list(returns[:5]) for returns in whole["returns"] if len(returns) >= 5]
+    assert (folder / "final_evaluation.npz").exists() == (final != 5)
+    if final != 5:
+        saved = np.load(folder / "final_evaluation.npz")
+        assert saved["timesteps"].tolist() == [last["timesteps"]]
+        assert saved["results"].tolist() == [list(last["returns"])]
+        assert saved["ep_lengths"].tolist() == [list(last["lengths"])]
 
 
 def test_evaluations_without_episodes(tmp_path):
@@ -256,17 +211,18 @@ def test_evaluations_without_episodes(tmp_path):
     for name, episodes in (("cem", "5 4,1 1"), ("td3", ",")):
         folder = make_run(tmp_path, "Foo-v5", name, 0, [0])
         (folder / "eval.csv").write_text(f"{header}\n0,0.0,3.5,0.5,,\n20,0.1,4.5,0.5,{episodes}\n")
-    (path,) = sb3.export(erlbench.load_results(tmp_path), tmp_path / "export")
+    (path,) = export_sb3(erlbench.load_results(tmp_path), tmp_path / "export")
     assert np.load(path)["results"].tolist() == [[5, 4]]
+    assert "successes" not in np.load(path)
     with pytest.raises(UsageError, match="--to sb3"):
-        export_to(erlbench.load_results(tmp_path / "Foo-v5" / "td3"), "sb3", tmp_path / "export")
+        export_results(erlbench.load_results(tmp_path / "Foo-v5" / "td3"), "sb3", tmp_path / "export")
 
 
 def test_two_runs_of_one_cell_do_not_overwrite_each_other(tmp_path):
     for budget in (200, 300):
         erlbench.run("cem", "function:sphere", total_timesteps=budget, processes=0, out=str(tmp_path / str(budget)))
     with pytest.raises(UsageError, match="both cem on function:sphere, seed 0"):
-        sb3.export(erlbench.load_results(tmp_path), tmp_path / "export")
+        export_sb3(erlbench.load_results(tmp_path), tmp_path / "export")
 
 
 def made(folder: Path, score: float, *seeds: int) -> Path:
@@ -278,11 +234,11 @@ def made(folder: Path, score: float, *seeds: int) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("target", ["rliable", "sb3", "parquet", "monitor"])
+@pytest.mark.parametrize("target", ["rliable", "sb3", "csv", "parquet"])
 def test_a_second_export_replaces_the_files_of_the_first(tmp_path, target):
     first, second = (erlbench.load_results(made(tmp_path / name, score, 0)) for name, score in (("a", 10), ("b", 20)))
     for results, out in ((first, "out"), (second, "out"), (second, "expected")):
-        assert export_to(results, target, tmp_path / out)
+        assert export_results(results, target, tmp_path / out)
     found, expected = (
         {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
         for folder in (tmp_path / "out", tmp_path / "expected")
@@ -295,15 +251,15 @@ def test_parquet_has_the_rows_of_two_runs_of_one_cell(tmp_path):
 
     for name, score in (("a", 10), ("b", 20)):
         made(tmp_path / "runs" / name, score, 0)
-    parquet.export(erlbench.load_results(tmp_path / "runs"), tmp_path)
+    export_parquet(erlbench.load_results(tmp_path / "runs"), tmp_path)
     assert sorted(pd.read_parquet(tmp_path / "cells.parquet")["score"]) == [10, 20]
     assert sorted(pd.read_parquet(tmp_path / "episodes.parquet")["r"]) == [10, 20]
 
 
-def test_monitor_leaves_out_runs_without_episodes(tmp_path):
+def test_a_run_without_episodes_has_no_monitor_file(tmp_path):
     make_run(made(tmp_path / "runs", 10, 1), "Foo-v5", "cem", 0, [0, 10])
-    written = monitor.export(erlbench.load_results(tmp_path / "runs"), tmp_path / "out")
-    assert written == [tmp_path / "out" / "Foo-v5" / "cem" / "seed-001" / "monitor.csv"]
+    export_sb3(erlbench.load_results(tmp_path / "runs"), tmp_path / "out")
+    assert [*tmp_path.rglob("monitor.csv")] == [tmp_path / "out" / "Foo-v5" / "cem" / "seed-001" / "monitor.csv"]
 
 
 @pytest.mark.parametrize("place", ["", "Pendulum-v1"])
@@ -313,8 +269,31 @@ def test_a_file_in_the_place_of_a_folder_is_a_mistake_of_the_user(tmp_path, plac
     if place:
         out.mkdir()
     (out / place).touch()
-    words = ["export", str(tmp_path / "runs"), "--to", "sb3", "--out", str(out)]
+    words = ["convert", str(tmp_path / "runs"), "--to", "sb3", "--out", str(out)]
     result = CliRunner().invoke(cli, words)
     assert result.exit_code == 2
     assert result.stderr.startswith(f"erlbench: the export cannot be written to {out}: ")
     assert result.stderr.endswith("; choose another folder by --out\n")
+
+
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        ("sb3", "Hopper-v5/td3/seed-000/evaluations.npz"),
+        ("sb3", "Hopper-v5"),
+        ("rliable", "scores.npz"),
+        ("csv", "cells.csv"),
+    ],
+)
+def test_an_export_writes_nothing_behind_a_link(tmp_path, target, name):
+    make_run(tmp_path / "results", "Hopper-v5", "td3", 0, [1.0, 2.0])
+    aim = tmp_path / "aim"
+    aim.mkdir() if name == "Hopper-v5" else aim.write_text("mine")
+    link = tmp_path / "export" / name
+    link.parent.mkdir(parents=True)
+    link.symlink_to(aim)
+    words = ["convert", tmp_path / "results", "--to", target, "--out", tmp_path / "export"]
+    result = CliRunner().invoke(cli, list(map(str, words)))
+    assert result.exit_code == 2
+    assert str(link) in "".join(result.output.split("\n"))
+    assert (list(aim.iterdir()) == []) if aim.is_dir() else (aim.read_text() == "mine")
