@@ -61,17 +61,6 @@ def table(header: str, align: str, rows: Iterator[Sequence[str]] | Sequence[Sequ
     return "\n".join([header, align, *(f"| {' | '.join(row)} |" for row in rows)])
 
 
-def lander_one_episode() -> str:
-    """The best fitness of a candidate, and the return of the saved policy."""
-    plot = ['document\'s plot, "CMA 1ep"', "", "about −10"]
-    rows = []
-    for words, name in (("nevergrad's CMA", "cma-1ep"), ("pycma's CMA-ES", "cma-es-1ep")):
-        folder = f"goodai-lander/*/{name}"
-        best = [float(one.fitness_best.max()) for one in runs(folder, "train.csv")]
-        rows.append([f"{words} (`{name}`)", listed(best), listed(finals(folder))])
-    return table("| | best fitness | return |", "|---|---|---|", [*rows, plot])
-
-
 LANDER = {
     "cma-1ep": ("nevergrad's CMA, 1 episode", "about −10"),
     "cma-5ep": ("nevergrad's CMA, 5 episodes", "about 270"),
@@ -204,6 +193,5 @@ COMPUTED: dict[str, Callable[[], str]] = {
     "halfcheetah-100k": halfcheetah_100k,
     "halfcheetah-300k": halfcheetah_300k,
     "lander": lander,
-    "lander-one-episode": lander_one_episode,
     "pendulum": pendulum,
 }

@@ -24,7 +24,7 @@ from erlbench.reporting.verdict.value import Verdict
 from erlbench.reporting.verdict.words import details, sentence
 
 DOCS = ROOT / "docs"
-READ = ("studies", "time")  # pages of docs/ with blocks, beside those of docs/measurements
+READ = ("time",)  # pages of docs/ with blocks, beside those of docs/measurements
 PAGES = [ROOT / "README.md", *(DOCS / f"{name}.md" for name in READ), *sorted((DOCS / "measurements").glob("*.md"))]
 COMPUTED = page_tables.COMPUTED | report_tables.COMPUTED | time_tables.COMPUTED
 QUOTED = re.compile(r"<!-- verdict: (.*?) -->\n.*?<!-- end -->", re.DOTALL)
