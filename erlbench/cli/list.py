@@ -5,13 +5,15 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
-from erlbench.cli.completion import of_list
+from erlbench.cli.options import options_command
 from erlbench.cli.tables import print_table
 from erlbench.errors import UsageError, nearest
+from erlbench.options import argument, option
 
 if TYPE_CHECKING:
     from erlbench.envs.catalogue import Listed, Preset
@@ -20,11 +22,17 @@ if TYPE_CHECKING:
 CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")  # where a word of HalfCheetah begins
 
 
-@click.command()
-@click.argument("what", type=click.Choice(["algos", "envs", "studies"]))
-@click.argument("words", nargs=-1, metavar="[WORD]...", shell_complete=of_list)
-@click.option("-v", "--verbose", is_flag=True, help="also settings, presets, entries and profiles")
-def command(what: str, words: tuple[str, ...], verbose: bool) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ListOptions:
+    """What is listed."""
+
+    what: str = argument("WHAT", choices=("algos", "envs", "studies"))
+    words: tuple[str, ...] = argument("[WORD]...", (), parse=lambda words, what: tuple(words))
+    verbose: bool = option(False, "also settings, presets, entries and profiles", short="-v")
+
+
+@options_command(ListOptions)
+def command(options: ListOptions) -> None:
     """List the algorithms, environments or studies.
 
     With a WORD, only entries that have this word in their name or description are listed, names first. A full name
@@ -39,7 +47,7 @@ def command(what: str, words: tuple[str, ...], verbose: bool) -> None:
       erlbench list envs Hopper-v5@paper
       erlbench list studies esac
     """
-    {"algos": _algos, "envs": _envs, "studies": _studies}[what](words, verbose)
+    {"algos": _algos, "envs": _envs, "studies": _studies}[options.what](options.words, options.verbose)
 
 
 def _chosen(described: Mapping[str, str], words: Sequence[str], what: str) -> list[str]:

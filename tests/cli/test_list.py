@@ -209,7 +209,7 @@ def test_the_study_of_a_folder_is_listed(tmp_path, monkeypatch):
 def test_list_nothing_known():
     result = invoke("list", "algorithms")
     assert result.exit_code == 2
-    assert "'algos', 'envs', 'studies'" in result.stderr
+    assert "algos, envs, studies" in result.stderr
 
 
 def test_an_environment_of_others_is_shown_with_its_settings_and_their_kinds():
