@@ -64,7 +64,7 @@ class ReportOptions:
 
     def judged(self, comparison: Comparison) -> Comparison:
         """The comparison as the options want it judged; another baseline only where a judged entry has that name."""
-        metric = FINAL if comparison.study and self.metric == AUTO else self.metric
+        metric = FINAL if comparison.source and self.metric == AUTO else self.metric
         groups = tuple(judged_group(group, metric) for group in comparison.groups)
         judged = [run_set.name for run_set in comparison.run_sets if run_set.exists and run_set.judged]
         baseline = self.baseline if self.baseline in judged else comparison.baseline

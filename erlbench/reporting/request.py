@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from erlbench import errors
 from erlbench.bundle.read import is_bundle, opened
 from erlbench.errors import UsageError
-from erlbench.experiment.studies import find_profile, find_study, known_studies
+from erlbench.experiment.studies import FILE, find_profile, find_study, known_studies
 from erlbench.experiment.study import Study
+from erlbench.records.run import run_folders
 from erlbench.reporting import build_report
 from erlbench.reporting.data.comparison import ALL_RUNS, REFERENCE
-from erlbench.reporting.data.remarks import Remark
+from erlbench.reporting.data.remarks import Remark, as_remark
 from erlbench.reporting.data.sections import QUESTION
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.checklist import NAME as CHECKLIST
@@ -33,13 +35,14 @@ def requested_report(
     for folder in (*folders, *([reference] if reference else [])):
         if not folder.is_dir() and not is_bundle(folder):
             raise UsageError(f"there is no folder {folder}; give the folders that `erlbench run` wrote")
-    known = known_studies(studies)
-    for name in known:
-        if name in (ALL_RUNS, CHECKLIST) or f"{name}-".startswith((f"{REFERENCE}-", f"{QUESTION}-")):
-            raise UsageError(f"the study '{name}' has the name of another page of the report; give it another name")
-    chosen = {name: find_study(known, name) for name in study or known}
+    report_warning = warn or errors.warn
     with opened([*folders, *([reference] if reference else [])]) as found:
         folders, reference = found[: len(folders)], found[-1] if reference else None
+        known = known_studies(studies, find_study_folders(folders), lambda text: report_warning(as_remark(text)))
+        for name in known:
+            if name in (ALL_RUNS, CHECKLIST) or f"{name}-".startswith((f"{REFERENCE}-", f"{QUESTION}-")):
+                raise UsageError(f"the study '{name}' has the name of another page of the report; give it another name")
+        chosen = {name: find_study(known, name) for name in study or known}
         if profile is None:
             profile = None if options.at else _profile_of(folders, chosen)
         elif study:
@@ -48,6 +51,16 @@ def requested_report(
         return build_report(
             folders, out, chosen, profile, warn, options, reference, named=bool(study), counting=known.values()
         )
+
+
+def find_study_folders(roots: Sequence[Path]) -> list[Path]:
+    """The folders with a study.toml, no link, that are one of `roots` or between it and one of its runs."""
+    folders: dict[Path, None] = {}
+    for root in roots:
+        for run in run_folders(root):
+            above = [folder for folder in run.parents if folder == root or root in folder.parents]
+            folders |= dict.fromkeys(reversed(above))
+    return [folder for folder in folders if (folder / FILE).is_file() and not (folder / FILE).is_symlink()]
 
 
 def _profile_of(folders: Sequence[Path], studies: Mapping[str, Study]) -> str | None:

@@ -233,6 +233,7 @@ class Comparison:
     note: str = ""  # how the study's cells differ from what was published
     x: str = "timesteps"  # what its curves are drawn over first
     item: str = ""  # of the source: what the page repeats
+    tested: bool = True  # False: its pairs are tested elsewhere, by what a study compares
     metric: str = FINAL  # of `METRICS`, or AUTO: each environment its own
     failed: str = "last"  # of `FAILED`: how runs that failed are scored where they count
 
