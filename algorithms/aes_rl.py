@@ -109,7 +109,6 @@ class AESRL(Algorithm[AESRLSettings, AESRLState]):
     critic_updates: ClassVar[float] = 1.0
     actor_updates: ClassVar[float] = 5.0
     simulated_steps: ClassVar[float] = 6.0  # an episode of each individual, and five of the mean
-    imagined: ClassVar[bool] = True
 
     def __init__(self, settings: AESRLSettings, context: Context) -> None:
         super().__init__(settings, context)

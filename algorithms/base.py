@@ -89,11 +89,6 @@ class Algorithm(ABC, Generic[Settings, State]):
     """Gradient steps of actors per training step, about; for estimates."""
     simulated_steps: ClassVar[float] = 1.0
     """Environment steps simulated per training step, about; for estimates."""
-    imagined: ClassVar[bool] = False
-    """Whether `erlbench forecast` can make up its results with small networks.
-
-    Its tasks are then rollouts and those of `training.gradient_tasks`, and the networks' widths change none of them.
-    """
     single_episodes: ClassVar[bool] = False
     """Whether it plays one episode after the other; the ESAC paper then counts all steps (nominal steps)."""
     knows_budget: ClassVar[bool] = False

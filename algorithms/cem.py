@@ -159,7 +159,6 @@ class CEM(Algorithm[CEMSettings, CEMState]):
 
     settings_type: ClassVar[type] = CEMSettings
     default_workers: ClassVar[int | None] = None
-    imagined: ClassVar[bool] = True
 
     def __init__(self, settings: CEMSettings, context: Context) -> None:
         super().__init__(settings, context)

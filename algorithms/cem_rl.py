@@ -82,7 +82,6 @@ class CEMRL(Algorithm[S, CEMRLState]):
     }
     critic_updates: ClassVar[float] = 1.0
     actor_updates: ClassVar[float] = 5.0
-    imagined: ClassVar[bool] = True
 
     def __init__(self, settings: S, context: Context) -> None:
         super().__init__(settings, context)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
 from benchmarks.reference_comparisons import REFERENCE
-from erlbench.forecasting.validation import Validated, validated
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.seeds import single_run_std
 
@@ -199,60 +197,10 @@ def halfcheetah_100k() -> str:
 UPDATES = ("critic_updates", "actor_updates")
 
 
-def forecast_errors() -> str:
-    """Rows of forecast_errors.csv."""
-    rows = []
-    for one in validated():
-        apart, of_turns = f"{one.apart:.1f} %", f"{one.lowest:+.1f} to {one.highest:+.1f} %"
-        rows.append([
-            one.algorithm, one.kind, str(one.processes), str(one.turns), f"{one.measured:.2f}",
-            apart if one.turns > 1 else "", f"{one.forecast:.2f}", f"{one.error:+.1f} %",
-            of_turns if one.turns > 1 else "", f"{of_schedule(one):+.1f} %", f"{one.stolen:.1f} %",
-        ])  # fmt: skip
-    (machine,) = {one.machine for one in validated()}
-    columns = "| | environment | processes | turns | measured | apart | forecast | error | of turns | of the schedule"
-    found = table(f"{columns} | stolen |", f"|---|---|{9 * '---:|'}", rows)
-    return f"{found}\n\nMinutes per million training steps, measured on {machine}."
-
-
-def forecast_turns() -> str:
-    """How wrong single forecasts were, in words."""
-    turns = pd.read_csv(BENCH / "forecast_turns.csv")
-    turns["error"] = 100 * (turns.forecast / turns.measured - 1)
-    out, counted = turns[turns.stolen > STOLEN], turns[turns.stolen <= STOLEN]
-    near = {limit: 100 * (counted.error.abs() <= limit).mean() for limit in (5, 10)}
-    rows = {kind: [one for one in validated() if one.kind == kind] for kind in ("sleeping", "computing")}
-    worst = {kind: max(abs(one.error) for one in found) for kind, found in rows.items()}
-    schedule = max(abs(of_schedule(one)) for found in rows.values() for one in found)
-    apart = max(one.apart for one in rows["computing"])
-    aes = counted[(counted.algorithm == "aes-rl") & (counted.processes == 1)].error
-    medians = ", ".join(f"{aes[:n].median():+.1f}" for n in range(1, len(aes) + 1))
-    (stolen_first, stolen_last), errors = sorted(set(out.stolen)), (out.error.min(), out.error.max())
-    said = [
-        f"**What you get is a single forecast: of the {len(counted)} single computing turns {near[5]:.0f} % are",
-        f"within 5 %, {near[10]:.0f} % within 10 %.** The worst one is {counted.error.abs().max():.0f} % off. The",
-        f"medians of turns are within {worst['computing']:.1f} % in the {len(rows['computing'])} rows that compute",
-        f"and within {worst['sleeping']:.1f} % in the {len(rows['sleeping'])} rows that sleep, the schedules",
-        f"alone within {schedule:.1f} %. So the target of 5 % is met by the median in every row, but AES-RL was",
-        f"measured until it was: on one process its running median went {medians} %. Of AES-RL, {len(out) // 3} turns",
-        f"do not count, as the host took {stolen_first:.1f} and {stolen_last:.1f} % of the time (errors of",
-        f"{errors[0]:+.0f} to {errors[1]:+.0f} %). The machine is not steady: the shortest and the longest turn of a",
-        f"row are up to {apart:.0f} % apart, with nothing stolen.",
-    ]
-    return textwrap.fill(minus(" ".join(said)), 120, break_on_hyphens=False)
-
-
-def of_schedule(one: Validated) -> float:
-    """Percent, by what the tasks of the measured run took."""
-    return 100 * (one.own / one.measured - 1)
-
-
 COMPUTED: dict[str, Callable[[], str]] = {
     "ant": ant,
     "cyclic": cyclic,
     "esac-lander": esac_lander,
-    "forecast-errors": forecast_errors,
-    "forecast-turns": forecast_turns,
     "halfcheetah-100k": halfcheetah_100k,
     "halfcheetah-300k": halfcheetah_300k,
     "lander": lander,

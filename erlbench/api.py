@@ -28,7 +28,7 @@ class Results:
     """The runs below some folders; each frame is read when it is asked for, and begins with `env`, `name`, `seed`."""
 
     runs: tuple[Path, ...]
-    held: Any = field(default=None, repr=False, compare=False)  # bundles, whose folders go with this object
+    unpacked: Any = field(default=None, repr=False, compare=False)  # folders of bundles, which go with this object
 
     @property
     def cells(self) -> pd.DataFrame:
@@ -76,13 +76,14 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     from erlbench.envs.made import check_importable, environment_name_of
     from erlbench.experiment.arguments import arguments, run_options
     from erlbench.experiment.command import requested_cells
-    from erlbench.experiment.options import option_fields
+    from erlbench.experiment.options import RunArguments
     from erlbench.machine.resources import check_device
+    from erlbench.options import list_options
     from erlbench.running.admission import problems, rules_of
     from erlbench.running.progress import is_watched
     from erlbench.running.runner import anything_saved, run_cells
 
-    known = option_fields().keys() - {"dry_run", "verbose", "launcher", "shard"}
+    known = list_options(RunArguments).keys() - {"dry_run", "verbose", "launcher", "shard"}
     if unknown := sorted(options.keys() - known):
         raise UsageError(f"erlbench.run() has no option '{unknown[0]}'{nearest(unknown[0], known)}")
     envs = _named(env, environment_name_of)
@@ -137,18 +138,19 @@ def _failures(results: Results) -> str:
 
 def load_results(*folders: Folder) -> Results:
     """The runs below `folders` (default: `results`), which may be bundles; a `UsageError` when there is none."""
-    from erlbench.bundle.read import OpenBundle, is_bundle
+    from erlbench.bundle import is_bundle, unpack_bundle
 
-    paths: list[Path] = []
-    held: list[OpenBundle] = []
+    paths, unpacked = [], []
     for path in _paths(folders or ("results",)):
-        held += [OpenBundle(path)] if is_bundle(path) else []
-        paths.append(held[-1].path if is_bundle(path) else path)
+        if is_bundle(path):
+            path, temporary = unpack_bundle(path)
+            unpacked.append(temporary)
+        paths.append(path)
     found = find_run_folders(paths)
     if not found:
         names = ", ".join(map(str, folders)) or "results"
         raise UsageError(f"there is no run in {names}; `erlbench run` writes some")
-    return Results(tuple(found), held)
+    return Results(tuple(found), unpacked)
 
 
 def report(

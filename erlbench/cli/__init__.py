@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from erlbench import __version__
-from erlbench.bundle.names import without_place
+from erlbench.bundle import strip_unpacked
 from erlbench.errors import ADVICE, ErlbenchError, Interrupted, UsageError, explain, nearest
 from erlbench.files import printable
 
@@ -36,17 +36,21 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "report": "Write tables and curves from results.",
         "compare": "Set folders of results side by side, run set by run set.",
         "verify": "Check runs: rows, checksums and saved policies.",
-        "calibrate": "Measure what the tasks of a cell cost on this machine.",
-        "forecast": "Predict minutes per million steps on any number of processes.",
     },
     "Extend": {
         "cite": "Print BibTeX of what the runs used.",
-        "export": "Write results for TensorBoard, W&B, rliable, SB3, Parquet.",
-        "import": "Take in runs of SB3, CleanRL or a CSV, as runs of a results folder.",
+        "convert": "Take in runs of other programs, write results for them, bundle runs.",
         "new": "Write a package of your own that brings an algorithm.",
     },
 }  # fmt: skip
 COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
+# Commands of earlier versions, and what does their work now.
+OLD_COMMANDS: Mapping[str, str] = {
+    "calibrate": "run --simulated-time",
+    "export": "convert --to FORMAT",
+    "forecast": "run --simulated-time",
+    "import": "convert --from FORMAT",
+}
 
 
 def message(text: str, err: bool = True) -> None:
@@ -75,6 +79,8 @@ class Commands(click.Group):
                 formatter.write_dl([*commands.items()])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args[0] in OLD_COMMANDS:
+            raise UsageError(f"the command '{args[0]}' is gone; use `erlbench {OLD_COMMANDS[args[0]]}`")
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(f"no such command '{args[0]}'{nearest(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)
@@ -84,7 +90,7 @@ class Commands(click.Group):
             _check_current_folder()
             return super().invoke(ctx)
         except ErlbenchError as error:
-            message(f"erlbench: {without_place(printable(str(error)))}")
+            message(f"erlbench: {strip_unpacked(printable(str(error)))}")
             if ctx.meta.get("verbose", False) and error.__cause__ is not None:
                 click.echo("".join(traceback.format_exception(error.__cause__)), err=True)
             ctx.exit(error.exit_code)

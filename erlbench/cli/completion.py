@@ -37,12 +37,6 @@ def profiles() -> list[str]:
     return ["smoke", "laptop", "paper"]
 
 
-VALUES: Mapping[str, Callable[[], Iterable[str]]] = {
-    "algo": algorithms, "env": environments, "study": studies, "profile": profiles,
-    "device": lambda: ["auto", "cpu", "cuda"], "evaluate": lambda: ["during", "after"],
-}  # fmt: skip
-
-
 def complete(values: Callable[[], Iterable[str]]) -> Complete:
     """Completes the last name of a list such as `td3,ce`."""
 
@@ -57,3 +51,13 @@ def of_list(context: click.Context, parameter: click.Parameter, incomplete: str)
     """The words of `erlbench list WHAT`."""
     values = {"algos": algorithms, "envs": environments, "studies": studies}.get(context.params.get("what", ""))
     return complete(values)(context, parameter, incomplete) if values else []
+
+
+COMPLETIONS: Mapping[str, Complete] = {  # by the option's name
+    "algo": complete(algorithms),
+    "env": complete(environments),
+    "study": complete(studies),
+    "profile": complete(profiles),
+    "device": complete(lambda: ["auto", "cpu", "cuda"]),
+    "words": of_list,
+}

@@ -106,12 +106,6 @@ class _Report(click.Command):
     metavar="FORMAT[,FORMAT...]",
     help="draw each figure in these formats: png, svg, pdf",
 )
-@click.option(
-    "--bundle",
-    metavar="FILE.zip",
-    type=click.Path(path_type=Path),
-    help="write the runs into one file, too, with their command lines redacted: rows, settings, policies",
-)
 @click.option("--table", is_flag=True, help="a table for a paper: algorithms and environments, as .tex, .md and .csv")
 @click.option(
     "--statistic",
@@ -150,7 +144,6 @@ def command(
     reference: Path | None,
     failed: str,
     formats: str,
-    bundle: Path | None,
     table: bool,
     statistic: str,
     checklist: bool,
@@ -159,7 +152,7 @@ def command(
 ) -> None:
     """Write tables and curves from the results in the folders DIR [default: results]: open report/index.html.
 
-    A DIR may be a file that --bundle wrote.
+    A DIR may be a bundle, which `erlbench convert --to bundle` wrote.
 
     Running, interrupted and failed runs are shown as such; missing ones count as missing, never as zero.
 
@@ -176,7 +169,6 @@ def command(
       erlbench report results/hopper --at 300000
       erlbench report results/hopper --at 30min
       erlbench report results/hopper --formats png,pdf
-      erlbench report results --bundle study.zip
       erlbench report study.zip
       erlbench report results --table --statistic iqm --grid --style paper.toml
       erlbench report results --checklist
@@ -208,15 +200,4 @@ def command(
             reference=reference, warn=warn,
         )  # fmt: skip
     print_verdicts(index.parent)
-    if bundle is not None:
-        _bundle(results or (Path("results"),), bundle)
     click.echo(index)
-
-
-def _bundle(results: tuple[Path, ...], target: Path) -> None:
-    from erlbench.bundle.read import opened
-    from erlbench.bundle.write import write_bundle
-
-    with opened(results) as folders:
-        write_bundle(folders, target, click.echo)
-    click.echo(target)

@@ -6,17 +6,17 @@ import contextlib
 import dataclasses
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from erlbench.cli.completion import VALUES, complete
+from erlbench.cli.options import OptionsCommand
 from erlbench.errors import ErlbenchError, UsageError
 from erlbench.experiment import shards
 from erlbench.experiment.arguments import arguments, run_options
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.experiment.options import BASIC, RunArguments, flag, is_repeatable, option_fields
+from erlbench.experiment.options import RunArguments
 from erlbench.experiment.shards import Shard
 from erlbench.launch.options import LaunchOptions, check_launcher
 from erlbench.machine.resources import check_device
@@ -25,50 +25,8 @@ from erlbench.words import counted
 if TYPE_CHECKING:
     from erlbench.running.admission import Rules
 
-WHOLE = "erlbench.cli.run.whole"  # in the context: the help shows all options
 MOST_COMPARED = 4  # algorithms whose values are named
 MOST_KEPT = 6  # values of a folder that are named
-
-
-class RunCommand(click.Command):
-    """Shows the basic options, or all of them in sections."""
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        sections: dict[str, list[tuple[str, str]]] = {}
-        declared, title, whole = option_fields(), "", ctx.meta.get(WHOLE, False)
-        for parameter in self.get_params(ctx):  # the last ones are --help-all and --help
-            if (known := declared.get(parameter.name or "")) is not None:
-                if not (whole or parameter.name in BASIC):
-                    continue
-                title = known.metadata["section"] or title if whole else "Options"
-            sections.setdefault(title, []).extend(filter(None, [parameter.get_help_record(ctx)]))
-        for title, rows in sections.items():
-            with formatter.section(title):
-                formatter.write_dl(rows)
-
-
-def _options() -> Iterator[click.Parameter]:
-    for name, declared in option_fields().items():
-        metadata = declared.metadata
-        names = [name, *filter(None, [metadata["short"]]), flag(name)]
-        if declared.type == "bool":
-            yield click.Option(names, is_flag=True, default=None, help=metadata["help"])
-        else:
-            yield click.Option(
-                names,
-                multiple=is_repeatable(name),
-                help=metadata["help"],
-                metavar=metadata["metavar"],
-                shell_complete=complete(VALUES[name]) if name in VALUES else None,
-            )
-
-
-def _help_all(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
-    """Show all options."""
-    if value and not ctx.resilient_parsing:
-        ctx.meta[WHOLE] = True
-        click.echo(ctx.get_help(), color=ctx.color)
-        ctx.exit()
 
 
 def run(**given: Any) -> None:
@@ -233,12 +191,4 @@ def _shard(cells: Sequence[Cell], shard: Shard, plan: str, asked: RunArguments) 
     return parts[shard.number - 1]
 
 
-HELP_ALL = click.Option(
-    ["--help-all"],
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_help_all,
-    help="show all options and exit",
-)
-command = RunCommand("run", callback=run, params=[*_options(), HELP_ALL], help=run.__doc__, no_args_is_help=False)
+command = OptionsCommand("run", RunArguments, callback=run, help=run.__doc__)

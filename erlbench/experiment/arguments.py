@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from erlbench.errors import UsageError, nearest
-from erlbench.experiment import shards
+from erlbench.errors import nearest
 from erlbench.experiment.cells import HUNG_AFTER, RunOptions
-from erlbench.experiment.options import MOST_SEEDS, TABLES, RunArguments, flag, option_fields, option_type
+from erlbench.experiment.options import TABLES, RunArguments
 from erlbench.experiment.pool_kind import LOCAL
 from erlbench.experiment.toml_file import TomlFile
 from erlbench.machine.resources import cores
+from erlbench.options import list_options, make_options
 from erlbench.records.older import of_today
-from erlbench.settings import MOST, check_value
+
+OPTIONS = list_options(RunArguments)
 
 
 def arguments(given: Mapping[str, Any]) -> RunArguments:
@@ -23,13 +23,10 @@ def arguments(given: Mapping[str, Any]) -> RunArguments:
     given = {key: value for key, value in given.items() if value not in (None, ())}
     values: dict[str, Any] = {}
     if "config" in given:
-        checked_option("config", given["config"], "--config")
-        values = _from_file(Path(given["config"]))
+        values |= _from_file(Path(OPTIONS["config"].check(given["config"], "--config")))
     if "seed" in given or "seeds" in given:
         values = {key: value for key, value in values.items() if key not in ("seed", "seeds")}
-    tables = {key: {**values.get(key, {}), **_assignments(given.get(key, ()), flag(key))} for key in TABLES}
-    values.update({key: checked_option(key, value, flag(key)) for key, value in given.items() if key not in TABLES})
-    return RunArguments(**{**values, **tables})
+    return make_options(RunArguments, given, values)
 
 
 def run_options(asked: RunArguments, command_line: Sequence[str], part: str = "") -> RunOptions:
@@ -61,68 +58,11 @@ def run_options(asked: RunArguments, command_line: Sequence[str], part: str = ""
     )
 
 
-def seed_list(value: Any, what: str) -> tuple[int, ...]:
-    """Seeds from a number of seeds (10), a list, or a text such as "0,3,5-9"."""
-    if isinstance(value, str) and re.fullmatch(r"\s*-?\d+\s*", value):
-        value = int(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        if not 1 <= value <= MOST_SEEDS:
-            hint = f"; for one seed use --seed {value}" if value >= 0 else ""
-            raise UsageError(f"{what} must be 1 to {MOST_SEEDS} seeds, not {value}{hint}")
-        return tuple(range(value))
-    seeds: list[int] = []
-    for part in value.split(",") if isinstance(value, str) else value if isinstance(value, list) else ("",):
-        match = re.fullmatch(r"\s*(\d+)(?:\s*-\s*(\d+))?\s*", str(part))
-        if match is None:
-            raise UsageError(f"{what} must be a number of seeds (10) or a list (0,3,5-9), not '{value}'")
-        first, last = int(match[1]), int(match[2] or match[1])
-        if last > MOST:
-            raise UsageError(f"{what}: a seed must be at most {MOST:g}, not {match[0].strip()}")
-        if last < first or last - first >= MOST_SEEDS:
-            raise UsageError(f"{what}: '{part}' must be a range of 1 to {MOST_SEEDS} seeds, the smaller one first")
-        seeds.extend(range(first, last + 1))
-    if not seeds:
-        raise UsageError(f"{what} names no seed; leave it out for seed 0")
-    if len(set(seeds)) < len(seeds) or len(seeds) > MOST_SEEDS:
-        raise UsageError(f"{what}: '{value}' must name each seed once, and at most {MOST_SEEDS}")
-    return tuple(seeds)
-
-
-def checked_option(key: str, value: Any, what: str) -> Any:
-    """One option's value, from the command line or a file, as its field has it."""
-    if value == "":
-        raise UsageError(f"{what} needs a value, not an empty text")
-    if key == "seeds":
-        return seed_list(value, what)
-    if key == "shard":
-        return shards.parse(str(value), what)
-    if (kind := option_type(key)) == tuple[str, ...]:
-        parts = [value] if isinstance(value, str) else value
-        if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
-            raise UsageError(f"{what} must be a name or a list of names, not {value}")
-        names = tuple(name for part in parts for name in part.replace(" ", "").split(",") if name)
-        if not names:
-            raise UsageError(f"{what} names nothing")
-        return tuple(dict.fromkeys(names))
-    return check_value(value, kind, what, option_fields()[key].metadata)
-
-
-def _assignments(texts: tuple[str, ...], option: str) -> dict[str, str]:
-    """`key=value` texts of an option; the last one wins."""
-    values = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        if not equals or not key.strip():
-            raise UsageError(f"{option} needs KEY=VALUE, not '{text}'")
-        values[key.strip().replace("-", "_")] = value.strip()
-    return values
-
-
 def _from_file(path: Path) -> dict[str, Any]:
     """A --config file: options at the top or in [run], and the `TABLES`; a run's config.toml is one."""
     file, values = TomlFile(path), {}
     tables = of_today(file.data)
-    known = [name for name in option_fields() if name not in (*TABLES, "config")]
+    known = [name for name in OPTIONS if name not in (*TABLES, "config")]
     top = {key: value for key, value in file.data.items() if key not in ("run", *TABLES.values())}
     if isinstance(top.get("costs"), dict):
         top["costs"] = str(path)  # the table of a run's config.toml
@@ -134,5 +74,5 @@ def _from_file(path: Path) -> dict[str, Any]:
             if name == "workers" and value == 0:
                 continue  # what config.toml says of algorithms that have none
             with file.at((*where, key)):
-                values[name] = checked_option(name, value, f"'{key}'")
+                values[name] = OPTIONS[name].check(value, f"'{key}'")
     return values | {option: file.table(tables.get(name, {}), (name,)) for option, name in TABLES.items()}

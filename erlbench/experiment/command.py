@@ -25,8 +25,9 @@ from erlbench.experiment.cells import (
     usual_frequency,
 )
 from erlbench.experiment.costs import built_in_costs, load_costs
-from erlbench.experiment.options import RunArguments, option_fields
+from erlbench.experiment.options import RunArguments
 from erlbench.experiment.stored import FOLDER, as_stored
+from erlbench.options import list_options
 from erlbench.settings import resolve
 
 ProblemOf = Callable[[str, Mapping[str, Any]], Problem]
@@ -173,7 +174,7 @@ def workers_of(algo: str, wanted: int | None) -> int:
 
 def typed_of(arguments: RunArguments) -> frozenset[str]:
     """What the command line or a --config file gives, as `Origin.typed`, and what says which folder it is."""
-    given = {name for name in option_fields() if getattr(arguments, name) not in (None, False, (), {})}
+    given = {name for name in list_options(RunArguments) if getattr(arguments, name) not in (None, False, (), {})}
     tables = {"settings": arguments.set, "env_settings": arguments.env_set}
     keys = {f"{table}.{key}" for table, values in tables.items() for key in values}
     return frozenset(keys | {f"run.{name}" for name in given | FOLDER} | ({"costs.*"} if arguments.costs else set()))

@@ -15,7 +15,7 @@ from typing import Any
 from erlbench.experiment.toml_file import Keys, TomlFile
 
 BILLION = 10**9  # nanoseconds in a second, and parts of a factor
-BUILT_IN = "costs.toml"  # beside this module; `erlbench calibrate --out` writes it anew
+BUILT_IN = "costs.toml"  # beside this module
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class Costs:
     crowding: float = 1.0  # by which all of it takes longer while every core of that machine works
     cores: int = 1  # of that machine
     update: float = 0.0  # the driver's work between two generations, while no task runs
-    spread: float = 0.0  # relative standard deviation of a task's time; a forecast's, not simulated time's
+    spread: float = 0.0  # relative standard deviation of a task's time; simulated time does not use it
     gradient_overhead: float = 0.0  # what a task with gradient steps takes besides, such as to load networks
 
     def __post_init__(self) -> None:
@@ -80,7 +80,6 @@ def _billionths(value: float) -> int:
     return round(value * BILLION)
 
 
-UPDATES = "hidden", "batch_size", "learner"  # settings that decide what an update costs
 DEFAULTS = {item.name: item.default for item in fields(Costs) if item.default is not MISSING}  # of files from before
 
 
@@ -91,7 +90,7 @@ def built_in_costs() -> Costs:
 
 
 def load_costs(path: Path) -> Costs:
-    """The costs in a file that `save_costs` wrote; a `UsageError` names what is wrong in it."""
+    """The costs in a TOML file, or in its table `costs`; a `UsageError` names what is wrong in it."""
     file = TomlFile(path)
     known = [item.name for item in fields(Costs)]
     table = file.table(file.data.get("costs", {}), ("costs",)) or file.data  # of a run's config.toml, or of a file

@@ -2,54 +2,48 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
-import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import CRITIC, EVALUATE, FINAL_EPISODES, OWN, SHARED, check_name
 from erlbench.experiment.pool_kind import LOCAL, check_kind
-from erlbench.experiment.shards import Shard
+from erlbench.experiment.shards import Shard, parse_shard
+from erlbench.options import list_options, option
 from erlbench.settings import MOST, MOST_AT_ONCE
 
 MOST_SEEDS = 10_000
 MOST_EPISODES = 1000  # of one evaluation, which is one task
 MOST_PROCESSES = 1024
-TABLES = {"set": "settings", "env_set": "env_settings", "slurm_set": "slurm"}  # of KEY=VALUE; tables of a file
-
-BASIC = frozenset({  # what `--help` shows; `--help-all` shows all
-    "algo", "env", "study", "profile", "seeds", "total_timesteps", "set", "processes", "jobs", "out", "tensorboard",
-    "force", "dry_run",
-})  # fmt: skip
 
 
-def option(
-    default: Any,
-    help: str,
-    metavar: str = "N",
-    *,
-    choices: Sequence[str] = (),
-    minimum: float | None = None,
-    maximum: float | None = None,
-    short: str = "",
-    section: str = "",
-) -> Any:
-    """A field of `RunArguments`. An option with `section` opens a section of this title in `--help-all`."""
-    metadata = {
-        "help": help,
-        "metavar": "|".join(choices) or metavar,
-        "choices": choices,
-        "minimum": minimum,
-        "maximum": maximum,
-        "short": short,
-        "section": section,
-    }
-    if default == {}:
-        return dataclasses.field(default_factory=dict, metadata=metadata)
-    return dataclasses.field(default=default, metadata=metadata)
+def seed_list(value: Any, what: str) -> tuple[int, ...]:
+    """Seeds from a number of seeds (10), a list, or a text such as "0,3,5-9"."""
+    if isinstance(value, str) and re.fullmatch(r"\s*-?\d+\s*", value):
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        if not 1 <= value <= MOST_SEEDS:
+            hint = f"; for one seed use --seed {value}" if value >= 0 else ""
+            raise UsageError(f"{what} must be 1 to {MOST_SEEDS} seeds, not {value}{hint}")
+        return tuple(range(value))
+    seeds: list[int] = []
+    for part in value.split(",") if isinstance(value, str) else value if isinstance(value, list) else ("",):
+        match = re.fullmatch(r"\s*(\d+)(?:\s*-\s*(\d+))?\s*", str(part))
+        if match is None:
+            raise UsageError(f"{what} must be a number of seeds (10) or a list (0,3,5-9), not '{value}'")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last > MOST:
+            raise UsageError(f"{what}: a seed must be at most {MOST:g}, not {match[0].strip()}")
+        if last < first or last - first >= MOST_SEEDS:
+            raise UsageError(f"{what}: '{part}' must be a range of 1 to {MOST_SEEDS} seeds, the smaller one first")
+        seeds.extend(range(first, last + 1))
+    if not seeds:
+        raise UsageError(f"{what} names no seed; leave it out for seed 0")
+    if len(set(seeds)) < len(seeds) or len(seeds) > MOST_SEEDS:
+        raise UsageError(f"{what}: '{value}' must name each seed once, and at most {MOST_SEEDS}")
+    return tuple(seeds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,20 +55,31 @@ class RunArguments:
         "algorithms, as NAME or NAME@PRESET; with --study, only these entries",
         "NAME[,NAME...]",
         section="What to run",
+        basic=True,
     )
     env: tuple[str, ...] = option(
-        (), "environments, as ID or ID@PRESET; with --study, only these of its environments", "ID[,ID...]"
+        (), "environments, as ID or ID@PRESET; with --study, only these of its environments", "ID[,ID...]", basic=True
     )
     preset: str | None = option(None, "preset of the algorithms given without one [default: paper]", "NAME")
-    study: tuple[str, ...] = option((), "studies of benchmarks.toml, instead of --algo and --env", "NAME[,NAME...]")
+    study: tuple[str, ...] = option(
+        (), "studies of benchmarks.toml, instead of --algo and --env", "NAME[,NAME...]", basic=True
+    )
     studies: tuple[str, ...] = option(
         (), "files with studies of your own; studies.toml in this folder is always read", "FILE"
     )
-    profile: str | None = option(None, "budget of the studies: smoke, laptop or paper [default: smoke]", "NAME")
+    profile: str | None = option(
+        None, "budget of the studies: smoke, laptop or paper [default: smoke]", "NAME", basic=True
+    )
     seed: int | None = option(None, "one seed [default: 0]", minimum=0, maximum=MOST)
-    seeds: tuple[int, ...] | None = option(None, "several seeds: 10 (the first ten), or 0,3,5-9", "N|LIST")
+    seeds: tuple[int, ...] | None = option(
+        None, "several seeds: 10 (the first ten), or 0,3,5-9", "N|LIST", parse=seed_list, basic=True
+    )
     total_timesteps: int | None = option(
-        None, "training steps per cell; a larger number extends a finished run [default: 1e6]", minimum=1, maximum=MOST
+        None,
+        "training steps per cell; a larger number extends a finished run [default: 1e6]",
+        minimum=1,
+        maximum=MOST,
+        basic=True,
     )
     total_generations: int | None = option(
         None, "end after N generations, if the steps are not used up before", minimum=1, maximum=MOST
@@ -90,9 +95,11 @@ class RunArguments:
     workers: int | None = option(
         None, "individuals that run at the same time [default: the algorithm's]", minimum=1, maximum=MOST_AT_ONCE
     )
-    set: Mapping[str, Any] = option({}, "a hyper-parameter, see `erlbench list algos -v`", "KEY=VALUE")
+    set: Mapping[str, Any] = option(
+        {}, "a hyper-parameter, see `erlbench list algos -v`", "KEY=VALUE", table="settings", basic=True
+    )
     env_set: Mapping[str, Any] = option(
-        {}, "max_episode_steps, frame_skip or a keyword argument of the environments", "KEY=VALUE"
+        {}, "max_episode_steps, frame_skip or a keyword argument of the environments", "KEY=VALUE", table="env_settings"
     )
     same: tuple[str, ...] = option(
         (),
@@ -113,7 +120,7 @@ class RunArguments:
         f"with --simulated-time: own processor for the critic, or one of the others [default: {CRITIC}]",
         choices=(OWN, SHARED),
     )
-    costs: str | None = option(None, "task durations for --simulated-time, a file of `erlbench calibrate`", "FILE")
+    costs: str | None = option(None, "task durations for --simulated-time, a TOML file", "FILE")
     eval_freq: int | None = option(
         None,
         "training steps between two evaluations, which wait for a generation's end [default: 5000, or a tenth of the "
@@ -144,6 +151,7 @@ class RunArguments:
         minimum=0,
         maximum=MOST_PROCESSES,
         section="This machine",
+        basic=True,
     )
     jobs: int | None = option(
         None,
@@ -151,6 +159,7 @@ class RunArguments:
         "--processes]",
         minimum=1,
         maximum=MOST_PROCESSES,
+        basic=True,
     )
     one_core: bool = option(False, "no process uses a second core, even if one is idle")
     device: str = option(
@@ -163,7 +172,11 @@ class RunArguments:
         None, "MiB of memory after which a worker is replaced [default: no limit]", "MIB", minimum=64, maximum=2**30
     )
     shard: Shard | None = option(
-        None, "run only part I of N parts of the cells; other machines run the others", "I/N", section="Other machines"
+        None,
+        "run only part I of N parts of the cells; other machines run the others",
+        "I/N",
+        parse=parse_shard,
+        section="Other machines",
     )
     launcher: str | None = option(None, "run each cell as a job of slurm, ray or ray://HOST:PORT", "ENGINE")
     slurm_partition: str | None = option(None, "Slurm's partition", "NAME")
@@ -177,12 +190,14 @@ class RunArguments:
         maximum=MOST_PROCESSES,
     )
     slurm_mem: str | None = option(None, "memory of a Slurm job, such as 8G", "SIZE")
-    slurm_set: Mapping[str, Any] = option({}, "a further option of sbatch: account, qos, constraint, ...", "KEY=VALUE")
+    slurm_set: Mapping[str, Any] = option(
+        {}, "a further option of sbatch: account, qos, constraint, ...", "KEY=VALUE", table="slurm"
+    )
     pool: str = option(
         "process", "where tasks run: process (this machine), ray or ray://HOST:PORT [default: process]", "KIND"
     )
     out: str | None = option(
-        None, "folder of the results [default: results, or results/PROFILE]", "DIR", section="Results"
+        None, "folder of the results [default: results, or results/PROFILE]", "DIR", section="Results", basic=True
     )
     name: str | None = option(None, "name of the runs instead of ALGO or ALGO@PRESET", "NAME")
     checkpoint_every: float = option(
@@ -194,15 +209,15 @@ class RunArguments:
     keep_checkpoints: bool = option(
         False, "keep a checkpoint of each evaluation, from which `erlbench verify --again` can begin"
     )
-    tensorboard: bool = option(False, "write live curves for TensorBoard into the folders of the runs")
-    force: bool = option(False, "start again; existing runs are moved aside")
+    tensorboard: bool = option(False, "write live curves for TensorBoard into the folders of the runs", basic=True)
+    force: bool = option(False, "start again; existing runs are moved aside", basic=True)
     force_kernel: bool = option(False, "continue runs that began on another BLAS kernel")
     force_identity: bool = option(False, "continue runs that began with other packages, source files or MuJoCo models")
     no_admission: bool = option(False, "do not try the environments before the runs, which are marked")
     allow_unrepeatable: bool = option(
         False, "run environments whose episodes are not decided by their seeds; the runs are marked"
     )
-    dry_run: bool = option(False, "show settings, memory and time; run and write nothing")
+    dry_run: bool = option(False, "show settings, memory and time; run and write nothing", basic=True)
     quiet: bool = option(False, "print errors only", short="-q", section="Output")
     verbose: bool = option(False, "print more messages, and tracebacks of errors", short="-v")
 
@@ -222,10 +237,11 @@ class RunArguments:
             raise UsageError("--jobs above 1 needs --pool process: on a cluster each cell uses all nodes")
         if self.name is not None:
             check_name(self.name, "--name")
-        for option in ("task_timeout", "worker_memory"):
-            if self.processes == 0 and getattr(self, option) is not None:
+        for name in ("task_timeout", "worker_memory"):
+            if self.processes == 0 and getattr(self, name) is not None:
                 raise UsageError(
-                    f"{flag(option)} needs worker processes that can be ended; give --processes 1 or more, not 0"
+                    f"{list_options(RunArguments)[name].flag} needs worker processes that can be ended; give "
+                    "--processes 1 or more, not 0"
                 )
 
     @property
@@ -245,24 +261,4 @@ class RunArguments:
         return (self.seed,) if self.seed is not None else self.seeds
 
 
-def option_fields() -> dict[str, dataclasses.Field[Any]]:
-    """The options by name, in the order of `--help`."""
-    return {item.name: item for item in dataclasses.fields(RunArguments)}
-
-
-def option_type(name: str) -> Any:
-    """The type of an option's value, without None, which nobody can give."""
-    kind = typing.get_type_hints(RunArguments)[name]
-    if type(None) not in typing.get_args(kind):
-        return kind
-    return next(given for given in typing.get_args(kind) if given is not type(None))
-
-
-def is_repeatable(name: str) -> bool:
-    """Whether an option may be given several times: a list of names, or KEY=VALUE."""
-    return name in TABLES or option_type(name) == tuple[str, ...]
-
-
-def flag(name: str) -> str:
-    """An option as the command line has it."""
-    return "--" + name.replace("_", "-")
+TABLES = {name: each.table for name, each in list_options(RunArguments).items() if each.is_table}

@@ -31,7 +31,7 @@ class Shard:
         return f"{self.number}/{self.of}"
 
 
-def parse(text: str, what: str = "--shard") -> Shard:
+def parse_shard(text: str, what: str = "--shard") -> Shard:
     """A shard from a text such as "2/4"; raises `UsageError`."""
     match = re.fullmatch(r"\s*(\d{1,6})\s*/\s*(\d{1,6})\s*", text)
     if match is None:

@@ -10,11 +10,11 @@ from types import MappingProxyType
 from typing import Any
 
 from erlbench.errors import UsageError
-from erlbench.experiment.arguments import checked_option
 from erlbench.experiment.cells import Cell, differences
 from erlbench.experiment.costs import load_costs
-from erlbench.experiment.options import option_fields
+from erlbench.experiment.options import RunArguments
 from erlbench.files import table_in
+from erlbench.options import list_options
 from erlbench.records.older import read_config
 from erlbench.records.run import CONFIG
 from erlbench.settings import resolve, toml_values
@@ -22,7 +22,8 @@ from erlbench.settings import resolve, toml_values
 FOLDER = frozenset({"env", "algo", "name", "seed"})  # keys of [run] that say which folder it is
 # What may end a run, with the value of a cell where [run] does not have it.
 ENDS: Mapping[str, Any] = MappingProxyType({"total_timesteps": 0, "total_generations": None, "total_minutes": None})
-_OPTIONS = frozenset(option_fields()) & {item.name for item in dataclasses.fields(Cell)} - FOLDER - {"out", "costs"}
+OPTIONS = list_options(RunArguments)
+CELL_OPTIONS = OPTIONS.keys() & {item.name for item in dataclasses.fields(Cell)} - FOLDER - {"out", "costs"}
 
 
 def as_stored(cell: Cell) -> Cell:
@@ -38,8 +39,8 @@ def as_stored(cell: Cell) -> Cell:
     ends = {} if ENDS.keys().isdisjoint(run) else {k: v for k, v in ENDS.items() if not origin.has_typed("run", k)}
     try:
         values = ends | {
-            name: checked_option(name, run[name], f"'{name}'")
-            for name in _OPTIONS
+            name: OPTIONS[name].check(run[name], f"'{name}'")
+            for name in CELL_OPTIONS
             if name in run and not origin.has_typed("run", name) and not (name == "workers" and run[name] == 0)
         }
         known = toml_values(cell.settings)

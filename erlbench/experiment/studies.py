@@ -74,7 +74,7 @@ def load_studies(path: Path | None = None) -> dict[str, Study]:
 
 
 def known_studies(
-    files: Iterable[str | Path] = (), folders: Iterable[Path] = (), warn: Callable[[str], None] = warn
+    files: Iterable[str | Path] = (), warn: Callable[[str], None] = warn, *, folders: Iterable[Path] = ()
 ) -> dict[str, Study]:
     """All studies by name: the suite's, those of `HERE`, of `FILE` in `folders`, of `files`; later ones win.
 
@@ -84,13 +84,13 @@ def known_studies(
     suite = load_studies()
     studies = dict(suite)
     unnamed = [path for path in (HERE, *(folder / FILE for folder in folders)) if path.is_file()]
-    for path in (*unnamed, *map(Path, files)):
+    for path, named in (*((path, False) for path in unnamed), *((Path(name), True) for name in files)):
         try:
             loaded = load_studies(path)
             if taken := [name for name in loaded if name in suite]:
                 raise UsageError(f"{path}: the suite has a study '{taken[0]}' already; choose another name")
         except UsageError as error:
-            if path not in unnamed:
+            if named:
                 raise
             warn(f"{error}; the studies of this file are left out")
         else:

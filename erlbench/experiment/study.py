@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-
-import tomli_w
 
 from erlbench.algorithms import registry
 from erlbench.experiment.cells import CRITIC, EVALUATE, FINAL_EPISODES, OWN, SHARED, cell_name
@@ -185,7 +184,7 @@ class Study:
     @property
     def text(self) -> str:
         """The study as the text of a file of its own."""
-        return tomli_w.dumps({"studies": {self.name: self.as_table}})
+        return study_text(self.name, self.as_table)
 
     @cached_property
     def sha256(self) -> str:
@@ -195,6 +194,20 @@ class Study:
             {key: value for key, value in entry.items() if key not in ENTRY_TEXTS} for entry in table["entries"]
         ]
         return hashlib.sha256(json.dumps(table, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def study_text(name: str, table: Mapping[str, Any]) -> str:
+    """A study's table as TOML: a line for each key, each entry and each pair, and a header for each profile."""
+    lines = [f"[studies.{_toml(name, key=True)}]"]
+    for key, value in table.items():
+        if isinstance(value, list) and value and isinstance(value[0], Mapping):
+            lines += [f"{key} = [", *(f"    {_toml(item)}," for item in value), "]"]
+        elif key != "profiles":
+            lines.append(f"{key} = {_toml(value)}")
+    for profile, values in table.get("profiles", {}).items():
+        lines += ["", f"[studies.{_toml(name, key=True)}.profiles.{_toml(profile, key=True)}]"]
+        lines += [f"{key} = {_toml(value)}" for key, value in values.items()]
+    return "\n".join([*lines, ""])
 
 
 def entry_name(algo: str, preset: str) -> str:
@@ -233,8 +246,22 @@ def _changed_values(record: Any, *left_out: str) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    """A value as TOML and JSON hold it; 1e6 is 1000000, so that both have one hash."""
     if is_dataclass(value):
         return _changed_values(value)
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _toml(value: Any, key: bool = False) -> str:
+    """A value, or a key, on one line of TOML; its texts are as JSON has them."""
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{_toml(name, key=True)} = {_toml(item)}' for name, item in value.items())} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if key and re.fullmatch("[A-Za-z0-9_-]+", value):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False)

@@ -15,7 +15,7 @@ from erlbench.errors import UsageError, nearest
 from erlbench.experiment.cells import Cell, Origin
 from erlbench.experiment.command import RESULTS, ProblemOf, simulated_of, typed_of, workers_of
 from erlbench.experiment.costs import Costs
-from erlbench.experiment.options import RunArguments, flag
+from erlbench.experiment.options import RunArguments
 from erlbench.experiment.studies import FILE, find_profile, find_study, known_studies, validate
 from erlbench.experiment.study import NO_PROFILE, Entry, Profile, Study, entry_settings, profile_settings
 
@@ -27,9 +27,8 @@ def study_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell
     """The cells of the studies that the user asked for; a `UsageError` where an option belongs to none of them."""
     for option in DECIDED:
         if getattr(arguments, option) not in (None, ()):
-            raise UsageError(
-                f"{flag(option)} cannot be given with --study, which decides it; run --algo and --env instead"
-            )
+            flag = f"--{option.replace('_', '-')}"
+            raise UsageError(f"{flag} cannot be given with --study, which decides it; run --algo and --env instead")
     known = readable_studies(arguments)
     chosen = [_chosen_part(find_study(known, name), arguments) for name in arguments.study]
     _check_filters(arguments, chosen)

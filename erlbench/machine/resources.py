@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 from erlbench.errors import UsageError
 from erlbench.machine.cgroup import cpu_quota, memory_left
-
-STAT = Path("/proc/stat")  # Linux's
 
 
 def limit_threads() -> None:
@@ -27,33 +24,6 @@ def cores() -> int:
     own = max(1, int(min(own, cpu_quota())))
     task = os.environ.get("SLURM_CPUS_PER_TASK", "")
     return min(own, int(task)) if task.isdigit() and int(task) else own
-
-
-def busy_cores() -> float:
-    """Mean number of this process's cores that other programs use for half a second; 0 where nothing says it."""
-    before = _core_times()
-    time.sleep(0.5)
-    busy = 0.0
-    for core, (worked, total) in _core_times().items():
-        worked_before, total_before = before.get(core, (worked, total))
-        busy += (worked - worked_before) / max(1, total - total_before)
-    return busy
-
-
-def _core_times() -> dict[int, tuple[int, int]]:
-    """Core -> its ticks at work and all its ticks since the machine began, for the cores of this process."""
-    found = {}
-    try:
-        mine = os.sched_getaffinity(0)
-        lines = [line.split() for line in STAT.read_text().splitlines()]
-        for name, *values in (line for line in lines if line[0].startswith("cpu") and line[0] != "cpu"):
-            user, nice, system, idle, waits, *others = map(int, values[:8])  # then guests, which `user` has already
-            worked = user + nice + system + sum(others)
-            if (core := int(name[3:])) in mine:
-                found[core] = worked, worked + idle + waits
-    except (AttributeError, OSError, ValueError, IndexError):
-        return {}
-    return found
 
 
 def available_memory() -> float:

@@ -1,4 +1,4 @@
-"""What config.toml says of a run that another program made and `erlbench import` took in."""
+"""What config.toml says of a run that another program made and `erlbench convert` took in."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ class Imported:
     licence: str  # empty where nobody says
     returns: str  # of `RETURNS`
     sources: Mapping[str, str]  # file name -> SHA-256
+    overruled: str = ""  # other names in its files and their folder: "environment Hopper-v5, seed 1"
 
     def table(self) -> dict[str, Any]:
         """The table [imported] of config.toml."""
@@ -28,6 +29,7 @@ class Imported:
             "origin": self.origin,
             **({"licence": self.licence} if self.licence else {}),
             "returns": self.returns,
+            **({"overruled": self.overruled} if self.overruled else {}),
             "sources": dict(self.sources),
         }
 
@@ -45,5 +47,6 @@ def imported_of(config: Mapping[str, Any]) -> Imported | None:
         origin=str(said.get("origin") or UNSAID)[:200],
         licence=str(said.get("licence") or "")[:200],
         returns=returns if returns in RETURNS else UNSAID,
+        overruled=str(said.get("overruled") or "")[:200],
         sources={str(name): str(value) for name, value in (sources if isinstance(sources, Mapping) else {}).items()},
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from erlbench import errors
-from erlbench.bundle.read import is_bundle, opened
+from erlbench.bundle import is_bundle, open_bundles
 from erlbench.errors import UsageError
 from erlbench.experiment.studies import FILE, find_profile, find_study, known_studies
 from erlbench.experiment.study import Study
@@ -15,6 +15,7 @@ from erlbench.reporting import build_report
 from erlbench.reporting.data.comparison import ALL_RUNS, REFERENCE
 from erlbench.reporting.data.remarks import Remark, as_remark
 from erlbench.reporting.data.sections import QUESTION
+from erlbench.reporting.data.study_comparisons import is_of_folder
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.checklist import NAME as CHECKLIST
 
@@ -36,12 +37,16 @@ def requested_report(
         if not folder.is_dir() and not is_bundle(folder):
             raise UsageError(f"there is no folder {folder}; give the folders that `erlbench run` wrote")
     report_warning = warn or errors.warn
-    with opened([*folders, *([reference] if reference else [])]) as found:
+    with open_bundles([*folders, *([reference] if reference else [])]) as found:
         folders, reference = found[: len(folders)], found[-1] if reference else None
         known = known_studies(studies, find_study_folders(folders), lambda text: report_warning(as_remark(text)))
-        for name in known:
+        for name, of_name in list(known.items()):
             if name in (ALL_RUNS, CHECKLIST) or f"{name}-".startswith((f"{REFERENCE}-", f"{QUESTION}-")):
-                raise UsageError(f"the study '{name}' has the name of another page of the report; give it another name")
+                message = f"the study '{name}' has the name of another page of the report; give it another name"
+                if not is_of_folder(of_name):
+                    raise UsageError(message)
+                report_warning(as_remark(f"{of_name.file}: {message}; left out"))
+                del known[name]
         chosen = {name: find_study(known, name) for name in study or known}
         if profile is None:
             profile = None if options.at else _profile_of(folders, chosen)

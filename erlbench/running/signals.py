@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-from erlbench.errors import Interrupted
-
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -33,15 +31,3 @@ def heeded(stop: threading.Event) -> Iterator[None]:
     finally:
         for known, handler in before.items():
             signal.signal(known, handler)
-
-
-@contextlib.contextmanager
-def measuring(stop: threading.Event) -> Iterator[None]:
-    """`heeded` for a measurement in temporary folders: whatever is interrupted inside, nothing of it is kept."""
-    try:
-        with heeded(stop):
-            yield
-            if stop.is_set():
-                raise Interrupted("interrupted")
-    except Interrupted:
-        raise Interrupted("interrupted; nothing is kept, the same command begins anew") from None

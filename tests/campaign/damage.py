@@ -25,11 +25,7 @@ TEXTS = (
 READERS = (
     ["verify", "{run}"],
     ["play", "{run}", "--no-video", "--steps", "3"],
-    ["export", "{out}/results", "--to", "sb3", "--out", "{out}/export"],
-    ["export", "{out}/results", "--to", "monitor", "--out", "{out}/export"],
-    ["calibrate", "--from-run", "{run}", "--out", "{out}/costs.toml"],
-    ["forecast", "--algo", "cem", "--env", "InvertedPendulum-v5", "--from-run", "{run}", "--processes", "1", "--steps",
-     "100"],
+    ["convert", "{out}/results", "--to", "sb3", "--out", "{out}/export"],
 )  # fmt: skip
 
 

@@ -16,7 +16,6 @@ import erlbench
 from erlbench.cli import cli
 from erlbench.errors import ErlbenchError
 from erlbench.files import read_toml
-from erlbench.forecasting import environment
 from erlbench.records.run import POLICY
 from tests.runs import make_cell, run
 
@@ -74,11 +73,6 @@ def missing(path: Path) -> None:
 ACTS = (fifo, device, circle, folder, sparse, missing)
 
 
-@pytest.fixture(autouse=True)
-def brief(monkeypatch):
-    monkeypatch.setattr(environment, "SECONDS", 0.0)
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory) -> Path:
     """The folder of a run that is done."""
@@ -94,13 +88,10 @@ COMMANDS = {
     "verify all": ["verify", "{out}"],
     "verify --same-as": ["verify", "{run}", "--same-as", "{run}"],
     "play": ["play", "{run}", "--no-video", "--steps", "3"],
-    "export": ["export", "{out}", "--to", "sb3", "--out", "{out}/../export"],
-    "export monitor": ["export", "{out}", "--to", "monitor", "--out", "{out}/../export"],
-    "calibrate": ["calibrate", "--from-run", "{run}", "--out", "{out}/../costs.toml"],
-    "forecast": ["forecast", "--algo", "cem", "--env", "InvertedPendulum-v5", "--from-run", "{run}",
-                 "--processes", "1", "--steps", "100"],
+    "convert": ["convert", "{out}", "--to", "sb3", "--out", "{out}/../export"],
+    "convert to a bundle": ["convert", "{out}", "--out", "{out}/../export.zip"],
 }  # fmt: skip
-PLAYING = ("verify", "verify all", "play", "forecast")  # they take longer than all others together
+PLAYING = ("verify", "verify all", "play")  # they take longer than all others together
 
 
 def share(whole: Path, out: Path, reader: int):

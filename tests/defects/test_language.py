@@ -47,7 +47,6 @@ def identity(cells: pd.DataFrame) -> tuple[str, str, int]:
     ],
     ids=["monitor-env", "table-env", "table-algo", "table-seed"],
 )
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 1: the user wins over the file's text")
 def test_the_user_names_a_run_above_its_file(tmp_path, file, text, words, right):
     (tmp_path / file).write_text(text)
     assert identity(import_runs(tmp_path / "out", tmp_path / file, *words)) == right
@@ -62,7 +61,6 @@ def test_the_user_names_a_run_above_its_file(tmp_path, file, text, words, right)
     ],
     ids=["env", "algo", "seed"],
 )
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 1: the user wins over the folder's name")
 def test_the_user_names_a_run_above_its_folder(tmp_path, words, right):
     path = save_evaluations(tmp_path / f"logs/ppo/{HOPPER}_1/evaluations.npz", [100, 200])
     assert identity(import_runs(tmp_path / "out", path, "--layout", LAYOUT, *words)) == right
@@ -77,12 +75,10 @@ def test_the_user_names_a_run_above_its_folder(tmp_path, words, right):
     ],
     ids=["env", "algo", "seed"],
 )
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 1: the user wins over event files")
 def test_the_user_names_a_run_above_its_event_files(tmp_path, words, right):
     assert identity(import_runs(tmp_path / "out", EVENTS, *words)) == right
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 1: that the user overruled is recorded")
 def test_what_the_user_overruled_is_recorded(tmp_path):
     """The records of a run that its file names differ from those of a run that the user names."""
     records = []
@@ -98,7 +94,6 @@ def test_what_the_user_overruled_is_recorded(tmp_path):
     assert records[0] != records[1]
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 1: an event file's text is above its folder")
 def test_the_text_of_an_event_file_names_a_run_above_its_folder(tmp_path):
     """CleanRL writes env_id, exp_name and seed as a text; the folder was given another name since."""
     folder = tmp_path / f"{WALKER}__sac__7__1795658158"
@@ -106,7 +101,6 @@ def test_the_text_of_an_event_file_names_a_run_above_its_folder(tmp_path):
     assert identity(import_runs(tmp_path / "out", folder)) == ("Pendulum-v1", "ppo_continuous_action", 1)
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 2: import takes --env-set")
 def test_import_takes_settings_of_the_environment(tmp_path):
     path = save_evaluations(tmp_path / "evaluations.npz", [100, 200])
     words = ("--env", "Pendulum-v1", "--env-set", "max_episode_steps=50", "--algo", "ppo", "--seed", 1)
@@ -122,7 +116,6 @@ def test_import_takes_settings_of_the_environment(tmp_path):
         (("--env", WALKER), WALKER),
     ],
 )
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 3: a folder's name refuses no import")
 def test_a_folder_of_the_zoo_is_imported_where_its_name_is_not_the_environment(tmp_path, words, env):
     """rl-baselines3-zoo writes "-" for the "/" of an id in the name of a folder; the monitor file has the id."""
     folder = tmp_path / "logs/sac/dm_control-walker-walk-v0_1"
@@ -133,7 +126,6 @@ def test_a_folder_of_the_zoo_is_imported_where_its_name_is_not_the_environment(t
 
 
 @pytest.mark.parametrize("monitor", [False, True])
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 4: imported runs stand beside ours")
 def test_runs_of_the_users_environment_stand_in_one_table_with_ours(tmp_path, monitor):
     """Monitor writes the id without the module; the environment has no limit of steps, so each run is given one."""
     env, results = f"{MODULE}:Unlimited-v0", tmp_path / "results"
@@ -158,7 +150,6 @@ def test_runs_of_the_users_environment_stand_in_one_table_with_ours(tmp_path, mo
 STARTS = ((3.0, 10, 0.5), (4.0, 20, 1.5), (5.0, 30, 4.0)), ((6.0, 15, 0.25), (7.0, 25, 2.0))
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 5: a monitor file of two starts is one run")
 def test_a_monitor_file_of_several_starts_is_one_run(tmp_path):
     """Monitor appends where it is told not to override; its clock begins again, and steps are lengths added up."""
     rows = [f"{r},{length},{seconds}" for start in STARTS for r, length, seconds in start]
@@ -172,7 +163,6 @@ def test_a_monitor_file_of_several_starts_is_one_run(tmp_path):
     assert seconds == pytest.approx(6.0)
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 5: evaluations of two starts are one run")
 def test_evaluations_of_several_starts_are_one_run(tmp_path):
     """With `reset_num_timesteps` a second `learn` counts its steps from 0 again."""
     path = save_evaluations(tmp_path / "evaluations.npz", [100, 200, 300, 100, 200])
@@ -183,7 +173,6 @@ def test_evaluations_of_several_starts_are_one_run(tmp_path):
     assert evaluations["timesteps"].tolist() == [100, 200, 300, 400, 500]
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 6: import keeps successes of evaluations")
 def test_successes_of_evaluations_are_imported(tmp_path):
     successes = np.array([[True] * 5, [True, False, True, False, True]])
     path = save_evaluations(tmp_path / "evaluations.npz", [100, 200], successes=successes)
@@ -193,7 +182,6 @@ def test_successes_of_evaluations_are_imported(tmp_path):
 
 
 @pytest.mark.parametrize("words", [("True", "False"), ("1", "0"), ("1.0", "0.0")])
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 6: import keeps is_success of episodes")
 def test_successes_of_a_monitor_file_are_imported(tmp_path, words):
     """As Monitor with `info_keywords=("is_success",)` writes what the environment gave."""
     comment, header, *rows = MONITOR.splitlines()
@@ -203,9 +191,8 @@ def test_successes_of_a_monitor_file_are_imported(tmp_path, words):
     assert erlbench.load_results(tmp_path / "out").episodes["success"].tolist() == [1.0, 0.0]
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 7: export keeps successes of evaluations")
 def test_successes_of_evaluations_are_exported(successes, tmp_path):
-    succeed("export", successes / "Always", "--to", "sb3", "--out", tmp_path)
+    succeed("convert", successes / "Always", "--to", "sb3", "--out", tmp_path)
     path = next(path for path in sorted(tmp_path.rglob("evaluations.npz")) if "seed-000" in str(path))
     with np.load(path) as archive:
         assert "successes" in archive.files
@@ -215,9 +202,8 @@ def test_successes_of_evaluations_are_exported(successes, tmp_path):
     assert exported[: len(way), :3].astype(float).tolist() == [list(values) for values in way]
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 7: export keeps is_success of episodes")
 def test_successes_of_training_episodes_are_exported(successes, tmp_path):
-    succeed("export", successes / "Always", "--to", "monitor", "--out", tmp_path)
+    succeed("convert", successes / "Always", "--to", "sb3", "--out", tmp_path)
     path = next(path for path in sorted(tmp_path.rglob("*monitor.csv")) if "seed-000" in str(path))
     frame = pd.read_csv(path, skiprows=1)
     assert "is_success" in frame.columns
@@ -225,10 +211,9 @@ def test_successes_of_training_episodes_are_exported(successes, tmp_path):
     assert frame["is_success"].astype(float).tolist() == episodes[episodes["seed"] == 0]["success"].tolist()
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 8: export keeps the final evaluation whole")
 def test_all_episodes_of_the_final_evaluation_are_exported(successes, tmp_path):
     """Three episodes on the way and five at the end; in which of the exported archives they stand is open."""
-    succeed("export", successes / "Always", "--to", "sb3", "--out", tmp_path)
+    succeed("convert", successes / "Always", "--to", "sb3", "--out", tmp_path)
     exported: set[float] = set()
     for path in tmp_path.rglob("*.npz"):
         with np.load(path) as archive:
@@ -249,14 +234,12 @@ def scores_of_table(tmp_path: Path, text: str) -> list[tuple[int, float]]:
 
 
 @pytest.mark.parametrize("header", ["Env,Algo,Seed,Step,Return", "ENV,ALGO,SEED,STEP,RETURN"])
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 9: headings may be written in capitals")
 def test_headings_of_a_table_may_have_capitals(tmp_path, header):
     text = TABLE.replace(TABLE.splitlines()[0], header)
     assert scores_of_table(tmp_path, text) == [(10, 1.5), (20, 2.5)]
 
 
 @pytest.mark.parametrize("point", [".", ","])
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 10: semicolons may separate columns")
 def test_semicolons_may_separate_the_columns_of_a_table(tmp_path, point):
     """As spreadsheets write it where the decimal sign is a comma."""
     text = TABLE.replace(",", ";").replace("1.5", f"1{point}5").replace("2.5", f"2{point}5")
@@ -296,8 +279,19 @@ def test_accents_are_no_error_under_the_locale_c(successes, tmp_path, command):
         shutil.copytree(next((successes / "Always").glob("*")), folder)
     words = {
         "report": ("report", folder, "--out", tmp_path / "page"),
-        "export": ("export", folder, "--to", "sb3", "--out", tmp_path / "exporté"),
-        "import": ("import", folder, "--origin", "José Núñez", "--algo", "ppo", "--seed", "0", "--out", tmp_path / "é"),
+        "export": ("convert", folder, "--to", "sb3", "--out", tmp_path / "exporté"),
+        "import": (
+            "convert",
+            folder,
+            "--origin",
+            "José Núñez",
+            "--algo",
+            "ppo",
+            "--seed",
+            "0",
+            "--out",
+            tmp_path / "é",
+        ),
     }
     locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     done = subprocess.run(

@@ -13,7 +13,6 @@ from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.command import requested_cells
 from erlbench.experiment.costs import Costs
-from erlbench.forecasting.calibration import save_costs
 from erlbench.running import starting
 
 
@@ -115,7 +114,9 @@ def test_jobs_do_not_share_the_processes_of_a_study(tmp_path):
 
 def test_measured_costs_of_simulated_time_are_those_of_the_file_and_stand_in_the_configuration(tmp_path):
     costs = Costs(timestep=1e-3, critic_update=2e-3, actor_update=3e-3, overhead=4e-3, source="this test")
-    save_costs(tmp_path / "costs.toml", costs, {"algo": "cem"}, {"cores": 4})
+    (tmp_path / "costs.toml").write_text(
+        tomli_w.dumps(vars(costs) | {"cell": {"algo": "cem"}, "machine": {"cores": 4}})
+    )
     modelled = {"costs": str(tmp_path / "costs.toml"), "simulated_processes": "64", "simulated_critic": "shared"}
     [cell] = cells_of(algo=("aes-rl",), env=("Hopper-v5",), simulated_time=True, **modelled)
     assert (cell.costs, cell.simulated_processes, cell.simulated_critic) == (costs, 64, "shared")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.experiment.shards import Shard, check_version, configuration_hash, parse, split
+from erlbench.experiment.shards import Shard, check_version, configuration_hash, parse_shard, split
 from tests.runs import make_cell
 
 COSTS = {"cem": 1.0, "td3": 7.0, "aes-rl": 10.0}
@@ -49,13 +49,13 @@ def test_more_shards_than_cells_leave_some_empty():
 
 @pytest.mark.parametrize(("text", "shard"), [("1/4", Shard(1, 4)), (" 4 / 4 ", Shard(4, 4)), ("1/1", Shard(1, 1))])
 def test_a_shard_is_read(text, shard):
-    assert parse(text) == shard
+    assert parse_shard(text) == shard
 
 
 @pytest.mark.parametrize("text", ["0/4", "5/4", "1/0", "1", "a/b", "-1/4", "1/4/2", ""])
 def test_what_is_no_shard_is_refused(text):
     with pytest.raises(UsageError, match="--shard"):
-        parse(text)
+        parse_shard(text)
 
 
 def test_the_version_knows_settings_and_budget_but_not_seeds_and_folders():

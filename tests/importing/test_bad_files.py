@@ -24,7 +24,7 @@ def refused(folder: Path, path: Path, *more: str) -> str:
     """The one line with which the file is refused; nothing lies in the results."""
     out = folder / "results"
     said = ["--env", "A-v1", "--algo", "x", "--seed", "0", *more]
-    result = CliRunner().invoke(cli, ["import", str(path), "--origin", "me", "--out", str(out), *said])
+    result = CliRunner().invoke(cli, ["convert", str(path), "--origin", "me", "--out", str(out), *said])
     assert result.exit_code == 2, result.output
     assert result.stderr.count("\n") == 1
     assert "Traceback" not in result.stderr
@@ -55,7 +55,6 @@ def test_objects_in_an_archive_are_not_loaded(tmp_path, monkeypatch):
 @pytest.mark.parametrize("arrays", [
     {"timesteps": [1, 2]},
     {"timesteps": [1, 2], "results": [[1.0]]},
-    {"timesteps": [2, 1], "results": [[1.0], [2.0]]},
     {"timesteps": [-1, 1], "results": [[1.0], [2.0]]},
     {"timesteps": [0.5, 1], "results": [[1.0], [2.0]]},
     {"timesteps": [1, 2], "results": [[1.0], [np.nan]]},
@@ -94,7 +93,7 @@ def test_an_archive_that_unpacks_to_very_much_is_refused(tmp_path):
 
 def test_every_cut_and_many_damaged_bytes_of_an_archive_are_refused_or_read(tmp_path):
     data, path, out = NPZ.read_bytes(), tmp_path / "evaluations.npz", tmp_path / "results"
-    command = ["import", str(path), "--origin", "me", "--env", "A-v1", "--algo", "x", "--seed", "0", "--out", str(out)]
+    command = ["convert", str(path), "--origin", "me", "--env", "A-v1", "--algo", "x", "--seed", "0", "--out", str(out)]
     for length in range(0, len(data), 97):
         path.write_bytes(data[:length])
         refused(tmp_path, path)
@@ -113,7 +112,7 @@ MONITOR = '#{"t_start": 0.0, "env_id": "A-v1"}\nr,l,t\n'
 @pytest.mark.parametrize("text", [
     "", "#", "#[]\nr,l,t\n1,1,1\n", "#{\nr,l,t\n1,1,1\n", MONITOR, MONITOR + "1,2\n", MONITOR + "1,2,3,4\n",
     MONITOR + "a,2,3\n", MONITOR + "nan,2,3\n", MONITOR + "inf,2,3\n", MONITOR + "1,0,3\n", MONITOR + "1,2.5,3\n",
-    MONITOR + "1,2,3\n1,2,1\n", MONITOR + "1_0,2,3\n", MONITOR + '1,2,"3\n', MONITOR.replace("r,l,t", "r,l") + "1,2\n",
+    MONITOR + "1_0,2,3\n", MONITOR + '1,2,"3\n', MONITOR.replace("r,l,t", "r,l") + "1,2\n",
     '#{"t_start": 1e999, "env_id": "A-v1"}\nr,l,t\n1,2,3\n', "#" + "[" * 100_000 + "\nr,l,t\n1,2,3\n",
     MONITOR + "1," + "2" * 200_000 + ",3\n", MONITOR.replace("A-v1", "../../etc") + "1,2,3\n",
 ])  # fmt: skip
@@ -128,7 +127,7 @@ HEAD = "env,algo,seed,step,return\n"
 
 @pytest.mark.parametrize("text", [
     HEAD, "env,algo,seed,step\nA-v1,x,0,1\n", HEAD + "A-v1,x,-1,1,1\n", HEAD + "A-v1,x,0.5,1,1\n",
-    HEAD + "A-v1,x,0,-1,1\n", HEAD + "A-v1,x,0,1,none\n", HEAD + "A-v1,x,0,1,\n", HEAD + "A-v1,y,0,1,1\n",
+    HEAD + "A-v1,x,0,-1,1\n", HEAD + "A-v1,x,0,1,none\n", HEAD + "A-v1,x,0,1,\n",
     HEAD + "../../x,x,0,1,1\n", HEAD + "A-v1,../x,0,1,1\n", HEAD + "A-v1,x,0,1e300,1\n", HEAD + "A-v1,x,1e300,1,1\n",
     HEAD + "A-v1,x,0,1,1,1\n", "\x00\x01\x02", HEAD + "A-v1,x,0,1,\x001\n", HEAD + "A-v1,--out,0,1,1\n",
 ])  # fmt: skip
@@ -148,7 +147,7 @@ def test_event_files_that_are_damaged_are_refused_and_one_that_is_cut_off_is_rea
     data, path = EVENTS.read_bytes(), tmp_path / "events.out.tfevents.1"
     said = ["--env", "A-v1", "--algo", "x", "--seed", "0"]
     path.write_bytes(data[: len(data) // 2])
-    result = CliRunner().invoke(cli, ["import", str(path), "--origin", "me", "--out", str(tmp_path / "cut"), *said])
+    result = CliRunner().invoke(cli, ["convert", str(path), "--origin", "me", "--out", str(tmp_path / "cut"), *said])
     assert result.exit_code == 0
     assert "ends within a record" in result.stderr
     for place in (3, 9, 200, len(data) // 2):
@@ -186,7 +185,7 @@ def test_nothing_is_written_behind_a_link_or_over_a_run(tmp_path):
     out = tmp_path / "results"
     out.mkdir()
     (out / "A-v1").symlink_to(tmp_path / "elsewhere")
-    command = ["import", str(NPZ), "--origin", "me", "--env", "A-v1", "--algo", "x", "--seed", "0", "--out", str(out)]
+    command = ["convert", str(NPZ), "--origin", "me", "--env", "A-v1", "--algo", "x", "--seed", "0", "--out", str(out)]
     result = CliRunner().invoke(cli, command)
     assert result.exit_code == 2
     assert not list((tmp_path / "elsewhere").iterdir())
@@ -203,7 +202,7 @@ def test_one_bad_file_among_good_ones_has_nothing_written(tmp_path):
     bad = tmp_path / "bad.csv"
     bad.write_text(HEAD + "A-v1,x,1,1,one\n")
     out = tmp_path / "results"
-    result = CliRunner().invoke(cli, ["import", str(good), str(bad), "--origin", "me", "--out", str(out)])
+    result = CliRunner().invoke(cli, ["convert", str(good), str(bad), "--origin", "me", "--out", str(out)])
     assert result.exit_code == 2
     assert not out.exists()
 
@@ -216,18 +215,12 @@ def test_one_bad_file_among_good_ones_has_nothing_written(tmp_path):
 ])  # fmt: skip
 def test_names_that_a_run_cannot_have_are_refused(tmp_path, more, word):
     out = tmp_path / "results"
-    command = ["import", str(NPZ), "--origin", "me", "--out", str(out), *more]
+    command = ["convert", str(NPZ), "--origin", "me", "--out", str(out), *more]
     command += [] if "--layout" in more else ["--env", "A-v1", "--algo", "x", "--seed", "0"]
     result = CliRunner().invoke(cli, command)
     assert result.exit_code == 2
     assert word in result.stderr
     assert not out.exists()
-
-
-def test_a_file_that_contradicts_the_command_is_refused(tmp_path):
-    path = tmp_path / "monitor.csv"
-    path.write_text(MONITOR.replace("A-v1", "B-v1") + "1,2,3\n")
-    assert "do not agree" in refused(tmp_path, path)
 
 
 def test_without_tensorboard_the_message_says_what_to_install(tmp_path, monkeypatch):

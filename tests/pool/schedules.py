@@ -8,12 +8,22 @@ fractions of a second.
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import cycle
 
-from erlbench.forecasting import forecast as forecasting
+from erlbench.envs.registry import problem
+from erlbench.experiment.cells import SHARED
 from erlbench.pool import SimulatedPool
-from erlbench.work.tasks import Output, Priority, timesteps_of
+from erlbench.pool.base import PoolBase, Queue
+from erlbench.running.loop import Loop
+from erlbench.work.replay import Replay
+from erlbench.work.seeding import generator
+from erlbench.work.store import Store
+from erlbench.work.tasks import Counts, Output, Perturbed, Priority, Result, timesteps_of
+
+NARROW = (4,)  # hidden units: networks change no schedule, as what updates take is in the costs
 
 
 @dataclass(frozen=True)
@@ -26,23 +36,69 @@ class Ended:
     processor: int
 
 
-class Log(forecasting._Counting):
+class ImaginedPool(PoolBase):
+    """A pool that computes nothing: episodes have the `lengths` in turn, and gradient steps change no network."""
+
+    processes, device = 0, "cpu"
+
+    def __init__(self, lengths):
+        super().__init__()
+        self.store, self._lengths, self._queue = Store.create(), cycle(lengths), Queue(lambda task: None)
+
+    def submit(self, tasks):
+        self._queue.add(tasks)
+
+    def next_result(self, timeout=None):
+        if not self._queue.ready(None):
+            return None
+        task = self._queue.pop(None)
+        result = Result(task.id, *self._outcome(task), 0.0, 0.0, 0)
+        self._queue.finish(result)
+        return result
+
+    def _outcome(self, task):
+        name = task.function.rpartition(":")[2]
+        if name == "rollout":
+            episodes = 1 if task.counts == Counts.EVALUATION else int(task.settings.episodes)
+            returns = [*generator(*task.key).standard_normal(episodes)]
+            return {"returns": returns, "lengths": [next(self._lengths) for _ in returns], "observed": 0}, {}
+        kind, output = {"update_critic": ("critic", "critic"), "train_actor": ("actor", "parameters")}[name]
+        given = task.inputs[output]
+        array = given.centre if isinstance(given, Perturbed) else given
+        return {f"{kind}_updates": int(task.settings.updates), "critic_loss": 0.0}, {output: array}
+
+    def prepare(self, task, workers): ...
+    def interrupt(self): ...
+    def reset(self): ...
+    def running(self):
+        return {}
+
+    def now(self):
+        return 0.0
+
+    def close(self):
+        self.store.close()
+
+
+class Log(SimulatedPool):
     """What was submitted after how many results, what was done, and the schedule."""
 
-    def __init__(self, *arguments):
+    def __init__(self, replay, *arguments):
         super().__init__(*arguments)
-        self.submitted, self.ended, self.did = [], [], {}
+        self.replay, self.submitted, self.ended, self.did, self.recorded = replay, [], [], {}, set()
 
     def submit(self, tasks):
         tasks = list(tasks)
+        self.recorded |= {task.id for task in tasks if getattr(task.settings, "record", False)}
         if training := [task for task in tasks if task.priority != Priority.EVALUATION]:
             self.submitted.append((len(self.ended), training))
         super().submit(tasks)
 
     def next_result(self, timeout=None):
-        result = SimulatedPool.next_result(self, timeout)  # simulated time's, without what a forecast does beside it
-        if result is not None and result.task in self._recording:
-            self._replay.count(sum(result.values["lengths"]))
+        result = super().next_result(timeout)
+        if result is not None and result.task in self.recorded:  # the replay holds nothing but its length
+            self.replay.length += sum(result.values["lengths"])
+            self.replay.rows += sum(result.values["lengths"])
         if result is not None and result.process <= self.workers:  # no evaluation
             values = result.values
             self.did[result.task] = (
@@ -52,12 +108,21 @@ class Log(forecasting._Counting):
         return result
 
 
-def schedule(monkeypatch, cell, costs, processors, lengths, critic):
+def schedule(cell, costs, processors, lengths, critic):
     """The `Log` of a cell's run to its end."""
-    logs = []
-    monkeypatch.setattr(forecasting, "_Counting", lambda *arguments: logs.append(Log(*arguments)) or logs[-1])
-    forecasting.forecast(cell, costs, processors, lengths, critic)
-    return logs[0]
+    task = problem(cell.env, cell.env_settings)
+    cell.directory.mkdir(parents=True, exist_ok=True)
+    narrow = replace(cell, settings=replace(cell.settings, hidden=NARROW))
+    with (
+        ImaginedPool(lengths) as inner,
+        closing(Replay(cell.directory / "replay", task.observation_size, task.action_size)) as replay,
+    ):
+        log = Log(replay, inner, processors, costs, critic == SHARED)
+        loop = Loop(narrow.algorithm(task, inner.store, replay), log)
+        loop.begin()
+        for _ in loop.train():
+            pass
+    return log
 
 
 def work(costs, steps, critic, actor):

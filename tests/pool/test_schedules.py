@@ -27,8 +27,8 @@ def cell_of(algo, folder, workers, steps, **changes):
 
 @pytest.mark.parametrize("critic", [OWN, SHARED])
 @pytest.mark.parametrize("workers", [1, 2, 5, 9])
-def test_the_schedule_of_aes_rl_is_that_of_other_code(workers, critic, tmp_path, monkeypatch):
-    log = schedule(monkeypatch, cell_of("aes-rl", tmp_path, workers, 60_000), COSTS, workers, LENGTHS, critic)
+def test_the_schedule_of_aes_rl_is_that_of_other_code(workers, critic, tmp_path):
+    log = schedule(cell_of("aes-rl", tmp_path, workers, 60_000), COSTS, workers, LENGTHS, critic)
     assert len({task.priority for _, tasks in log.submitted for task in tasks}) == 3
     assert log.ended == simulated(log, COSTS, workers, critic == SHARED)
     assert len(log.ended) > 100
@@ -36,22 +36,22 @@ def test_the_schedule_of_aes_rl_is_that_of_other_code(workers, critic, tmp_path,
 
 @pytest.mark.parametrize("barriers", [False, True])
 @pytest.mark.parametrize("workers", [1, 5])
-def test_the_schedule_of_p_cem_rl_is_that_of_other_code(barriers, workers, tmp_path, monkeypatch):
+def test_the_schedule_of_p_cem_rl_is_that_of_other_code(barriers, workers, tmp_path):
     cell = cell_of("p-cem-rl", tmp_path, workers, 60_000, settings={"barriers": barriers})
-    log = schedule(monkeypatch, cell, COSTS, workers, LENGTHS, OWN)
+    log = schedule(cell, COSTS, workers, LENGTHS, OWN)
     assert log.ended == simulated(log, COSTS, workers, shared=False)
     assert len(log.ended) > 100
 
 
 @pytest.mark.parametrize("preset", ["paper", "fixed-ratio"])
-def test_the_last_place_of_a_cost_changes_no_schedule(preset, tmp_path, monkeypatch):
+def test_the_last_place_of_a_cost_changes_no_schedule(preset, tmp_path):
     """Where all episodes are full, equal sums of costs are frequent, and rounding decided which task came first."""
     table = tomllib.loads((files("erlbench.experiment") / BUILT_IN).read_text()) | {"spread": 0.0}
     cell = cell_of("aes-rl", tmp_path, 5, 100_000, env="HalfCheetah-v5", preset=preset)
 
     def ended(values):
         (tmp_path / "costs.toml").write_text(tomli_w.dumps(values))
-        return schedule(monkeypatch, cell, load_costs(tmp_path / "costs.toml"), 5, [1000], OWN).ended
+        return schedule(cell, load_costs(tmp_path / "costs.toml"), 5, [1000], OWN).ended
 
     expected = ended(table)
     for name in ("timestep", "critic_update", "actor_update", "overhead", "gradient_overhead", "crowding", "update"):

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import math
 
-import pandas as pd
 import pytest
-from click.testing import CliRunner
 
-from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.frames import cell_frame
 from erlbench.records.run import shared_cores
@@ -119,15 +116,3 @@ def test_no_curve_over_time_shows_runs_on_shared_cores(results):
 def test_hours_of_computing_count_all_the_same(results):
     hours = {(run.name, run.seed): time_of(run).clock for run in find_runs([results], pytest.fail)}
     assert hours["cem-rl", 2] == pytest.approx(10 * hours["cem-rl", 0])
-
-
-@pytest.mark.parametrize(("start", "warned"), [(COUNT[2], False), (SHARED, True)])
-def test_costs_of_tasks_on_shared_cores_are_doubted(tmp_path, start, warned):
-    tasks = [("es", 0, float(second), second + 1.0, 0) for second in range(20)]
-    path = make_run(tmp_path, ENV, "cem", 0, [0, 1], tasks=tasks, start=start)
-    rows = pd.read_csv(path / "tasks.csv")
-    rows.assign(ready_s=rows["start_s"]).to_csv(path / "tasks.csv", index=False)
-    words = ["calibrate", "--from-run", str(path), "--out", str(tmp_path / "costs.toml")]
-    result = CliRunner().invoke(cli, words)
-    assert result.exit_code == 0, result.output
-    assert ("cores of this run" in result.stderr) is warned

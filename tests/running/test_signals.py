@@ -13,11 +13,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from erlbench.errors import Interrupted
 from erlbench.experiment.cells import RunOptions
 from erlbench.pool import PoolOptions
 from erlbench.running.jobs import Runner
-from erlbench.running.signals import measuring
 from tests.campaign.trials import finish, start, write_config
 from tests.processes import wait_for
 from tests.runs import all_rows, heed_interrupts, make_cell, run
@@ -86,32 +84,6 @@ def test_a_signal_during_imports_ends_the_command_without_a_traceback(tmp_path, 
         assert "Traceback" not in errors
         assert "Error" not in errors
     assert codes == [130] * len(codes)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", ["calibrate", "forecast"])
-def test_a_measurement_that_is_interrupted_leaves_no_folder_behind(tmp_path, command):
-    """Its temporary folders, which nobody would look for; there may be more than one for a moment."""
-    words = [sys.executable, "-m", "erlbench", command, "--algo", "cem-rl", "--env", "HalfCheetah-v5"]
-    process = subprocess.Popen(
-        words, cwd=tmp_path, env=os.environ | {"TMPDIR": str(tmp_path)}, stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts,
-    )  # fmt: skip
-    wait_for(lambda: any(tmp_path.glob("erlbench-*/*")), 60, "it never begins")
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert errors.splitlines()[-1] == "erlbench: interrupted; nothing is kept, the same command begins anew"
-    assert process.returncode == 130
-    assert [*tmp_path.iterdir()] == []
-
-
-def test_a_measurement_keeps_nothing_wherever_it_is_interrupted():
-    """While workers are prepared too, where a pool says that the same command continues."""
-    with pytest.raises(Interrupted, match="nothing is kept"), measuring(threading.Event()):
-        raise Interrupted("the same command continues")
-    stop = threading.Event()
-    with pytest.raises(Interrupted, match="nothing is kept"), measuring(stop):
-        stop.set()
 
 
 def test_the_pool_of_an_abandoned_thread_is_left_alone():

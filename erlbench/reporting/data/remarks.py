@@ -9,7 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from erlbench.bundle.names import without_place
+from erlbench.bundle import strip_unpacked
 from erlbench.files import printable
 from erlbench.words import counted
 
@@ -52,7 +52,7 @@ class Remark:
 
     def __str__(self) -> str:
         words = {name: counted(value, "run") if name == "runs" else _word(value) for name, value in self.values}
-        return without_place(printable(self.kind.value.format(path=self.path, **words)))
+        return strip_unpacked(printable(self.kind.value.format(path=self.path, **words)))
 
     @property
     def topic(self) -> object:

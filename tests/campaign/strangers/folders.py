@@ -219,8 +219,8 @@ def names(place: Place, runs: Runs, draw: random.Random) -> Attack:
     if key == "env" and evil in ("a/b", "evil/"):
         evil = "../evil"
     edit_config(run, "run", **{key: evil})
-    out, target = place.work / "exported", draw.choice(["monitor", "sb3", "tensorboard", "rliable"])
-    commands = [["export", place.results, "--to", target, "--out", out]]
+    out, target = place.work / "exported", draw.choice(["csv", "sb3", "tensorboard", "rliable"])
+    commands = [["convert", place.results, "--to", target, "--out", out]]
     commands += draw.choice([[["show", run]], [["verify", run]], [["play", run, "--no-video"]], [["show", run]]])
     return Attack(
         finding=3, what=f"{key} = {evil[:60]!r}, {target}", commands=commands, own=[out], refused=True, names=[run],
@@ -253,10 +253,9 @@ def links(place: Place, runs: Runs, draw: random.Random) -> Attack:
     commands = [draw.choice([
         ["show", run], ["show", place.results], ["verify", run, *within("verify", 8)],
         ["play", run, "--no-video", "--steps", 3, *within("play", 8)],
-        ["export", place.results, "--to", "sb3", "--out", place.work / "exported"],
-        ["calibrate", "--from-run", run, "--out", place.work / "costs.toml"],
+        ["convert", place.results, "--to", "sb3", "--out", place.work / "exported"],
     ])]  # fmt: skip
-    own += [place.work / "exported", place.work / "costs.toml"]
+    own += [place.work / "exported"]
     foreign = draw.random() < 0.2
     if foreign:  # the time of the file system is asked for
         import os
@@ -395,7 +394,7 @@ VALUES = (None, [], {}, "x", "", -1, 1e308, float("nan"), True, [[1]], "\x1b[31m
 
 
 def others(place: Place, runs: Runs, draw: random.Random) -> Attack:
-    """Damage and wrong meaning before play, calibrate, forecast, compare, tune and new."""
+    """Damage and wrong meaning before play, compare, tune and new."""
     run = place.copy(runs.done.directory)
     act: Callable[[Path, random.Random], None] = draw.choice(ACTS)
     if draw.random() < 0.5:
@@ -408,21 +407,16 @@ def others(place: Place, runs: Runs, draw: random.Random) -> Attack:
         key = draw.choice(sorted(config.get(table) or {"frame_skip": 0}))
         edit_config(run, table, **{key: value})
         what = f"{table}.{key} = {value!r:.40}"
-    costs, film, exported = place.work / "costs.toml", place.work / "a.gif", place.work / "tuned"
+    film, exported = place.work / "a.gif", place.work / "tuned"
     own = [exported]
     if draw.random() < 0.3:
-        link = draw.choice([costs, film])
-        own += {costs, film} - {link}
-        link.symlink_to(place.outside / "notes.csv")
-        what += f", {link.name} is a link"
+        film.symlink_to(place.outside / "notes.csv")
+        what += f", {film.name} is a link"
     else:
-        own += [costs, film]
+        own.append(film)
     commands = {
         "play": ["play", run, "--no-video", "--steps", 3, *within("play", 8)],
         "film": ["play", run, "--video", film, "--steps", 2, *within("play", 8)],
-        "calibrate": ["calibrate", "--from-run", run, "--out", costs],
-        "forecast": ["forecast", "--algo", "cem", "--env", "InvertedPendulum-v5", "--from-run", run, "--processes", 1,
-                     "--steps", 100],
         "compare": ["compare", place.results, run.parent, "--out", exported],
         "new": ["new", "algorithm", "my-search", "--out", exported],
         "tune": ["tune", "--algo", "cem", "--env", "InvertedPendulum-v5", "--search", "elites=1:2", "--trials", 1,

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from erlbench.errors import UsageError
-from erlbench.experiment import studies
+from erlbench.experiment.study import AXES as NAMES
 from erlbench.experiment.study import Entry, Profile
 from erlbench.reporting import build_report
 from erlbench.reporting.data.nominal import nominal_budgets, with_nominal_steps
@@ -133,7 +133,7 @@ def test_published_points_stand_in_the_figure_and_on_the_page(tmp_path):
 
 
 def test_studies_name_the_axes_of_figures():
-    assert tuple(AXES) == studies.AXES
+    assert tuple(AXES) == NAMES
 
 
 @pytest.mark.parametrize(

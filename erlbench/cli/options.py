@@ -1,0 +1,102 @@
+"""Commands made from dataclasses of options: the parameters of click, the help in sections, the checked dataclass."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import MISSING
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from erlbench.cli.completion import COMPLETIONS, complete
+from erlbench.options import Option, list_options, make_options
+
+ALL = "erlbench.cli.options.all"  # in the context: the help shows all options
+T = TypeVar("T")
+
+
+class OptionsCommand(click.Command):
+    """A command whose help shows the basic options, or all of them in sections."""
+
+    def __init__(self, name: str, kind: type, **further: Any) -> None:
+        self.options = list_options(kind)
+        parameters = [_make_parameter(each) for each in self.options.values() if not each.file_only]
+        if any(each.basic for each in self.options.values()):
+            parameters.append(HELP_ALL)
+        super().__init__(name, params=parameters, **further)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Click takes `--reach=-150` for `--reach` without a value and an option -150, but not `--reach= -150`."""
+        for flag in (each.flag for each in self.options.values() if each.bare is not None):
+            args = [re.sub(f"^{flag}=-", f"{flag}= -", word) for word in args]
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        some, title = HELP_ALL in self.params and not ctx.meta.get(ALL, False), "Options"
+        for parameter in self.get_params(ctx):  # the last ones are --help-all and --help
+            if isinstance(parameter, click.Argument):
+                continue
+            declared = self.options.get(parameter.name or "")
+            if declared is not None and some and not declared.basic:
+                continue
+            if declared is not None and not some:
+                title = declared.section or title
+            sections.setdefault(title, []).extend(filter(None, [parameter.get_help_record(ctx)]))
+        for title, rows in sections.items():
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+
+def options_command(kind: type[T]) -> Callable[[Callable[[T], Any]], OptionsCommand]:
+    """Make a command of a function that takes the dataclass `kind`; the function's docstring is the help."""
+
+    def make(function: Callable[[T], Any]) -> OptionsCommand:
+        def call(**given: Any) -> None:
+            function(make_options(kind, given))
+
+        return OptionsCommand(function.__name__, kind, callback=call, help=function.__doc__)
+
+    return make
+
+
+def _make_parameter(declared: Option) -> click.Parameter:
+    """The parameter of click, which leaves all checks to `Option.check`."""
+    shared: dict[str, Any] = {
+        "metavar": declared.metavar,
+        "required": declared.default is MISSING,
+        "type": click.Path(path_type=Path) if declared.type in (Path, tuple[Path, ...]) else None,
+        "shell_complete": COMPLETIONS.get(declared.name, complete(lambda: declared.choices)),
+    }
+    if declared.positional:
+        return click.Argument([declared.name], nargs=-1 if declared.is_repeatable else 1, **shared)
+    names, default = [declared.name, *filter(None, [declared.short]), declared.flag], declared.default
+    described: dict[str, Any] = {"help": declared.help, "hidden": declared.hidden}
+    if default and isinstance(default, str | int | float | Path) and "[default" not in declared.help:
+        described["help"] += f" [default: {default:g}]" if isinstance(default, float) else f" [default: {default}]"
+    if declared.type is bool:
+        return click.Option(names, is_flag=True, default=None, **described)
+    if declared.bare is not None:
+        shared |= {"is_flag": False, "flag_value": declared.bare}
+    return click.Option(names, multiple=declared.is_repeatable, **described, **shared)
+
+
+def _help_all(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    """Show all options."""
+    if value and not ctx.resilient_parsing:
+        ctx.meta[ALL] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
+HELP_ALL = click.Option(
+    ["--help-all"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_help_all,
+    help="show all options and exit",
+)

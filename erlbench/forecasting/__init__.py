@@ -1,1 +1,0 @@
-"""What tasks cost on a machine, and how long a run takes with these costs on any number of processors."""

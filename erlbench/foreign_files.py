@@ -1,0 +1,412 @@
+"""Training results in files of other programs: Stable-Baselines3, CleanRL, and tables with a row for each evaluation.
+
+The files are data of strangers: regular files of at most `LARGEST` bytes, packed or not, numbers without pickles.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+import re
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pandas as pd
+
+from erlbench.errors import UsageError, nearest
+from erlbench.files import printable, read_bytes, readable
+from erlbench.records.run import folders
+
+LARGEST, MOST_ROWS, MOST_STEPS = 256 * 2**20, 5_000_000, 2**53  # the last is what a float64 counts
+SB3, CLEANRL, TABLE = "sb3", "cleanrl", "imported"  # programs
+EVALUATIONS, MONITOR, EVENTS = "evaluations.npz", "monitor.csv", ".tfevents."  # in names of files
+FORMATS = (
+    f"{EVALUATIONS}, {MONITOR}, TensorBoard's event files, or a CSV with the columns env, algo, seed, step, return"
+)
+WHOLE = ("seed", "step", "l")  # columns of whole numbers
+SUCCESS = ("success", "is_success")  # columns of a monitor file; the first one that is there counts
+TRUTH = {"true": "1", "false": "0", "none": "", "nan": ""}
+THOUSANDS = re.compile(r"\d{1,3}([.,]\d{3})+")
+CLEANRL_FOLDER = re.compile(r"(?P<env>.+)__(?P<algo>.+)__(?P<seed>\d{1,9})__\d+")
+CLEANRL_SETTING = re.compile(r"^\|(\w+)\|(.*)\|$", re.MULTILINE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignRun:
+    """What the files of one format hold of one run.
+
+    `evaluations` has the columns timesteps, mean, returns, lengths and success, the last three with a tuple for each
+    evaluation, which is empty where the file lacks it. `episodes` (of training) has r, l, t, timesteps and success, NaN
+    where the file lacks it. Both are in order, and their steps and seconds go on counting where the program started
+    again. `names` are env, algo, seed and total_timesteps as the text of each file has them.
+    """
+
+    paths: tuple[Path, ...]
+    program: str
+    format: str
+    names: tuple[Mapping[str, Any], ...] = ()
+    folder_names: Mapping[str, Any] = field(default_factory=dict)
+    evaluations: pd.DataFrame | None = None
+    episodes: pd.DataFrame | None = None
+    notes: tuple[str, ...] = ()
+
+
+def read_runs(path: Path) -> Iterator[list[ForeignRun]]:
+    """The runs in a file, or in a folder and all below it: for each its evaluations, its training episodes, or both.
+
+    Raises `UsageError` for a file that cannot be read, and where there is none.
+    """
+    if path.is_dir():
+        runs = [run for folder in folders(path) if (run := _read_folder(folder))]
+        if not runs:
+            raise UsageError(f"{path} holds nothing to import; there may be {FORMATS}, which is named as a file")
+        yield from runs
+    elif not path.exists():
+        raise UsageError(f"{path} does not exist")
+    elif path.suffix == ".npz":
+        yield [read_evaluations(path)]
+    elif path.name.endswith(MONITOR):
+        yield [read_monitors([path])]
+    elif EVENTS in path.name:
+        yield [read_events([path])]
+    elif path.suffix.lower() == ".csv":
+        yield from ([run] for run in read_table(path))
+    else:
+        raise UsageError(f"{path} is nothing that can be imported; give {FORMATS}")
+
+
+def _read_folder(folder: Path) -> list[ForeignRun]:
+    """The one run that a folder holds."""
+    paths = sorted(path for path in folder.iterdir() if path.is_file() or path.is_symlink())
+    runs = [read_evaluations(path) for path in paths if path.name == EVALUATIONS]
+    if monitors := [path for path in paths if path.name.endswith(MONITOR)]:
+        runs.append(read_monitors(monitors))
+    events = [path for path in paths if EVENTS in path.name]
+    return [read_events(events)] if events and not runs else runs
+
+
+def read_evaluations(path: Path) -> ForeignRun:
+    """Stable-Baselines3's EvalCallback: steps (e,), returns, lengths and successes (e, episodes)."""
+    arrays = _read_arrays(path, ("timesteps", "results"), ("ep_lengths", "successes"))
+    steps, results, lengths = arrays["timesteps"], arrays["results"], arrays.get("ep_lengths")
+    if steps.ndim != 1 or results.ndim != 2 or len(steps) != len(results) or not results.size:
+        refuse(path, f"timesteps {steps.shape} and results {results.shape} are no evaluations of Stable-Baselines3")
+    if lengths is not None and (lengths.shape != results.shape or lengths.dtype.kind not in "iu" or lengths.min() < 0):
+        refuse(path, "ep_lengths are no lengths of the episodes of results")
+    steps, returns = _check_steps(path, steps), _check_returns(path, results)
+    starts = np.append(False, np.diff(steps) <= 0)  # of two evaluations in one start the second has more steps
+    notes, successes = _note_starts(path, starts), arrays.get("successes")
+    if successes is not None and (successes.size != results.size or not np.isfinite(successes).all()):
+        notes, successes = (*notes, f"{path.name} has successes of other episodes, which are left out"), None
+    frame = pd.DataFrame({"timesteps": _count_on(steps, starts), "mean": returns.mean(axis=1)})
+    success = None if successes is None else (successes != 0).astype(int)
+    for name, values in (("returns", returns), ("lengths", lengths), ("success", success)):
+        frame[name] = (
+            [()] * len(steps) if values is None else [tuple(row) for row in values.reshape(results.shape).tolist()]
+        )
+    return ForeignRun(
+        paths=(path,), program=SB3, format="Stable-Baselines3's evaluations.npz", evaluations=frame, notes=notes
+    )
+
+
+def _read_arrays(path: Path, needed: Sequence[str], optional: Sequence[str]) -> dict[str, np.ndarray]:
+    """Numbers and truth values of an archive of numpy."""
+    data = read_content(path)
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+        if size > LARGEST:
+            refuse(path, f"it unpacks to more than {LARGEST >> 20} MiB")
+        with np.load(BytesIO(data), allow_pickle=False) as file:
+            if missing := [name for name in needed if name not in file]:
+                refuse(path, f"it has no array {', '.join(missing)}{nearest(missing[0], file)}")
+            arrays = {name: np.asarray(file[name]) for name in (*needed, *optional) if name in file}
+    except UsageError:
+        raise
+    except Exception as error:  # of zipfile, zlib and numpy there are a dozen
+        text = " ".join(str(error).split())[:200]
+        if isinstance(error, MemoryError) or "EOF: reading array data" in text:
+            refuse(path, "an array has not the size that it claims")
+        if "Object arrays" in text:
+            refuse(path, "it holds Python objects, which are not read: they could run code")
+        refuse(path, f"it is no archive of numpy ({text or type(error).__name__})")
+    for name, array in arrays.items():
+        if array.dtype.kind not in ("biuf" if name == "successes" else "iuf"):
+            refuse(path, f"the array {name} holds no numbers")
+    return arrays
+
+
+def read_monitors(paths: Sequence[Path]) -> ForeignRun:
+    """Stable-Baselines3's Monitor: the files of one run, merged by the clock as its `load_results` does it.
+
+    Training steps are the lengths added up. Monitor appends to a file where it is told to, and its clock begins again.
+    """
+    frames, begun = list[pd.DataFrame](), list[float]()
+    names, notes = list[Mapping[str, Any]](), list[str]()
+    for path in paths:
+        text = _decode(path)
+        line, _, table = text.partition("\n") if text.startswith("#") else ("#", "", text)
+        start, env = _read_header(path, line[1:])
+        begun.append(start)
+        names.append({"env": env})
+        rows = _read_cells(path, table, ("r", "l", "t"), first=1 + (table is not text), optional=SUCCESS)
+        seconds = rows["t"].to_numpy()
+        starts = np.append(False, np.diff(seconds) < 0)
+        notes += _note_starts(path, starts)
+        success = next((_read_success(path, rows[name]) for name in SUCCESS if name in rows), np.nan)
+        frames.append(rows[["r", "l"]].assign(t=_count_on(seconds, starts), success=success))
+    rows = pd.concat(
+        [frame.assign(t=frame["t"] + (start - min(begun))) for frame, start in zip(frames, begun, strict=True)]
+    )
+    if len(paths) > 1:
+        rows = rows.sort_values("t", kind="stable")
+    if (rows["l"] < 1).any():
+        refuse(paths[0], "an episode has no steps")
+    _check_returns(paths[0], rows["r"].to_numpy())
+    steps = _check_steps(paths[0], rows["l"].cumsum().to_numpy())
+    return ForeignRun(
+        paths=tuple(paths), program=SB3, format="Stable-Baselines3's monitor.csv", names=tuple(names),
+        episodes=rows.assign(timesteps=steps).reset_index(drop=True), notes=tuple(notes),
+    )  # fmt: skip
+
+
+def _read_header(path: Path, line: str) -> tuple[float, str]:
+    """When a monitor file began, in seconds, and the environment's id; empty where Monitor wrote "None"."""
+    try:
+        header = json.loads(line.strip() or "{}")
+        start, env = header.get("t_start", 0.0), header.get("env_id")
+    except (ValueError, RecursionError, AttributeError):
+        refuse(path, "its first line is no header of Stable-Baselines3's Monitor")
+    if not isinstance(start, int | float) or not abs(start) < 1e12:
+        refuse(path, "its t_start is no time")
+    return float(start), check_word(path, "env", env) if isinstance(env, str) and env != "None" else ""
+
+
+def _read_success(path: Path, cells: pd.Series) -> np.ndarray:
+    """1.0 and 0.0, NaN where the environment gave none; as texts of truth values, numbers, or arrays of one."""
+    texts = cells.str.strip("[] ").str.casefold().replace(TRUTH)
+    values = pd.to_numeric(texts, errors="coerce").to_numpy(float)
+    if (wrong := np.isnan(values) & (texts != "").to_numpy()).any():
+        _refuse_cell(path, cells[wrong], "which is neither true nor false")
+    return np.where(np.isnan(values), np.nan, values != 0)
+
+
+def read_table(path: Path) -> Iterator[ForeignRun]:
+    """A CSV with any number of runs; several rows of one step are the episodes of one evaluation."""
+    rows = _read_cells(path, _decode(path), ("env", "algo", "seed", "step", "return"))
+    _check_returns(path, rows["return"].to_numpy())
+    _check_steps(path, rows["step"].to_numpy())
+    if (wrong := ((rows["seed"] % 1) != 0) | (rows["seed"] < 0) | (rows["seed"] >= 2**31)).any():
+        refuse(path, f"line {rows.index[wrong][0]}: a seed is no whole number from 0 on")
+    groups: Any = rows.groupby(["env", "algo", "seed"], sort=False)
+    for (env, algo, seed), run in groups:
+        names = {"env": check_word(path, "env", env), "algo": check_word(path, "algo", algo), "seed": int(seed)}
+        frame = run.groupby("step")["return"].agg(["mean", tuple]).reset_index()
+        frame = frame.rename(columns={"step": "timesteps", "tuple": "returns"}).assign(lengths=[()] * len(frame))
+        if len(frame) == len(run):  # one row of a step may be a mean
+            frame["returns"] = [()] * len(frame)
+        frame["success"] = frame["lengths"]
+        yield ForeignRun(paths=(path,), program=TABLE, format="CSV", names=(names,), evaluations=frame)
+
+
+def _decode(path: Path) -> str:
+    try:
+        return read_content(path).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        refuse(path, "it is no text in UTF-8")
+
+
+def _read_cells(
+    path: Path, text: str, needed: Sequence[str], first: int = 1, optional: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Columns of a table, each row under the number of its line; `first` is the number of the header's.
+
+    Numbers, and texts under env, algo and the `optional` columns that are there. Commas, semicolons or tabulators
+    separate the cells, and headings may have capitals. Where no comma does, it may be the decimal sign: then a point is
+    none, so that thousands are never guessed.
+    """
+    separator = max(",;\t", key=text.partition("\n")[0].count)
+    lines = csv.reader(StringIO(text), delimiter=separator, strict=True)
+    try:
+        header = [name.strip() for name in next(lines, [])]
+        places = _find_columns(path, header, needed, optional)
+        rows = []
+        for row in lines:
+            if row and len(row) != len(header):
+                refuse(path, f"line {lines.line_num + first - 1} has {len(row)} cells, the header {len(header)}")
+            if row:
+                rows.append((lines.line_num + first - 1, *(row[place].strip() for place in places.values())))
+            if len(rows) > MOST_ROWS:
+                refuse(path, f"it has more than {MOST_ROWS:,} rows")
+    except csv.Error as error:
+        refuse(path, f"line {lines.line_num + first - 1}: {error}")
+    if not rows:
+        refuse(path, "it has no row")
+    frame = pd.DataFrame(rows, columns=["line", *places]).set_index("line")
+    numbers = [name for name in needed if name not in ("env", "algo")]
+    commas = separator != "," and any(frame[name].str.contains(",").any() for name in numbers)
+    return frame.assign(**{name: _read_numbers(path, frame[name], separator != ",", commas) for name in numbers})
+
+
+def _find_columns(path: Path, header: Sequence[str], needed: Sequence[str], optional: Sequence[str]) -> dict[str, int]:
+    """Where the columns stand, by their names; those of another case count where there is no exact one."""
+    places = {name: index for index, name in reversed([*enumerate(map(str.casefold, header))])}
+    places |= {name: header.index(name) for name in places if name in header}
+    if missing := [name for name in needed if name not in places]:
+        there = printable(", ".join(header)[:100])
+        hint = nearest(missing[0], header) or f"; it has {there or 'none'}"
+        refuse(path, f"it has no column {', '.join(missing)}{hint}")
+    for name in needed:
+        if name not in header and [word.casefold() for word in header].count(name) > 1:
+            refuse(path, f"it has several columns {name}")
+    return {name: places[name] for name in (*needed, *optional) if name in places}
+
+
+def _read_numbers(path: Path, cells: pd.Series, spreadsheet: bool, commas: bool) -> np.ndarray:
+    """A column of numbers; `commas` are their decimal signs, and in a `spreadsheet` either sign may be one."""
+    if spreadsheet and cells.name in WHOLE and (wrong := cells.str.fullmatch(THOUSANDS)).any():
+        _refuse_cell(path, cells[wrong], "which may be thousands; write whole numbers without signs between digits")
+    texts = cells.str.replace(".", "?", regex=False).str.replace(",", ".", regex=False) if commas else cells
+    values = pd.to_numeric(texts, errors="coerce").to_numpy(float)
+    if (wrong := np.isnan(values)).any():
+        more = " where commas are decimal signs" if commas else ""
+        _refuse_cell(path, cells[wrong], f"which is no number{more}")
+    return values
+
+
+def read_events(paths: Sequence[Path]) -> ForeignRun:
+    """CleanRL: `charts/episodic_return` by global step, which counts all steps; it evaluates no policy.
+
+    CleanRL names the folder ENV__ALGORITHM__SEED__TIME, and writes its settings as a text.
+    """
+    if importlib.util.find_spec("tensorboard") is None:
+        raise UsageError(f"{paths[0]} needs a package: pip install 'erlbench[exports]'")
+    rows: dict[str, list[tuple[float, float, float]]] = {"charts/episodic_return": [], "charts/episodic_length": []}
+    tags, names, notes = set[str](), list[Mapping[str, Any]](), list[str]()
+    for path in paths:
+        settings = b""
+        for event in _read_events_of(path, notes):
+            for value in event.summary.value:
+                tags.add(value.tag)
+                if value.tag == "hyperparameters/text_summary" and value.tensor.string_val:
+                    settings = value.tensor.string_val[0]
+                if value.tag in rows and value.HasField("simple_value"):
+                    rows[value.tag].append((event.step, value.simple_value, event.wall_time))
+        names.append(_read_settings(path, settings.decode(errors="replace")))
+    path, (episodes, lengths) = paths[0], rows.values()
+    if not episodes:
+        there = ", ".join(sorted(map(printable, tags))[:5])
+        refuse(path, f"it has no charts/episodic_return; its scalars are {there or 'none'}")
+    if len(episodes) > MOST_ROWS:
+        refuse(path, f"it has more than {MOST_ROWS:,} episodes")
+    if any(length < 1 for _, length, _ in lengths):
+        refuse(path, "a charts/episodic_length is below 1")
+    frame = pd.DataFrame(episodes, columns=["timesteps", "r", "t"])
+    steps, starts = (
+        _check_steps(path, frame["timesteps"].to_numpy()),
+        np.append(False, frame["timesteps"].diff()[1:] < 0),
+    )
+    frame["t"] -= frame["t"].groupby(starts.cumsum()).transform("first")
+    _check_returns(path, frame["r"].to_numpy())
+    called = CLEANRL_FOLDER.fullmatch(path.resolve().parent.name)
+    return ForeignRun(
+        paths=tuple(paths), program=CLEANRL, format="CleanRL's event files", names=tuple(names),
+        folder_names={**called.groupdict(), "seed": int(called["seed"])} if called else {},
+        episodes=frame.assign(
+            timesteps=_count_on(steps, starts), t=_count_on(frame["t"].to_numpy(), starts), success=np.nan,
+            l=[length for _, length, _ in lengths] if len(lengths) == len(episodes) else np.nan,
+        ),
+        notes=(*notes, *_note_starts(path, starts)),
+    )  # fmt: skip
+
+
+def _read_events_of(path: Path, notes: list[str]) -> Iterator[Any]:
+    """The events of a file; one that is still written, or was cut off, ends with its last whole record."""
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.compat.tensorflow_stub.errors import DataLossError, OutOfRangeError
+    from tensorboard.compat.tensorflow_stub.pywrap_tensorflow import PyRecordReader_New
+
+    read_content(path)  # a regular file that is not too large
+    reader = PyRecordReader_New(str(path))
+    try:
+        while True:
+            reader.GetNext()
+            yield Event.FromString(reader.record())
+    except OutOfRangeError:
+        return
+    except DataLossError as error:
+        if "truncated" not in str(error):
+            refuse(path, error)
+        notes.append(f"{path.name} ends within a record")
+    except Exception as error:  # protobuf's own, of which there are several
+        refuse(path, f"it holds no events of TensorBoard ({type(error).__name__})")
+
+
+def _read_settings(path: Path, text: str) -> dict[str, Any]:
+    """What CleanRL's text of settings names: lines |setting|value|."""
+    values = dict(CLEANRL_SETTING.findall(text))
+    names: dict[str, Any] = {
+        "env": check_word(path, "env", values.get("env_id") or values.get("gym_id", "")),
+        "algo": check_word(path, "algo", values.get("exp_name", "")),
+    }
+    for name, option, pattern in (
+        ("seed", "seed", r"\d{1,9}"),
+        ("total_timesteps", "total_timesteps", r"[1-9]\d{0,14}"),
+    ):
+        if re.fullmatch(pattern, values.get(name, ""), re.ASCII):
+            names[option] = int(values[name])
+    return names
+
+
+def read_content(path: Path) -> bytes:
+    """The bytes of a file; `UsageError` for none, for no regular file and for a large one."""
+    with readable(path):
+        return read_bytes(path, LARGEST)
+
+
+def refuse(path: Path, why: object) -> NoReturn:
+    """Raise the error of a file that is not what its name says."""
+    raise UsageError(f"{path} cannot be imported: {why}")
+
+
+def _refuse_cell(path: Path, cells: pd.Series, why: str) -> NoReturn:
+    """The same for the first of the wrong cells of a column."""
+    cell = printable(str(cells.iloc[0])[:40])
+    refuse(path, f"line {cells.index[0]}: its column {cells.name} has {cell!r}, {why}")
+
+
+def check_word(path: Path, option: str, word: str) -> str:
+    """A name in a file's text, or none; `UsageError` for a path to elsewhere, an option, or control characters."""
+    if not word.isprintable() or word.startswith(("-", "/")) or ".." in re.split(r"[/\\]", word):
+        refuse(path, f"{printable(word[:80])!r} cannot be a run's {option}")
+    return word
+
+
+def _check_steps(path: Path, steps: np.ndarray) -> np.ndarray:
+    steps = np.asarray(steps, np.float64)
+    if not np.isfinite(steps).all() or (steps < 0).any() or (steps > MOST_STEPS).any() or (steps % 1).any():
+        refuse(path, "its steps are not all whole numbers")
+    return steps
+
+
+def _check_returns(path: Path, returns: np.ndarray) -> np.ndarray:
+    returns = np.asarray(returns, np.float64)
+    if not np.isfinite(returns).all():
+        refuse(path, "a return is infinite or no number")
+    return returns
+
+
+def _count_on(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """A count (rows,) that begins again at each row of `starts`, as one that goes on."""
+    return np.asarray(values + np.cumsum(np.where(starts, np.append(0, values[:-1]), 0)))
+
+
+def _note_starts(path: Path, starts: np.ndarray) -> tuple[str, ...]:
+    count = 1 + int(starts.sum())
+    return (f"{path.name} has {count} starts of one run, whose steps and times go on counting",) if count > 1 else ()

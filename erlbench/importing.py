@@ -1,0 +1,329 @@
+"""Runs of other programs become runs of a results folder; what neither files nor user name stays empty."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pandas as pd
+import tomli_w
+
+from erlbench import __version__, errors
+from erlbench.algorithms import registry
+from erlbench.envs.options import OWN, checked_settings, plain_values
+from erlbench.errors import UsageError, nearest
+from erlbench.experiment.cells import folder_name
+from erlbench.files import printable, reason
+from erlbench.foreign_files import SB3, TABLE, ForeignRun, read_content, read_runs
+from erlbench.records.imported import EVALUATIONS, KIND, TRAINING, UNSAID, Imported
+from erlbench.records.likeness import ReturnSeries, suspicions
+from erlbench.records.names import is_environment, is_name
+from erlbench.records.run import CONFIG, META, STATUS, file_checksum
+from erlbench.records.schema import EpisodeRow, EvaluationRow, Row, row_of
+from erlbench.records.training import WINDOW, thinned
+from erlbench.records.write import RowFile
+
+MOST_POINTS = 200  # of a curve of training returns
+LONGEST = 200  # characters of a text
+WORDS = {"env": "environment", "algo": "algorithm", "seed": "seed", "total_timesteps": "budget"}
+RETURNS = {"": UNSAID, "evaluations": EVALUATIONS, "training": TRAINING}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportedRun:
+    """A run, ready to be written."""
+
+    env: str
+    name: str
+    seed: int
+    total_timesteps: int | None
+    about: Imported
+    config: Mapping[str, Any]  # tables of config.toml
+    evaluations: Sequence[EvaluationRow]
+    episodes: pd.DataFrame | None  # as in `ForeignRun`
+    paths: Sequence[Path]
+    notes: Sequence[str]
+
+    @property
+    def folder(self) -> Path:
+        """Its place in a folder of results."""
+        return Path(folder_name(self.env)) / folder_name(self.name) / f"seed-{self.seed:03d}"
+
+
+def import_runs(
+    paths: Sequence[Path],
+    out: Path,
+    *,
+    origin: str,
+    licence: str = "",
+    env: str = "",
+    env_settings: Mapping[str, Any] | None = None,
+    algo: str = "",
+    seed: int | None = None,
+    layout: str = "",
+    name: str = "",
+    total_timesteps: int | None = None,
+    returns: str = "",
+    warn: Callable[[str], None] = errors.warn,
+) -> pd.DataFrame:
+    """Write the runs in files of other programs as runs below the folder `out`, after all files are read.
+
+    `paths` are files, and folders that are searched with all below them, for Stable-Baselines3's evaluations.npz and
+    monitor.csv and CleanRL's event files; a CSV with the columns env, algo, seed, step and return is named as a file.
+
+    `origin` names the owner of the data; reports show it. `env`, `algo` and `seed` win over the text of the files,
+    which wins over their folders' names; the run records what was overruled. `layout` says where these names stand in a
+    path: "{algo}/{env}_{seed}", with any other {word} for a part that names nothing. `env_settings` are what the
+    program changed in the environment, as of `erlbench run --env-set`. `name` is the runs' name in reports, else
+    PROGRAM-ALGO. `total_timesteps` is the budget in training steps; a file that names one must have the same. `returns`
+    are "evaluations" or "training": what the returns of a CSV are of.
+
+    The frame has a row for each run: folder, format, returns, rows, timesteps. `warn` gets what was overruled or left
+    out, and runs that are too alike. Raises `UsageError` for a file that cannot be read, for a run that nobody names,
+    and for one that is there already; then nothing is written.
+    """
+    typed = {"env": env, "algo": algo, "seed": seed, "total_timesteps": total_timesteps}
+    texts = {"origin": _check_line("origin", origin), "licence": _check_line("licence", licence)}
+    settings = _check_settings(env, env_settings or {})
+    if returns not in RETURNS:
+        raise UsageError(f"returns are evaluations or training, not '{returns}'{nearest(returns, RETURNS)}")
+    if name.partition("@")[0] in registry.names():
+        raise UsageError(f"--name {name} is an algorithm of this suite, and the runs are not; give another, sb3-{name}")
+    runs = [
+        _combine(parts, typed, layout, name, settings, {**texts, "returns": RETURNS[returns]})
+        for path in dict.fromkeys(paths)
+        for parts in read_runs(path)
+    ]
+    _check_places(runs, out)
+    for run in runs:
+        _write(run, out / run.folder)
+    for note, count in Counter(note for run in runs for note in run.notes).items():
+        first = next(run for run in runs if note in run.notes)
+        warn(f"{first.paths[0]}: {note}" + (f" (the same for {count - 1} more)" if count > 1 else ""))
+    for suspicion in suspicions(_series(run, out / run.folder) for run in runs):
+        warn(str(suspicion))
+    rows = [
+        (out / run.folder, run.about.format, run.about.returns, len(run.evaluations), run.evaluations[-1].timesteps)
+        for run in runs
+    ]
+    return pd.DataFrame(rows, columns=["folder", "format", "returns", "rows", "timesteps"])
+
+
+def _check_line(option: str, text: str) -> str:
+    if len(text) > LONGEST or not text.isprintable():
+        raise UsageError(f"--{option} is one line of at most {LONGEST} characters")
+    return text.strip()
+
+
+def _check_settings(env: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as config.toml has them, checked where the user names an environment that can be found here."""
+    values = plain_values(settings)
+    try:
+        gymnasium.spec(env)
+    except Exception:  # of the module that the user named, or not installed
+        for name in values:
+            if name not in OWN and (hint := nearest(name, OWN)):
+                raise UsageError(f"--env-set {name}: no setting of an environment{hint}") from None
+    else:
+        checked_settings(env, values)
+    return values
+
+
+def _check_places(runs: Sequence[ImportedRun], out: Path) -> None:
+    """Raise `UsageError` where two runs have one folder, or one is there already or stands behind a link."""
+    first: dict[Path, ImportedRun] = {}
+    for run in runs:
+        if (other := first.setdefault(run.folder, run)) is not run:
+            raise UsageError(
+                f"{other.paths[0]} and {run.paths[0]} are both {run.name} on {run.env}, seed {run.seed}; give them one "
+                "by one with another --seed or --name"
+            )
+        for folder in (run.folder, *run.folder.parents[:-1]):
+            if (out / folder).is_symlink():
+                raise UsageError(f"{out / folder} is a link, which is neither followed nor replaced; remove it first")
+        if os.path.lexists(out / run.folder):
+            raise UsageError(f"{out / run.folder} is there already; give another --out or --name, or move it away")
+
+
+def _series(run: ImportedRun, folder: Path) -> ReturnSeries:
+    """What distinguishes runs: returns of training episodes, else of evaluations."""
+    trained = run.episodes is not None
+    values = run.episodes["r"] if run.episodes is not None else [row.return_mean for row in run.evaluations]
+    return ReturnSeries(folder, run.env, run.name, run.seed, np.asarray(values, float), trained)
+
+
+def _combine(
+    parts: Sequence[ForeignRun],
+    typed: Mapping[str, Any],
+    layout: str,
+    name: str,
+    settings: Mapping[str, Any],
+    about: Mapping[str, str],
+) -> ImportedRun:
+    """Evaluations, training episodes, or both, as one run."""
+    program, path = parts[0].program, parts[0].paths[0]
+    placed = _read_layout(path, layout) if layout else {}
+    chosen = {option: _choose(option, typed[option], parts, placed, layout) for option in WORDS}
+    env, algo, seed, budget = (value for value, _ in chosen.values())
+    name = name or f"{program}-{algo}"
+    for option, text, valid in (("env", env, is_environment), ("algo", algo, is_environment), ("name", name, is_name)):
+        if not valid(text):
+            raise UsageError(f"{path}: {printable(text[:80])!r} cannot be a run's {option}; give --{option}")
+    evaluations = next((part.evaluations for part in parts if part.evaluations is not None), None)
+    episodes = next((part.episodes for part in parts if part.episodes is not None), None)
+    rows = [*(_curve(episodes) if evaluations is None else _evaluation_rows(evaluations, program))]
+    paths = [path for part in parts for path in part.paths]
+    overruled = [f"{WORDS[option]} {value}" for option, (_, others) in chosen.items() for value in others]
+    kind = TRAINING if evaluations is None else EVALUATIONS if program == SB3 else about["returns"]
+    imported = Imported(
+        format=" and ".join(part.format for part in parts),
+        origin=about["origin"],
+        licence=about["licence"],
+        returns=kind,
+        sources={printable(path.name): hashlib.sha256(read_content(path)).hexdigest() for path in paths},
+        overruled=printable(", ".join(overruled))[:LONGEST],
+    )
+    counts = {len(row.returns) for row in rows}
+    table = {"env": env, "algo": f"{program}-{algo}", "name": name, "seed": seed, "kind": KIND}
+    table |= {"total_timesteps": budget} if budget else {}
+    table |= {"eval_episodes": counts.pop()} if kind == EVALUATIONS and len(counts) == 1 and counts != {0} else {}
+    config = {"run": table, **({"env_settings": settings} if settings else {}), KIND: imported.table()}
+    notes = [note for part in parts for note in part.notes]
+    notes += [f"overruled, and recorded so: {imported.overruled}"] if overruled else []
+    return ImportedRun(
+        env=env, name=name, seed=seed, total_timesteps=budget, about=imported, config=config, evaluations=rows,
+        episodes=episodes, paths=paths, notes=notes,
+    )  # fmt: skip
+
+
+def _read_layout(path: Path, layout: str) -> dict[str, Any]:
+    """What the path to a file names; empty where the layout is another one."""
+    kinds = {"seed": r"(?P<seed>\d{1,9})", "env": "(?P<env>[^/]+)", "algo": "(?P<algo>[^/]+)"}
+    pattern = re.sub(r"\\\{(\w*)\\\}", lambda word: kinds.get(word[1], "[^/]+"), re.escape(layout.strip("/")))
+    try:
+        match = re.search(f"(?:^|/){pattern}$", path.resolve().parent.as_posix(), re.ASCII)
+    except re.error:
+        raise UsageError(f"--layout {layout!r} names one of its parts twice") from None
+    names: dict[str, Any] = match.groupdict() if match else {}
+    return names | ({"seed": int(names["seed"])} if "seed" in names else {})
+
+
+def _choose(
+    option: str, typed: Any, parts: Sequence[ForeignRun], placed: Mapping[str, Any], layout: str
+) -> tuple[Any, list[Any]]:
+    """What the user names, else the files' text, the layout, the program's name of the folder; and what is overruled.
+
+    None where nobody names the budget; `UsageError` for the rest, and where the files do not agree.
+    """
+    texts = [names.get(option) for part in parts for names in part.names]
+    levels = ([typed], texts, [placed.get(option)], [part.folder_names.get(option) for part in parts])
+    ranked = [sorted({value for value in level if value not in (None, "")}, key=str) for level in levels]
+    if option == "total_timesteps":  # one that differs would change which runs count
+        ranked[0] = sorted({*ranked[0], *ranked.pop(1)})
+    named = [values for values in ranked if values]
+    path, flag = parts[0].paths[0], f"--{option.replace('_', '-')}"
+    if named and len(named[0]) > 1:
+        values = " and ".join(printable(str(value)[:80]) for value in named[0])
+        advice = f"the files do not agree; give {flag}" if typed in (None, "") else f"{flag} and the files do not agree"
+        raise UsageError(f"{path}: its {WORDS[option]} is {values}; {advice}")
+    if not named and option != "total_timesteps":
+        where = f" and does not lie as --layout {layout!r} says" if layout and not placed else ""
+        advice = f"give {flag} or {'another ' * bool(layout)}--layout"
+        raise UsageError(f"{path} does not say the {WORDS[option]} of its run{where}; {advice}")
+    value = named[0][0] if named else None
+    return value, [other for values in named[1:] for other in values if other != value]
+
+
+def _evaluation_rows(frame: pd.DataFrame, program: str) -> Iterator[EvaluationRow]:
+    steps = frame["lengths"].map(sum).cumsum()
+    for index, row in enumerate(frame.to_dict("records")):
+        spread = float(np.std(row["returns"], ddof=1)) if len(row["returns"]) > 1 else 0.0
+        yield row_of(EvaluationRow, {
+            "evaluation": index, "timesteps": int(row["timesteps"]), "return_mean": float(row["mean"]),
+            "fitness_timesteps": "" if program == TABLE else 0,  # the others count all steps of training
+            "evaluation_timesteps": int(steps[index]) if row["lengths"] else "",
+            "return_std": spread if row["returns"] else "",
+            "returns": row["returns"], "lengths": row["lengths"], "success": row["success"],
+        })  # fmt: skip
+
+
+def _curve(episodes: pd.DataFrame | None) -> Iterator[EvaluationRow]:
+    """At most `MOST_POINTS` running means of the training returns; the last one is that of the last episodes."""
+    assert episodes is not None
+    means = episodes.assign(mean=episodes["r"].rolling(WINDOW, min_periods=1).mean(), count=range(1, len(episodes) + 1))
+    means = means.iloc[thinned(len(means), MOST_POINTS)].drop_duplicates("timesteps", keep="last")
+    for index, row in enumerate(means.to_dict("records")):
+        yield row_of(EvaluationRow, {
+            "evaluation": index, "timesteps": int(row["timesteps"]), "fitness_timesteps": 0,
+            "episodes": int(row["count"]), "train_time_s": float(row["t"]), "return_mean": float(row["mean"]),
+        })  # fmt: skip
+
+
+def _episode_rows(episodes: pd.DataFrame) -> Iterator[EpisodeRow]:
+    for row in episodes.to_dict("records"):
+        success = "" if np.isnan(row["success"]) else int(row["success"])
+        values = {"r": row["r"], "l": int(row["l"]), "t": row["t"], "timesteps": int(row["timesteps"])}
+        yield row_of(EpisodeRow, values | {"success": success})
+
+
+def _write(run: ImportedRun, folder: Path) -> None:
+    """Write the run's folder, whole or not at all."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".import-", dir=folder.parent, ignore_cleanup_errors=True) as place:
+            new = Path(place) / "run"
+            new.mkdir()
+            _fill(new, run)
+            new.rename(folder)
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be written: {reason(error)}; choose another folder by --out") from error
+
+
+def _fill(folder: Path, run: ImportedRun) -> None:
+    _write_rows(folder, EvaluationRow, run.evaluations)
+    if run.episodes is not None and run.episodes["l"].notna().all():
+        _write_rows(folder, EpisodeRow, _episode_rows(run.episodes), json.dumps({"env_id": run.env}))
+    (folder / CONFIG).write_text(tomli_w.dumps(run.config), encoding="utf-8")
+    now, last = datetime.now(UTC).isoformat(timespec="seconds"), run.evaluations[-1]
+    _write_object(folder / META, {"imported": now, "erlbench": __version__})
+    steps = [0, *(row.timesteps for row in run.evaluations)]
+    # Done where one more row, as far from the last one as rows lie apart, would be beyond the budget.
+    done = run.total_timesteps is None or steps[-1] + int(np.diff(steps).max()) > run.total_timesteps
+    status = {
+        "status": "done" if done else "interrupted",
+        "timesteps": last.timesteps,
+        "return_mean": last.return_mean,
+        "updated": now,
+        "total_timesteps": run.total_timesteps,
+        "train_time_s": last.train_time_s,
+        "message": "" if done else "its files end before the budget that was given",
+    }
+    status = {key: value for key, value in status.items() if value not in (None, "")}
+    _write_object(
+        folder / STATUS, {**status, "files": {path.name: file_checksum(path) for path in sorted(folder.iterdir())}}
+    )
+
+
+def _write_rows(folder: Path, kind: type[Row], rows: Sequence[Row] | Iterator[Row], comment: str = "") -> None:
+    file = RowFile(folder, kind, comment)
+    try:
+        file.start()
+        for row in rows:
+            file.write(row)
+    finally:
+        file.close()
+
+
+def _write_object(path: Path, value: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,154 @@
+"""Options of commands: one field of a dataclass declares help, check, flag, key of TOML files and Python argument."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from erlbench.errors import UsageError
+from erlbench.settings import check_value
+
+OPTION = "option"  # key of a field's metadata
+Parse = Callable[[Any, str], Any]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """The metadata of a field: an option, or a positional argument. Its type says how it is read.
+
+    bool: a flag; tuple[str, ...]: names with commas between them, which may be given several times; tuple[Path, ...]:
+    may be given several times; Mapping[str, Any]: KEY=VALUE, several times; else one value.
+    """
+
+    help: str
+    metavar: str
+    choices: Sequence[str] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    short: str = ""
+    section: str = ""  # the title of the section that it opens in `--help-all`
+    basic: bool = False  # shown by `--help`; where no option is basic, all are
+    hidden: bool = False
+    file_only: bool = False  # for TOML files and Python
+    positional: bool = False
+    bare: str | None = None  # the value of a flag without a value
+    table: str = ""  # of a TOML file, with the values of KEY=VALUE
+    parse: Parse | None = None  # from the value and how messages name it to the field's value, in place of the type
+    name: str = ""
+    type: Any = None  # without None
+    default: Any = None  # `dataclasses.MISSING` where a value is required
+
+    @property
+    def flag(self) -> str:
+        """As the command line has it; an underscore at the end keeps a field apart from a keyword of Python."""
+        if self.positional:
+            return self.name.upper() if self.choices else self.metavar
+        return "--" + self.name.rstrip("_").replace("_", "-")
+
+    @property
+    def is_table(self) -> bool:
+        return typing.get_origin(self.type) is Mapping
+
+    @property
+    def is_repeatable(self) -> bool:
+        return self.is_table or self.type in (tuple[str, ...], tuple[Path, ...])
+
+    def check(self, value: Any, what: str) -> Any:
+        """The field's value from a text, or from what TOML and Python give; `what` names it in a `UsageError`."""
+        if value == "":
+            raise UsageError(f"{what} needs a value, not an empty text")
+        if self.parse is not None:
+            return self.parse(value, what)
+        if self.type in (Path, tuple[Path, ...]):
+            paths = [value] if isinstance(value, str | Path) else value
+            return Path(value) if self.type is Path else tuple(map(Path, paths))
+        if self.type == tuple[str, ...]:
+            return _split_names(value, what)
+        if self.is_table:
+            return split_assignments(value, f"{what} needs {self.metavar}")
+        limits = {"choices": self.choices, "minimum": self.minimum, "maximum": self.maximum}
+        return check_value(value, self.type, what, limits)
+
+
+def option(default: Any, help: str, metavar: str = "N", **further: Any) -> Any:
+    """A field of a dataclass of options; `further` are attributes of `Option`."""
+    metavar = "|".join(further.get("choices", ())) or metavar
+    metadata = {OPTION: Option(help=help, metavar=metavar, **further)}
+    if default == {}:
+        return dataclasses.field(default_factory=dict, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def argument(metavar: str, default: Any = dataclasses.MISSING, **further: Any) -> Any:
+    """A positional argument; it is required unless it has a default."""
+    return option(default, "", metavar, positional=True, **further)
+
+
+def shared_option(kind: type, name: str, default: Any = dataclasses.MISSING, **changes: Any) -> Any:
+    """A field as the dataclass `kind` declares it, with another default or other attributes, in no section."""
+    declared = next(item for item in dataclasses.fields(kind) if item.name == name)
+    metadata = {OPTION: dataclasses.replace(declared.metadata[OPTION], section="", basic=False, **changes)}
+    if default is dataclasses.MISSING and declared.default is dataclasses.MISSING:
+        return dataclasses.field(default_factory=declared.default_factory, metadata=metadata)
+    return dataclasses.field(default=declared.default if default is dataclasses.MISSING else default, metadata=metadata)
+
+
+def list_options(kind: type) -> dict[str, Option]:
+    """The options of a dataclass by name, in the order of its fields."""
+    hints = typing.get_type_hints(kind)
+    return {
+        item.name: dataclasses.replace(
+            item.metadata[OPTION],
+            name=item.name,
+            type=_without_none(hints[item.name]),
+            default=item.default if item.default_factory is dataclasses.MISSING else {},
+        )
+        for item in dataclasses.fields(kind)
+        if OPTION in item.metadata
+    }
+
+
+def make_options(kind: type[T], given: Mapping[str, Any], beneath: Mapping[str, Any] | None = None) -> T:
+    """The checked dataclass from texts of a command line or values of Python, over checked values `beneath` them.
+
+    None and empty tuples count as not given. Raises `UsageError`.
+    """
+    options, values = list_options(kind), dict(beneath or {})
+    for name, value in given.items():
+        if value not in (None, ()):
+            checked = options[name].check(value, options[name].flag)
+            values[name] = {**values.get(name, {}), **checked} if options[name].is_table else checked
+    return kind(**values)
+
+
+def _without_none(kind: Any) -> Any:
+    kinds = [each for each in typing.get_args(kind) if each is not type(None)]
+    return kinds[0] if type(None) in typing.get_args(kind) else kind
+
+
+def _split_names(value: Any, what: str) -> tuple[str, ...]:
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+        raise UsageError(f"{what} must be a name or a list of names, not {value}")
+    names = tuple(name for text in texts for name in text.replace(" ", "").split(",") if name)
+    if not names:
+        raise UsageError(f"{what} names nothing")
+    return tuple(dict.fromkeys(names))
+
+
+def split_assignments(value: Any, needed: str) -> dict[str, Any]:
+    """Values by key from texts KEY=VALUE, of which later ones win, or from a table."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    values = {}
+    for text in value:
+        key, equals, assigned = text.partition("=")
+        if not equals or not key.strip():
+            raise UsageError(f"{needed}, not '{text}'")
+        values[key.strip().replace("-", "_")] = assigned.strip()
+    return values

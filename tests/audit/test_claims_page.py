@@ -1,0 +1,260 @@
+"""Each number of docs/claims.md, computed again from the stored runs, rows and tables, or known to be a document's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from benchmarks.reference_comparisons import ROOT
+from erlbench.reporting.statistics.intervals import bootstrap_interval
+from tests.audit.page_numbers import mean_of
+
+pytestmark = pytest.mark.data
+
+CLAIMS, REFERENCE = ROOT / "results" / "claims", ROOT / "results" / "reference"
+NUMBER = re.compile(r"(?<![\w.,])[−-]?\d(?:[\d,.]*\d)?(?!\w)")
+NO_PROSE = re.compile(r"`[^`]*`|\]\([^)]*\)|commit \w+")  # code, the targets of links, a commit
+KNOWN = {
+    "the suite's": "55 0.2",
+    "intervals": "95 5 10",
+    "of documents": "60 75 80 90 50 1,000 1,797 32 64 450 100 256 294",
+    "settings": "2,048 0.5 0.02 0.025 0.1 1 2 4 8 16 18 20 2,000 100,000 800,000 40,000 20,000 4,000",
+    "of bootstraps over policies, by the deleted program": "−0.64 1.04",
+}
+
+Interval = tuple[float, float, float]
+
+
+def scores(folder: str, file: str = "eval.csv") -> list[pd.DataFrame]:
+    """A file of all seeds of a folder below results/, in their order."""
+    found = [pd.read_csv(path, comment="#") for path in sorted((ROOT / "results").glob(f"{folder}/seed-*/{file}"))]
+    assert found, folder
+    return found
+
+
+def finals(folder: str) -> list[float]:
+    return [float(rows.return_mean.iloc[-1]) for rows in scores(folder)]
+
+
+def first_solved(folder: str, column: str = "timesteps") -> list[int]:
+    """Steps, or what `column` counts, of each run's first evaluation with the best return of the cyclic MDP."""
+    return [int(rows[rows.return_mean >= 2000][column].iloc[0]) for rows in scores(folder)]
+
+
+def curve_means(folder: str) -> list[float]:
+    """The mean of each run's curve from 100,000 to 800,000 steps."""
+    return [mean_of(rows[rows.final != 1], 1e5, 8e5) for rows in scores(folder)]
+
+
+def student(x: Sequence[float]) -> Interval:
+    low, high = stats.t.interval(0.95, len(x) - 1, np.mean(x), stats.sem(x))
+    return float(np.mean(x)), low, high
+
+
+def welch(x: Sequence[float], y: Sequence[float], comparisons: int = 1) -> Interval:
+    found = stats.ttest_ind(x, y, equal_var=False).confidence_interval(1 - 0.05 / comparisons)
+    return float(np.mean(x) - np.mean(y)), found.low, found.high
+
+
+def ratio(x: Sequence[float], y: Sequence[float], comparisons: int) -> Interval:
+    return tuple(np.exp(welch(np.log(x), np.log(y), comparisons)))
+
+
+def shown(numbers: Interval, digits: int = 0, unit: str = "") -> str:
+    middle, low, high = (f"{number:,.{digits}f}".replace("-", "−") for number in numbers)
+    return f"{middle}{unit} [{low}, {high}]"
+
+
+def listed(numbers: Sequence[float]) -> str:
+    *first, last = (f"{number:,.0f}" for number in numbers)
+    return f"{', '.join(first)} and {last}"
+
+
+def wall_clock() -> Iterator[str]:
+    cores, gpu = (pd.read_csv(CLAIMS / name / "rows.csv") for name in ("wall-clock", "wall-clock-gpu"))
+    share = gpu.set_index("name").share_of_serial
+    five, nine, barriers = (
+        f"{share[name]:.2f}" for name in ("aes-rl", "aes-rl@w9", "p-cem-rl-b256@barriers")
+    )  # of one seed
+    yield f"takes {five} of serial CEM-RL's time with five workers and {nine} with nine, P-CEM-RL {barriers}"
+    saved = {name: 100 * (1 - rows.share_of_serial) for name, rows in cores.groupby("name")}
+    yield f"AES-RL saves {shown(student(saved['aes-rl']), unit=' %')} with five workers"
+    yield f"and {shown(student(saved['aes-rl@w9']), unit=' %')} with nine"
+    yield f"P-CEM-RL saves {shown(student(saved['p-cem-rl-b256@barriers']), unit=' %')}"
+    yield f"another {shown(welch(saved['aes-rl'], saved['p-cem-rl-b256@barriers']), unit=' points')}"
+    yield f"makes {cores[cores.name == 'aes-rl'].updates_a_step.mean():.2f} updates a step"
+
+
+def cyclic_mdp() -> Iterator[str]:
+    folder = "reference/cyclic-mdp/erlbench_CyclicMDP-v0/{}"
+    es, ddpg, ppo = (first_solved(folder.format(name)) for name in ("es-n50", "ddpg", "ppo"))
+    yield f"ES needs {listed(es)} steps to its first evaluation"
+    yield f"DDPG needs {listed(ddpg)}, PPO {ppo[0]:,} in each run"
+    assert set(ppo) == {2048}
+    es, ddpg = (first_solved(folder.format(name), "episodes") for name in ("es-n50", "ddpg"))
+    yield f"ES needs {listed(es)}, and DDPG {listed(ddpg)}"
+    later = pd.concat([rows[rows.timesteps > 2048] for rows in scores(folder.format("ppo"))])
+    yield f"{(later.return_mean < 2000).sum()} of {len(later):,} later evaluations lie below"
+    longer = {name: first_solved(f"claims/long-horizons-2/erlbench_CyclicMDP-v0/{name}") for name in HORIZONS}
+    assert longer["ppo-2000"] == [2048] * 10
+    yield f"and ES after {min(longer['es-2000'])} to {max(longer['es-2000']):,}"
+    means = {
+        name: [rows.fitness_mean[:100].mean() for rows in scores(f"claims/mdp-sensitivity/*/{name}", "train.csv")]
+        for name in ("sigma-0.025", "sigma-0.05", "sigma-0.1", "population-10", "population-20")
+    }
+    sigmas, populations = (
+        np.ptp([values for name, values in means.items() if name.startswith((kind, "sigma-0.1"))], axis=0)
+        for kind in ("sigma", "population")
+    )
+    yield f"varies by {sigmas.mean() - populations.mean():.0f} more"
+    yield shown(welch(sigmas, populations)).partition(" ")[2]
+
+
+HORIZONS = "ppo-2000", "es-2000"
+
+
+def lander() -> Iterator[str]:
+    both = {
+        plan: {name: curve_means(f"claims/{plan}/*/{name}") for name in ("cma-es", "cma-es-diagonal", "openai-es")}
+        for plan in ("cma-lander-2", "cma-lander")
+    }
+    assert {len(runs) for plan in both.values() for runs in plan.values()} == {10}
+    later, earlier = (shown(welch(plan["cma-es"], plan["cma-es-diagonal"])) for plan in both.values())
+    yield f"full less diagonal is {later}, and {earlier} in the ten seeds of an earlier plan"
+    later, earlier = (shown(welch(plan["cma-es"], plan["openai-es"])) for plan in both.values())
+    yield f"CMA-ES leads OpenAI-ES by {later}, and by {earlier} there"
+
+
+def returns_of_others(env: str, name: str) -> np.ndarray:
+    """After a million steps, of each seed."""
+    rows = pd.read_csv(ROOT / "erlbench" / "reporting" / "reference_runs.csv.gz")
+    rows = rows[(rows.source == "LQNew: QingLi implementation") & (rows.env == env) & (rows.algorithm == name)]
+    series = [[np.array(text.split(), float) for text in row] for row in zip(rows.steps, rows.returns, strict=True)]
+    return np.array([returns[np.abs(steps - 1e6).argmin()] for steps, returns in series])
+
+
+def beside_runs_of_others() -> Iterator[str]:
+    ours = {"HalfCheetah": "HalfCheetah-v5", "Hopper": "Hopper-v5@paper", "Walker2d": "Walker2d-v5@paper",
+            "Swimmer": "Swimmer-v5"}  # fmt: skip
+    gaps, spreads = {}, {}
+    for task, folder in ours.items():
+        cem = np.array(finals(f"reference/cem/{folder}/cem"))
+        for name in ("TD3", "SAC"):
+            theirs = returns_of_others(f"{task}-v2", name)
+            assert (len(cem), len(theirs)) == (10, 8)
+            gaps[task, name] = welch(theirs, cem, 8)
+            spreads[task, name] = (
+                relative_std([theirs, cem]),
+                *bootstrap_interval(relative_std, [theirs, cem], confidence=1 - 0.05 / 8, resamples=10_000),
+            )
+    assert all(
+        (low > 0, high < 0) == (task != "Swimmer", task == "Swimmer") for (task, _), (_, low, high) in gaps.items()
+    )
+    yield f"(by {-gaps['Swimmer', 'TD3'][0]:.0f} and {-gaps['Swimmer', 'SAC'][0]:.0f})"
+    assert [key for key, (_, low, high) in spreads.items() if low > 0 or high < 0] == [("HalfCheetah", "SAC")]
+    middle, low, high = spreads["HalfCheetah", "SAC"]
+    yield f"std / mean is {-middle:.2f} lower for SAC [{-high:.2f}, {-low:.2f}]"
+
+
+def relative_std(samples: Sequence[np.ndarray]) -> float:
+    one, two = (values.std(ddof=1) / abs(values.mean()) for values in samples)
+    return float(one - two)
+
+
+def frame_skips() -> Iterator[str]:
+    runs = {skip: finals(f"claims/frame-skip/*/openai-es-skip-{skip}") for skip in (1, 2, 4, 8)}
+    yield f"are {listed([float(np.mean(values)) for values in runs.values()])} with frame skips"
+    yield f"8 less 4 is {shown(welch(runs[8], runs[4], 3))}"
+    assert not any(abs(end) < 0.1 * np.mean(runs[4]) for skip in (1, 2, 8) for end in welch(runs[skip], runs[4], 3)[1:])
+
+
+def papers_own_tables() -> Iterator[str]:
+    rows = pd.read_csv(ROOT / "erlbench" / "reporting" / "published.csv").query("source == 'AES-RL paper'")
+    values = rows.set_index(["table", "env", "algorithm", "statistic"]).value.astype(float)
+    saved = {
+        task: 1
+        - values["Table 1", f"{task}-v2", "AES-RL parallel async W=5", "time_min"]
+        / values["Table 1", f"{task}-v2", "P-CEM-RL parallel sync W=5", "time_min"]
+        for task in ("HalfCheetah", "Walker2d", "Hopper")
+    }
+    yield f"({100 * saved['HalfCheetah']:.0f} % of P-CEM-RL's time on HalfCheetah)"
+    yield f"({100 * saved['Walker2d']:.0f} % on Walker2d, {100 * saved['Hopper']:.0f} % on Hopper)"
+    walker, cheetah = (values["Table 2", f"{task}-v2", :, "mean"] for task in ("Walker2d", "HalfCheetah"))
+    yield f'"linear, fixed" ({walker["Linear+Fixed"]:,.0f}) lies below'
+    yield f"the rank-based one ({walker['Oldest (rank-based async)']:,.0f})"
+    yield f"so does (1+1)-ES ({walker['FullMove+SuccessRule ((1+1)-ES)']:,.0f})"
+    yield f"scores {cheetah['Linear+Adaptive']:,.0f} with the adaptive variance and {cheetah['Linear+Fixed']:,.0f}"
+
+
+def measured_once() -> Iterator[str]:
+    rows = pd.read_csv(CLAIMS / "digits" / "rows.csv")
+    es, gradient = (rows[rows.name == name] for name in ("openai-es", "backpropagation"))
+    times, images, updates = (ratio(es[name], gradient[name], 3) for name in ("cpu_s", "images", "updates"))
+    yield f"takes {shown(times, unit=' times')} the processor time"
+    yield f"{shown(images, unit=' times')} the images and {shown(updates, 1, ' times')} the updates"
+    rows = pd.read_csv(CLAIMS / "exploration" / "rows.csv")
+    sides = dict(iter(rows.groupby(["env", "name"])))
+    cheetah = [sides["HalfCheetah-v5", f"noise-in-{place}"] for place in ("parameters", "actions")]
+    yield f"(a path of {cheetah[0].path.mean():.1f} m against {cheetah[1].path.mean():.1f} m on HalfCheetah)"
+    for env, words in (("Swimmer-v5", "ahead by {} on Swimmer"), ("HalfCheetah-v5", "by {} on HalfCheetah")):
+        first, second = (sides[env, f"noise-in-{place}"].straightness for place in ("parameters", "actions"))
+        yield words.format(shown(welch(first, second, 2), 3))
+    apart = pd.read_csv(CLAIMS / "gaits" / "rows.csv").groupby("name").mean_distance.mean()
+    yield f"lie {apart['openai-es'] - apart['ppo']:.2f} [−0.64, 1.04] further apart"
+
+
+def without_backpropagation() -> Iterator[str]:
+    cost = {}
+    for name, steps in (("openai-es", 40_000), ("ppo", 20_000), ("td3", 4_000)):
+        runs = scores(f"claims/no-backpropagation/HalfCheetah-v5/{name}", "tasks.csv")
+        assert {int(rows.timesteps.iloc[-1]) for rows in scores(f"claims/no-backpropagation/*/{name}")} == {steps}
+        cost[name] = [1000 * rows[rows.kind != "evaluation"].cpu_s.sum() / steps for rows in runs]
+    es, ppo, td3 = (np.exp(np.log(values).mean()) for values in cost.values())
+    yield f"take {es:.3f} ms of processor time a training step of ES, {ppo:.2f} ms of PPO and {td3:.1f} ms of TD3"
+    slower = [ratio(cost[name], cost["openai-es"], 2) for name in ("ppo", "td3")]
+    yield f"{shown(slower[0], 1, ' times')} and {shown(slower[1], 0, ' times')}"
+    yield f"A ratio {slower[1][0] / 3:.0f} times larger"
+
+
+SECTIONS = (wall_clock, cyclic_mdp, lander, beside_runs_of_others, frame_skips, papers_own_tables, measured_once,
+            without_backpropagation)  # fmt: skip
+
+
+def page() -> str:
+    text = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
+    return " ".join(re.sub("<!-- studies -->.*?<!-- end -->", "", text, flags=re.DOTALL).split())
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_the_sentences_hold_what_the_runs_give(section):
+    phrases, text = list(section()), page()
+    assert phrases
+    assert [phrase for phrase in phrases if phrase not in text] == []
+
+
+def test_a_number_that_no_run_gives_is_a_setting_or_a_documents():
+    text = page()
+    for phrase in sorted((phrase for section in SECTIONS for phrase in section()), key=len, reverse=True):
+        text = text.replace(phrase, "")
+    assert set(NUMBER.findall(NO_PROSE.sub("", text))) - set(" ".join(KNOWN.values()).split()) == set()
+
+
+def test_the_page_is_short_and_has_a_place_for_the_studies():
+    text = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
+    assert len(text.split()) <= 1500
+    assert re.search(r"<!-- studies -->\n(?:.*\n)*?<!-- end -->\n", text)
+
+
+def test_each_sentence_of_before_has_a_row_with_a_verdict_a_state_and_a_reason():
+    text = (CLAIMS / "sentences-before-0.3.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| `")]
+    assert {len(row) for row in rows} == {4}
+    assert len({row[0].partition(":")[0] for row in rows}) == len(rows) == 55
+    assert {row[2].partition(":")[0] for row in rows} == {"study", "reworded", "page", "dropped"}
+    measured = [row for row in rows if row[1].startswith(("holds", "does not hold", "bounded"))]
+    assert not [row for row in measured if row[2] == "dropped"]
