@@ -39,7 +39,9 @@ def requested_report(
     report_warning = warn or errors.warn
     with open_bundles([*folders, *([reference] if reference else [])]) as found:
         folders, reference = found[: len(folders)], found[-1] if reference else None
-        known = known_studies(studies, find_study_folders(folders), lambda text: report_warning(as_remark(text)))
+        known = known_studies(
+            studies, lambda text: report_warning(as_remark(text)), folders=find_study_folders(folders)
+        )
         for name, of_name in list(known.items()):
             if name in (ALL_RUNS, CHECKLIST) or f"{name}-".startswith((f"{REFERENCE}-", f"{QUESTION}-")):
                 message = f"the study '{name}' has the name of another page of the report; give it another name"

@@ -205,13 +205,13 @@ def _judged_sides(
 
 
 def _measure_scores(first: RunSet, second: RunSet) -> _Measured:
-    sides = first, second
-    for side in sides:
+    words = first.score_words[:1].lower() + first.score_words[1:]
+    for side in (first, second):
         unknown = len(side.seeds) - len(side.scores)
         if unknown:
             reason = f"{unknown} of {counted(len(side.seeds), 'seed')} of {side.label} have no such score"
-            return _Measured(first.scores, second.scores, first.score_words, reason)
-    return _Measured(first.scores, second.scores, first.score_words)
+            return _Measured(first.scores, second.scores, words, reason)
+    return _Measured(first.scores, second.scores, words)
 
 
 def _measure_minutes(first: RunSet, second: RunSet) -> _Measured:
@@ -278,7 +278,8 @@ def _compared(draft: _Draft) -> tuple[float, float]:
 def _answer(draft: _Draft, p: float, tests: int, claims: bool) -> PairAnswer:
     first, second = draft.sides
     common: dict[str, Any] = {
-        "first": first.label, "second": second.label, "env": first.env, "claimed": str(draft.size),
+        "first": first.label, "second": second.label, "claimed": str(draft.size),
+        "env": " and ".join(dict.fromkeys((first.env, second.env))),
         "in_percent": draft.size.percent,
     }  # fmt: skip
     claims = claims or draft.size.amount is not None
@@ -335,7 +336,7 @@ def _standing(draft: _Draft, outcome: Ruling, effect: Effect, origin: float) -> 
 
 def sentence(answer: PairAnswer) -> str:
     """An answer in a line: its verdict, the pair, the effect with its interval, the claimed size, the seeds."""
-    verdict = answer.standing or answer.case or Standing.NOT_RUN
+    verdict = answer.standing or (Standing.TOO_FEW if answer.case is Case.TOO_FEW else answer.case or Standing.NOT_RUN)
     pair = f"{str(verdict).capitalize()}: {answer.first} against {answer.second} on {answer.env}"
     if answer.samples is None:
         return f"{pair}{_claimed(answer)}."
