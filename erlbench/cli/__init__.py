@@ -34,7 +34,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "Judge": {
         "report": "Write tables and curves from results.",
-        "compare": "Set folders of results side by side, run set by run set.",
         "verify": "Check runs: rows, checksums and saved policies.",
     },
     "Extend": {
@@ -47,6 +46,7 @@ COMMANDS = {name: summary for group in GROUPS.values() for name, summary in grou
 # Commands of earlier versions, and what does their work now.
 OLD_COMMANDS: Mapping[str, str] = {
     "calibrate": "run --simulated-time",
+    "compare": "report A B --side-by-side",
     "export": "convert --to FORMAT",
     "forecast": "run --simulated-time",
     "import": "convert --from FORMAT",

@@ -212,7 +212,7 @@ class _Report:
 
 
 def _check_panels(options: ReportOptions) -> None:
-    if options.panels and options.x and AXES[options.x].train_column is None:
+    if options.columns and options.x and AXES[options.x].train_column is None:
         raise UsageError(
             f"--columns cannot be drawn over {options.x}: train.csv does not count them; choose --x generation, "
             "timesteps or time, or draw the columns in a report of their own"

@@ -38,9 +38,14 @@ def find_run_sets(study: Study, profile: str, runs: Sequence[Run], warn: Warn) -
             own = tuple(run for run in used if run.name == entry.name and run.env in labels)
             label = own[0].env if own else labels[0]
             found[entry.name, env] = RunSet(
-                env=label, name=entry.name, label=entry.label or entry.name, planned=len(budget.seeds), runs=own,
-                nominal=bool(entry.nominal), own_timesteps=budget.own_timesteps(env, entry),
-            )  # fmt: skip
+                env=label,
+                name=entry.name,
+                label=entry.label or entry.name,
+                planned=len(budget.seeds),
+                runs=own,
+                nominal=bool(entry.nominal),
+                own_timesteps=budget.own_timesteps(env, entry),
+            )
     return found
 
 

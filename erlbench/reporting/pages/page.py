@@ -91,7 +91,7 @@ class Maker:
         folder.mkdir(parents=True, exist_ok=True)
         drawn = [*self._curves(comparison)]
         grid = grid_plot(comparison, [(group, plot) for group, (_, _, plot) in drawn], self.options.style)
-        named = [(NAME, "Learning curves, all environments", grid)] if grid and self.options.grid else []
+        named = [(NAME, "Learning curves, all environments", grid)] if grid and self.options.paper else []
         curves = [self._figure(folder, *plot) for plot in (*named, *(plot for _, plot in drawn))]
         pairs = compared_pairs(comparison) if PagePart.STATISTICS in comparison.parts else []
         tables = [*first, *self._tables(comparison, pairs)]  # while the curves are drawn
@@ -154,7 +154,7 @@ class Maker:
                 yield str(missing)
 
     def _others(self, comparison: Comparison) -> Iterator[Named]:
-        for group in comparison.groups if self.options.panels else ():
+        for group in comparison.groups if self.options.columns else ():
             if (plot := columns_plot(comparison, group, self.options, self.warn)) is not None:
                 title = f"Columns of train.csv, {comparison.group_name(group)}"
                 yield f"columns-{comparison.slug(group)}", title, plot
@@ -184,8 +184,8 @@ class Maker:
     def _tables(self, comparison: Comparison, pairs: Sequence[TestedPair]) -> list[Table[Any]]:
         parts, published, options = comparison.parts, self.published, self.options
         tables: list[Table[Any] | None] = []
-        if options.table and PagePart.CURVES in parts:
-            tables.append(paper_table(comparison, options.statistic, options.style))
+        if options.paper and PagePart.CURVES in parts:
+            tables.append(paper_table(comparison, options.style.statistic, options.style))
         tables += [imported_table(comparison), fairness_table(comparison)]
         if PagePart.CURVES in parts:
             tables.append(scores_table(comparison, published))

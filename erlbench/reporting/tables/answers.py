@@ -19,17 +19,31 @@ def answers_table(answer: StudyAnswer) -> Table[PairAnswer]:
         Column("Second", lambda row: row.second),
         Column("Environment", lambda row: row.env, name="env"),
         Column("Compared", lambda row: row.measure, name="measure"),
-        Column("Effect", lambda row: (*row.effect, effect_words(row)), lambda *values: values[-1], words=True,
-               name=("effect", "low", "high", "effect_in_words"), note="with its 95 % interval, from six seeds on."),
+        Column(
+            "Effect",
+            lambda row: (*row.effect, effect_words(row)),
+            lambda *values: values[-1],
+            words=True,
+            name=("effect", "low", "high", "effect_in_words"),
+            note="with its 95 % interval, from six seeds on.",
+        ),
         Column("Claimed", lambda row: row.claimed),
         Column("Verdict", lambda row: str(row.standing or row.case or ""), shown=any(map(_stands, answer.answers))),
-        Column("Case", lambda row: str(row.case or ""),
-               note="what the rule of the suite says of the first against the claimed size, else of both."),
-        Column("p", lambda row: row.outcome.p if row.outcome else math.nan, p_value, name="p_holm",
-               note=f"of the ranks, after Holm's correction for {tests} tests; it decides at {level_words()}."),
+        Column(
+            "Case",
+            lambda row: str(row.case or ""),
+            note="what the rule of the suite says of the first against the claimed size, else of both.",
+        ),
+        Column(
+            "p",
+            lambda row: row.outcome.p if row.outcome else math.nan,
+            p_value,
+            name="p_holm",
+            note=f"of the ranks, after Holm's correction for {tests} tests; it decides at {level_words()}.",
+        ),
         Column("Seeds", lambda row: " and ".join(str(len(side.scores)) for side in row.samples or ()), name="seeds"),
         Column("Why not", lambda row: row.reason, text, name="reason", shown=any(row.reason for row in answer.answers)),
-    ]  # fmt: skip
+    ]
     remarks = [f"Study SHA-256: {answer.study.sha256}."]
     return Table("answers", "What the study compares", columns, answer.answers, remarks)
 

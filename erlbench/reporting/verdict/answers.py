@@ -124,11 +124,16 @@ class StudyAnswer:
         """As `verdict.json` holds it, but for NaN."""
         study = self.study
         return {
-            "study": study.name, "sha256": study.sha256, "title": study.title, "claim": study.claim,
-            "source": study.source, "profile": self.profile, "standing": self.standing,
+            "study": study.name,
+            "sha256": study.sha256,
+            "title": study.title,
+            "claim": study.claim,
+            "source": study.source,
+            "profile": self.profile,
+            "standing": self.standing,
             "pairs": [{**asdict(one), "sentence": sentence(one)} for one in self.answers],
             "differences": [one._asdict() for one in self.differences],
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True)
@@ -159,8 +164,9 @@ def answer_study(study: Study, profile: str, runs: Sequence[Run], warn: Warn, me
     run_sets = find_run_sets(study, profile, runs, warn)
     drafts = [
         _draft(pair, study, budget, (run_sets[pair.first, env], run_sets[pair.second, env]), metric, env)
-        for pair in study.compare for env in _shared_envs(pair, budget, run_sets)
-    ]  # fmt: skip
+        for pair in study.compare
+        for env in _shared_envs(pair, budget, run_sets)
+    ]
     tests = [_compared(draft) for draft in drafts]
     p_values = holm([p for p, _ in tests], [level for _, level in tests])
     number = sum(not math.isnan(p) for p, _ in tests)
@@ -248,8 +254,9 @@ def _measure_reach(first: RunSet, second: RunSet, score: float) -> _Measured:
     scores = [seed_means(values_by_seed(side.done, steps)) for side in (first, second)]
     notes = [
         f"{len(runs)} of {counted(len(side.done), 'run')} of {side.label} never reach it and count with their last step"
-        for side, runs in zip((first, second), never, strict=True) if runs
-    ]  # fmt: skip
+        for side, runs in zip((first, second), never, strict=True)
+        if runs
+    ]
     ends = [mean([run.evaluations.timesteps[-1] for run in side.done]) for side in (first, second)]
     reason = f"{notes[0]}, and the budgets differ" if notes and max(ends) > SIMILAR * min(ends) else ""
     return _Measured(scores[0], scores[1], words, reason, "; ".join(notes), bool(notes))
@@ -278,16 +285,25 @@ def _compared(draft: _Draft) -> tuple[float, float]:
 def _answer(draft: _Draft, p: float, tests: int, claims: bool) -> PairAnswer:
     first, second = draft.sides
     common: dict[str, Any] = {
-        "first": first.label, "second": second.label, "claimed": str(draft.size),
+        "first": first.label,
+        "second": second.label,
+        "claimed": str(draft.size),
         "env": " and ".join(dict.fromkeys((first.env, second.env))),
         "in_percent": draft.size.percent,
-    }  # fmt: skip
+    }
     claims = claims or draft.size.amount is not None
     if draft.measured is None:
         return PairAnswer(
-            **common, measure="", case=None, standing=Standing.NOT_RUN if claims else None, reason="", note="",
-            effect=UNKNOWN, outcome=None, samples=None,
-        )  # fmt: skip
+            **common,
+            measure="",
+            case=None,
+            standing=Standing.NOT_RUN if claims else None,
+            reason="",
+            note="",
+            effect=UNKNOWN,
+            outcome=None,
+            samples=None,
+        )
     measured = draft.measured
     origin = _origin(draft)
     samples = tuple(

@@ -53,8 +53,10 @@ def answer_of(folder):
 
 
 def finals(folder, name):
-    rows = [np.genfromtxt(path, delimiter=",", names=True)["return_mean"][-1]
-            for path in sorted(folder.glob(f"*/{name}/*/eval.csv"))]  # fmt: skip
+    rows = [
+        np.genfromtxt(path, delimiter=",", names=True)["return_mean"][-1]
+        for path in sorted(folder.glob(f"*/{name}/*/eval.csv"))
+    ]
     return np.array(rows)
 
 
@@ -310,8 +312,11 @@ def test_what_differs_from_the_study_is_listed(tmp_path):
     assert "another seed: seed 7" in found["td3", "left out"]
     assert found["td3", "moved aside"] == "seed-005 (1)"
     assert found["td3", "another version of the study"] == "SHA-256 000000000000: seed 5"
-    left_out = [one.details for one in answered(tmp_path, lambda said: None).differences
-                if (one.entry, one.what) == ("cem", "left out")]  # fmt: skip
+    left_out = [
+        one.details
+        for one in answered(tmp_path, lambda said: None).differences
+        if (one.entry, one.what) == ("cem", "left out")
+    ]
     assert any("seed 2" in text and "initial_variance" in text for text in left_out)
     assert "another budget: seed 3" in left_out
 
