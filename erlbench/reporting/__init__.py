@@ -63,9 +63,7 @@ def build_report(
     """
     report = _Report(out, warn, options, studies.values() if counting is None else counting)
     if report.options.at and (named or profile is not None):
-        raise UsageError(
-            "--at cuts all runs at the same moment, whatever study they belong to; leave --study and --profile out"
-        )
+        raise UsageError("--at cuts all runs at the same moment, whatever study they belong to; leave --study out")
     check_profile(studies, profile)
     runs = report.counted(find_runs(results, report.collect))
     report.suspect(runs)
