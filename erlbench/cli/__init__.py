@@ -44,12 +44,13 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
 }  # fmt: skip
 COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 # Commands of earlier versions, and what does their work now.
-OLD_COMMANDS: Mapping[str, str] = {
+OLD_COMMANDS = {
     "calibrate": "run --simulated-time",
     "compare": "report A B --side-by-side",
-    "export": "convert --to FORMAT",
+    "export": "convert --to",
     "forecast": "run --simulated-time",
-    "import": "convert --from FORMAT",
+    "import": "convert --from",
+    "plan": "run --study",
 }
 
 
@@ -125,7 +126,9 @@ def _explain(error: Exception, verbose: bool) -> str:
     if verbose:
         return f"{message}\n{details}"
     try:
-        with tempfile.NamedTemporaryFile("w", prefix="erlbench-error-", suffix=".txt", delete=False) as file:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", prefix="erlbench-error-", suffix=".txt", delete=False
+        ) as file:
             file.write(f"{' '.join(sys.argv)}\n{details}")
     except OSError:
         return f"{message} (run again with -v for the traceback)"

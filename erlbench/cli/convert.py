@@ -36,8 +36,8 @@ class ConvertOptions:
     )
     origin: str = option("", "whose data they are; reports show it", "WORDS", section=FROM)
     licence: str = option("", "their licence, where it is known", "WORDS")
-    env: str = option("", "environment, where the files do not say it, or another", "ENV")
-    env_set: Mapping[str, Any] = option({}, "what they changed in the environment: max_episode_steps=200", "KEY=VALUE")
+    env: str = option("", "environment, where the files do not name it, or another", "ENV")
+    env_set: Mapping[str, Any] = option({}, "what they changed in it: max_episode_steps=200", "KEY=VALUE")
     algo: str = option("", "algorithm, likewise", "ALGO")
     seed: int | None = option(None, "seed, likewise", minimum=0)
     layout: str = option("", "where the paths say them: '{algo}/{env}_{seed}'", "PATTERN")
@@ -73,7 +73,7 @@ def command(asked: ConvertOptions) -> None:
     """
     source, target = choose_direction(asked)
     given = [
-        item.name for item in fields(asked) if item.name not in BOTH and getattr(asked, item.name) not in ("", None, {})
+        item.name for item in fields(asked) if item.name not in BOTH and getattr(asked, item.name) not in (None, "", {})
     ]
     if given and (target is not None or source == BUNDLE):
         raise UsageError(f"--{given[0].replace('_', '-')} is for --from {'|'.join(SOURCES[:-1])} alone")
@@ -138,9 +138,11 @@ def _take_in(asked: ConvertOptions, out: Path) -> None:
 
     if not asked.origin.strip():
         raise UsageError("give --origin WORDS: whose data they are; reports show it")
-    described = {item.name: getattr(asked, item.name) for item in fields(asked) if item.name not in (*BOTH, "env_set")}
-    described["returns"] = asked.returns or ""
-    runs = import_runs(asked.paths, out, env_settings=asked.env_set, **described)
+    runs = import_runs(
+        asked.paths, out, origin=asked.origin, licence=asked.licence, env=asked.env, env_settings=asked.env_set,
+        algo=asked.algo, seed=asked.seed, layout=asked.layout, name=asked.name, total_timesteps=asked.total_timesteps,
+        returns=asked.returns or "", source=asked.from_ or "",
+    )  # fmt: skip
     rows = [(*row[:-1], f"{row[-1]:,}") for row in runs.itertuples(index=False)]
     print_table("", ("run", "read from", "returns of", "rows", "steps"), rows)
-    click.echo(f"{len(runs)} runs in {out}; next: erlbench report {out}")
+    click.echo(f"{counted(len(runs), 'run')} in {out}; next: erlbench report {out}")

@@ -247,7 +247,6 @@ def test_semicolons_may_separate_the_columns_of_a_table(tmp_path, point):
 
 
 @pytest.mark.parametrize("option", ["--config", "--studies", "--paper"])
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 11: a UTF-8 mark may begin a TOML file")
 def test_a_mark_of_utf8_may_begin_a_file(successes, tmp_path, option):
     """As Notepad and PowerShell write it."""
     path, report = tmp_path / "file.toml", ("report", successes / "Always", "--out", tmp_path / "report")
@@ -268,7 +267,6 @@ def test_a_mark_of_utf8_may_begin_a_file(successes, tmp_path, option):
 
 
 @pytest.mark.parametrize("command", ["report", "export", "import"])
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 12: accents work under LC_ALL=C")
 def test_accents_are_no_error_under_the_locale_c(successes, tmp_path, command):
     """Where Python is told to go by the locale alone, names of files are decoded as ASCII with escapes."""
     folder = tmp_path / "résultats"
