@@ -24,7 +24,7 @@ def comparisons_of(study: Study, runs: Sequence[Run], profile: str | None, warn:
     """
     found = []
     for key in study.profiles:
-        used = [run for run in runs if profile in (None, key) and fits(run, study, key, warn)]
+        used = [run for run in runs if profile in (None, key) and is_study_run(run, study, key, warn)]
         if used:
             found.append(page_of(study, key, used))
     return found if len(found) < 2 else [replace(one, name=f"{one.name}-{one.profile}") for one in found]
@@ -96,7 +96,7 @@ def differing_settings(run: Run, profile: Profile, entry: Entry) -> tuple[str, .
     return tuple(found)
 
 
-def fits(run: Run, study: Study, key: str, warn: Warn) -> bool:
+def is_study_run(run: Run, study: Study, key: str, warn: Warn) -> bool:
     """Whether a run is one of the study's with the profile `key`; one with other settings is named and is none."""
     cell = cell_of(run, study, study.profiles[key])
     if cell is None:

@@ -10,11 +10,12 @@ from erlbench.reporting.data.comparison import RunSet
 from erlbench.reporting.data.departures import setting_departures
 from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.data.runs import Run, env_labels
-from erlbench.reporting.data.study_comparisons import cell_of, differing_settings, fits
+from erlbench.reporting.data.study_comparisons import cell_of, differing_settings, is_study_run
 
 if TYPE_CHECKING:
     from erlbench.experiment.study import Entry, Profile, Study
 
+MOST = 20  # seeds that are listed
 RunSets = Mapping[tuple[str, str], RunSet]  # by entry and environment
 
 
@@ -30,7 +31,7 @@ class StudyDifference(NamedTuple):
 def find_run_sets(study: Study, profile: str, runs: Sequence[Run], warn: Warn) -> dict[tuple[str, str], RunSet]:
     """The runs of each entry in each of its environments; without runs where there are none."""
     budget = study.profiles[profile]
-    used = [run for run in runs if fits(run, study, profile, warn)]
+    used = [run for run in runs if is_study_run(run, study, profile, warn)]
     found = {}
     for entry in study.entries:
         for env in budget.entry_envs(entry):
@@ -123,4 +124,6 @@ def _other_versions(study: Study, run_set: RunSet) -> Iterator[tuple[str, str]]:
 
 
 def _listed(seeds: Iterable[int]) -> str:
-    return ", ".join(map(str, dict.fromkeys(seeds)))
+    known = list(dict.fromkeys(seeds))
+    more = f" and {len(known) - MOST} more" if len(known) > MOST else ""
+    return ", ".join(map(str, known[:MOST])) + more

@@ -38,8 +38,7 @@ from erlbench.reporting.tables.scores import scores_table
 from erlbench.reporting.tables.times import times_table
 from erlbench.reporting.tables.tuning import tuning_table
 from erlbench.reporting.tables.utilisation import utilisation_table
-from erlbench.reporting.verdict.answers import StudyAnswer
-from erlbench.reporting.verdict.answers import sentence as sentence_of_answer
+from erlbench.reporting.verdict.answers import StudyAnswer, answer_sentence
 from erlbench.reporting.verdict.judged import TestedPair, compared_pairs, verdicts_of
 from erlbench.reporting.verdict.rule import Case
 from erlbench.reporting.verdict.stored import FILE
@@ -219,7 +218,7 @@ def answer_blocks(answer: StudyAnswer, tables: bool = True) -> Iterator[Block]:
     if answer.standing and len(answer.answers) > 1:
         yield Text((f"All comparisons together: {answer.standing}.",))
     if answer.answers:
-        yield Bullets(tuple(sentence_of_answer(one) for one in answer.answers))
+        yield Bullets(tuple(answer_sentence(one) for one in answer.answers))
     if tables:
         yield from (answers_table(answer),) if answer.answers else ()
         yield differences_from_study(answer)

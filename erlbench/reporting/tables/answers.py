@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 
 from erlbench.reporting.data.study_runs import StudyDifference
-from erlbench.reporting.documents.formats import p_value, text
+from erlbench.reporting.documents.formats import p_value, steps, text
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics.significance import level_words
 from erlbench.reporting.verdict.answers import PairAnswer, StudyAnswer, effect_words
+from erlbench.words import counted
 
 
 def answers_table(answer: StudyAnswer) -> Table[PairAnswer]:
     """A row for each pair and environment."""
-    tests = max((row.outcome.tests for row in answer.answers if row.outcome), default=0)
+    tests = sum(row.outcome is not None and not math.isnan(row.outcome.p) for row in answer.answers)
     columns: list[Column[PairAnswer]] = [
         Column("First", lambda row: row.first),
         Column("Second", lambda row: row.second),
@@ -39,9 +40,17 @@ def answers_table(answer: StudyAnswer) -> Table[PairAnswer]:
             lambda row: row.outcome.p if row.outcome else math.nan,
             p_value,
             name="p_holm",
-            note=f"of the ranks, after Holm's correction for {tests} tests; it decides at {level_words()}.",
+            note=f"of the ranks, after Holm's correction for {counted(tests, 'test')}; it decides at {level_words()}.",
         ),
         Column("Seeds", lambda row: " and ".join(str(len(side.scores)) for side in row.samples or ()), name="seeds"),
+        Column(
+            "Simulator steps",
+            lambda row: tuple(side.simulator_steps for side in row.samples or ()) or (math.nan, math.nan),
+            lambda first, second: f"{steps(first)} and {steps(second)}",
+            name=("simulator_steps_first", "simulator_steps_second"),
+            note="mean of the runs, at their ends.",
+            words=True,
+        ),
         Column("Why not", lambda row: row.reason, text, name="reason", shown=any(row.reason for row in answer.answers)),
     ]
     remarks = [f"Study SHA-256: {answer.study.sha256}."]

@@ -25,7 +25,7 @@ from erlbench.reporting.documents.formats import with_interval
 from erlbench.reporting.statistics.effects import UNKNOWN, Effect, mean_difference, percent_less, percent_more
 from erlbench.reporting.statistics.estimates import Array, mean
 from erlbench.reporting.statistics.metrics import reached
-from erlbench.reporting.statistics.significance import compare, holm
+from erlbench.reporting.statistics.significance import MARGIN, compare, holm
 from erlbench.reporting.verdict.judged import sample_of, selection_reason
 from erlbench.reporting.verdict.rule import Case, Ruling, judge
 from erlbench.reporting.verdict.value import SIMILAR, Sample
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 REACH = "reach"
 AXES = {"steps": TIMESTEPS, "simulator-steps": LEARNING, "minutes": MINUTES}  # of a pair, as scores name them
 LOWER_IS_BETTER = (MINUTES, REACH)
+MOST_MISSING = 1000  # seeds that are counted
 
 
 class Standing(StrEnum):
@@ -131,7 +132,7 @@ class StudyAnswer:
             "source": study.source,
             "profile": self.profile,
             "standing": self.standing,
-            "pairs": [{**asdict(one), "sentence": sentence(one)} for one in self.answers],
+            "pairs": [{**asdict(one), "sentence": answer_sentence(one)} for one in self.answers],
             "differences": [one._asdict() for one in self.differences],
         }
 
@@ -350,7 +351,7 @@ def _standing(draft: _Draft, outcome: Ruling, effect: Effect, origin: float) -> 
     return Standing.LESS if value > 0 and plain.case is not Case.EQUIVALENT else Standing.FAILS
 
 
-def sentence(answer: PairAnswer) -> str:
+def answer_sentence(answer: PairAnswer) -> str:
     """An answer in a line: its verdict, the pair, the effect with its interval, the claimed size, the seeds."""
     verdict = answer.standing or (Standing.TOO_FEW if answer.case is Case.TOO_FEW else answer.case or Standing.NOT_RUN)
     pair = f"{str(verdict).capitalize()}: {answer.first} against {answer.second} on {answer.env}"
@@ -358,7 +359,12 @@ def sentence(answer: PairAnswer) -> str:
         return f"{pair}{_claimed(answer)}."
     if answer.reason:
         return f"{pair}, {answer.measure}: {answer.reason}."
-    parts = [f"{pair}, {answer.measure}: {effect_words(answer)}{_claimed(answer)}", _seeds(answer), answer.note]
+    parts = [
+        f"{pair}, {answer.measure}: {effect_words(answer)}{_claimed(answer)}",
+        _steps(answer),
+        _seeds(answer),
+        answer.note,
+    ]
     return f"{'; '.join(filter(None, parts))}."
 
 
@@ -376,5 +382,21 @@ def _claimed(answer: PairAnswer) -> str:
 
 
 def _seeds(answer: PairAnswer) -> str:
+    """How many seeds there are, and how many more a test or a difference of one margin takes."""
     one, two = (len(side.scores) for side in answer.samples or ())
-    return f"{counted(one, 'seed')} each" if one == two else f"{one} and {counted(two, 'seed')}"
+    words = f"{counted(one, 'seed')} each" if one == two else f"{one} and {counted(two, 'seed')}"
+    missing = answer.outcome.seeds_missing if answer.outcome else None
+    if not missing or missing > MOST_MISSING:
+        return words
+    if answer.case is Case.TOO_FEW:
+        return f"{words}, {missing} more per side are needed for a test"
+    return f"{words}, about {missing} more per side would show a difference of {100 * MARGIN:g} %"
+
+
+def _steps(answer: PairAnswer) -> str:
+    """Which side used more steps of the simulator, where that is much."""
+    one, two = answer.samples or ()
+    more, less = (one, two) if one.simulator_steps >= two.simulator_steps else (two, one)
+    if not more.simulator_steps > SIMILAR * less.simulator_steps > 0:
+        return ""
+    return f"{more.name} used {more.simulator_steps / less.simulator_steps:.1f} times the simulator steps"

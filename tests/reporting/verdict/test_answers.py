@@ -14,7 +14,7 @@ from erlbench.cli import cli
 from erlbench.experiment.studies import load_studies
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.statistics.effects import mean_difference, mean_ratio, percent_less, percent_more
-from erlbench.reporting.verdict.answers import Standing, answer_study
+from erlbench.reporting.verdict.answers import Standing, answer_sentence, answer_study
 from erlbench.reporting.verdict.rule import Case
 from tests.reporting.make_runs import make_run
 
@@ -359,3 +359,28 @@ def test_a_study_that_is_a_link_is_not_read(tmp_path):
     done = CliRunner().invoke(cli, ["report", str(tmp_path / "results"), "--out", str(tmp_path / "report")])
     assert done.exit_code == 0, done.output
     assert json.loads((tmp_path / "report" / "verdict.json").read_text())["studies"] == []
+
+
+def test_a_side_that_used_more_simulator_steps_is_named(tmp_path):
+    write_study(tmp_path)
+    for name, fitness in (("cem", 4), ("td3", 0)):
+        for seed in range(10):
+            make_run(tmp_path, ENV, name, seed, [0, 1, 1000 * (fitness + 1) + seed], fitness=fitness)
+    found = answer_of(tmp_path)
+    assert [side.simulator_steps for side in found.samples] == [10_000, 2000]
+    assert "cem used 5.0 times the simulator steps" in answer_sentence(found)
+
+
+def test_a_study_of_a_stranger_is_text_and_takes_no_page(tmp_path):
+    folder = tmp_path / "results"
+    claim = 'claim = "<script>alert(1)</script>"\n'
+    write_study(folder / "a", claim=claim)
+    write_runs(folder / "a", 2000, 1000, seeds=2)
+    write_study(folder / "b", name="all-runs")
+    write_runs(folder / "b", 2000, 1000, seeds=2, total=3000)
+    done = CliRunner().invoke(cli, ["report", str(folder), "--out", str(tmp_path / "report")])
+    assert done.exit_code == 0, done.output
+    assert "'all-runs' has the name of another page" in " ".join(done.output.split())
+    assert "<script>alert(1)" not in (tmp_path / "report" / "index.html").read_text()
+    stored = json.loads((tmp_path / "report" / "verdict.json").read_text())
+    assert [one["study"] for one in stored["studies"]] == ["asked"]
