@@ -27,7 +27,6 @@ from erlbench.experiment.cells import folder_name
 from erlbench.files import printable, reason
 from erlbench.foreign_files import CLEANRL, SB3, TABLE, ForeignRun, read_content, read_runs
 from erlbench.records.imported import EVALUATIONS, KIND, TRAINING, UNSAID, Imported
-from erlbench.records.likeness import ReturnSeries, suspicions
 from erlbench.records.names import is_environment, is_name
 from erlbench.records.run import CONFIG, META, STATUS, file_checksum
 from erlbench.records.schema import EpisodeRow, EvaluationRow, Row, row_of
@@ -93,7 +92,7 @@ def import_runs(
     one program alone.
 
     The frame has a row for each run: folder, format, returns, rows, timesteps. `warn` gets what was overruled or left
-    out, and runs that are too alike. Raises `UsageError` for a file that cannot be read, for a run that nobody names,
+    out. Raises `UsageError` for a file that cannot be read, for a run that nobody names,
     and for one that is there already; then nothing is written.
     """
     typed = {"env": env, "algo": algo, "seed": seed, "total_timesteps": total_timesteps}
@@ -121,8 +120,6 @@ def import_runs(
         path = next(run.paths[0] for run in runs if note in run.notes)
         more = f" (the same for {count - 1} more)" if count > 1 else ""
         warn(f"{path.parent if path.name in note else path}: {note}{more}")
-    for suspicion in suspicions(_series(run, out / run.folder) for run in runs):
-        warn(str(suspicion))
     return _summarise(runs, out)
 
 
@@ -171,13 +168,6 @@ def _check_places(runs: Sequence[ImportedRun], out: Path) -> None:
                 raise UsageError(f"{out / folder} is a link, which is neither followed nor replaced; remove it first")
         if os.path.lexists(out / run.folder):
             raise UsageError(f"{out / run.folder} is there already; give another --out or --name, or move it away")
-
-
-def _series(run: ImportedRun, folder: Path) -> ReturnSeries:
-    """What distinguishes runs: returns of training episodes, else of evaluations."""
-    trained = run.episodes is not None
-    values = run.episodes["r"] if run.episodes is not None else [row.return_mean for row in run.evaluations]
-    return ReturnSeries(folder, run.env, run.name, run.seed, np.asarray(values, float), trained)
 
 
 def _combine(
