@@ -115,12 +115,14 @@ def _known_studies(arguments: RunArguments, warn: Callable[[str], None]) -> dict
     known = known_studies(arguments.studies, warn)
     names = (*arguments.study, arguments.profile or PROFILE)
     folders = [Path(arguments.out)] if arguments.out else [RESULTS / name for name in names]
-    laid = known_studies([folder / FILE for folder in folders if (folder / FILE).is_file()], lambda message: None)
+    laid = [folder / FILE for folder in folders if (folder / FILE).is_file()]
+    with_laid = known_studies([*arguments.studies, *laid], lambda message: None) if laid else known
     for name in arguments.study:
-        if name in laid and name in known and laid[name].sha256 != known[name].sha256:
-            files = f"{laid[name].file} decides the study '{name}', which {known[name].file} has otherwise"
+        before, study = known.get(name), with_laid.get(name)
+        if before and study and before.sha256 != study.sha256:
+            files = f"{study.file} decides the study '{name}', which {before.file} has otherwise"
             warn(f"{files}; give another --out to run the other one")
-    return known | laid
+    return with_laid
 
 
 def _study_folder(study: Study, arguments: RunArguments) -> Path:
