@@ -34,8 +34,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "Judge": {
         "report": "Write tables and curves from results.",
-        "compare": "Set folders of results side by side, run set by run set.",
-        "plan": "Say how many seeds a difference needs; write a plan.",
         "verify": "Check runs: rows, checksums and saved policies.",
     },
     "Extend": {
@@ -48,9 +46,11 @@ COMMANDS = {name: summary for group in GROUPS.values() for name, summary in grou
 # Commands of earlier versions, and what does their work now.
 OLD_COMMANDS = {
     "calibrate": "run --simulated-time",
+    "compare": "report A B --side-by-side",
     "export": "convert --to",
     "forecast": "run --simulated-time",
     "import": "convert --from",
+    "plan": "run --study",
 }
 
 

@@ -246,19 +246,19 @@ def test_semicolons_may_separate_the_columns_of_a_table(tmp_path, point):
     assert scores_of_table(tmp_path, text) == [(10, 1.5), (20, 2.5)]
 
 
-@pytest.mark.parametrize("option", ["--config", "--studies", "--style"])
+@pytest.mark.parametrize("option", ["--config", "--studies", "--paper"])
 def test_a_mark_of_utf8_may_begin_a_file(successes, tmp_path, option):
     """As Notepad and PowerShell write it."""
     path, report = tmp_path / "file.toml", ("report", successes / "Always", "--out", tmp_path / "report")
     texts = {
         "--config": next((successes / "Always").rglob("config.toml")).read_text(encoding="utf-8"),
         "--studies": "",
-        "--style": '[labels]\ncem = "CEM"\n',
+        "--paper": '[labels]\ncem = "CEM"\n',
     }
     words = {
         "--config": ("run", "--config", path, "--seed", 3, "--out", tmp_path / "out", "--dry-run"),
-        "--studies": (*report, "--studies", path),
-        "--style": (*report, "--table", "--style", path),
+        "--studies": ("run", "--algo", "cem", "--env", "Pendulum-v1", "--studies", path, "--dry-run"),
+        "--paper": (*report, "--paper", path),
     }
     path.write_text(texts[option], encoding="utf-8")
     succeed(*words[option])
