@@ -5,16 +5,13 @@ python -m benchmarks.reference_verdicts
 A page quotes a verdict between two comments: `<!-- verdict: COMPARISON | FIRST | SECOND [| ENVIRONMENT] -->`, or
 `<!-- verdict: headline -->`, and `<!-- end -->`. The program writes what stands between them: the sentence of the
 verdict, and its details folded, or README's first results (headline.py). `<!-- computed: NAME -->` has a table or a
-paragraph of page_tables.py, `<!-- printed: erlbench ... -->` what a command prints.
+paragraph of page_tables.py.
 """
 
 from __future__ import annotations
 
 import html
 import re
-import shlex
-import subprocess
-import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 
@@ -27,11 +24,11 @@ from erlbench.reporting.verdict.value import Verdict
 from erlbench.reporting.verdict.words import details, sentence
 
 DOCS = ROOT / "docs"
-READ = ("planning", "studies", "time")  # pages of docs/ with blocks, beside those of docs/measurements
+READ = ("studies", "time")  # pages of docs/ with blocks, beside those of docs/measurements
 PAGES = [ROOT / "README.md", *(DOCS / f"{name}.md" for name in READ), *sorted((DOCS / "measurements").glob("*.md"))]
 COMPUTED = page_tables.COMPUTED | report_tables.COMPUTED | time_tables.COMPUTED
 QUOTED = re.compile(r"<!-- verdict: (.*?) -->\n.*?<!-- end -->", re.DOTALL)
-BLOCK = re.compile(r"<!-- (computed|printed): (.*?) -->\n.*?<!-- end -->", re.DOTALL)
+BLOCK = re.compile(r"<!-- computed: (.*?) -->\n.*?<!-- end -->", re.DOTALL)
 
 
 def verdicts(wanted: Asked) -> list[Verdict]:
@@ -49,25 +46,8 @@ def filled(text: str, found: Mapping[str, Sequence[Verdict]]) -> str:
 
 
 def computed(text: str) -> str:
-    """A page with the tables and sentences of `page_tables`, and with what the commands in it print."""
-
-    def block(match: re.Match[str]) -> str:
-        said = COMPUTED[match[2]]() if match[1] == "computed" else printed(match[2])
-        return f"<!-- {match[1]}: {match[2]} -->\n\n{said}\n\n<!-- end -->"
-
-    return BLOCK.sub(block, text)
-
-
-def printed(command: str) -> str:
-    """A command of the suite, run at the top of the repository, with all that it prints."""
-    program, *words = shlex.split(command)
-    assert program == "erlbench", command
-    done = subprocess.run(
-        [sys.executable, "-m", program, *words], cwd=ROOT, capture_output=True, text=True, timeout=300
-    )
-    kept = re.sub(r"(--\S+) (?=[^- ])", "\\1\xa0", command)  # an option with its value
-    lines = " \\\n    ".join(textwrap.wrap(kept, 110, break_on_hyphens=False)).replace("\xa0", " ")
-    return f"```text\n$ {lines}\n{(done.stdout + done.stderr).rstrip()}\n```"
+    """A page with the tables and sentences of `page_tables`."""
+    return BLOCK.sub(lambda match: f"<!-- computed: {match[1]} -->\n\n{COMPUTED[match[1]]()}\n\n<!-- end -->", text)
 
 
 def _said(what: str, found: Mapping[str, Sequence[Verdict]]) -> str:

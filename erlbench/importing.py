@@ -25,7 +25,7 @@ from erlbench.envs.options import OWN, checked_settings, plain_values
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment.cells import folder_name
 from erlbench.files import printable, reason
-from erlbench.foreign_files import SB3, TABLE, ForeignRun, read_content, read_runs
+from erlbench.foreign_files import CLEANRL, SB3, TABLE, ForeignRun, read_content, read_runs
 from erlbench.records.imported import EVALUATIONS, KIND, TRAINING, UNSAID, Imported
 from erlbench.records.likeness import ReturnSeries, suspicions
 from erlbench.records.names import is_environment, is_name
@@ -37,6 +37,7 @@ from erlbench.settings import check_value
 MOST_POINTS = 200  # of a curve of training returns
 LONGEST = 200  # characters of a text
 WORDS = {"env": "environment", "algo": "algorithm", "seed": "seed", "total_timesteps": "budget"}
+PROGRAMS = {"sb3": SB3, "cleanrl": CLEANRL, "csv": TABLE}
 RETURNS = {"": UNSAID, "evaluations": EVALUATIONS, "training": TRAINING}
 
 
@@ -72,6 +73,7 @@ def import_runs(
     name: str = "",
     total_timesteps: int | None = None,
     returns: str = "",
+    source: str = "",
     warn: Callable[[str], None] = errors.warn,
 ) -> pd.DataFrame:
     """Write the runs in files of other programs as runs below the folder `out`, after all files are read.
@@ -84,7 +86,8 @@ def import_runs(
     path: "{algo}/{env}_{seed}", with any other {word} for a part that names nothing. `env_settings` are what the
     program changed in the environment, as of `erlbench run --env-set`. `name` is the runs' name in reports, else
     PROGRAM-ALGO. `total_timesteps` is the budget in training steps; a file that names one must have the same. `returns`
-    are "evaluations" or "training": what the returns of a CSV are of.
+    are "evaluations" or "training": what the returns of a CSV are of. `source`, a key of `PROGRAMS`, takes the files of
+    one program alone.
 
     The frame has a row for each run: folder, format, returns, rows, timesteps. `warn` gets what was overruled or left
     out, and runs that are too alike. Raises `UsageError` for a file that cannot be read, for a run that nobody names,
@@ -98,11 +101,18 @@ def import_runs(
         _combine(parts, typed, layout, name, settings, {**texts, "returns": RETURNS[returns]})
         for path in dict.fromkeys(paths)
         for parts in read_runs(path)
+        if parts[0].program == PROGRAMS.get(source, parts[0].program)
     ]
+    if not runs:
+        raise UsageError(f"{paths[0]} has no files of --from {source}; without --from, all known files are read")
     _check_places(runs, out)
     for run in runs:
         _write(run, out / run.folder)
     _warn_of(runs, out, warn)
+    return _summarise(runs, out)
+
+
+def _summarise(runs: Sequence[ImportedRun], out: Path) -> pd.DataFrame:
     rows = [
         (
             out / run.folder,

@@ -46,7 +46,9 @@ class Option:
     @property
     def flag(self) -> str:
         """As the command line has it; an underscore at the end keeps a field apart from a keyword of Python."""
-        return self.metavar if self.positional else "--" + self.name.rstrip("_").replace("_", "-")
+        if self.positional:
+            return self.name.upper() if self.choices else self.metavar
+        return "--" + self.name.rstrip("_").replace("_", "-")
 
     @property
     def is_table(self) -> bool:
@@ -68,7 +70,7 @@ class Option:
         if self.type == tuple[str, ...]:
             return _split_names(value, what)
         if self.is_table:
-            return _split_assignments(value, what)
+            return split_assignments(value, f"{what} needs {self.metavar}")
         limits = {"choices": self.choices, "minimum": self.minimum, "maximum": self.maximum}
         return check_value(value, self.type, what, limits)
 
@@ -88,9 +90,9 @@ def argument(metavar: str, default: Any = dataclasses.MISSING, **further: Any) -
 
 
 def shared_option(kind: type, name: str, default: Any = dataclasses.MISSING, **changes: Any) -> Any:
-    """A field as the dataclass `kind` declares it, with another default or other attributes."""
+    """A field as the dataclass `kind` declares it, with another default or other attributes, in no section."""
     declared = next(item for item in dataclasses.fields(kind) if item.name == name)
-    metadata = {OPTION: dataclasses.replace(declared.metadata[OPTION], **changes)}
+    metadata = {OPTION: dataclasses.replace(declared.metadata[OPTION], section="", basic=False, **changes)}
     if default is dataclasses.MISSING and declared.default is dataclasses.MISSING:
         return dataclasses.field(default_factory=declared.default_factory, metadata=metadata)
     return dataclasses.field(default=declared.default if default is dataclasses.MISSING else default, metadata=metadata)
@@ -139,7 +141,7 @@ def _split_names(value: Any, what: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _split_assignments(value: Any, what: str) -> dict[str, Any]:
+def split_assignments(value: Any, needed: str) -> dict[str, Any]:
     """Values by key from texts KEY=VALUE, of which later ones win, or from a table."""
     if isinstance(value, Mapping):
         return dict(value)
@@ -147,6 +149,6 @@ def _split_assignments(value: Any, what: str) -> dict[str, Any]:
     for text in value:
         key, equals, assigned = text.partition("=")
         if not equals or not key.strip():
-            raise UsageError(f"{what} needs KEY=VALUE, not '{text}'")
+            raise UsageError(f"{needed}, not '{text}'")
         values[key.strip().replace("-", "_")] = assigned.strip()
     return values

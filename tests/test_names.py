@@ -12,7 +12,6 @@ SAME = {
     "Adam": "the same method, for numpy's arrays and for PyTorch's",
     "initial_learner": "of each gradient algorithm; another algorithm imports that of its learner",
     "run": "the function erlbench.run, and the command of that name",
-    "export": "erlbench.exporting.export calls the one of a format's module",
     "main": "of each program",
 }
 

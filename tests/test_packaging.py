@@ -70,11 +70,7 @@ def test_wheel_holds_every_module_and_nothing_else(wheel: Path) -> None:
     tables = ("published.csv", "reference_runs.csv.gz", "reference_sources.csv")
     tables += ("random_scores.csv",)
     data = {"erlbench/py.typed", "erlbench/benchmarks.toml", *(f"erlbench/reporting/{name}" for name in tables)}
-    data |= {
-        "erlbench/citations.toml",
-        "erlbench/experiment/costs.toml",
-        "erlbench/experiment/tuning_budgets.csv",
-    }
+    data |= {"erlbench/citations.toml", "erlbench/experiment/costs.toml", "erlbench/experiment/tuning_budgets.csv"}
     web = ("page.html", "blocks.html", "page.css", "common.js", "charts.js", "page.js")
     data |= {f"erlbench/reporting/web/{name}" for name in (*web, "plotly-basic.min.js", "plotly-basic.LICENSE")}
     templates = ROOT / "erlbench" / "scaffold" / "templates"

@@ -27,7 +27,7 @@ def environments() -> list[str]:
 
 def studies() -> list[str]:
     """All studies that are known in this folder."""
-    from erlbench.experiment.own_studies import known_studies
+    from erlbench.experiment.studies import known_studies
 
     return [*known_studies(warn=lambda message: None)]
 
@@ -35,12 +35,6 @@ def studies() -> list[str]:
 def profiles() -> list[str]:
     """The budgets of studies."""
     return ["smoke", "laptop", "paper"]
-
-
-VALUES: Mapping[str, Callable[[], Iterable[str]]] = {
-    "algo": algorithms, "env": environments, "study": studies, "profile": profiles,
-    "device": lambda: ["auto", "cpu", "cuda"], "evaluate": lambda: ["during", "after"],
-}  # fmt: skip
 
 
 def complete(values: Callable[[], Iterable[str]]) -> Complete:
@@ -57,3 +51,13 @@ def of_list(context: click.Context, parameter: click.Parameter, incomplete: str)
     """The words of `erlbench list WHAT`."""
     values = {"algos": algorithms, "envs": environments, "studies": studies}.get(context.params.get("what", ""))
     return complete(values)(context, parameter, incomplete) if values else []
+
+
+COMPLETIONS: Mapping[str, Complete] = {  # by the option's name
+    "algo": complete(algorithms),
+    "env": complete(environments),
+    "study": complete(studies),
+    "profile": complete(profiles),
+    "device": complete(lambda: ["auto", "cpu", "cuda"]),
+    "words": of_list,
+}

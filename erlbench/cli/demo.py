@@ -5,20 +5,30 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
+
+from erlbench.cli.options import options_command
+from erlbench.experiment.options import RunArguments
+from erlbench.options import option, shared_option
 
 ENV, SEEDS, STEPS = "Swimmer-v5", 2, 150_000
 ALGOS = ("cem", "openai-es")
 FILM_STEPS = 300  # twelve seconds
 
 
-@click.command()
-@click.option("--out", default="demo", show_default=True, metavar="DIR", type=click.Path(path_type=Path),
-              help="folder of the results, the report and the film")  # fmt: skip
-@click.option("--total-timesteps", default=STEPS, metavar="N", type=click.IntRange(min=1), hidden=True)
-def command(out: Path, total_timesteps: int) -> None:
+@dataclass(frozen=True, kw_only=True)
+class DemoOptions:
+    """What the demonstration takes."""
+
+    out: Path = option(Path("demo"), "folder of the results, the report and the film", "DIR")
+    total_timesteps: int = shared_option(RunArguments, "total_timesteps", STEPS, hidden=True)
+
+
+@options_command(DemoOptions)
+def command(options: DemoOptions) -> None:
     """Teach a simulated snake to swim, with two algorithms and two seeds each: under two minutes on two cores.
 
     It ends with a report (tables and learning curves) and a film of the best policy.
@@ -31,6 +41,7 @@ def command(out: Path, total_timesteps: int) -> None:
     from erlbench.errors import Interrupted
     from erlbench.running.runner import interruption
 
+    out, total_timesteps = options.out, options.total_timesteps
     start = time.monotonic()
     click.echo(f"{' and '.join(ALGOS)} learn {ENV}: {SEEDS} seeds each, {total_timesteps:,} steps a run.", err=True)
     try:

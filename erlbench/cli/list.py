@@ -5,27 +5,35 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
-from erlbench.cli.completion import of_list
+from erlbench.cli.options import options_command
 from erlbench.cli.tables import print_table
 from erlbench.errors import UsageError, nearest
+from erlbench.options import argument, option
 
 if TYPE_CHECKING:
     from erlbench.envs.catalogue import Listed, Preset
-    from erlbench.experiment.studies import Profile, Study
+    from erlbench.experiment.study import Profile, Study
     from erlbench.settings import SettingRow
 
 CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")  # where a word of HalfCheetah begins
 
 
-@click.command()
-@click.argument("what", type=click.Choice(["algos", "envs", "studies"]))
-@click.argument("words", nargs=-1, metavar="[WORD]...", shell_complete=of_list)
-@click.option("-v", "--verbose", is_flag=True, help="also settings, presets, entries and profiles")
-def command(what: str, words: tuple[str, ...], verbose: bool) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ListOptions:
+    """What is listed."""
+
+    what: str = argument("WHAT", choices=("algos", "envs", "studies"))
+    words: tuple[str, ...] = argument("[WORD]...", (), parse=lambda words, what: tuple(words))
+    verbose: bool = option(False, "also settings, presets, entries and profiles", short="-v")
+
+
+@options_command(ListOptions)
+def command(options: ListOptions) -> None:
     """List the algorithms, environments or studies.
 
     With a WORD, only entries that have this word in their name or description are listed, names first. A full name
@@ -40,7 +48,7 @@ def command(what: str, words: tuple[str, ...], verbose: bool) -> None:
       erlbench list envs Hopper-v5@paper
       erlbench list studies esac
     """
-    {"algos": _algos, "envs": _envs, "studies": _studies}[what](words, verbose)
+    {"algos": _algos, "envs": _envs, "studies": _studies}[options.what](options.words, options.verbose)
 
 
 def _chosen(described: Mapping[str, str], words: Sequence[str], what: str) -> list[str]:
@@ -242,14 +250,18 @@ def _budget(profile: Profile) -> str:
 
 
 def _studies(words: Sequence[str], verbose: bool) -> None:
-    from erlbench.experiment.own_studies import known_studies
+    from erlbench.experiment.studies import known_studies
 
     studies = known_studies()
-    chosen = _chosen({name: f"{one.source} {one.table} {one.title}" for name, one in studies.items()}, words, "study")
+    described = {
+        name: f"{one.published_source} {one.table} {one.title} {one.claim} {one.source}"
+        for name, one in studies.items()
+    }
+    chosen = _chosen(described, words, "study")
     print_table(
         "",
         ("study", "source", "title"),  # its name says which table or figure it is
-        [(name, studies[name].source or "-", studies[name].title) for name in chosen],
+        [(name, studies[name].published_source or "-", studies[name].title) for name in chosen],
     )
     if verbose or chosen == [*words]:
         for name in chosen:

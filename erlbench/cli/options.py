@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from erlbench.cli.completion import VALUES, complete
+from erlbench.cli.completion import COMPLETIONS, complete
 from erlbench.options import Option, list_options, make_options
 
 ALL = "erlbench.cli.options.all"  # in the context: the help shows all options
@@ -37,6 +37,8 @@ class OptionsCommand(click.Command):
         sections: dict[str, list[tuple[str, str]]] = {}
         some, title = HELP_ALL in self.params and not ctx.meta.get(ALL, False), "Options"
         for parameter in self.get_params(ctx):  # the last ones are --help-all and --help
+            if isinstance(parameter, click.Argument):
+                continue
             declared = self.options.get(parameter.name or "")
             if declared is not None and some and not declared.basic:
                 continue
@@ -63,12 +65,11 @@ def options_command(kind: type[T]) -> Callable[[Callable[[T], Any]], OptionsComm
 
 def _make_parameter(declared: Option) -> click.Parameter:
     """The parameter of click, which leaves all checks to `Option.check`."""
-    values = VALUES.get(declared.name) or ((lambda: declared.choices) if declared.choices else None)
     shared: dict[str, Any] = {
         "metavar": declared.metavar,
         "required": declared.default is MISSING,
         "type": click.Path(path_type=Path) if declared.type in (Path, tuple[Path, ...]) else None,
-        "shell_complete": complete(values) if values else None,
+        "shell_complete": COMPLETIONS.get(declared.name, complete(lambda: declared.choices)),
     }
     if declared.positional:
         return click.Argument([declared.name], nargs=-1 if declared.is_repeatable else 1, **shared)

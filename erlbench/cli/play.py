@@ -2,41 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
+from erlbench.cli.options import options_command
 from erlbench.errors import ErlbenchError, UsageError
+from erlbench.options import argument, option
 from erlbench.words import counted
 
 
-@click.command()
-@click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
-@click.option("--video", metavar="FILE", type=click.Path(path_type=Path), help="write a film, .mp4 or .gif; no window")
-@click.option("--no-video", is_flag=True, help="print the returns only: no window, no film")
-@click.option(
-    "--episodes",
-    default=1,
-    show_default=True,
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="number of episodes to play",
-)
-@click.option("--steps", metavar="N", type=click.IntRange(min=1), help="end each episode after N steps")
-@click.option(
-    "--seed", metavar="N", type=click.IntRange(min=0), help="seed of the start states [default: the last evaluation's]"
-)
-@click.option(
-    "--seconds",
-    default=600.0,
-    show_default=True,
-    metavar="S",
-    type=click.FloatRange(min=1),
-    help="end it after S seconds",
-)
-def command(
-    run: Path, video: Path | None, no_video: bool, episodes: int, steps: int | None, seed: int | None, seconds: float,
-) -> None:  # fmt: skip
+@dataclass(frozen=True, kw_only=True)
+class PlayOptions:
+    """What is played, and how."""
+
+    run: Path = argument("RUN")
+    video: Path | None = option(None, "write a film, .mp4 or .gif; no window", "FILE")
+    no_video: bool = option(False, "print the returns only: no window, no film")
+    episodes: int = option(1, "number of episodes to play", minimum=1)
+    steps: int | None = option(None, "end each episode after N steps", minimum=1)
+    seed: int | None = option(None, "seed of the start states [default: the last evaluation's]", minimum=0)
+    seconds: float = option(600.0, "end it after S seconds", "S", minimum=1)
+
+    def __post_init__(self) -> None:
+        if self.no_video and self.video is not None:
+            raise UsageError("--no-video and --video exclude one another")
+
+
+@options_command(PlayOptions)
+def command(options: PlayOptions) -> None:
     """Watch the policy of the finished run in the folder RUN.
 
     It opens a window. With --video it writes a film instead, which needs no display: MuJoCo then draws by EGL or by
@@ -53,18 +48,22 @@ def command(
     from erlbench.playing import play_run
     from erlbench.pool.apart import apart
 
-    if no_video and video is not None:
-        raise UsageError("--no-video and --video exclude one another")
-    window = video is None and not no_video
     try:
         played = apart(
-            play_run, run, episodes=episodes, seed=seed, steps=steps, video=video, window=window, seconds=seconds
+            play_run,
+            options.run,
+            episodes=options.episodes,
+            seed=options.seed,
+            steps=options.steps,
+            video=options.video,
+            window=options.video is None and not options.no_video,
+            seconds=options.seconds,
         )
     except ErlbenchError:
         raise
     except Exception as error:  # of settings that no run has
-        raise UsageError(f"{run} cannot be played: {type(error).__name__}: {error}") from error
+        raise UsageError(f"{options.run} cannot be played: {type(error).__name__}: {error}") from error
     for number, episode in enumerate(played, 1):
         click.echo(f"episode {number}: return {episode.total:,.2f}, {counted(episode.length, 'step')}")
-    if video is not None:
-        click.echo(f"film: {video}")
+    if options.video is not None:
+        click.echo(f"film: {options.video}")

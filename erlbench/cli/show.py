@@ -6,6 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ import click
 import numpy as np
 
 from erlbench import files
+from erlbench.cli.options import options_command
 from erlbench.cli.tables import duration, print_table, setting_texts
 from erlbench.errors import UsageError, warn
-from erlbench.experiment.journal import fingerprint
 from erlbench.launch.queue import slurm_jobs
+from erlbench.options import argument, option
 from erlbench.records.admission import admission_marks
 from erlbench.records.read import read_columns
 from erlbench.records.run import CONFIG, NEVER_TRAINED, RunFiles, run_folders, shared_cores, without_runs
@@ -24,7 +26,7 @@ from erlbench.records.schema import EvaluationRow
 from erlbench.records.training import WINDOW
 from erlbench.running.checkpoint import continuation
 from erlbench.running.results import RunDirectory
-from erlbench.work.identity import last_recorded
+from erlbench.work.identity import fingerprint, last_recorded
 from erlbench.work.repeats import repeats_of, scores_in_words
 
 PAUSE = 5.0  # seconds between two looks
@@ -33,15 +35,19 @@ UPDATES = ("critic", "actor")
 SHOWN = ("timesteps", "episodes", "generation", "train_time_s", "return_mean", "return_std")
 
 
-@click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
-@click.option(
-    "-n", "--last", default=5, show_default=True, metavar="N", type=click.IntRange(min=1), help="evaluations to show"
-)
-@click.option(
-    "-f", "--follow", is_flag=True, help="wait for the first run, then show all every few seconds until none is active"
-)
-def command(runs: tuple[Path, ...], last: int, follow: bool) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ShowOptions:
+    """What is shown."""
+
+    runs: tuple[Path, ...] = argument("RUN...")
+    last: int = option(5, "evaluations to show", short="-n", minimum=1)
+    follow: bool = option(
+        False, "wait for the first run, then show all every few seconds until none is active", short="-f"
+    )
+
+
+@options_command(ShowOptions)
+def command(options: ShowOptions) -> None:
     """Show settings, status and last scores of the run in the folder RUN, or the state of all runs below RUN...
 
     \b
@@ -51,12 +57,12 @@ def command(runs: tuple[Path, ...], last: int, follow: bool) -> None:
       erlbench show shard-1 shard-2 --follow
       erlbench show study.zip
     """
-    from erlbench.bundle.read import opened
+    from erlbench.bundle import open_bundles
 
-    with opened(runs) as folders:
-        if follow:
+    with open_bundles(options.runs) as folders:
+        if options.follow:
             _wait(folders)
-        _show(folders, last, follow)
+        _show(folders, options.last, options.follow)
 
 
 def _wait(folders: Sequence[Path]) -> None:

@@ -2,35 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import click
 
+from erlbench.cli.options import options_command
 from erlbench.errors import UsageError
+from erlbench.experiment.options import MOST_SEEDS, RunArguments
 from erlbench.machine.resources import cores
+from erlbench.options import option, shared_option
 
 FIRST_SEED = 1000  # of trials: other seeds than those of the runs that are reported
 
 
-@click.command()
-@click.option("--algo", required=True, metavar="NAME", help="the algorithm, as NAME or NAME@PRESET")
-@click.option("--env", required=True, metavar="ID", help="the environment")
-@click.option("--search", multiple=True, required=True, metavar="SETTING=RANGE",
-              help="a setting to search, in LOW..HIGH, LOW..HIGH:log or A,B,C; repeatable")  # fmt: skip
-@click.option("--set", "fixed", multiple=True, metavar="KEY=VALUE", help="a fixed setting")
-@click.option("--trials", default=20, show_default=True, metavar="N", type=click.IntRange(min=1), help="trials in all")
-@click.option("--seeds", default=2, show_default=True, metavar="N", type=click.IntRange(min=1), help="runs per trial")
-@click.option("--total-timesteps", default="100000", show_default=True, metavar="N", help="training steps per run")
-@click.option("--eval-freq", metavar="N",
-              help="training steps between evaluations; each may prune the trial [default: a tenth]")  # fmt: skip
-@click.option("--processes", metavar="N", type=click.IntRange(min=0), help="worker processes [default: the cores]")
-@click.option("--out", default="tuning", show_default=True, metavar="DIR", type=click.Path(path_type=Path),
-              help="folder of the trials, of optuna.db and of best.toml")  # fmt: skip
-def command(
-    algo: str, env: str, search: tuple[str, ...], fixed: tuple[str, ...], trials: int, seeds: int,
-    total_timesteps: str, eval_freq: str | None, processes: int | None, out: Path,
-) -> None:  # fmt: skip
+@dataclass(frozen=True, kw_only=True)
+class TuneOptions:
+    """The search and its runs."""
+
+    algo: str = option(MISSING, "the algorithm, as NAME or NAME@PRESET", "NAME")
+    env: str = option(MISSING, "the environment, as ID or ID@PRESET", "ID")
+    search: Mapping[str, str] = option(
+        MISSING, "a setting to search, in LOW..HIGH, LOW..HIGH:log or A,B,C; repeatable", "SETTING=RANGE"
+    )
+    set: Mapping[str, Any] = shared_option(RunArguments, "set", help="a fixed setting")
+    trials: int = option(20, "trials in all", minimum=1)
+    seeds: int = option(2, "runs per trial", minimum=1, maximum=MOST_SEEDS)
+    total_timesteps: int = shared_option(RunArguments, "total_timesteps", 100_000, help="training steps per run")
+    eval_freq: int | None = shared_option(
+        RunArguments,
+        "eval_freq",
+        help="training steps between evaluations; each may prune the trial [default: a tenth]",
+    )
+    processes: int | None = shared_option(RunArguments, "processes", help="worker processes [default: the cores]")
+    out: Path = option(Path("tuning"), "folder of the trials, of optuna.db and of best.toml", "DIR")
+
+
+@options_command(TuneOptions)
+def command(options: TuneOptions) -> None:
     """Search settings of an algorithm with Optuna (pip install 'erlbench[tune]').
 
     A trial trains the same settings with several seeds, from 1000 on. Its value is the mean final score. Bad trials are
@@ -51,22 +63,26 @@ def command(
     from erlbench.running.admission import Rules, problems
     from erlbench.tuning import parse_space, tune
 
-    name = algo.partition("@")[0]
-    space = parse_space(search, registry.find(name).settings_type, name)
-    budget = arguments({"total_timesteps": total_timesteps}).total_timesteps
-    given = {
-        "algo": (algo,), "env": (env,), "set": fixed, "seeds": f"{FIRST_SEED}-{FIRST_SEED + seeds - 1}",
-        "total_timesteps": total_timesteps, "eval_freq": eval_freq or str(max(1, (budget or 0) // 10)),
-        "evaluate": "during",
-        "out": str(out),
-    }  # fmt: skip
-    options = RunOptions(processes=cores() if processes is None else processes, verbosity=-1,
-                         command_line=("erlbench", "tune"))  # fmt: skip
-    asked = arguments(given)
-    cells = requested_cells(asked, problems(Rules()))
+    name = options.algo.partition("@")[0]
+    space = parse_space(options.search, registry.find(name).settings_type, name)
+    request = arguments(
+        {
+            "algo": options.algo,
+            "env": options.env,
+            "set": options.set,
+            "seeds": f"{FIRST_SEED}-{FIRST_SEED + options.seeds - 1}",
+            "total_timesteps": options.total_timesteps,
+            "eval_freq": options.eval_freq or max(1, options.total_timesteps // 10),
+            "evaluate": "during",
+            "out": str(options.out),
+        }
+    )
+    processes = cores() if options.processes is None else options.processes
+    how = RunOptions(processes=processes, verbosity=-1, command_line=("erlbench", "tune"))
+    cells = requested_cells(request, problems(Rules()))
     if len({cell.env for cell in cells}) > 1:
-        raise UsageError(f"one environment is tuned at a time, not {env}")
-    tuned = tune(cells, space, asked.set, trials, out, options, lambda text: click.echo(text, err=True))
+        raise UsageError(f"one environment is tuned at a time, not {options.env}")
+    tuned = tune(cells, space, request.set, options.trials, options.out, how, lambda text: click.echo(text, err=True))
     found = ", ".join(f"{key}={value}" for key, value in tuned.settings.items())
     click.echo(f"best: {found}\nmean final score {tuned.score:,.1f}; {tuned.budget}")
     click.echo(f"Next, with seeds that the search has not seen: erlbench run --config {tuned.config} --seeds 10 "

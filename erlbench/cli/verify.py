@@ -3,39 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from erlbench.cli.options import options_command
 from erlbench.cli.tables import print_table
 from erlbench.errors import UsageError
+from erlbench.options import argument, option
 from erlbench.records.run import run_folders, without_runs
 
 if TYPE_CHECKING:
     from erlbench.verification import Check
 
 
-@click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
-@click.option(
-    "--same-as", metavar="RUN", type=click.Path(path_type=Path), help="compare with this run instead, bit by bit"
-)
-@click.option("--again", type=click.IntRange(min=0), metavar="N",
-              help="run the run again up to its evaluation N, and compare the digests of its states")  # fmt: skip
-@click.option("--from", "start", type=click.IntRange(min=0), metavar="N",
-              help="with --again: begin at the kept checkpoint of evaluation N")  # fmt: skip
-@click.option("--processes", type=click.IntRange(0, 1024), default=0, metavar="N",
-              help="worker processes that play [default: 0, one]")  # fmt: skip
-@click.option("--seconds", type=click.FloatRange(min=1), metavar="S",
-              help="for playing a run's policies [default: 60, and 1 for each 100 steps], or for --again [default: 60 "
-              "and what the run recorded, at most 6 hours]")  # fmt: skip
-@click.option("--import", "trusted", is_flag=True, help="import the modules of environments MODULE:ID")
-@click.option("-v", "--verbose", is_flag=True, help="all checks of all runs, with the reasons")
-def command(
-    runs: tuple[Path, ...], same_as: Path | None, again: int | None, start: int | None, processes: int, trusted: bool,
-    seconds: float | None, verbose: bool,
-) -> None:  # fmt: skip
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions:
+    """What is checked, and against what."""
+
+    runs: tuple[Path, ...] = argument("RUN...")
+    same_as: Path | None = option(None, "compare with this run instead, bit by bit", "RUN")
+    again: int | None = option(
+        None, "run the run again up to its evaluation N, and compare the digests of its states", minimum=0
+    )
+    from_: int | None = option(None, "with --again: begin at the kept checkpoint of evaluation N", minimum=0)
+    processes: int = option(0, "worker processes that play [default: 0, one]", minimum=0, maximum=1024)
+    seconds: float | None = option(
+        None,
+        "for playing a run's policies [default: 60, and 1 for each 100 steps], or for --again [default: 60 and what "
+        "the run recorded, at most 6 hours]",
+        "S",
+        minimum=1,
+    )
+    import_: bool = option(False, "import the modules of environments MODULE:ID")
+    verbose: bool = option(False, "all checks of all runs, with the reasons", short="-v")
+
+    def __post_init__(self) -> None:
+        if self.same_as is not None and len(self.runs) > 1:
+            raise UsageError("--same-as compares one run with another; give one RUN")
+        if self.from_ is not None and self.again is None:
+            raise UsageError("--from needs --again: the evaluation up to which the run is run again")
+
+
+@options_command(VerifyOptions)
+def command(options: VerifyOptions) -> None:
     """Check the runs in the folders RUN, or all runs below them.
 
     Rows are computed again from the raw files and compared with those of other files, files are compared with their
@@ -52,34 +65,35 @@ def command(
         --same-as again/Walker2d-v5/td3/seed-000
       erlbench verify results/Walker2d-v5/td3/seed-000 --again 3
     """
-    from erlbench.bundle.read import opened
+    from erlbench.bundle import open_bundles
 
-    with opened([*runs, *([same_as] if same_as else [])]) as found:
-        _verify(found[: len(runs)], found[-1] if same_as else None, again, start, processes, trusted, seconds, verbose)
+    same_as = [options.same_as] if options.same_as else []
+    with open_bundles([*options.runs, *same_as]) as folders:
+        if same_as:
+            _compare(*folders)
+        else:
+            _verify(folders, options)
 
 
-def _verify(
-    runs: Sequence[Path], same_as: Path | None, again: int | None, start: int | None, processes: int, trusted: bool,
-    seconds: float | None, verbose: bool,
-) -> None:  # fmt: skip
-    from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files, verify_all
-    from erlbench.verification.again import run_again
+def _compare(run: Path, other: Path) -> None:
+    from erlbench.verification import DIFFERS, load_files
     from erlbench.verification.same import same
 
-    if same_as is not None:
-        if len(runs) > 1:
-            raise UsageError("--same-as compares one run with another; give one RUN")
-        checks = list(same(load_files(runs[0]), load_files(same_as)))
-        print_table("", ("file", "result", "what"), [(c.name, c.outcome, c.text) for c in checks])
-        _exit(any(check.outcome == DIFFERS for check in checks))
-        return
-    if start is not None and again is None:
-        raise UsageError("--from needs --again: the evaluation up to which the run is run again")
-    paths = list(dict.fromkeys(path for folder in runs for path in _runs(folder)))
+    checks = list(same(load_files(run), load_files(other)))
+    print_table("", ("file", "result", "what"), [(c.name, c.outcome, c.text) for c in checks])
+    _exit(any(check.outcome == DIFFERS for check in checks))
+
+
+def _verify(folders: Sequence[Path], options: VerifyOptions) -> None:
+    from erlbench.verification import AGREES, DIFFERS, UNKNOWN, verify_all
+    from erlbench.verification.again import run_again
+
+    paths = list(dict.fromkeys(path for folder in folders for path in _runs(folder)))
+    again, processes, trusted = options.again, options.processes, options.import_
     if again is not None:
-        found = {path: [run_again(path, again, start, processes, trusted, seconds)] for path in paths}
+        found = {path: [run_again(path, again, options.from_, processes, trusted, options.seconds)] for path in paths}
     else:
-        found = verify_all(paths, trusted, processes, seconds)
+        found = verify_all(paths, trusted, processes, options.seconds)
     differing = [path for path, checks in found.items() if any(check.outcome == DIFFERS for check in checks)]
     if len(found) > 1:
         rows = [
@@ -87,7 +101,7 @@ def _verify(
             for path, checks in found.items()
         ]
         print_table("", ("run", "agree", "differ", "cannot be verified"), rows)
-    for path in [*found] if verbose or len(found) == 1 else differing:
+    for path in [*found] if options.verbose or len(found) == 1 else differing:
         title = str(path) if len(found) > 1 else ""
         print_table(title, ("check", "result", "what"), [(c.name, c.outcome, c.text) for c in found[path]])
     if len(found) > 1:

@@ -18,13 +18,6 @@ MOST_SEEDS = 10_000
 MOST_EPISODES = 1000  # of one evaluation, which is one task
 MOST_PROCESSES = 1024
 
-BESIDE_A_PLAN = frozenset({  # what changes no planned result, or is recorded
-    "plan", "only_seeds", "out", "processes", "jobs", "one_core", "device", "task_timeout", "worker_memory",
-    "shard", "launcher", "slurm_partition", "slurm_time", "slurm_cpus", "slurm_mem", "slurm_set", "pool",
-    "checkpoint_every", "save_replay", "tensorboard", "force", "force_kernel", "force_identity", "no_admission",
-    "allow_unrepeatable", "dry_run", "quiet", "verbose",
-})  # fmt: skip
-
 
 def seed_list(value: Any, what: str) -> tuple[int, ...]:
     """Seeds from a number of seeds (10), a list, or a text such as "0,3,5-9"."""
@@ -73,12 +66,6 @@ class RunArguments:
     )
     studies: tuple[str, ...] = option(
         (), "files with studies of your own; studies.toml in this folder is always read", "FILE"
-    )
-    plan: str | None = option(
-        None, "the written plan of a study, a TOML file; it decides all that changes a result", "FILE"
-    )
-    only_seeds: int | None = option(
-        None, "with --plan: only its first N seeds, all cells of each [default: all]", minimum=1, maximum=MOST_SEEDS
     )
     profile: str | None = option(
         None, "budget of the studies: smoke, laptop or paper [default: smoke]", "NAME", basic=True
@@ -243,7 +230,6 @@ class RunArguments:
             raise UsageError("--costs, --simulated-processes and --simulated-critic need --simulated-time")
         if not self.simulated_time and self.total_minutes is not None:
             raise UsageError("--total-minutes counts modelled minutes; give --simulated-time, too")
-        self._check_plan()
         check_kind(self.pool)
         if self.slurm and self.launcher != "slurm":
             raise UsageError(f"--slurm-{next(iter(self.slurm))} needs --launcher slurm")
@@ -257,16 +243,6 @@ class RunArguments:
                     f"{list_options(RunArguments)[name].flag} needs worker processes that can be ended; give "
                     "--processes 1 or more, not 0"
                 )
-
-    def _check_plan(self) -> None:
-        """Refuse what would not follow the plan."""
-        if self.plan is None:
-            if self.only_seeds is not None:
-                raise UsageError("--only-seeds needs --plan; without a plan give --seeds")
-            return
-        for name, declared in list_options(RunArguments).items():
-            if name not in BESIDE_A_PLAN and getattr(self, name) != declared.default:
-                raise UsageError(f"{declared.flag} cannot be given with --plan, which decides it; leave it out")
 
     @property
     def slurm(self) -> dict[str, str]:

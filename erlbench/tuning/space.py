@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,18 +32,16 @@ class Range:
         return trial.suggest_float(name, self.low, self.high, log=self.log)
 
 
-def parse_space(texts: Iterable[str], settings_type: type, owner: str) -> dict[str, Range]:
-    """The space of `initial_variance=1e-4..1e-1:log` and `hidden=64-64,400-300`; `UsageError` for what does not fit."""
+def parse_space(texts: Mapping[str, str], settings_type: type, owner: str) -> dict[str, Range]:
+    """The space of `{"initial_variance": "1e-4..1e-1:log", "hidden": "64-64,400-300"}`; `UsageError` for others."""
     space, hints = {}, typing.get_type_hints(settings_type)
     fields = {field.name: field for field in dataclasses.fields(settings_type)}
-    for text in texts:
-        name, equals, what = text.partition("=")
-        name = name.strip().replace("-", "_")
-        if not equals or not what.strip():
-            raise UsageError(f"--search needs SETTING=LOW..HIGH, SETTING=LOW..HIGH:log or SETTING=A,B,C, not '{text}'")
+    for name, what in texts.items():
+        if not what:
+            raise UsageError(f"--search {name} needs a range: LOW..HIGH, LOW..HIGH:log or A,B,C")
         if name not in fields:
             raise UsageError(unknown_setting(owner, name, fields))
-        space[name] = _range(name, what.strip(), hints[name], fields[name].metadata)
+        space[name] = _range(name, what, hints[name], fields[name].metadata)
     if not space:
         raise UsageError(
             "--search names no setting: give at least one, such as --search initial_variance=1e-4..1e-1:log"

@@ -11,7 +11,7 @@ from tests.audit.page_facts import PAGES
 
 pytestmark = pytest.mark.data
 
-BLOCKS = re.compile(r"<!-- (?:verdict|computed|printed):.*?<!-- end -->", re.DOTALL)
+BLOCKS = re.compile(r"<!-- (?:verdict|computed):.*?<!-- end -->", re.DOTALL)
 NO_PROSE = re.compile(r"`[^`]*`|\]\([^)]*\)|!\[[^\]]*\]")  # code, the targets of links, what is below a figure
 NUMBER = re.compile(r"(?<![\w.,])[−-]?\d(?:[\d,.]*\d)?(?:e-?\d+)?(?!\w)")
 

@@ -176,7 +176,7 @@ def test_a_study_is_listed_with_its_source_not_with_the_table_of_its_published_n
 def test_list_nothing_known():
     result = invoke("list", "algorithms")
     assert result.exit_code == 2
-    assert "'algos', 'envs', 'studies'" in result.stderr
+    assert "algos, envs, studies" in result.stderr
 
 
 def test_an_environment_of_others_is_shown_with_its_settings_and_their_kinds():

@@ -30,7 +30,12 @@ def invoke(out, *words: object):
 
 
 def test_the_space():
-    texts = ["initial_variance=1e-4..1e-1:log", "population=4..8", "hidden=8,16-16", "antithetic=true,false"]
+    texts = {
+        "initial_variance": "1e-4..1e-1:log",
+        "population": "4..8",
+        "hidden": "8,16-16",
+        "antithetic": "true,false",
+    }
     assert parse_space(texts, CEM, "cem") == {
         "initial_variance": Range(1e-4, 1e-1, log=True),
         "population": Range(4, 8, integer=True),
@@ -43,7 +48,7 @@ def test_the_space():
     ("text", "message"),
     [
         ("sigma=1..2", "unknown setting 'sigma' of cem"),
-        ("population", "--search needs SETTING=LOW..HIGH"),
+        ("population=", "--search population needs a range"),
         ("population=8..4", "the lower end stands first"),
         ("initial_variance=0..1:log", "is above 0 with :log"),
         ("initial_variance=1..2:ln", "not :ln"),
@@ -55,8 +60,9 @@ def test_the_space():
     ],
 )
 def test_what_cannot_be_searched(text, message):
+    name, _, what = text.partition("=")
     with pytest.raises(UsageError) as caught:
-        parse_space([text], CEM, "cem")
+        parse_space({name: what}, CEM, "cem")
     assert message in str(caught.value)
 
 

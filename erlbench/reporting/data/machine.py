@@ -31,7 +31,6 @@ class Machine:
     started: tuple[str, ...] = ()  # the time of each start
     kernels: tuple[str, ...] = ()  # BLAS, kernel and instruction sets, each once
     studies: tuple[str, ...] = ()  # that the commands of its starts named
-    plans: tuple[str, ...] = ()  # hashes of the study plans under which it was started; "" without one
     identities: tuple[Identity, ...] = ()  # of its starts, each once, where they were recorded
     marks: tuple[str, ...] = ()  # why it may not be repeatable
     repeats: tuple[Mapping[str, Any], ...] = ()  # runs of its folder that were moved aside before it
@@ -87,7 +86,6 @@ def parse_machine(meta: Mapping[str, Any]) -> Machine:
         started=tuple(time for start in (found or [last]) if (time := _text(start, "started"))),
         kernels=tuple(sorted({kernel for start in (found or [last]) if (kernel := _kernel(start, last))})),
         studies=tuple(dict.fromkeys(str(name) for start in found for name in _list(start.get("studies")))),
-        plans=tuple(dict.fromkeys(_text(start, "study_plan") for start in (found or [last]))),
         identities=tuple(item for number, item in enumerate(identities) if item not in identities[:number]),
         marks=tuple(admission_marks(meta)),
         differ=len(kinds) > 1,
