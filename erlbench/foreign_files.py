@@ -23,7 +23,8 @@ from erlbench.errors import UsageError, nearest
 from erlbench.files import printable, read_bytes, readable
 from erlbench.records.run import folders
 
-LARGEST, MOST_ROWS, MOST_STEPS = 256 * 2**20, 5_000_000, 2**53  # the last is what a float64 counts
+LARGEST, MOST_ROWS = 256 * 2**20, 5_000_000
+MOST_STEPS, MOST = 2**53, 2**31 - 1  # what a float64 counts; of seeds and of the steps of an episode
 SB3, CLEANRL, TABLE = "sb3", "cleanrl", "imported"  # programs
 EVALUATIONS, FINAL, MONITOR, EVENTS = "evaluations.npz", "final_evaluation.npz", "monitor.csv", ".tfevents."
 FORMATS = (
@@ -118,14 +119,20 @@ def read_evaluations(path: Path) -> ForeignRun:
         success, notes = None, (*notes, f"{path.name} has successes of other episodes, which are left out")
     columns = {
         "returns": returns,
-        "lengths": None if lengths is None else _check(path, "lengths", lengths, least=0).astype(int),
+        "lengths": None if lengths is None else _check(path, "lengths", lengths, least=0, most=MOST).astype(int),
         "success": None if success is None else (success != 0).reshape(results.shape).astype(int),
     }
     tuples = {
         name: [()] * len(steps) if values is None else [*map(tuple, values.tolist())]
         for name, values in columns.items()
     }
-    frame = pd.DataFrame({"timesteps": _count_on(steps, starts), "return_mean": returns.mean(axis=1), **tuples})
+    frame = pd.DataFrame(
+        {
+            "timesteps": _check(path, "steps", _count_on(steps, starts), least=0),
+            "return_mean": returns.mean(axis=1),
+            **tuples,
+        }
+    )
     return ForeignRun(
         paths=(path,),
         program=SB3,
@@ -178,7 +185,8 @@ def read_monitors(paths: Sequence[Path]) -> ForeignRun:
         notes += _note_starts(path, starts)
         success = next((_read_success(path, rows[name]) for name in SUCCESS if name in rows), np.nan)
         _check(path, "returns", rows["r"])
-        _check(path, "lengths", rows["l"], least=1)
+        _check(path, "times", rows["t"])
+        _check(path, "lengths", rows["l"], least=1, most=MOST)
         frames.append(rows[["r", "l"]].assign(t=_count_on(rows["t"].to_numpy(), starts), success=success))
     rows = pd.concat(
         [frame.assign(t=frame["t"] + (start - min(begun))) for frame, start in zip(frames, begun, strict=True)]
@@ -189,7 +197,7 @@ def read_monitors(paths: Sequence[Path]) -> ForeignRun:
         program=SB3,
         format="Stable-Baselines3's monitor.csv",
         names=tuple(names),
-        episodes=rows.assign(timesteps=rows["l"].cumsum()).reset_index(drop=True),
+        episodes=rows.assign(timesteps=_check(paths[0], "steps", rows["l"].cumsum(), least=0)).reset_index(drop=True),
         notes=tuple(notes),
     )
 
@@ -218,7 +226,7 @@ def _read_success(path: Path, cells: pd.Series) -> np.ndarray:
 def read_table(path: Path) -> Iterator[ForeignRun]:
     """A CSV with any number of runs; several rows of one step are the episodes of one evaluation."""
     _, rows = _read_cells(path, ("env", "algo", "seed", "step", "return"))
-    for name, limits in (("return", {}), ("step", {"least": 0}), ("seed", {"least": 0, "most": 2**31 - 1})):
+    for name, limits in (("return", {}), ("step", {"least": 0}), ("seed", {"least": 0, "most": MOST})):
         _check(path, f"{name}s", rows[name], **limits)
     groups: Any = rows.groupby(["env", "algo", "seed"], sort=False)
     for (env, algo, seed), run in groups:
@@ -306,9 +314,10 @@ def read_events(paths: Sequence[Path]) -> ForeignRun:
         there = ", ".join(sorted(map(printable, scalars))[:5])
         refuse(path, f"it has no charts/episodic_return; its scalars are {there or 'none'}")
     lengths = [length for _, length, _ in scalars.get("charts/episodic_length", [])]
-    _check(path, "lengths", lengths, least=1)
-    _check(path, "returns", episodes["r"].to_numpy())
-    steps = _check(path, "steps", episodes["timesteps"].to_numpy(), least=0)
+    _check(path, "lengths", lengths, least=1, most=MOST)
+    _check(path, "returns", episodes["r"].array)
+    _check(path, "times", episodes["t"].array)
+    steps = _check(path, "steps", episodes["timesteps"].array, least=0)
     starts = np.append(False, np.diff(steps) < 0)
     seconds = episodes["t"] - episodes["t"].groupby(starts.cumsum()).transform("first")
     called = CLEANRL_FOLDER.fullmatch(path.resolve().parent.name)
@@ -319,7 +328,7 @@ def read_events(paths: Sequence[Path]) -> ForeignRun:
         names=tuple(names),
         folder_names={**called.groupdict(), "seed": int(called["seed"])} if called else {},
         episodes=episodes.assign(
-            timesteps=_count_on(steps, starts),
+            timesteps=_check(path, "steps", _count_on(steps, starts), least=0),
             t=_count_on(seconds.to_numpy(), starts),
             l=lengths if len(lengths) == len(episodes) else np.nan,
             success=np.nan,
@@ -392,7 +401,7 @@ def _check(path: Path, what: str, values: Any, least: float = -np.inf, most: int
     wrong |= (array > most) | (array % 1 != 0) if least >= 0 else False
     if wrong.any():
         line = f"line {values.index[wrong][0]}: " if isinstance(values, pd.Series) else ""
-        kind = f"whole numbers from {least} on" if least >= 0 else "finite numbers"
+        kind = f"whole numbers from {least} to {most:,}" if least >= 0 else "finite numbers"
         refuse(path, f"{line}its {what} are not all {kind}")
     return array
 
