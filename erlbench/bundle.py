@@ -51,7 +51,7 @@ LARGE = b"PK\x06\x07"
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # the time of all files: the same runs give the same bytes
 FILES = (CONFIG, META, EVENTS, STATUS, *ROWS, POLICY)
 FILES_ASIDE = (CONFIG, META, STATUS, "eval.csv")  # enough to know that a run was moved aside, and its score
-NAMES_OF_MANY = frozenset({"root", "user", "users", "home", "host", "localhost", "ubuntu", "runner", "nobody"})
+NAMES_OF_MANY = frozenset({"root", "user", "users", "home", "host", "localhost", "ubuntu", "runner", "worker"})
 
 _FOLDER = re.compile(r"\w[\w .@+()=,-]{0,199}/")
 _NAME = re.compile(

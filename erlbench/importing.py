@@ -27,7 +27,6 @@ from erlbench.experiment.cells import folder_name
 from erlbench.files import printable, reason
 from erlbench.foreign_files import CLEANRL, SB3, TABLE, ForeignRun, read_content, read_runs
 from erlbench.records.imported import EVALUATIONS, KIND, TRAINING, UNSAID, Imported
-from erlbench.records.likeness import ReturnSeries, suspicions
 from erlbench.records.names import is_environment, is_name
 from erlbench.records.run import CONFIG, META, STATUS, file_checksum
 from erlbench.records.schema import EpisodeRow, EvaluationRow, Row, header
@@ -90,8 +89,8 @@ def import_runs(
     one program alone.
 
     The frame has a row for each run: folder, format, returns, rows, timesteps. `warn` gets what was overruled or left
-    out, and runs that are too alike. Raises `UsageError` for a file that cannot be read, for a run that nobody names,
-    and for one that is there already; then nothing is written.
+    out. Raises `UsageError` for a file that cannot be read, for a run that nobody names, and for one that is there
+    already; then nothing is written.
     """
     typed = {"env": env, "algo": algo, "seed": seed, "total_timesteps": total_timesteps}
     texts = {"origin": _check_line("origin", origin), "licence": _check_line("licence", licence)}
@@ -108,22 +107,23 @@ def import_runs(
     _check_places(runs, out)
     for run in runs:
         _write(run, out / run.folder)
-    _warn_of(runs, out, warn)
-    return _summarise(runs, out)
+    _print_notes(runs, warn)
+    columns = {
+        "folder": [out / run.folder for run in runs],
+        "format": [run.about.format for run in runs],
+        "returns": [run.about.returns for run in runs],
+        "rows": [len(run.evaluations) for run in runs],
+        "timesteps": [run.evaluations["timesteps"].max() for run in runs],
+    }
+    return pd.DataFrame(columns)
 
 
-def _summarise(runs: Sequence[ImportedRun], out: Path) -> pd.DataFrame:
-    rows = [
-        (
-            out / run.folder,
-            run.about.format,
-            run.about.returns,
-            len(run.evaluations),
-            run.evaluations["timesteps"].max(),
-        )
-        for run in runs
-    ]
-    return pd.DataFrame(rows, columns=["folder", "format", "returns", "rows", "timesteps"])
+def _print_notes(runs: Sequence[ImportedRun], warn: Callable[[str], None]) -> None:
+    """Call `warn` once for each note, which several runs may have."""
+    for note, count in Counter(note for run in runs for note in run.notes).items():
+        path = next(run.paths[0] for run in runs if note in run.notes)
+        more = f" (the same for {count - 1} more)" if count > 1 else ""
+        warn(f"{path.parent if path.name in note else path}: {note}{more}")
 
 
 def _check_line(option: str, text: str) -> str:
@@ -173,22 +173,6 @@ def _check_places(runs: Sequence[ImportedRun], out: Path) -> None:
                 raise UsageError(f"{out / folder} is a link, which is neither followed nor replaced; remove it first")
         if os.path.lexists(out / run.folder):
             raise UsageError(f"{out / run.folder} is there already; give another --out or --name, or move it away")
-
-
-def _warn_of(runs: Sequence[ImportedRun], out: Path, warn: Callable[[str], None]) -> None:
-    """What was overruled or left out, once for runs that have it alike, and runs that are too alike."""
-    for note, count in Counter(note for run in runs for note in run.notes).items():
-        path = next(run.paths[0] for run in runs if note in run.notes)
-        more = f" (the same for {count - 1} more)" if count > 1 else ""
-        warn(f"{path.parent if path.name in note else path}: {note}{more}")
-    series = []
-    for run in runs:
-        returns = run.evaluations["return_mean"] if run.episodes is None else run.episodes["r"]
-        env, name, seed = (run.config["run"][key] for key in ("env", "name", "seed"))
-        values = returns.to_numpy(float)
-        series.append(ReturnSeries(out / run.folder, env, name, seed, values, run.episodes is not None))
-    for suspicion in suspicions(series):
-        warn(str(suspicion))
 
 
 def _combine(

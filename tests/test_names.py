@@ -13,6 +13,7 @@ SAME = {
     "initial_learner": "of each gradient algorithm; another algorithm imports that of its learner",
     "run": "the function erlbench.run, and the command of that name",
     "main": "of each program",
+    "Pair": "of entries that a study compares, and of directions in which OpenAI-ES steps",
 }
 
 

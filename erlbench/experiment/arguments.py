@@ -31,6 +31,9 @@ def arguments(given: Mapping[str, Any]) -> RunArguments:
 
 def run_options(asked: RunArguments, command_line: Sequence[str], part: str = "") -> RunOptions:
     """How the cells are run on this machine; `part` is the version of a plan that is run in shards."""
+    from erlbench.experiment.study_cells import requested_studies, texts_to_add
+
+    studies = requested_studies(asked)
     shared = asked.processes is None and asked.pool == LOCAL and asked.launcher is None
     return RunOptions(
         processes=cores() if asked.processes is None else asked.processes,
@@ -52,7 +55,8 @@ def run_options(asked: RunArguments, command_line: Sequence[str], part: str = ""
         allow_unrepeatable=asked.allow_unrepeatable,
         shard=str(asked.shard or ""),
         plan=part,
-        studies=asked.study,
+        studies={study.name: study.sha256 for study in studies},
+        study_texts=texts_to_add(studies, asked),
         verbosity=-1 if asked.quiet else int(asked.verbose),
         command_line=tuple(command_line),
     )

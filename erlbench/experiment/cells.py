@@ -154,7 +154,8 @@ class RunOptions:
     worker_memory: int | None = None  # bytes after which a worker is replaced
     shard: str = ""  # I/N, where other machines run the other cells of the plan
     plan: str = ""  # the version of that plan
-    studies: tuple[str, ...] = ()  # the studies whose cells these are, if the command named any
+    studies: Mapping[str, str] = field(default_factory=dict)  # those that the command named, with their SHA-256
+    study_texts: Mapping[Path, Mapping[str, str]] = field(default_factory=dict)  # theirs, by files in result folders
     save_replay: bool = False  # keep the replay of a finished run, so that it can be extended
     keep_checkpoints: bool = False  # keep a checkpoint of each evaluation, and the replay
     tensorboard: bool = False  # write live curves into the folders of the runs

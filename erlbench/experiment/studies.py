@@ -6,14 +6,17 @@ settings and environments. Every error names the file, the line and, for a missp
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, fields
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import erlbench
+from erlbench import files
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError, nearest, warn
 from erlbench.experiment.cells import check_name, usual_frequency
@@ -74,28 +77,45 @@ def load_studies(path: Path | None = None) -> dict[str, Study]:
 
 
 def known_studies(
-    files: Iterable[str | Path] = (), warn: Callable[[str], None] = warn, *, folders: Iterable[Path] = ()
+    named: Iterable[str | Path] = (), warn: Callable[[str], None] = warn, *, folders: Iterable[Path] = ()
 ) -> dict[str, Study]:
-    """All studies by name: the suite's, those of `HERE`, of `FILE` in `folders`, of `files`; later ones win.
+    """All studies by name: the suite's, those of `HERE`, of `FILE` in `folders`, of files `named`; later ones win.
 
     Nothing in one file makes another one unusable: a mistake in `HERE` or in a folder's file, which nobody has named,
-    leaves the file out with a warning. A mistake in one of `files`, and a name that the suite has, is a `UsageError`.
+    leaves the file out with a warning. A mistake in one of `named`, and a name that the suite has, is a `UsageError`.
     """
-    suite = load_studies()
+    suite = _suite_studies()
     studies = dict(suite)
     unnamed = [path for path in (HERE, *(folder / FILE for folder in folders)) if path.is_file()]
-    for path, named in (*((path, False) for path in unnamed), *((Path(name), True) for name in files)):
+    for path, is_named in (*((path, False) for path in unnamed), *((Path(name), True) for name in named)):
         try:
             loaded = load_studies(path)
             if taken := [name for name in loaded if name in suite]:
                 raise UsageError(f"{path}: the suite has a study '{taken[0]}' already; choose another name")
         except UsageError as error:
-            if named:
+            if is_named:
                 raise
             warn(f"{error}; the studies of this file are left out")
         else:
             studies |= loaded
     return studies
+
+
+def add_studies(texts: Mapping[Path, Mapping[str, str]]) -> None:
+    """Add those studies to files in folders of results that these lack, so that each folder answers for itself."""
+    for path, by_name in texts.items():
+        there = load_studies(path) if path.exists() else {}
+        if not (new := [text for name, text in by_name.items() if name not in there]):
+            continue
+        part = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            before = [files.read_text(path)] if there else []
+            with open(files.new_file(part), "w", encoding="utf-8") as file:
+                file.write("\n".join([*before, *new]))
+            part.replace(path)
+        except OSError as error:
+            raise UsageError(f"{path} cannot be written: {files.reason(error)}") from error
 
 
 def find_study(studies: Mapping[str, Study], name: str) -> Study:
@@ -161,6 +181,11 @@ def validate(
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
+@cache
+def _suite_studies() -> dict[str, Study]:
+    return load_studies()
+
+
 def _open(path: Path | None) -> TomlFile:
     packaged = benchmarks_file()
     return TomlFile(path or packaged, packaged.name if path in (None, packaged) else "")
@@ -217,7 +242,7 @@ def _read_study(reader: TomlFile, name: str, raw: dict[str, Any], shared: Mappin
         Study,
         {key: value for key, value in raw.items() if key not in ("entries", "compare", "profiles", *PROFILE_KEYS)},
         where,
-        file=reader.path,
+        file=None if reader.path == benchmarks_file() else reader.path,
         name=name,
         entries=entries,
         compare=tuple(_read_pair(reader, pair, (*where, "compare", index)) for index, pair in enumerate(pairs)),

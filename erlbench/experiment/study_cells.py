@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.envs.catalogue import extra_of, installed
 from erlbench.envs.options import plain_values
-from erlbench.errors import UsageError, nearest
+from erlbench.errors import UsageError, nearest, warn
 from erlbench.experiment.cells import Cell, Origin
 from erlbench.experiment.command import RESULTS, ProblemOf, simulated_of, typed_of, workers_of
 from erlbench.experiment.costs import Costs
@@ -29,7 +29,7 @@ def study_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell
         if getattr(arguments, option) not in (None, ()):
             flag = f"--{option.replace('_', '-')}"
             raise UsageError(f"{flag} cannot be given with --study, which decides it; run --algo and --env instead")
-    known = readable_studies(arguments)
+    known = _known_studies(arguments, warn)
     chosen = [_chosen_part(find_study(known, name), arguments) for name in arguments.study]
     _check_filters(arguments, chosen)
     chosen = [_with_envs(study, arguments.env) for study in chosen]
@@ -47,16 +47,42 @@ def study_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell
                         yield dataclasses.replace(cell, one_core=entry.name in timed)
 
 
-def readable_studies(arguments: RunArguments) -> dict[str, Study]:
-    """All studies that a command can name; those in the folder of its results win, which its first run laid there."""
-    out = [Path(arguments.out)] if arguments.out else [RESULTS / name for name in arguments.study]
-    laid = [folder / FILE for folder in out if (folder / FILE).is_file()]
-    return known_studies([*arguments.studies, *laid])
+def requested_studies(arguments: RunArguments) -> list[Study]:
+    """The studies that the user asked for; those in the folder of the results win, where the first run put them."""
+    known = _known_studies(arguments, lambda message: None)
+    return [find_study(known, name) for name in arguments.study]
 
 
-def study_folder(study: Study, profile: str, out: str | None) -> Path:
-    """The folder of the results of a study's profile."""
-    return Path(out) if out else RESULTS / (study.name if profile == NO_PROFILE else profile)
+def texts_to_add(studies: Iterable[Study], arguments: RunArguments) -> dict[Path, dict[str, str]]:
+    """The texts of the user's studies by name, by the file in the folder of results that should have them."""
+    texts: dict[Path, dict[str, str]] = {}
+    for study in studies:
+        path = _study_folder(study, arguments) / FILE
+        if study.file not in (None, path):
+            texts.setdefault(path, {})[study.name] = study.text
+    return texts
+
+
+def _known_studies(arguments: RunArguments, warn: Callable[[str], None]) -> dict[str, Study]:
+    """All studies that a command can name."""
+    if not arguments.study:
+        return {}
+    known = known_studies(arguments.studies, warn)
+    names = (*arguments.study, arguments.profile or PROFILE)
+    folders = [Path(arguments.out)] if arguments.out else [RESULTS / name for name in names]
+    laid = known_studies([folder / FILE for folder in folders if (folder / FILE).is_file()], lambda message: None)
+    for name in arguments.study:
+        if name in laid and name in known and laid[name].sha256 != known[name].sha256:
+            files = f"{laid[name].file} decides the study '{name}', which {known[name].file} has otherwise"
+            warn(f"{files}; give another --out to run the other one")
+    return known | laid
+
+
+def _study_folder(study: Study, arguments: RunArguments) -> Path:
+    """The folder of a study's results: --out, or one named after the profile, or after a study that has none."""
+    if arguments.out:
+        return Path(arguments.out)
+    return RESULTS / (arguments.profile or PROFILE if study.has_profiles else study.name)
 
 
 def _chosen_part(study: Study, arguments: RunArguments) -> Study:
@@ -79,7 +105,7 @@ def _with_envs(study: Study, only: tuple[str, ...]) -> Study:
 def _entry_cells(
     arguments: RunArguments, study: Study, entry: Entry, env: str, problem_of: ProblemOf
 ) -> Iterator[Cell]:
-    ((profile_name, profile),) = study.profiles.items()
+    (profile,) = study.profiles.values()
     known = {item.name for item in dataclasses.fields(registry.find(entry.algo).settings_type)}
     typed_settings = {name: value for name, value in arguments.set.items() if name in known}
     stated = {f"settings.{name}" for name in profile_settings(profile, entry)}
@@ -108,7 +134,7 @@ def _entry_cells(
             final_episodes=arguments.final_episodes or profile.final_episodes,
             evaluate=arguments.evaluate or profile.evaluate,
             info=arguments.info or profile.info,
-            out=study_folder(study, profile_name, arguments.out),
+            out=_study_folder(study, arguments),
             processes=entry.processes,
             env_settings=env_settings,
             origin=Origin(typed | ({"costs.*"} if profile.simulated_time else set())),

@@ -13,7 +13,6 @@ from erlbench.reporting import folder
 from erlbench.reporting.data.comparison import REFERENCE, Comparison, everything, without_judgement
 from erlbench.reporting.data.cut import cut_runs
 from erlbench.reporting.data.departures import with_departures
-from erlbench.reporting.data.identities import suspicions_of
 from erlbench.reporting.data.nominal import nominal_budgets, nominal_note, with_nominal_steps
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.remarks import Remark, RemarkKind, as_remark, remark
@@ -60,7 +59,6 @@ def build_report(
         )
     check_profile(studies, profile)
     runs = report.counted(find_runs(results, report.collect))
-    report.suspect(runs)
     _check_baseline(report.options.baseline, runs)
     _check_nominal(report.options.x, runs)
     report.options.style.check((run.name for run in runs), (run.env for run in runs))
@@ -91,7 +89,6 @@ def build_comparison(
     report = _Report(out, warn, options, counting)
     sides = [side.map(report.counted) for side in read_sides(folders, report.collect)]
     runs = [run for side in sides for run in side.renamed]
-    report.suspect(run for side in sides for run in side.runs)  # the same runs may be on several sides
     table = differences_table(sides, report.options.metric)
     return report.write([everything(runs, "All runs side by side")], runs, table), table
 
@@ -118,11 +115,6 @@ class _Report:
     def counted(self, runs: Iterable[Run]) -> list[Run]:
         """The runs with their nominal steps."""
         return [with_nominal_steps(run, self._budgets, self.collect) for run in runs]
-
-    def suspect(self, runs: Iterable[Run]) -> None:
-        """Name runs that are too alike to be independent."""
-        for found in suspicions_of(runs):
-            self.collect(found)
 
     def pages_of(self, study: Study, runs: Sequence[Run], profile: str | None, named: bool) -> list[Comparison]:
         """The study's pages, and the warnings about its runs; neither for a study that was not run."""

@@ -40,6 +40,6 @@ def start_of(
         "admission": admission.record(),
         **({"force_identity": True} if asked.force_identity else {}),
         **({"shard": asked.shard, "plan": asked.plan} if asked.shard else {}),
-        **({"studies": list(asked.studies)} if asked.studies else {}),
+        **({"studies": dict(asked.studies)} if asked.studies else {}),
         "command_line": shlex.join(asked.command_line),
     }

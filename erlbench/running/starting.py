@@ -9,6 +9,7 @@ from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.pool_kind import LOCAL
+from erlbench.experiment.studies import add_studies
 from erlbench.machine import kernel
 from erlbench.records.imported import imported_of
 from erlbench.records.run import CHECKPOINTS, META, TRAINING_END
@@ -51,6 +52,7 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
     if options.force:  # now that none of them is held
         for cell in cells:
             RunDirectory(cell.directory).move_aside()
+    add_studies(options.study_texts)
 
 
 def check_continuing(directory: RunDirectory, cell: Cell, options: RunOptions) -> None:

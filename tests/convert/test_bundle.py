@@ -289,8 +289,8 @@ def test_a_bundle_of_a_real_run_names_nobody_and_is_verified(tmp_path, home):
     )
     assert verified.returncode == 0, verified.stdout
     checks = dict(re.findall(r"^(\w+) +(agrees|cannot be verified) ", verified.stdout, re.MULTILINE))
-    assert checks["redaction"] == "cannot be verified"
-    assert {checks["policy"], checks["checksums"], checks["config"]} == {"agrees"}
+    assert checks["checksums"] == "cannot be verified"  # meta.json is redacted
+    assert {checks["policy"], checks["version"], checks["config"]} == {"agrees"}
 
 
 # -- bundles of anybody -----------------------------------------------------------------------------------------------

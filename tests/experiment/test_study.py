@@ -112,7 +112,7 @@ PAIR = '{ first = "aes-rl@fixed-ratio", second = "cem-rl", metric = "minutes", l
         (PAIR, f"{PAIR},\n{PAIR}", "line 14: 'compare' has this pair twice"),
     ],
 )  # fmt: skip
-def test_errors_name_the_line_and_the_nearest_word(tmp_path, old, new, message):
+def test_mistakes_in_a_study_name_the_line_and_the_nearest_word(tmp_path, old, new, message):
     with pytest.raises(UsageError) as caught:
         load(tmp_path, old, new)
     assert f"studies.toml, {message}" in str(caught.value)

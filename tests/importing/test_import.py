@@ -201,24 +201,12 @@ def test_verify_checks_the_files_and_says_that_it_can_check_no_more(taken):
     assert {check.outcome for check in verify(out / PPO) if check.name == "checksums"} == {DIFFERS}
 
 
-def test_a_copied_run_is_named_by_import_report_and_verify(tmp_path):
+def test_a_copied_run_is_named_by_verify(tmp_path):
     for seed in (1, 2):
         shutil.copytree(SB3 / "ppo/Pendulum-v1_1", tmp_path / f"logs/ppo/Pendulum-v1_{seed}")
     result = take(tmp_path / "results", tmp_path / "logs", "--layout", LAYOUT)
     assert result.exit_code == 0
-    assert "suspicious" in result.stderr
-    said: list[object] = []
-    build_report([tmp_path / "results"], tmp_path / "report", {}, None, said.append)
-    assert any("suspicious" in str(one) for one in said)
     found = verify_all([run.path for run in runs_in(tmp_path / "results")])
-    assert [check.outcome for checks in found.values() for check in checks if check.name == "copies"] == [DIFFERS] * 2
-
-
-def test_a_curve_moved_by_a_constant_is_named_by_verify(taken, tmp_path):
-    rows = [f"Hopper-v5,x,{seed},{step},{math.sin(step) * 100 + 7.5 * seed}" for seed in (0, 1) for step in range(12)]
-    (tmp_path / "scores.csv").write_text("\n".join(["env,algo,seed,step,return", *rows, ""]))
-    out = taken(tmp_path / "scores.csv")
-    found = verify_all([run.path for run in runs_in(out)])
     assert [check.outcome for checks in found.values() for check in checks if check.name == "copies"] == [DIFFERS] * 2
 
 

@@ -35,7 +35,6 @@ class RemarkKind(Enum):
         "{path}: has the name and the budget of study {study}, profile {profile}, but other settings ({settings}); it "
         "is not shown there"
     )
-    SUSPICIOUS = "{path}: suspicious: it has {what} as {other} ({rows} rows from row {start}, there from {other_start})"
     NO_PAGE = "no run belongs to the study '{study}'{profile}; it has no page"
     NO_CURVES = "{env}: no learning curves. {reason}"
     NO_SCORES = "no scores to reach are published for {env}; name them by --reach=SCORE[,SCORE...]"

@@ -1,6 +1,6 @@
 """Whole generations of evolution strategies, end to end, against the loops that one would pick instead.
 
-CEM against EvoTorch's CEM on its GymNE, with one process and with two; CMA-ES against a plain loop around pycma,
+CEM against EvoTorch's CEM on its GymNE; CMA-ES against a plain loop around pycma,
 Gymnasium and an eager torch policy. Wall clock; same network, population and environment, episodes of 1000 steps.
 """
 
@@ -15,85 +15,61 @@ import gymnasium
 import numpy as np
 import torch
 
-from benchmarks.cells import Seen, drive
+from benchmarks.cells import ENVIRONMENT, train
 from benchmarks.harness import NO_PEER, Claim, median, take_turns, wall_seconds
 from erlbench.algorithms import registry
 from erlbench.envs.registry import problem
-from erlbench.machine.resources import cores
-from erlbench.pool import local_pool
 from erlbench.settings import resolve
 
-ENVIRONMENT, HIDDEN, POPULATION = "HalfCheetah-v5", (64, 64), 20
+HIDDEN, POPULATION = (64, 64), 20
 GENERATIONS, REPEATS, SIGMA = 4, 5, 0.03  # the first generation of a turn is not counted
 
 
 def measure() -> Iterator[Claim]:
-    """Three ratios of steps per second."""
-    yield _cem(1)
-    if cores() >= 2:
-        yield _cem(2)
-    else:
-        yield Claim(_claim(2), math.nan, 2.0, note="not measured: it takes 2 cores")
-    turns = take_turns(
-        {"erlbench": Ours("cma-es", 1, sigma_init=SIGMA, covariance="diagonal"), "pycma": Pycma()}, REPEATS
-    )
+    """Two ratios of steps per second, each of one process."""
+    yield _cem()
+    ours = Ours("cma-es", sigma_init=SIGMA, covariance="diagonal")
+    turns = take_turns({"erlbench": ours, "pycma": Pycma()}, REPEATS)
     claim = "CMA-ES HalfCheetah 64-64, 1 process: steps/s / a pycma and eager torch loop's"
     yield Claim(claim, median(turns["pycma"] / turns["erlbench"]), 2.0, samples=turns)
 
 
-def _claim(processes: int) -> str:
-    return f"CEM HalfCheetah 64-64, {processes} process{'es' if processes > 1 else ''}: steps/s / EvoTorch's"
-
-
-def _cem(processes: int) -> Claim:
+def _cem() -> Claim:
+    claim = "CEM HalfCheetah 64-64, 1 process: steps/s / EvoTorch's"
     try:
-        import evotorch  # noqa: F401
+        peer = EvoTorch()
     except ImportError:
-        return Claim(_claim(processes), math.nan, 2.0, note=NO_PEER)
-    peer = EvoTorch(processes)
-    try:
-        ours = Ours("cem", processes, initial_variance=SIGMA**2, epsilon_end=0.0, elites=POPULATION // 2)
-        turns = take_turns({"erlbench": ours, "evotorch": peer}, REPEATS)
-    finally:
-        peer.close()
-    return Claim(_claim(processes), median(turns["evotorch"] / turns["erlbench"]), 2.0, samples=turns)
+        return Claim(claim, math.nan, 2.0, note=NO_PEER)
+    ours = Ours("cem", initial_variance=SIGMA**2, epsilon_end=0.0, elites=POPULATION // 2)
+    turns = take_turns({"erlbench": ours, "evotorch": peer}, REPEATS)
+    return Claim(claim, median(turns["evotorch"] / turns["erlbench"]), 2.0, samples=turns)
 
 
 class Ours:
     """A cell on a fresh pool; the generations after the first, by the run's own clock."""
 
-    def __init__(self, algo: str, processes: int, **overrides: Any) -> None:
-        self._class, self._processes = registry.find(algo), processes
+    def __init__(self, algo: str, **overrides: Any) -> None:
+        self._class = registry.find(algo)
         overrides = {"hidden": HIDDEN, "population": POPULATION, **overrides}
         self._settings = resolve(self._class.settings_type, ENVIRONMENT, {}, overrides)
 
     def __call__(self) -> float:
         """Seconds per environment step."""
-        task = problem(ENVIRONMENT)
-        total = GENERATIONS * POPULATION * task.env.max_episode_steps
-        seen = Seen()
-        with local_pool(self._processes) as pool:
-            drive(pool, self._class, self._settings, task, total, POPULATION, seen)
-        first, last = seen.generations[0], seen.generations[-1]
+        total = GENERATIONS * POPULATION * problem(ENVIRONMENT).env.max_episode_steps
+        _, (first, *_, last) = train(self._class, self._settings, 1, total, POPULATION)
         return (last.train_time_s - first.train_time_s) / (last.timesteps - first.timesteps)
 
 
 class EvoTorch:
-    """EvoTorch's CEM; more than one process are Ray actors, started once."""
+    """EvoTorch's CEM; raises `ImportError` where it is not installed."""
 
-    def __init__(self, processes: int) -> None:
+    def __init__(self) -> None:
         from evotorch.algorithms import CEM
         from evotorch.neuroevolution import GymNE
 
         logging.getLogger("evotorch").setLevel(logging.WARNING)
-        self._ray = processes > 1
-        if self._ray:
-            import ray
-
-            ray.init(num_cpus=processes, include_dashboard=False, logging_level="error", log_to_driver=False)
-        actors = {"num_actors": processes} if self._ray else {}
-        self._problem = GymNE(ENVIRONMENT, _network(), observation_normalization=False, **actors)
-        self._search = CEM(self._problem, popsize=POPULATION, parenthood_ratio=0.5, stdev_init=SIGMA)
+        problem = GymNE(ENVIRONMENT, _network(), observation_normalization=False)
+        self._search = CEM(problem, popsize=POPULATION, parenthood_ratio=0.5, stdev_init=SIGMA)
 
     def __call__(self) -> float:
         """Seconds per environment step."""
@@ -105,14 +81,6 @@ class EvoTorch:
     @property
     def _steps(self) -> int:
         return int(self._search.status["total_interaction_count"])
-
-    def close(self) -> None:
-        """End the actors."""
-        if self._ray:
-            import ray
-
-            self._problem.kill_actors()
-            ray.shutdown()
 
 
 class Pycma:

@@ -6,30 +6,23 @@ policy is large, whatever pool and driver do. OpenAI-ES has its workers do that.
 
 from __future__ import annotations
 
-from erlbench.machine.resources import limit_threads
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
-limit_threads()  # processor time is that of all threads: those of BLAS, which wait for each other, would count
+import numpy as np
 
-import json  # noqa: E402
-import subprocess  # noqa: E402
-import sys  # noqa: E402
-import time  # noqa: E402
-from collections.abc import Iterator, Mapping  # noqa: E402
-from typing import Any, ClassVar  # noqa: E402
-
-import numpy as np  # noqa: E402
-
-from benchmarks.cells import A, drive  # noqa: E402
-from benchmarks.harness import Claim, cpu_seconds, median  # noqa: E402
-from erlbench.algorithms.base import Algorithm, Context  # noqa: E402
-from erlbench.algorithms.cem import CEM, CEMSettings  # noqa: E402
-from erlbench.algorithms.openai_es import OpenAIES, OpenAIESSettings  # noqa: E402
-from erlbench.envs.registry import problem  # noqa: E402
-from erlbench.policy import PolicySpec, initial_parameters  # noqa: E402
-from erlbench.pool import local_pool  # noqa: E402
-from erlbench.settings import resolve  # noqa: E402
-from erlbench.work.rollout import RolloutSettings  # noqa: E402
-from erlbench.work.tasks import Result, Task  # noqa: E402
+from benchmarks.cells import ENVIRONMENT, train
+from benchmarks.harness import Claim, cpu_seconds, median
+from erlbench.algorithms.base import Algorithm, Context
+from erlbench.algorithms.cem import CEM, CEMSettings
+from erlbench.algorithms.openai_es import OpenAIES, OpenAIESSettings
+from erlbench.settings import resolve
+from erlbench.work.rollout import RolloutSettings
+from erlbench.work.tasks import Result, Task
 
 POPULATION, GENERATIONS = 500, 6
 RUNS = 5
@@ -82,8 +75,8 @@ class IdleOpenAIES(Idle, OpenAIES):
 
 
 def measure() -> Iterator[Claim]:
-    """The numbers of a process of its own, since a driver never loads torch."""
-    command = [sys.executable, "-m", "benchmarks.claims.driver"]
+    """The numbers of another process, since a driver never loads torch; it inherits the limit of threads."""
+    command = [sys.executable, "-m", "benchmarks.speed.driver"]
     printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     seconds = {name: np.array(values) for name, values in json.loads(printed).items()}
     rows = {
@@ -95,37 +88,26 @@ def measure() -> Iterator[Claim]:
         yield Claim(claim, 1e6 * median(values) / POPULATION, TARGET, at_least=False, unit="µs", samples=seconds)
 
 
-def policy(env_id: str, hidden: tuple[int, ...]) -> tuple[RolloutSettings, np.ndarray]:
-    """Settings and parameters of one episode."""
-    task = problem(env_id)
-    spec = PolicySpec((task.observation_size, *hidden, task.action_size), "tanh", task.action_low, task.action_high)
-    return RolloutSettings(task.env, spec), initial_parameters(spec.sizes, (0,))
+def run_cem() -> IdleCEM:
+    """A run of CEM, with its rows, rankings and updates of the distribution; each task counts one step."""
+    settings = resolve(CEMSettings, ENVIRONMENT, {}, WIDTHS)
+    return train(IdleCEM, settings, 1, POPULATION * GENERATIONS, POPULATION)[0]
 
 
-def cem() -> IdleCEM:
-    """A run of CEM, with its rows, rankings and updates of the distribution."""
-    return _run(IdleCEM, resolve(CEMSettings, "HalfCheetah-v5", {}, WIDTHS))
-
-
-def openai_es() -> Idle:
+def run_openai_es() -> Idle:
     """A run of OpenAI-ES, whose workers add up the noise."""
-    more = {**WIDTHS, "normalise_observations": False}
-    return _run(IdleOpenAIES, resolve(OpenAIESSettings, "HalfCheetah-v5", {}, more))
-
-
-def _run(make: type[A], settings: Any) -> A:
-    with local_pool(1) as pool:  # each task counts one step
-        return drive(pool, make, settings, problem("HalfCheetah-v5"), POPULATION * GENERATIONS, POPULATION)
+    settings = resolve(OpenAIESSettings, ENVIRONMENT, {}, {**WIDTHS, "normalise_observations": False})
+    return train(IdleOpenAIES, settings, 1, POPULATION * GENERATIONS, POPULATION)[0]
 
 
 def main() -> None:
     """Print the seconds of each generation; the runs take turns."""
     seconds: dict[str, list[float]] = {"cem": [], "update": [], "openai-es": []}
     for _ in range(RUNS):
-        run = cem()
+        run = run_cem()
         seconds["cem"] += run.generations.tolist()
         seconds["update"] += run.updates[1:]
-        seconds["openai-es"] += openai_es().generations.tolist()
+        seconds["openai-es"] += run_openai_es().generations.tolist()
     print(json.dumps(seconds))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Claim, cpu_seconds, median, take_turns
-from benchmarks.peers.floors import Floors
+from benchmarks.speed.floors import Floors
 from erlbench.algorithms import sac, td3
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.learners.minibatches import arithmetic
@@ -42,10 +42,10 @@ def measure() -> Iterator[Claim]:
                 bench = Bench(*SHAPE, hidden, batch, view, Workspace(store))
                 floors = Floors(*SHAPE, hidden, batch)
                 name = f"{hidden[0]}-{hidden[1]} batch {batch}: time / floor"
+                sides = {"": bench, "_floor": floors}
                 seconds = take_turns(
-                    {"td3": bench.td3, "td3_floor": floors.td3, "sac": bench.sac,
-                     "sac_floor": floors.sac, "critic": bench.critic, "critic_floor": floors.critic,
-                     "actor": bench.actor, "actor_floor": floors.actor}, REPEATS)  # fmt: skip
+                    {kind + side: getattr(one, kind) for kind in LABELS for side, one in sides.items()}, REPEATS
+                )
                 for kind, label in LABELS.items():
                     ratio = median(seconds[kind] / seconds[f"{kind}_floor"])
                     samples = {key: seconds[key] for key in (kind, f"{kind}_floor")}
@@ -86,7 +86,6 @@ class Bench:
         self._td3.load(td3.initial_learner(relu, critic, (0,)), 0, 0)
         self._sac = SACLearner(sac.update_of(sac.SACSettings(batch_size=batch), relu, critic), "cpu")
         self._sac.load(sac.initial_learner(relu, critic, False, (0,)), 0, 0)
-        self.learners: dict[str, Learner] = {"td3": self._td3, "sac": self._sac}
         self._memory = Memory(view, workspace, 1, TRANSITIONS)
 
     def td3(self) -> float:
@@ -110,17 +109,8 @@ class Bench:
     def critic(self) -> float:
         """The task function of critic updates."""
         inputs = {"critic": self._critic, "target_actor": self._actor, "replay": self._view}
-        update = CriticUpdate(
-            self.policy,
-            self.critic_spec,
-            self.batch,
-            learning_rate=1e-3,
-            discount=0.99,
-            tau=0.005,
-            target_noise=0.2,
-            noise_clip=0.5,
-            temperature=0.2,
-        )
+        numbers = {"learning_rate": 1e-3, "discount": 0.99, "tau": 0.005, "target_noise": 0.2, "noise_clip": 0.5}
+        update = CriticUpdate(self.policy, self.critic_spec, self.batch, **numbers, temperature=0.2)
         return self._task(update_critic, Updates(update, UPDATES), inputs)
 
     def actor(self) -> float:

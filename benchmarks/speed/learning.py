@@ -1,6 +1,6 @@
-"""TD3 and SAC: whole steps with environment and replay, against Stable-Baselines3 and an eager loop in plain torch.
+"""TD3 and SAC: whole steps with environment and replay, against Stable-Baselines3.
 
-All have the same networks, batch, updates per step and environment. One thread is measured in processor time, two
+Both have the same networks, batch, updates per step and environment. One thread is measured in processor time, two
 cores by the wall clock.
 """
 
@@ -10,13 +10,15 @@ import math
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import gymnasium
+import numpy as np
 import torch
 
-from benchmarks.harness import NO_PEER, Claim, Samples, cpu_seconds, median, take_turns, wall_seconds
-from benchmarks.peers import eager
+from benchmarks.harness import NO_PEER, Claim, cpu_seconds, median, take_turns, wall_seconds
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
@@ -28,43 +30,38 @@ from erlbench.work.workspace import Core, Workspace
 
 ALGORITHMS, ENVIRONMENT, HIDDEN, BATCH = ("td3", "sac"), "HalfCheetah-v5", (256, 256), 256
 WARM_UP, STEPS, REPEATS = 1000, 150, 9
-SB3, EAGER = "Stable-Baselines3's", "eager torch's"
+SB3 = "Stable-Baselines3's"
+PEER = {
+    "learning_rate": 3e-4, "buffer_size": 1_000_000, "batch_size": BATCH, "tau": 0.005, "gamma": 0.99, "train_freq": 1,
+    "gradient_steps": 1, "policy_kwargs": {"net_arch": [*HIDDEN]}, "device": "cpu", "learning_starts": WARM_UP,
+}  # fmt: skip
 NO_CORE = "not measured: it takes 2 cores"
-Candidate = Callable[[], float]
 
 
 def measure() -> Iterator[Claim]:
-    """Three ratios for each algorithm."""
+    """Two ratios for each algorithm."""
     store = Store.create()
     try:
         for algo in ALGORITHMS:
             with tempfile.TemporaryDirectory() as folder:
-                yield from _compare(algo, Learning(algo, store, Path(folder)))
+                yield from compare(algo, Learning(algo, store, Path(folder)))
     finally:
         store.close()
 
 
-def _compare(algo: str, mine: Learning) -> Iterator[Claim]:
+def compare(algo: str, mine: Learning) -> Iterator[Claim]:
+    """With one thread and on two cores."""
     name = f"{algo.upper()} {ENVIRONMENT.partition('-')[0]} 256-256 batch 256"
     peer = stable_baselines3(algo)
-    candidates = {"erlbench": mine.one_thread, "eager": eager_torch(algo)}
-    if peer is not None:
-        candidates["stable_baselines3"] = lambda: peer(1)
-    seconds = take_turns(candidates, REPEATS)
-    yield _claim(f"{name}, 1 thread: steps/s / {SB3}", 1.8, seconds, "stable_baselines3")
-    yield _claim(f"{name}, 1 thread: steps/s / {EAGER}", 1.0, seconds, "eager")
-    seconds = {}
-    if peer is not None and cores() >= 2:
-        seconds = take_turns({"erlbench": mine.two_cores, "stable_baselines3": lambda: peer(2)}, REPEATS)
-    note = NO_CORE if cores() < 2 else NO_PEER
-    yield _claim(f"{name}, 2 cores: steps/s / {SB3}", 2.2, seconds, "stable_baselines3", note)
-
-
-def _claim(claim: str, target: float, seconds: Samples, peer: str, note: str = NO_PEER) -> Claim:
-    if peer not in seconds:
-        return Claim(claim, math.nan, target, note=note)
-    samples = {name: seconds[name] for name in ("erlbench", peer)}
-    return Claim(claim, median(seconds[peer] / seconds["erlbench"]), target, samples=samples)
+    for threads, target, ours in ((1, 1.8, mine.one_thread), (2, 2.2, mine.two_cores)):
+        claim = f"{name}, {'1 thread' if threads == 1 else '2 cores'}: steps/s / {SB3}"
+        if peer is None or cores() < threads:
+            yield Claim(claim, math.nan, target, note=NO_PEER if cores() >= threads else NO_CORE)
+            continue
+        theirs = partial(peer, threads)
+        seconds = take_turns({"erlbench": ours, "stable_baselines3": theirs}, REPEATS)
+        ratio = median(seconds["stable_baselines3"] / seconds["erlbench"])
+        yield Claim(claim, ratio, target, samples=seconds)
 
 
 class Learning:
@@ -122,10 +119,15 @@ def stable_baselines3(algo: str) -> Callable[[int], float] | None:
     Called with 1 it returns processor time per step, with more threads the time that passes.
     """
     try:
-        from benchmarks.peers.sb3_peer import create
+        import stable_baselines3 as sb3
+        from stable_baselines3.common.noise import NormalActionNoise
     except ImportError:
         return None
-    model: Any = create(algo, ENVIRONMENT, 0, WARM_UP)
+    size = problem(ENVIRONMENT).action_size
+    noise = NormalActionNoise(np.zeros(size), 0.1 * np.ones(size))
+    td3 = {"policy_delay": 2, "action_noise": noise, "target_policy_noise": 0.2, "target_noise_clip": 0.5}
+    make, settings = (sb3.TD3, td3) if algo == "td3" else (sb3.SAC, {"ent_coef": "auto_1.0"})
+    model: Any = make("MlpPolicy", gymnasium.make(ENVIRONMENT), seed=0, **PEER, **settings)
     model.learn(WARM_UP)
 
     def run(threads: int) -> float:
@@ -138,10 +140,3 @@ def stable_baselines3(algo: str) -> Callable[[int], float] | None:
         return taken / (int(model.num_timesteps) - before)
 
     return run
-
-
-def eager_torch(algo: str) -> Candidate:
-    """The eager loop, after as many random actions; processor time per step."""
-    loop = eager.Loop(ENVIRONMENT, eager.AGENTS[algo](problem(ENVIRONMENT), HIDDEN, BATCH))
-    loop.explore(WARM_UP)
-    return lambda: cpu_seconds(lambda: loop.learn(STEPS)) / STEPS
