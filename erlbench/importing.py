@@ -143,7 +143,12 @@ def _check_request(typed: Mapping[str, Any], name: str, returns: str) -> None:
 
 
 def _check_settings(env: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as config.toml has them, checked where the user names an environment that can be found here."""
+    """Settings as config.toml has them, checked where the user names an environment that can be found here.
+
+    The module of MODULE:ID is imported for that; no module that a file names is.
+    """
+    if not settings:
+        return {}
     values = plain_values(settings)
     try:
         gymnasium.spec(env)
