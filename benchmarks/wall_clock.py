@@ -35,7 +35,7 @@ PROCESSES = {"aes-rl@w9": 10, "aes-rl": 6, "p-cem-rl-b256@barriers": 5, SERIAL: 
 STEPS, SEEDS = 30_000, 5
 OPTIONS = (
     "--study", STUDY, "--profile", "laptop", "--env", ENVIRONMENT, "--total-timesteps", STEPS, "--eval-freq", STEPS,
-    "--eval-episodes", 1, "--final-episodes", 1, "--one-core",
+    "--eval-episodes", 1, "--one-core",
 )  # fmt: skip
 
 
@@ -67,7 +67,7 @@ class Job:
 
     def command(self, out: Path, device: str) -> list[str]:
         """What makes it."""
-        own = ("--algo", self.name, "--seed", self.seed, "--processes", self.processes, "--device", device)
+        own = ("--algo", self.name, "--seeds", f"{self.seed},", "--processes", self.processes, "--device", device)
         return [*map(str, (sys.executable, "-m", "erlbench", "run", *OPTIONS, *own, "--out", out))]
 
     def folder(self, out: Path) -> Path:

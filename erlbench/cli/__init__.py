@@ -16,7 +16,7 @@ import click
 
 from erlbench import __version__
 from erlbench.bundle.names import without_place
-from erlbench.errors import ADVICE, ErlbenchError, Interrupted, UsageError, explain, nearest
+from erlbench.errors import ADVICE, ErlbenchError, Interrupted, UsageError, explain, nearest, said_by, text_of
 from erlbench.files import printable
 
 # Every command, by what a user wants to do, in the order of their use.
@@ -97,11 +97,11 @@ class Commands(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except Exception as error:
-            if isinstance(error, RuntimeError) and "MUJOCO_GL" in str(error):  # MuJoCo cannot be imported
+            if isinstance(error, RuntimeError) and "MUJOCO_GL" in text_of(error):  # MuJoCo cannot be imported
                 message(f"erlbench: {error}; unset this variable, or give egl, osmesa or glfw")
                 ctx.exit(UsageError.exit_code)
             if isinstance(error, OSError) and error.errno in ADVICE and not ctx.meta.get("verbose", False):
-                click.echo(f"erlbench: {explain(error)}", err=True)
+                click.echo(f"erlbench: {printable(explain(error))}", err=True)
                 ctx.exit(1)
             click.echo(f"erlbench: {_explain(error, ctx.meta.get('verbose', False))}", err=True)
             ctx.exit(1)
@@ -118,11 +118,13 @@ def _check_current_folder() -> None:
 def _explain(error: Exception, verbose: bool) -> str:
     """A short message for an error that nobody expected, and where its traceback is."""
     details = "".join(traceback.format_exception(error))
-    message = f"unexpected {type(error).__name__}: {error}"
+    message = f"unexpected {said_by(error)}"
     if verbose:
         return f"{message}\n{details}"
     try:
-        with tempfile.NamedTemporaryFile("w", prefix="erlbench-error-", suffix=".txt", delete=False) as file:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="erlbench-error-", suffix=".txt", delete=False, errors="backslashreplace"
+        ) as file:
             file.write(f"{' '.join(sys.argv)}\n{details}")
     except OSError:
         return f"{message} (run again with -v for the traceback)"

@@ -1,4 +1,4 @@
-"""A user's own studies beside the suite's: `studies.toml` in the working folder, and files named by --studies."""
+"""A user's own studies beside the suite's: those of `studies.toml` here, and of files that `report --studies` names."""
 
 from __future__ import annotations
 

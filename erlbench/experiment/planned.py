@@ -28,7 +28,7 @@ def requests(plan: Plan, path: Path, folder: Path) -> list[RunArguments]:
         values: dict[str, Any] = {
             "algo": (cell.algo,),
             "env": (cell.env,),
-            "seed": 0,
+            "seeds": (0,),
             "name": cell.name or None,
             "workers": cell.workers or None,
             "total_timesteps": cell.total_timesteps,

@@ -12,21 +12,23 @@ from erlbench.envs.catalogue import extra_of, installed
 from erlbench.envs.options import plain_values
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment import studies
+from erlbench.experiment.algorithm_settings import check_settings, select_settings
 from erlbench.experiment.cells import Cell, Origin
 from erlbench.experiment.command import RESULTS, ProblemOf, simulated_of, typed_of, workers_of
 from erlbench.experiment.options import RunArguments
 from erlbench.experiment.own_studies import known_studies
+from erlbench.options import list_options
 
 PROFILE = "smoke"
 
 
 def study_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell]:
     """The cells of the studies that the user asked for; a `UsageError` where an option belongs to none of them."""
-    for option in ("preset", "name", "workers", "total_generations", "total_minutes", "same"):
+    for option in ("preset", "name", "workers", "total_generations", "total_minutes"):
         if getattr(arguments, option) not in (None, ()):
-            given = f"--{option.replace('_', '-')}"
+            given = list_options(RunArguments)[option].flag
             raise UsageError(f"{given} cannot be given with --study, which decides it; run --algo and --env instead")
-    known = known_studies(arguments.studies)
+    known = known_studies()
     chosen = {name: studies.find_study(known, name) for name in arguments.study}
     profile_name = arguments.profile or PROFILE
     chosen = {name: _only(study, profile_name) for name, study in chosen.items()}
@@ -55,18 +57,17 @@ def _entry_cells(
     profile_name: str,
     problem_of: ProblemOf,
 ) -> Iterator[Cell]:
-    known = {item.name for item in dataclasses.fields(registry.find(entry.algo).settings_type)}
-    own = {name: value for name, value in arguments.set.items() if name in known}
-    settings = studies.entry_settings(profile, entry, env, own)
+    given = select_settings(arguments.set, (entry.algo, entry.name), registry.find(entry.algo).settings_type)
+    settings = studies.entry_settings(profile, entry, env, given)
     env_settings = {**profile.env_settings, **plain_values(arguments.env_set)}
     if arguments.total_timesteps:
         profile = dataclasses.replace(
             profile, total_timesteps=arguments.total_timesteps, env_timesteps={}, entry_timesteps={}
         )
-    stated = (f"settings.{name}" for name in studies.profile_settings(profile, entry))
+    stated = (f"settings.{name}" for name in [*studies.profile_settings(profile, entry), *given])
     typed = typed_of(arguments) | {"run.*", "env_settings.*", *stated}
     longest = problem_of(env, env_settings).env.max_episode_steps if entry.nominal else 1
-    for seed in arguments.all_seeds or profile.seeds:
+    for seed in arguments.seeds or profile.seeds:
         yield Cell(
             algo=entry.algo,
             preset=entry.preset,
@@ -121,14 +122,14 @@ def _check_filters(arguments: RunArguments, chosen: Mapping[str, studies.Study],
     """Refuse an --algo, --env or --set that means nothing to any of the studies."""
     entries = {entry.name for study in chosen.values() for entry in study.entries}
     envs = {env for study in chosen.values() for env in study.profiles[profile].envs}
-    algos = {entry.algo for study in chosen.values() for entry in study.entries if _wanted(entry.name, arguments.algo)}
-    settings = {item.name for algo in algos for item in dataclasses.fields(registry.find(algo).settings_type)}
-    filters = (("--algo", arguments.algo, entries), ("--env", arguments.env, envs), ("--set", arguments.set, settings))
-    for option, given, known in filters:
+    for option, given, known in (("--algo", arguments.algo, entries), ("--env", arguments.env, envs)):
         for word in given:
             if word not in known:
                 hint = nearest(word, known) or f"; there are {', '.join(sorted(known))}"
                 raise UsageError(f"{option} {word} is in none of the studies (profile {profile}){hint}")
+    wanted = [entry for study in chosen.values() for entry in study.entries if _wanted(entry.name, arguments.algo)]
+    types = {name: registry.find(entry.algo).settings_type for entry in wanted for name in (entry.algo, entry.name)}
+    check_settings(arguments.set, types)
 
 
 def _wanted(name: str, only: tuple[str, ...]) -> bool:

@@ -49,7 +49,7 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
                 f"{cell.directory} holds a run with other settings ({'; '.join(different)}); "
                 "choose another --out or --name, or start anew by --force (the old run is moved aside)"
             )
-    if options.study_plan and not options.force_kernel:
+    if options.study_plan and not options.anyway:
         _check_blocks(cells)
     if options.force:  # now that none of them is held
         for cell in cells:
@@ -70,9 +70,8 @@ def check_continuing(directory: RunDirectory, cell: Cell, options: RunOptions) -
     if status.get("status") == DONE and not extension.pending(status, cell):
         return
     _check_format(directory, cell, TRAINING_END if status.get("status") == DONE else CHECKPOINTS)
-    if not options.force_kernel:
+    if not options.anyway:
         _check_kernel(directory, meta, cell)
-    if not options.force_identity:
         _check_identity(directory, meta, cell, rules_of(options))
 
 
@@ -91,14 +90,14 @@ def _check_kernel(directory: RunDirectory, meta: Mapping[str, Any], cell: Cell) 
     if not meta and (path := directory.path / META).exists():
         raise UsageError(
             f"{path} cannot be read, so nobody knows with which arithmetic the run was begun; put it back, go on by "
-            "--force-kernel, or start anew by --force"
+            "--anyway, or start anew by --force"
         )
     before = str(meta.get("arithmetic") or "")
     if before and before != (now := kernel.in_words(kernel.describe(), registry.learns(cell.algo))):
         raise UsageError(
             f"{directory.path} was begun with other arithmetic ({before}) than is here ({now}), which gives other "
             f"numbers; set the variables that choose the kernel ({kernel.CHOICE}, OPENBLAS_CORETYPE, ...) as they "
-            "were, go on by --force-kernel (the report says so), or start anew by --force"
+            "were, go on by --anyway (the report says so), or start anew by --force"
         )
 
 
@@ -108,7 +107,7 @@ def _check_identity(directory: RunDirectory, meta: Mapping[str, Any], cell: Cell
     if before and (different := recorded_identity.changes(before, identity.identity_of(cell, rules))):
         raise UsageError(
             f"{directory.path} was begun with something else than is here: {'; '.join(different)}; put back what it "
-            "was begun with, go on by --force-identity (the report says so), or start anew by --force"
+            "was begun with, go on by --anyway (the report says so), or start anew by --force"
         )
 
 
@@ -124,7 +123,7 @@ def _check_blocks(cells: Sequence[Cell]) -> None:
                 raise UsageError(
                     f"{path} was begun with other arithmetic ({before}) than is here ({now}), and a plan has all cells "
                     f"of seed {cell.seed} on one kernel; run this seed where it was begun, or depart from the plan by "
-                    "--force-kernel (the report says so)"
+                    "--anyway (the report says so)"
                 )
 
 

@@ -64,7 +64,7 @@ def test_run_shows_every_option_in_its_section():
 
 def test_run_help_shows_the_options_that_people_need_and_where_the_others_are():
     output = invoke("run", "--help").output
-    assert len(BASIC) <= 13
+    assert len(BASIC) <= 12
     shown = {line.split()[0] for line in output.splitlines() if line.startswith("  --")}
     assert shown == {"--help-all", *BASIC}
     assert len(output.splitlines()) < 50

@@ -132,8 +132,8 @@ def test_a_folder_under_another_plan_or_with_runs_is_refused(tmp_path):
 
 @pytest.mark.parametrize(
     "words",
-    ["--set population=5", "--seeds 3", "--seed 1", "--eval-freq 100", "--algo cem", "--env Hopper-v5", "--name x",
-     "--total-timesteps 10", "--simulated-time", "--study x", "--final-episodes 1"],
+    ["--set population=5", "--seeds 3", "--eval-freq 100", "--algo cem", "--env Hopper-v5", "--name x",
+     "--total-timesteps 10", "--simulated-time", "--study x"],
 )  # fmt: skip
 def test_what_a_plan_decides_cannot_be_typed_beside_it(tmp_path, words):
     done = run("--plan", plans.write(tmp_path / "a.toml"), "--out", tmp_path / "out", *words.split())

@@ -24,6 +24,7 @@ from erlbench.reporting.data.study_departures import all_departures
 from erlbench.reporting.tables.study_plan import plan_tables
 from erlbench.running.runner import run_cells
 from tests import plans
+from tests.runs import write_options
 
 PAGE = Path(__file__).parents[3] / "docs" / "planning.md"
 
@@ -104,7 +105,7 @@ def another_kernel_in_the_seed(study, monkeypatch):
     with pytest.raises(UsageError, match="on one kernel"):
         run(study, fourth)
     assert not fourth.directory.exists()
-    run(study, fourth, force_kernel=True)
+    run(study, fourth, anyway=True)
 
 
 def another_kernel_in_a_new_seed(study, monkeypatch):
@@ -134,12 +135,14 @@ def another_budget(study, monkeypatch):
 
 def an_extra_seed(study, monkeypatch):
     settings = [f"--set={name}={value}" for name, value in (("population", 4), ("elites", 2), ("hidden", 8))]
-    protocol = ["--eval-freq=250", "--eval-episodes=2", "--final-episodes=3", "--total-timesteps=1000"]
+    protocol = ["--eval-freq=250", "--eval-episodes=2", "--total-timesteps=1000"]
+    config = write_options(study.parent / "options.toml", final_episodes=3)
     done = command(
         "run",
+        f"--config={config}",
         "--algo=cem",
         "--env=InvertedPendulum-v5",
-        "--seed=5",
+        "--seeds=5,",
         *settings,
         *protocol,
         "--processes=0",
