@@ -20,10 +20,7 @@ import click  # noqa: E402
 from benchmarks.harness import Claim, Stolen  # noqa: E402
 from erlbench.machine import description  # noqa: E402
 
-NAMES = (
-    "command_line", "driver", "tasks_and_workers", "rollouts", "populations", "updates", "learning", "schedule",
-    "cluster", "verify",
-)  # fmt: skip
+NAMES = ("driver", "rollouts", "populations", "updates", "learning")
 CHOICES = ("OPENBLAS_", "MKL_", "OMP_")  # variables that may change the speed of products
 PEERS = ("stable-baselines3", "evotorch")
 
@@ -32,10 +29,9 @@ PEERS = ("stable-baselines3", "evotorch")
 @click.argument("names", nargs=-1, type=click.Choice(NAMES), metavar="[NAME]...")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="[default: results/bench/<time>.json]")
 def main(names: tuple[str, ...], out: Path | None) -> None:
-    """Measure the claims about speed, all or those of the modules NAME; print a table and write JSON.
+    """Measure speed against targets, by all modules or those that are named; print a table and write JSON.
 
-    Modules: command_line, driver, tasks_and_workers, rollouts, populations, updates, learning, schedule, cluster,
-    verify.
+    Modules: driver, rollouts, populations, updates, learning.
     """
     import torch
 
@@ -46,7 +42,7 @@ def main(names: tuple[str, ...], out: Path | None) -> None:
     for name in names or NAMES:
         click.echo(f"{name} ...", err=True)
         try:
-            for claim in importlib.import_module(f"benchmarks.claims.{name}").measure():
+            for claim in importlib.import_module(f"benchmarks.speed.{name}").measure():
                 claims.append(claim)
                 click.echo(f"  {claim.claim}: {claim.measured:.3g} {claim.unit}", err=True)
         except Exception:  # what the other modules measure takes minutes and is kept
@@ -89,16 +85,8 @@ def table(claims: list[Claim]) -> list[str]:
 
 def as_json(claim: Claim) -> dict[str, Any]:
     """Everything that was measured for a claim."""
-    return {
-        "claim": claim.claim,
-        "measured": None if claim.ok is None else claim.measured,
-        "target": claim.target,
-        "at_least": claim.at_least,
-        "unit": claim.unit,
-        "ok": claim.ok,
-        "note": claim.note,
-        "samples": {name: values.tolist() for name, values in claim.samples.items()},
-    }
+    samples = {name: values.tolist() for name, values in claim.samples.items()}
+    return {**vars(claim), "measured": None if claim.ok is None else claim.measured, "ok": claim.ok, "samples": samples}
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 NO_PEER = "not measured: install erlbench[bench]"
-Samples = Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class Claim:
     at_least: bool = True  # else at most
     unit: str = ""
     note: str = ""
-    samples: Samples = field(default_factory=dict)  # what was timed, in turns
+    samples: Mapping[str, np.ndarray] = field(default_factory=dict)  # what was timed, in turns
 
     @property
     def ok(self) -> bool | None:

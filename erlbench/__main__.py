@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from contextlib import suppress
+from io import TextIOWrapper
 from typing import NoReturn
 
 from erlbench.errors import explain
@@ -19,6 +20,7 @@ SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if 
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    _speak_utf8()
     open_standard_streams()
     for number in SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
@@ -35,6 +37,19 @@ def main() -> None:
         with suppress(OSError):
             os.write(2, f"erlbench: {explain(error, 'standard output')}\n".encode())
         _end(1)
+
+
+def _speak_utf8() -> None:
+    """Begin again in Python's UTF-8 mode where paths have another encoding, such as ASCII under LC_ALL=C.
+
+    Then words of the command, names of files, and all that is printed are texts that UTF-8 can hold.
+    """
+    if sys.getfilesystemencoding() != "utf-8" and sys.executable and "utf8" not in sys._xoptions:
+        os.environ["PYTHONUTF8"] = "1"  # of the processes that this one starts
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # None where it was closed at the start
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _leave(number: int, frame: object) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -28,7 +28,7 @@ class Results:
     """The runs below some folders; each frame is read when it is asked for, and begins with `env`, `name`, `seed`."""
 
     runs: tuple[Path, ...]
-    held: Any = field(default=None, repr=False, compare=False)  # bundles, whose folders go with this object
+    unpacked: Any = field(default=None, repr=False, compare=False)  # folders of bundles, which go with this object
 
     @property
     def cells(self) -> pd.DataFrame:
@@ -75,9 +75,8 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     from erlbench.algorithms.registry import name_of
     from erlbench.envs.made import check_importable, environment_name_of
     from erlbench.experiment.arguments import arguments, run_options
-    from erlbench.experiment.command import requested_cells, study_plan
+    from erlbench.experiment.command import requested_cells
     from erlbench.experiment.options import RunArguments
-    from erlbench.experiment.plan_file import plan_text
     from erlbench.machine.resources import check_device
     from erlbench.options import list_options
     from erlbench.running.admission import problems, rules_of
@@ -104,12 +103,6 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     how = run_options(asked, ("erlbench.run",))
     check_importable(asked.env, how.processes)
     cells = requested_cells(asked, problems(rules_of(how)))
-    if asked.plan:
-        from erlbench.reporting.statistics.simulated_studies import check_plan
-
-        written, _ = study_plan(asked)
-        check_plan(written)
-        how = replace(how, study_plan=plan_text(written))
     code = run_cells(cells, how)
     if code == Interrupted.exit_code:
         if anything_saved(cells):
@@ -145,18 +138,19 @@ def _failures(results: Results) -> str:
 
 def load_results(*folders: Folder) -> Results:
     """The runs below `folders` (default: `results`), which may be bundles; a `UsageError` when there is none."""
-    from erlbench.bundle.read import OpenBundle, is_bundle
+    from erlbench.bundle import is_bundle, unpack_bundle
 
-    paths: list[Path] = []
-    held: list[OpenBundle] = []
+    paths, unpacked = [], []
     for path in _paths(folders or ("results",)):
-        held += [OpenBundle(path)] if is_bundle(path) else []
-        paths.append(held[-1].path if is_bundle(path) else path)
+        if is_bundle(path):
+            path, temporary = unpack_bundle(path)
+            unpacked.append(temporary)
+        paths.append(path)
     found = find_run_folders(paths)
     if not found:
         names = ", ".join(map(str, folders)) or "results"
         raise UsageError(f"there is no run in {names}; `erlbench run` writes some")
-    return Results(tuple(found), held)
+    return Results(tuple(found), unpacked)
 
 
 def report(

@@ -104,8 +104,8 @@ def read_bytes(path: Path, limit: int = LARGE, first: int | None = None, inside:
 
 
 def read_text(path: Path, inside: int = 0) -> str:
-    """A small file, decoded from UTF-8; errors as those of `read_bytes`."""
-    return read_bytes(path, SMALL, inside=inside).decode()
+    """A small file, decoded from UTF-8 without the mark that some editors begin it with; errors as of `read_bytes`."""
+    return read_bytes(path, SMALL, inside=inside).decode("utf-8-sig")
 
 
 def read_toml(path: Path, inside: int = 0) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import json
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any, NoReturn
@@ -25,7 +25,7 @@ from erlbench.records.run import folders
 
 LARGEST, MOST_ROWS, MOST_STEPS = 256 * 2**20, 5_000_000, 2**53  # the last is what a float64 counts
 SB3, CLEANRL, TABLE = "sb3", "cleanrl", "imported"  # programs
-EVALUATIONS, MONITOR, EVENTS = "evaluations.npz", "monitor.csv", ".tfevents."  # in names of files
+EVALUATIONS, FINAL, MONITOR, EVENTS = "evaluations.npz", "final_evaluation.npz", "monitor.csv", ".tfevents."
 FORMATS = (
     f"{EVALUATIONS}, {MONITOR}, TensorBoard's event files, or a CSV with the columns env, algo, seed, step, return"
 )
@@ -85,10 +85,21 @@ def _read_folder(folder: Path) -> list[ForeignRun]:
     """The one run that a folder holds."""
     paths = sorted(path for path in folder.iterdir() if path.is_file() or path.is_symlink())
     runs = [read_evaluations(path) for path in paths if path.name == EVALUATIONS]
+    if runs and folder / FINAL in paths:
+        runs = [_add_final(runs[0], read_evaluations(folder / FINAL))]
     if monitors := [path for path in paths if path.name.endswith(MONITOR)]:
         runs.append(read_monitors(monitors))
     events = [path for path in paths if EVENTS in path.name]
     return [read_events(events)] if events and not runs else runs
+
+
+def _add_final(run: ForeignRun, final: ForeignRun) -> ForeignRun:
+    """The run with the whole final evaluation, of which evaluations.npz may have some episodes."""
+    assert run.evaluations is not None
+    assert final.evaluations is not None
+    before = run.evaluations[run.evaluations["timesteps"] < final.evaluations["timesteps"].iloc[0]]
+    evaluations = pd.concat([before, final.evaluations], ignore_index=True)
+    return replace(run, paths=run.paths + final.paths, evaluations=evaluations, notes=run.notes + final.notes)
 
 
 def read_evaluations(path: Path) -> ForeignRun:
@@ -107,11 +118,13 @@ def read_evaluations(path: Path) -> ForeignRun:
     frame = pd.DataFrame({"timesteps": _count_on(steps, starts), "mean": returns.mean(axis=1)})
     success = None if successes is None else (successes != 0).astype(int)
     for name, values in (("returns", returns), ("lengths", lengths), ("success", success)):
-        frame[name] = (
-            [()] * len(steps) if values is None else [tuple(row) for row in values.reshape(results.shape).tolist()]
-        )
+        frame[name] = [()] * len(steps) if values is None else [*map(tuple, values.reshape(results.shape).tolist())]
     return ForeignRun(
-        paths=(path,), program=SB3, format="Stable-Baselines3's evaluations.npz", evaluations=frame, notes=notes
+        paths=(path,),
+        program=SB3,
+        format="Stable-Baselines3's evaluations.npz",
+        evaluations=frame.drop_duplicates("timesteps", ignore_index=True),  # a start may evaluate what the last one did
+        notes=notes,
     )
 
 

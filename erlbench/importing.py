@@ -25,9 +25,8 @@ from erlbench.envs.options import OWN, checked_settings, plain_values
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment.cells import folder_name
 from erlbench.files import printable, reason
-from erlbench.foreign_files import SB3, TABLE, ForeignRun, read_content, read_runs
+from erlbench.foreign_files import CLEANRL, SB3, TABLE, ForeignRun, read_content, read_runs
 from erlbench.records.imported import EVALUATIONS, KIND, TRAINING, UNSAID, Imported
-from erlbench.records.likeness import ReturnSeries, suspicions
 from erlbench.records.names import is_environment, is_name
 from erlbench.records.run import CONFIG, META, STATUS, file_checksum
 from erlbench.records.schema import EpisodeRow, EvaluationRow, Row, row_of
@@ -37,6 +36,7 @@ from erlbench.records.write import RowFile
 MOST_POINTS = 200  # of a curve of training returns
 LONGEST = 200  # characters of a text
 WORDS = {"env": "environment", "algo": "algorithm", "seed": "seed", "total_timesteps": "budget"}
+PROGRAMS = {"sb3": SB3, "cleanrl": CLEANRL, "csv": TABLE}
 RETURNS = {"": UNSAID, "evaluations": EVALUATIONS, "training": TRAINING}
 
 
@@ -75,6 +75,7 @@ def import_runs(
     name: str = "",
     total_timesteps: int | None = None,
     returns: str = "",
+    source: str = "",
     warn: Callable[[str], None] = errors.warn,
 ) -> pd.DataFrame:
     """Write the runs in files of other programs as runs below the folder `out`, after all files are read.
@@ -87,10 +88,11 @@ def import_runs(
     path: "{algo}/{env}_{seed}", with any other {word} for a part that names nothing. `env_settings` are what the
     program changed in the environment, as of `erlbench run --env-set`. `name` is the runs' name in reports, else
     PROGRAM-ALGO. `total_timesteps` is the budget in training steps; a file that names one must have the same. `returns`
-    are "evaluations" or "training": what the returns of a CSV are of.
+    are "evaluations" or "training": what the returns of a CSV are of. `source`, a key of `PROGRAMS`, takes the files of
+    one program alone.
 
     The frame has a row for each run: folder, format, returns, rows, timesteps. `warn` gets what was overruled or left
-    out, and runs that are too alike. Raises `UsageError` for a file that cannot be read, for a run that nobody names,
+    out. Raises `UsageError` for a file that cannot be read, for a run that nobody names,
     and for one that is there already; then nothing is written.
     """
     typed = {"env": env, "algo": algo, "seed": seed, "total_timesteps": total_timesteps}
@@ -98,21 +100,30 @@ def import_runs(
     settings = _check_settings(env, env_settings or {})
     if returns not in RETURNS:
         raise UsageError(f"returns are evaluations or training, not '{returns}'{nearest(returns, RETURNS)}")
+    for option, value, least, most in (("seed", seed, 0, 2**31 - 1), ("total_timesteps", total_timesteps, 1, 10**15)):
+        if value is not None and not least <= value <= most:
+            raise UsageError(f"{option} must be from {least} to {most:,}, not {value}")
     if name.partition("@")[0] in registry.names():
         raise UsageError(f"--name {name} is an algorithm of this suite, and the runs are not; give another, sb3-{name}")
     runs = [
         _combine(parts, typed, layout, name, settings, {**texts, "returns": RETURNS[returns]})
         for path in dict.fromkeys(paths)
         for parts in read_runs(path)
+        if parts[0].program == PROGRAMS.get(source, parts[0].program)
     ]
+    if not runs:
+        raise UsageError(f"{paths[0]} has no files of --from {source}; without --from, all known files are read")
     _check_places(runs, out)
     for run in runs:
         _write(run, out / run.folder)
     for note, count in Counter(note for run in runs for note in run.notes).items():
-        first = next(run for run in runs if note in run.notes)
-        warn(f"{first.paths[0]}: {note}" + (f" (the same for {count - 1} more)" if count > 1 else ""))
-    for suspicion in suspicions(_series(run, out / run.folder) for run in runs):
-        warn(str(suspicion))
+        path = next(run.paths[0] for run in runs if note in run.notes)
+        more = f" (the same for {count - 1} more)" if count > 1 else ""
+        warn(f"{path.parent if path.name in note else path}: {note}{more}")
+    return _summarise(runs, out)
+
+
+def _summarise(runs: Sequence[ImportedRun], out: Path) -> pd.DataFrame:
     rows = [
         (out / run.folder, run.about.format, run.about.returns, len(run.evaluations), run.evaluations[-1].timesteps)
         for run in runs
@@ -145,22 +156,18 @@ def _check_places(runs: Sequence[ImportedRun], out: Path) -> None:
     first: dict[Path, ImportedRun] = {}
     for run in runs:
         if (other := first.setdefault(run.folder, run)) is not run:
+            called = f"{run.name} on {run.env}, seed {run.seed}"
+            if other.paths == run.paths:
+                raise UsageError(f"{run.paths[0]} has two runs that become {called}; leave --env, --algo or --seed out")
             raise UsageError(
-                f"{other.paths[0]} and {run.paths[0]} are both {run.name} on {run.env}, seed {run.seed}; give them one "
-                "by one with another --seed or --name"
+                f"{other.paths[0]} and {run.paths[0]} are both {called}; give them one by one with another --seed or "
+                "--name"
             )
         for folder in (run.folder, *run.folder.parents[:-1]):
             if (out / folder).is_symlink():
                 raise UsageError(f"{out / folder} is a link, which is neither followed nor replaced; remove it first")
         if os.path.lexists(out / run.folder):
             raise UsageError(f"{out / run.folder} is there already; give another --out or --name, or move it away")
-
-
-def _series(run: ImportedRun, folder: Path) -> ReturnSeries:
-    """What distinguishes runs: returns of training episodes, else of evaluations."""
-    trained = run.episodes is not None
-    values = run.episodes["r"] if run.episodes is not None else [row.return_mean for row in run.evaluations]
-    return ReturnSeries(folder, run.env, run.name, run.seed, np.asarray(values, float), trained)
 
 
 def _combine(
@@ -230,19 +237,25 @@ def _choose(
     levels = ([typed], texts, [placed.get(option)], [part.folder_names.get(option) for part in parts])
     ranked = [sorted({value for value in level if value not in (None, "")}, key=str) for level in levels]
     if option == "total_timesteps":  # one that differs would change which runs count
-        ranked[0] = sorted({*ranked[0], *ranked.pop(1)})
-    named = [values for values in ranked if values]
+        ranked[:2] = [sorted({*ranked[0], *ranked[1]})]
+    values = next(filter(None, ranked), [])
     path, flag = parts[0].paths[0], f"--{option.replace('_', '-')}"
-    if named and len(named[0]) > 1:
-        values = " and ".join(printable(str(value)[:80]) for value in named[0])
+    if len(values) > 1:
+        several = " and ".join(printable(str(value)[:80]) for value in values)
         advice = f"the files do not agree; give {flag}" if typed in (None, "") else f"{flag} and the files do not agree"
-        raise UsageError(f"{path}: its {WORDS[option]} is {values}; {advice}")
-    if not named and option != "total_timesteps":
+        raise UsageError(f"{path}: its {WORDS[option]} is {several}; {advice}")
+    if not values and option != "total_timesteps":
         where = f" and does not lie as --layout {layout!r} says" if layout and not placed else ""
         advice = f"give {flag} or {'another ' * bool(layout)}--layout"
         raise UsageError(f"{path} does not say the {WORDS[option]} of its run{where}; {advice}")
-    value = named[0][0] if named else None
-    return value, [other for values in named[1:] for other in values if other != value]
+    value = values[0] if values else None
+    others = dict.fromkeys(other for level in ranked for other in level if other != value)
+    return value, [other for other in others if other in texts or not _spells(str(other), str(value))]
+
+
+def _spells(folder: str, name: str) -> bool:
+    """Whether a folder's name is an id, or its end, whose "/" and ":" no folder can have."""
+    return re.sub(r"\W", "-", name).endswith(re.sub(r"\W", "-", folder))
 
 
 def _evaluation_rows(frame: pd.DataFrame, program: str) -> Iterator[EvaluationRow]:

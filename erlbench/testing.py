@@ -19,7 +19,7 @@ from erlbench.running.jobs import Runner
 from erlbench.running.loop import WHOLE, Record
 from erlbench.settings import resolve, setting_rows
 from erlbench.verification import AGREES, load_files
-from erlbench.verification.same import same
+from erlbench.verification.same import compare_runs
 
 
 def check_algorithm(
@@ -107,7 +107,7 @@ def _check_counts(folder: Path, timesteps: int) -> None:
 
 
 def _same(cell: Cell, whole: Cell, what: str) -> None:
-    for check in same(load_files(cell.directory), load_files(whole.directory)):
+    for check in compare_runs(load_files(cell.directory), load_files(whole.directory)):
         assert check.outcome == AGREES, (
             f"{what} changes {check.name} ({check.text}): results must depend on nothing but seed and settings"
         )

@@ -1,25 +1,21 @@
-"""The benchmarks' own arithmetic: what counts as met, the floors' products, the busy share."""
+"""The benchmarks' own arithmetic: what counts as met, the floors' products, and modules that fail."""
 
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
 from click.testing import CliRunner
 
 from benchmarks.__main__ import NAMES, as_json, main, table
-from benchmarks.cells import Tasks, train
-from benchmarks.claims import driver
-from benchmarks.claims.command_line import copy_cells
-from benchmarks.claims.learning import NO_CORE, _claim
-from benchmarks.claims.updates import Bench, random_replay
-from benchmarks.harness import Claim, take_turns
-from benchmarks.peers.eager import AGENTS, Loop
-from benchmarks.peers.floors import Floors, product
-from erlbench.envs.registry import problem
-from erlbench.reporting.data.runs import find_runs
-from erlbench.running.results import RunDirectory
+from benchmarks.cells import ENVIRONMENT, train
+from benchmarks.harness import NO_PEER, Claim, take_turns
+from benchmarks.speed import driver, learning
+from benchmarks.speed.floors import Floors, product
+from benchmarks.speed.updates import Bench, random_replay
+from erlbench.algorithms import registry
+from erlbench.settings import resolve
 from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
 
@@ -68,36 +64,6 @@ def test_a_floors_product_is_that_of_either_library():
     assert np.allclose(product(a[:, :1], b[:1])(), a[:, :1] * b[:1])
 
 
-def test_the_busy_share_begins_when_both_processes_are_warm_and_ends_with_the_last_start():
-    tasks = Tasks(
-        process=np.array([0, 1, 0, 1, 0]),
-        start=np.array([0.0, 2.0, 4.0, 7.0, 9.0]),
-        end=np.array([3.0, 5.0, 8.0, 9.0, 20.0]),
-        gradient=np.array([True, True, True, False, True]),
-        timesteps=np.array([100, 200, 300]),
-        times=np.array([4.0, 6.0, 10.0]),
-    )
-    assert tasks.warm == 5.0
-    assert tasks.busy_share == (3 + 2) / 8  # of 5 to 9: process 0 until 8, process 1 from 7
-    assert tasks.seconds_per_step == 4.0 / 100
-
-
-def test_a_run_without_gradients_is_warm_at_once():
-    none, times = np.array([]), np.array([1.0, 3.0])
-    assert (
-        Tasks(
-            process=none,
-            start=none,
-            end=none,
-            gradient=np.array([], bool),
-            timesteps=np.array([100, 200]),
-            times=times,
-            processes=4,
-        ).seconds_per_step
-        == 0.02
-    )
-
-
 def test_updates_are_timed_for_any_shape(tmp_path):
     store = Store.create()
     try:
@@ -107,22 +73,11 @@ def test_updates_are_timed_for_any_shape(tmp_path):
         store.close()
 
 
-@pytest.mark.parametrize("algo", AGENTS)
-def test_the_eager_loops_learn_from_their_steps(algo):
-    agent = AGENTS[algo](problem("Pendulum-v1"), (8, 8), 16)
-    loop = Loop("Pendulum-v1", agent, capacity=60)
-    before = [parameter.detach().clone() for parameter in agent.reference.actor.parameters()]
-    loop.explore(50)
-    loop.learn(31)
-    assert not any(torch.equal(a, b) for a, b in zip(before, agent.reference.actor.parameters()))
-    assert loop._length == 81
-    assert all(parameter.isfinite().all() for parameter in agent.reference.critics.parameters())
-
-
-def test_what_was_not_timed_is_not_measured():
-    seconds = {"erlbench": np.array([1.0, 2.0]), "eager": np.array([3.0, 4.0])}
-    assert _claim("c", 2.0, seconds, "eager").measured == 2.5
-    assert _claim("c", 2.0, seconds, "stable_baselines3", NO_CORE).note == NO_CORE
+def test_a_peer_that_is_missing_is_not_measured(monkeypatch):
+    monkeypatch.setattr(learning, "stable_baselines3", lambda algo: None)
+    monkeypatch.setattr(learning, "cores", lambda: 1)
+    claims = [*learning.compare("td3", SimpleNamespace(one_thread=None, two_cores=None))]
+    assert [(claim.ok, claim.note) for claim in claims] == [(None, NO_PEER), (None, learning.NO_CORE)]
 
 
 def test_an_unknown_benchmark_is_named_beside_the_known():
@@ -131,18 +86,7 @@ def test_an_unknown_benchmark_is_named_beside_the_known():
     assert all(name in done.output for name in NAMES)
 
 
-def test_the_cells_of_the_reports_benchmark_are_whole(tmp_path):
-    assert copy_cells(tmp_path, 100) == 100
-    runs = find_runs([tmp_path], pytest.fail)
-    assert {(len(run.evaluations), run.status) for run in runs} == {(101, "done"), (301, "done")}
-    for path in (run.path for run in runs[::9]):
-        sums = json.loads((path / "status.json").read_text())["files"]
-        there = {name: value for name, value in sums.items() if (path / name).exists()}
-        assert "eval.csv" in there
-        assert RunDirectory(path).damaged(there) == []
-
-
-@pytest.mark.parametrize("run", [driver.cem, driver.openai_es])
+@pytest.mark.parametrize("run", [driver.run_cem, driver.run_openai_es])
 def test_the_drivers_benchmark_times_every_generation_but_the_first(run, monkeypatch):
     for name, value in {"POPULATION": 20, "GENERATIONS": 3, "WIDTHS": {"population": 20, "hidden": (8,)}}.items():
         monkeypatch.setattr(driver, name, value)
@@ -150,9 +94,9 @@ def test_the_drivers_benchmark_times_every_generation_but_the_first(run, monkeyp
 
 
 def test_a_benchmark_trains_a_cell():
-    tasks = train("cem", 1500, processes=1, population=5)
-    assert tasks.timesteps[-1] >= 1500
-    assert 0 < tasks.seconds_per_step < 1
+    settings = resolve(registry.find("cem").settings_type, ENVIRONMENT, {}, {"population": 2, "elites": 1})
+    _, rows = train(registry.find("cem"), settings, 1, 4000, 2)
+    assert [row.timesteps for row in rows] == [2000, 4000]
 
 
 def test_a_benchmark_that_fails_costs_only_its_own_rows(tmp_path, monkeypatch):
@@ -160,19 +104,18 @@ def test_a_benchmark_that_fails_costs_only_its_own_rows(tmp_path, monkeypatch):
         yield Claim("before", 1.0, 2.0)
         raise RuntimeError("no such thing")
 
-    monkeypatch.setattr("benchmarks.claims.schedule.measure", fail)
-    monkeypatch.setattr("benchmarks.claims.driver.measure", lambda: [Claim("other", 3.0, 2.0)])
-    done = CliRunner().invoke(main, ["schedule", "driver", "--out", str(tmp_path / "bench.json")])
+    monkeypatch.setattr("benchmarks.speed.updates.measure", fail)
+    monkeypatch.setattr("benchmarks.speed.driver.measure", lambda: [Claim("other", 3.0, 2.0)])
+    done = CliRunner().invoke(main, ["updates", "driver", "--out", str(tmp_path / "bench.json")])
     assert done.exit_code == 1
-    assert "end: schedule" in done.output
+    assert "end: updates" in done.output
     claims = json.loads((tmp_path / "bench.json").read_text())["claims"]
     assert [claim["measured"] for claim in claims] == [1.0, 3.0]
 
 
-@pytest.mark.slow
 def test_a_benchmark_prints_a_table_and_writes_what_it_measured(tmp_path, monkeypatch):
-    monkeypatch.setattr("benchmarks.claims.command_line.COUNTS", {50: 60.0})
-    done = CliRunner().invoke(main, ["command_line", "--out", str(tmp_path / "bench.json")])
+    monkeypatch.setattr("benchmarks.speed.driver.measure", lambda: [Claim("other", 3.0, 2.0)])
+    done = CliRunner().invoke(main, ["driver", "--out", str(tmp_path / "bench.json")])
     assert done.exit_code == 0, done.output
-    assert "| erlbench --help |" in done.output
+    assert "| other | 3 | ≥ 2 | yes |" in done.output
     assert '"cpu"' in (tmp_path / "bench.json").read_text()

@@ -36,7 +36,7 @@ OF_THE_REPORT = (
     ("options", "folder"),
     ("verdict",),
     ("tables", "figures"),
-    ("under_plan", "pages"),
+    ("pages",),
     ("__init__",),
     ("request",),
 )

@@ -12,8 +12,8 @@ SAME = {
     "Adam": "the same method, for numpy's arrays and for PyTorch's",
     "initial_learner": "of each gradient algorithm; another algorithm imports that of its learner",
     "run": "the function erlbench.run, and the command of that name",
-    "export": "erlbench.exporting.export calls the one of a format's module",
     "main": "of each program",
+    "Pair": "of entries that a study compares, and of directions in which OpenAI-ES steps",
 }
 
 

@@ -1,26 +1,31 @@
-"""verdict.json of the reference results, and the pages that quote it, say what the stored runs say."""
+"""verdict.json of the reference results, and the pages that quote it, have what the stored runs give."""
 
 from __future__ import annotations
 
+import html
 import json
 import math
+import re
+from pathlib import Path
 
 import pytest
 
-from benchmarks.headline import NAMES
-from benchmarks.reference_comparisons import REFERENCE, ROOT, asked
-from benchmarks.reference_verdicts import BLOCK, COMPUTED, DOCS, PAGES, QUOTED, computed, filled, verdicts
+from benchmarks.reference import REFERENCE, read_comparisons, verdicts
 from erlbench.reporting.verdict.rule import Case
 from erlbench.reporting.verdict.stored import as_values
+from erlbench.reporting.verdict.words import details, sentence
 
 pytestmark = pytest.mark.data
 
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+QUOTED = re.compile(r"<!-- verdict: (.*?) -->\n(.*?)<!-- end -->", re.DOTALL)
 STORED = json.loads((REFERENCE / "verdict.json").read_text(encoding="utf-8"))["verdicts"]
 
 
 @pytest.fixture(scope="module")
 def found():
-    return {name: verdicts(wanted) for name, wanted in asked().items()}
+    return {name: verdicts(table) for name, table in read_comparisons().items()}
 
 
 def near(stored, computed):
@@ -36,40 +41,24 @@ def near(stored, computed):
 
 def test_the_file_is_computed_from_the_stored_runs(found):
     assert STORED.keys() == found.keys()
-    for name, ones in found.items():
-        assert near(STORED[name], [as_values(one) for one in ones]), name
-        wanted = asked()[name]
-        assert len(ones) == len(wanted["pairs"]) * len(wanted.get("envs", [None]))
+    for name, table in read_comparisons().items():
+        assert near(STORED[name], [as_values(verdict) for verdict in found[name]]), name
+        assert len(found[name]) == len(table["pairs"]) * len(table.get("envs", [None]))
 
 
 def test_each_page_quotes_the_verdicts_as_they_are(found):
-    quoted = {page.name: len(QUOTED.findall(page.read_text())) for page in PAGES}
-    assert quoted["README.md"]
-    assert quoted["results-so-far.md"]
-    for page in PAGES:
-        assert filled(page.read_text(), found) == page.read_text(), page.name
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if BLOCK.search(page.read_text())], ids=lambda page: page.stem)
-def test_each_page_has_the_tables_that_the_runs_give_and_what_its_commands_print(page):
-    assert computed(page.read_text()) == page.read_text()
-
-
-def test_the_pages_that_compare_have_their_tables_computed():
-    blocks = [what for page in PAGES for _, what in BLOCK.findall(page.read_text())]
-    assert set(COMPUTED) == {what for what in blocks if not what.startswith("erlbench ")}
-    planning = (DOCS / "planning.md").read_text()
-    assert "printed" in {kind for kind, _ in BLOCK.findall(planning)}
-
-
-def test_readmes_first_results_name_the_steps_that_were_used(found):
-    """AES-RL's ratio stands in them, and the figure beside them counts these steps."""
-    measured = (ROOT / "README.md").read_text().split("## Measured\n")[1]
-    first = measured.split("<!-- verdict: headline -->")[1].split("<!-- end -->")[0]
-    (pair,) = (one for one in found["halfcheetah-300k"] if one.first.name == "aes-rl")
-    assert f"{pair.ratio:.1f} times the simulator steps" in " ".join(first.split())
-    assert all(name in first for name in NAMES.values())
-    assert "--x simulator-steps" in measured
+    """`<!-- verdict: COMPARISON | FIRST | SECOND [| ENVIRONMENT] -->`: the verdict's sentence, then its numbers."""
+    quotes = [quote for page in PAGES for quote in QUOTED.findall(page.read_text(encoding="utf-8"))]
+    assert len(quotes) > 20
+    for key, text in quotes:
+        name, first, second, *env = (word.strip() for word in key.split("|"))
+        (verdict,) = (
+            one for one in found[name]
+            if (one.first.name, one.second.name) == (first, second) and env in ([], [one.env])
+        )  # fmt: skip
+        numbers = html.escape(" ".join(details(verdict)), quote=False)
+        shown = f"{sentence(verdict)} <details><summary>Numbers</summary> {numbers} </details>"
+        assert " ".join(text.split()) == " ".join(shown.split()), key
 
 
 def test_nothing_is_decided_by_fewer_than_six_seeds(found):

@@ -17,7 +17,7 @@ from erlbench.records.older import SETTINGS, of_today, read_config
 from erlbench.reporting.data.runs import load_run
 from erlbench.settings import resolve
 from erlbench.verification import AGREES, load_files
-from erlbench.verification.same import same
+from erlbench.verification.same import compare_runs
 from tests.runs import make_cell, run
 
 REFERENCE = Path(__file__).parents[1] / "results" / "reference"
@@ -40,7 +40,7 @@ def test_a_run_with_old_columns_equals_one_with_new_ones(tmp_path):
         text = (old / name).read_text()
         assert text.count("individual") == 1
         (old / name).write_text(text.replace("individual", "worker"))
-    assert {check.outcome for check in same(load_files(old), load_files(cell.directory))} == {AGREES}
+    assert {check.outcome for check in compare_runs(load_files(old), load_files(cell.directory))} == {AGREES}
 
 
 def configurations(*algorithms: str) -> list[Path]:

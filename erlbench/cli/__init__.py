@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from erlbench import __version__
-from erlbench.bundle.names import without_place
+from erlbench.bundle import strip_unpacked
 from erlbench.errors import ADVICE, ErlbenchError, Interrupted, UsageError, explain, nearest, said_by, text_of
 from erlbench.files import printable
 
@@ -40,14 +40,18 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "Extend": {
         "cite": "Print BibTeX of what the runs used.",
-        "export": "Write results for TensorBoard, W&B, rliable, SB3, Parquet.",
-        "import": "Take in runs of SB3, CleanRL or a CSV, as runs of a results folder.",
+        "convert": "Take in runs of other programs, write results for them, bundle runs.",
         "new": "Write a package of your own that brings an algorithm.",
     },
 }  # fmt: skip
 COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 # Commands of earlier versions, and what does their work now.
-OLD_COMMANDS = {"calibrate": "run --simulated-time", "forecast": "run --simulated-time --simulated-processes N"}
+OLD_COMMANDS = {
+    "calibrate": "run --simulated-time",
+    "export": "convert --to",
+    "forecast": "run --simulated-time",
+    "import": "convert --from",
+}
 
 
 def message(text: str, err: bool = True) -> None:
@@ -87,7 +91,7 @@ class Commands(click.Group):
             _check_current_folder()
             return super().invoke(ctx)
         except ErlbenchError as error:
-            message(f"erlbench: {without_place(printable(str(error)))}")
+            message(f"erlbench: {strip_unpacked(printable(str(error)))}")
             if ctx.meta.get("verbose", False) and error.__cause__ is not None:
                 click.echo("".join(traceback.format_exception(error.__cause__)), err=True)
             ctx.exit(error.exit_code)
@@ -123,7 +127,7 @@ def _explain(error: Exception, verbose: bool) -> str:
         return f"{message}\n{details}"
     try:
         with tempfile.NamedTemporaryFile(
-            "w", prefix="erlbench-error-", suffix=".txt", delete=False, errors="backslashreplace"
+            "w", encoding="utf-8", errors="backslashreplace", prefix="erlbench-error-", suffix=".txt", delete=False
         ) as file:
             file.write(f"{' '.join(sys.argv)}\n{details}")
     except OSError:

@@ -18,8 +18,8 @@ def command(results: tuple[Path, ...]) -> None:
       erlbench cite results/reference > references.bib
       erlbench cite study.zip
     """
-    from erlbench.bundle.read import opened
+    from erlbench.bundle import open_bundles
     from erlbench.reporting.citations import cite_runs
 
-    with opened(results or (Path("results"),)) as folders:
+    with open_bundles(results or (Path("results"),)) as folders:
         click.echo("\n\n".join(cite_runs(folders)))

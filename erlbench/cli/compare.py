@@ -43,14 +43,14 @@ def command(folders: tuple[Path, ...], out: Path, metric: str) -> None:
       erlbench compare results/mine results/yours --metric area --out both
       erlbench compare results/mine yours.zip
     """
-    from erlbench.bundle.read import opened
-    from erlbench.experiment.own_studies import known_studies
+    from erlbench.bundle import open_bundles
+    from erlbench.experiment.studies import known_studies
     from erlbench.reporting import build_comparison
     from erlbench.reporting.options import ReportOptions
 
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise UsageError("compare was given the same folder twice; name folders with different runs")
-    with opened(folders) as found, notices() as warn:
+    with open_bundles(folders) as found, notices() as warn:
         page, table = build_comparison(found, out, warn, ReportOptions(metric=metric), known_studies().values())
     print_verdicts(page.parent)
     places = [i for i, column in enumerate(table.shown) if column.names[0] in PRINTED]

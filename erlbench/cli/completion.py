@@ -27,7 +27,7 @@ def environments() -> list[str]:
 
 def studies() -> list[str]:
     """All studies that are known in this folder."""
-    from erlbench.experiment.own_studies import known_studies
+    from erlbench.experiment.studies import known_studies
 
     return [*known_studies(warn=lambda message: None)]
 

@@ -17,7 +17,6 @@ from erlbench.options import argument, option
 
 if TYPE_CHECKING:
     from erlbench.envs.catalogue import Listed, Preset
-    from erlbench.experiment.studies import Profile, Study
     from erlbench.settings import SettingRow
 
 CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")  # where a word of HalfCheetah begins
@@ -238,56 +237,14 @@ def _changes(preset: Preset) -> str:
     return ", ".join(words) or "nothing"
 
 
-def _budget(profile: Profile) -> str:
-    """`1,000,000; Ant-v5: 5,000,000`, or `300 generations` where they end the runs."""
-    if profile.total_generations is not None:
-        return f"{profile.total_generations:,} generations"
-    own = [f"{env}: {steps:,}" for env, steps in profile.env_timesteps.items()]
-    own += [
-        f"{entry} on {env}: {steps:,}" for entry, envs in profile.entry_timesteps.items() for env, steps in envs.items()
-    ]
-    return "; ".join([f"{profile.total_timesteps:,}", *own])
-
-
 def _studies(words: Sequence[str], verbose: bool) -> None:
-    from erlbench.experiment.own_studies import known_studies
+    from erlbench.cli.study_list import describe_study, print_studies, print_study, stored_studies
 
-    studies = known_studies()
-    chosen = _chosen({name: f"{one.source} {one.table} {one.title}" for name, one in studies.items()}, words, "study")
-    print_table(
-        "",
-        ("study", "source", "title"),  # its name says which table or figure it is
-        [(name, studies[name].source or "-", studies[name].title) for name in chosen],
-    )
+    studies = stored_studies()
+    chosen = _chosen({name: describe_study(study) for name, study in studies.items()}, words, "study")
+    print_studies([studies[name] for name in chosen])
     if verbose or chosen == [*words]:
         for name in chosen:
-            _study(studies[name])
+            print_study(studies[name])
     else:
-        click.echo(f"Entries and budgets: erlbench list studies {chosen[0]}")
-
-
-def _study(study: Study) -> None:
-    """Entries and profiles of one study."""
-    from erlbench.settings import setting_text
-
-    click.echo()
-    print_table(
-        f"Entries of {study.name}",
-        ("name", "algorithm", "preset", "workers", "label"),
-        [(e.name, e.algo, e.preset, e.workers or "-", e.label) for e in study.entries],
-    )
-    click.echo()
-    print_table(
-        f"Profiles of {study.name} (--profile)",
-        ("profile", "seeds", "budget", "environments", "settings"),
-        [
-            (
-                key,
-                len(p.seeds),
-                _budget(p),
-                ", ".join(p.envs),
-                ", ".join(f"{setting}={setting_text(value)}" for setting, value in p.settings.items()) or "-",
-            )
-            for key, p in study.profiles.items()
-        ],
-    )
+        click.echo(f"Entries, budgets and prices: erlbench list studies {chosen[0]}")

@@ -11,13 +11,9 @@ from erlbench.cli.notices import notices, print_verdicts
 
 
 class _Report(click.Command):
-    """Takes negative scores: click reads `--reach=-150` as `--reach` without scores and an option -150.
-
-    `--holm` is the name of `--family` in version 0.1.0; the version after this one no longer knows it.
-    """
+    """Takes negative scores: click reads `--reach=-150` as `--reach` without scores and an option -150."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        args = [re.sub("^--holm(?==|$)", "--family", arg) for arg in args]
         return super().parse_args(ctx, [re.sub("^--reach=-", "--reach= -", arg) for arg in args])
 
 
@@ -97,13 +93,6 @@ class _Report(click.Command):
     help="results to open the report with, on a page of their own",
 )
 @click.option(
-    "--family",
-    default="study",
-    show_default=True,
-    metavar="study|environment",
-    help="the tests that Holm's correction takes together: all of a study's table, or those of each environment",
-)
-@click.option(
     "--failed",
     default="last",
     show_default=True,
@@ -116,12 +105,6 @@ class _Report(click.Command):
     show_default=True,
     metavar="FORMAT[,FORMAT...]",
     help="draw each figure in these formats: png, svg, pdf",
-)
-@click.option(
-    "--bundle",
-    metavar="FILE.zip",
-    type=click.Path(path_type=Path),
-    help="write the runs into one file, too, with their command lines redacted: rows, settings, policies",
 )
 @click.option("--table", is_flag=True, help="a table for a paper: algorithms and environments, as .tex, .md and .csv")
 @click.option(
@@ -144,9 +127,6 @@ class _Report(click.Command):
     type=click.Path(path_type=Path),
     help="a TOML file with order, labels, colours, size and font of --table and --grid",
 )
-@click.option(
-    "--early", is_flag=True, help="show runs under a written plan before their look; the study's journal records it"
-)
 def command(
     results: tuple[Path, ...],
     out: Path,
@@ -162,20 +142,17 @@ def command(
     baseline: str,
     metric: str,
     reference: Path | None,
-    family: str,
     failed: str,
     formats: str,
-    bundle: Path | None,
     table: bool,
     statistic: str,
     checklist: bool,
     grid: bool,
     style: Path | None,
-    early: bool,
 ) -> None:
     """Write tables and curves from the results in the folders DIR [default: results]: open report/index.html.
 
-    A DIR may be a file that --bundle wrote.
+    A DIR may be a bundle, which `erlbench convert --to bundle` wrote.
 
     Running, interrupted and failed runs are shown as such; missing ones count as missing, never as zero.
 
@@ -192,7 +169,6 @@ def command(
       erlbench report results/hopper --at 300000
       erlbench report results/hopper --at 30min
       erlbench report results/hopper --formats png,pdf
-      erlbench report results --bundle study.zip
       erlbench report study.zip
       erlbench report results --table --statistic iqm --grid --style paper.toml
       erlbench report results --checklist
@@ -209,7 +185,6 @@ def command(
         band=band,
         baseline=baseline,
         metric=metric,
-        family=family,
         failed=failed,
         formats=formats,
         table=table,
@@ -217,7 +192,6 @@ def command(
         checklist=checklist,
         grid=grid,
         style=style,
-        early=early,
     )
     names = [name for part in study for name in part.split(",") if name]
     with notices() as warn:
@@ -226,15 +200,4 @@ def command(
             reference=reference, warn=warn,
         )  # fmt: skip
     print_verdicts(index.parent)
-    if bundle is not None:
-        _bundle(results or (Path("results"),), bundle)
     click.echo(index)
-
-
-def _bundle(results: tuple[Path, ...], target: Path) -> None:
-    from erlbench.bundle.read import opened
-    from erlbench.bundle.write import write_bundle
-
-    with opened(results) as folders:
-        write_bundle(folders, target, click.echo)
-    click.echo(target)

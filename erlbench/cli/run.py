@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import shlex
 import sys
 from collections.abc import Sequence
@@ -42,13 +41,12 @@ def run(**given: Any) -> None:
       erlbench run --algo cem --env Swimmer-v5 --set initial_variance=1e-2
       erlbench run --algo cem@no-extra-division --env Walker2d-v5@paper --jobs 4
       erlbench run --study aes-rl-table-1 --profile smoke --dry-run
-      erlbench run --plan results/study/plan.toml --only-seeds 6
       erlbench run --config results/Hopper-v5/td3/seed-000/config.toml --seeds 1,
     """
     asked = arguments(given)
     click.get_current_context().meta["verbose"] = asked.verbose
     from erlbench.experiment.before import describe_evaluation, doubts, in_short
-    from erlbench.experiment.command import requested_cells, study_plan
+    from erlbench.experiment.command import requested_cells
     from erlbench.running.admission import problems, rules_of
 
     check_device(asked.device)
@@ -60,10 +58,9 @@ def run(**given: Any) -> None:
         _name_kept(cells)
         for line in describe_partial_settings(asked.set, {cell.name: cell.settings for cell in cells}):
             _message(line)
-        _compare_with_plan(cells)
         if asked.save_replay:
             _name_useless_replays(cells)
-        found = doubts(cells, problem_of, study_plan(asked)[0] if asked.plan else None)
+        found = doubts(cells, problem_of)
         lines = map(str, found) if asked.verbose else in_short(found)
         for line in lines:
             _message(f"warning: {line}")
@@ -72,14 +69,6 @@ def run(**given: Any) -> None:
         if not asked.dry_run and (line := _differences(cells)):
             _message(line)
     options = run_options(asked, ("erlbench", *sys.argv[1:]))
-    if asked.plan:
-        from erlbench.experiment.plan_file import plan_text
-        from erlbench.reporting.statistics.simulated_studies import check_plan
-
-        written, _ = study_plan(asked)
-        check_plan(written)
-        options = dataclasses.replace(options, study_plan=plan_text(written))
-        _message(f"plan {asked.plan}, SHA-256 {written.hash}; seeds {', '.join(map(str, written.assigned_seeds()))}")
     if asked.dry_run:
         from erlbench.cli.dry_run import show_plan
 
@@ -110,23 +99,6 @@ def _message(line: str) -> None:
 
     with contextlib.suppress(OSError):
         message(line)
-
-
-def _compare_with_plan(cells: Sequence[Cell]) -> None:
-    """Say what is not as the written plan of the study has it, before a run is started that does not follow it."""
-    from erlbench.experiment.plan import FILE
-
-    for out in dict.fromkeys(cell.out for cell in cells):
-        own, path = [cell for cell in cells if cell.out == out], out / FILE
-        if not path.exists():
-            continue
-        from erlbench.experiment.departures import of_run
-        from erlbench.experiment.plan_file import read_plan
-
-        plan = read_plan(path)
-        found = [f"{one.kind} ({one.what})" for cell in own for one in of_run(plan, cell.config(), cell.label)]
-        if found:
-            _message(f"warning: {path} is not followed: there are runs with {', and with '.join(found)}")
 
 
 def _name_remarks(cells: Sequence[Cell], rules: Rules) -> None:

@@ -17,7 +17,6 @@ from erlbench import files
 from erlbench.cli.options import options_command
 from erlbench.cli.tables import duration, print_table, setting_texts
 from erlbench.errors import UsageError, warn
-from erlbench.experiment.journal import fingerprint
 from erlbench.launch.queue import slurm_jobs
 from erlbench.options import argument, option
 from erlbench.records.admission import admission_marks
@@ -27,7 +26,7 @@ from erlbench.records.schema import EvaluationRow
 from erlbench.records.training import WINDOW
 from erlbench.running.checkpoint import continuation
 from erlbench.running.results import RunDirectory
-from erlbench.work.identity import last_recorded
+from erlbench.work.identity import fingerprint, last_recorded
 from erlbench.work.repeats import repeats_of, scores_in_words
 
 PAUSE = 5.0  # seconds between two looks
@@ -55,12 +54,12 @@ def command(options: ShowOptions) -> None:
     Examples:
       erlbench show results/Walker2d-v5/aes-rl/seed-000
       erlbench show results
-      erlbench show shard-1 shard-2 --follow
+      erlbench show first-machine second-machine --follow
       erlbench show study.zip
     """
-    from erlbench.bundle.read import opened
+    from erlbench.bundle import open_bundles
 
-    with opened(options.runs) as folders:
+    with open_bundles(options.runs) as folders:
         if options.follow:
             _wait(folders)
         _show(folders, options.last, options.follow)

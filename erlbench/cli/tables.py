@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from erlbench.bundle.names import without_place
+from erlbench.bundle import strip_unpacked
 from erlbench.files import printable
 from erlbench.settings import setting_text
 
@@ -25,7 +25,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
     On a terminal it is as wide as that: later columns are wrapped between words, then paths after a slash, then long
     words are broken. Elsewhere each row is one line.
     """
-    title, texts = without_place(title), [[without_place(printable(str(value)).replace("\n", " ")) for value in row]
+    title, texts = strip_unpacked(title), [[strip_unpacked(printable(str(value)).replace("\n", " ")) for value in row]
                                           for row in rows]  # fmt: skip
     if sys.stdout.isatty():
         from rich import box

@@ -28,33 +28,21 @@ class VerifyOptions:
     again: int | None = option(
         None, "run the run again up to its evaluation N, and compare the digests of its states", minimum=0
     )
-    from_: int | None = option(None, "with --again: begin at the kept checkpoint of evaluation N", minimum=0)
-    processes: int = option(0, "worker processes that play [default: 0, one]", minimum=0, maximum=1024)
-    seconds: float | None = option(
-        None,
-        "for playing a run's policies [default: 60, and 1 for each 100 steps], or for --again [default: 60 and what "
-        "the run recorded, at most 6 hours]",
-        "S",
-        minimum=1,
-    )
     import_: bool = option(False, "import the modules of environments MODULE:ID")
     verbose: bool = option(False, "all checks of all runs, with the reasons", short="-v")
 
     def __post_init__(self) -> None:
         if self.same_as is not None and len(self.runs) > 1:
             raise UsageError("--same-as compares one run with another; give one RUN")
-        if self.from_ is not None and self.again is None:
-            raise UsageError("--from needs --again: the evaluation up to which the run is run again")
 
 
 @options_command(VerifyOptions)
 def command(options: VerifyOptions) -> None:
     """Check the runs in the folders RUN, or all runs below them.
 
-    Rows are computed again from the raw files and compared with those of other files, files are compared with their
-    checksums, settings with those of each start, and the saved policies play their evaluations again: every return
-    must be equal to the last bit. Runs of different seeds must not be copies of one another. What cannot be verified
-    is named with the reason. Exit code 1 when something differs.
+    Files must have their checksums and all that their version writes, rows must agree with those of other files, and
+    the saved policies play their evaluations again: each return must be equal to the last bit. Runs of different seeds
+    must not be copies. What cannot be verified is named with the reason. Exit code 1 if something differs.
 
     \b
     Examples:
@@ -65,10 +53,10 @@ def command(options: VerifyOptions) -> None:
         --same-as again/Walker2d-v5/td3/seed-000
       erlbench verify results/Walker2d-v5/td3/seed-000 --again 3
     """
-    from erlbench.bundle.read import opened
+    from erlbench.bundle import open_bundles
 
     same_as = [options.same_as] if options.same_as else []
-    with opened([*options.runs, *same_as]) as folders:
+    with open_bundles([*options.runs, *same_as]) as folders:
         if same_as:
             _compare(*folders)
         else:
@@ -77,23 +65,22 @@ def command(options: VerifyOptions) -> None:
 
 def _compare(run: Path, other: Path) -> None:
     from erlbench.verification import DIFFERS, load_files
-    from erlbench.verification.same import same
+    from erlbench.verification.same import compare_runs
 
-    checks = list(same(load_files(run), load_files(other)))
+    checks = list(compare_runs(load_files(run), load_files(other)))
     print_table("", ("file", "result", "what"), [(c.name, c.outcome, c.text) for c in checks])
     _exit(any(check.outcome == DIFFERS for check in checks))
 
 
 def _verify(folders: Sequence[Path], options: VerifyOptions) -> None:
     from erlbench.verification import AGREES, DIFFERS, UNKNOWN, verify_all
-    from erlbench.verification.again import run_again
+    from erlbench.verification.rerun import run_again
 
     paths = list(dict.fromkeys(path for folder in folders for path in _runs(folder)))
-    again, processes, trusted = options.again, options.processes, options.import_
-    if again is not None:
-        found = {path: [run_again(path, again, options.from_, processes, trusted, options.seconds)] for path in paths}
+    if options.again is not None:
+        found = {path: [run_again(path, options.again, options.import_)] for path in paths}
     else:
-        found = verify_all(paths, trusted, processes, options.seconds)
+        found = verify_all(paths, options.import_)
     differing = [path for path, checks in found.items() if any(check.outcome == DIFFERS for check in checks)]
     if len(found) > 1:
         rows = [

@@ -29,6 +29,9 @@ def arguments(given: Mapping[str, Any]) -> RunArguments:
 
 def run_options(asked: RunArguments, command_line: Sequence[str]) -> RunOptions:
     """How the cells are run on this machine."""
+    from erlbench.experiment.study_cells import requested_studies, texts_to_add
+
+    studies = requested_studies(asked)
     shared = asked.processes is None and asked.pool == LOCAL and not asked.slurm
     return RunOptions(
         processes=asked.processes if asked.processes is not None else 1 if asked.slurm else cores(),
@@ -45,7 +48,8 @@ def run_options(asked: RunArguments, command_line: Sequence[str]) -> RunOptions:
         tensorboard=asked.tensorboard,
         force=asked.force,
         anyway=asked.anyway,
-        studies=asked.study,
+        studies={study.name: study.sha256 for study in studies},
+        study_texts=texts_to_add(studies, asked),
         verbosity=-1 if asked.quiet else int(asked.verbose),
         command_line=tuple(command_line),
     )

@@ -11,13 +11,9 @@ from typing import Any
 from erlbench.algorithms import registry
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError
-from erlbench.experiment.cells import Cell
-from erlbench.experiment.plan import TIMESTEPS, Plan
-from erlbench.experiment.planned import stretches
+from erlbench.experiment.cells import Cell, usual_frequency
 
-EVAL_FREQ = 5000  # training steps between two evaluations
 FEW = 3  # doubts of one kind that are shown one by one
-FEWEST_EVALUATIONS = 10  # on the way, of a budget below `EVAL_FREQ` times as much
 
 
 class DoubtKind(Enum):
@@ -27,7 +23,6 @@ class DoubtKind(Enum):
     NEVER_TRAINS = auto()
     FEW_GENERATIONS = auto()
     NOT_EVALUATED = auto()  # but at its start and its end
-    SHORT_CURVE = auto()  # for the plan's score
 
 
 @dataclass(frozen=True)
@@ -43,11 +38,6 @@ class Doubt:
         return f"{self.name} on {self.env}{'' if self.kind is DoubtKind.FAILS else ':'} {self.text}"
 
 
-def usual_frequency(steps: float) -> int:
-    """Training steps between two evaluations that nobody asked for: `EVAL_FREQ`, or a tenth of a smaller budget."""
-    return max(1, min(EVAL_FREQ, math.ceil(steps / FEWEST_EVALUATIONS)))
-
-
 def planned_steps(cell: Cell, task: Problem) -> float:
     """About how many training steps a cell takes, by its steps, modelled minutes and generations."""
     steps = float(cell.total_timesteps)
@@ -60,10 +50,8 @@ def planned_steps(cell: Cell, task: Problem) -> float:
     return min(steps, cell.total_generations * registry.find(cell.algo).needs(cell.settings, task).steps)
 
 
-def doubts(
-    cells: Iterable[Cell], problem_of: Callable[[str, Mapping[str, Any]], Problem], plan: Plan | None = None
-) -> Iterator[Doubt]:
-    """Those of each cell without its seed; `plan`: of the cells, if they have one."""
+def doubts(cells: Iterable[Cell], problem_of: Callable[[str, Mapping[str, Any]], Problem]) -> Iterator[Doubt]:
+    """Those of each cell without its seed."""
     seen: dict[Any, Cell] = {}
     for cell in cells:
         seen.setdefault((cell.name, cell.env, cell.settings, cell.total_timesteps, cell.eval_freq), cell)
@@ -73,8 +61,7 @@ def doubts(
         except CellError as error:
             yield Doubt(DoubtKind.FAILS, cell.name, cell.env, f"will fail: {error}")
         else:
-            found = (*_doubts(cell, task), *(_short_curves(cell, task, plan) if plan else ()))
-            yield from (Doubt(kind, cell.name, cell.env, text) for kind, text in found)
+            yield from (Doubt(kind, cell.name, cell.env, text) for kind, text in _doubts(cell, task))
 
 
 def describe_evaluation(cells: Iterable[Cell], problem_of: Callable[[str, Mapping[str, Any]], Problem]) -> str:
@@ -144,19 +131,6 @@ def _doubts(cell: Cell, task: Problem) -> Iterator[tuple[DoubtKind, str]]:
                 f"{planned:,.0f} steps; give --eval-freq {usual_frequency(planned)}"
             ),
         )
-
-
-def _short_curves(cell: Cell, task: Problem, plan: Plan) -> Iterator[tuple[DoubtKind, str]]:
-    """The final evaluation does not count, and the one before may lie a generation before the end."""
-    longest = 2 * registry.find(cell.algo).needs(cell.settings, task).steps  # all episodes reach the time limit
-    for axis, _, end in stretches(plan, cell):
-        least = end + longest
-        if axis == TIMESTEPS and cell.total_timesteps < least:
-            text = (
-                f"the plan's stretch ends at {end:,.0f} steps, and as a generation may have {longest:,.0f}, the curve "
-                f"may end before, so that no score can be computed; let the plan have total_timesteps = {least:,.0f}"
-            )
-            yield DoubtKind.SHORT_CURVE, text
 
 
 def _rounded(value: float) -> int:

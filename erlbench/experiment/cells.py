@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, asdict, dataclass, field, replace
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 HUNG_AFTER = 1800.0  # seconds of one task, unless the user says otherwise
 EVALUATE = ("during", "after")
+EVAL_FREQ = 5000  # training steps between two evaluations
+FEWEST_EVALUATIONS = 10  # on the way, of a budget below `EVAL_FREQ` times as much
 FINAL_EPISODES = 50
 OWN, SHARED = "own", "shared"  # the critic's processor in simulated time: one of its own, or one of the others
 CRITIC = OWN  # unless the user says otherwise
@@ -149,8 +152,8 @@ class RunOptions:
     checkpoint_every: float = 60.0  # seconds
     task_timeout: float = HUNG_AFTER  # seconds after which a worker counts as hung
     worker_memory: int | None = None  # bytes after which a worker is replaced
-    study_plan: str = ""  # the text of the study's plan, which is laid into the folder of the results
-    studies: tuple[str, ...] = ()  # the studies whose cells these are, if the command named any
+    studies: Mapping[str, str] = field(default_factory=dict)  # those that the command named, with their SHA-256
+    study_texts: Mapping[Path, Mapping[str, str]] = field(default_factory=dict)  # theirs, by files in result folders
     save_replay: bool = False  # keep the replay of a finished run, so that it can be extended
     keep_checkpoints: bool = False  # keep a checkpoint of each evaluation, and the replay
     tensorboard: bool = False  # write live curves into the folders of the runs
@@ -165,6 +168,11 @@ class RunOptions:
 def with_workers(cell: Cell, workers: int) -> Cell:
     """The cell with `workers` individuals in flight, if its algorithm counts them."""
     return replace(cell, workers=workers) if cell.workers else cell
+
+
+def usual_frequency(steps: float) -> int:
+    """Training steps between two evaluations that nobody asked for: `EVAL_FREQ`, or a tenth of a smaller budget."""
+    return max(1, min(EVAL_FREQ, math.ceil(steps / FEWEST_EVALUATIONS)))
 
 
 def cell_name(algo: str, preset: str, default_preset: str) -> str:

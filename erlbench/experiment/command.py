@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.envs.catalogue import canonical
@@ -14,16 +14,22 @@ from erlbench.envs.options import plain_values
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import CellError, UsageError
 from erlbench.experiment.algorithm_settings import check_settings, select_settings
-from erlbench.experiment.before import EVAL_FREQ, planned_steps, usual_frequency
-from erlbench.experiment.cells import CRITIC, FINAL_EPISODES, Cell, Origin, cell_name, differences
+from erlbench.experiment.before import planned_steps
+from erlbench.experiment.cells import (
+    CRITIC,
+    EVAL_FREQ,
+    FINAL_EPISODES,
+    Cell,
+    Origin,
+    cell_name,
+    differences,
+    usual_frequency,
+)
 from erlbench.experiment.costs import built_in_costs, load_costs
 from erlbench.experiment.options import RunArguments
 from erlbench.experiment.stored import FOLDER, as_stored
 from erlbench.options import list_options
 from erlbench.settings import resolve
-
-if TYPE_CHECKING:
-    from erlbench.experiment.plan import Plan
 
 ProblemOf = Callable[[str, Mapping[str, Any]], Problem]
 RESULTS = Path("results")
@@ -35,7 +41,7 @@ def requested_cells(arguments: RunArguments, problem_of: ProblemOf = problem) ->
     `problem_of` gives the problem of an environment and its settings. What that adds to the settings, the cells have.
     A `CellError` from it is the cell's own, and meets it when it starts.
     """
-    made = _planned_cells if arguments.plan else _study_cells if arguments.study else _free_cells
+    made = _study_cells if arguments.study else _free_cells
     cells = list(made(arguments, problem_of))
     for algo in dict.fromkeys(cell.algo for cell in cells):
         registry.require(algo)
@@ -49,31 +55,6 @@ def requested_cells(arguments: RunArguments, problem_of: ProblemOf = problem) ->
             )
     found = [*distinct.values()] if arguments.force else [as_stored(cell) for cell in distinct.values()]
     return _check_problems(found, problem_of)
-
-
-def study_plan(arguments: RunArguments) -> tuple[Plan, list[Cell]]:
-    """The plan of `--plan` with all values, and one cell with seed 0 for each of its cells, not checked."""
-    from erlbench.experiment import planned
-    from erlbench.experiment.plan_file import read_plan
-
-    path = Path(arguments.plan or "")
-    written, folder = read_plan(path), planned.study_folder(path, arguments.out, RESULTS)
-    made = [next(_free_cells(request, problem)) for request in planned.requests(written, path, folder)]
-    whole = planned.with_values(written, made)
-    planned.check_folder(written, whole, made, folder)
-    return whole, made
-
-
-def _planned_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell]:
-    """The cells of a plan, all of a seed before those of the next."""
-    from erlbench.experiment.planned import decided
-
-    whole, made = study_plan(arguments)
-    # What a plan states wins over what a folder holds; a setting of a later version is none of these.
-    origins = [Origin(decided(whole, cell)) for cell in whole.cells]
-    for seed in whole.assigned_seeds()[: arguments.only_seeds]:
-        for cell, origin in zip(made, origins, strict=True):
-            yield dataclasses.replace(cell, seed=seed, origin=origin)
 
 
 def _study_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell]:

@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from erlbench.experiment.toml_file import TomlFile
+from erlbench.experiment.toml_file import Keys, TomlFile
 
 BILLION = 10**9  # nanoseconds in a second, and parts of a factor
 BUILT_IN = "costs.toml"  # beside this module
@@ -94,20 +94,25 @@ def load_costs(path: Path) -> Costs:
     file = TomlFile(path)
     known = [item.name for item in fields(Costs)]
     table = file.table(file.data.get("costs", {}), ("costs",)) or file.data  # of a run's config.toml, or of a file
-    file.known(table, [*known, "cell", "machine"] if table is file.data else known, ())
+    if table is file.data:
+        file.known(table, [*known, "cell", "machine"], ())
+        table = {key: value for key, value in table.items() if key in known}
+    return read_costs(file, table, ())
+
+
+def read_costs(file: TomlFile, table: Mapping[str, Any], where: Keys) -> Costs:
+    """The costs in a table of a file, which stands at `where`; a `UsageError` names what is wrong in it."""
+    known = [item.name for item in fields(Costs)]
+    file.known(table, known, where)
     values: dict[str, Any] = {}
     for name in known:
         if name not in table and name not in DEFAULTS:
-            file.fail(f"'{name}' is missing", ())
+            file.fail(f"'{name}' is missing", where)
         value: Any = table.get(name, DEFAULTS.get(name))
         if name != "source" and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e6):
-            what = (
-                "a number of at least 0"
-                if name in ("crowding", "cores", "spread")
-                else "seconds, a number of at least 0"
-            )
-            file.fail(f"'{name}' must be {what}, not {value!r}", (name,))
+            what = "" if name in ("crowding", "cores", "spread") else "seconds, "
+            file.fail(f"'{name}' must be {what}a number of at least 0, not {value!r}", (*where, name))
         if name in ("crowding", "cores") and value < 1:
-            file.fail(f"'{name}' must be at least 1, not {value!r}", (name,))
+            file.fail(f"'{name}' must be at least 1, not {value!r}", (*where, name))
         values[name] = str(value) if name == "source" else int(value) if name == "cores" else float(value)
     return Costs(**values)

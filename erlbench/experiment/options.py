@@ -17,11 +17,6 @@ MOST_SEEDS = 10_000
 MOST_EPISODES = 1000  # of one evaluation, which is one task
 MOST_PROCESSES = 1024
 
-BESIDE_A_PLAN = frozenset({  # what changes no planned result, or is recorded
-    "plan", "only_seeds", "out", "processes", "jobs", "one_core", "device", "task_timeout", "worker_memory",
-    "slurm", "pool", "checkpoint_every", "save_replay", "tensorboard", "force", "anyway", "dry_run", "quiet", "verbose",
-})  # fmt: skip
-
 
 def seed_list(value: Any, what: str) -> tuple[int, ...]:
     """Seeds from a number of seeds (10), a list, or a text such as "0,3,5-9" or "7,"."""
@@ -79,12 +74,6 @@ class RunArguments:
     )
     study: tuple[str, ...] = option(
         (), "studies of benchmarks.toml, instead of --algo and --env", "NAME[,NAME...]", basic=True
-    )
-    plan: str | None = option(
-        None, "the written plan of a study, a TOML file; it decides all that changes a result", "FILE"
-    )
-    only_seeds: int | None = option(
-        None, "with --plan: only its first N seeds, all cells of each [default: all]", minimum=1, maximum=MOST_SEEDS
     )
     profile: str | None = option(
         None, "budget of the studies: smoke, laptop or paper [default: smoke]", "NAME", basic=True
@@ -230,9 +219,7 @@ class RunArguments:
     save_replay: bool = option(
         False, "keep the replay of a finished run, so that a run that learns from it can be extended"
     )
-    keep_checkpoints: bool = option(
-        False, "keep a checkpoint of each evaluation, from which `erlbench verify --again` can begin", file_only=True
-    )
+    keep_checkpoints: bool = option(False, "keep a checkpoint of each evaluation", "true|false", file_only=True)
     tensorboard: bool = option(False, "write live curves for TensorBoard into the folders of the runs")
     force: bool = option(False, "start again; existing runs are moved aside")
     anyway: bool = option(
@@ -250,7 +237,6 @@ class RunArguments:
         for name in ("costs", "simulated_processes", "simulated_critic", "total_minutes"):
             if not self.simulated_time and getattr(self, name) is not None:
                 raise UsageError(f"'{name}' is of modelled time; give --simulated-time, too")
-        self._check_plan()
         check_kind(self.pool)
         if self.slurm and self.processes is not None:
             raise UsageError("--processes is for this machine; a job of Slurm has --slurm cpus=N worker processes")
@@ -265,16 +251,6 @@ class RunArguments:
                 raise UsageError(
                     f"'{name}' needs worker processes that can be ended; give --processes 1 or more, not 0"
                 )
-
-    def _check_plan(self) -> None:
-        """Refuse what would not follow the plan."""
-        if self.plan is None:
-            if self.only_seeds is not None:
-                raise UsageError("--only-seeds needs --plan; without a plan give --seeds")
-            return
-        for name, declared in list_options(RunArguments).items():
-            if name not in BESIDE_A_PLAN and getattr(self, name) != declared.default:
-                raise UsageError(f"{declared.flag} cannot be given with --plan, which decides it; leave it out")
 
     @property
     def virtual_processors(self) -> int:

@@ -105,19 +105,17 @@ class CellQueue:
         )
 
 
-def plan(
-    demands: Sequence[Sequence[Share]], *, cores: int, memory: float = math.inf, longest_first: bool = True
-) -> Schedule:
+def plan(demands: Sequence[Sequence[Share]], *, cores: int, memory: float = math.inf) -> Schedule:
     """The schedule whose last cell ends soonest, within `SLACK`.
 
     `demands[i]`: what cell i takes with its least number of processes, with one more, and so on to the most that it
-    can use. Without `longest_first` the cells start in the order given.
+    can use.
     """
     lengths = sorted({share.seconds for demand in demands for share in demand} or {0.0})
     schedules = []
     for length in lengths[:: max(1, len(lengths) // TRIED)]:
         shares = tuple(_allot(demand, length) for demand in demands)
-        order = sorted(range(len(shares)), key=lambda cell: -shares[cell].seconds * longest_first)
+        order = sorted(range(len(shares)), key=lambda cell: -shares[cell].seconds)
         schedule = Schedule(shares, order, cores=cores, memory=memory)
         schedules.append((schedule.forecast().seconds, schedule))
     soonest = min(seconds for seconds, _ in schedules)

@@ -1,4 +1,4 @@
-"""The studies of benchmarks.toml: which cells, which budget per profile, which table or figure.
+"""Reading and checking studies: the suite's benchmarks.toml, and files of the user.
 
 `load_studies` checks the file's form and imports no algorithm and no environment; `validate` also checks presets,
 settings and environments. Every error names the file, the line and, for a misspelt word, the nearest valid one.
@@ -6,113 +6,52 @@ settings and environments. Every error names the file, the line and, for a missp
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
+from dataclasses import asdict, fields
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import erlbench
+from erlbench import files
 from erlbench.algorithms import registry
-from erlbench.errors import UsageError, nearest
-from erlbench.experiment.cells import EVALUATE, FINAL_EPISODES, cell_name, check_name
-from erlbench.experiment.toml_file import Keys, TomlFile
-from erlbench.settings import as_toml, resolve, resolved_values, setting
+from erlbench.errors import UsageError, nearest, warn
+from erlbench.experiment.cells import check_name, usual_frequency
+from erlbench.experiment.costs import built_in_costs, read_costs
+from erlbench.experiment.study import (
+    CURVE,
+    MINUTES,
+    NO_PROFILE,
+    REACH,
+    STEPS,
+    Entry,
+    Pair,
+    Profile,
+    Simulated,
+    Study,
+    entry_name,
+    entry_settings,
+)
+from erlbench.experiment.toml_file import Keys, TomlFile, toml_key
 
 if TYPE_CHECKING:
     from erlbench.envs.registry import Problem
 
-TIME = "time"  # of studies that compare times: their cells use no second core
-KINDS = ("scores", TIME, "curves", "timeline")
-AXES = (
-    "timesteps",
-    "nominal",
-    "simulator-steps",
-    "all-steps",
-    "time",
-    "updates",
-    "generation",
-    "episodes",
-)  # of curves
+HERE = Path("studies.toml")  # the user's, in the working folder
+FILE = "study.toml"  # in a folder of results: the studies of its runs
 # What must be equal where entries of several studies share their cells: of the entries, and of the profiles.
-CONFIGURATION = ("algo", "preset", "workers", "processes", "settings", "nominal")
+CONFIGURATION = ("algo", "preset", "workers", "processes", "settings", "nominal", "env_settings")
 BUDGET = (
-    "total_generations", "eval_freq", "eval_episodes", "final_episodes", "evaluate", "settings", "env_settings",
+    "total_generations", "total_minutes", "eval_freq", "eval_episodes", "final_episodes", "evaluate", "settings",
+    "env_settings", "info", "simulated_time", "costs",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One row or column of a study: an algorithm in one configuration."""
-
-    name: str
-    algo: str
-    preset: str = registry.DEFAULT_PRESET
-    workers: int | None = setting(None, "individuals in flight", minimum=1)
-    processes: int | None = setting(None, "worker processes, where the study is about them", minimum=0)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    published: str = ""  # the published table's name for it
-    label: str = ""  # the report's name for it
-    nominal: int | None = setting(None, "most episodes of a generation, where the budget counts one", minimum=1)
-
-
-@dataclass(frozen=True)
-class Profile:
-    """One budget of a study."""
-
-    seeds: tuple[int, ...] = setting(MISSING, "run seeds", minimum=0)
-    total_timesteps: int = setting(MISSING, "training steps per cell", minimum=1)
-    envs: tuple[str, ...] = setting(MISSING, "environments, as ID or ID@PRESET")
-    _: KW_ONLY
-    total_generations: int | None = setting(None, "generations after which a run ends, even with steps left", minimum=1)
-    env_timesteps: Mapping[str, int] = field(default_factory=dict)  # where an environment has another budget
-    entry_timesteps: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # an entry's own, by environment
-    eval_freq: int = setting(5000, "training steps between two evaluations", minimum=1)
-    eval_episodes: int = setting(10, "episodes per evaluation", minimum=1)
-    final_episodes: int = setting(FINAL_EPISODES, "episodes of the final evaluation", minimum=1)
-    settings: Mapping[str, Any] = field(default_factory=dict)  # for every algorithm that has them
-    env_settings: Mapping[str, Any] = field(default_factory=dict)  # for all of its environments
-    evaluate: str = setting("after", "when the reported policy is evaluated", choices=EVALUATE)
-
-    def timesteps(self, env: str, entry: Entry | None = None) -> int:
-        """The budget on an environment, in training steps: the entry's own, or that of all."""
-        own = self.entry_timesteps.get(entry.name, {}) if entry else {}
-        return own.get(env, self.env_timesteps.get(env, self.total_timesteps))
-
-    def most_timesteps(self, env: str, entry: Entry) -> int:
-        """The training steps that end an entry's run on an environment.
-
-        A nominal entry's run ends by its generations, and these are the most steps that they can have.
-        """
-        return self.timesteps(env, entry) * (entry.nominal or 1)
-
-    def generations(self, entry: Entry, timesteps: int, longest: int) -> int | None:
-        """The generations that end an entry's run with a budget of `timesteps`; None for no such limit.
-
-        Those of a nominal entry count one episode of `longest` steps each, whatever they play.
-        """
-        return -(-timesteps // longest) if entry.nominal else self.total_generations
-
-
-@dataclass(frozen=True, kw_only=True)
-class Study:
-    """One table or figure of a paper."""
-
-    name: str
-    title: str
-    kind: str = setting(MISSING, "what the report draws", choices=KINDS)
-    source: str = ""  # column `source` of the published numbers
-    table: str = ""  # column `table` of the published numbers
-    item: str = ""  # the table or figure that it repeats, where it is another one
-    statistic: str = "mean"  # column `statistic` of those that stand beside our means
-    entries: tuple[Entry, ...] = ()
-    baseline: str = ""  # the entry against which the others are compared
-    not_run: tuple[str, ...] = ()  # published algorithms that the suite does not run
-    note: str = ""  # how its cells differ from what was published, for captions
-    x: str = setting("timesteps", "what its curves are drawn over, as printed", choices=AXES)
-    profiles: Mapping[str, Profile] = field(default_factory=dict)
-    envs_published: Mapping[str, str] = field(default_factory=dict)  # environment id -> the published table's
-    file: Path | None = None  # that it stands in; None for benchmarks.toml
+PROFILE_KEYS = tuple(item.name for item in fields(Profile))
+BUDGET_KEYS = frozenset(PROFILE_KEYS) - {"envs"}  # a study with one of these at its top has no profiles
+STUDY_KEYS = ("like", *(item.name for item in fields(Study) if item.name not in ("name", "file")), *PROFILE_KEYS)
+_AMOUNT = re.compile(r"\d+(\.\d+)?( ?%)?")
 
 
 def benchmarks_file() -> Path:
@@ -126,15 +65,57 @@ def load_studies(path: Path | None = None) -> dict[str, Study]:
     reader.known(reader.data, ("profiles", "studies"), ())
     shared = reader.table(reader.data.get("profiles", {}), ("profiles",))
     for name, raw in shared.items():
-        reader.known(raw, [item.name for item in fields(Profile)], ("profiles", name))
-    raw_studies = {
-        name: reader.table(raw, ("studies", name))
-        for name, raw in reader.table(reader.data.get("studies", {}), ("studies",)).items()
-    }
-    raw_studies = {name: _like(reader, name, raw_studies) for name in raw_studies}
-    studies = {name: _study(reader, name, raw, shared) for name, raw in raw_studies.items()}
+        reader.known(raw, PROFILE_KEYS, ("profiles", name))
+    tables = reader.table(reader.data.get("studies", {}), ("studies",))
+    for name, raw in tables.items():
+        reader.known(raw, STUDY_KEYS, ("studies", name))
+        for profile, values in reader.table(raw.get("profiles", {}), ("studies", name, "profiles")).items():
+            reader.known(values, PROFILE_KEYS, ("studies", name, "profiles", profile))
+    studies = {name: _read_study(reader, name, _merge_like(reader, name, tables), shared) for name in tables}
     _check_shared_cells(reader, studies)
     return studies
+
+
+def known_studies(
+    named: Iterable[str | Path] = (), warn: Callable[[str], None] = warn, *, folders: Iterable[Path] = ()
+) -> dict[str, Study]:
+    """All studies by name: the suite's, those of `HERE`, of `FILE` in `folders`, of files `named`; later ones win.
+
+    Nothing in one file makes another one unusable: a mistake in `HERE` or in a folder's file, which nobody has named,
+    leaves the file out with a warning. A mistake in one of `named`, and a name that the suite has, is a `UsageError`.
+    """
+    suite = _suite_studies()
+    studies = dict(suite)
+    unnamed = [path for path in (HERE, *(folder / FILE for folder in folders)) if path.is_file()]
+    for path, is_named in (*((path, False) for path in unnamed), *((Path(name), True) for name in named)):
+        try:
+            loaded = load_studies(path)
+            if taken := [name for name in loaded if name in suite]:
+                raise UsageError(f"{path}: the suite has a study '{taken[0]}' already; choose another name")
+        except UsageError as error:
+            if is_named:
+                raise
+            warn(f"{error}; the studies of this file are left out")
+        else:
+            studies |= loaded
+    return studies
+
+
+def add_studies(texts: Mapping[Path, Mapping[str, str]]) -> None:
+    """Add those studies to files in folders of results that these lack, so that each folder answers for itself."""
+    for path, by_name in texts.items():
+        there = load_studies(path) if path.exists() else {}
+        if not (new := [text for name, text in by_name.items() if name not in there]):
+            continue
+        part = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            before = [files.read_text(path)] if there else []
+            with open(files.new_file(part), "w", encoding="utf-8") as file:
+                file.write("\n".join([*before, *new]))
+            part.replace(path)
+        except OSError as error:
+            raise UsageError(f"{path} cannot be written: {files.reason(error)}") from error
 
 
 def find_study(studies: Mapping[str, Study], name: str) -> Study:
@@ -147,29 +128,12 @@ def find_study(studies: Mapping[str, Study], name: str) -> Study:
 
 def find_profile(study: Study, name: str) -> Profile:
     """The profile `name` of a study; a `UsageError` names the nearest."""
+    if not study.has_profiles:
+        raise UsageError(f"study '{study.name}' has no profiles, its budget is in the study itself; omit --profile")
     if name not in study.profiles:
         hint = nearest(name, study.profiles) or f"; it has {', '.join(study.profiles)}"
         raise UsageError(f"unknown profile '{name}' of study '{study.name}'{hint}")
     return study.profiles[name]
-
-
-def profile_settings(profile: Profile, entry: Entry) -> dict[str, Any]:
-    """The profile's settings that the entry's algorithm has, and the entry's own, which win."""
-    known = {item.name for item in fields(registry.find(entry.algo).settings_type)}
-    return {**{name: value for name, value in profile.settings.items() if name in known}, **entry.settings}
-
-
-def entry_settings(profile: Profile, entry: Entry, env: str, own: Mapping[str, Any] | None = None) -> Any:
-    """The settings of the entry's cells in `env`, an instance of its algorithm's `settings_type`; `own` win."""
-    values = {**profile_settings(profile, entry), **(own or {})}
-    preset = registry.preset(entry.algo, entry.preset)
-    return resolve(registry.find(entry.algo).settings_type, env, preset, values, owner=entry.algo)
-
-
-def entry_values(profile: Profile, entry: Entry, env: str) -> dict[str, Any]:
-    """The settings of the entry's cells in `env` as config.toml holds them; the class that has them is not run."""
-    preset, values = registry.preset(entry.algo, entry.preset), profile_settings(profile, entry)
-    return as_toml(resolved_values(registry.find(entry.algo).settings_type, env, preset, values, owner=entry.algo))
 
 
 def validate(
@@ -187,29 +151,39 @@ def validate(
         types = {entry.algo: registry.find(entry.algo).settings_type for entry in study.entries}
         known = {item.name for settings_type in types.values() for item in fields(settings_type)}
         for name, profile in study.profiles.items():
-            own, shared = ("studies", study.name, "profiles", name), ("profiles", name)
+            where, shared = _profile_keys(study.name, name)
             for key in profile.settings:
                 if key not in known:
                     message = f"no algorithm of study '{study.name}' has a setting '{key}'{nearest(key, known)}"
-                    reader.fail(message, (*own, "settings", key), (*shared, "settings", key))
-            problems: dict[str, Problem] = {}
+                    reader.fail(message, (*where, "settings", key), (*shared, "settings", key))
             for env in profile.envs:
-                with reader.at((*own, "envs"), (*shared, "envs")):
+                with reader.at((*where, "envs"), (*shared, "envs")):
                     if canonical(env) != env:
                         raise UsageError(f"'{env}' names the default preset; write '{canonical(env)}'")
-                    key = f"{env} {sorted(profile.env_settings.items())}"
-                    problems[env] = cache[key] if key in cache else problem_of(env, profile.env_settings)
-                    cache[key] = problems[env]
             for index, entry in enumerate(study.entries):
-                with reader.at(("studies", study.name, "entries", index)):
-                    for env, found in problems.items():
-                        registry.check_observations(entry.algo, found.observation_size, env)
+                for env in profile.entry_envs(entry):
+                    env_settings = profile.entry_env_settings(entry)
+                    key = f"{env} {sorted(env_settings.items())}"
+                    at_entry = ("studies", study.name, "entries", index)
+                    if key not in cache:
+                        places = [at_entry] if entry.env_settings else [(*where, "envs"), (*shared, "envs")]
+                        with reader.at(*places):
+                            cache[key] = problem_of(env, env_settings)
+                    with reader.at(at_entry):
+                        registry.check_observations(entry.algo, cache[key].observation_size, env)
                         settings = entry_settings(profile, entry, env)
+                        if profile.total_minutes and (reason := _needs_steps(entry, settings)):
+                            raise UsageError(f"{entry.algo} needs its number of steps, not minutes: {reason}")
                         if not registry.missing(entry.algo):
-                            registry.find(entry.algo).check(settings, found)
+                            registry.find(entry.algo).check(settings, cache[key])
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _suite_studies() -> dict[str, Study]:
+    return load_studies()
 
 
 def _open(path: Path | None) -> TomlFile:
@@ -217,106 +191,150 @@ def _open(path: Path | None) -> TomlFile:
     return TomlFile(path or packaged, packaged.name if path in (None, packaged) else "")
 
 
-def _like(reader: TomlFile, name: str, raw_studies: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def _needs_steps(entry: Entry, settings: Any) -> str:
+    """Why an entry's algorithm cannot be ended by minutes; empty where it can."""
+    return registry.find(entry.algo).depends_on_budget(settings) or ""
+
+
+def _profile_keys(study: str, profile: str) -> tuple[Keys, Keys]:
+    """Where the keys of a study's profile may stand in its file."""
+    where: Keys = ("studies", study)
+    return (where, where) if profile == NO_PROFILE else ((*where, "profiles", profile), ("profiles", profile))
+
+
+def _merge_like(reader: TomlFile, name: str, tables: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     """A study with what it leaves out from the one that it is `like`: its own `envs` win over those of the profiles."""
-    raw = dict(reader.table(raw_studies[name], ("studies", name)))
+    raw = dict(tables[name])
     if "like" not in raw:
         return raw
     other = raw.pop("like")
-    if not isinstance(other, str) or other not in raw_studies or "like" in raw_studies[other]:
-        known = [key for key, found in raw_studies.items() if "like" not in found]
+    if not isinstance(other, str) or other not in tables or "like" in tables[other]:
+        known = [key for key, table in tables.items() if "like" not in table]
         reader.fail(f"'{other}' is no study to be like{nearest(str(other), known)}", ("studies", name, "like"))
-    theirs = reader.table(raw_studies[other], ("studies", other))
-    for owner, found in ((name, raw), (other, theirs)):
-        for key, profile in reader.table(found.get("profiles", {}), ("studies", owner, "profiles")).items():
-            reader.table(profile, ("studies", owner, "profiles", key))
+    theirs = tables[other]
     own = raw.get("profiles", {})
     leave_out = ("envs", "env_timesteps", "entry_timesteps") if "envs" in raw else ()
     profiles = {
         key: {**{item: value for item, value in profile.items() if item not in leave_out}, **own.get(key, {})}
         for key, profile in theirs.get("profiles", {}).items()
     }
-    merged = {**theirs, **raw, "profiles": {**own, **profiles}}
+    merged = {**theirs, **raw}
+    if profiles or own:
+        merged["profiles"] = {**own, **profiles}
+    if not BUDGET_KEYS.isdisjoint(raw):
+        merged.pop("profiles", None)
+    elif own:
+        merged = {key: value for key, value in merged.items() if key not in BUDGET_KEYS}
     if "envs" in raw and "envs_published" not in raw:
         published = theirs.get("envs_published", {})
         merged["envs_published"] = {env: published[env] for env in raw["envs"] if env in published}
     return merged
 
 
-def _study(reader: TomlFile, name: str, raw: Any, shared: Mapping[str, Any]) -> Study:
+def _read_study(reader: TomlFile, name: str, raw: dict[str, Any], shared: Mapping[str, Any]) -> Study:
     where: Keys = ("studies", name)
-    raw = reader.table(raw, where)
-    listed = raw.get("entries", [])
-    if not isinstance(listed, list) or not listed:
-        reader.fail(f"study '{name}' needs 'entries', a list of tables", (*where, "entries"))
-    entries = tuple(_entry(reader, item, (*where, "entries", index)) for index, item in enumerate(listed))
-    names = [entry.name for entry in entries]
-    for index, entry in enumerate(entries):
-        if entry.name in names[:index]:
-            reader.fail(f"study '{name}' has two entries '{entry.name}'", (*where, "entries", index))
-    own = reader.table(raw.get("profiles", {}), (*where, "profiles"))
-    for profile in own:
-        reader.known(own[profile], [item.name for item in fields(Profile)], (*where, "profiles", profile))
-    common = {"envs": raw["envs"]} if "envs" in raw else {}
-    profiles = {
-        profile: _profile(
-            reader,
-            {**shared.get(profile, {}), **common, **own.get(profile, {})},
-            (*where, "profiles", profile),
-            profile,
-        )
-        for profile in dict.fromkeys([*(shared if common else ()), *own])
-    }
+    entries = _read_entries(reader, raw.get("entries", []), name)
+    profiles = _read_profiles(reader, raw, name, shared, entries)
+    pairs = raw.get("compare", [])
+    if not isinstance(pairs, list):
+        reader.fail("'compare' must be a list of tables", (*where, "compare"))
     study: Study = reader.build(
         Study,
-        {key: value for key, value in raw.items() if key not in ("entries", "profiles", "envs")},
+        {key: value for key, value in raw.items() if key not in ("entries", "compare", "profiles", *PROFILE_KEYS)},
         where,
-        file=reader.path,
+        file=None if reader.path == benchmarks_file() else reader.path,
         name=name,
         entries=entries,
+        compare=tuple(_read_pair(reader, pair, (*where, "compare", index)) for index, pair in enumerate(pairs)),
         profiles=profiles,
     )
+    names = [entry.name for entry in entries]
     if study.baseline and study.baseline not in names:
         message = f"'baseline' is '{study.baseline}', which is no entry{nearest(study.baseline, names)}"
         reader.fail(message, (*where, "baseline"))
-    for key, plan in profiles.items():
-        for owner in plan.entry_timesteps:
-            if owner not in names:
-                keys: Keys = (*where, "profiles", key, "entry_timesteps", owner)
-                reader.fail(f"'{owner}' is no entry{nearest(owner, names)}", keys)
-    for env in study.envs_published:
-        if not any(env in profile.envs for profile in profiles.values()):
-            envs = {env for profile in profiles.values() for env in profile.envs}
-            reader.fail(f"'{env}' is in no profile's envs{nearest(env, envs)}", (*where, "envs_published", env))
+    envs = {env for profile in profiles.values() for env in profile.envs}
+    wanted = [("envs_published", (*where, "envs_published", env), env) for env in study.envs_published]
+    wanted += [("envs", (*where, "entries", i), env) for i, entry in enumerate(entries) for env in entry.envs]
+    for _, keys, env in wanted:
+        if env not in envs:
+            reader.fail(f"'{env}' is in no profile's envs{nearest(env, envs)}", keys)
+    for index, pair in enumerate(study.compare):
+        with reader.at((*where, "compare", index), (*where, "compare")):
+            _check_pair(pair, study)
+            if pair in study.compare[:index]:
+                raise UsageError("'compare' has this pair twice")
     return study
 
 
-def _entry(reader: TomlFile, raw: Any, where: Keys) -> Entry:
-    raw = reader.table(raw, where)
+def _read_entries(reader: TomlFile, listed: Any, study: str) -> tuple[Entry, ...]:
+    where: Keys = ("studies", study, "entries")
+    if not isinstance(listed, list) or not listed:
+        reader.fail(f"study '{study}' needs 'entries', a list of tables", where)
+    entries = tuple(_read_entry(reader, item, (*where, index)) for index, item in enumerate(listed))
+    names = [entry.name for entry in entries]
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            reader.fail(f"study '{study}' has two entries '{name}'", (*where, index))
+    return entries
+
+
+def _read_entry(reader: TomlFile, raw: Any, where: Keys) -> Entry:
     reader.known(raw, [item.name for item in fields(Entry)], where)
+    algo, _, preset = str(raw.get("algo", "")).partition("@")
     with reader.at((*where, "algo"), where):
-        registry.entry(str(raw.get("algo", "")))
-    default = cell_name(
-        registry.short_name(raw["algo"]), str(raw.get("preset", registry.DEFAULT_PRESET)), registry.DEFAULT_PRESET
-    )
-    entry: Entry = reader.build(Entry, {"name": default, "label": raw.get("name", default), **raw}, where)
+        if preset and "preset" in raw:
+            raise UsageError(f"'algo' names the preset '{preset}' already; omit 'preset'")
+        registry.entry(algo)
+    raw = {**raw, "algo": algo, **({"preset": preset} if preset else {})}
+    name = raw.get("name", entry_name(algo, str(raw.get("preset", registry.DEFAULT_PRESET))))
+    entry: Entry = reader.build(Entry, {"name": name, "label": name, **raw}, where)
     with reader.at((*where, "name"), where):
         check_name(entry.name, "an entry's name")
     return entry
 
 
-def _profile(reader: TomlFile, raw: dict[str, Any], where: Keys, name: str) -> Profile:
+def _read_profiles(
+    reader: TomlFile, raw: Mapping[str, Any], study: str, shared: Mapping[str, Any], entries: tuple[Entry, ...]
+) -> dict[str, Profile]:
+    """The profiles of a study by name; the budget of its top level is the only one where it has one."""
+    own = raw.get("profiles", {})
+    budget = {key: value for key, value in raw.items() if key in PROFILE_KEYS}
+    flat = not BUDGET_KEYS.isdisjoint(budget)
+    if flat and own:
+        key = next(key for key in budget if key in BUDGET_KEYS)
+        reader.fail(
+            f"'{key}' is in a study with profiles; put it into each of them, or omit the profiles",
+            ("studies", study, key),
+        )
+    if flat or not (own or (shared and budget)):
+        return {NO_PROFILE: _read_profile(reader, budget, study, NO_PROFILE, entries)}
+    return {
+        name: _read_profile(reader, {**shared.get(name, {}), **budget, **own.get(name, {})}, study, name, entries)
+        for name in dict.fromkeys([*(shared if budget else ()), *own])
+    }
+
+
+def _read_profile(reader: TomlFile, raw: dict[str, Any], study: str, name: str, entries: tuple[Entry, ...]) -> Profile:
+    where, fallback = _profile_keys(study, name)
     seeds = raw.get("seeds")
     if isinstance(seeds, int) and not isinstance(seeds, bool):  # a number of seeds
         if seeds < 1:
-            reader.fail(
-                f"'seeds' must be at least 1 or a list, not {seeds}", (*where, "seeds"), ("profiles", name, "seeds")
-            )
+            reader.fail(f"'seeds' must be at least 1 or a list, not {seeds}", (*where, "seeds"), (*fallback, "seeds"))
         raw = {**raw, "seeds": list(range(seeds))}
-    profile: Profile = reader.build(Profile, raw, where, ("profiles", name))
+    given = _read_simulated(reader, raw, where)
+    others_end = "total_minutes" in raw or all(entry.total_timesteps for entry in entries)
+    if "total_timesteps" not in raw and others_end:
+        given["total_timesteps"] = 0
+    elif name == NO_PROFILE and "eval_freq" not in raw and isinstance(raw.get("total_timesteps"), int):
+        raw = {**raw, "eval_freq": usual_frequency(raw["total_timesteps"])}
+    raw = {key: value for key, value in raw.items() if key not in given}
+    profile: Profile = reader.build(Profile, raw, where, fallback, **given)
     budgets: dict[tuple[str, ...], Mapping[str, int]] = {("env_timesteps",): profile.env_timesteps}
     budgets |= {("entry_timesteps", entry): own for entry, own in profile.entry_timesteps.items()}
+    names = [entry.name for entry in entries]
     for path, own in budgets.items():
+        if path[1:] and path[1] not in names:
+            reader.fail(f"'{path[1]}' is no entry{nearest(path[1], names)}", (*where, *path))
         for env, steps in reader.table(own, (*where, *path)).items():
             if env not in profile.envs:
                 reader.fail(f"'{env}' is not in the profile's envs{nearest(env, profile.envs)}", (*where, *path, env))
@@ -325,29 +343,96 @@ def _profile(reader: TomlFile, raw: dict[str, Any], where: Keys, name: str) -> P
     for key in ("seeds", "envs"):
         values = getattr(profile, key)
         if not values or len(set(values)) < len(values):
-            reader.fail(
-                f"'{key}' must be a list without repetitions, not empty", (*where, key), ("profiles", name, key)
-            )
+            reader.fail(f"'{key}' must be a list without repetitions, not empty", (*where, key), (*fallback, key))
     return profile
+
+
+def _read_simulated(reader: TomlFile, raw: Mapping[str, Any], where: Keys) -> dict[str, Any]:
+    """The values of a profile that are about simulated time: its table, and all costs, the built-in ones by default."""
+    if "simulated_time" not in raw:
+        for key in ("costs", "total_minutes"):
+            if key in raw:
+                reader.fail(f"'{key}' is about modelled times, and needs 'simulated_time'", (*where, key))
+        return {}
+    keys = (*where, "costs")
+    costs = read_costs(reader, reader.table(raw["costs"], keys), keys) if "costs" in raw else built_in_costs()
+    simulated = reader.build(Simulated, raw["simulated_time"], (*where, "simulated_time"))
+    return {"simulated_time": simulated, "costs": asdict(costs)}
+
+
+def _read_pair(reader: TomlFile, raw: Any, where: Keys) -> Pair:
+    raw = {str(key).replace("_by", "-by"): value for key, value in reader.table(raw, where).items()}
+    reader.known(raw, [toml_key(item) for item in fields(Pair)], where)
+    for key in ("more-by", "less-by"):
+        amount = raw.get(key)
+        if isinstance(amount, int | float) and not isinstance(amount, bool):
+            raw[key] = f"{amount:.15g}"
+    pair: Pair = reader.build(Pair, raw, where)
+    return pair
+
+
+def _check_pair(pair: Pair, study: Study) -> None:
+    """Refuse what cannot be compared; a `UsageError` without its line."""
+    entries = {entry.name: entry for entry in study.entries}
+    for name in (pair.first, pair.second):
+        if name not in entries:
+            hint = nearest(name, entries) or f"; there are {', '.join(entries)}"
+            raise UsageError(f"'{name}' is no entry{hint}")
+    if pair.first == pair.second:
+        raise UsageError(f"'{pair.first}' is compared with itself")
+    first, second = entries[pair.first], entries[pair.second]
+    shared = {env for one in study.profiles.values() for env in one.entry_envs(first) if env in one.entry_envs(second)}
+    for env in pair.envs or [""] * (not shared):
+        if env not in shared:
+            raise UsageError(f"'{pair.first}' and '{pair.second}' do not both run on {env or 'any environment'}")
+    if (pair.metric == CURVE) != (pair.begin is not None) or (pair.begin is None) != (pair.end is None):
+        raise UsageError(f"'from' and 'to' belong to metric = \"{CURVE}\", which needs both")
+    if (pair.metric == REACH) != (pair.score is not None):
+        raise UsageError(f"'score' belongs to metric = \"{REACH}\", which needs it")
+    if pair.more_by and pair.less_by:
+        raise UsageError("a pair has 'more-by' or 'less-by', not both")
+    for key, amount in (("more-by", pair.more_by), ("less-by", pair.less_by)):
+        if amount and not _AMOUNT.fullmatch(amount):
+            raise UsageError(f"'{key}' must be a number or a percentage such as \"75 %\", not '{amount}'")
+    for profile in study.profiles.values():
+        for env, entry in product(pair.envs or shared, (first, second)):
+            _check_stretch(pair, profile, entry, env)
+
+
+def _check_stretch(pair: Pair, profile: Profile, entry: Entry, env: str) -> None:
+    if pair.begin is None or pair.end is None or env not in profile.entry_envs(entry):
+        return
+    if not pair.begin < pair.end:
+        raise UsageError(f"'from' must be below 'to', not {pair.begin:,g} and {pair.end:,g}")
+    # The final evaluation does not count, and the one before may lie an interval before the end.
+    steps = profile.most_timesteps(env, entry)
+    if pair.axis == STEPS and steps and not profile.total_minutes and pair.end + profile.eval_freq > steps:
+        least = f"at least {pair.end + profile.eval_freq:,.0f}, not {steps:,}"
+        raise UsageError(
+            f"the curve of '{entry.name}' may end before {pair.end:,g}; its total_timesteps must be {least}"
+        )
+    if pair.axis == MINUTES and profile.total_minutes is not None and pair.end >= profile.total_minutes:
+        raise UsageError(f"'to' must be below total_minutes, {profile.total_minutes:g}, not {pair.end:g}")
 
 
 def _check_shared_cells(reader: TomlFile, studies: Mapping[str, Study]) -> None:
     """Entries with one name on one environment are the same cells, run once: they must be the same in all studies."""
     first: dict[tuple[str, str, str], tuple[str, Entry, Profile]] = {}
-    for study in studies.values():
+    for study in (study for study in studies.values() if study.has_profiles):
         for name, profile in study.profiles.items():
-            for (index, entry), env in product(enumerate(study.entries), profile.envs):
-                other, known, plan = first.setdefault((name, entry.name, env), (study.name, entry, profile))
-                differ = _differing(known, entry, CONFIGURATION)
-                differ += [f"{key} of profile {name}" for key in _differing(plan, profile, BUDGET)]
-                if plan.timesteps(env, entry) != profile.timesteps(env, entry):
-                    differ.append(f"the budget of profile {name}")
-                if differ:
-                    message = (
-                        f"entry '{entry.name}' of study '{study.name}' is not as in study '{other}' on {env}: it "
-                        f"differs in {', '.join(differ)}; make them equal or give one another name"
-                    )
-                    reader.fail(message, ("studies", study.name, "entries", index))
+            for index, entry in enumerate(study.entries):
+                for env in profile.entry_envs(entry):
+                    other, known, plan = first.setdefault((name, entry.name, env), (study.name, entry, profile))
+                    differ = _differing(known, entry, CONFIGURATION)
+                    differ += [f"{key} of profile {name}" for key in _differing(plan, profile, BUDGET)]
+                    if plan.timesteps(env, known) != profile.timesteps(env, entry):
+                        differ.append(f"the budget of profile {name}")
+                    if differ:
+                        message = (
+                            f"entry '{entry.name}' of study '{study.name}' is not as in study '{other}' on {env}: it "
+                            f"differs in {', '.join(differ)}; make them equal or give one another name"
+                        )
+                        reader.fail(message, ("studies", study.name, "entries", index))
 
 
 def _differing(one: Any, other: Any, names: Iterable[str]) -> list[str]:

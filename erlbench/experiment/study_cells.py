@@ -4,68 +4,119 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.envs.catalogue import extra_of, installed
 from erlbench.envs.options import plain_values
-from erlbench.errors import UsageError, nearest
-from erlbench.experiment import studies
+from erlbench.errors import UsageError, nearest, warn
 from erlbench.experiment.algorithm_settings import check_settings, select_settings
 from erlbench.experiment.cells import Cell, Origin
 from erlbench.experiment.command import RESULTS, ProblemOf, simulated_of, typed_of, workers_of
+from erlbench.experiment.costs import Costs
 from erlbench.experiment.options import RunArguments
-from erlbench.experiment.own_studies import known_studies
+from erlbench.experiment.studies import FILE, find_profile, find_study, known_studies, validate
+from erlbench.experiment.study import NO_PROFILE, Entry, Profile, Study, entry_settings, profile_settings
 from erlbench.options import list_options
 
 PROFILE = "smoke"
+DECIDED = ("preset", "name", "workers", "total_generations", "total_minutes")  # options that belong to a study
 
 
 def study_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell]:
     """The cells of the studies that the user asked for; a `UsageError` where an option belongs to none of them."""
-    for option in ("preset", "name", "workers", "total_generations", "total_minutes"):
+    for option in DECIDED:
         if getattr(arguments, option) not in (None, ()):
-            given = list_options(RunArguments)[option].flag
-            raise UsageError(f"{given} cannot be given with --study, which decides it; run --algo and --env instead")
-    known = known_studies()
-    chosen = {name: studies.find_study(known, name) for name in arguments.study}
-    profile_name = arguments.profile or PROFILE
-    chosen = {name: _only(study, profile_name) for name, study in chosen.items()}
-    _check_filters(arguments, chosen, profile_name)
-    chosen = {name: _with_envs(study, profile_name, arguments.env) for name, study in chosen.items()}
-    wanted = [
-        (study.profiles[profile_name], [entry for entry in study.entries if _wanted(entry.name, arguments.algo)])
-        for study in chosen.values()
-    ]
-    _require_extras(wanted)
-    studies.validate(chosen, problem_of)
-    # Where times are compared, schedules are: what they do with cores, not what updates do with those left idle.
-    timed = {entry.name for study in known.values() if study.kind == studies.TIME for entry in study.entries}
-    for profile, entries in wanted:
+            flag = list_options(RunArguments)[option].flag
+            raise UsageError(f"{flag} cannot be given with --study, which decides it; run --algo and --env instead")
+    known = _known_studies(arguments, warn)
+    chosen = [_chosen_part(find_study(known, name), arguments) for name in arguments.study]
+    _check_filters(arguments, chosen)
+    chosen = [_with_envs(study, arguments.env) for study in chosen]
+    _require_extras(chosen, arguments.algo)
+    validate({study.name: study for study in chosen}, problem_of)
+    for study in chosen:
+        ((name, profile),) = study.profiles.items()
+        # Where times are compared, schedules are: what they do with cores, not what updates do with those left idle.
+        sharing = [study, *(other for other in known.values() if name in other.profiles and name != NO_PROFILE)]
+        timed = {entry.name for other in sharing if other.times_cells for entry in other.entries}
         for env in profile.envs:
-            for entry in entries:
-                for cell in _entry_cells(arguments, entry, profile, env, profile_name, problem_of):
-                    yield dataclasses.replace(cell, one_core=entry.name in timed)
+            for entry in study.entries:
+                if env in profile.entry_envs(entry) and _wanted(entry.name, arguments.algo):
+                    for cell in _entry_cells(arguments, study, entry, env, problem_of):
+                        yield dataclasses.replace(cell, one_core=entry.name in timed)
+
+
+def requested_studies(arguments: RunArguments) -> list[Study]:
+    """The studies that the user asked for; those in the folder of the results win, where the first run put them."""
+    known = _known_studies(arguments, lambda message: None)
+    return [find_study(known, name) for name in arguments.study]
+
+
+def texts_to_add(studies: Iterable[Study], arguments: RunArguments) -> dict[Path, dict[str, str]]:
+    """The texts of the user's studies by name, by the file in the folder of results that should have them."""
+    texts: dict[Path, dict[str, str]] = {}
+    for study in studies:
+        path = _study_folder(study, arguments) / FILE
+        if study.file not in (None, path):
+            texts.setdefault(path, {})[study.name] = study.text
+    return texts
+
+
+def _known_studies(arguments: RunArguments, warn: Callable[[str], None]) -> dict[str, Study]:
+    """All studies that a command can name."""
+    if not arguments.study:
+        return {}
+    known = known_studies(warn=warn)
+    names = (*arguments.study, arguments.profile or PROFILE)
+    folders = [Path(arguments.out)] if arguments.out else [RESULTS / name for name in names]
+    laid = known_studies([folder / FILE for folder in folders if (folder / FILE).is_file()], lambda message: None)
+    for name in arguments.study:
+        if name in laid and name in known and laid[name].sha256 != known[name].sha256:
+            files = f"{laid[name].file} decides the study '{name}', which {known[name].file} has otherwise"
+            warn(f"{files}; give another --out to run the other one")
+    return known | laid
+
+
+def _study_folder(study: Study, arguments: RunArguments) -> Path:
+    """The folder of a study's results: --out, or one named after the profile, or after a study that has none."""
+    if arguments.out:
+        return Path(arguments.out)
+    return RESULTS / (arguments.profile or PROFILE if study.has_profiles else study.name)
+
+
+def _chosen_part(study: Study, arguments: RunArguments) -> Study:
+    """The study with the one profile that is run."""
+    if not study.has_profiles and arguments.profile is None:
+        return study
+    name = arguments.profile or PROFILE
+    return dataclasses.replace(study, profiles={name: find_profile(study, name)})
+
+
+def _with_envs(study: Study, only: tuple[str, ...]) -> Study:
+    """The study on those of its environments that were asked for, so that no other environment's extra is needed."""
+    profiles = {
+        name: dataclasses.replace(profile, envs=tuple(env for env in profile.envs if _wanted(env, only)))
+        for name, profile in study.profiles.items()
+    }
+    return dataclasses.replace(study, profiles=profiles)
 
 
 def _entry_cells(
-    arguments: RunArguments,
-    entry: studies.Entry,
-    profile: studies.Profile,
-    env: str,
-    profile_name: str,
-    problem_of: ProblemOf,
+    arguments: RunArguments, study: Study, entry: Entry, env: str, problem_of: ProblemOf
 ) -> Iterator[Cell]:
+    (profile,) = study.profiles.values()
     given = select_settings(arguments.set, (entry.algo, entry.name), registry.find(entry.algo).settings_type)
-    settings = studies.entry_settings(profile, entry, env, given)
-    env_settings = {**profile.env_settings, **plain_values(arguments.env_set)}
+    stated = {f"settings.{name}" for name in [*profile_settings(profile, entry), *given]}
+    typed = typed_of(arguments) | {"run.*", "env_settings.*"} | stated
     if arguments.total_timesteps:
+        entry = dataclasses.replace(entry, total_timesteps=None)
         profile = dataclasses.replace(
             profile, total_timesteps=arguments.total_timesteps, env_timesteps={}, entry_timesteps={}
         )
-    stated = (f"settings.{name}" for name in [*studies.profile_settings(profile, entry), *given])
-    typed = typed_of(arguments) | {"run.*", "env_settings.*", *stated}
+    env_settings = {**profile.entry_env_settings(entry), **plain_values(arguments.env_set)}
     longest = problem_of(env, env_settings).env.max_episode_steps if entry.nominal else 1
     for seed in arguments.seeds or profile.seeds:
         yield Cell(
@@ -74,43 +125,49 @@ def _entry_cells(
             name=entry.name,
             env=env,
             seed=seed,
-            settings=settings,
+            settings=entry_settings(profile, entry, env, given),
             total_timesteps=profile.most_timesteps(env, entry),
             total_generations=profile.generations(entry, profile.timesteps(env, entry), longest),
+            total_minutes=profile.total_minutes,
             workers=workers_of(entry.algo, entry.workers),
             eval_freq=arguments.eval_freq or profile.eval_freq,
             eval_episodes=arguments.eval_episodes or profile.eval_episodes,
             final_episodes=arguments.final_episodes or profile.final_episodes,
             evaluate=arguments.evaluate or profile.evaluate,
-            info=arguments.info,
-            out=Path(arguments.out) if arguments.out else RESULTS / profile_name,
+            info=arguments.info or profile.info,
+            out=_study_folder(study, arguments),
             processes=entry.processes,
             env_settings=env_settings,
-            origin=Origin(typed),
-            **simulated_of(arguments),
+            origin=Origin(typed | ({"costs.*"} if profile.simulated_time else set())),
+            **_simulated(arguments, study, profile),
         )
 
 
-def _only(study: studies.Study, profile: str) -> studies.Study:
-    return dataclasses.replace(study, profiles={profile: studies.find_profile(study, profile)})
+def _simulated(arguments: RunArguments, study: Study, profile: Profile) -> dict[str, Any]:
+    """The fields of a cell about simulated time: the study's, else those of the command."""
+    if profile.simulated_time is None:
+        return simulated_of(arguments)
+    if arguments.simulated_time:
+        raise UsageError(f"study '{study.name}' decides the simulated time; omit --simulated-time and its options")
+    return {
+        "simulated_time": True,
+        "simulated_processes": profile.simulated_time.processes,
+        "simulated_critic": profile.simulated_time.critic,
+        "costs": Costs(**profile.costs),
+    }
 
 
-def _with_envs(study: studies.Study, profile: str, only: tuple[str, ...]) -> studies.Study:
-    """The study on those of its environments that were asked for, so that no other environment's extra is needed."""
-    old = study.profiles[profile]
-    envs = tuple(env for env in old.envs if _wanted(env, only))
-    return dataclasses.replace(study, profiles={profile: dataclasses.replace(old, envs=envs)})
-
-
-def _require_extras(wanted: Iterable[tuple[studies.Profile, list[studies.Entry]]]) -> None:
+def _require_extras(chosen: Sequence[Study], algo: tuple[str, ...]) -> None:
     """Raise a `UsageError` with one command for all that the cells need and that is not installed."""
     needed: dict[str, str] = {}  # extra -> who needs it first
-    for profile, entries in wanted:
-        for env, entry in itertools.product(profile.envs, entries):
-            if (extra := extra_of(env)) and not installed(extra):
-                needed.setdefault(extra, env)
-            if extra := registry.missing_extra(entry.algo):
-                needed.setdefault(extra, entry.algo)
+    for study in chosen:
+        for profile in study.profiles.values():
+            entries = [entry for entry in study.entries if _wanted(entry.name, algo)]
+            for env, entry in itertools.product(profile.envs, entries):
+                if (extra := extra_of(env)) and not installed(extra):
+                    needed.setdefault(extra, env)
+                if extra := registry.missing_extra(entry.algo):
+                    needed.setdefault(extra, entry.algo)
     if needed:
         raise UsageError(
             f"packages are missing for {', '.join(needed.values())}; install them by: "
@@ -118,16 +175,18 @@ def _require_extras(wanted: Iterable[tuple[studies.Profile, list[studies.Entry]]
         )
 
 
-def _check_filters(arguments: RunArguments, chosen: Mapping[str, studies.Study], profile: str) -> None:
+def _check_filters(arguments: RunArguments, chosen: Sequence[Study]) -> None:
     """Refuse an --algo, --env or --set that means nothing to any of the studies."""
-    entries = {entry.name for study in chosen.values() for entry in study.entries}
-    envs = {env for study in chosen.values() for env in study.profiles[profile].envs}
-    for option, given, known in (("--algo", arguments.algo, entries), ("--env", arguments.env, envs)):
+    entries = {entry.name for study in chosen for entry in study.entries}
+    envs = {env for study in chosen for profile in study.profiles.values() for env in profile.envs}
+    profiles = {name for study in chosen for name in study.profiles} - {NO_PROFILE}
+    where = f" (profile {', '.join(profiles)})" if profiles else ""
+    for option, given, words in (("--algo", arguments.algo, entries), ("--env", arguments.env, envs)):
         for word in given:
-            if word not in known:
-                hint = nearest(word, known) or f"; there are {', '.join(sorted(known))}"
-                raise UsageError(f"{option} {word} is in none of the studies (profile {profile}){hint}")
-    wanted = [entry for study in chosen.values() for entry in study.entries if _wanted(entry.name, arguments.algo)]
+            if word not in words:
+                hint = nearest(word, words) or f"; there are {', '.join(sorted(words))}"
+                raise UsageError(f"{option} {word} is in none of the studies{where}{hint}")
+    wanted = [entry for study in chosen for entry in study.entries if _wanted(entry.name, arguments.algo)]
     types = {name: registry.find(entry.algo).settings_type for entry in wanted for name in (entry.algo, entry.name)}
     check_settings(arguments.set, types)
 

@@ -7,7 +7,7 @@ import typing
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -60,6 +60,11 @@ class TomlLines:
             self._lines.setdefault(path[:stop], number)
 
 
+def toml_key(item: Field[Any]) -> str:
+    """The key of a dataclass's field in a file: its name, unless that is no name in Python."""
+    return str(item.metadata.get("key", item.name))
+
+
 def _parts(dotted: str) -> Keys:
     return tuple(part.strip("\"'") for part in re.findall(_PART, dotted))
 
@@ -103,20 +108,21 @@ class TomlFile:
 
     def build(self, kind: type[Any], raw: Any, where: Keys, fallback: Keys = (), **given: Any) -> Any:
         """An instance of the dataclass `kind` from a table; `given` are fields that the table does not hold."""
-        self.known(raw, [item.name for item in fields(kind) if item.name not in given], where)
+        self.known(raw, [toml_key(item) for item in fields(kind) if item.name not in given], where)
         hints, values = typing.get_type_hints(kind), {}
         for item in fields(kind):
+            key = toml_key(item)
             if item.name in given:
                 values[item.name] = given[item.name]
-            elif item.name in raw:
-                places = ((*where, item.name), (*fallback, item.name)) if fallback else ((*where, item.name),)
-                value = raw[item.name]
+            elif key in raw:
+                places = ((*where, key), (*fallback, key)) if fallback else ((*where, key),)
+                value = raw[key]
                 if isinstance(value, str) and hints[item.name] is not str:
-                    self.fail(f"'{item.name}' must be {type_name(hints[item.name])}, not '{value}'", *places)
+                    self.fail(f"'{key}' must be {type_name(hints[item.name])}, not '{value}'", *places)
                 with self.at(*places):
-                    values[item.name] = check_value(value, hints[item.name], f"'{item.name}'", item.metadata)
+                    values[item.name] = check_value(value, hints[item.name], f"'{key}'", item.metadata)
             elif item.default is MISSING and item.default_factory is MISSING:
-                self.fail(f"'{item.name}' is missing{_inside(where)}", where)
+                self.fail(f"'{key}' is missing{_inside(where)}", where)
         return kind(**values)
 
 

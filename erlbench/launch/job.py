@@ -55,7 +55,7 @@ def preempted() -> bool:
     if number is None or shutil.which("squeue") is None:
         return False
     command = ["squeue", "--noheader", "--format=%T", f"--jobs={number}"]
-    return subprocess.run(command, capture_output=True, text=True).stdout.strip() == "RUNNING"
+    return subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace").stdout.strip() == "RUNNING"
 
 
 def requeue() -> None:

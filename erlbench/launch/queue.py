@@ -22,7 +22,9 @@ def slurm_jobs(results: Path) -> Counter[str]:
         return Counter()
     command = ["squeue", "--noheader", "--array", "--format=%T", f"--jobs={','.join(jobs)}"]
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE).stdout
+        answer = subprocess.run(
+            command, capture_output=True, encoding="utf-8", errors="replace", timeout=PATIENCE
+        ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return Counter()
     return Counter(answer.lower().split())

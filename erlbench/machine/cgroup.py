@@ -81,7 +81,7 @@ def _unescaped(path: str) -> str:
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text()
+        return file.read_text(encoding="utf-8")
     except (OSError, ValueError):
         return ""
 

@@ -22,7 +22,7 @@ def open_standard_streams() -> None:
         except OSError:
             lead_nowhere(number)
         if getattr(sys, name) is None:
-            setattr(sys, name, open(number, "w" if number else "r", closefd=False))
+            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8", closefd=False))
 
 
 def give_up_on_full_streams() -> None:

@@ -89,7 +89,7 @@ def _flags() -> set[str]:
 def first_core() -> dict[str, str]:
     """What Linux says of the first core; nothing elsewhere."""
     try:
-        text = Path("/proc/cpuinfo").read_text()
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
         return {}
     pairs = (line.partition(":") for line in text.split("\n\n")[0].splitlines())

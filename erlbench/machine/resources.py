@@ -33,7 +33,7 @@ def available_memory() -> float:
     """
     free = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
+        for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("MemAvailable:"):
                 free = 1024.0 * int(line.split()[1])
     except (OSError, ValueError):

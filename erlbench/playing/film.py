@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+import imageio.v2 as imageio
 import numpy as np
+from PIL import Image
 
 from erlbench.errors import ErlbenchError, UsageError, explain
 from erlbench.files import reason, try_write
 
 SUFFIXES = (".mp4", ".gif")
 GIF_RATE = 25.0  # frames a second; more are left out
-GIF_WIDTH = 320  # pixels; wider frames are made smaller
+GIF_WIDTH, GIF_COLOURS = 320, 64  # pixels, and colours per frame; wider frames are made smaller
 
 Draw = Callable[[], np.ndarray]
 
@@ -23,88 +25,60 @@ class FilmError(ErlbenchError):
     """A film that could be begun cannot be written to its end."""
 
 
-class Film(Protocol):
-    """Is a whole file once it is closed. `draw` gives a frame, `(height, width, 3)` uint8."""
+class Film:
+    """A looping gif, or an mp4 by ffmpeg; a whole file once it is closed.
 
-    def add(self, draw: Draw) -> None: ...
-    def close(self) -> None: ...
-
-
-class Mp4:
-    """H.264 by the ffmpeg of imageio-ffmpeg."""
+    `path` names it by its suffix, `rate` is in frames per second. Raises `UsageError` as `check`.
+    """
 
     def __init__(self, path: Path, rate: float) -> None:
-        self._path, self._rate = path, rate
-        self._writer: Any = None  # a generator of imageio-ffmpeg that takes frames
+        check(path)
+        self._path, self._is_gif = path, path.suffix == ".gif"
+        self._every = max(1, round(rate / GIF_RATE)) if self._is_gif else 1
+        self._options: dict[str, Any] = {"fps": rate, "macro_block_size": 2, "ffmpeg_log_level": "quiet"}
+        if self._is_gif:
+            self._options = {"duration": 1000 * self._every / rate, "loop": 0}
+        self._writer: Any = None
+        self._count = 0
 
     def add(self, draw: Draw) -> None:
-        """Write a frame; odd rows and columns are left out, which H.264 does not have. Raises `FilmError`."""
-        import imageio_ffmpeg
-
-        frame = draw()
-        height, width = (side - side % 2 for side in frame.shape[:2])
-        if self._writer is None:
-            self._writer = imageio_ffmpeg.write_frames(
-                str(self._path), (width, height), fps=self._rate, macro_block_size=2, ffmpeg_log_level="quiet"
-            )
-            self._writer.send(None)
+        """Write the frame `(height, width, 3)` uint8 of `draw`, or leave it out undrawn. Raises `FilmError`."""
+        self._count += 1
+        if (self._count - 1) % self._every:
+            return
         try:
-            self._writer.send(np.ascontiguousarray(frame[:height, :width]))
-        except OSError:  # its text is ffmpeg's command, not the reason
-            raise self._error() from None
+            if self._writer is None:
+                self._writer = imageio.get_writer(self._path, **self._options)
+            self._writer.append_data(self._fit(draw()))
+        except OSError as error:
+            raise self._explain(error) from None
 
     def close(self) -> None:
         """End the file. Raises `FilmError` when it is not whole."""
         if self._writer is None:
             return
-        self._writer.close()
         try:
-            whole = b"moov" in self._path.read_bytes()  # the index, which ffmpeg writes last
-        except OSError:
-            whole = False
-        if not whole:
-            raise self._error()
+            self._writer.close()
+            if not self._is_gif and b"moov" not in self._path.read_bytes():  # the index, which ffmpeg writes last
+                raise OSError
+        except OSError as error:
+            raise self._explain(error) from None
 
-    def _error(self) -> FilmError:
-        return FilmError(f"{self._path}: ffmpeg cannot write the film; is the disk full? Free some space, or give "
-                         "another file by --video")  # fmt: skip
+    def _fit(self, frame: np.ndarray) -> np.ndarray:
+        """Make a gif smaller, and leave out odd rows and columns of an mp4, which H.264 does not have."""
+        height, width = frame.shape[:2]
+        if not self._is_gif:
+            return frame[: height - height % 2, : width - width % 2]
+        image = Image.fromarray(frame)
+        if width > GIF_WIDTH:
+            image = image.resize((GIF_WIDTH, round(height * GIF_WIDTH / width)))
+        return np.asarray(image.quantize(GIF_COLOURS).convert("RGB"))
 
-
-class Gif:
-    """A looping gif by Pillow, of at most `GIF_RATE` frames a second and `GIF_WIDTH` pixels."""
-
-    def __init__(self, path: Path, rate: float) -> None:
-        self._path, self._rate = path, rate
-        self._every = max(1, round(rate / GIF_RATE))
-        self._frames: list[Any] = []
-        self._seen = 0
-
-    def add(self, draw: Draw) -> None:
-        """Keep a frame, or leave it out, which then is not drawn."""
-        from PIL import Image
-
-        if self._seen % self._every == 0:
-            image = Image.fromarray(draw())
-            if image.width > GIF_WIDTH:
-                image = image.resize((GIF_WIDTH, round(image.height * GIF_WIDTH / image.width)))
-            self._frames.append(image.quantize(64))
-        self._seen += 1
-
-    def close(self) -> None:
-        """Write the file. Raises `FilmError`."""
-        if self._frames:
-            first, *others = self._frames
-            milliseconds = 1000 * self._every / self._rate
-            try:
-                first.save(self._path, save_all=True, append_images=others, duration=milliseconds, loop=0)
-            except OSError as error:
-                raise FilmError(explain(error, self._path)) from error
-
-
-def create(path: Path, rate: float) -> Film:
-    """The film that `path` names by its suffix, of `rate` frames a second."""
-    check(path)
-    return Mp4(path, rate) if path.suffix == ".mp4" else Gif(path, rate)
+    def _explain(self, error: OSError) -> FilmError:
+        if self._is_gif:
+            return FilmError(explain(error, self._path))
+        what = "ffmpeg cannot write the film; is the disk full? Free some space, or give another file by --video"
+        return FilmError(f"{self._path}: {what}")  # the error's text is ffmpeg's command, not the reason
 
 
 def check(path: Path) -> None:

@@ -73,7 +73,7 @@ def play_run(
     mode = WINDOW if window else FRAMES if video else None
     with environment_of(config, mode) as (env, limit):
         rate = float(env.metadata.get("render_fps") or RATE)
-        with closing(film.create(video, rate)) if video else nullcontext() as made:
+        with closing(film.Film(video, rate)) if video else nullcontext() as made:
             if mode == FRAMES:
                 renderer.simplify(env)
             stage = Drawn(env, made) if made is not None else env

@@ -139,7 +139,7 @@ def die_over(memory: int) -> None:
     """End this process when its memory, without what it shares with other processes, is more than `memory` bytes."""
     page = os.sysconf("SC_PAGE_SIZE")
     while True:
-        with open("/proc/self/statm") as file:
+        with open("/proc/self/statm", encoding="utf-8") as file:
             _, resident, shared, *_ = map(int, file.read().split())
         if (resident - shared) * page > memory:
             os._exit(OVER_MEMORY)

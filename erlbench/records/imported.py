@@ -1,4 +1,4 @@
-"""What config.toml says of a run that another program made and `erlbench import` took in."""
+"""What config.toml says of a run that another program made and `erlbench convert` took in."""
 
 from __future__ import annotations
 

@@ -1,15 +1,22 @@
-"""Settings and checkpoint dataclasses that had other names in older versions; for columns see the schema."""
+"""What older versions wrote: other names of settings and checkpoint dataclasses, and fewer files and columns.
+
+For columns that had other names see the schema.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from erlbench.errors import nearest
-from erlbench.files import read_toml
+from erlbench.files import read_toml, table_in
 from erlbench.records.names import check_called
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _CEM = {"sigma_init": "initial_variance", "sigma_end": "epsilon_end"}  # variances; elsewhere sigma is a deviation
 _REPLAY = {"replay_capacity": "replay_size"}
@@ -46,6 +53,13 @@ _MODULES: Mapping[str, str] = MappingProxyType(
         for module in modules
     }
 )
+# What a version and all later ones write: entries of meta.json, and columns of eval.csv in each row.
+_IN_META: Mapping[tuple[int, ...], tuple[str, ...]] = MappingProxyType({(0, 1, 0): ("starts",), (0, 2, 0): ("format",)})
+_IN_ROWS: Mapping[tuple[int, ...], tuple[str, ...]] = MappingProxyType({(0, 2, 0): ("digest", "policy_sha256")})
+_OF_FORMATS = (0, 2, 0)  # the first version that writes a format, and checksums of the files of each done run
+# The files with checksums, at first, and since each start records the SHA-256 of config.toml.
+_SUMMED = ("eval.csv", "episodes.csv", "tasks.csv", "train.csv", "policy.safetensors")
+_SUMMED_LATER = (*_SUMMED, "events.csv", "config.toml", "meta.json")
 
 
 def type_of_today(name: str) -> tuple[str, str]:
@@ -82,3 +96,31 @@ def unknown_setting(algo: str, name: str, known: Iterable[str]) -> str:
     hint = f"; it is called '{now}' now" if now else nearest(name, known)
     hint = hint or f"; there are {', '.join(known) or 'none'}"
     return f"unknown setting '{name}'{f' of {algo}' if algo else ''}{hint}"
+
+
+def version_of(meta: Mapping[str, Any]) -> tuple[int, ...]:
+    """The version that wrote a run's meta.json, by its name or by the format; empty for unknown."""
+    text = re.match(r"\d{1,4}(\.\d{1,4})*", str(table_in(meta, "versions").get("erlbench", "")))
+    version = tuple(map(int, text[0].split("."))) if text else ()
+    return max(version, _OF_FORMATS) if isinstance(meta.get("format"), int) else version
+
+
+def find_missing(
+    meta: Mapping[str, Any], starts: Sequence[Mapping[str, Any]], status: Mapping[str, Any], evaluations: pd.DataFrame
+) -> list[str]:
+    """What the version of a run writes and its files lack; columns only where that version also began the run."""
+    version = version_of(meta)
+    if not version:
+        return ["meta.json does not name the version of erlbench, which each version writes"]
+    missing = [f"{name} in meta.json" for name in _written(_IN_META, version) if not meta.get(name)]
+    if len(starts) < 2 or starts[0].get("format"):
+        missing += [f"{name} in eval.csv" for name in _written(_IN_ROWS, version) if (evaluations[name] == "").any()]
+    if version >= _OF_FORMATS and status.get("status") == "done":
+        summed = _SUMMED_LATER if any(start.get("config_sha256") for start in starts) else _SUMMED
+        missing += [f"the checksum of {name}" for name in summed if name not in table_in(status, "files")]
+    return missing
+
+
+def _written(table: Mapping[tuple[int, ...], tuple[str, ...]], version: tuple[int, ...]) -> list[str]:
+    """The names in a table that `version` writes."""
+    return [name for since, names in table.items() if version >= since for name in names]

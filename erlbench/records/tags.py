@@ -1,4 +1,4 @@
-"""The names under which TensorBoard and Weights & Biases draw a run's columns."""
+"""The names under which TensorBoard draws a run's columns."""
 
 from __future__ import annotations
 

@@ -13,14 +13,12 @@ from erlbench.reporting import folder
 from erlbench.reporting.data.comparison import REFERENCE, Comparison, everything, without_judgement
 from erlbench.reporting.data.cut import cut_runs
 from erlbench.reporting.data.departures import with_departures
-from erlbench.reporting.data.identities import suspicions_of
 from erlbench.reporting.data.nominal import nominal_budgets, nominal_note, with_nominal_steps
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.remarks import Remark, RemarkKind, as_remark, remark
 from erlbench.reporting.data.runs import Run, find_runs
 from erlbench.reporting.data.sections import pages_of_runs
 from erlbench.reporting.data.sides import read_sides
-from erlbench.reporting.data.study import check_open
 from erlbench.reporting.data.study_comparisons import check_profile, comparisons_of, was_run
 from erlbench.reporting.documents.model import Table
 from erlbench.reporting.figures.axis import AXES
@@ -31,13 +29,11 @@ from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.index import write_index
 from erlbench.reporting.pages.page import SMOKE, Maker
 from erlbench.reporting.tables.differences import FolderPair, differences_table
-from erlbench.reporting.under_plan import seen_under_plans
 from erlbench.reporting.verdict.stored import FILE as VERDICTS
 from erlbench.reporting.verdict.stored import write_verdicts
-from erlbench.reporting.verdict.value import Verdict
 
 if TYPE_CHECKING:
-    from erlbench.experiment.studies import Study
+    from erlbench.experiment.study import Study
 
 
 def build_report(
@@ -63,16 +59,14 @@ def build_report(
         )
     check_profile(studies, profile)
     runs = report.counted(find_runs(results, report.collect))
-    report.suspect(runs)
     _check_baseline(report.options.baseline, runs)
     _check_nominal(report.options.x, runs)
     report.options.style.check((run.name for run in runs), (run.env for run in runs))
     known = report.reference_pages(reference, studies)
-    runs, tables, planned = seen_under_plans(results, runs, report.options, report.collect)
     if at := report.options.at:
-        runs = cut_runs(runs, at, report.collect) if runs else []
+        runs = cut_runs(runs, at, report.collect)
         page = everything(runs, f"All runs after {at}", at)
-        return report.write([page], runs, *tables, known=known, planned=planned)
+        return report.write([page], runs, known=known)
     pages = {name: report.pages_of(study, runs, profile, named) for name, study in studies.items()}
     for name in (name for name, own in pages.items() if named and not own):
         report.collect(remark(RemarkKind.NO_PAGE, study=name, profile=f", profile {profile}" if profile else ""))
@@ -80,7 +74,7 @@ def build_report(
     whole = pages_of_runs(results, runs, report.collect)
     if comparisons and all(page.profile == SMOKE for page in comparisons):
         whole = [without_judgement(page) for page in whole]
-    return report.write([*comparisons, *whole], runs, *tables, known=known, planned=planned)
+    return report.write([*comparisons, *whole], runs, known=known)
 
 
 def build_comparison(
@@ -94,9 +88,7 @@ def build_comparison(
     """
     report = _Report(out, warn, options, counting)
     sides = [side.map(report.counted) for side in read_sides(folders, report.collect)]
-    check_open(folders, [run for side in sides for run in side.runs])
     runs = [run for side in sides for run in side.renamed]
-    report.suspect(run for side in sides for run in side.runs)  # the same runs may be on several sides
     table = differences_table(sides, report.options.metric)
     return report.write([everything(runs, "All runs side by side")], runs, table), table
 
@@ -124,11 +116,6 @@ class _Report:
         """The runs with their nominal steps."""
         return [with_nominal_steps(run, self._budgets, self.collect) for run in runs]
 
-    def suspect(self, runs: Iterable[Run]) -> None:
-        """Name runs that are too alike to be independent."""
-        for found in suspicions_of(runs):
-            self.collect(found)
-
     def pages_of(self, study: Study, runs: Sequence[Run], profile: str | None, named: bool) -> list[Comparison]:
         """The study's pages, and the warnings about its runs; neither for a study that was not run."""
         warnings: list[Remark | str] = []
@@ -147,7 +134,6 @@ class _Report:
         if reference is None:
             return []
         runs = [with_nominal_steps(run, self._budgets, _ignore) for run in find_runs([reference], _ignore)]
-        check_open([reference], runs)
         pages = []
         for study in studies.values():
             if found := comparisons_of(study, runs, None, _ignore):
@@ -161,7 +147,7 @@ class _Report:
 
     def write(
         self, comparisons: Sequence[Comparison], runs: Sequence[Run], *tables: Table[Any],
-        known: Sequence[Comparison] = (), planned: Sequence[Verdict] | None = None,
+        known: Sequence[Comparison] = (),
     ) -> Path:  # fmt: skip
         """Write a page for each of the `known` comparisons and of the others, `tables` on the last one; the index."""
         charts = ChartData(sum(len(one.runs) for one in known) + len(runs))
@@ -179,7 +165,7 @@ class _Report:
                 quiet = replace(maker, warn=_ignore)
                 pages = [replace(quiet.write(self.options.judged(one)), known=True) for one in known]
                 pages += [maker.write(self.options.judged(one)) for one in comparisons[:-1]]
-                pages.append(maker.write(self.options.judged(comparisons[-1]), *tables, planned=planned))
+                pages.append(maker.write(self.options.judged(comparisons[-1]), *tables))
                 write_verdicts(self.out / VERDICTS, {page.comparison.name: page.verdicts for page in pages})
                 index = write_index(self.out, pages, runs, list(self._warnings), charts, self.options.checklist)
             embed_files(index)  # all of them are drawn

@@ -34,7 +34,9 @@ def clear(out: Path) -> Mapping[Path, str]:
                 path.parent.rmdir()  # once it is empty
     if any(not path.name.startswith(".") for path in out.iterdir()) and not _is_report(out):
         raise UsageError(f"{out} holds other files and no report; choose another folder by --out")
-    with open(os.open(out / MANIFEST, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)):
+    with open(
+        os.open(out / MANIFEST, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644), encoding="utf-8"
+    ):
         pass  # a report that is cut off here can be written again
     return _files(out)
 

@@ -16,7 +16,6 @@ from erlbench.reporting.statistics.curves import BANDS
 
 PUBLISHED = "published"
 FORMATS = ("png", "svg", "pdf")  # of figures; the first is the default
-FAMILIES = ("study", "environment")
 FAILED = ("last", "initial")
 STATISTICS = ("std", "mean", "iqm", "median")  # of a paper's table: mean ± std, or with an interval
 Panels = tuple[tuple[str, ...], ...]  # the columns of each panel
@@ -33,10 +32,8 @@ class ReportOptions:
     band: str = "auto"  # of `BANDS`
     baseline: str = ""  # the entry that all others are compared with; "" for a study's own
     metric: str = AUTO  # of `METRICS`, what a run's score is; AUTO: a study keeps the final one of its paper
-    family: str = "study"  # of `FAMILIES`: the tests that Holm's correction takes together
     failed: str = "last"  # of `FAILED`: how failed runs are scored in the row that counts them
     at: Moment | None = None  # when all runs are compared, whatever their budgets are; None: at their ends
-    early: bool = False  # show runs under a plan before their look is reached
     formats: tuple[str, ...] = FORMATS[:1]  # of figures, some of `FORMATS`
     table: bool = False  # for a paper: algorithms and environments
     statistic: str = "std"  # of `STATISTICS`, of that table's cells
@@ -45,13 +42,12 @@ class ReportOptions:
     style: PaperStyle = field(default_factory=PaperStyle)  # of both
 
     def __post_init__(self) -> None:
-        from erlbench.experiment.studies import AXES  # loads the list of algorithms
+        from erlbench.experiment.study import AXES  # loads the list of algorithms
 
         for option, value, allowed in (
             ("x", self.x, ("", *AXES)),
             ("band", self.band, BANDS),
             ("metric", self.metric, (AUTO, *METRICS)),
-            ("family", self.family, FAMILIES),
             ("failed", self.failed, FAILED),
             ("statistic", self.statistic, STATISTICS),
         ):
@@ -72,9 +68,7 @@ class ReportOptions:
         groups = tuple(judged_group(group, metric) for group in comparison.groups)
         judged = [run_set.name for run_set in comparison.run_sets if run_set.exists and run_set.judged]
         baseline = self.baseline if self.baseline in judged else comparison.baseline
-        return replace(
-            comparison, groups=groups, metric=metric, baseline=baseline, family=self.family, failed=self.failed
-        )
+        return replace(comparison, groups=groups, metric=metric, baseline=baseline, failed=self.failed)
 
 
 def parse_options(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from erlbench.bundle.read import is_bundle, opened
+from erlbench.bundle import is_bundle, open_bundles
 from erlbench.errors import UsageError
-from erlbench.experiment.own_studies import known_studies
-from erlbench.experiment.studies import Study, find_profile, find_study
+from erlbench.experiment.studies import find_profile, find_study, known_studies
+from erlbench.experiment.study import Study
 from erlbench.reporting import build_report
 from erlbench.reporting.data.comparison import ALL_RUNS, REFERENCE
 from erlbench.reporting.data.remarks import Remark
@@ -38,7 +38,7 @@ def requested_report(
         if name in (ALL_RUNS, CHECKLIST) or f"{name}-".startswith((f"{REFERENCE}-", f"{QUESTION}-")):
             raise UsageError(f"the study '{name}' has the name of another page of the report; give it another name")
     chosen = {name: find_study(known, name) for name in study or known}
-    with opened([*folders, *([reference] if reference else [])]) as found:
+    with open_bundles([*folders, *([reference] if reference else [])]) as found:
         folders, reference = found[: len(folders)], found[-1] if reference else None
         if profile is None:
             profile = None if options.at else _profile_of(folders, chosen)

@@ -145,7 +145,7 @@ def _started(pid: object) -> str:
 
 def _read(path: str) -> str:
     with suppress(OSError):
-        return Path(path).read_text().strip()
+        return Path(path).read_text(encoding="utf-8").strip()
     return ""
 
 

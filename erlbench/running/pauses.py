@@ -95,7 +95,7 @@ def _children(process: int) -> list[int]:
     children = []
     with suppress(OSError):
         for thread in os.listdir(f"/proc/{process}/task"):
-            with suppress(OSError), open(f"/proc/{process}/task/{thread}/children") as file:
+            with suppress(OSError), open(f"/proc/{process}/task/{thread}/children", encoding="utf-8") as file:
                 children += [int(word) for word in file.read().split()]
     return children
 
@@ -107,14 +107,14 @@ def _state(process: int) -> str:
 
 def _stat(process: int) -> list[str]:
     """The fields of /proc/PID/stat after the name; none where there is no such process, or no /proc."""
-    with suppress(OSError), open(f"/proc/{process}/stat") as file:
+    with suppress(OSError), open(f"/proc/{process}/stat", encoding="utf-8") as file:
         return file.read().rpartition(")")[2].split()
     return []
 
 
 def _waited() -> float:
     """Seconds for which this process was ready to run and had no core."""
-    with suppress(OSError, ValueError, IndexError), open("/proc/self/schedstat") as file:
+    with suppress(OSError, ValueError, IndexError), open("/proc/self/schedstat", encoding="utf-8") as file:
         return int(file.read().split()[1]) / 1e9
     return 0.0
 

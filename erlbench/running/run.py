@@ -13,13 +13,11 @@ from erlbench.algorithms import registry
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError
 from erlbench.experiment.cells import SHARED, Cell, RunOptions, differences
-from erlbench.experiment.plan import FILE as PLAN
 from erlbench.machine import description
 from erlbench.pool import Pool, PoolOptions, ProcessPool, SimulatedPool
 from erlbench.records.run import NEVER_TRAINED, REPLAY, config_hash
 from erlbench.running import extension, identity
 from erlbench.running.admission import admitted, rules_of
-from erlbench.running.kept_policies import Stretch
 from erlbench.running.listeners import Listener
 from erlbench.running.listeners.display import ShownRun
 from erlbench.running.listeners.files import RowFiles
@@ -140,7 +138,6 @@ class RunningCell:
             keep_end=extension.keeps_end(cell, self.directory, asked.save_replay),
             keep_all=asked.keep_checkpoints,
             until=asked.until,
-            scored=_scored(cell),
         )
 
     def finish(self) -> None:
@@ -176,15 +173,6 @@ class RunningCell:
     def close(self) -> None:
         """Close the files."""
         self._opened.close()
-
-
-def _scored(cell: Cell) -> tuple[Stretch, ...]:
-    """The stretches of the curve that enter scores of the study's plan, where there is one."""
-    if not (cell.out / PLAN).exists():
-        return ()
-    from erlbench.experiment.planned import scored
-
-    return tuple(Stretch(*stretch) for stretch in scored(cell))
 
 
 def _replay(home: Path, problem: Problem, store: Store) -> Replay:

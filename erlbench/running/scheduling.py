@@ -36,12 +36,7 @@ def schedule_of(cells: Sequence[Cell], options: RunOptions) -> Schedule:
         if kind not in kinds:
             kinds[kind] = tuple(_demand(cell, options, estimated, gpu))
         demands.append(kinds[kind])
-    return plan(
-        demands,
-        cores=max(1, options.processes),
-        memory=MEMORY * available_memory(),
-        longest_first=not options.study_plan,  # under a plan seeds should end in their order
-    )
+    return plan(demands, cores=max(1, options.processes), memory=MEMORY * available_memory())
 
 
 def _demand(cell: Cell, options: RunOptions, estimated: Estimated, gpu: bool) -> Iterator[Share]:

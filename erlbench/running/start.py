@@ -1,4 +1,4 @@
-"""What meta.json records of a start, and the journal of a study's plan with it."""
+"""What meta.json records of a start."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.experiment.plan import FILE as PLAN
 from erlbench.machine import kernel
 from erlbench.machine.threads import threads_of_libraries
 from erlbench.pool import Pool
@@ -25,10 +24,9 @@ def start_of(
     identity: Mapping[str, Any] | None,
     admission: Admission,
 ) -> dict[str, Any]:
-    """The start of a cell on `machine`; under a plan it is appended to the plan's journal."""
-    command = shlex.join(asked.command_line)
+    """The start of a cell on `machine`."""
     machine = {**machine, "threads": threads_of_libraries()}
-    start = {
+    return {
         "format": FORMAT,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "pool": asked.pool,
@@ -41,26 +39,6 @@ def start_of(
         **({"identity": identity} if identity else {}),
         "admission": admission.record(),
         **({"anyway": True} if asked.anyway else {}),
-        **({"studies": list(asked.studies)} if asked.studies else {}),
-        "command_line": command,
+        **({"studies": dict(asked.studies)} if asked.studies else {}),
+        "command_line": shlex.join(asked.command_line),
     }
-    return start | _in_journal(cell, asked, machine, identity, command)
-
-
-def _in_journal(
-    cell: Cell, asked: RunOptions, machine: Mapping[str, Any], identity: Mapping[str, Any] | None, command: str
-) -> dict[str, Any]:
-    """The plan's hash and the ID of the new line in its journal; nothing without a plan."""
-    if not (cell.out / PLAN).exists():
-        return {}
-    from erlbench.experiment import journal
-    from erlbench.experiment.plan_file import plan_hash
-
-    if not (digest := plan_hash(cell.out)):
-        return {}
-    entry = journal.append(
-        cell.out, journal.START, env=cell.env, name=cell.name, seed=cell.seed, plan=digest,
-        folder=str(cell.directory.relative_to(cell.out)), kernel=kernel.in_words(machine),
-        identity=journal.fingerprint(identity), commit=machine.get("commit", ""), command=command, forced=asked.force,
-    )  # fmt: skip
-    return {"study_plan": digest, "journal": entry}

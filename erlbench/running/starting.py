@@ -8,8 +8,8 @@ from typing import Any
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.experiment.plan_file import lay
 from erlbench.experiment.pool_kind import LOCAL
+from erlbench.experiment.studies import add_studies
 from erlbench.machine import kernel
 from erlbench.records.imported import imported_of
 from erlbench.records.run import CHECKPOINTS, META, TRAINING_END
@@ -49,13 +49,10 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
                 f"{cell.directory} holds a run with other settings ({'; '.join(different)}); "
                 "choose another --out or --name, or start anew by --force (the old run is moved aside)"
             )
-    if options.study_plan and not options.anyway:
-        _check_blocks(cells)
     if options.force:  # now that none of them is held
         for cell in cells:
             RunDirectory(cell.directory).move_aside()
-    if options.study_plan:
-        lay(options.study_plan, cells[0].out)
+    add_studies(options.study_texts)
 
 
 def check_continuing(directory: RunDirectory, cell: Cell, options: RunOptions) -> None:
@@ -109,22 +106,6 @@ def _check_identity(directory: RunDirectory, meta: Mapping[str, Any], cell: Cell
             f"{directory.path} was begun with something else than is here: {'; '.join(different)}; put back what it "
             "was begun with, go on by --anyway (the report says so), or start anew by --force"
         )
-
-
-def _check_blocks(cells: Sequence[Cell]) -> None:
-    """Refuse to begin or to go on with a planned run where other cells of its seed ran on another kernel."""
-    now = kernel.in_words(kernel.describe())
-    for cell in cells:
-        if RunDirectory(cell.directory).status().get("status") == DONE:
-            continue
-        for path in sorted(cell.out.glob(f"*/*/{cell.directory.name}")):
-            before = kernel.in_words(RunDirectory(path).meta())
-            if before and before != now:
-                raise UsageError(
-                    f"{path} was begun with other arithmetic ({before}) than is here ({now}), and a plan has all cells "
-                    f"of seed {cell.seed} on one kernel; run this seed where it was begun, or depart from the plan by "
-                    "--anyway (the report says so)"
-                )
 
 
 def processes_for(cell: Cell, options: RunOptions) -> int | None:

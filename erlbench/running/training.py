@@ -18,7 +18,7 @@ from erlbench.pool import Abandoned, Pool
 from erlbench.records.run import POLICY, TRAINING_END, checksum
 from erlbench.running.evaluating import EvaluationStage
 from erlbench.running.evaluation import Evaluator, Pending
-from erlbench.running.kept_policies import KeptPolicies, Stretch
+from erlbench.running.kept_policies import KeptPolicies
 from erlbench.running.lease import LostLease
 from erlbench.running.listeners import Listener
 from erlbench.running.listeners.checkpoints import Checkpoints
@@ -42,7 +42,6 @@ class TrainingOptions:
     keep_end: bool = False  # keep a checkpoint of the training's end, from which a larger budget goes on
     keep_all: bool = False  # keep a checkpoint of each evaluation
     until: int | None = None  # the evaluation after which the run stops
-    scored: tuple[Stretch, ...] = ()  # of a plan: the policies in them are kept
 
 
 class Training:
@@ -79,7 +78,7 @@ class Training:
         self.begun = False  # whether the run has begun, or gone on from a checkpoint
         self.sums: dict[str, str] = {}  # of the files of a finished run
         self._pools = [pool] if aside is None else [pool, aside]
-        self._policies = KeptPolicies(directory.path, algorithm.policy_spec, pool.store.load, options.scored)
+        self._policies = KeptPolicies(directory.path, algorithm.policy_spec, pool.store.load)
 
     def run(self) -> None:
         """Train and evaluate to the end of the budget, or raise; what was reached is saved in either case."""

@@ -265,5 +265,7 @@ def _outcome(study: Any, cells: Sequence[Cell], fixed: Collection[str], out: Pat
         "algo": cell.algo, "preset": cell.preset, "env": cell.env, "total_timesteps": cell.total_timesteps,
         "settings": {**{name: known[name] for name in fixed}, **tuned.settings},
     }  # fmt: skip
-    tuned.config.write_text(f"# {tuned.budget}; mean final score {best.value:g}\n{tomli_w.dumps(config)}")
+    tuned.config.write_text(
+        f"# {tuned.budget}; mean final score {best.value:g}\n{tomli_w.dumps(config)}", encoding="utf-8"
+    )
     return tuned

@@ -1,4 +1,4 @@
-"""Whether the rows of a run agree with each other: every number that another file also knows is computed again."""
+"""Whether the rows of a run agree with each other: every number that another file also has is computed again."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ from math import isclose, isnan
 from statistics import fmean, stdev
 
 from erlbench.algorithms import registry
-from erlbench.records.schema import EpisodeRow, EvaluationRow, TaskRow
-from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files, is_done, outcome
+from erlbench.records.schema import EpisodeRow, TaskRow
+from erlbench.records.training import MEASURED, WINDOW
+from erlbench.verification.files import DIFFERS, UNKNOWN, Check, Files, outcome
 
 PRECISION = 1e-12  # of means and deviations: other programs add in another order
-UNENDED = "the run is not done: its files go on after its last evaluation"
 EVALUATION = "evaluation"  # a task's kind
 
 
 def check_rows(run: Files) -> Iterator[Check]:
-    """Status, checksums, damage, evaluations, episodes, tasks, and what status.json says."""
-    yield _status(run)
-    yield _checksums(run)
-    yield outcome("damage", [*run.damage], "no row is damaged or repeated")
+    """Evaluations, episodes and tasks, and the scores of status.json."""
     for name, check in (("evaluations", _evaluations), ("episodes", _episodes), ("tasks", _tasks), ("scores", _scores)):
         try:
             yield check(run)
@@ -27,35 +24,13 @@ def check_rows(run: Files) -> Iterator[Check]:
             yield Check(name, DIFFERS, f"a row cannot be read: {error!r}")
 
 
-def _status(run: Files) -> Check:
-    status = str(run.status.get("status", "unknown"))
-    return Check("status", AGREES if status == "done" else UNKNOWN, f"the run is {status}")
-
-
-def _checksums(run: Files) -> Check:
-    sums = run.status.get("files")
-    if not isinstance(sums, dict) or not sums:
-        return Check(
-            "checksums", UNKNOWN, "status.json has none: the run is not done, or was made before there were any"
-        )
-    missing = [name for name in sums if not (run.path / name).exists()]
-    if run.altered:
-        return Check("checksums", DIFFERS, "; ".join(run.altered))
-    if EvaluationRow.file in missing:
-        return Check("checksums", DIFFERS, f"not there: {', '.join(missing)}; without eval.csv nothing is left of it")
-    if missing:  # published without its large files
-        return Check("checksums", UNKNOWN, f"not there: {', '.join(missing)}; the others are as the run wrote them")
-    return Check("checksums", AGREES, f"{', '.join(sums)} are as the run wrote them")
-
-
 def _evaluations(run: Files) -> Check:
     rows = run.evaluations
     if rows.empty:
         return Check("evaluations", UNKNOWN, "eval.csv is missing or has no row")
     if not any(rows["returns"]):
-        return Check(
-            "evaluations", UNKNOWN, "eval.csv names no single returns, as of a program that reports means only"
-        )
+        text = "eval.csv names no single returns, as of a program that reports means only"
+        return Check("evaluations", UNKNOWN, text)
     played = 0
     wrong: list[str] = []
     for index, row in enumerate(rows.to_dict("records")):
@@ -72,16 +47,27 @@ def _evaluations(run: Files) -> Check:
 
 def _episodes(run: Files) -> Check:
     episodes = run.rows.get(EpisodeRow)
-    if episodes is None:
-        return Check("episodes", UNKNOWN, "episodes.csv is missing")
-    if not run.last:
-        return Check("episodes", UNKNOWN, "there is no evaluation to compare with")
+    if reason := _why_not_counted(run, EpisodeRow):
+        return Check("episodes", UNKNOWN, reason)
+    assert episodes is not None
     counted, played = run.last["timesteps"] + run.last["fitness_timesteps"], episodes["l"].sum()
-    if not is_done(run):
-        return Check("episodes", UNKNOWN, UNENDED)
     text = f"{len(episodes):,} episodes have {played:,.0f} of {counted:,.0f} steps of training and fitness"
     open_episode = played < counted and _leaves_open(str(run.run.get("algo")))
-    return outcome("episodes", [] if played == counted or open_episode else [text], text)
+    wrong = [] if played == counted or open_episode else [text]
+    recorded = run.status.get("training_return")
+    trained = episodes[~episodes["kind"].isin(MEASURED)]["r"].tail(WINDOW).tolist()
+    if isinstance(recorded, int | float) and not (trained and isclose(recorded, fmean(trained), rel_tol=PRECISION)):
+        wrong.append(f"status.json has training_return {recorded}, not the mean of the last {len(trained)} episodes")
+    return outcome("episodes", wrong, text)
+
+
+def _why_not_counted(run: Files, row: type[EpisodeRow | TaskRow]) -> str:
+    """Why the rows of a file cannot be compared with the last evaluation; empty where they can."""
+    if run.rows.get(row) is None:
+        return f"{row.file} is missing"
+    if not run.last:
+        return "there is no evaluation to compare with"
+    return "" if run.is_done else "the run is not done: its files go on after its last evaluation"
 
 
 def _leaves_open(algo: str) -> bool:
@@ -91,12 +77,9 @@ def _leaves_open(algo: str) -> bool:
 
 def _tasks(run: Files) -> Check:
     tasks = run.rows.get(TaskRow)
-    if tasks is None:
-        return Check("tasks", UNKNOWN, "tasks.csv is missing")
-    if not run.last:
-        return Check("tasks", UNKNOWN, "there is no evaluation to compare with")
-    if not is_done(run):
-        return Check("tasks", UNKNOWN, UNENDED)
+    if reason := _why_not_counted(run, TaskRow):
+        return Check("tasks", UNKNOWN, reason)
+    assert tasks is not None
     last, evaluating = run.last, tasks["kind"] == EVALUATION
     training = tasks[~evaluating]
     counted = {
@@ -116,14 +99,14 @@ def _scores(run: Files) -> Check:
         return Check("scores", UNKNOWN, "there is no evaluation")
     wrong = []
     for name in ("return_mean", "timesteps"):
-        said = run.status.get(name)
-        if isinstance(said, int | float) and run.last[name] != said:
-            wrong.append(f"status.json says {name} {said}, the last evaluation {run.last[name]}")
+        recorded = run.status.get(name)
+        if isinstance(recorded, int | float) and run.last[name] != recorded:
+            wrong.append(f"status.json has {name} {recorded}, the last evaluation {run.last[name]}")
     budget, reached = run.run.get("total_timesteps"), run.last["timesteps"]
-    generations = run.run.get("total_generations")
-    if is_done(run) and isinstance(budget, int) and reached < budget and generations is None:
-        wrong.append(f"the last evaluation is after {reached:,} of {budget:,} steps")
     minutes, trained = run.run.get("total_minutes"), run.last["train_time_s"] / 60
-    if is_done(run) and isinstance(minutes, int | float) and trained < minutes and generations is None:
-        wrong.append(f"the last evaluation is after {trained:.6g} of {minutes:g} modelled minutes")
+    if run.is_done and run.run.get("total_generations") is None:
+        if isinstance(budget, int) and reached < budget:
+            wrong.append(f"the last evaluation is after {reached:,} of {budget:,} steps")
+        if isinstance(minutes, int | float) and trained < minutes:
+            wrong.append(f"the last evaluation is after {trained:.6g} of {minutes:g} modelled minutes")
     return outcome("scores", wrong, f"status.json has the last evaluation's {run.last['return_mean']:.6g}")

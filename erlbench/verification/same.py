@@ -1,8 +1,10 @@
-"""Whether two runs are the same to the last bit, apart from what a clock measured."""
+"""Whether two runs are the same to the last bit apart from what a clock measured, and whether runs are copies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,16 +12,18 @@ import numpy as np
 from erlbench import files
 from erlbench.records.run import POLICY
 from erlbench.records.schema import COUNTED, Row, columns_of
-from erlbench.verification.check import AGREES, DIFFERS, UNKNOWN, Check, Files
+from erlbench.verification.files import AGREES, DIFFERS, UNKNOWN, Check, Files
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # What differs between two equal runs: times, and which process had a task.
 MEASURED = frozenset(column.name for row in COUNTED for column in columns_of(row) if column.measured)
+FEWEST = 5  # different returns that tell runs apart
+Marks = frozenset[int]
 
 
-def same(run: Files, other: Files) -> Iterator[Check]:
+def compare_runs(run: Files, other: Files) -> Iterator[Check]:
     """Compare configuration, rows and saved policy of two runs."""
     yield _configuration(run, other)
     for row in COUNTED:
@@ -71,3 +75,29 @@ def _in_order(row: type[Row], rows: pd.DataFrame) -> pd.DataFrame:
 def _short(value: Any) -> str:
     text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
     return text if len(text) <= 24 else f"{text[:24]}..."
+
+
+def evaluation_marks(run: Files) -> Marks:
+    """Hashes of what no run of another seed has: each digest, or without any all returns after the first steps."""
+    rows = run.evaluations
+    if digests := [digest for digest in rows["digest"] if digest]:
+        return frozenset(map(hash, digests))
+    returns = tuple(rows["returns"][rows["timesteps"] > 0])
+    distinct = {value for values in returns for value in values}
+    return frozenset([hash(returns)] if len(distinct) >= FEWEST else [])
+
+
+def find_copies(marks: Mapping[Path, tuple[Any, Marks]]) -> Iterator[tuple[Path, Check]]:
+    """The check of each run, given by its seed and `evaluation_marks`, against the others."""
+    runs: defaultdict[int, dict[Any, Path]] = defaultdict(dict)  # mark -> seed -> run
+    for path, (seed, of_run) in marks.items():
+        for mark in of_run:
+            runs[mark].setdefault(seed, path)
+    for path, (seed, of_run) in marks.items():
+        others = {other for mark in of_run for theirs, other in runs[mark].items() if theirs != seed}
+        if others:
+            yield path, Check("copies", DIFFERS, f"it has evaluations of {min(others)}, which has another seed")
+        elif of_run:
+            yield path, Check("copies", AGREES, f"none of the {len(marks)} runs has its evaluations with another seed")
+        else:
+            yield path, Check("copies", UNKNOWN, "eval.csv has nothing that distinguishes runs")

@@ -12,7 +12,7 @@ from erlbench.files import table_in
 from erlbench.machine import description, modules_here
 from erlbench.records.admission import admission_marks
 from erlbench.running.identity import identity_of_run
-from erlbench.verification.check import AGREES, UNKNOWN, Check, Files
+from erlbench.verification.files import AGREES, UNKNOWN, Check, Files
 from erlbench.words import counted
 from erlbench.work import identity
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import json
 import os
 import re
 import sys
@@ -51,6 +52,11 @@ def of_modules(names: Iterable[str]) -> dict[str, str]:
     for name in names:
         importlib.import_module(name)
     return loaded()
+
+
+def fingerprint(identity: Identity | None) -> str:
+    """SHA-256 of an identity that a start recorded; empty without one."""
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest() if identity else ""
 
 
 def _is_pythons(file: str) -> bool:

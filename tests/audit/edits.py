@@ -13,14 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-TD3, CEM, AES = "td3", "cem", "aes-rl"
 AGAIN = "only `--again`"
 NOTHING = "nothing"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Edit:
-    """An edit of a run of `algo`; which checks differ without and with renewed checksums.
+    """An edit of a run of TD3; which checks differ without and with renewed checksums.
 
     `renewed` may be `AGAIN` or `NOTHING`. `make` edits the run's folder, and returns the folder where it is then.
     """
@@ -29,7 +28,6 @@ class Edit:
     make: Callable[[Path], Path | None]
     found: str  # names of checks
     renewed: str
-    algo: str = TD3
 
 
 # -- how a file is edited -------------------------------------------------------------------------------------------
@@ -87,7 +85,7 @@ def returns(folder: Path, row: int, by: float = 1.0) -> None:
         edit_json(folder, "status.json", lambda status: status.update(return_mean=status["return_mean"] + by))
 
 
-def edit_json(folder: Path, name: str, change: Callable[[dict], None]) -> None:
+def edit_json(folder: Path, name: str, change: Callable[[dict], object]) -> None:
     values = json.loads((folder / name).read_text())
     change(values)
     (folder / name).write_text(json.dumps(values, indent=2) + "\n")
@@ -102,10 +100,10 @@ def renew(folder: Path) -> None:
 
     edit_json(folder, "meta.json", of_config)
     sums = {}
-    for name in json.loads((folder / "status.json").read_text())["files"]:
+    for name in json.loads((folder / "status.json").read_text()).get("files", {}):
         data = (folder / name).read_bytes()
         sums[name] = f"{len(data)}:{zlib.crc32(data):08x}"
-    edit_json(folder, "status.json", lambda status: status.update(files=sums))
+    edit_json(folder, "status.json", lambda status: status.update(files=sums) if sums else None)
 
 
 def move(folder: Path, target: str) -> Path:
@@ -116,15 +114,8 @@ def move(folder: Path, target: str) -> Path:
     return Path(shutil.move(folder, new))
 
 
-def both(*steps: Callable[[Path], Path | None]) -> Callable[[Path], Path | None]:
-    """One edit after the other."""
-
-    def make(folder: Path) -> Path:
-        for step in steps:
-            folder = step(folder) or folder
-        return folder
-
-    return make
+def status(change: Callable[[dict], object]) -> Callable[[Path], None]:
+    return lambda folder: edit_json(folder, "status.json", change)
 
 
 def config(old: str, new: str) -> Callable[[Path], None]:
@@ -151,140 +142,54 @@ def other_seed(name: str) -> Callable[[Path], None]:
     return make
 
 
-def all_times(folder: Path) -> None:
-    cells(folder, "eval.csv", half, "train_time_s", "total_time_s", "paused_s")
-    cells(folder, "train.csv", half, "train_time_s", "paused_s")
-    cells(folder, "tasks.csv", half, "start_s", "end_s", "ready_s", "cpu_s", "second_core_s")
-    cells(folder, "episodes.csv", half, "t")
-
-
-def updates_everywhere(folder: Path) -> None:
-    for name in ("eval.csv", "train.csv", "tasks.csv"):
-        cells(folder, name, double, "critic_updates")
-
-
-def event(folder: Path) -> None:
-    with (folder / "events.csv").open("a") as file:
-        file.write("1.0,paused,nothing ran for 9 s\n")
-
-
-def command_line(folder: Path) -> None:
-    def change(meta: dict) -> None:
-        meta["command_line"] = meta["starts"][-1]["command_line"] = "erlbench run --seed 7"
-
-    edit_json(folder, "meta.json", change)
-
-
-def without_repeats(folder: Path) -> None:
-    """The run moved aside before this one vanishes, and its entry."""
-    shutil.rmtree(folder.with_name("seed-000.old-1"), ignore_errors=True)
-    edit_json(folder, "meta.json", lambda meta: meta.update(other=meta.pop("repeats", None)))
-
-
 # -- the edits -------------------------------------------------------------------------------------------------------
 
 EDITS = (
     Edit(what="learning rate in config.toml", make=config(r"learning_rate = [\d.e-]+", "learning_rate = 0.01"),
          found="checksums, config", renewed=AGAIN),
-    Edit(what="discount in config.toml", make=config(r"discount = [\d.]+", "discount = 0.9"),
-         found="checksums, config", renewed=AGAIN),
-    Edit(what="initial variance in config.toml (CEM)", algo=CEM,
-         make=config(r"initial_variance = [\d.e-]+", "initial_variance = 0.5"),
-         found="checksums, config, beginning", renewed="beginning"),
-    Edit(what="hidden layers in config.toml", make=config(r"hidden = \[[^\]]*\]", "hidden = [8, 8]"),
-         found="checksums, config, beginning", renewed="beginning"),
-    Edit(what="name in config.toml", make=config('name = "td3"', 'name = "sac"'),
-         found="checksums, config, folder", renewed="folder"),
-    Edit(what="a smaller budget in config.toml", make=config("total_timesteps = 1000", "total_timesteps = 600"),
-         found="checksums, config, asked", renewed="config, asked"),
-    Edit(what="a smaller budget in config.toml and status.json",
-         make=both(config("total_timesteps = 1000", "total_timesteps = 600"),
-                   lambda folder: edit_json(folder, "status.json", lambda s: s.update(total_timesteps=600))),
-         found="checksums, config, asked", renewed="asked"),
-    Edit(what="a larger budget in config.toml and status.json",
-         make=both(config("total_timesteps = 1000", "total_timesteps = 2000"),
-                   lambda folder: edit_json(folder, "status.json", lambda s: s.update(total_timesteps=2000))),
-         found="checksums, config, asked, scores", renewed="asked, scores"),
+    Edit(what="a larger budget in config.toml", make=config("total_timesteps = 1000", "total_timesteps = 2000"),
+         found="checksums, config, scores", renewed="scores"),
     Edit(what="environment in config.toml",
          make=config('env = "InvertedPendulum-v5"', 'env = "InvertedDoublePendulum-v5"'),
-         found="checksums, config, folder, policy, policies", renewed="folder, policy, policies"),
-    Edit(what="environment in config.toml and in the folder's name",
-         make=both(config('env = "InvertedPendulum-v5"', 'env = "InvertedDoublePendulum-v5"'),
-                   lambda folder: move(folder, "InvertedDoublePendulum-v5/./.")),
-         found="checksums, config, folder, policy, policies", renewed="folder, policy, policies"),
-    Edit(what="frequency of evaluations in config.toml", make=config("eval_freq = 100", "eval_freq = 200"),
-         found="checksums, config, asked", renewed="asked"),
-    Edit(what="episodes of an evaluation in config.toml", make=config("eval_episodes = 2", "eval_episodes = 10"),
-         found="checksums, config, asked", renewed="asked"),
+         found="checksums, config, policy, policies", renewed="policy, policies"),
     Edit(what="seed in config.toml", make=config("seed = 0", "seed = 1"),
-         found="checksums, config, folder, beginning, policy, policies", renewed="folder, beginning, policy, policies"),
-    Edit(what="seed in config.toml and in the folder's name",
-         make=both(config("seed = 0", "seed = 1"), lambda folder: move(folder, "././seed-001")),
-         found="checksums, config, beginning, policy, policies", renewed="beginning, policy, policies"),
+         found="checksums, config, folder, policy, policies", renewed="folder, policy, policies"),
     Edit(what="the seed's folder renamed", make=lambda folder: move(folder, "././seed-001"),
          found="folder", renewed="folder"),
-    Edit(what="the name's folder renamed", make=lambda folder: move(folder, "./sac/."),
-         found="folder", renewed="folder"),
-    Edit(what="costs of simulated time in config.toml (AES-RL)", algo=AES,
-         make=config(r"timestep = [\d.e-]+", "timestep = 0.5"), found="checksums, config", renewed=AGAIN),
-    Edit(what="returns of the final evaluation, its mean, and status.json", make=lambda folder: returns(folder, -1),
+    Edit(what="returns of the final evaluation", make=lambda folder: returns(folder, -1),
          found="checksums, policy", renewed="policy"),
-    Edit(what="returns of an evaluation on the way whose policy is kept", make=lambda folder: returns(folder, -2),
+    Edit(what="returns of an evaluation whose policy is kept", make=lambda folder: returns(folder, -2),
          found="checksums, policies", renewed="policies"),
-    Edit(what="returns of an evaluation on the way, its policy not kept", make=lambda folder: returns(folder, 1),
+    Edit(what="returns of an evaluation without policy", make=lambda folder: returns(folder, 1),
          found="checksums", renewed=AGAIN),
-    Edit(what="mean of an evaluation", make=lambda folder: cells(folder, "eval.csv", half, "return_mean", only=2),
-         found="checksums, evaluations", renewed="evaluations"),
     Edit(what="a row of eval.csv left out", make=drop("eval.csv", 3),
-         found="checksums, evaluations, asked, policies", renewed="evaluations, asked, policies"),
-    Edit(what="score in status.json",
-         make=lambda folder: edit_json(folder, "status.json", lambda status: status.update(return_mean=1e4)),
+         found="checksums, evaluations, policies", renewed="evaluations, policies"),
+    Edit(what="score in status.json", make=status(lambda values: values.update(return_mean=1e4)),
          found="scores", renewed="scores"),
-    Edit(what="training times of eval.csv halved",
-         make=lambda folder: cells(folder, "eval.csv", half, "train_time_s", "total_time_s"),
-         found="checksums, generations, moments", renewed="generations, moments"),
-    Edit(what="training times of eval.csv and train.csv halved",
-         make=both(lambda folder: cells(folder, "eval.csv", half, "train_time_s", "total_time_s"),
-                   lambda folder: cells(folder, "train.csv", half, "train_time_s")),
-         found="checksums, moments", renewed="moments"),
-    Edit(what="all times in all files halved alike", make=all_times, found="checksums", renewed=NOTHING),
-    Edit(what="critic updates of train.csv doubled",
-         make=lambda folder: cells(folder, "train.csv", double, "critic_updates"),
-         found="checksums, generations, moments", renewed="generations, moments"),
-    Edit(what="critic updates doubled in all files", make=updates_everywhere, found="checksums", renewed=AGAIN),
-    Edit(what="training steps of an evaluation",
-         make=lambda folder: cells(folder, "eval.csv", more, "timesteps", only=3),
-         found="checksums, generations, moments", renewed="generations, moments"),
-    Edit(what="a training return of episodes.csv", make=lambda folder: cells(folder, "episodes.csv", half, "r", only=5),
-         found="checksums", renewed=AGAIN),
-    Edit(what="the length of a training episode",
-         make=lambda folder: cells(folder, "episodes.csv", more, "l", only=5),
-         found="checksums, episodes, played", renewed="episodes, played"),
-    Edit(what="lengths of two training episodes, their sum kept",
-         make=both(lambda folder: cells(folder, "episodes.csv", more, "l", only=5),
-                   lambda folder: cells(folder, "episodes.csv", lambda cell: str(int(cell) - 1), "l", only=6)),
-         found="checksums, played", renewed="played"),
+    Edit(what="training return in status.json", make=status(lambda values: values.update(training_return=1e4)),
+         found="episodes", renewed="episodes"),
     Edit(what="a row of tasks.csv left out", make=drop("tasks.csv", 5),
-         found="checksums, tasks, moments, played", renewed="tasks, moments, played"),
+         found="checksums, tasks", renewed="tasks"),
+    Edit(what="times of eval.csv halved",
+         make=lambda folder: cells(folder, "eval.csv", half, "train_time_s", "total_time_s"),
+         found="checksums", renewed=NOTHING),
     Edit(what="the policy of another seed", make=other_seed("policy.safetensors"),
          found="checksums, policy", renewed="policy"),
-    Edit(what="a kept policy of another seed", make=other_seed("policies/000009.safetensors"),
-         found="policies", renewed="policies"),
     Edit(what="a digest of eval.csv", make=lambda folder: cells(
              folder, "eval.csv", lambda cell: "0" * len(cell), "digest", only=2), found="checksums", renewed=AGAIN),
-    Edit(what="a row of events.csv added", make=event,
-         found="checksums", renewed=NOTHING),
-    Edit(what="the command line in meta.json", make=command_line, found="checksums", renewed=NOTHING),
-    Edit(what="the hash in the last start of meta.json",
-         make=lambda folder: edit_json(folder, "meta.json", lambda m: m["starts"][-1].update(started="2020-01-01")),
-         found="checksums, config", renewed="config"),
-    Edit(what="the note of an earlier run of the seed deleted, with that run", make=without_repeats,
-         found="checksums", renewed=NOTHING),
+    Edit(what="all digests of eval.csv deleted",
+         make=lambda folder: cells(folder, "eval.csv", lambda cell: "", "digest"),
+         found="checksums, version", renewed="version"),
+    Edit(what="all checksums deleted", make=status(lambda values: values.pop("files")),
+         found="version", renewed="version"),
+    Edit(what="the format in meta.json deleted",
+         make=lambda folder: edit_json(folder, "meta.json", lambda values: values.pop("format")),
+         found="checksums, version", renewed="version"),
 )  # fmt: skip
 
 
 def table() -> str:
     """The Markdown table of the documentation."""
-    lines = ["| edit | found by | with all checksums and hashes renewed |", "|---|---|---|"]
+    lines = ["| edit | found by | with renewed checksums |", "|---|---|---|"]
     lines += [f"| {edit.what} | {edit.found} | {edit.renewed} |" for edit in EDITS]
     return "\n".join(lines)

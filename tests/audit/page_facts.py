@@ -8,8 +8,6 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from benchmarks import report_tables
-from benchmarks.page_tables import LANDER, finals, minus, nearest, runs, smoothed, spread
 from erlbench.reporting.statistics.significance import Summary
 from tests.audit.page_numbers import (
     CEM,
@@ -18,13 +16,20 @@ from tests.audit.page_numbers import (
     above_later,
     beside_the_paper,
     cem,
+    finals,
     first_above,
     listed,
     mean_curve,
     mean_of,
     millions,
+    minus,
+    nearest,
     per_step,
+    runs,
+    smoothed,
     span,
+    spread,
+    table_rows,
     thousands,
     used,
     variance,
@@ -127,8 +132,7 @@ def halfcheetah_after_a_million() -> Iterator[str]:
 def other_people() -> dict[str, list[float]]:
     """The means of each source that the computed table has, by algorithm."""
     found: dict[str, list[float]] = {}
-    for row in report_tables.halfcheetah_1m().splitlines()[2:]:
-        first, *_, mean, _ = row.strip("| ").split(" | ")
+    for first, *_, mean, _ in table_rows("reference-results", "| | task | runs | mean ± std | median |"):
         if first.startswith("**"):
             name = first.split("`")[1]
         else:
@@ -256,12 +260,14 @@ def openai_es() -> Iterator[str]:
 W2 = "Walker2d-v5@paper"
 
 
+TO_TRPO = "| task | share | score | ours | ratio | paper's OpenAI-ES | ratio |"
+
+
 def ratios_to_the_paper() -> Iterator[str]:
     """Our steps divided by those of the paper's ES, of the computed table."""
     found: dict[str, list[float]] = {}
     env = ""
-    for row in report_tables.trpo().splitlines()[2:]:
-        cells = [cell.strip() for cell in row.strip("|").split("|")]
+    for cells in table_rows("reference-results", TO_TRPO):
         env = cells[0] or env
         ours, theirs = (float(cells[number].replace(",", "")) for number in (3, 5))
         found.setdefault(env.partition("-")[0], []).append(ours / theirs)
@@ -273,6 +279,37 @@ def ratios_to_the_paper() -> Iterator[str]:
     yield f"on Walker2d {', '.join(walker[:-1])} and {walker[-1]} of them to 25, 50, 75 and 100 %"
 
 
+LANDER = {"cma-1ep": -10, "cma-5ep": 270, "es-1ep": 65, "es-5ep": 270, "openai-es-1ep": 200}  # the document's plot
+PENDULUM = {
+    "cma-5ep-lstm": 680,
+    "cma-30ep-lstm": 680,
+    "es-5ep-lstm": 560,
+    "openai-es-10ep-lstm": 680,
+    "openai-es-5ep-pop200-lstm": 680,
+}  # the generation that the plot is read at
+AT_100K = {"halfcheetah": ("sac", "td3"), "halfcheetah-300k": ("cem-rl", "erl"),
+           "halfcheetah-100k": ("aes-rl@fixed-ratio", "aes-rl")}  # fmt: skip
+
+
+def rows_of_tables() -> Iterator[str]:
+    """Parts of rows of reference-results.md: the runs, one by one, and their mean."""
+    for name in LANDER:
+        found = smoothed(f"goodai-lander/*/{name}", 280)
+        yield f"| {', '.join(thousands(found))} | {thousands([float(np.mean(found))])[0]} |"
+    for name, at in PENDULUM.items():
+        yield f"| {at} | {', '.join(thousands(smoothed(f'goodai-pendulum/*/{name}', at)))} |"
+    for at in (20, 40, 60):
+        yield f"| {at} | {', '.join(thousands(smoothed('goodai-ant/*/openai-es-1ep-pop100', at)))} |"
+    for folder, names in AT_100K.items():
+        for name in names:
+            place = f"{folder}/HalfCheetah-v5/{name}"
+            found, updates = [one.return_mean for one in nearest(place, 1e5)], per_step(place, 1e5)
+            yield (
+                f"| `{name}` | {', '.join(thousands(found))} | {spread(found)} | "
+                f"{', '.join(f'{rate:.2f}' for rate in updates)} |"
+            )
+
+
 def cyclic_and_goodai() -> Iterator[str]:
     solved = [one.loc[one.return_mean >= 2000, "generation"].iloc[0] for one in runs("cyclic-mdp/*/es-n50")]
     yield f"ours needs {listed(solved)} of them"
@@ -280,9 +317,7 @@ def cyclic_and_goodai() -> Iterator[str]:
     yield f"best candidates of {span(best)}, and these return {span(smoothed('goodai-lander/*/cma-1ep', 280))}"
     yield f"episodes are {listed(finals('goodai-lander/*/openai-es-1ep'))}"
     ours = {name: np.mean(smoothed(f"goodai-lander/*/{name}", 280)) for name in LANDER}
-    plot = {name: float(words[1].removeprefix("about ").replace("−", "-")) for name, words in LANDER.items()
-            if words[1].startswith("about")}  # fmt: skip
-    gain = {name: round(ours[name]) - plot[name] for name in plot}
+    gain = {name: round(ours[name]) - plot for name, plot in LANDER.items()}
     yield f"ours are better (CMA by {gain['cma-1ep']:.0f}, ES by {gain['es-1ep']:.0f}, OpenAI-ES"
     yield f"a population of 20 by {gain['openai-es-1ep']:.0f}"
     behind = sorted(-gain[name] for name in ("cma-5ep", "es-5ep"))

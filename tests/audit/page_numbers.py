@@ -2,17 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.page_tables import UPDATES, finals, minus, nearest, runs
-
 CEM, PRINTED = "cem", "cem@no-extra-division"
 PAPER = {"HalfCheetah-v5": (2940, 353), "Walker2d-v5@paper": (928, 50), "Hopper-v5@paper": (1055, 14)}
 CURVE = ("timesteps", "return_mean")
+UPDATES = ("critic_updates", "actor_updates")
+ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "results" / "reference"
+MEASUREMENTS = ROOT / "docs" / "measurements"
+
+
+def runs(folder: str, file: str = "eval.csv") -> list[pd.DataFrame]:
+    """A file of all seeds of a folder below results/reference, in their order; `*` stands for any name."""
+    found = [pd.read_csv(path, comment="#") for path in sorted(REFERENCE.glob(f"{folder}/seed-*/{file}"))]
+    assert found, folder
+    return found
+
+
+def nearest(folder: str, steps: float) -> list[pd.Series]:
+    """The evaluation of each run that is nearest to a step, of two equally near ones the later."""
+    return [rows.iloc[::-1].loc[(rows.timesteps.iloc[::-1] - steps).abs().idxmin()] for rows in runs(folder)]
+
+
+def finals(folder: str) -> list[float]:
+    """The mean return of each run's final evaluation."""
+    return [float(rows.return_mean.iloc[-1]) for rows in runs(folder)]
+
+
+def smoothed(folder: str, generation: int, window: int = 20) -> list[float]:
+    """The mean of the last evaluations of each run at a generation, without the final one."""
+    found = [rows.query("final != 1").set_index("generation") for rows in runs(folder)]
+    return [float(rows.return_mean.rolling(window).mean().loc[:generation].iloc[-1]) for rows in found]
+
+
+def minus(text: str) -> str:
+    """With the sign of mathematics."""
+    return re.sub(r"(?<!\w)-(?=\d)", "−", text)
+
+
+def spread(values: Sequence[float], digits: int = 0) -> str:
+    """Mean and sample standard deviation."""
+    return minus(f"{np.mean(values):,.{digits}f} ± {np.std(values, ddof=1):,.{digits}f}")
+
+
+def table_rows(page: str, header: str) -> Iterator[list[str]]:
+    """The cells of the rows below a header of a page of docs/measurements."""
+    text = (MEASUREMENTS / f"{page}.md").read_text(encoding="utf-8")
+    for line in text.split(f"\n{header}\n")[1].splitlines()[1:]:
+        if not line.startswith("|"):
+            return
+        yield [cell.strip() for cell in line.strip("|").split("|")]
 
 
 def cem(env: str, name: str = CEM) -> str:

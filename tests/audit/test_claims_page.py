@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from benchmarks.reference_comparisons import ROOT
 from erlbench.reporting.statistics.intervals import bootstrap_interval
-from tests.audit.page_numbers import mean_of
+from tests.audit.page_numbers import ROOT, mean_of
 
 pytestmark = pytest.mark.data
 

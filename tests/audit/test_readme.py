@@ -11,13 +11,12 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.reference_comparisons import REFERENCE, ROOT
 from erlbench.algorithms.registry import ALGORITHMS
 from erlbench.cli import cli
-from tests.audit.page_numbers import mean_of
+from tests.audit.page_numbers import REFERENCE, ROOT, mean_of
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-HEADLINE = README.split("<!-- verdict: headline -->")[1].split("<!-- end -->")[0]
+HEADLINE = README.split("<!-- headline -->")[1].split("<!-- end -->")[0]
 NAMES = {"SAC": "sac", "CEM-RL": "cem-rl", "TD3": "td3", "AES-RL": "aes-rl", "CEM": "cem", "ERL": "erl"}
 FOLDERS = ("halfcheetah", "halfcheetah-300k", "halfcheetah-100k", "cem")
 

@@ -25,8 +25,7 @@ TEXTS = (
 READERS = (
     ["verify", "{run}"],
     ["play", "{run}", "--no-video", "--steps", "3"],
-    ["export", "{out}/results", "--to", "sb3", "--out", "{out}/export"],
-    ["export", "{out}/results", "--to", "monitor", "--out", "{out}/export"],
+    ["convert", "{out}/results", "--to", "sb3", "--out", "{out}/export"],
 )  # fmt: skip
 
 

@@ -88,8 +88,8 @@ COMMANDS = {
     "verify all": ["verify", "{out}"],
     "verify --same-as": ["verify", "{run}", "--same-as", "{run}"],
     "play": ["play", "{run}", "--no-video", "--steps", "3"],
-    "export": ["export", "{out}", "--to", "sb3", "--out", "{out}/../export"],
-    "export monitor": ["export", "{out}", "--to", "monitor", "--out", "{out}/../export"],
+    "convert": ["convert", "{out}", "--to", "sb3", "--out", "{out}/../export"],
+    "convert to a bundle": ["convert", "{out}", "--out", "{out}/../export.zip"],
 }  # fmt: skip
 PLAYING = ("verify", "verify all", "play")  # they take longer than all others together
 

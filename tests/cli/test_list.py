@@ -155,22 +155,55 @@ def test_a_missing_extra_does_not_keep_environments_from_being_listed(monkeypatc
 
 
 def test_list_studies():
-    result = invoke("list", "studies", "-v")
+    result = invoke("list", "studies", "aes-rl-figure-3", "esac-table-1", "goodai-lander")
     assert result.exit_code == 0
-    assert "aes-rl-table-3" in result.stdout
     assert "Profiles of aes-rl-figure-3" in result.stdout
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
     assert any(line.startswith("paper 5 1,000,000; Humanoid-v5@paper-mujoco-1.50: ") for line in lines)
-    assert any(line.startswith("paper 5 300 generations LunarLanderContinuous-v3") for line in lines)
+    assert any(line.startswith("paper 5 300 generations 0 45 ") for line in lines)
 
 
 def test_a_study_is_listed_with_its_source_not_with_the_table_of_its_published_numbers():
-    lines = invoke("list", "studies").stdout.splitlines()
-    assert re.split(" {2,}", lines[0]) == ["study", "source", "title"]
-    rows = {name: source for name, source, _ in (re.split(" {2,}", line) for line in lines[1:-1])}
+    lines = invoke("list", "studies", "paper").stdout.splitlines()
+    assert re.split(" {2,}", lines[0]) == ["study", "source", "runs done", "claim or title"]
+    rows = {name: source for name, source, _, _ in (re.split(" {2,}", line) for line in lines[1:-1])}
     assert rows["aes-rl-appendix-d"] == "AES-RL paper"
     assert rows["esac-figure-6-left"] == rows["esac-figure-7"] == "ESAC paper"
     assert rows["openai-es-figure-1"] == "OpenAI-ES paper"
+
+
+MINE = """\
+[studies.mine]
+title = "Mine"
+claim = "The first is better."
+envs = ["function:sphere"]
+seeds = 3
+total_timesteps = 1_000_000
+entries = [{ algo = "cma-es" }, { algo = "cem" }]
+compare = [{ first = "cma-es", second = "cem", metric = "curve", from = 100, to = 900_000, more-by = "5 %" }]
+"""
+
+
+def test_a_study_is_listed_with_its_claim_its_runs_and_their_price(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "studies.toml").write_text(MINE)
+    run = tmp_path / "results" / "mine" / "function_sphere" / "cem" / "seed-001"
+    run.mkdir(parents=True)
+    (run / "status.json").write_text('{"status": "done"}')
+    lines = [re.split(" {2,}", line.strip()) for line in invoke("list", "studies", "mine").stdout.splitlines()]
+    assert lines[1] == ["mine", "-", "1 of 6", "The first is better."]
+    assert ["cma-es", "cem", "curve, 100 to 900,000 steps, more by 5 %", "all"] in lines
+    seeds, budget, done, missing, hours, env, _ = lines[-1][1:]
+    assert (seeds, budget, done, missing, env) == ("3", "1,000,000", "1", "5", "function:sphere")
+    assert 0 < float(hours) < 10
+
+
+def test_the_study_of_a_folder_is_listed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results" / "there").mkdir(parents=True)
+    (tmp_path / "results" / "there" / "study.toml").write_text(MINE)
+    lines = [re.split(" {2,}", line) for line in invoke("list", "studies", "mine").stdout.splitlines()]
+    assert lines[1] == ["mine", "-", "0 of 6", "The first is better."]
 
 
 def test_list_nothing_known():

@@ -79,9 +79,6 @@ def test_report_without_a_profile(built, tmp_path):
         (["--reach", "--out", "elsewhere"], ReportOptions(reach=())),
         (["--reach", "20,3.5"], ReportOptions(reach=(3.5, 20.0))),
         (["--reach=-150"], ReportOptions(reach=(-150.0,))),
-        (["--family", "environment"], ReportOptions(family="environment")),
-        (["--holm", "environment"], ReportOptions(family="environment")),  # its name before
-        (["--holm=environment"], ReportOptions(family="environment")),
         (["--at", "3e5"], ReportOptions(at=Moment(300_000))),
         (["--at", "2.5min"], ReportOptions(at=Moment(2.5, minutes=True))),
         (["--table", "--statistic", "iqm", "--grid"], ReportOptions(table=True, statistic="iqm", grid=True)),

@@ -133,7 +133,7 @@ def test_the_runner_knows_the_studies_of_the_command(monkeypatch):
     monkeypatch.setattr(runner, "run_cells", lambda cells, options: seen.append(options) or 0)
     assert invoke("--study", "aes-rl-table-1,aes-rl-figure-3", "-q").exit_code == 0
     assert invoke("--algo", "cem", "--env", "Hopper-v5", "-q").exit_code == 0
-    assert [options.studies for options in seen] == [("aes-rl-table-1", "aes-rl-figure-3"), ()]
+    assert [tuple(options.studies) for options in seen] == [("aes-rl-table-1", "aes-rl-figure-3"), ()]
 
 
 def test_a_replay_that_no_extension_could_use_is_named(monkeypatch):

@@ -42,7 +42,7 @@ def succeed(*words: object) -> Result:
 
 def import_runs(out: Path, *words: object) -> pd.DataFrame:
     """Import files into the folder `out`; its runs, one a row."""
-    succeed("import", *words, "--origin", "Jane Doe", "--out", out)
+    succeed("convert", *words, "--origin", "Jane Doe", "--out", out)
     return erlbench.load_results(out).cells
 
 

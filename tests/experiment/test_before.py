@@ -3,7 +3,6 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
-from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
@@ -18,7 +17,6 @@ from erlbench.experiment.arguments import arguments
 from erlbench.experiment.before import FEW, DoubtKind, doubts, in_short, usual_frequency
 from erlbench.experiment.cells import RunOptions
 from erlbench.experiment.command import requested_cells
-from erlbench.experiment.plan import TIMESTEPS, Contrast, PlannedCell
 from erlbench.experiment.schedule import Schedule, Share
 from erlbench.records.run import NEVER_TRAINED, RunFiles
 from erlbench.reporting.data.remarks import RemarkKind, remark
@@ -137,7 +135,7 @@ def test_no_example_of_the_documents_has_a_budget_that_cannot_answer():
     examples = {
         line for file in files
         for line in re.findall(r"^\s+(erlbench run .*?)(?:\s+#.*)?$", file.read_text().replace("\\\n", " "), re.M)
-        if not re.search(r"--(study|plan|config|costs)|--(env|algo) (?!function)[\w.]+:|my-search|ars|──", line)
+        if not re.search(r"--(study|config|costs)|--(env|algo) (?!function)[\w.]+:|my-search|ars|──", line)
     }  # fmt: skip
     assert any("--algo td3" in line for line in examples)
     assert {line: found for line in sorted(examples) if (found := said(*shlex.split(line)[2:]))} == {}
@@ -166,13 +164,3 @@ def test_a_study_of_many_cells_begins_with_a_few_lines():
     assert result.stderr.count("warning: ") == 2
     verbose = CliRunner().invoke(cli, ["run", "--study", "aes-rl-table-2", "--profile", "smoke", "--dry-run", "-v"])
     assert verbose.stderr.count("warning: ") > 10
-
-
-@pytest.mark.parametrize(("end", "doubts_of"), [(8_000, []), (8_001, ["cem"])])
-def test_a_plan_whose_runs_may_end_before_its_stretch_is_named(end, doubts_of):
-    """A generation of CEM on Pendulum has up to 10 episodes of 200 steps, and the final evaluation does not count."""
-    made = cells("--algo", "cem", "--env", ENV, "--total-timesteps", "10000", "--eval-freq", "100")
-    planned = PlannedCell(label="CEM", algo="cem@paper", env=ENV, name="cem", total_timesteps=10_000)
-    contrast = Contrast(a="CEM", b="TD3", name="n", stretch=(1_000.0, float(end)), axis=TIMESTEPS)
-    found = doubts(made, problem, Mock(cells=[planned], contrasts=[contrast]))
-    assert [doubt.name for doubt in found if doubt.kind is DoubtKind.SHORT_CURVE] == doubts_of

@@ -60,7 +60,7 @@ def test_the_packaged_studies():
 
 def cells_of(study, profile):
     """Of the first seed."""
-    return requested_cells(arguments({"study": (study,), "profile": profile, "seed": "0"}))
+    return requested_cells(arguments({"study": (study,), "profile": profile, "seeds": "0,"}))
 
 
 @pytest.mark.parametrize("profile", ["smoke", "laptop", pytest.param("paper", marks=pytest.mark.slow)])
@@ -177,7 +177,7 @@ def test_studies_run_the_papers_environments():
         for env in {env for profile in study.profiles.values() for env in profile.envs}:
             row = LISTED[split_preset(env)[0]]
             changed = [name for name, preset in row.presets.items() if preset != Preset()]
-            forces = study.source in ("ESAC paper", "OpenAI-ES paper")
+            forces = study.published_source in ("ESAC paper", "OpenAI-ES paper")
             wanted = changed[-1 if forces else 0] if changed else ""
             assert split_preset(env)[1] == wanted, f"{env} of {study.name}"
 
@@ -190,7 +190,7 @@ def test_published_names_are_those_of_the_table():
         if study.kind in ("scores", "curves"):
             for env in study.envs_published:
                 for entry in (entry for entry in study.entries if entry.published):
-                    where = (study.source, study.table, study.envs_published[env], entry.published)
+                    where = (study.published_source, study.table, study.envs_published[env], entry.published)
                     if published.find(*where, study.statistic) is None:
                         without.add((study.name, entry.published, env))
     pendulum = "erlbench/PartiallyObservablePendulum-v0"
@@ -209,4 +209,4 @@ def test_the_tasks_and_budgets_of_esac():
 
 
 def _is_of(number, study):
-    return (number.source, number.table) == (study.source, study.table)
+    return (number.source, number.table) == (study.published_source, study.table)

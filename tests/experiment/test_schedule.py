@@ -100,10 +100,9 @@ def test_a_number_of_cells_at_once_keeps_the_order_that_was_given():
     assert schedule.forecast().seconds == 9.0
 
 
-def test_the_longest_cells_start_first_unless_the_order_counts():
+def test_the_longest_cells_start_first():
     demands = [moldable(work, 1) for work in (1.0, 1.0, 2.0, 2.0)]
     assert plan(demands, cores=2).order == [2, 3, 0, 1]
-    assert plan(demands, cores=2, longest_first=False).order == [0, 1, 2, 3]
 
 
 def test_cells_that_are_done_take_no_room():

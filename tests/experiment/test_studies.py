@@ -9,16 +9,8 @@ from pathlib import Path
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.experiment.studies import (
-    Entry,
-    Profile,
-    benchmarks_file,
-    find_profile,
-    find_study,
-    load_studies,
-    profile_settings,
-    validate,
-)
+from erlbench.experiment.studies import benchmarks_file, find_profile, find_study, load_studies, validate
+from erlbench.experiment.study import Entry, Profile, profile_settings
 from erlbench.experiment.toml_file import TomlLines
 
 SMALL = """\
@@ -270,6 +262,8 @@ def test_lines_of_keys():
 def test_a_study_like_one_that_is_wrong(tmp_path, like, message):
     path = tmp_path / "studies.toml"
     entry = 'title = "t"\nkind = "scores"\nentries = [{ algo = "cem" }]\n'
-    path.write_text(f"[studies.a]\n{entry}profiles = 3\n\n[studies.b]\n{entry}like = {like}\n")
+    budget = 'seeds = 1\ntotal_timesteps = 9\nenvs = ["Swimmer-v5"]'
+    profiles = "profiles = 3" if "must be a table" in message else budget
+    path.write_text(f"[studies.a]\n{entry}{profiles}\n\n[studies.b]\n{entry}like = {like}\n")
     with pytest.raises(UsageError, match=message):
         load_studies(path)

@@ -1,15 +1,18 @@
-"""docs/studies.md has a row for each study, each item of the documents, and each entry."""
+"""docs/papers.md has a row for each study, each item of the documents, and each entry."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from erlbench.cli import COMMANDS
-from erlbench.experiment.studies import load_studies
+from erlbench.experiment.studies import STUDY_KEYS, load_studies
+from erlbench.experiment.study import Entry, Pair, Profile, Study
+from erlbench.experiment.toml_file import toml_key
 
-DOCUMENTATION = (Path(__file__).parents[2] / "docs" / "studies.md").read_text()
+DOCUMENTATION = (Path(__file__).parents[2] / "docs" / "papers.md").read_text()
 
 
 def rows_under(heading):
@@ -64,3 +67,16 @@ def test_every_item_of_the_documents_has_a_row():
         assert (command == "–") == (not status.startswith(("runs", "plays", "listed", "times", "`train"))), item
         for words in re.findall(r"`erlbench (\w+)", command):
             assert words in COMMANDS, f"{document}, {item}: {words}"
+
+
+def test_all_keys_are_documented():
+    """The table of docs/studies.md has each key of a study, a profile, an entry and a pair, and says of which it is."""
+    page = (Path(__file__).parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.*?) \| (.*?) \|", page.split("\n## All keys\n")[1], re.MULTILINE)
+    listed = {
+        (name, of) for names, kinds in rows for name in re.findall(r"`([\w-]+)`", names) for of in kinds.split(", ")
+    }
+    kinds = {"study": Study, "profile": Profile, "entry": Entry, "pair": Pair}
+    keys = {(toml_key(item), of) for of, kind in kinds.items() for item in fields(kind)}
+    keys |= {(key, "study") for key in STUDY_KEYS}
+    assert listed == keys - {("name", "study"), ("file", "study")}

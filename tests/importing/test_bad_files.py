@@ -24,7 +24,7 @@ def refused(folder: Path, path: Path, *more: str) -> str:
     """The one line with which the file is refused; nothing lies in the results."""
     out = folder / "results"
     said = ["--env", "A-v1", "--algo", "x", "--seed", "0", *more]
-    result = CliRunner().invoke(cli, ["import", str(path), "--origin", "me", "--out", str(out), *said])
+    result = CliRunner().invoke(cli, ["convert", str(path), "--origin", "me", "--out", str(out), *said])
     assert result.exit_code == 2, result.output
     assert result.stderr.count("\n") == 1
     assert "Traceback" not in result.stderr
@@ -93,7 +93,7 @@ def test_an_archive_that_unpacks_to_very_much_is_refused(tmp_path):
 
 def test_every_cut_and_many_damaged_bytes_of_an_archive_are_refused_or_read(tmp_path):
     data, path, out = NPZ.read_bytes(), tmp_path / "evaluations.npz", tmp_path / "results"
-    command = ["import", str(path), "--origin", "me", "--env", "A-v1", "--algo", "x", "--seed", "0", "--out", str(out)]
+    command = ["convert", str(path), "--origin", "me", "--env", "A-v1", "--algo", "x", "--seed", "0", "--out", str(out)]
     for length in range(0, len(data), 97):
         path.write_bytes(data[:length])
         refused(tmp_path, path)
@@ -147,7 +147,7 @@ def test_event_files_that_are_damaged_are_refused_and_one_that_is_cut_off_is_rea
     data, path = EVENTS.read_bytes(), tmp_path / "events.out.tfevents.1"
     said = ["--env", "A-v1", "--algo", "x", "--seed", "0"]
     path.write_bytes(data[: len(data) // 2])
-    result = CliRunner().invoke(cli, ["import", str(path), "--origin", "me", "--out", str(tmp_path / "cut"), *said])
+    result = CliRunner().invoke(cli, ["convert", str(path), "--origin", "me", "--out", str(tmp_path / "cut"), *said])
     assert result.exit_code == 0
     assert "ends within a record" in result.stderr
     for place in (3, 9, 200, len(data) // 2):
@@ -185,7 +185,7 @@ def test_nothing_is_written_behind_a_link_or_over_a_run(tmp_path):
     out = tmp_path / "results"
     out.mkdir()
     (out / "A-v1").symlink_to(tmp_path / "elsewhere")
-    command = ["import", str(NPZ), "--origin", "me", "--env", "A-v1", "--algo", "x", "--seed", "0", "--out", str(out)]
+    command = ["convert", str(NPZ), "--origin", "me", "--env", "A-v1", "--algo", "x", "--seed", "0", "--out", str(out)]
     result = CliRunner().invoke(cli, command)
     assert result.exit_code == 2
     assert not list((tmp_path / "elsewhere").iterdir())
@@ -202,7 +202,7 @@ def test_one_bad_file_among_good_ones_has_nothing_written(tmp_path):
     bad = tmp_path / "bad.csv"
     bad.write_text(HEAD + "A-v1,x,1,1,one\n")
     out = tmp_path / "results"
-    result = CliRunner().invoke(cli, ["import", str(good), str(bad), "--origin", "me", "--out", str(out)])
+    result = CliRunner().invoke(cli, ["convert", str(good), str(bad), "--origin", "me", "--out", str(out)])
     assert result.exit_code == 2
     assert not out.exists()
 
@@ -215,7 +215,7 @@ def test_one_bad_file_among_good_ones_has_nothing_written(tmp_path):
 ])  # fmt: skip
 def test_names_that_a_run_cannot_have_are_refused(tmp_path, more, word):
     out = tmp_path / "results"
-    command = ["import", str(NPZ), "--origin", "me", "--out", str(out), *more]
+    command = ["convert", str(NPZ), "--origin", "me", "--out", str(out), *more]
     command += [] if "--layout" in more else ["--env", "A-v1", "--algo", "x", "--seed", "0"]
     result = CliRunner().invoke(cli, command)
     assert result.exit_code == 2

@@ -9,7 +9,6 @@ from click.testing import CliRunner
 
 from erlbench.cli import cli
 from erlbench.errors import UsageError
-from erlbench.experiment import journal
 from erlbench.files import Unusable, new_file, open_file, refuse_links
 from erlbench.records.run import run_folders
 from erlbench.running.lease import holder
@@ -106,14 +105,6 @@ def test_reading_whether_a_run_is_held_writes_nothing(tmp_path, monkeypatch):
     assert holder(tmp_path) == ""
     assert opened == []
     assert tmp_path.stat().st_mtime_ns == before
-
-
-def test_a_journal_that_is_a_link_gets_no_line(tmp_path):
-    (tmp_path / "mine").write_text("mine")
-    (tmp_path / journal.FILE).symlink_to(tmp_path / "mine")
-    with pytest.raises(OSError, match="a link"):
-        journal.append(tmp_path, journal.REPORT)
-    assert (tmp_path / "mine").read_text() == "mine"
 
 
 def test_links_are_found_at_any_depth(tmp_path):

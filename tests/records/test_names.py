@@ -49,8 +49,8 @@ def test_a_name_that_no_run_has_is_refused_by_every_command(run, tmp_path, value
     warnings = []
     assert len(find_runs([tmp_path / "results"], warnings.append)) == 1  # as `report` and `compare`
     assert "can have" in str(warnings[-1])
-    for target in ("sb3", "monitor", "tensorboard"):
-        result = invoke("export", tmp_path / "results", "--to", target, "--out", tmp_path / "export")
+    for target in ("sb3", "tensorboard"):
+        result = invoke("convert", tmp_path / "results", "--to", target, "--out", tmp_path / "export")
         assert result.exit_code == 2
     for words in (["show", run], ["verify", run], ["play", run, "--no-video"]):
         result = invoke(*words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from erlbench.experiment.studies import Entry, Profile, Study
+from erlbench.experiment.study import Entry, Profile, Study
 
 ENVS = {"HalfCheetah-v5": "HalfCheetah-v2", "Walker2d-v5": "Walker2d-v2"}
 
@@ -19,7 +19,7 @@ def make_study(kind: str = "scores", table: str = "Table 3", **more: Any) -> Stu
         ),
     )
     values: dict[str, Any] = {
-        "name": "study", "title": "A study", "kind": kind, "source": "AES-RL paper", "table": table,
+        "name": "study", "title": "A study", "kind": kind, "published_source": "AES-RL paper", "table": table,
         "entries": entries, "baseline": "cem-rl", "not_run": () if time else ("SAC",), "envs_published": ENVS,
         "profiles": {
             "short": Profile((0, 1, 2), 2000, tuple(ENVS)), "paper": Profile(tuple(range(10)), 1_000_000, tuple(ENVS)),

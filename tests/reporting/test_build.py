@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.experiment.studies import Profile
+from erlbench.experiment.study import Profile
 from erlbench.reporting import build_report
 from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.data.remarks import RemarkKind, remark

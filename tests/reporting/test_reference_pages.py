@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from erlbench.experiment.studies import Entry, Profile
+from erlbench.experiment.study import Entry, Profile
 from erlbench.reporting import build_report
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.page import SMOKE_BANNER

@@ -165,13 +165,6 @@ def test_columns_of_train_csv_average_seeds(raw):
     assert band_words("range") in plot.caption[0]  # no interval of three seeds
 
 
-def test_seeds_are_planned_by_the_spread_of_single_runs(raw):
-    """A new seed has one run: the smaller spread of means would plan too few."""
-    done = CliRunner().invoke(cli, ["plan", str(raw), "--baseline", "td3", "--difference", "50"])
-    assert done.exit_code == 0, done.output
-    assert f"{expected('cem-rl')[1]:.3g} (3)" in done.output
-
-
 def test_other_peoples_runs_stand_beside_seeds(tmp_path):
     """A seed with two runs is no two of our seeds."""
     steps = [0, 50_000, 100_000]

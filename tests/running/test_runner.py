@@ -92,7 +92,7 @@ def test_a_task_that_ends_just_after_its_run_was_abandoned_is_no_traceback(tmp_p
 
 def test_a_start_records_its_command_and_the_studies(tmp_path):
     cell = make_cell("cem", tmp_path, steps=50)
-    assert run(cell, processes=1, studies=("mine", "yours"), one_core=True) == 0
+    assert run(cell, processes=1, studies={"mine": "a1", "yours": "b2"}, one_core=True) == 0
     (found,) = find_runs([tmp_path], pytest.fail)
     machine = found.machine
     assert machine.studies == ("mine", "yours")

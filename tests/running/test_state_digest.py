@@ -11,7 +11,7 @@ import pytest
 from erlbench.errors import UsageError
 from erlbench.running.state_digest import StateDigest
 from erlbench.verification import AGREES, DIFFERS, UNKNOWN
-from erlbench.verification.again import run_again
+from erlbench.verification.rerun import run_again
 from erlbench.work.store import Store
 from tests.runs import csv_rows, interrupt, make_cell, run
 
@@ -89,21 +89,21 @@ def test_one_edited_reward_changes_the_digest(tmp_path, algo, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory):
-    cell = make_cell("td3", tmp_path_factory.mktemp("kept"), steps=1000, workers=0)
-    assert run(cell, keep_checkpoints=True) == 0
+def made(tmp_path_factory):
+    cell = make_cell("td3", tmp_path_factory.mktemp("made"), steps=1000, workers=0)
+    assert run(cell) == 0
     return cell.directory
 
 
-@pytest.mark.parametrize(("number", "start"), [(2, None), (3, 1), (4, 2), (0, None)])
-def test_a_second_run_has_the_digests_of_the_first(kept, number, start):
-    check = run_again(kept, number, start, processes=0)
+@pytest.mark.parametrize("number", [0, 2, 4])
+def test_a_second_run_has_the_digests_of_the_first(made, number):
+    check = run_again(made, number)
     assert check.outcome == AGREES, check.text
 
 
-def test_a_second_run_finds_an_edited_digest(kept, tmp_path):
+def test_a_second_run_finds_an_edited_digest(made, tmp_path):
     copy = tmp_path / "copy"
-    shutil.copytree(kept, copy)
+    shutil.copytree(made, copy)
     digest = csv_rows(copy / "eval.csv")[2]["digest"]
     text = (copy / "eval.csv").read_text()
     (copy / "eval.csv").write_text(text.replace(digest, "0" * len(digest)))
@@ -111,15 +111,9 @@ def test_a_second_run_finds_an_edited_digest(kept, tmp_path):
     assert run_again(copy, 2).outcome == DIFFERS
 
 
-def test_what_cannot_be_run_again_is_said(kept, tmp_path):
-    for number, start in ((5, None), (2, 2)):
-        with pytest.raises(UsageError, match="has the evaluations"):
-            run_again(kept, number, start)
-    copy = tmp_path / "copy"
-    shutil.copytree(kept, copy)
-    shutil.rmtree(copy / "kept-checkpoints")
-    with pytest.raises(UsageError, match="--keep-checkpoints"):
-        run_again(copy, 3, 1)
+def test_what_cannot_be_run_again_is_said(made, tmp_path):
+    with pytest.raises(UsageError, match="has the evaluations"):
+        run_again(made, 5)
     timed = make_cell("aes-rl", tmp_path, steps=200)
     assert run(timed, processes=1) == 0
     assert run_again(timed.directory, 1).outcome == UNKNOWN

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from erlbench.algorithms import registry
 from erlbench.cli import cli
 from erlbench.errors import UsageError
-from erlbench.experiment.own_studies import known_studies
+from erlbench.experiment.studies import known_studies
 from erlbench.testing import check_algorithm
 
 STUDY = """

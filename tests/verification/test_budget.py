@@ -17,9 +17,8 @@ import tomli_w
 from click.testing import CliRunner
 
 from erlbench.cli import cli
-from erlbench.verification import UNKNOWN, verify
-from erlbench.verification.again import run_again
-from erlbench.verification.budget import STEPS, WORK, OverBudget, PlayingBudget, seconds_again
+from erlbench.verification import UNKNOWN, policy, rerun, verify
+from erlbench.verification.rerun import WORK, run_again
 from tests.processes import wait_for
 from tests.runs import heed_interrupts, make_cell, run
 
@@ -46,35 +45,37 @@ def endless(whole, tmp_path) -> Path:
     return folder
 
 
-def policies(folder, **budget):
-    return [check for check in verify(folder, **budget) if check.name in ("policy", "policies")]
+def policies(folder):
+    return [check for check in verify(folder) if check.name in ("policy", "policies")]
 
 
-def test_a_step_that_does_not_end_is_named_with_the_budget(endless):
+def test_a_step_that_does_not_end_is_named_with_the_seconds(endless, monkeypatch):
+    monkeypatch.setattr(policy, "SECONDS", 3.0)
+    monkeypatch.setattr(policy, "STEPS_PER_SECOND", 1e9)
     begun = time.monotonic()
-    found = policies(endless, seconds=3.0)
-    assert {check.outcome for check in found} == {UNKNOWN}
-    assert all("budget of 3 s" in check.text for check in found)
+    checks = policies(endless)
+    assert {check.outcome for check in checks} == {UNKNOWN}
+    assert all("within 3 s" in check.text for check in checks)
     assert time.monotonic() - begun < 120
 
 
-def test_a_second_run_in_a_step_that_does_not_end_is_ended(endless):
+def test_a_second_run_in_a_step_that_does_not_end_is_ended(endless, monkeypatch):
+    monkeypatch.setattr(rerun, "LONGEST", 5.0)
     begun = time.monotonic()
-    check = run_again(endless, 0, seconds=5.0)
+    check = run_again(endless, 0)
     assert check.outcome == UNKNOWN
-    assert "budget of 5 s" in check.text
+    assert "within 5 s" in check.text
     assert time.monotonic() - begun < 120
     assert not multiprocessing.active_children()
 
 
 def test_a_second_run_has_the_time_that_the_first_recorded_and_never_days():
     recorded = dict.fromkeys(WORK, 0) | {"timesteps": 10_000, "critic_updates": 5_000, "total_time_s": 10.0}
-    assert seconds_again(recorded) == 60 + 150
-    assert seconds_again(recorded | {"total_time_s": 100.0}) == 60 + 400
-    assert seconds_again(recorded | {"replayed_timesteps": float("nan")}) == 60 + 150
-    assert seconds_again(recorded, before=recorded) == 60
+    assert rerun._allowed_seconds(recorded) == 60 + 150
+    assert rerun._allowed_seconds(recorded | {"total_time_s": 100.0}) == 60 + 400
+    assert rerun._allowed_seconds(recorded | {"replayed_timesteps": float("nan")}) == 60 + 150
     for name, number in (("timesteps", 10**15), ("total_time_s", 1e300)):
-        assert seconds_again(recorded | {name: number}) == 6 * 3600
+        assert rerun._allowed_seconds(recorded | {name: number}) == 6 * 3600
 
 
 def test_episodes_are_played_no_longer_than_they_were(whole, tmp_path):
@@ -83,14 +84,12 @@ def test_episodes_are_played_no_longer_than_they_were(whole, tmp_path):
     config = tomllib.loads((folder / "config.toml").read_text())
     more = {"max_episode_steps": 10**9, "terminate_when_unhealthy": False}
     (folder / "config.toml").write_text(tomli_w.dumps({**config, "env_settings": more}))
-    assert all("not" in check.text or check.outcome != UNKNOWN for check in policies(folder, seconds=120.0))
+    assert all("not" in check.text or check.outcome != UNKNOWN for check in policies(folder))
 
 
-def test_more_steps_than_the_budget_are_not_begun():
-    with pytest.raises(OverBudget, match="more than the budget"):
-        PlayingBudget(STEPS + 1)
-    assert PlayingBudget(1000).left > 60
-    assert PlayingBudget(1000, 5.0).left <= 5
+def test_more_steps_than_are_played_are_not_begun(whole, monkeypatch):
+    monkeypatch.setattr(policy, "MOST_STEPS", 10)
+    assert {(check.outcome, "more than the 10 " in check.text) for check in policies(whole)} == {(UNKNOWN, True)}
 
 
 @pytest.mark.parametrize("words", [["verify"], ["play", "--no-video"]], ids=["verify", "play"])
@@ -178,7 +177,7 @@ def test_large_files_take_a_few_times_their_size(whole, tmp_path):
         with open(folder / name, "a") as file:
             file.write(f"{last}\n" * (30_000_000 // len(last)))
     code = (
-        "import resource, sys; from pathlib import Path; from erlbench.verification.check import load_files\n"
+        "import resource, sys; from pathlib import Path; from erlbench.verification import load_files\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; load_files(Path(sys.argv[1]))\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
     )

@@ -13,9 +13,11 @@ from click.testing import CliRunner
 from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.machine import description
+from erlbench.records.run import file_checksum
 from erlbench.records.schema import EvaluationRow, header
-from erlbench.verification import AGREES, DIFFERS, UNKNOWN, budget, load_files, verify
-from erlbench.verification.same import same
+from erlbench.running import inspections
+from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files, verify
+from erlbench.verification.same import compare_runs
 from tests.runs import make_cell, run
 
 RETURNS = header(EvaluationRow).index("returns")
@@ -47,10 +49,24 @@ def edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new, 1))
 
 
-def forget_sums(folder: Path) -> None:
+def change_status(folder: Path, change) -> None:
     status = json.loads((folder / "status.json").read_text())
-    del status["files"]
+    change(status)
     (folder / "status.json").write_text(json.dumps(status))
+
+
+def renew_sums(folder: Path) -> None:
+    """Write the checksums of the files as they are."""
+    status = json.loads((folder / "status.json").read_text())
+    sums = {name: file_checksum(folder / name) for name in status["files"]}
+    change_status(folder, lambda status: status.update(files=sums))
+
+
+def raise_a_return(folder: Path) -> None:
+    """Raise the first return of the final evaluation by 1."""
+    row = (folder / "eval.csv").read_text().splitlines()[-1].split(",")
+    first = row[RETURNS].split()[0]
+    edit(folder / "eval.csv", row[RETURNS], row[RETURNS].replace(first, repr(float(first) + 1), 1))
 
 
 def test_everything_of_a_fresh_run_agrees(folder):
@@ -64,17 +80,12 @@ def test_everything_of_a_fresh_run_agrees(folder):
             "episodes",
             "tasks",
             "scores",
-            "generations",
-            "moments",
-            "played",
-            "asked",
+            "version",
             "config",
             "folder",
-            "starts",
             "software",
             "identity",
             "admission",
-            "beginning",
             "policy",
             "policies",
         ),
@@ -84,31 +95,27 @@ def test_everything_of_a_fresh_run_agrees(folder):
 
 
 def test_a_changed_return_is_found_three_times(folder):
-    row = (folder / "eval.csv").read_text().splitlines()[-1].split(",")
-    first = row[RETURNS].split()[0]
-    edit(folder / "eval.csv", row[RETURNS], row[RETURNS].replace(first, repr(float(first) + 1), 1))
+    raise_a_return(folder)
     found = outcomes(verify(folder))
     assert {name for name, outcome in found.items() if outcome == DIFFERS} == {"checksums", "evaluations", "policy"}
 
 
 def test_another_policy_differs_by_its_returns(made, folder):
-    forget_sums(folder)
     row = (folder / "eval.csv").read_text().splitlines()[-1].split(",")
-    edit(
-        folder / "eval.csv", row[header(EvaluationRow).index("policy_sha256")], ""
-    )  # an older run has no SHA-256 of it
+    edit(folder / "eval.csv", row[header(EvaluationRow).index("policy_sha256")], "")  # an early run has no SHA-256
     shutil.copy(made[2] / "policy.safetensors", folder)
+    renew_sums(folder)
     found = {check.name: check for check in verify(folder)}
-    assert found["checksums"].outcome == UNKNOWN
+    assert found["checksums"].outcome == AGREES
     assert found["policy"].outcome == DIFFERS
     assert "returns differ" in found["policy"].text
 
 
 def test_lost_rows_are_found(folder):
-    forget_sums(folder)
     for name in ("episodes.csv", "tasks.csv"):
         lines = (folder / name).read_text().splitlines(keepends=True)
         (folder / name).write_text("".join(lines[:-1]))
+    renew_sums(folder)
     found = outcomes(verify(folder))
     assert (found["episodes"], found["tasks"], found["policy"]) == (DIFFERS, DIFFERS, AGREES)
 
@@ -120,26 +127,17 @@ def test_damaged_rows_and_policies_are_no_tracebacks(folder):
     assert (found["policy"], found["checksums"]) == (DIFFERS, DIFFERS)
 
 
-def test_what_is_missing_cannot_be_verified(folder):
-    forget_sums(folder)
-    for name in ("policy.safetensors", "episodes.csv", "tasks.csv", "meta.json"):
-        (folder / name).unlink()
+def test_a_run_without_meta_json_differs(folder):
+    (folder / "meta.json").unlink()
     found = outcomes(verify(folder))
-    missing = {
-        "checksums",
-        "episodes",
-        "tasks",
-        "starts",
-        "software",
-        "identity",
-        "policy",
-        "moments",
-        "played",
-        "config",
-        "admission",
-    }
-    assert {name for name, outcome in found.items() if outcome == UNKNOWN} == missing
-    assert outcomes(verify(folder))["evaluations"] == AGREES
+    assert {name for name, outcome in found.items() if outcome == DIFFERS} == {"version"}
+    unknown = {name for name, outcome in found.items() if outcome == UNKNOWN}
+    assert unknown == {"checksums", "config", "software", "identity", "admission"}
+
+
+def test_the_training_return_of_status_is_that_of_the_episodes(folder):
+    change_status(folder, lambda status: status.update(training_return=status["training_return"] + 500))
+    assert {name for name, outcome in outcomes(verify(folder)).items() if outcome == DIFFERS} == {"episodes"}
 
 
 def test_a_run_without_its_large_files_does_not_differ(folder):
@@ -172,21 +170,10 @@ def test_where_no_process_starts_the_check_says_so_and_nothing_differs(folder, m
         patch.setattr("erlbench.verification.policy.local_pool", refuse)
         (check,) = [check for check in verify(folder) if check.name == "policy"]
         assert (check.outcome, "Connection refused" in check.text) == (UNKNOWN, True)
-    budget._found.cache_clear()
+    monkeypatch.setattr(inspections, "_known", {})
     monkeypatch.setattr("erlbench.pool.clean.started", refuse)
     (check,) = [check for check in verify(folder) if check.name == "policy"]
     assert (check.outcome, "Connection refused" in check.text) == (UNKNOWN, True)
-    budget._found.cache_clear()
-
-
-def test_the_beginning_of_a_search_that_chooses_its_own_population_agrees(tmp_path):
-    cell = make_cell("cma-es", tmp_path, "InvertedPendulum-v5", steps=300)
-    assert run(cell) == 0
-    text = (cell.directory / "config.toml").read_text()
-    (cell.directory / "config.toml").write_text(
-        re.sub("^workers = .*\n", "", text, flags=re.MULTILINE)
-    )  # which the command gives to no run of this algorithm
-    assert outcomes(verify(cell.directory))["beginning"] == AGREES
 
 
 SEARCH = """import erlbench, numpy
@@ -243,7 +230,6 @@ def test_a_run_without_a_readable_config_is_named_and_the_others_are_checked(mad
 
 
 def test_other_bits_by_other_software_are_no_difference(folder, monkeypatch):
-    forget_sums(folder)
     here = description.software()
     versions = here["versions"] | {"mujoco": "0.0.1"}
     monkeypatch.setattr(description, "software", lambda: {**here, "versions": versions})
@@ -251,9 +237,7 @@ def test_other_bits_by_other_software_are_no_difference(folder, monkeypatch):
     assert found["software"].outcome == UNKNOWN
     assert {here["versions"]["mujoco"], "0.0.1"} <= {*re.findall(r"[\d.]*\d", found["software"].text)}
     assert found["policy"].outcome == AGREES  # the bits happen to be the same
-    row = (folder / "eval.csv").read_text().splitlines()[-1].split(",")
-    first = row[RETURNS].split()[0]
-    edit(folder / "eval.csv", row[RETURNS], row[RETURNS].replace(first, repr(float(first) + 1), 1))
+    raise_a_return(folder)
     assert outcomes(verify(folder))["policy"] == UNKNOWN
 
 
@@ -267,11 +251,7 @@ def write_meta(folder: Path, values: dict) -> None:
 
 def test_a_kernel_and_an_identity_that_were_never_recorded_do_not_agree(folder):
     known = meta(folder)
-    for name, forgotten in (
-        ("software", ("kernel", "arithmetic")),
-        ("identity", ("identity",)),
-        ("starts", ("format",)),
-    ):
+    for name, forgotten in (("software", ("kernel", "arithmetic")), ("identity", ("identity",))):
         starts = [{key: value for key, value in start.items() if key not in forgotten} for start in known["starts"]]
         write_meta(folder, {key: value for key, value in known.items() if key not in forgotten} | {"starts": starts})
         assert {check: outcome for check, outcome in outcomes(verify(folder)).items() if outcome == UNKNOWN} == {
@@ -295,10 +275,7 @@ def test_another_identity_here_leaves_it_open_whose_the_bits_are(folder):
     known = meta(folder)
     known["starts"][0]["identity"]["model"] = "0" * 64
     write_meta(folder, known)
-    forget_sums(folder)
-    row = (folder / "eval.csv").read_text().splitlines()[-1].split(",")
-    first = row[RETURNS].split()[0]
-    edit(folder / "eval.csv", row[RETURNS], row[RETURNS].replace(first, repr(float(first) + 1), 1))
+    raise_a_return(folder)
     found = {check.name: check for check in verify(folder)}
     assert "model" in found["identity"].text
     assert (found["identity"].outcome, found["policy"].outcome) == (UNKNOWN, UNKNOWN)
@@ -306,11 +283,11 @@ def test_another_identity_here_leaves_it_open_whose_the_bits_are(folder):
 
 def test_the_same_run_again_is_the_same_to_the_last_bit(made):
     first, again = map(load_files, made[:2])
-    assert set(outcomes(same(first, again)).values()) == {AGREES}
+    assert set(outcomes(compare_runs(first, again)).values()) == {AGREES}
 
 
 def test_another_seed_is_not_the_same(made):
-    found = {check.name: check for check in same(load_files(made[0]), load_files(made[2]))}
+    found = {check.name: check for check in compare_runs(load_files(made[0]), load_files(made[2]))}
     assert found["config.toml"].text == "run.seed"
     assert found["eval.csv"].outcome == DIFFERS
     assert found["policy.safetensors"].text == "other parameters"
@@ -323,7 +300,7 @@ def test_a_column_that_one_of_the_runs_lacks_is_a_difference(made, folder):
             for i, line in enumerate(lines)]  # fmt: skip
     (folder / "eval.csv").write_text("".join(more))
     for pair in ((made[0], folder), (folder, made[0])):
-        (found,) = [check for check in same(*map(load_files, pair)) if check.name == "eval.csv"]
+        (found,) = [check for check in compare_runs(*map(load_files, pair)) if check.name == "eval.csv"]
         assert (found.outcome, "extra" in found.text) == (DIFFERS, True)
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from erlbench.errors import ErlbenchError
 from erlbench.machine import kernel
-from erlbench.pool.base import Pool, PoolEvent
+from erlbench.pool.base import PoolEvent
 from erlbench.pool.failures import Failure, failure
 from erlbench.pool.messages import TaskReader
 from erlbench.pool.options import PoolOptions
@@ -106,7 +106,7 @@ class Agent:
     """Runs on every node, as an actor of Ray's."""
 
     def __init__(self, processes: int, options: PoolOptions) -> None:
-        self._pool = self.make_pool(processes, options)
+        self._pool = ProcessPool(replace(options, processes=processes))
         self._held = HeldFolder(Path(tempfile.gettempdir()), KIND)
         self._replays = self._held.path / "replays"
         self._reader = TaskReader()
@@ -122,11 +122,6 @@ class Agent:
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="pool", daemon=True)
         self._thread.start()
-
-    @staticmethod
-    def make_pool(processes: int, options: PoolOptions) -> Pool:
-        """What runs the tasks; benchmarks of the driver have another one."""
-        return ProcessPool(replace(options, processes=processes))
 
     def facts(self) -> Facts:
         """What this node has."""

@@ -130,13 +130,13 @@ def members() -> list[Member]:
     return found
 
 
-def start_agent(agent: type[Agent], member: Member, processes: int, options: PoolOptions) -> Any:
-    """An agent of this class on `member`, with `processes` of its cores."""
+def start_agent(member: Member, processes: int, options: PoolOptions) -> Any:
+    """An agent on `member`, with `processes` of its cores."""
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     actor_class: Any = ray.remote(concurrency_groups={"post": 1, "collect": 1})  # type: ignore[call-overload]
-    actor = actor_class(agent).options(
+    actor = actor_class(Agent).options(
         num_cpus=processes,
         max_restarts=0,
         scheduling_strategy=NodeAffinitySchedulingStrategy(member.node_id, soft=False),

@@ -30,8 +30,6 @@ class Node:
         self.slots = slots
         self.first_slot = first_slot  # slots are numbered through all nodes
         self.sent: OrderedDict[int, Task] = OrderedDict()  # and not come back
-        self.bytes_sent = 0
-        self.calls = 0
         self.preparations = 0  # asked for
         self.prepared = 0  # done
         self._has: set[str] = set()
@@ -113,7 +111,6 @@ class Node:
     def ask(self) -> Any:
         """What will be the node's answer; it is asked for if it has not been."""
         if self._answer is None:
-            self.calls += 1
             self._answer = self._collect_from.remote(COLLECT)
         return self._answer
 
@@ -123,8 +120,6 @@ class Node:
 
     def _post(self, batch: Batch) -> None:
         self._number += 1
-        self.calls += 1
-        self.bytes_sent += len(batch.tasks) + sum(array.nbytes for array in batch.arrays.values())
         if self._answer is None:
             self._answer = self._collect_from.remote(COLLECT, batch)  # one call instead of two
         else:
@@ -139,7 +134,6 @@ class Node:
         if have.transitions >= view.stop:
             return []
         block, self._copies[view.replay] = read_block(view, store.replay_folder(view.replay), have)
-        self.bytes_sent += len(block.observations) + len(block.transitions) + len(block.rows)
         return [block]
 
     def _add(
@@ -158,7 +152,6 @@ class Node:
 
             objects[ref.name] = ray.put(store.get(ref))
         shared[ref.name] = objects[ref.name]
-        self.bytes_sent += _size(ref)
 
 
 def _size(ref: ArrayRef) -> int:

@@ -17,7 +17,7 @@ from erlbench.errors import CellError, ErlbenchError, TaskError, UsageError
 from erlbench.pool.base import PoolBase, PoolEvent, Queue, name
 from erlbench.pool.chunks import Durations
 from erlbench.pool.cluster import connection
-from erlbench.pool.cluster.agent import Agent, Answer, Report, facts
+from erlbench.pool.cluster.agent import Answer, Report, facts
 from erlbench.pool.cluster.node import Node
 from erlbench.pool.cluster.placement import Placement
 from erlbench.pool.cluster.store import ClusterStore
@@ -37,12 +37,11 @@ class RayPool(PoolBase):
     `options.processes` is the most processes on each node; None: the node's free cores.
     """
 
-    def __init__(self, options: PoolOptions, agent: type[Agent] = Agent) -> None:
+    def __init__(self, options: PoolOptions) -> None:
         """Raises `UsageError` when no node of the cluster can be used; this process is connected to it."""
         super().__init__()
         self.device = options.device
         self._options = options
-        self._agent = agent
         self._here = facts()
         self.store = ClusterStore.create()
         self._queue = Queue(lambda task: task.gradient)
@@ -66,16 +65,6 @@ class RayPool(PoolBase):
     def processes(self) -> int:
         """Processes of all nodes together; nodes come and go."""
         return sum(node.slots for node in self._nodes.values())
-
-    @property
-    def bytes_sent(self) -> int:
-        """Bytes of tasks, arrays and replays that went to the nodes there are."""
-        return sum(node.bytes_sent for node in self._nodes.values())
-
-    @property
-    def calls(self) -> int:
-        """Calls of Ray's that were made to the nodes there are."""
-        return sum(node.calls for node in self._nodes.values())
 
     # -- the interface of pools -----------------------------------------------------------------------------------
 
@@ -253,7 +242,7 @@ class RayPool(PoolBase):
         self._looked = now
         for member in connection.members():
             if member.node_id not in self._nodes and member.node_id not in self._starting | self._refused:
-                agent = connection.start_agent(self._agent, member, self._slots_of(member), self._options)
+                agent = connection.start_agent(member, self._slots_of(member), self._options)
                 self._starting[member.node_id] = member, agent, agent.facts.remote(), now + START
         for node_id, (member, agent, _, deadline) in list(self._starting.items()):
             if now > deadline:

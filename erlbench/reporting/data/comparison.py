@@ -9,11 +9,21 @@ from functools import cached_property
 
 import numpy as np
 
-from erlbench.experiment.plan import MINUTES, TIMESTEPS
 from erlbench.records.imported import TRAINING
 from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.data.runs import Array, Run
-from erlbench.reporting.data.score import AUTO, CURVE, FINAL, LEARNING, METRICS, CurveStretch, common_stretch, score
+from erlbench.reporting.data.score import (
+    AUTO,
+    CURVE,
+    FINAL,
+    LEARNING,
+    METRICS,
+    MINUTES,
+    TIMESTEPS,
+    CurveStretch,
+    common_stretch,
+    score,
+)
 from erlbench.reporting.data.seeds import sample_words, seed_means, single_run_std, values_by_seed
 from erlbench.reporting.documents.formats import slug, steps
 
@@ -224,7 +234,6 @@ class Comparison:
     x: str = "timesteps"  # what its curves are drawn over first
     item: str = ""  # of the source: what the page repeats
     metric: str = FINAL  # of `METRICS`, or AUTO: each environment its own
-    family: str = "study"  # of `FAMILIES`: the tests that Holm's correction takes together
     failed: str = "last"  # of `FAILED`: how runs that failed are scored where they count
 
     @property

@@ -14,7 +14,7 @@ from erlbench.reporting.data.runs import Run, env_labels
 from erlbench.settings import setting_text
 
 if TYPE_CHECKING:
-    from erlbench.experiment.studies import Entry, Profile, Study
+    from erlbench.experiment.study import Entry, Profile, Study
 
 MOST = 5  # settings that are listed
 LONGEST = 60  # characters of a value
@@ -73,7 +73,7 @@ def _cell_settings(profile: Profile, entry: Entry, env: str) -> Mapping[str, Any
     A report runs no code of others: neither that of a plug-in, nor what a settings class checks with other packages.
     """
     from erlbench.algorithms.registry import ALGORITHMS
-    from erlbench.experiment.studies import entry_values
+    from erlbench.experiment.study import entry_values
 
     if entry.algo not in ALGORITHMS:
         return {}

@@ -1,11 +1,9 @@
-"""Remarks on runs that should be alike and are not, or are too alike: packages, seeds, episodes, returns."""
+"""Remarks on runs that should be alike and are not: packages, seeds, episodes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from erlbench.records.likeness import ReturnSeries, suspicions
-from erlbench.reporting.data.remarks import Remark, RemarkKind, remark
 from erlbench.reporting.data.runs import Run
 from erlbench.work.identity import changes
 from erlbench.work.repeats import scores_in_words
@@ -37,16 +35,6 @@ def unequal_episodes(cells: Cells) -> Iterator[str]:
 def episode_counts(runs: Iterable[Run]) -> list[str]:
     """Numbers of episodes of the evaluations that give the scores, ascending, as far as they are known."""
     return sorted({run.final_episodes for run in runs if run.final_episodes}, key=lambda count: (len(count), count))
-
-
-def suspicions_of(runs: Iterable[Run]) -> Iterator[Remark]:
-    """What their evaluations have in common; of running means of training returns, which overlap, nothing is said."""
-    series = [ReturnSeries(run.path, run.env, run.name, run.seed, run.evaluations.return_mean) for run in runs]
-    for found in suspicions(series):
-        yield remark(
-            RemarkKind.SUSPICIOUS, found.path, what=found.kind.value, other=found.other, rows=found.rows,
-            start=found.start + 1, other_start=found.other_start + 1,
-        )  # fmt: skip
 
 
 def repeated_seeds(cells: Cells) -> Iterator[str]:

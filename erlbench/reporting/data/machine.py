@@ -31,7 +31,7 @@ class Machine:
     started: tuple[str, ...] = ()  # the time of each start
     kernels: tuple[str, ...] = ()  # BLAS, kernel and instruction sets, each once
     studies: tuple[str, ...] = ()  # that the commands of its starts named
-    plans: tuple[str, ...] = ()  # hashes of the study plans under which it was started; "" without one
+    study_hashes: tuple[tuple[str, str], ...] = ()  # of these studies, where a start recorded it: name, SHA-256
     identities: tuple[Identity, ...] = ()  # of its starts, each once, where they were recorded
     marks: tuple[str, ...] = ()  # why it may not be repeatable
     repeats: tuple[Mapping[str, Any], ...] = ()  # runs of its folder that were moved aside before it
@@ -86,8 +86,15 @@ def parse_machine(meta: Mapping[str, Any]) -> Machine:
         versions=tuple((str(k), str(v)) for k, v in versions.items()) if isinstance(versions, Mapping) else (),
         started=tuple(time for start in (found or [last]) if (time := _text(start, "started"))),
         kernels=tuple(sorted({kernel for start in (found or [last]) if (kernel := _kernel(start, last))})),
-        studies=tuple(dict.fromkeys(str(name) for start in found for name in _list(start.get("studies")))),
-        plans=tuple(dict.fromkeys(_text(start, "study_plan") for start in (found or [last]))),
+        studies=tuple(dict.fromkeys(str(name) for start in found for name in _names(start.get("studies")))),
+        study_hashes=tuple(
+            dict.fromkeys(
+                (str(name), str(digest))
+                for start in found
+                if isinstance(start.get("studies"), Mapping)
+                for name, digest in start["studies"].items()
+            )
+        ),
         identities=tuple(item for number, item in enumerate(identities) if item not in identities[:number]),
         marks=tuple(admission_marks(meta)),
         differ=len(kinds) > 1,
@@ -106,5 +113,6 @@ def _text(values: Mapping[str, Any], key: str) -> str:
     return "" if value is None or isinstance(value, Mapping) else str(value)
 
 
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+def _names(value: Any) -> list[Any]:
+    """Names in a list, or the keys of a table."""
+    return [*value] if isinstance(value, list | Mapping) else []

@@ -19,7 +19,7 @@ from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.data.runs import Run, env_labels
 
 if TYPE_CHECKING:
-    from erlbench.experiment.studies import Study
+    from erlbench.experiment.study import Study
 
 COLUMN = "nominal_timesteps"  # of train.csv, where the algorithm counts them
 HEAD = 2**16  # bytes of a train.csv that hold its header

@@ -9,7 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from erlbench.bundle.names import without_place
+from erlbench.bundle import strip_unpacked
 from erlbench.files import printable
 from erlbench.words import counted
 
@@ -35,9 +35,6 @@ class RemarkKind(Enum):
         "{path}: has the name and the budget of study {study}, profile {profile}, but other settings ({settings}); it "
         "is not shown there"
     )
-    WITHHELD = "{path}: {runs} of its plan not shown before the next look"
-    PLAN_GONE = "{path}: {runs} started under a plan that does not lie there any more"
-    SUSPICIOUS = "{path}: suspicious: it has {what} as {other} ({rows} rows from row {start}, there from {other_start})"
     NO_PAGE = "no run belongs to the study '{study}'{profile}; it has no page"
     NO_CURVES = "{env}: no learning curves. {reason}"
     NO_SCORES = "no scores to reach are published for {env}; name them by --reach=SCORE[,SCORE...]"
@@ -54,7 +51,7 @@ class Remark:
 
     def __str__(self) -> str:
         words = {name: counted(value, "run") if name == "runs" else _word(value) for name, value in self.values}
-        return without_place(printable(self.kind.value.format(path=self.path, **words)))
+        return strip_unpacked(printable(self.kind.value.format(path=self.path, **words)))
 
     @property
     def topic(self) -> object:

@@ -131,6 +131,7 @@ class Run:
     training_return: float = math.nan  # mean of the last training episodes; of a run that is not finished
     asked: Mapping[str, Any] = field(default_factory=dict)  # its table [run]
     imported: Imported | None = None  # whose it is, where another program made it
+    labels: tuple[str, ...] = ()  # of an imported run: `env_labels`
 
     @property
     def key(self) -> Key:
@@ -190,7 +191,9 @@ def find_runs(roots: Sequence[Path], warn: Warn) -> list[Run]:
     if not runs:
         names = ", ".join(map(str, roots)) or "the given folders"
         raise UsageError(f"no run found in {names}; start one with 'erlbench run', or name another results directory")
-    return cells_of(list(runs.values()), warn)
+    ours = {run.env for run in runs.values() if not run.imported}
+    labelled = (replace(run, env=next(filter(ours.__contains__, run.labels), run.env)) for run in runs.values())
+    return cells_of(list(labelled), warn)
 
 
 def load_run(path: Path, warn: Warn) -> Run | None:
@@ -264,6 +267,7 @@ def load_run(path: Path, warn: Warn) -> Run | None:
         training_return=_float(state.get("training_return")),
         asked=run_config,
         imported=imported,
+        labels=env_labels(env, _mapping(config.get("env_settings"))) if imported else (),
     )
 
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from erlbench.experiment.plan import MINUTES, TIMESTEPS
 from erlbench.reporting.data.runs import Array, Evaluations
 from erlbench.reporting.documents.formats import number
 
 AUTO, FINAL, CURVE = "auto", "final", "curve"  # AUTO: the curve where all runs have it, else final
 SUCCESS, SUCCESS_EVER = "success", "success-ever"
+TIMESTEPS, MINUTES = "timesteps", "minutes"  # axes: training steps, and those of training
 LEARNING = "simulator-steps"  # an axis: training steps and those that measure the mean for learning
 LAST = 10  # evaluations of `final_10`
 SHARE, EARLIEST = 0.2, 0.75  # of the budget: the stretch's length, and before which it does not end

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from erlbench.bundle.names import without_place
+from erlbench.bundle import strip_unpacked
 from erlbench.errors import UsageError
 from erlbench.reporting.data.comparison import RunSet
 from erlbench.reporting.data.remarks import Warn
@@ -47,7 +47,7 @@ def read_sides(folders: Sequence[Path], warn: Warn) -> list[Side]:
 
 def _names(folders: Sequence[Path]) -> list[str]:
     """As few of the last parts of each path as distinguish the folders."""
-    parts = [Path(without_place(str(folder.resolve()))).parts for folder in folders]
+    parts = [Path(strip_unpacked(str(folder.resolve()))).parts for folder in folders]
     for length in range(1, max(map(len, parts)) + 1):
         names = ["/".join(one[-length:]) for one in parts]
         if len(set(names)) == len(names):

@@ -13,7 +13,7 @@ from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.runs import Run, env_labels
 
 if TYPE_CHECKING:
-    from erlbench.experiment.studies import Profile, Study
+    from erlbench.experiment.study import Profile, Study
 
 
 def comparisons_of(study: Study, runs: Sequence[Run], profile: str | None, warn: Warn) -> list[Comparison]:
@@ -29,7 +29,7 @@ def comparisons_of(study: Study, runs: Sequence[Run], profile: str | None, warn:
             groups = tuple(group for env in plan.envs for group in _groups(study, plan, env, used))
             found.append(Comparison(
                 name=study.name, title=study.title, groups=groups, study=study.name, parts=OF_STUDIES[study.kind],
-                source=study.source, table=study.table, baseline=study.baseline, profile=key,
+                source=study.published_source, table=study.table, baseline=study.baseline, profile=key,
                 statistic=study.statistic, note=study.note, x=study.x, item=study.item or study.table,
             ))  # fmt: skip
     return found if len(found) < 2 else [replace(one, name=f"{one.name}-{one.profile}") for one in found]
@@ -50,12 +50,13 @@ def _fits(run: Run, study: Study, profile: str, warn: Warn) -> bool:
     entry = next((entry for entry in study.entries if entry.name == run.name), None)
     if entry is None or run.seed not in plan.seeds:
         return False
-    env = next((env for env in plan.envs if run.env in env_labels(env, plan.env_settings)), None)
+    env_settings = plan.entry_env_settings(entry)
+    env = next((env for env in plan.entry_envs(entry) if run.env in env_labels(env, env_settings)), None)
     if env is None:
         return False
     if run.total_timesteps != plan.most_timesteps(env, entry):
         return False
-    if run.total_minutes:
+    if (run.total_minutes or None) != plan.total_minutes:
         return False
     if plan.total_generations and not entry.nominal and run.total_generations != plan.total_generations:
         return False

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import erlbench
-from erlbench.bundle.redact import Redactor, redactor_here
+from erlbench.bundle import name_hider
 from erlbench.reporting.data.comparison import Comparison, everything
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.remarks import Remark, RemarkKind
@@ -41,7 +41,7 @@ NAME, TITLE = "checklist", "Reproducibility checklist"
 SOURCE = "https://neurips.cc/public/guides/PaperChecklist"
 MOST_COMMANDS = 200
 LONGEST_LICENCE = 60  # characters; some packages give its whole text
-LEFT_OUT = (RemarkKind.LEFT_OUT, RemarkKind.REPEATED, RemarkKind.WITHHELD)
+LEFT_OUT = (RemarkKind.LEFT_OUT, RemarkKind.REPEATED)
 
 
 def write_checklist(out: Path, document: Document) -> None:
@@ -50,10 +50,8 @@ def write_checklist(out: Path, document: Document) -> None:
     write_document(document, out)
 
 
-def checklist(
-    pages: Sequence[Page], runs: Sequence[Run], warnings: Iterable[Remark], redactor: Redactor | None = None
-) -> Document:
-    """The checklist of the runs; paths, names and tokens of command lines are taken out by `redactor`."""
+def checklist(pages: Sequence[Page], runs: Sequence[Run], warnings: Iterable[Remark]) -> Document:
+    """The checklist of the runs; command lines are without home folders and names of this user and machine."""
     cells = listed_cells(everything(runs))
     lines = compute_lines(cells, _machine)
     settings = settings_table(runs)
@@ -67,7 +65,7 @@ def checklist(
             "runs. What no file says is named as not recorded; what only the authors know is theirs to add.",
         )),
         Heading("4. Experimental result reproducibility"), Bullets(tuple(_repeating(runs, left_out))),
-        Heading("5. Open access to data and code"), Bullets(tuple(_access(runs))), *_commands(runs, redactor),
+        Heading("5. Open access to data and code"), Bullets(tuple(_access(runs))), *_commands(runs),
         Heading("6. Experimental setting"), cells_table(cells),
         *([settings] if settings else []),
         *([Text((f"{without:,} of {len(runs):,} runs record no settings.",))] if without else []),
@@ -93,12 +91,6 @@ def _repeating(runs: Sequence[Run], left_out: int) -> Iterator[str]:
         yield f"{counted(simulated, 'run')} in simulated time: their order of events does not depend on the machine."
     for text, count in Counter(mark for run in runs for mark in run.machine.marks).items():
         yield f"May not be repeatable, {counted(count, 'run')}: {text}"
-    planned = sum(any(run.machine.plans) for run in runs)
-    yield (
-        f"{counted(planned, 'run')} under a plan that was written before."
-        if planned
-        else ("No plan was written before the runs.")
-    )
 
 
 def _access(runs: Sequence[Run]) -> Iterator[str]:
@@ -106,22 +98,19 @@ def _access(runs: Sequence[Run]) -> Iterator[str]:
     yield f"This page was made by erlbench {erlbench.__version__}."
     for text, count in _imported(runs, "origin").items():
         yield f"Made by other programs, {counted(count, 'run')}: {text}."
-    yield "Whether code and runs are public: yours to add. `report --bundle FILE.zip` makes one file of all runs."
+    yield "Whether code and runs are public: yours to add. `erlbench convert --to bundle` makes one file of all runs."
 
 
-def _commands(runs: Sequence[Run], redactor: Redactor | None) -> list[Block]:
-    redactor = redactor or redactor_here()
+def _commands(runs: Sequence[Run]) -> list[Block]:
     commands = list(dict.fromkeys(" ".join(run.machine.command.split()) for run in runs if run.machine.command))
-    for command in commands:
-        redactor.text(command, command=True)  # names of users, before any is written
-    shown = [redactor.text(command, command=True) for command in commands[:MOST_COMMANDS]]
+    shown = [*map(name_hider(), commands[:MOST_COMMANDS])]
     if len(commands) > MOST_COMMANDS:
         shown.append(f"# {len(commands) - MOST_COMMANDS:,} more")
     unknown = sum(not run.machine.command for run in runs)
     more = f" {counted(unknown, 'run')} without one." if unknown else ""
-    return [Text((f"Command lines, redacted:{more}",)), Code(tuple(shown))] if shown else [
-        Text(("No run records its command line.",))
-    ]  # fmt: skip
+    if not shown:
+        return [Text(("No run records its command line.",))]
+    return [Text((f"Command lines, without home folders, user and host:{more}",)), Code(tuple(shown))]
 
 
 def _statistics(pages: Sequence[Page]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from erlbench.bundle.names import without_place
+from erlbench.bundle import strip_unpacked
 from erlbench.reporting.data.comparison import run_status
 from erlbench.reporting.data.remarks import Remark, folded
 from erlbench.reporting.data.runs import Run
@@ -146,7 +146,7 @@ def _write_cells(path: Path, pages: Sequence[Page], runs: Sequence[Run]) -> None
         writer.writerow(CELL_COLUMNS)
         for run in runs:
             last = float(run.evaluations.return_mean[-1]) if len(run.evaluations) else None
-            place = without_place(str(run.path))
+            place = strip_unpacked(str(run.path))
             values = [
                 run.env, run.name, run.seed, run.status, run.timesteps, run.total_timesteps, last, run.train_time_s,
                 run.updated, run.message, " ".join(where.get(run.path, [])), place, run.machine.command,

@@ -78,11 +78,8 @@ class Maker:
     means: Means = field(default_factory=dict)
     read: dict[Path, Timeline | None] = field(default_factory=dict)  # the timelines of runs, which several pages show
 
-    def write(self, comparison: Comparison, *first: Table[Any], planned: Sequence[Verdict] | None = None) -> Page:
-        """Write the folder `out/<name>/` with `index.md`, tables (`first` before all others) and figures.
-
-        It opens with the verdicts of a plan (`planned`), else with those of its pairs.
-        """
+    def write(self, comparison: Comparison, *first: Table[Any]) -> Page:
+        """Write the folder `out/<name>/` with `index.md`, tables (`first` before all others) and figures."""
         folder = self.out / comparison.name
         folder.mkdir(parents=True, exist_ok=True)
         drawn = [*self._curves(comparison)]
@@ -90,7 +87,7 @@ class Maker:
         named = [(NAME, "Learning curves, all environments", grid)] if grid and self.options.grid else []
         curves = [self._figure(folder, *plot) for plot in (*named, *(plot for _, plot in drawn))]
         pairs = compared_pairs(comparison) if PagePart.STATISTICS in comparison.parts else []
-        tables = [*first, *self._tables(comparison, planned, pairs)]  # while the curves are drawn
+        tables = [*first, *self._tables(comparison, pairs)]  # while the curves are drawn
         plots = [*self._others(comparison)]
         for group in comparison.groups:
             name = comparison.slug(group)
@@ -104,7 +101,7 @@ class Maker:
         tables = _folded(tables, comparison)
         missing = [Text((sentence,)) for sentence in self._not_drawn(comparison, curves)]
         content: list[Block] = [*tables[:1], *_noted(curves, comparison), *tables[1:], *_noted(figures, comparison)]
-        verdicts = tuple(verdicts_of(pairs) if planned is None else planned)
+        verdicts = tuple(verdicts_of(pairs))
         document = Document([*_head(comparison), *_said(verdicts), *missing, *content])
         write_document(document, folder)
         run_sets = [run_set for run_set in comparison.run_sets if run_set.exists]
@@ -175,15 +172,11 @@ class Maker:
             self.read[run.path] = load_timeline(run, self.warn)
         return self.read[run.path]
 
-    def _tables(
-        self, comparison: Comparison, planned: Sequence[Verdict] | None, pairs: Sequence[TestedPair]
-    ) -> list[Table[Any]]:
+    def _tables(self, comparison: Comparison, pairs: Sequence[TestedPair]) -> list[Table[Any]]:
         parts, published, options = comparison.parts, self.published, self.options
         tables: list[Table[Any] | None] = []
-        if not comparison.groups:
-            return []  # a plan withholds all of its runs
         if options.table and PagePart.CURVES in parts:
-            tables.append(paper_table(comparison, options.statistic, options.style, planned))
+            tables.append(paper_table(comparison, options.statistic, options.style))
         tables += [imported_table(comparison), fairness_table(comparison)]
         if PagePart.CURVES in parts:
             tables.append(scores_table(comparison, published))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -52,8 +51,7 @@ def against_baseline(comparison: Comparison) -> dict[Key, Compared]:
         origin = origin_of(group)
         for run_set in group.run_sets:
             found[group.budget, run_set.name, run_set.exists] = compare_run_sets(run_set, base, origin)
-    families = [env if comparison.family == "environment" else "" for (env, *_), *_ in found]
-    p_values = adjusted([compared.p for compared in found.values()], families, [one.level for one in found.values()])
+    p_values = holm([compared.p for compared in found.values()], [one.level for one in found.values()])
     return {key: replace(compared, p=p) for (key, compared), p in zip(found.items(), p_values, strict=True)}
 
 
@@ -73,15 +71,6 @@ def compare_run_sets(run_set: RunSet, base: RunSet | None, origin: float) -> Com
         MARGIN * abs(estimates.mean(base.scores) - origin),
         bool(run_set.failed or base.failed),
     )
-
-
-def adjusted(p_values: Sequence[float], families: Sequence[str], levels: Sequence[float]) -> list[float]:
-    """Holm's adjusted p-values within each family, in the order given; each is to be compared with its level."""
-    found = dict.fromkeys(range(len(p_values)), float("nan"))
-    for family in dict.fromkeys(families):
-        members = [i for i, its in enumerate(families) if its == family]
-        found |= dict(zip(members, holm([p_values[i] for i in members], [levels[i] for i in members]), strict=True))
-    return list(found.values())
 
 
 def run_set_scores(group: Group, name: str) -> Array:

@@ -57,18 +57,6 @@ def smallest_difference(
     return high * error
 
 
-def seeds_needed(
-    difference: float, std_x: float, std_y: float, *, level: float = 0.05, power: float = POWER
-) -> int | None:
-    """The fewest runs on each side with which the test shows `difference` with `power`; None beyond `MOST_SEEDS`.
-
-    Raises `ValueError` for a difference of zero, which no number of runs shows.
-    """
-    if difference == 0:
-        raise ValueError("no number of runs shows a difference of zero")
-    return fewest_seeds(lambda n: welch_power(difference, std_x, std_y, n, n, level=level) >= power)
-
-
 def std_upper_limit(std: float, n: int, *, confidence: float = 0.8) -> float:
     """The value that the true standard deviation does not exceed with `confidence`, after a sample of n runs.
 

@@ -52,10 +52,8 @@ def pairs_table(comparison: Comparison, rows: Sequence[TestedPair]) -> Table[Tes
 
 
 def _remarks(comparison: Comparison, rows: Sequence[TestedPair]) -> Iterator[str]:
-    families = {row.group.env if comparison.family == "environment" else "": row.tests for row in rows}
-    tests, here = sum(families.values()), sum(row.difference.enough for row in rows)
-    of = "each environment of this table" if comparison.family == "environment" else "this table"
-    of = f"all pairs of {of}" if tests > here else of
+    tests, here = max((row.tests for row in rows), default=0), sum(row.difference.enough for row in rows)
+    of = "all pairs of this table" if tests > here else "this table"
     yield f"{comparison.score_words}."
     yield (
         f"p: the ranks' p after Holm's correction for the tests of {of} ({tests} in all). The ranks differ where it is "
@@ -63,7 +61,7 @@ def _remarks(comparison: Comparison, rows: Sequence[TestedPair]) -> Iterator[str
         f"differ by {100 * MARGIN:g} % or more, too. Below {FEWEST_RUNS} seeds there is no interval and no test."
     )
     if here and not any(row.outcome and row.outcome.decidable for row in rows):
-        yield f"No row can be decided: {tests} tests need {seeds_for_tests(max(families.values()))} seeds per side."
+        yield f"No row can be decided: {tests} tests need {seeds_for_tests(tests)} seeds per side."
     if any(_best_alone(comparison, [row for row in rows if row.group is group]) for group in comparison.groups):
         yield (
             f"Where an environment has more than {MOST_RUN_SETS} algorithms, the table has the pairs of the one with "

@@ -85,17 +85,15 @@ class PaperRow:
     cells: Mapping[str, PaperCell]
 
 
-def paper_table(
-    comparison: Comparison, statistic: str, style: PaperStyle, planned: Sequence[Verdict] | None = None
-) -> Table[PaperRow]:
-    """Algorithms and environments, the longer side in rows. `planned` are the verdicts of a plan, where there is one.
+def paper_table(comparison: Comparison, statistic: str, style: PaperStyle) -> Table[PaperRow]:
+    """Algorithms and environments, the longer side in rows.
 
     A cell is bold where its algorithm is decided to score higher than every other one that the page has there, whether
     the table shows that or not.
     """
     how = STATISTICS[statistic]
     absent = PaperCell(spread=(math.nan,) * (1 + how.interval))
-    verdicts = verdicts_of(compared_pairs(comparison, all_pairs(comparison))) if planned is None else planned
+    verdicts = verdicts_of(compared_pairs(comparison, all_pairs(comparison)))
     best = best_of(comparison, verdicts)
     cells = {
         (number, run_set.name): _cell(how, run_set, (number, run_set.name) in best)
@@ -129,7 +127,7 @@ def paper_table(
     if any(runs > n for n, runs in sizes):
         remarks.append(f"A seed with several runs counts by their mean{'' if how.interval else f'; ± is {STD}'}.")
     remarks += [f"Below {FEWEST_RUNS} seeds there is no interval."] if how.interval and sizes else []
-    remarks += [f"{comparison.score_words}; {comparison.budget}.", _bold(verdicts, planned is not None)]
+    remarks += [f"{comparison.score_words}; {comparison.budget}.", _bold(len(verdicts))]
     return Table(NAME, comparison.heading(comparison.score_title), columns, rows, remarks, spans=True)
 
 
@@ -191,12 +189,10 @@ def _sizes(sizes: set[tuple[int, int]]) -> str:
     return "n in round brackets" if sizes else "no run is finished"
 
 
-def _bold(verdicts: Sequence[Verdict], planned: bool) -> str:
-    family = "by the tests of the written plan" if planned else (
-        f"after the correction for the tests of all pairs ({len(verdicts)})"
-    )  # fmt: skip
+def _bold(pairs: int) -> str:
     return (
-        f"Bold: decided to score higher than all other algorithms of the environment, {family}; no bold: not decided."
+        "Bold: decided to score higher than all other algorithms of the environment, after the correction for the "
+        f"tests of all pairs ({pairs}); no bold: not decided."
     )
 
 

@@ -159,12 +159,11 @@ def _against(comparison: Comparison, rows: Sequence[Score]) -> list[Column[Score
 
 def _test(comparison: Comparison, tests: int) -> str:
     """What the column of p-values is."""
-    of = "each environment" if comparison.family == "environment" else "the table"
     if not tests:
         return f"no difference can be tested: that takes at least {FEWEST_RUNS} seeds per side."
     return (
-        f"of the ranks against {label(comparison)}, after Holm's correction for the tests of {of} ({tests} in all); "
-        f"bold: decided to score higher (p at most {level_words()}, on the side with fewer seeds, and means that "
+        f"of the ranks against {label(comparison)}, after Holm's correction for the tests of the table ({tests} in "
+        f"all); bold: decided to score higher (p at most {level_words()}, on the side with fewer seeds, and means that "
         f"differ by {100 * MARGIN:g} % or more), italic: lower, –: cannot be tested. No mark is no sign that two are "
         "equal."
     )

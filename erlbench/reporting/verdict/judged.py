@@ -11,16 +11,15 @@ from functools import cached_property
 import numpy as np
 
 from erlbench.experiment.fairness import overridden
-from erlbench.experiment.plan import TIMESTEPS
 from erlbench.records.imported import EVALUATIONS, TRAINING
 from erlbench.reporting.data.cells import same_setting
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.origin import origin_of
 from erlbench.reporting.data.runs import Run
-from erlbench.reporting.statistics.baseline import adjusted
+from erlbench.reporting.data.score import TIMESTEPS
 from erlbench.reporting.statistics.estimates import Array, mean, median, std
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS
-from erlbench.reporting.statistics.significance import MARGIN, Difference, compare
+from erlbench.reporting.statistics.significance import MARGIN, Difference, compare, holm
 from erlbench.reporting.verdict.rule import Case, Ruling, judge
 from erlbench.reporting.verdict.value import SIMILAR, Sample, Verdict
 from erlbench.settings import setting_text
@@ -78,15 +77,11 @@ def compared_pairs(comparison: Comparison, names: Names | None = None) -> list[T
     """
     pairs = [(group, *pair) for group in comparison.groups for pair in _pairs(comparison, group, names)]
     differences = [compare(one.scores, two.scores) for _, one, two, _ in pairs]
-    families = [group.env if comparison.family == "environment" else "" for group, *_ in pairs]
-    p_values = adjusted([found.p for found in differences], families, [found.level for found in differences])
-    tests = [
-        sum(not math.isnan(found.p) for found, its in zip(differences, families, strict=True) if its == family)
-        for family in families
-    ]
+    p_values = holm([found.p for found in differences], [found.level for found in differences])
+    tests = sum(not math.isnan(found.p) for found in differences)
     return [
-        TestedPair(group, one, two, difference, p, number)
-        for (group, one, two, shown), difference, p, number in zip(pairs, differences, p_values, tests, strict=True)
+        TestedPair(group, one, two, difference, p, tests)
+        for (group, one, two, shown), difference, p in zip(pairs, differences, p_values, strict=True)
         if shown
     ]
 

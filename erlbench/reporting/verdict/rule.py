@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
@@ -55,12 +55,6 @@ class Ruling:
     tests: int  # that share the level
     margin: float  # in units of the score
     seeds_missing: int | None  # per side, for a test, or to find a difference of one margin; None: beyond counting
-    boundary: float = math.nan  # the largest p at which the look of a plan stops; then `p` is Welch's, not corrected
-
-    @property
-    def of_a_plan(self) -> bool:
-        """Whether a plan's own test decides."""
-        return not math.isnan(self.boundary)
 
     @property
     def least_p(self) -> float:
@@ -70,7 +64,7 @@ class Ruling:
     @property
     def decidable(self) -> bool:
         """Whether any scores of so many seeds would decide."""
-        return self.of_a_plan or self.least_p <= self.difference.level
+        return self.least_p <= self.difference.level
 
     @cached_property
     def detectable(self) -> float:
@@ -81,10 +75,6 @@ class Ruling:
             if self.least_p <= found.level
             else math.nan
         )
-
-    def of_plan(self, case: Case, p: float, boundary: float, missing: int | None) -> Ruling:
-        """The same as a plan decides it."""
-        return replace(self, case=case, p=p, boundary=boundary, seeds_missing=missing)
 
 
 def judge(x: Array, y: Array, *, p: float, tests: int = 1, origin: float = 0.0, margin: float = MARGIN) -> Ruling:

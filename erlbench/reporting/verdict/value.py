@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from erlbench.reporting.verdict.rule import Case, Ruling
 
 SIMILAR = 1.1  # times the simulator steps of the other side: more is said
-NO_PLAN, FOLLOWED, DEPARTED = "none", "followed", "departed"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,14 +44,12 @@ class Verdict:
     equal_steps: tuple[float, float] | None  # mean scores where both have used as many simulator steps
     unequal: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # settings that both have
     defaults: bool = False  # no setting of either was overridden
-    plan: str = NO_PLAN  # or FOLLOWED, DEPARTED
 
     @property
     def ordered(self) -> tuple[Sample, Sample]:
-        """The better one, the worse one: by the ranks, under a plan by the means."""
+        """The better one, the worse one, by the ranks."""
         assert self.outcome is not None
-        found = self.outcome.difference
-        above = (found.difference if self.outcome.of_a_plan else found.probability - 0.5) > 0
+        above = self.outcome.difference.probability > 0.5
         return (self.first, self.second) if above else (self.second, self.first)
 
     @property

@@ -8,16 +8,11 @@ from erlbench.reporting.documents.formats import interval, number, p_value, step
 from erlbench.reporting.statistics.estimates import mean
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS
 from erlbench.reporting.verdict.rule import Case, Ruling, seeds_for_tests, unseen_failures
-from erlbench.reporting.verdict.value import DEPARTED, FOLLOWED, NO_PLAN, SIMILAR, Verdict
+from erlbench.reporting.verdict.value import SIMILAR, Verdict
 from erlbench.words import counted
 
 MOST = 4  # settings that are listed, and findings in the sentence over all
 MOST_SEEDS = 1000  # that are counted
-PLANS = {
-    NO_PLAN: "No plan was written before the runs.",
-    FOLLOWED: "The written plan was followed.",
-    DEPARTED: "The study departs from its written plan.",
-}
 OPEN = {  # what one comparison and several are, in the sentence over all
     Case.UNDECIDED: ("is undecided", "are undecided"),
     Case.TOO_FEW: ("has too few seeds", "have too few seeds"),
@@ -32,10 +27,9 @@ def sentence(verdict: Verdict) -> str:
 
 
 def details(verdict: Verdict) -> list[str]:
-    """What stands behind it: test, means, what such runs show, score, steps of the simulator, settings, plan."""
+    """What stands behind it: test, means, what such runs show, score, steps of the simulator, settings."""
     parts = (_test, _samples, _power, _hidden, _score, _steps, _settings)
-    known = [] if verdict.case is Case.NOT_COMPARABLE else [said for part in parts for said in part(verdict)]
-    return [*known, PLANS[verdict.plan]]
+    return [] if verdict.case is Case.NOT_COMPARABLE else [said for part in parts for said in part(verdict)]
 
 
 def result(verdicts: Sequence[Verdict]) -> str:
@@ -50,7 +44,7 @@ def result(verdicts: Sequence[Verdict]) -> str:
     for (words, other), envs in where.items():
         found.setdefault((words, _listed(list(envs))), []).append(other)
     said = [f"{words}{_listed(others)} on {place}" for (words, place), others in found.items()]
-    if said and said[0].startswith(("runs of ", "the mean of ")):
+    if said and said[0].startswith("runs of "):
         said[0] = said[0][0].upper() + said[0][1:]
     more = [f"{len(said) - MOST} more findings"] if len(said) > MOST else []
     left = _listed(list(_left_open(verdicts)))
@@ -78,8 +72,6 @@ def _short(verdict: Verdict) -> tuple[str, str]:
     if verdict.case is Case.EQUIVALENT:
         return f"{verdict.first.name} and {verdict.second.name} are equivalent, within {_margin(verdict)},", ""
     better, worse = verdict.ordered
-    if _outcome(verdict).of_a_plan:
-        return f"the mean of {better.name}'s runs is above that of ", worse.name
     by = ""
     if verdict.case is Case.SMALL:
         by = ", with a lower mean," if _lower(verdict) else f" by less than {_margin(verdict)}"
@@ -87,13 +79,7 @@ def _short(verdict: Verdict) -> tuple[str, str]:
 
 
 def _decided(verdict: Verdict) -> str:
-    found = _outcome(verdict).difference
-    better, worse = verdict.ordered
-    if _outcome(verdict).of_a_plan:
-        low, high = found.interval
-        size = with_interval(abs(found.difference), *((low, high) if found.difference > 0 else (-high, -low)))
-        return f"the mean of the runs of {better.name} is above the mean of {worse.name} {_where(verdict)}, by {size}"
-    return f"{_higher(verdict)}; the means of these runs differ by {number(found.gain)}"
+    return f"{_higher(verdict)}; the means of these runs differ by {number(_outcome(verdict).difference.gain)}"
 
 
 def _small(verdict: Verdict) -> str:
@@ -190,8 +176,6 @@ def _test(verdict: Verdict) -> Iterator[str]:
 
 
 def _corrected(outcome: Ruling) -> str:
-    if outcome.of_a_plan:
-        return f"of Welch's test, where this look of the plan stops at {outcome.boundary:.2g}"
     correction = f" after correction for {outcome.tests} tests" if outcome.tests > 1 else ""
     return f"of the ranks{correction}, level {outcome.difference.level:g}"
 
@@ -214,10 +198,6 @@ def _power(verdict: Verdict) -> Iterator[str]:
     if verdict.case is Case.TOO_FEW:
         yield f"{counted(missing or 0, 'more seed')} per side {'is' if missing == 1 else 'are'} needed for a test."
     if verdict.case is not Case.UNDECIDED:
-        return
-    if outcome.of_a_plan:
-        if missing:
-            yield f"The plan has {counted(missing, 'more seed')} per side."
         return
     if not outcome.decidable:
         least = p_value(min(1.0, outcome.least_p))

@@ -219,8 +219,8 @@ def names(place: Place, runs: Runs, draw: random.Random) -> Attack:
     if key == "env" and evil in ("a/b", "evil/"):
         evil = "../evil"
     edit_config(run, "run", **{key: evil})
-    out, target = place.work / "exported", draw.choice(["monitor", "sb3", "tensorboard", "rliable"])
-    commands = [["export", place.results, "--to", target, "--out", out]]
+    out, target = place.work / "exported", draw.choice(["csv", "sb3", "tensorboard", "rliable"])
+    commands = [["convert", place.results, "--to", target, "--out", out]]
     commands += draw.choice([[["show", run]], [["verify", run]], [["play", run, "--no-video"]], [["show", run]]])
     return Attack(
         finding=3, what=f"{key} = {evil[:60]!r}, {target}", commands=commands, own=[out], refused=True, names=[run],
@@ -253,7 +253,7 @@ def links(place: Place, runs: Runs, draw: random.Random) -> Attack:
     commands = [draw.choice([
         ["show", run], ["show", place.results], ["verify", run, *within("verify", 8)],
         ["play", run, "--no-video", "--steps", 3, *within("play", 8)],
-        ["export", place.results, "--to", "sb3", "--out", place.work / "exported"],
+        ["convert", place.results, "--to", "sb3", "--out", place.work / "exported"],
     ])]  # fmt: skip
     own += [place.work / "exported"]
     foreign = draw.random() < 0.2

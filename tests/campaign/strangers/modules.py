@@ -38,7 +38,7 @@ def beside(place: Place, runs: Runs, draw: random.Random) -> Attack:
     words = draw.choice([
         ["show", place.results], ["show", run], ["list", "algos"], ["list", "envs"],
         ["verify", run, *within("verify", 8)],
-        ["report", place.results, "--out", place.work / "report"], ["export", place.results, "--to", "monitor", "--out",
+        ["report", place.results, "--out", place.work / "report"], ["convert", place.results, "--to", "sb3", "--out",
         place.work / "exported"],
     ])  # fmt: skip
     return Attack(

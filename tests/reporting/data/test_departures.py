@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from erlbench.algorithms.aes_rl import AESRLSettings
-from erlbench.experiment.studies import Entry
+from erlbench.experiment.study import Entry
 from erlbench.reporting import build_report
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study

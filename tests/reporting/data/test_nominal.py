@@ -11,7 +11,8 @@ from numpy.testing import assert_array_equal
 
 from erlbench.algorithms.registry import ALGORITHMS, find
 from erlbench.errors import UsageError
-from erlbench.experiment.studies import Entry, Profile, load_studies
+from erlbench.experiment.studies import load_studies
+from erlbench.experiment.study import Entry, Profile
 from erlbench.reporting import build_comparison, build_report
 from erlbench.reporting.data.nominal import nominal_budgets, with_nominal_steps
 from erlbench.reporting.data.remarks import RemarkKind

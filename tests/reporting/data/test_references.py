@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from erlbench.experiment.studies import Entry, Profile
+from erlbench.experiment.study import Entry, Profile
 from erlbench.reporting.data.comparison import everything, without_judgement
 from erlbench.reporting.data.cut import Moment, cut_runs
 from erlbench.reporting.data.published import load_published

@@ -27,9 +27,6 @@ HERE, THERE = Path("results/a"), Path("results/b")
         (remark(RemarkKind.OTHER_SETTINGS, HERE, study="s", profile="p", settings=("tau", "sigma")),
          "results/a: has the name and the budget of study s, profile p, but other settings (tau, sigma); it is not "
          "shown there"),
-        (remark(RemarkKind.WITHHELD, HERE, runs=2), "results/a: 2 runs of its plan not shown before the next look"),
-        (remark(RemarkKind.PLAN_GONE, HERE, runs=1),
-         "results/a: 1 run started under a plan that does not lie there any more"),
         (remark(RemarkKind.NO_PAGE, study="s", profile=", profile p"),
          "no run belongs to the study 's', profile p; it has no page"),
         (remark(RemarkKind.NO_CURVES, env="Ant-v5", reason="Why."), "Ant-v5: no learning curves. Why."),
@@ -45,9 +42,9 @@ def test_the_sentence_of_each_kind(said, sentence):
 def test_remarks_that_differ_in_their_paths_only_are_one_line():
     remarks = [
         remark(RemarkKind.REPEATED, HERE, seed=1, other="x"),
-        remark(RemarkKind.WITHHELD, HERE, runs=1),
+        remark(RemarkKind.LEFT_OUT, HERE, reason="cannot be read"),
         remark(RemarkKind.REPEATED, THERE, seed=1, other="x"),
-        remark(RemarkKind.WITHHELD, THERE, runs=2),
+        remark(RemarkKind.LEFT_OUT, THERE, reason="cannot be read"),
     ]
     same, one, two = folded(remarks)
     assert same == f"{remarks[0]} (and 1 more like this)"

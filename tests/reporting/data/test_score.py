@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from erlbench.experiment.studies import Profile
+from erlbench.experiment.study import Profile
 from erlbench.reporting import build_report
 from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.runs import find_runs

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from erlbench.errors import UsageError
-from erlbench.experiment import studies
-from erlbench.experiment.studies import Entry, Profile
+from erlbench.experiment.study import AXES as NAMES
+from erlbench.experiment.study import Entry, Profile
 from erlbench.reporting import build_report
 from erlbench.reporting.data.nominal import nominal_budgets, with_nominal_steps
 from erlbench.reporting.data.published import load_published
@@ -117,7 +117,7 @@ def test_nominal_steps_are_the_papers(tmp_path, monkeypatch):
 def test_published_points_stand_in_the_figure_and_on_the_page(tmp_path):
     make_run(tmp_path / "in", "InvertedPendulum-v5@paper", "openai-es", 0, [0, 900], steps=[0, 300_000])
     study = make_study(
-        kind="curves", source="OpenAI-ES paper", table="Table 3", baseline="", not_run=(), envs_published={},
+        kind="curves", published_source="OpenAI-ES paper", table="Table 3", baseline="", not_run=(), envs_published={},
         entries=(Entry("openai-es", "openai-es", label="OpenAI-ES"),),
         profiles={"p": Profile((0,), 300_000, ("InvertedPendulum-v5@paper",))},
     )  # fmt: skip
@@ -133,7 +133,7 @@ def test_published_points_stand_in_the_figure_and_on_the_page(tmp_path):
 
 
 def test_studies_name_the_axes_of_figures():
-    assert tuple(AXES) == studies.AXES
+    assert tuple(AXES) == NAMES
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_published_curves_over_generations_stand_in_the_colours_of_our_runs(tmp_
     env = "pybullet_envs_gymnasium:AntBulletEnv-v0"
     make_run(tmp_path / "in", env, "openai-es", 0, [5.0 * n for n in range(71)], steps=[1000 * n for n in range(71)])
     study = make_study(
-        kind="curves", source="GoodAI blog", table="plot", baseline="", not_run=(), x="generation",
+        kind="curves", published_source="GoodAI blog", table="plot", baseline="", not_run=(), x="generation",
         envs_published={env: "AntPyBulletEnv-v0"},
         entries=(Entry("openai-es", "openai-es", label="ES", published="OptimES 1ep pop100"),),
         profiles={"p": Profile((0,), 70_000, (env,))},

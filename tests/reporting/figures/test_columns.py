@@ -2,7 +2,7 @@
 
 import pytest
 
-from erlbench.experiment.studies import Entry, Profile
+from erlbench.experiment.study import Entry, Profile
 from erlbench.reporting import build_report
 from erlbench.reporting.data.nominal import nominal_budgets, with_nominal_steps
 from erlbench.reporting.data.runs import find_runs

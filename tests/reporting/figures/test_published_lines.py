@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from erlbench.experiment.studies import Profile
+from erlbench.experiment.study import Profile
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.figures.curves import Curves
 from erlbench.reporting.options import ReportOptions

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from erlbench.experiment.studies import Entry
+from erlbench.experiment.study import Entry
 from erlbench.reporting import build_report
 from erlbench.reporting.options import ReportOptions
 from tests.reporting.make_runs import learning_curve, make_run, make_tasks

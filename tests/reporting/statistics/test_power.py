@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.power import TTestIndPower
 
-from erlbench.reporting.statistics.power import seeds_needed, smallest_difference, std_upper_limit, welch_power
+from erlbench.reporting.statistics.power import smallest_difference, std_upper_limit, welch_power
 from erlbench.reporting.statistics.significance import welch
 
 
@@ -35,20 +35,6 @@ def test_power_at_the_ends():
     assert welch_power(1e9, 1, 1, 5, 5) == 1.0
     assert welch_power(1, 0, 0, 5, 5) == 1.0
     assert math.isnan(welch_power(1, 1, 1, 1, 5))
-
-
-@pytest.mark.parametrize("effect", [0.3, 1.0, 1.7, 8.0])
-def test_seeds_needed_equals_statsmodels(effect):
-    theirs = TTestIndPower().solve_power(effect, None, 0.05, 0.8) if effect < 3 else 2
-    assert seeds_needed(effect, 1, 1) == math.ceil(float(np.squeeze(theirs)))
-
-
-def test_seeds_needed_is_the_smallest_number():
-    n = seeds_needed(100, 90, 150, level=0.01, power=0.9)
-    assert welch_power(100, 90, 150, n, n, level=0.01) >= 0.9 > welch_power(100, 90, 150, n - 1, n - 1, level=0.01)
-    assert seeds_needed(1e-6, 1, 1) is None
-    with pytest.raises(ValueError, match="zero"):
-        seeds_needed(0, 1, 1)
 
 
 def test_smallest_difference_has_the_power():

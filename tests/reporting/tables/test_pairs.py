@@ -75,17 +75,6 @@ def test_each_pair_of_own_runs_is_tested_beside_scipy(tmp_path):
     assert min(record["p_holm"] for record in found.values()) == pytest.approx(6 * min(raw))
 
 
-def test_a_baseline_and_a_family_by_environment(tmp_path):
-    table = table_of(page(tmp_path, baseline="a", family="environment"))
-    found = records(table)
-    assert {(one, two) for _, one, two in found} == {("b", "a"), ("c", "a")}
-    hopper = [found["Hopper-v5", name, "a"] for name in ("b", "c")]
-    first = min(hopper, key=lambda record: record["p_holm"])
-    assert first["p_holm"] == pytest.approx(2 * first["p_rank"])
-    assert "tests of each environment of this table (4 in all)" in " ".join(table.notes)
-    assert "no sign that two are equal" in " ".join(table.notes)
-
-
 def test_of_many_algorithms_the_best_one_is_compared_with_the_rest_and_all_pairs_count(tmp_path):
     """A page of more than six had no comparison and no sentence."""
     for number, name in enumerate("abcdefgh"):

@@ -85,16 +85,6 @@ def test_a_baseline_does_not_hide_the_other_pairs(tmp_path):
     assert bold(paper_table(page, "std", PaperStyle())) == set()  # td3 and sac are not told apart
 
 
-def test_the_verdicts_of_a_plan_decide_where_there_is_one(tmp_path):
-    write(tmp_path, "Foo-v5", "cem", FAR)
-    write(tmp_path, "Foo-v5", "td3", NEAR)
-    page = page_of(tmp_path)
-    (decided,) = verdicts_of(compared_pairs(page))
-    assert bold(paper_table(page, "std", PaperStyle(), [decided])) == {("cem", "Foo-v5")}
-    assert bold(paper_table(page, "std", PaperStyle(), [replace(decided, case=Case.UNDECIDED)])) == set()
-    assert bold(paper_table(page, "std", PaperStyle(), [])) == set()
-
-
 def test_runs_whose_folders_have_one_name_decide_nothing(tmp_path):
     write(tmp_path, "Foo-v5", "cem", FAR)
     write(tmp_path, "Foo-v5", "td3", NEAR)

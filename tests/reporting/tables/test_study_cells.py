@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from erlbench.experiment.studies import Entry, Profile
+from erlbench.experiment.study import Entry, Profile
 from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.cut import Moment, cut_runs
 from erlbench.reporting.data.published import load_published
@@ -68,7 +68,7 @@ def nominal(tmp_path):
             tmp_path, env, "esac", 0, [0, 100], steps=[0, 7 * budget], total=60 * budget, generations=budget // 1000
         )
     return make_study(
-        source="ESAC paper", table="Table 1", baseline="sac", not_run=(),
+        published_source="ESAC paper", table="Table 1", baseline="sac", not_run=(),
         entries=(Entry("sac", "sac", published="SAC", label="SAC"),
                  Entry("esac", "esac", published="ESAC", label="ESAC", nominal=60)),
         envs_published={"HalfCheetah-v5": "HalfCheetah-v2", "Humanoid-v5": "Humanoid-v2"},

@@ -1,1 +1,0 @@
-"""What the suite is measured against: other programs, plain torch, and floors."""

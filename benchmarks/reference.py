@@ -1,0 +1,62 @@
+"""The verdicts of the reference results: from the runs of results/reference, as comparisons.toml compares them.
+
+python -m benchmarks.reference      # writes results/reference/verdict.json
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from erlbench.records.read import ignore
+from erlbench.reporting.data.comparison import Comparison, everything
+from erlbench.reporting.data.cut import Moment, cut_runs
+from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.data.score import AUTO
+from erlbench.reporting.data.sides import read_sides
+from erlbench.reporting.options import ReportOptions
+from erlbench.reporting.verdict.judged import compared_pairs, verdicts_of
+from erlbench.reporting.verdict.stored import FILE, write_verdicts
+from erlbench.reporting.verdict.value import Verdict
+
+REFERENCE = Path(__file__).parents[1] / "results" / "reference"
+
+
+def read_comparisons() -> dict[str, Mapping[str, Any]]:
+    """The tables of comparisons.toml."""
+    return tomllib.loads((REFERENCE / "comparisons.toml").read_text(encoding="utf-8"))
+
+
+def compare_runs(table: Mapping[str, Any]) -> Comparison:
+    """The runs of one table, judged by one score."""
+    folders = [folder for name in table["folders"] if (folder := REFERENCE / name).is_dir()]
+    if table.get("apart"):
+        runs = [run for side in read_sides(folders, ignore) for run in side.renamed]
+    else:
+        runs = find_runs(folders, ignore)
+    names, envs = table.get("names"), table.get("envs")
+    runs = [run for run in runs if (not names or run.name in names) and (not envs or run.env in envs)]
+    at = Moment(float(table["at"])) if "at" in table else None
+    page = everything(cut_runs(runs, at, ignore) if at else runs, at=at)
+    page = ReportOptions(metric=table.get("metric", AUTO)).judged(page)
+    groups = [group for group in page.groups if len(group.run_sets) > 1]
+    if envs:
+        groups.sort(key=lambda group: envs.index(group.env))
+    return replace(page, groups=tuple(groups))
+
+
+def verdicts(table: Mapping[str, Any]) -> list[Verdict]:
+    """Its verdicts, in the order of environments and pairs; all its tests share the level."""
+    return verdicts_of(compared_pairs(compare_runs(table), [(first, second) for first, second in table["pairs"]]))
+
+
+def main() -> None:
+    """Write verdict.json."""
+    write_verdicts(REFERENCE / FILE, {name: verdicts(table) for name, table in read_comparisons().items()})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+"""`erlbench convert`: runs of other programs, results for other programs, and bundles."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import click
+
+from erlbench.bundle import SUFFIX, is_bundle, open_bundles, write_bundle
+from erlbench.cli.options import options_command
+from erlbench.cli.tables import print_table
+from erlbench.errors import UsageError
+from erlbench.options import argument, option
+from erlbench.records.run import run_folders
+from erlbench.words import counted
+
+BUNDLE = "bundle"
+SOURCES = ("sb3", "cleanrl", "csv", BUNDLE)
+TARGETS = ("tensorboard", "rliable", "sb3", "csv", "parquet", BUNDLE)
+FROM, BOTH = "With --from", ("paths", "from_", "to", "out")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvertOptions:
+    """What is converted, and what is known of runs of other programs."""
+
+    paths: tuple[Path, ...] = argument("PATH...")
+    from_: str | None = option(None, "the program that wrote PATH", choices=SOURCES)
+    to: str | None = option(None, "the program that reads the results in PATH", choices=TARGETS)
+    out: Path | None = option(
+        None, "folder or bundle to write [default: results; with --to, export/FORMAT]", "DIR|FILE.zip"
+    )
+    origin: str = option("", "whose data they are; reports show it", "WORDS", section=FROM)
+    licence: str = option("", "their licence, where it is known", "WORDS")
+    env: str = option("", "environment, where the files do not name it, or another", "ENV")
+    env_set: Mapping[str, Any] = option({}, "what they changed in it: max_episode_steps=200", "KEY=VALUE")
+    algo: str = option("", "algorithm, likewise", "ALGO")
+    seed: int | None = option(None, "seed, likewise", minimum=0)
+    layout: str = option("", "where the paths say them: '{algo}/{env}_{seed}'", "PATTERN")
+    name: str = option("", "the runs' name [default: PROGRAM-ALGO]", "NAME")
+    total_timesteps: int | None = option(None, "training steps for which the runs were started", minimum=1)
+    returns: str | None = option(
+        None, "what the returns of a CSV are of [default: not recorded]", choices=("evaluations", "training")
+    )
+
+
+@options_command(ConvertOptions)
+def command(asked: ConvertOptions) -> None:
+    """Take in runs of other programs, or write results in their formats.
+
+    \b
+    --from sb3      evaluations.npz and monitor.csv of Stable-Baselines3
+    --from cleanrl  event files of CleanRL
+    --from csv      tables with the columns env, algo, seed, step, return
+    --to FORMAT     tensorboard: curves; rliable: final scores; sb3: its files;
+                    csv, parquet: all rows
+    --to bundle     one file of runs, which every command reads as a folder
+
+    What the files of another program do not say stays unknown. A bundle has no command line, home folder, user or host.
+
+    \b
+    Examples:
+      erlbench convert --from sb3 logs --origin "Jane Doe, 2024" \\
+        --layout '{algo}/{env}_{seed}' --total-timesteps 1000000
+      erlbench convert --from csv scores.csv --origin "table 3"
+      erlbench convert --to tensorboard results --out curves
+      erlbench convert --to bundle results --out study.zip
+      erlbench convert study.zip --out results
+    """
+    source, target = choose_direction(asked)
+    given = [
+        item.name for item in fields(asked) if item.name not in BOTH and getattr(asked, item.name) not in (None, "", {})
+    ]
+    if given and (target is not None or source == BUNDLE):
+        raise UsageError(f"--{given[0].replace('_', '-')} is for --from {'|'.join(SOURCES[:-1])} alone")
+    if target == BUNDLE:
+        _write_bundle(asked.paths, asked.out)
+    elif target is not None:
+        _export(asked.paths, target, asked.out or Path("export") / target)
+    elif source == BUNDLE:
+        _unpack(asked.paths, asked.out or Path("results"))
+    else:
+        _take_in(asked, asked.out or Path("results"))
+
+
+def choose_direction(asked: ConvertOptions) -> tuple[str | None, str | None]:
+    """The format to read and the one to write; without `to`, runs are taken in, of any format without `from`.
+
+    Raises `UsageError` where neither option nor PATH says it.
+    """
+    if asked.from_ is not None and asked.to is not None:
+        raise UsageError("give --from or --to, not both; convert in two steps, with a folder of results between them")
+    if asked.from_ is not None or asked.to is not None:
+        return asked.from_, asked.to
+    if all(map(is_bundle, asked.paths)):
+        return BUNDLE, None
+    if asked.out is not None and asked.out.suffix == SUFFIX:
+        return None, BUNDLE
+    if any(path.is_dir() and run_folders(path) for path in asked.paths):
+        raise UsageError(f"{asked.paths[0]} holds runs of this suite; say what to write: --to {'|'.join(TARGETS)}")
+    return None, None
+
+
+def _write_bundle(folders: Sequence[Path], target: Path | None) -> None:
+    if target is None:
+        raise UsageError("--to bundle needs a file: --out FILE.zip")
+    with open_bundles(folders) as opened:
+        runs = write_bundle(opened, target)
+    click.echo(f"{counted(runs, 'run')} in {target}, without command lines, home folders, user and host")
+
+
+def _unpack(files: Sequence[Path], out: Path) -> None:
+    """Copy the runs of a bundle to the folder `out`, which has no files yet."""
+    if len(files) > 1 or not is_bundle(files[0]):
+        raise UsageError(f"--from bundle takes one file that ends with {SUFFIX}")
+    if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
+        raise UsageError(f"{out} is there already; choose another folder by --out")
+    with open_bundles(files) as (folder,):
+        shutil.copytree(folder, out, dirs_exist_ok=True)
+    click.echo(f"the runs of {files[0]} are in {out}; next: erlbench report {out}")
+
+
+def _export(folders: Sequence[Path], target: str, out: Path) -> None:
+    from erlbench.api import load_results
+    from erlbench.exporting import export_results
+
+    written = export_results(load_results(*folders), target, out)
+    click.echo(f"{counted(len(written), 'file' if written[0].is_file() else 'folder')} in {out}")
+
+
+def _take_in(asked: ConvertOptions, out: Path) -> None:
+    """Write the runs of other programs below `out`, and print them."""
+    from erlbench.importing import import_runs
+
+    if not asked.origin.strip():
+        raise UsageError("give --origin WORDS: whose data they are; reports show it")
+    runs = import_runs(
+        asked.paths, out, origin=asked.origin, licence=asked.licence, env=asked.env, env_settings=asked.env_set,
+        algo=asked.algo, seed=asked.seed, layout=asked.layout, name=asked.name, total_timesteps=asked.total_timesteps,
+        returns=asked.returns or "", source=asked.from_ or "",
+    )  # fmt: skip
+    rows = [(*row[:-1], f"{row[-1]:,}") for row in runs.itertuples(index=False)]
+    print_table("", ("run", "read from", "returns of", "rows", "steps"), rows)
+    click.echo(f"{counted(len(runs), 'run')} in {out}; next: erlbench report {out}")

@@ -1,0 +1,267 @@
+"""A study: what is run, what is compared, and what is asked; `studies.py` reads and checks the files.
+
+`Study.table` is the study as its file has it, and `Study.sha256` the hash of what decides a run or a comparison.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, is_dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from erlbench.algorithms import registry
+from erlbench.experiment.cells import CRITIC, EVALUATE, FINAL_EPISODES, OWN, SHARED, cell_name
+from erlbench.settings import MOST, MOST_AT_ONCE, as_toml, resolve, resolved_values, setting
+
+TIME = "time"  # of studies that compare times: their cells use no second core
+KINDS = ("scores", TIME, "curves", "timeline")
+AXES = (
+    "timesteps",
+    "nominal",
+    "simulator-steps",
+    "all-steps",
+    "time",
+    "updates",
+    "generation",
+    "episodes",
+)  # of curves
+NO_PROFILE = ""  # the key in `Study.profiles` of the budget of a study without profiles
+CURVE, MINUTES, REACH, STEPS = "curve", "minutes", "reach", "steps"
+# What the hash leaves out: it changes neither what is run nor what is compared.
+TEXTS = ("title", "source", "published_source", "table", "item", "statistic", "not_run", "note", "x", "envs_published")
+ENTRY_TEXTS = ("label", "published")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row or column of a study: an algorithm in one configuration."""
+
+    name: str
+    algo: str
+    preset: str = registry.DEFAULT_PRESET
+    workers: int | None = setting(None, "individuals in flight", minimum=1, maximum=MOST_AT_ONCE)
+    processes: int | None = setting(None, "worker processes, where the study is about them", minimum=0)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    published: str = ""  # the published table's name for it
+    label: str = ""  # the report's name for it
+    nominal: int | None = setting(None, "most episodes of a generation, where the budget counts one", minimum=1)
+    envs: tuple[str, ...] = ()  # of the study's, those that it runs on; empty: all
+    env_settings: Mapping[str, Any] = field(default_factory=dict)  # these win over the profile's
+    total_timesteps: int | None = setting(None, "training steps of its cells", minimum=1, maximum=MOST)
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """Simulated time of a study's cells."""
+
+    processes: int = setting(0, "virtual processors; 0: the workers, or 1", minimum=0, maximum=1024)
+    critic: str = setting(CRITIC, "processor of the critic", choices=(OWN, SHARED))
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One budget of a study."""
+
+    seeds: tuple[int, ...] = setting(MISSING, "run seeds", minimum=0, maximum=MOST)
+    total_timesteps: int = setting(MISSING, "training steps per cell", minimum=1, maximum=MOST)  # 0: other ends alone
+    envs: tuple[str, ...] = setting(MISSING, "environments, as ID or ID@PRESET")
+    _: KW_ONLY
+    total_generations: int | None = setting(None, "generations after which a run ends, even with steps left", minimum=1)
+    total_minutes: float | None = setting(None, "modelled minutes of training", minimum=0.001, maximum=MOST)
+    env_timesteps: Mapping[str, int] = field(default_factory=dict)  # where an environment has another budget
+    entry_timesteps: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # of an entry, by environment
+    eval_freq: int = setting(5000, "training steps between two evaluations", minimum=1, maximum=MOST)
+    eval_episodes: int = setting(10, "episodes per evaluation", minimum=1, maximum=1000)
+    final_episodes: int = setting(FINAL_EPISODES, "episodes of the final evaluation", minimum=1, maximum=1000)
+    settings: Mapping[str, Any] = field(default_factory=dict)  # for every algorithm that has them
+    env_settings: Mapping[str, Any] = field(default_factory=dict)  # for all of its environments
+    evaluate: str = setting("after", "when the reported policy is evaluated", choices=EVALUATE)
+    info: tuple[str, ...] = ()  # numbers of the environments' infos that are recorded
+    simulated_time: Simulated | None = None
+    costs: Mapping[str, Any] = field(default_factory=dict)  # with simulated time: all of `Costs`
+
+    def entry_envs(self, entry: Entry) -> tuple[str, ...]:
+        """The environments that an entry runs on."""
+        return tuple(env for env in self.envs if not entry.envs or env in entry.envs)
+
+    def entry_env_settings(self, entry: Entry) -> dict[str, Any]:
+        """The settings of the environments of an entry's cells."""
+        return {**self.env_settings, **entry.env_settings}
+
+    def own_timesteps(self, env: str, entry: Entry) -> int:
+        """The budget that an entry alone has on an environment, in training steps; 0 where it has none."""
+        return self.entry_timesteps.get(entry.name, {}).get(env) or entry.total_timesteps or 0
+
+    def timesteps(self, env: str, entry: Entry | None = None) -> int:
+        """The budget on an environment, in training steps: the entry's own, or that of all."""
+        own = self.own_timesteps(env, entry) if entry else 0
+        return own or self.env_timesteps.get(env, self.total_timesteps)
+
+    def most_timesteps(self, env: str, entry: Entry) -> int:
+        """The training steps that end an entry's run on an environment.
+
+        A nominal entry's run ends by its generations, and these are the most steps that they can have.
+        """
+        return self.timesteps(env, entry) * (entry.nominal or 1)
+
+    def generations(self, entry: Entry, timesteps: int, longest: int) -> int | None:
+        """The generations that end an entry's run with a budget of `timesteps`; None for no such limit.
+
+        Those of a nominal entry count one episode of `longest` steps each, whatever they play.
+        """
+        return -(-timesteps // longest) if entry.nominal else self.total_generations
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two entries that are compared on each environment: the mean of `first` against that of `second`."""
+
+    first: str
+    second: str
+    envs: tuple[str, ...] = ()  # empty: all that both run on
+    metric: str = setting(
+        "", "what is compared; empty: as the report decides", choices=("final", CURVE, MINUTES, REACH)
+    )
+    begin: float | None = field(
+        default=None, metadata={"key": "from", "minimum": 0}
+    )  # of the curve's stretch, on `axis`
+    end: float | None = field(default=None, metadata={"key": "to", "minimum": 0})
+    axis: str = setting(STEPS, "of the stretch", choices=(STEPS, "simulator-steps", MINUTES))
+    score: float | None = None  # that is reached
+    more_by: str = field(default="", metadata={"key": "more-by"})  # "75 %" of the second's mean, or a number
+    less_by: str = field(default="", metadata={"key": "less-by"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """A question, a table or a figure: its cells, and what is compared."""
+
+    name: str
+    title: str
+    claim: str = ""  # the sentence that it tests
+    source: str = ""  # where the sentence stands
+    kind: str = setting("scores", "what the report draws", choices=KINDS)
+    published_source: str = ""  # column `source` of the published numbers
+    table: str = ""  # column `table` of the published numbers
+    item: str = ""  # the table or figure that it repeats, where it is another one
+    statistic: str = "mean"  # column `statistic` of those that stand beside our means
+    entries: tuple[Entry, ...] = ()
+    compare: tuple[Pair, ...] = ()  # empty: all pairs
+    baseline: str = ""  # the entry against which the others are compared
+    not_run: tuple[str, ...] = ()  # published algorithms that the suite does not run
+    note: str = ""  # how its cells differ from what was published, for captions
+    x: str = setting("timesteps", "what its curves are drawn over, as printed", choices=AXES)
+    profiles: Mapping[str, Profile] = field(default_factory=dict)  # by name; only `NO_PROFILE` where it has none
+    envs_published: Mapping[str, str] = field(default_factory=dict)  # environment id -> the published table's
+    file: Path | None = field(default=None, compare=False)  # that it stands in; None for benchmarks.toml
+
+    @property
+    def has_profiles(self) -> bool:
+        """Whether --profile chooses its budget."""
+        return NO_PROFILE not in self.profiles
+
+    @property
+    def times_cells(self) -> bool:
+        """Whether minutes of its cells are compared."""
+        return self.kind == TIME or any(MINUTES in (pair.metric, pair.axis) for pair in self.compare)
+
+    @cached_property
+    def as_table(self) -> dict[str, Any]:
+        """The study as its table in a file: plain values, without those that are defaults."""
+        table = _changed_values(self, "name", "file", "profiles")
+        for entry in table["entries"]:
+            if entry.get("label") == entry["name"]:
+                del entry["label"]
+        if self.has_profiles:
+            return {**table, "profiles": {name: _changed_values(profile) for name, profile in self.profiles.items()}}
+        return {**table, **_changed_values(self.profiles[NO_PROFILE])}
+
+    @property
+    def text(self) -> str:
+        """The study as the text of a file of its own."""
+        return study_text(self.name, self.as_table)
+
+    @cached_property
+    def sha256(self) -> str:
+        """SHA-256 of all values that decide what is run or compared, and of the claim: JSON with sorted keys."""
+        table = {key: value for key, value in self.as_table.items() if key not in TEXTS}
+        table["entries"] = [
+            {key: value for key, value in entry.items() if key not in ENTRY_TEXTS} for entry in table["entries"]
+        ]
+        return hashlib.sha256(json.dumps(table, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def study_text(name: str, table: Mapping[str, Any]) -> str:
+    """A study's table as TOML: a line for each key, each entry and each pair, and a header for each profile."""
+    lines = [f"[studies.{_toml(name, key=True)}]"]
+    for key, value in table.items():
+        if isinstance(value, list) and value and isinstance(value[0], Mapping):
+            lines += [f"{key} = [", *(f"    {_toml(item)}," for item in value), "]"]
+        elif key != "profiles":
+            lines.append(f"{key} = {_toml(value)}")
+    for profile, values in table.get("profiles", {}).items():
+        lines += ["", f"[studies.{_toml(name, key=True)}.profiles.{_toml(profile, key=True)}]"]
+        lines += [f"{key} = {_toml(value)}" for key, value in values.items()]
+    return "\n".join([*lines, ""])
+
+
+def entry_name(algo: str, preset: str) -> str:
+    """The name of an entry that has none: ALGO or ALGO@PRESET."""
+    return cell_name(registry.short_name(algo), preset, registry.DEFAULT_PRESET)
+
+
+def profile_settings(profile: Profile, entry: Entry) -> dict[str, Any]:
+    """The profile's settings that the entry's algorithm has, and the entry's own, which win."""
+    known = {item.name for item in fields(registry.find(entry.algo).settings_type)}
+    return {**{name: value for name, value in profile.settings.items() if name in known}, **entry.settings}
+
+
+def entry_settings(profile: Profile, entry: Entry, env: str, own: Mapping[str, Any] | None = None) -> Any:
+    """The settings of the entry's cells in `env`, an instance of its algorithm's `settings_type`; `own` win."""
+    values = {**profile_settings(profile, entry), **(own or {})}
+    preset = registry.preset(entry.algo, entry.preset)
+    return resolve(registry.find(entry.algo).settings_type, env, preset, values, owner=entry.algo)
+
+
+def entry_values(profile: Profile, entry: Entry, env: str) -> dict[str, Any]:
+    """The settings of the entry's cells in `env` as config.toml holds them; the class that has them is not run."""
+    preset, values = registry.preset(entry.algo, entry.preset), profile_settings(profile, entry)
+    return as_toml(resolved_values(registry.find(entry.algo).settings_type, env, preset, values, owner=entry.algo))
+
+
+def _changed_values(record: Any, *left_out: str) -> dict[str, Any]:
+    """The fields of a dataclass instance that are not their defaults, by their keys in a file."""
+    values = {}
+    for item in fields(record):
+        value = getattr(record, item.name)
+        default = item.default if item.default_factory is MISSING else item.default_factory()
+        if item.name not in left_out and value != default:
+            values[item.metadata.get("key", item.name)] = _plain(value)
+    return values
+
+
+def _plain(value: Any) -> Any:
+    """A value as TOML and JSON hold it; 1e6 is 1000000, so that both have one hash."""
+    if is_dataclass(value):
+        return _changed_values(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _toml(value: Any, key: bool = False) -> str:
+    """A value, or a key, on one line of TOML; its texts are as JSON has them."""
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{_toml(name, key=True)} = {_toml(item)}' for name, item in value.items())} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if key and re.fullmatch("[A-Za-z0-9_-]+", value):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,236 @@
+"""Results in the files of other programs: TensorBoard, rliable, Stable-Baselines3, CSV and Parquet.
+
+Exports by run write to ENV/NAME/seed-NNN below the export's folder, as in a folder of results.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from erlbench.api import Results
+from erlbench.errors import UsageError
+from erlbench.experiment.cells import folder_name
+from erlbench.files import reason
+from erlbench.records.tags import EVALUATION, KEYS, SEARCH, TRAINING
+from erlbench.records.training import running_means, thinned
+
+FRAMES = ("cells", "evaluations", "episodes", "tasks", "generations")
+ENVIRONMENTS = "environments"  # in scores.npz
+MOST_POINTS = 1000  # of the curve of training returns
+PACKAGES: Mapping[str, str] = MappingProxyType({"tensorboard": "tensorboard", "parquet": "pyarrow"})
+
+
+def export_results(results: Results, target: str, out: Path) -> list[Path]:
+    """Write `results` for `target`, a key of `TARGETS`, below the folder `out`; the files that were written.
+
+    Raises `UsageError` for a missing package, two runs of one name, and a folder that cannot be written.
+    """
+    if (package := PACKAGES.get(target)) and importlib.util.find_spec(package) is None:
+        raise UsageError(f"--to {target} needs a package: pip install 'erlbench[exports]'")
+    try:
+        written = TARGETS[target](results, out)
+    except OSError as error:
+        text = f"the export cannot be written to {out}: {reason(error)}; choose another folder by --out"
+        raise UsageError(text) from error
+    if not written:
+        place = os.path.commonpath(results.runs) if results.runs else "the folders"
+        raise UsageError(f"no run in {place} has the rows that --to {target} takes; look at: erlbench show {place}")
+    return written
+
+
+@dataclass(frozen=True)
+class ExportedRun:
+    """A run and its names in the export."""
+
+    source: Path
+    env: str
+    name: str
+    seed: int
+    score: float  # NaN unless the run is done
+
+    @property
+    def label(self) -> str:
+        """`cem on Swimmer-v5, seed 0`."""
+        return f"{self.name} on {self.env}, seed {self.seed}"
+
+    @property
+    def parts(self) -> tuple[str, str, str]:
+        """The folders of its files in the export."""
+        return folder_name(self.env), self.name, f"seed-{self.seed:03d}"
+
+    def read_rows(self, frame: str) -> pd.DataFrame:
+        """Its rows of a frame of `Results`; empty where there are none."""
+        rows: pd.DataFrame = getattr(Results((self.source,)), frame)
+        return rows
+
+
+def list_runs(results: Results) -> Iterator[ExportedRun]:
+    """The runs. Raises `UsageError` where two would have the same folder."""
+    seen: dict[tuple[str, ...], ExportedRun] = {}
+    for row in results.cells.to_dict("records"):
+        score = float(row["score"]) if isinstance(row["score"], int | float) else np.nan
+        run = ExportedRun(Path(row["path"]), row["env"], row["name"], int(row["seed"]), score)
+        other = seen.setdefault(run.parts, run)
+        if other is not run:
+            raise UsageError(f"{other.source} and {run.source} are both {run.label}; export their folders one by one")
+        yield run
+
+
+def make_place(out: Path, *parts: str) -> Path:
+    """The path of a file to write, whose folders are there then. Raises `UsageError` for a link below `out`."""
+    path = out
+    for part in parts:
+        path /= part
+        if path.is_symlink():
+            raise UsageError(f"{path} is a link, which is neither followed nor replaced; remove it first")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def export_sb3(results: Results, out: Path) -> list[Path]:
+    """Per run `evaluations.npz` and `final_evaluation.npz` as EvalCallback's file, `monitor.csv` as Monitor's.
+
+    The rows of evaluations.npz have as many episodes as the evaluation on the way that has fewest. Where the final one
+    has another number, final_evaluation.npz has all its episodes. Evaluations without episodes are left out.
+    """
+    written = []
+    for run in list_runs(results):
+        rows = run.read_rows("evaluations")
+        rows = rows[rows[["returns", "lengths"]].map(len).min(axis=1) > 0] if len(rows) else rows
+        if len(rows):
+            counts, is_final = rows["returns"].map(len), rows["final"] == 1
+            fewest = int((counts if is_final.all() else counts[~is_final]).min())
+            paths = [make_place(out, *run.parts, name) for name in ("evaluations.npz", "final_evaluation.npz")]
+            written.append(_save_evaluations(paths[0], rows[counts >= fewest], fewest))
+            paths[1].unlink(missing_ok=True)  # of an earlier export
+            if len(last := rows[is_final & (counts != fewest)]):
+                written.append(_save_evaluations(paths[1], last))
+        rows = run.read_rows("episodes")
+        if len(rows):
+            path = make_place(out, *run.parts, "monitor.csv")
+            columns = ["r", "l", "t", *(["success"] if rows["success"].notna().any() else [])]
+            text = rows[columns].rename(columns={"success": "is_success"}).to_csv(index=False)
+            path.write_text(f"#{json.dumps({'t_start': 0.0, 'env_id': run.env})}\n{text}", encoding="utf-8")
+            written.append(path)
+    return written
+
+
+def _save_evaluations(path: Path, rows: pd.DataFrame, episodes: int | None = None) -> Path:
+    """Write `timesteps` (e,); `results`, `ep_lengths` and, where an environment has them, `successes` (e, episodes)."""
+    arrays: dict[str, Any] = {"timesteps": rows["timesteps"].to_numpy()}
+    for column, name in (("returns", "results"), ("lengths", "ep_lengths"), ("success", "successes")):
+        if rows[column].map(len).any():
+            cells = [cell or (np.nan,) * len(returns) for cell, returns in zip(rows[column], rows["returns"])]
+            arrays[name] = np.array([cell[:episodes] for cell in cells])
+    if "successes" in arrays and not np.isnan(arrays["successes"]).any():
+        arrays["successes"] = arrays["successes"].astype(bool)
+    np.savez(path, **arrays)
+    return path
+
+
+def export_rliable(results: Results, out: Path) -> list[Path]:
+    """`scores.npz`: algorithm -> float64 (seeds, environments), and `environments`, their names in the same order.
+
+    Raises `UsageError` where an algorithm's seed lacks the score of an environment: rliable takes full matrices only.
+    """
+    rows = [(run.name, run.seed, run.env, run.score) for run in list_runs(results)]
+    frame = pd.DataFrame(rows, columns=["name", "seed", "env", "score"])
+    table = frame.pivot(index=["name", "seed"], columns="env", values="score")
+    gaps = table.isna().reset_index().melt(["name", "seed"]).itertuples(index=False)
+    if missing := [f"{name} on {env}, seed {seed}" for name, seed, env, is_missing in gaps if is_missing]:
+        raise UsageError(
+            f"--to rliable needs a final score on each environment; missing for {'; '.join(missing)}. Export a folder "
+            "with the same seeds of all algorithms on all environments, all done"
+        )
+    arrays: dict[str, np.ndarray] = {str(name): scores.to_numpy(float) for name, scores in table.groupby(level=0)}
+    if ENVIRONMENTS in arrays:
+        raise UsageError(f"--to rliable names its environments '{ENVIRONMENTS}'; no runs can have this name")
+    arrays[ENVIRONMENTS] = np.array(table.columns.tolist())
+    path = make_place(out, "scores.npz")
+    with zipfile.ZipFile(path, "w") as file:  # as np.savez, whose arguments cannot be called `file`
+        for name, array in arrays.items():
+            with file.open(f"{name}.npy", "w") as member:
+                np.lib.format.write_array(member, array)
+    return [path]
+
+
+def export_tensorboard(results: Results, out: Path) -> list[Path]:
+    """Event files whose steps are training steps; their clock begins at 0 with the training.
+
+    Raises `UsageError` where a run's folder has event files already, as TensorBoard would draw both.
+    """
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.compat.proto.summary_pb2 import Summary
+    from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
+    folders = {make_place(out, *run.parts): run for run in list_runs(results)}
+    for folder in folders:
+        if any(folder.glob("events.out.tfevents.*")):
+            raise UsageError(
+                f"{folder} has event files already, and TensorBoard would draw each curve twice; remove the folder or "
+                "choose another by --out"
+            )
+    for folder, run in folders.items():
+        writer = EventFileWriter(str(folder))
+        for steps, seconds, values in sorted(_read_curves(run), key=lambda point: point[0]):
+            summary = Summary(value=[Summary.Value(tag=tag, simple_value=value) for tag, value in values.items()])
+            writer.add_event(Event(step=steps, wall_time=seconds, summary=summary))
+        writer.close()
+    return [*folders]
+
+
+def _read_curves(run: ExportedRun) -> Iterator[tuple[int, float, dict[str, float]]]:
+    """Training steps, seconds of training and tag -> value of each evaluation, generation and training return."""
+    evaluations, generations, episodes = map(run.read_rows, ("evaluations", "generations", "episodes"))
+    tables = [
+        (evaluations, EVALUATION),
+        (generations, {f"{SEARCH}{name}": name for name in generations if name not in KEYS}),
+    ]
+    if len(episodes):
+        means = running_means(episodes).rename(columns={"t": "train_time_s"})
+        means = means.dropna(subset=["timesteps", "train_time_s"])
+        tables.append((means.iloc[thinned(len(means), MOST_POINTS)], {TRAINING: "mean"}))
+    for table, columns in tables:
+        for row in table.to_dict("records"):
+            values = {tag: float(row[column]) for tag, column in columns.items() if row[column] == row[column]}
+            yield int(row["timesteps"]), float(row["train_time_s"]), values
+
+
+def export_csv(results: Results, out: Path) -> list[Path]:
+    """Each frame of `Results` as a file; cells with several numbers have spaces between them."""
+    paths = [make_place(out, f"{name}.csv") for name in FRAMES]
+    for path in paths:
+        frame = getattr(results, path.stem)
+        frame.map(lambda cell: " ".join(map(str, cell)) if isinstance(cell, tuple) else cell).to_csv(path, index=False)
+    return paths
+
+
+def export_parquet(results: Results, out: Path) -> list[Path]:
+    """Each frame of `Results` as a file; cells with several numbers are lists."""
+    paths = [make_place(out, f"{name}.parquet") for name in FRAMES]
+    for path in paths:
+        frame = getattr(results, path.stem)
+        frame.map(lambda cell: list(cell) if isinstance(cell, tuple) else cell).to_parquet(path, index=False)
+    return paths
+
+
+TARGETS: Mapping[str, Callable[[Results, Path], list[Path]]] = MappingProxyType(
+    {
+        "tensorboard": export_tensorboard,
+        "rliable": export_rliable,
+        "sb3": export_sb3,
+        "csv": export_csv,
+        "parquet": export_parquet,
+    }
+)

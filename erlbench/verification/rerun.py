@@ -1,0 +1,103 @@
+"""Running a finished run again from its start, and comparing the digests of its states and its rows."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from erlbench.algorithms import registry
+from erlbench.envs.catalogue import module_of
+from erlbench.errors import UsageError
+from erlbench.experiment.arguments import arguments
+from erlbench.experiment.cells import RunOptions
+from erlbench.experiment.command import requested_cells
+from erlbench.pool.apart import NoEnd, apart
+from erlbench.records.run import CONFIG
+from erlbench.records.schema import EpisodeRow
+from erlbench.running.admission import problems
+from erlbench.running.identity import UNTRIED
+from erlbench.running.runner import run_cells
+from erlbench.verification.files import AGREES, DIFFERS, UNKNOWN, Check, Files, load_files
+from erlbench.verification.policy import SECONDS, STEPS_PER_SECOND
+from erlbench.verification.same import MEASURED
+from erlbench.verification.software import check_software
+
+NAME = "again"
+SLOWER, LONGEST = 4.0, 6 * 3600.0  # than the machine of the run, and seconds of a second run in any case
+WORK = ("timesteps", "fitness_timesteps", "evaluation_timesteps", "replayed_timesteps", "critic_updates",
+        "actor_updates")  # columns of eval.csv that count it  # fmt: skip
+
+
+def run_again(path: Path, number: int, trusted: bool = False) -> Check:
+    """Run the run in `path` again up to evaluation `number`, and compare the digests and rows up to there.
+
+    Raises `UsageError` for an evaluation that is not there. A module that the folder names is only imported where it
+    is `trusted`. The second run has a process of its own, which is ended when it takes too long.
+    """
+    run = load_files(path)
+    rows = run.evaluations
+    if not any(rows["digest"]):
+        return Check(NAME, UNKNOWN, "eval.csv has no digests: an early version made the run")
+    if not 0 <= number < len(rows):
+        raise UsageError(f"{path} has the evaluations 0 to {len(rows) - 1}, not {number}")
+    for named in (str(run.run.get("env")), str(run.run.get("algo"))):
+        if (module := module_of(named)) and not trusted:
+            return Check(NAME, UNKNOWN, f"{named} is in the module {module}, which runs code; --import allows that")
+    row = dict(rows.iloc[number])
+    seconds = _allowed_seconds(row)
+    options = RunOptions(0, verbosity=-1, until=None if row["final"] == 1 else number, admission=False)
+    with tempfile.TemporaryDirectory(prefix="erlbench-again-") as folder:
+        try:
+            second = apart(_run, path, folder, options, seconds=seconds)
+        except NoEnd:
+            return Check(NAME, UNKNOWN, f"the second run has no end within {seconds:,.0f} s")
+        if second is None:
+            return Check(NAME, UNKNOWN, "results arrived by the clock, which no second run repeats")
+        return _compare(run, load_files(second), number)
+
+
+def _allowed_seconds(row: dict[Any, Any]) -> float:
+    """Seconds to come to an evaluation: by its total time or by its steps and updates, since time may be modelled."""
+    work = float(np.nansum([float(row[name]) for name in WORK]))
+    total = float(np.nan_to_num(row["total_time_s"]))
+    return min(LONGEST, SECONDS + max(0.0, work / STEPS_PER_SECOND, SLOWER * total))
+
+
+def _run(path: Path, out: str, options: RunOptions) -> Path | None:
+    """Run the run in `path` again below the folder `out`: its own folder; None where no run can repeat it."""
+    (cell,) = requested_cells(arguments({"config": str(path / CONFIG), "out": out}), problems(UNTRIED))
+    if not (cell.simulated_time or registry.find(cell.algo).is_synchronous(cell.settings)):
+        return None
+    run_cells([cell], options)
+    return cell.directory
+
+
+def _compare(run: Files, again: Files, number: int) -> Check:
+    """Digests, then all cells of the evaluations and training episodes that no clock measured."""
+    ours, theirs = (files.evaluations.head(number + 1) for files in (run, again))
+    if len(theirs) <= number:
+        reason = str(again.status.get("message") or "it stopped before")
+        return Check(NAME, DIFFERS, f"the second run did not come to evaluation {number}: {reason}")
+    outcome = DIFFERS if check_software(run).outcome == AGREES else UNKNOWN
+    for column in ("digest", *(name for name in ours if name in theirs and name not in MEASURED)):
+        equal = (ours[column] == theirs[column]) | (ours[column].isna() & theirs[column].isna())
+        if not equal.all():
+            first, later = int(np.argmin(equal)), int((~equal).sum()) - 1
+            more = f" and {later} later ones" if later else ""
+            return Check(NAME, outcome, f"{column} of evaluation {first}{more}: another one in the second run")
+    if index := _other_episode(run, again, float(ours["timesteps"].iloc[-1])):
+        return Check(NAME, outcome, f"episode {index} of episodes.csv: another one in the second run")
+    return Check(NAME, AGREES, f"the digests and rows of evaluations 0 to {number} are those of a second run")
+
+
+def _other_episode(run: Files, again: Files, timesteps: float) -> int:
+    """The first training episode up to `timesteps` that differs, counted from 1; 0 for none, or without the rows."""
+    ours, theirs = (files.rows.get(EpisodeRow) for files in (run, again))
+    if ours is None or theirs is None:
+        return 0
+    a, b = (rows[rows["timesteps"] <= timesteps][["r", "l"]].to_numpy() for rows in (ours, theirs))
+    different = (a[: len(b)] != b[: len(a)]).any(axis=1)
+    return int(np.argmax(different)) + 1 if different.any() else 0

@@ -1,0 +1,454 @@
+"""Bundles: no name of a person or a machine in them, equal bytes for equal runs, and nothing of anybody's believed."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import tomli_w
+from click.testing import CliRunner
+
+import erlbench
+from erlbench import bundle
+from erlbench.bundle import is_bundle, name_hider, open_bundles, write_bundle
+from erlbench.cli import cli
+from erlbench.errors import UsageError
+from erlbench.records.run import REDACTED, config_hash, file_checksum
+from tests.reporting.make_runs import make_run, write_json
+
+RUN = "mine/Foo-v5/cem/seed-000"
+SMALL = ("config.toml", "meta.json", "events.csv")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user alice on bigbox.lab, whose home folder is not below /home."""
+    folder = tmp_path / "people" / "alice"
+    folder.mkdir(parents=True)
+    (tmp_path / "tmp").mkdir()
+    for name in ("LOGNAME", "USER"):
+        monkeypatch.setenv(name, "alice")
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setattr(platform, "node", lambda: "bigbox.lab")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    return folder
+
+
+def call(*words: object) -> str:
+    result = CliRunner().invoke(cli, list(map(str, words)))
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def study(folder: Path, seeds: int = 2) -> Path:
+    """Runs whose status.json has checksums, without names of anybody."""
+    for seed in range(seeds):
+        run = make_run(folder, "Foo-v5", "cem", seed, [0, 10, 20 + seed])
+        meta = json.loads((run / "meta.json").read_text())
+        meta["starts"][0]["config_sha256"] = config_hash(run)
+        for start in (meta, *meta["starts"]):
+            del start["command_line"]
+        write_json(run / "meta.json", meta)
+        seal(run)
+    return folder
+
+
+def seal(run: Path) -> None:
+    """Write the checksums of a run's files."""
+    status = json.loads((run / "status.json").read_text())
+    write_json(
+        run / "status.json", {**status, "files": {name: file_checksum(run / name) for name in (*SMALL, "eval.csv")}}
+    )
+
+
+def name_people(run: Path, home: Path) -> None:
+    """Put home folder, user and host where they may stand in a run's files."""
+    config = erlbench.files.read_toml(run / "config.toml")
+    (run / "config.toml").write_text(tomli_w.dumps({**config, "env_settings": {"xml_file": f"{home}/robots/ant.xml"}}))
+    meta = json.loads((run / "meta.json").read_text())
+    meta["starts"][0] |= {"config_sha256": config_hash(run), "command_line": f"{home}/bin/erlbench run --key hf_abcdef"}
+    write_json(run / "meta.json", {**meta, "command_line": "erlbench run", "overrides": {"cwd": "/scratch/alice/x"}})
+    with open(run / "events.csv", "a") as file:
+        file.write(f"1.0,worker died,in {home}/x on bigbox\n")
+        file.write(
+            "2.0,node joined,cruncher7 (0a1b2c) with 4 processes\n3.0,worker died,/home/bob/y of cruncher7 (0a1b2c)\n"
+        )
+    status = json.loads((run / "status.json").read_text())
+    write_json(run / "status.json", {**status, "message": f"{home}/robots/ant.xml is gone from bigbox.lab, says alice"})
+    seal(run)
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_no_member_names_host_user_or_home(tmp_path, home):
+    results = study(home / "alice-results")
+    for run in results.rglob("seed-*"):
+        name_people(run, home)
+    aside = make_run(tmp_path / "other", "Foo-v5", "cem", 0, [0, 5])
+    name_people(aside, home)
+    aside.rename(results / "Foo-v5/cem/seed-000.old-1")
+    before = files_of(results)
+    assert write_bundle([results], tmp_path / "x.zip") == 2
+    assert files_of(results) == before
+    with zipfile.ZipFile(tmp_path / "x.zip") as archive:
+        members = {name: archive.read(name).decode(errors="replace") for name in archive.namelist()}
+    assert {"user-results/Foo-v5/cem/seed-000.old-1/status.json"} <= members.keys()
+    for name, text in members.items():
+        for secret in ("alice", "bigbox", "bob", "cruncher7", "people", "command_line", "hf_abcdef"):
+            assert secret not in f"{name} {text}", name
+    assert "~/robots/ant.xml" in members["user-results/Foo-v5/cem/seed-000/config.toml"]
+
+
+@pytest.mark.parametrize("user", ["cem", "initial_variance", "status", "root", "Foo"])
+def test_the_name_of_a_user_may_be_a_word_of_the_suite(tmp_path, monkeypatch, user):
+    for name in ("LOGNAME", "USER"):
+        monkeypatch.setenv(name, user)
+    results = study(tmp_path / "mine")
+    write_bundle([results], tmp_path / "x.zip")
+    with open_bundles([tmp_path / "x.zip"]) as (folder,):
+        assert files_of(folder) == files_of(results)
+
+
+def test_a_name_that_must_stay_is_named(tmp_path, capsys):
+    make_run(tmp_path / "mine", "alice_envs-Reach-v0", "cem", 0, [0, 10])
+    write_bundle([tmp_path / "mine"], tmp_path / "x.zip")
+    assert "mine/alice_envs-Reach-v0/cem/seed-000/" in capsys.readouterr().err
+    make_run(tmp_path / "yours", "malice-v0", "cem", 0, [0, 10])
+    write_bundle([tmp_path / "yours"], tmp_path / "y.zip")
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("/home/carol/venv/x", "~/venv/x"), ("/Users/carol", "~"), ("see /root/x.py", "see ~/x.py"),
+        ("ssh alice@bigbox", "ssh user@host"), ("alice_envs", "user_envs"), ("malice of alices", "malice of alices"),
+        ("/rooted/x", "/rooted/x"), ("results/Hopper-v5/td3", "results/Hopper-v5/td3"), ("bigbox.lab:1", "host:1"),
+    ],
+)  # fmt: skip
+def test_what_is_hidden_in_a_text(text, hidden):
+    assert name_hider()(text) == hidden
+    assert name_hider()(hidden) == hidden
+
+
+@pytest.mark.parametrize("home", ["/", "/home/alice", ""])
+def test_a_home_folder_may_be_any(monkeypatch, home):
+    monkeypatch.setenv("HOME", home)
+    assert name_hider()("/data/x of /home/alice/x") == "/data/x of ~/x"
+
+
+def test_checksums_hold_and_say_what_was_redacted(tmp_path, home):
+    results = study(tmp_path / "mine", 1)
+    own = results / "Foo-v5/cem/seed-000"
+    name_people(own, home)
+    write_bundle([results], tmp_path / "x.zip")
+    with open_bundles([tmp_path / "x.zip"]) as (folder,):
+        run = folder / "Foo-v5/cem/seed-000"
+        status = json.loads((run / "status.json").read_text())
+        assert status["files"] == {name: file_checksum(run / name) for name in (*SMALL, "eval.csv")}
+        assert status[REDACTED] == {name: file_checksum(own / name) for name in SMALL}
+        assert json.loads((run / "meta.json").read_text())["starts"][0]["config_sha256"] == config_hash(run)
+        assert (run / "eval.csv").read_bytes() == (own / "eval.csv").read_bytes()
+
+
+def test_a_bundle_holds_files_of_runs_alone(tmp_path):
+    results = study(tmp_path / "mine")
+    run = results / "Foo-v5/cem/seed-000"
+    for name in ("notes.txt", "error.txt", "policies/000001.safetensors", "checkpoint/000001/state.json"):
+        (run / name).parent.mkdir(parents=True, exist_ok=True)
+        (run / name).write_text("x")
+    write_bundle([results], tmp_path / "x.zip")
+    with open_bundles([tmp_path / "x.zip"]) as (folder,):
+        names = files_of(folder).keys()
+        assert {name.rpartition("/")[0] for name in names} == {
+            "Foo-v5/cem/seed-000", "Foo-v5/cem/seed-001", "Foo-v5/cem/seed-000/policies",
+        }  # fmt: skip
+        assert not {Path(name).name for name in names} & {"notes.txt", "error.txt", "state.json"}
+
+
+def test_the_same_runs_give_the_same_bytes(tmp_path, home):
+    for name in ("a", "b"):
+        name_people(study(tmp_path / name / "mine", 1) / "Foo-v5/cem/seed-000", home)
+        write_bundle([tmp_path / name / "mine"], tmp_path / f"{name}.zip")
+    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+
+
+def test_several_folders_and_a_single_run_keep_their_places(tmp_path):
+    results, other = study(tmp_path / "a" / "mine", 1), study(tmp_path / "b" / "yours", 2)
+    write_bundle([results, other / "Foo-v5" / "cem" / "seed-001"], tmp_path / "x.zip")
+    with open_bundles([tmp_path / "x.zip"]) as (folder,):
+        runs = {str(path.parent.relative_to(folder)) for path in folder.rglob("eval.csv")}
+    assert runs == {"mine/Foo-v5/cem/seed-000", "Foo-v5/cem/seed-001"}
+    with pytest.raises(UsageError, match="would have one name"):
+        write_bundle([results, study(tmp_path / "c" / "mine", 1)], tmp_path / "y.zip")
+    with pytest.raises(UsageError, match="no run found"):
+        write_bundle([tmp_path / "tmp"], tmp_path / "y.zip")
+    assert not (tmp_path / "y.zip").exists()
+
+
+def test_only_a_bundle_is_replaced(tmp_path):
+    results = study(tmp_path / "mine", 1)
+    with zipfile.ZipFile(tmp_path / "photos.zip", "w") as archive:
+        archive.writestr("summer/1.jpg", b"x")
+    (tmp_path / "x.zip").write_bytes(b"my thesis")
+    (tmp_path / "y.csv").write_bytes(b"")
+    (tmp_path / "link.zip").symlink_to(tmp_path / "x.zip")
+    before = files_of(tmp_path)
+    for name in ("x.zip", "y.csv", "photos.zip", "link.zip"):
+        with pytest.raises(UsageError, match=name):
+            write_bundle([results], tmp_path / name)
+    assert files_of(tmp_path) == before
+    (tmp_path / ".z.zip").symlink_to(tmp_path / "x.zip")  # where the new file is made
+    for _ in range(2):
+        write_bundle([results], tmp_path / "z.zip")
+    assert (tmp_path / "x.zip").read_bytes() == b"my thesis"
+    assert not (tmp_path / ".z.zip").exists()
+
+
+def test_a_link_in_a_run_is_not_followed(tmp_path):
+    results = study(tmp_path / "mine", 1)
+    (tmp_path / "secret").write_text("secret")
+    tasks = results / "Foo-v5" / "cem" / "seed-000" / "tasks.csv"
+    tasks.unlink()
+    tasks.symlink_to(tmp_path / "secret")
+    with pytest.raises(UsageError, match="a link"):
+        write_bundle([results], tmp_path / "x.zip")
+    assert not (tmp_path / "x.zip").exists()
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "[]", "{", "\udcff"])
+@pytest.mark.parametrize("name", ["meta.json", "status.json", "config.toml"])
+def test_a_damaged_run_is_named(tmp_path, name, text):
+    results = study(tmp_path / "mine", 1)
+    (results / "Foo-v5/cem/seed-000" / name).write_text(text, errors="surrogateescape")
+    if (name, text) == ("config.toml", "[]"):
+        text = "a = "
+    with pytest.raises(UsageError, match=name):
+        write_bundle([results], tmp_path / "x.zip")
+
+
+def test_commands_read_a_bundle_as_a_folder(tmp_path, monkeypatch):
+    results = study(tmp_path / "mine", 5)
+    monkeypatch.chdir(tmp_path)
+    call("convert", "--to", "bundle", results, "--out", "x.zip")
+    for name, place in (("one", results), ("two", "x.zip")):
+        call("report", place, "--out", name)
+    scores = [(tmp_path / name / "all-runs" / "scores.csv").read_bytes() for name in ("one", "two")]
+    assert scores[0] == scores[1]
+    assert call("show", "x.zip") == call("show", results)
+    call("convert", "x.zip", "--to", "sb3", "--out", "exported")
+    assert len([*(tmp_path / "exported").rglob("evaluations.npz")]) == 5
+    whole, packed = erlbench.load_results(results), erlbench.load_results("x.zip")
+    assert packed.cells.drop(columns="path").equals(whole.cells.drop(columns="path"))
+    assert packed.evaluations.equals(whole.evaluations)
+    place = packed.runs[0]
+    assert place.is_dir()
+    del packed
+    assert not place.exists()
+    call("convert", "x.zip", "--out", "again")
+    assert files_of(tmp_path / "again") == files_of(results)
+
+
+def test_what_is_printed_and_written_has_the_bundles_own_names(tmp_path, monkeypatch):
+    results = study(tmp_path / "mine", 2)
+    (results / "Foo-v5/cem/seed-001/eval.csv").unlink()  # a warning with its path
+    monkeypatch.chdir(tmp_path)
+    write_bundle([results], tmp_path / "x.zip")
+    for words in (["report", "x.zip"], ["verify", "x.zip"]):
+        done = CliRunner().invoke(cli, words)
+        assert "x.zip/" in done.output
+        assert "bundle-" not in done.output
+    written = [path for path in (tmp_path / "report").rglob("*") if path.is_file()]
+    assert [path for path in written if b"bundle-" in path.read_bytes()] == []
+    assert "x.zip/mine" in (tmp_path / "report/cells.csv").read_text()
+
+
+def test_a_bundle_of_a_real_run_names_nobody_and_is_verified(tmp_path, home):
+    words = ("--total-timesteps", 600, "--eval-freq", 300, "--processes", 0, "--env-set", "max_episode_steps=50")
+    call("run", "--algo", "cem", "--env", "CartPole-v1", *words, "--out", home / "mine")
+    call("convert", home / "mine", "--out", tmp_path / "x.zip")
+    with zipfile.ZipFile(tmp_path / "x.zip") as archive:
+        for name in archive.namelist():
+            for secret in (b"alice", b"bigbox", b"people", b"command_line", str(tmp_path).encode()):
+                assert secret not in archive.read(name), name
+    verified = subprocess.run(
+        [sys.executable, "-m", "erlbench", "verify", tmp_path / "x.zip", "-v"], capture_output=True, text=True
+    )
+    assert verified.returncode == 0, verified.stdout
+    checks = dict(re.findall(r"^(\w+) +(agrees|cannot be verified) ", verified.stdout, re.MULTILINE))
+    assert checks["checksums"] == "cannot be verified"  # meta.json is redacted
+    assert {checks["policy"], checks["version"], checks["config"]} == {"agrees"}
+
+
+# -- bundles of anybody -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def packed(tmp_path: Path) -> Path:
+    make_run(tmp_path / "mine", "Foo-v5", "cem", 0, [0, 10])
+    write_bundle([tmp_path / "mine"], tmp_path / "x.zip")
+    return tmp_path / "x.zip"
+
+
+def rewrite(
+    target: Path, more: dict[str, bytes] | None = None, change: Callable[[zipfile.ZipInfo], None] = lambda entry: None
+) -> None:
+    """Write a bundle anew with `more` files, each entry changed."""
+    with zipfile.ZipFile(target) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in (*files.items(), *(more or {}).items()):
+            entry = zipfile.ZipInfo(name)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            change(entry)
+            archive.writestr(entry, data)
+
+
+def refuse(target: Path) -> str:
+    """The message on a bundle that is refused; nothing of it stays, inside or outside."""
+    before = sorted(map(str, target.parent.rglob("*")))
+    with pytest.raises(UsageError) as error, open_bundles([target]):
+        pass
+    assert sorted(map(str, target.parent.rglob("*"))) == before
+    assert "\n" not in str(error.value)
+    assert str(target) in str(error.value)
+    return str(error.value)
+
+
+NAMES = (
+    "../evil", f"{RUN}/../../../../evil", "/etc/passwd", f"/{RUN}/eval.csv", "C:/evil", "mine\\..\\evil", f"{RUN}//x",
+    f"./{RUN}/eval.csv", "~/x", f"{RUN}/evil.py", f"{RUN}/policies/../eval.csv", "erlbench.py", f"{RUN}/",
+    f"{RUN}/policies/x.safetensors", f"{RUN}/checkpoint/000001/state.json", f"{RUN}/lock", f"{RUN}/study.zip",
+    "mine/Foo-v5/cem/seed-0x0/eval.csv", f"{RUN}/eval.csv\x00.py", f"{RUN}/\x1b[2J", f"{'a/' * 20}seed-0/eval.csv",
+    f"{'a' * 300}/seed-0/eval.csv", "seed-0/eval.csv", "mine/-rf/seed-0/eval.csv", ".hidden/seed-0/eval.csv",
+    "mine/\u202e/seed-0/eval.csv", "mine/../seed-0/eval.csv", f"{RUN}/eval.csv\n",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_name_that_no_run_has_is_refused(packed, name):
+    rewrite(packed, {name: b"x"})
+    refuse(packed)
+
+
+@pytest.mark.parametrize("name", [f"{RUN}/EVAL.csv", f"{RUN}/eval.csv"])
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_file_that_is_there_twice_is_refused(packed, name):
+    with zipfile.ZipFile(packed, "a") as archive:
+        archive.writestr(name, b"x")
+    refuse(packed)
+
+
+def test_a_link_becomes_a_file(packed):
+    def link(entry: zipfile.ZipInfo) -> None:
+        entry.external_attr = (stat.S_IFLNK | 0o777) << 16
+
+    rewrite(packed, change=link)
+    with open_bundles([packed]) as (folder,):
+        assert [path for path in folder.rglob("*") if path.is_symlink()] == []
+
+
+def test_files_beyond_all_bounds_are_refused(packed, monkeypatch):
+    monkeypatch.setattr(bundle, "MOST_BYTES", 1000)
+    rewrite(packed, {f"{RUN}/policies/1.safetensors": bytes(2000)})
+    refuse(packed)
+    monkeypatch.setattr(bundle, "MOST_BYTES", 10**6)
+    monkeypatch.setattr(bundle, "MOST_FILES", 3)
+    refuse(packed)
+    with pytest.raises(UsageError, match="name fewer folders"):
+        write_bundle([packed.parent / "mine"], packed)
+
+
+def test_a_file_that_is_larger_than_the_list_has_it_is_refused(packed):
+    rewrite(packed, {f"{RUN}/policies/1.safetensors": bytes(8 << 20)})
+    data = bytearray(packed.read_bytes())
+    place = data.rindex(f"{RUN}/policies".encode()) - 46
+    assert data[place : place + 4] == b"PK\x01\x02"
+    data[place + 24 : place + 28] = struct.pack("<L", 1000)
+    packed.write_bytes(data)
+    refuse(packed)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"PK", b"PK\x05\x06" + bytes(18), b"<html>" * 100, os.urandom(3000), b"PK\x03\x04" + bytes(500)]
+)
+def test_what_is_no_zip_file_is_refused(packed, data):
+    packed.write_bytes(data)
+    refuse(packed)
+
+
+@pytest.mark.parametrize(
+    ("offset", "value"), [(10, struct.pack("<H", 65_000)), (12, struct.pack("<L", 1 << 30)), (16, struct.pack("<L", 5))]
+)
+def test_the_end_of_a_bundle_is_checked(packed, offset, value):
+    data = packed.read_bytes()
+    place = len(data) - 22 + offset
+    packed.write_bytes(data[:place] + value + data[place + len(value) :])
+    refuse(packed)
+
+
+def test_the_extension_for_large_files_is_refused_before_zipfile_reads_it(packed, monkeypatch):
+    data = packed.read_bytes()
+    packed.write_bytes(data[:-22] + b"PK\x06\x07" + struct.pack("<LQL", 0, 0, 1) + data[-22:])
+    monkeypatch.setattr(zipfile, "ZipFile", None)
+    refuse(packed)
+
+
+def test_a_bundle_that_is_cut_off_or_damaged_is_refused(packed):
+    data = packed.read_bytes()
+    for stop in range(0, len(data), max(1, len(data) // 40)):
+        packed.write_bytes(data[:stop])
+        refuse(packed)
+    for place in range(0, len(data), max(1, len(data) // 40)):
+        packed.write_bytes(data[:place] + bytes([data[place] ^ 0xFF]) + data[place + 1 :])
+        try:
+            with open_bundles([packed]) as (folder,):
+                assert (folder / "Foo-v5/cem/seed-000/eval.csv").is_file()  # a byte without meaning
+        except UsageError:
+            pass
+
+
+def test_a_fifo_and_a_sparse_file_are_no_bundles(packed):
+    packed.unlink()
+    os.mkfifo(packed)
+    assert not is_bundle(packed)  # so it is no folder either
+    packed.unlink()
+    with packed.open("wb") as file:
+        file.truncate(5 << 30)
+    assert "4 GiB" in refuse(packed)
+
+
+@pytest.mark.parametrize("command", ["report", "verify", "show", "convert"])
+def test_a_hostile_bundle_is_one_line_of_every_command(packed, command, tmp_path):
+    rewrite(packed, {"../evil": b"x"})
+    words = ["--out", str(tmp_path / "out")] if command in ("report", "convert") else []
+    result = CliRunner().invoke(cli, [command, str(packed), *words])
+    assert result.exit_code == 2
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_folder_of_a_bundle_is_private_and_goes(packed):
+    with open_bundles([packed]) as (folder,):
+        assert stat.S_IMODE(folder.parents[1].stat().st_mode) == 0o700
+    assert [*(packed.parent / "tmp").iterdir()] == []
+
+
+def test_a_bundle_of_an_earlier_version_is_read_without_its_list_and_plan(packed):
+    rewrite(packed, {"bundle.json": b"{}", "mine/plan.toml": b"", "mine/journal.jsonl": b""})
+    with open_bundles([packed]) as (folder,):
+        assert {Path(name).parts[-2] for name in files_of(folder)} == {"seed-000"}

@@ -1,0 +1,299 @@
+"""`erlbench convert --to`: each format is read back by the tool that it is for, and holds the runs' own numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import erlbench
+from erlbench.cli import cli
+from erlbench.errors import UsageError
+from erlbench.exporting import export_parquet, export_results, export_rliable, export_sb3, export_tensorboard
+from tests.reporting.make_runs import make_run
+
+ENVS, NAMES, SEEDS = ("InvertedPendulum-v5", "Pendulum-v1"), ("cem", "openai-es"), (0, 1)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Two algorithms on two environments with two seeds each."""
+    out = str(tmp_path_factory.mktemp("results"))
+    return erlbench.run(
+        NAMES, ENVS, seeds=2, total_timesteps=600, eval_freq=200, eval_episodes=3, final_episodes=4, processes=0,
+        out=out,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def export(results, tmp_path):
+    def exported(target: str) -> Path:
+        folder = Path(results.runs[0]).parents[2]
+        result = CliRunner().invoke(cli, ["convert", str(folder), "--to", target, "--out", str(tmp_path / target)])
+        assert result.exit_code == 0, result.stderr
+        return tmp_path / target
+
+    return exported
+
+
+def first(results, frame):
+    """The rows of CEM on Pendulum with seed 0."""
+    rows = getattr(results, frame)
+    return rows[(rows["env"] == "Pendulum-v1") & (rows["name"] == "cem") & (rows["seed"] == 0)]
+
+
+FOLDER = Path("Pendulum-v1") / "cem" / "seed-000"
+
+
+def test_tensorboard_reads_the_scores(results, export):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    read = EventAccumulator(str(export("tensorboard") / FOLDER))
+    read.Reload()
+    rows = first(results, "evaluations")
+    events = read.Scalars("eval/mean_reward")
+    assert [event.step for event in events] == rows["timesteps"].tolist()
+    assert [event.value for event in events] == pytest.approx(rows["return_mean"].tolist(), rel=1e-6)
+    assert len(read.Scalars("search/epsilon")) == len(first(results, "generations"))
+
+
+def test_tensorboard_draws_no_curve_twice(results, export, tmp_path):
+    folder = export("tensorboard")
+    files = sorted(folder.rglob("*tfevents*"))
+    words = ["convert", str(results.runs[0]), "--to", "tensorboard", "--out", str(folder)]
+    result = CliRunner().invoke(cli, words)
+    assert result.exit_code == 2
+    assert "--out" in " ".join(result.stderr.split())
+    assert sorted(folder.rglob("*tfevents*")) == files
+
+
+def test_tensorboard_leaves_out_what_is_nan(tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    folder = make_run(tmp_path / "in", "Foo-v5", "esac", 0, [0, 10])
+    (folder / "train.csv").write_text("generation,timesteps,train_time_s,sac_return\n1,10,1.0,nan\n2,20,2.0,1.5\n")
+    (written,) = export_tensorboard(erlbench.load_results(folder), tmp_path / "out")
+    read = EventAccumulator(str(written))
+    read.Reload()
+    assert [(event.step, event.value) for event in read.Scalars("search/sac_return")] == [(20, 1.5)]
+
+
+def test_rliable_reads_a_full_matrix_of_scores(results, export):
+    from rliable import metrics
+
+    file = np.load(export("rliable") / "scores.npz")
+    scores = {name: file[name] for name in NAMES}
+    assert file["environments"].tolist() == list(ENVS)
+    cells = results.cells.set_index(["name", "env", "seed"])["score"]
+    expected = [[[cells[name, env, seed] for env in ENVS] for seed in SEEDS] for name in NAMES]
+    assert np.array_equal(list(scores.values()), expected)
+    assert metrics.aggregate_mean(scores["cem"]) == pytest.approx(np.mean(expected[0]))
+
+
+def test_rliable_takes_full_matrices_only(results, tmp_path):
+    folders = [str(path) for path in results.runs[:-1]]
+    result = CliRunner().invoke(cli, ["convert", *folders, "--to", "rliable", "--out", str(tmp_path / "out")])
+    assert result.exit_code == 2
+    assert "openai-es on Pendulum-v1, seed 1" in " ".join(result.stderr.split())
+
+
+def test_rliable_takes_any_name_but_its_own(tmp_path):
+    """`file` is the name of an argument of `np.savez`."""
+    make_run(tmp_path / "a", "Foo-v5", "file", 0, [0, 10])
+    (path,) = export_rliable(erlbench.load_results(tmp_path / "a"), tmp_path)
+    assert {name: values.tolist() for name, values in np.load(path).items()} == {
+        "environments": ["Foo-v5"], "file": [[10.0]],
+    }  # fmt: skip
+    make_run(tmp_path / "b", "Foo-v5", "environments", 0, [0, 10])
+    with pytest.raises(UsageError, match="environments"):
+        export_rliable(erlbench.load_results(tmp_path / "b"), tmp_path)
+
+
+@pytest.mark.parametrize("status", ["failed", "running"])
+def test_rliable_names_runs_that_are_not_done(tmp_path, status):
+    for seed in range(3):
+        make_run(tmp_path, "Foo-v5", "cem", seed, [0, 10], status=status if seed == 1 else "done")
+    with pytest.raises(UsageError, match=r"cem on Foo-v5, seed 1\. "):
+        export_rliable(erlbench.load_results(tmp_path), tmp_path)
+
+
+def test_rliable_takes_one_run_of_each_cell(tmp_path):
+    for steps in (1000, 100_000):
+        make_run(tmp_path / str(steps), "Foo-v5", "cem", 0, [0, steps], steps=[0, steps])
+    with pytest.raises(UsageError, match="both cem on Foo-v5, seed 0"):
+        export_rliable(erlbench.load_results(tmp_path), tmp_path)
+
+
+def test_stable_baselines_evaluations(results, export):
+    """As rl-baselines3-zoo's scripts read it: timesteps, and a row of returns an evaluation."""
+    file = np.load(export("sb3") / FOLDER / "evaluations.npz")
+    rows = first(results, "evaluations")
+    assert file["timesteps"].tolist() == rows["timesteps"].tolist()
+    assert file["results"].shape == file["ep_lengths"].shape == (len(rows), 3)
+    assert file["results"][:-1].mean(axis=1) == pytest.approx(rows["return_mean"].to_numpy()[:-1])
+
+
+def test_stable_baselines_reads_the_episodes(results, export):
+    from stable_baselines3.common.monitor import load_results
+    from stable_baselines3.common.results_plotter import ts2xy
+
+    frame = load_results(str(export("sb3") / FOLDER))
+    episodes = first(results, "episodes")
+    assert frame["r"].tolist() == pytest.approx(episodes["r"].tolist())
+    steps, returns = ts2xy(frame, "timesteps")
+    assert steps[-1] == first(results, "cells")["timesteps"].iloc[0]
+    assert len(returns) == len(episodes)
+
+
+def test_pandas_reads_the_frames(results, export):
+    import pandas as pd
+
+    folder = export("parquet")
+    frame = pd.read_parquet(folder / "evaluations.parquet")
+    assert frame["return_mean"].tolist() == results.evaluations["return_mean"].tolist()
+    assert list(frame["returns"].iloc[0]) == list(results.evaluations["returns"].iloc[0])
+    for name in ("cells", "episodes", "tasks", "generations"):
+        assert len(pd.read_parquet(folder / f"{name}.parquet")) == len(getattr(results, name))
+
+
+def test_csv_files_are_read_back(results, export):
+    import pandas as pd
+
+    folder = export("csv")
+    frame = pd.read_csv(folder / "evaluations.csv")
+    assert frame["return_mean"].tolist() == results.evaluations["return_mean"].tolist()
+    returns = [tuple(map(float, cell.split())) for cell in frame["returns"]]
+    assert returns == results.evaluations["returns"].tolist()
+    for name in ("cells", "episodes", "tasks", "generations"):
+        assert len(pd.read_csv(folder / f"{name}.csv")) == len(getattr(results, name))
+
+
+def test_parquet_of_runs_whose_numbers_are_partly_nan(tmp_path):
+    import pandas as pd
+
+    for name, std in (("cem", "1.5"), ("td3", "nan")):
+        folder = make_run(tmp_path, "Foo-v5", name, 0, [0])
+        header = "timesteps,train_time_s,return_mean,return_std,returns,lengths"
+        (folder / "eval.csv").write_text(f"{header}\n10,1.0,3.5,{std},,\n")
+    export_parquet(erlbench.load_results(tmp_path), tmp_path)
+    assert pd.read_parquet(tmp_path / "evaluations.parquet")["return_std"].dropna().tolist() == [1.5]
+
+
+def test_a_missing_package_is_named(results, tmp_path, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    result = CliRunner().invoke(cli, ["convert", str(results.runs[0]), "--to", "parquet", "--out", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "pip install 'erlbench[exports]'" in result.stderr
+
+
+@pytest.mark.parametrize("final", [2, 5, 7])
+def test_the_final_evaluation_is_exported_whole(tmp_path, final):
+    more = {"total_timesteps": 300, "eval_freq": 100, "eval_episodes": 5, "processes": 0}
+    results = erlbench.run("cem", "function:sphere", out=str(tmp_path / "results"), final_episodes=final, **more)
+    export_sb3(results, tmp_path / "export")
+    (folder,) = (path.parent for path in tmp_path.rglob("evaluations.npz"))
+    whole, last = results.evaluations, results.evaluations.iloc[-1]
+    saved = np.load(folder / "evaluations.npz")
+    assert saved["results"].tolist() == [list(returns[:5]) for returns in whole["returns"] if len(returns) >= 5]
+    assert (folder / "final_evaluation.npz").exists() == (final != 5)
+    if final != 5:
+        saved = np.load(folder / "final_evaluation.npz")
+        assert saved["timesteps"].tolist() == [last["timesteps"]]
+        assert saved["results"].tolist() == [list(last["returns"])]
+        assert saved["ep_lengths"].tolist() == [list(last["lengths"])]
+
+
+def test_evaluations_without_episodes(tmp_path):
+    """Other people's results may have means only."""
+    header = "timesteps,train_time_s,return_mean,return_std,returns,lengths"
+    for name, episodes in (("cem", "5 4,1 1"), ("td3", ",")):
+        folder = make_run(tmp_path, "Foo-v5", name, 0, [0])
+        (folder / "eval.csv").write_text(f"{header}\n0,0.0,3.5,0.5,,\n20,0.1,4.5,0.5,{episodes}\n")
+    (path,) = export_sb3(erlbench.load_results(tmp_path), tmp_path / "export")
+    assert np.load(path)["results"].tolist() == [[5, 4]]
+    assert "successes" not in np.load(path)
+    with pytest.raises(UsageError, match="--to sb3"):
+        export_results(erlbench.load_results(tmp_path / "Foo-v5" / "td3"), "sb3", tmp_path / "export")
+
+
+def test_two_runs_of_one_cell_do_not_overwrite_each_other(tmp_path):
+    for budget in (200, 300):
+        erlbench.run("cem", "function:sphere", total_timesteps=budget, processes=0, out=str(tmp_path / str(budget)))
+    with pytest.raises(UsageError, match="both cem on function:sphere, seed 0"):
+        export_sb3(erlbench.load_results(tmp_path), tmp_path / "export")
+
+
+def made(folder: Path, score: float, *seeds: int) -> Path:
+    """Runs of one cell after another, each with an episode."""
+    for seed in seeds:
+        run = make_run(folder, "Foo-v5", "cem", seed, [0, score])
+        with open(run / "episodes.csv", "a") as file:
+            file.write(f"{score},20,0.1,es,0,1,20,,,\n")
+    return folder
+
+
+@pytest.mark.parametrize("target", ["rliable", "sb3", "csv", "parquet"])
+def test_a_second_export_replaces_the_files_of_the_first(tmp_path, target):
+    first, second = (erlbench.load_results(made(tmp_path / name, score, 0)) for name, score in (("a", 10), ("b", 20)))
+    for results, out in ((first, "out"), (second, "out"), (second, "expected")):
+        assert export_results(results, target, tmp_path / out)
+    found, expected = (
+        {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        for folder in (tmp_path / "out", tmp_path / "expected")
+    )
+    assert found == expected
+
+
+def test_parquet_has_the_rows_of_two_runs_of_one_cell(tmp_path):
+    import pandas as pd
+
+    for name, score in (("a", 10), ("b", 20)):
+        made(tmp_path / "runs" / name, score, 0)
+    export_parquet(erlbench.load_results(tmp_path / "runs"), tmp_path)
+    assert sorted(pd.read_parquet(tmp_path / "cells.parquet")["score"]) == [10, 20]
+    assert sorted(pd.read_parquet(tmp_path / "episodes.parquet")["r"]) == [10, 20]
+
+
+def test_a_run_without_episodes_has_no_monitor_file(tmp_path):
+    make_run(made(tmp_path / "runs", 10, 1), "Foo-v5", "cem", 0, [0, 10])
+    export_sb3(erlbench.load_results(tmp_path / "runs"), tmp_path / "out")
+    assert [*tmp_path.rglob("monitor.csv")] == [tmp_path / "out" / "Foo-v5" / "cem" / "seed-001" / "monitor.csv"]
+
+
+@pytest.mark.parametrize("place", ["", "Pendulum-v1"])
+def test_a_file_in_the_place_of_a_folder_is_a_mistake_of_the_user(tmp_path, place):
+    make_run(tmp_path / "runs", "Pendulum-v1", "cem", 0, [0, 10])
+    out = tmp_path / "out"
+    if place:
+        out.mkdir()
+    (out / place).touch()
+    words = ["convert", str(tmp_path / "runs"), "--to", "sb3", "--out", str(out)]
+    result = CliRunner().invoke(cli, words)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"erlbench: the export cannot be written to {out}: ")
+    assert result.stderr.endswith("; choose another folder by --out\n")
+
+
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        ("sb3", "Hopper-v5/td3/seed-000/evaluations.npz"),
+        ("sb3", "Hopper-v5"),
+        ("rliable", "scores.npz"),
+        ("csv", "cells.csv"),
+    ],
+)
+def test_an_export_writes_nothing_behind_a_link(tmp_path, target, name):
+    make_run(tmp_path / "results", "Hopper-v5", "td3", 0, [1.0, 2.0])
+    aim = tmp_path / "aim"
+    aim.mkdir() if name == "Hopper-v5" else aim.write_text("mine")
+    link = tmp_path / "export" / name
+    link.parent.mkdir(parents=True)
+    link.symlink_to(aim)
+    words = ["convert", tmp_path / "results", "--to", target, "--out", tmp_path / "export"]
+    result = CliRunner().invoke(cli, list(map(str, words)))
+    assert result.exit_code == 2
+    assert str(link) in "".join(result.output.split("\n"))
+    assert (list(aim.iterdir()) == []) if aim.is_dir() else (aim.read_text() == "mine")

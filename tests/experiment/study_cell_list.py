@@ -1,0 +1,46 @@
+"""The cells of the suite's studies, as `python -m tests.experiment.study_cell_list` writes them to study_cells.txt.gz.
+
+A line has the study, the profile, the folder without its seed, a digest of all that config.toml holds but the seed, the
+processes that the study pins, `one-core` where no second core is used, and the seeds.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from pathlib import Path
+
+from erlbench.experiment.arguments import arguments
+from erlbench.experiment.command import requested_cells
+from erlbench.experiment.studies import load_studies
+
+FILE = Path(__file__).with_name("study_cells.txt.gz")
+
+
+def cell_lines(study: str, profile: str) -> list[str]:
+    """The lines of one profile of a study, in the order of its cells."""
+    seeds: dict[str, list[int]] = {}
+    for cell in requested_cells(arguments({"study": (study,), "profile": profile})):
+        config = cell.config()
+        assert config["run"].pop("seed") == cell.seed
+        assert cell.directory.name == f"seed-{cell.seed:03d}"
+        digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()[:16]
+        cores = "one-core" if cell.one_core else "all-cores"
+        seeds.setdefault(f"{cell.directory.parent} {digest} {cell.processes} {cores}", []).append(cell.seed)
+    return [f"{study} {profile} {text} {','.join(map(str, listed))}" for text, listed in seeds.items()]
+
+
+def stored_lines() -> list[str]:
+    """All lines as they were written."""
+    return gzip.decompress(FILE.read_bytes()).decode().splitlines()
+
+
+if __name__ == "__main__":
+    lines = [
+        line
+        for name, study in load_studies().items()
+        for profile in study.profiles
+        for line in cell_lines(name, profile)
+    ]
+    FILE.write_bytes(gzip.compress("\n".join(lines).encode(), mtime=0))

@@ -1,0 +1,124 @@
+"""Whose run a file is: the user's names, then the text of the files, then the names of their folders."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import erlbench
+from erlbench.errors import UsageError
+from erlbench.importing import import_runs
+from tests.importing.files import write_evaluations, write_events, write_monitor
+
+LAYOUT = "{algo}/{env}_{seed}"
+
+
+@pytest.fixture
+def imported(tmp_path):
+    """Import paths; environment, name and seed of each run."""
+
+    def call(*paths: Path, **names: object) -> list[tuple[str, str, int]]:
+        import_runs(paths, tmp_path / "out", origin="Jane Doe", warn=warnings.append, **names)
+        cells = erlbench.load_results(tmp_path / "out").cells
+        return list(cells[["env", "name", "seed"]].itertuples(index=False, name=None))
+
+    warnings: list[str] = []
+    call.warnings = warnings
+    return call
+
+
+def about(folder: Path) -> dict[str, object]:
+    (path,) = folder.rglob("config.toml")
+    return tomllib.loads(path.read_text(encoding="utf-8"))["imported"]
+
+
+def test_an_overruled_name_is_recorded_and_printed(imported, tmp_path):
+    path = write_monitor(tmp_path / "logs/ppo/Walker2d-v5_3/monitor.csv", "Hopper-v5")
+    assert imported(path, layout=LAYOUT, env="Ant-v5", seed=7) == [("Ant-v5", "sb3-ppo", 7)]
+    overruled = about(tmp_path / "out")["overruled"]
+    assert {"Hopper-v5", "Walker2d-v5", "3"} <= set(overruled.replace(",", "").split())
+    assert any(overruled in warning for warning in imported.warnings)
+    assert erlbench.load_results(tmp_path / "out").cells["imported.overruled"].tolist() == [overruled]
+
+
+@pytest.mark.parametrize(("folder", "env"), [
+    ("dm_control-walker-walk-v0_1", "dm_control/walker-walk-v0"), ("Tank-v0_1", "my_module:Tank-v0"),
+])  # fmt: skip
+def test_a_folder_that_spells_the_id_is_no_other_name(imported, tmp_path, folder, env):
+    path = write_monitor(tmp_path / "ppo" / folder / "monitor.csv", env)
+    assert imported(path, layout=LAYOUT) == [(env, "sb3-ppo", 1)]
+    assert "overruled" not in about(tmp_path / "out")
+    assert not imported.warnings
+
+
+def test_monitors_of_several_environments_need_the_users_name(imported, tmp_path):
+    for number, env in enumerate(("A-v1", "B-v1", "None")):
+        write_monitor(tmp_path / f"logs/{number}.monitor.csv", env)
+    with pytest.raises(UsageError, match=r"A-v1 and B-v1.*--env"):
+        imported(tmp_path / "logs", algo="ppo", seed=0)
+    assert imported(tmp_path / "logs", algo="ppo", seed=0, env="C-v1") == [("C-v1", "sb3-ppo", 0)]
+
+
+def test_a_layout_that_does_not_fit_refuses_only_what_nobody_else_names(imported, tmp_path):
+    path = write_evaluations(tmp_path / "logs/run7/evaluations.npz")
+    with pytest.raises(UsageError, match=r"seed.*does not lie as --layout"):
+        imported(path, layout=LAYOUT, env="A-v1", algo="ppo")
+    assert imported(path, layout=LAYOUT, env="A-v1", algo="ppo", seed=0) == [("A-v1", "sb3-ppo", 0)]
+
+
+def test_a_name_that_no_run_can_have_is_overruled(imported, tmp_path):
+    (tmp_path / "scores.csv").write_text("env,algo,seed,step,return\nA-v1,(1+1)-ES*,0,1,3\n")
+    with pytest.raises(UsageError, match="--algo"):
+        imported(tmp_path / "scores.csv")
+    assert imported(tmp_path / "scores.csv", algo="es") == [("A-v1", "imported-es", 0)]
+    path = write_evaluations(tmp_path / "logs/sac/we?ird [x]_3/evaluations.npz")
+    assert ("B-v1", "sb3-sac", 3) in imported(path, layout=LAYOUT, env="B-v1")
+
+
+def test_runs_that_a_name_makes_one_are_refused(imported, tmp_path):
+    (tmp_path / "scores.csv").write_text("env,algo,seed,step,return\nA-v1,x,0,1,3\nB-v1,x,0,1,3\n")
+    with pytest.raises(UsageError, match="two runs"):
+        imported(tmp_path / "scores.csv", env="C-v1")
+
+
+def test_text_of_event_files_names_an_environment_whose_folders_have_a_slash(imported, tmp_path):
+    settings = {"exp_name": "sac", "seed": 3, "env_id": "dm_control/walker-walk-v0"}
+    folder = write_events(tmp_path / "runs/dm_control/walker-walk-v0__sac__3__7", (5, 6), settings)
+    assert imported(folder) == [("dm_control/walker-walk-v0", "cleanrl-sac", 3)]
+
+
+@pytest.mark.parametrize("name", ["../../sac", "--out", "/etc", "..\\x"])
+def test_hostile_names_in_event_files_are_refused_even_where_they_are_overruled(imported, tmp_path, name):
+    folder = write_events(tmp_path / "A-v1__sac__3__7", (5, 6), {"exp_name": name})
+    with pytest.raises(UsageError, match="algo"):
+        imported(folder, algo="sac")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("env", "settings", "word"), [
+    ("Pendulum-v1", {"max_episode_step": 50}, "max_episode_steps"),
+    ("Foo-v9", {"max_episod_steps": 5}, "max_episode_steps"),
+    ("Pendulum-v1", {"max_episode_steps": "many"}, "many"),
+])  # fmt: skip
+def test_a_misspelt_setting_of_the_environment_is_refused(imported, tmp_path, env, settings, word):
+    path = write_evaluations(tmp_path / "evaluations.npz")
+    with pytest.raises(UsageError, match=word):
+        imported(path, env=env, algo="ppo", seed=0, env_settings=settings)
+
+
+@pytest.mark.parametrize("names", [
+    {"seed": -1}, {"seed": 2**31}, {"total_timesteps": 0}, {"returns": "evaluation"}, {"origin": "a\nb"}
+])  # fmt: skip
+def test_values_that_no_run_has_are_refused(tmp_path, names):
+    path = write_evaluations(tmp_path / "evaluations.npz")
+    with pytest.raises(UsageError):
+        import_runs([path], tmp_path / "out", **{"origin": "me", "env": "A-v1", "algo": "x", "seed": 0} | names)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_name_of_a_file_that_is_no_text_is_imported(imported, tmp_path):
+    path = tmp_path / "\udce9" / "\udce9.monitor.csv"
+    write_monitor(path, "A-v1")
+    assert imported(path, algo="ppo", seed=0) == [("A-v1", "sb3-ppo", 0)]
