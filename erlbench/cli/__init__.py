@@ -27,19 +27,15 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "tune": "Search settings of an algorithm with Optuna.",
     },
     "Look": {
-        "list": "List the algorithms, environments or studies.",
+        "list": "List the algorithms, environments or studies, and what this machine has.",
         "show": "Show the settings, the status and the last scores of a run.",
         "play": "Watch the policy of a run in a window or as a film.",
-        "doctor": "Show what this machine has for runs, and what to do.",
     },
     "Judge": {
         "report": "Write tables and curves from results.",
-        "compare": "Set folders of results side by side, run set by run set.",
-        "plan": "Say how many seeds a difference needs; write a plan.",
         "verify": "Check runs: rows, checksums and saved policies.",
     },
     "Extend": {
-        "cite": "Print BibTeX of what the runs used.",
         "convert": "Take in runs of other programs, write results for them, bundle runs.",
         "new": "Write a package of your own that brings an algorithm.",
     },
@@ -48,9 +44,13 @@ COMMANDS = {name: summary for group in GROUPS.values() for name, summary in grou
 # Commands of earlier versions, and what does their work now.
 OLD_COMMANDS = {
     "calibrate": "run --simulated-time",
+    "cite": "report RESULTS  # writes references.bib",
+    "compare": "report A B --side-by-side",
+    "doctor": "list machine",
     "export": "convert --to",
     "forecast": "run --simulated-time",
     "import": "convert --from",
+    "plan": "run --study",
 }
 
 

@@ -134,7 +134,8 @@ def _price(study: Study, profile: str) -> tuple[str, str]:
             if key not in seconds:
                 seconds[key] = estimated(cell, 1).core_seconds
             total += seconds[key]
-    return f"{total / 3600:,.1f}", ""
+    hours = total / 3600
+    return f"{hours:,.0f}" if hours >= 10 else f"{hours:.2g}", ""
 
 
 def _budget(study: Study, profile: Profile) -> str:

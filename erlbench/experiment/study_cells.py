@@ -9,16 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.algorithms import registry
-from erlbench.envs.catalogue import extra_of, installed
+from erlbench.envs.catalogue import canonical, extra_of, installed
 from erlbench.envs.options import plain_values
+from erlbench.envs.registry import Problem, problem
 from erlbench.errors import UsageError, nearest, warn
 from erlbench.experiment.algorithm_settings import check_settings, select_settings
 from erlbench.experiment.cells import Cell, Origin
 from erlbench.experiment.command import RESULTS, ProblemOf, simulated_of, typed_of, workers_of
 from erlbench.experiment.costs import Costs
 from erlbench.experiment.options import RunArguments
-from erlbench.experiment.studies import FILE, find_profile, find_study, known_studies, validate
+from erlbench.experiment.studies import FILE, find_profile, find_study, known_studies, open_studies, profile_keys
 from erlbench.experiment.study import NO_PROFILE, Entry, Profile, Study, entry_settings, profile_settings
+from erlbench.experiment.toml_file import Keys, TomlFile
 from erlbench.options import list_options
 
 PROFILE = "smoke"
@@ -36,7 +38,7 @@ def study_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell
     _check_filters(arguments, chosen)
     chosen = [_with_envs(study, arguments.env) for study in chosen]
     _require_extras(chosen, arguments.algo)
-    validate({study.name: study for study in chosen}, problem_of)
+    validate(chosen, problem_of)
     for study in chosen:
         ((name, profile),) = study.profiles.items()
         # Where times are compared, schedules are: what they do with cores, not what updates do with those left idle.
@@ -47,6 +49,49 @@ def study_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell
                 if env in profile.entry_envs(entry) and _wanted(entry.name, arguments.algo):
                     for cell in _entry_cells(arguments, study, entry, env, problem_of):
                         yield dataclasses.replace(cell, one_core=entry.name in timed)
+
+
+def validate(studies: Iterable[Study], problem_of: ProblemOf = problem) -> None:
+    """Check presets, settings and environments of studies, whose algorithms are imported."""
+    problems: dict[str, Problem] = {}
+    readers: dict[Path | None, TomlFile] = {}
+    for study in studies:
+        reader = readers.setdefault(study.file, open_studies(study.file))
+        types = {registry.find(entry.algo).settings_type for entry in study.entries}
+        known = {item.name for settings_type in types for item in dataclasses.fields(settings_type)}
+        for name, profile in study.profiles.items():
+            where, shared = profile_keys(study.name, name)
+            for key in profile.settings:
+                if key not in known:
+                    message = f"no algorithm of study '{study.name}' has a setting '{key}'{nearest(key, known)}"
+                    reader.fail(message, (*where, "settings", key), (*shared, "settings", key))
+            for env in profile.envs:
+                with reader.at((*where, "envs"), (*shared, "envs")):
+                    if canonical(env) != env:
+                        raise UsageError(f"'{env}' names the default preset; write '{canonical(env)}'")
+            for index, entry in enumerate(study.entries):
+                at_entry: Keys = ("studies", study.name, "entries", index)
+                for env in profile.entry_envs(entry):
+                    env_settings = profile.entry_env_settings(entry)
+                    key = f"{env} {sorted(env_settings.items())}"
+                    if key not in problems:
+                        places = [at_entry] if entry.env_settings else [(*where, "envs"), (*shared, "envs")]
+                        with reader.at(*places):
+                            problems[key] = problem_of(env, env_settings)
+                    with reader.at(at_entry):
+                        _check_entry(profile, entry, env, problems[key])
+
+
+def _check_entry(profile: Profile, entry: Entry, env: str, task: Problem) -> None:
+    algorithm = registry.find(entry.algo)
+    registry.check_observations(entry.algo, task.observation_size, env)
+    settings = entry_settings(profile, entry, env)
+    if profile.total_minutes and (reason := algorithm.depends_on_budget(settings)):
+        raise UsageError(
+            f"'total_minutes' cannot be given with {entry.algo}, which needs its number of steps: {reason}"
+        )
+    if not registry.missing(entry.algo):
+        algorithm.check(settings, task)
 
 
 def requested_studies(arguments: RunArguments) -> list[Study]:
@@ -72,12 +117,14 @@ def _known_studies(arguments: RunArguments, warn: Callable[[str], None]) -> dict
     known = known_studies(warn=warn)
     names = (*arguments.study, arguments.profile or PROFILE)
     folders = [Path(arguments.out)] if arguments.out else [RESULTS / name for name in names]
-    laid = known_studies([folder / FILE for folder in folders if (folder / FILE).is_file()], lambda message: None)
+    laid = [folder / FILE for folder in folders if (folder / FILE).is_file()]
+    with_laid = known_studies(laid, lambda message: None) if laid else known
     for name in arguments.study:
-        if name in laid and name in known and laid[name].sha256 != known[name].sha256:
-            files = f"{laid[name].file} decides the study '{name}', which {known[name].file} has otherwise"
+        before, study = known.get(name), with_laid.get(name)
+        if before and study and before.sha256 != study.sha256:
+            files = f"{study.file} decides the study '{name}', which {before.file} has otherwise"
             warn(f"{files}; give another --out to run the other one")
-    return known | laid
+    return with_laid
 
 
 def _study_folder(study: Study, arguments: RunArguments) -> Path:

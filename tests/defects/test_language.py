@@ -246,24 +246,25 @@ def test_semicolons_may_separate_the_columns_of_a_table(tmp_path, point):
     assert scores_of_table(tmp_path, text) == [(10, 1.5), (20, 2.5)]
 
 
-@pytest.mark.parametrize("option", ["--config", "--studies", "--style"])
-def test_a_mark_of_utf8_may_begin_a_file(successes, tmp_path, option):
+@pytest.mark.parametrize("option", ["--config", "studies.toml", "--paper"])
+def test_a_mark_of_utf8_may_begin_a_file(successes, tmp_path, monkeypatch, option):
     """As Notepad and PowerShell write it."""
-    path, report = tmp_path / "file.toml", ("report", successes / "Always", "--out", tmp_path / "report")
+    monkeypatch.chdir(tmp_path)
+    path, report = tmp_path / (option if option == "studies.toml" else "file.toml"), ("report", successes / "Always", "--out", tmp_path / "report")
     texts = {
         "--config": next((successes / "Always").rglob("config.toml")).read_text(encoding="utf-8"),
-        "--studies": "",
-        "--style": '[labels]\ncem = "CEM"\n',
+        "studies.toml": "",
+        "--paper": '[labels]\ncem = "CEM"\n',
     }
     words = {
         "--config": ("run", "--config", path, "--seeds", "3,", "--out", tmp_path / "out", "--dry-run"),
-        "--studies": (*report, "--studies", path),
-        "--style": (*report, "--table", "--style", path),
+        "studies.toml": ("list", "studies"),
+        "--paper": (*report, "--paper", path),
     }
     path.write_text(texts[option], encoding="utf-8")
     succeed(*words[option])
     path.write_text(texts[option], encoding="utf-8-sig")
-    succeed(*words[option])
+    assert "left out" not in succeed(*words[option]).output
 
 
 @pytest.mark.parametrize("command", ["report", "export", "import"])
