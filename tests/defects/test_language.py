@@ -250,7 +250,8 @@ def test_semicolons_may_separate_the_columns_of_a_table(tmp_path, point):
 def test_a_mark_of_utf8_may_begin_a_file(successes, tmp_path, monkeypatch, option):
     """As Notepad and PowerShell write it."""
     monkeypatch.chdir(tmp_path)
-    path, report = tmp_path / (option if option == "studies.toml" else "file.toml"), ("report", successes / "Always", "--out", tmp_path / "report")
+    path = tmp_path / (option if option == "studies.toml" else "file.toml")
+    report = ("report", successes / "Always", "--out", tmp_path / "report")
     texts = {
         "--config": next((successes / "Always").rglob("config.toml")).read_text(encoding="utf-8"),
         "studies.toml": "",

@@ -65,15 +65,6 @@ def test_the_study_of_the_folder_decides(tmp_path, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_a_file_that_is_named_wins_over_that_of_this_folder(tmp_path, capsys):
-    Path("mine.toml").write_text(STUDY.replace("seeds = 2", "seeds = 5"))
-    assert len(directories(studies=("mine.toml",))) == 10
-    Path("there").mkdir()
-    Path("there/study.toml").write_text(STUDY.replace("small", "other"))
-    assert len(directories(studies=("mine.toml",), out="there")) == 10
-    assert capsys.readouterr().err == ""
-
-
 def test_a_second_study_of_a_folder_is_added(tmp_path):
     other = STUDY.replace("small", "other").replace('"twenty"', '"thirty"').replace("20 }", "30 }")
     Path("studies.toml").write_text(f"{STUDY}\n{other}")
