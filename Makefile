@@ -121,7 +121,7 @@ typecheck: $(STAMP) ## check types
 
 docs: $(STAMP) ## build the documentation site in site/, with the report of the reference results; check its links
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
-	$(BIN)/erlbench report results/reference --study $(KNOWN) --profile paper --reach --out site/report
+	$(BIN)/erlbench report results/reference --study $(KNOWN) --reach --out site/report
 	@echo 'site/index.html'
 
 bench: $(STAMP) ## measure speed

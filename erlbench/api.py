@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -83,7 +83,7 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     from erlbench.running.progress import is_watched
     from erlbench.running.runner import anything_saved, run_cells
 
-    known = list_options(RunArguments).keys() - {"dry_run", "verbose", "launcher", "shard"}
+    known = list_options(RunArguments).keys() - {"dry_run", "verbose", "slurm"}
     if unknown := sorted(options.keys() - known):
         raise UsageError(f"erlbench.run() has no option '{unknown[0]}'{nearest(unknown[0], known)}")
     envs = _named(env, environment_name_of)
@@ -153,31 +153,24 @@ def load_results(*folders: Folder) -> Results:
     return Results(tuple(found), unpacked)
 
 
-def report(
-    *folders: Folder, out: Folder = "report", study: Names = (), studies: Folder | Sequence[Folder] = (),
-    profile: str | None = None, reference: Folder | None = None, **options: Any,
-) -> Path:  # fmt: skip
+def report(*folders: Folder, out: Folder = "report", study: Names = (), **options: Any) -> Path:
     """Write the report of the runs below `folders` (default: `results`) as `erlbench report` does; its page's path.
 
-    `study` restricts it to these studies, `studies` are files with studies of your own, `profile` names their budget,
-    and the runs below `reference` open the report. `options` are those of the command by their names: `at=300_000` or
-    `at="30min"`, `x="timesteps"`, `reach=(1000, 2000)`, `baseline="td3"`, `smooth=10`, ...
+    `study` restricts it to these studies. `options` are those of the command by their names: `at=300_000` or
+    `at="30min"`, `x="timesteps"`, `reach=(1000, 2000)`, `baseline="td3"`, `paper="style.toml"`, `reference="mine"`, ...
 
     Raises `UsageError` for a mistake in the arguments and when there is no run.
     """
-    from erlbench.reporting.options import ReportOptions, parse_options
+    from erlbench.options import list_options, make_options
+    from erlbench.reporting.options import ReportOptions
     from erlbench.reporting.request import requested_report
 
-    names = {"columns", *(field.name for field in fields(ReportOptions) if field.name != "panels")}
+    names = list_options(ReportOptions).keys() - {"results", "side_by_side"}
     if unknown := sorted(options.keys() - names):
         raise UsageError(f"erlbench.report() has no option '{unknown[0]}'{nearest(unknown[0], names)}")
-    plain = ("smooth", "early")
-    chosen = parse_options(**{name: value if name in plain else _words(value) for name, value in options.items()})
-    return requested_report(
-        _paths(folders or ("results",)), Path(out), chosen, study=_tuple(study),
-        studies=map(str, _paths(studies, "files with studies")), profile=profile,
-        reference=None if reference is None else _paths(reference)[0],
-    )  # fmt: skip
+    words = {name: value if isinstance(value, bool) else _words(value) for name, value in options.items()}
+    given = {"results": tuple(_paths(folders)), "out": Path(out), "study": _tuple(study), **words}
+    return requested_report(make_options(ReportOptions, given))
 
 
 def _paths(given: Any, what: str = "folders of results") -> list[Path]:

@@ -19,6 +19,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -51,12 +52,13 @@ LARGE = b"PK\x06\x07"
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # the time of all files: the same runs give the same bytes
 FILES = (CONFIG, META, EVENTS, STATUS, *ROWS, POLICY)
 FILES_ASIDE = (CONFIG, META, STATUS, "eval.csv")  # enough to know that a run was moved aside, and its score
+STUDY = "study.toml"  # in a folder of results, as `erlbench.experiment.studies` reads it
 NAMES_OF_MANY = frozenset({"root", "user", "users", "home", "host", "localhost", "ubuntu", "runner", "worker"})
 
 _FOLDER = re.compile(r"\w[\w .@+()=,-]{0,199}/")
 _NAME = re.compile(
-    rf"(?:{_FOLDER.pattern}){{1,9}}seed-\d{{1,20}}(?:{re.escape(ASIDE)}\d{{1,6}})?"
-    rf"/(?:{'|'.join(map(re.escape, FILES))}|{POLICIES}/\d{{1,9}}\.safetensors)"
+    rf"(?:{_FOLDER.pattern}){{1,9}}(?:{re.escape(STUDY)}|seed-\d{{1,20}}(?:{re.escape(ASIDE)}\d{{1,6}})?"
+    rf"/(?:{'|'.join(map(re.escape, FILES))}|{POLICIES}/\d{{1,9}}\.safetensors))"
 )
 _EARLIER = re.compile(r"bundle\.json|(?:[^/]+/){1,9}(?:plan\.toml|journal\.jsonl)")  # of bundles of earlier versions
 _UNPACKED = re.compile(r"\S*?/erlbench-bundle-\w{8}/")
@@ -141,13 +143,13 @@ def write_bundle(folders: Sequence[Path], target: Path) -> int:
     new, named, count, size = target.with_name(f".{target.name}"), [], 0, 0
     try:
         with open(new_file(new), "wb") as file, zipfile.ZipFile(file, "w") as archive:
-            for name, data in (pair for top, run in runs.items() for pair in _read_run(top, run, hide)):
+            for name, data in chain(_read_studies(runs), *(_read_run(top, run, hide) for top, run in runs.items())):
                 count, size = count + 1, size + len(data)
                 if not _NAME.fullmatch(name):
                     raise UsageError(f"no bundle has a file {name}; rename the folders above it")
                 if count > MOST_FILES or size > MOST_BYTES:
                     raise UsageError(f"more than {MOST_FILES:,} files or 4 GiB are no bundle; name fewer folders")
-                text = f"{name} {data.decode()}" if Path(name).name in SMALL else name
+                text = f"{name} {data.decode(errors='replace')}" if Path(name).name in (*SMALL, STUDY) else name
                 named += [name] if hide(text) != text else []
                 archive.writestr(zipfile.ZipInfo(name, EARLIEST), data, zipfile.ZIP_DEFLATED)
         new.replace(target)
@@ -157,7 +159,7 @@ def write_bundle(folders: Sequence[Path], target: Path) -> int:
         with suppress(OSError):
             new.unlink(missing_ok=True)
     if named:
-        warn(f"{named[0]} still has the name of this user or host, as a part of a run's or a module's name")
+        warn(f"{named[0]} still has the name of this user or host: in the study, or as a part of a run's own names")
     return len(runs)
 
 
@@ -184,6 +186,14 @@ def _find_runs(folders: Sequence[Path], hide: Hide) -> dict[str, Path]:
             if runs.setdefault(name := "/".join((first, *others)), run) != run:
                 raise UsageError(f"{run} and {runs[name]} would have one name in the bundle; rename one's folder")
     return runs
+
+
+def _read_studies(runs: Mapping[str, Path]) -> Iterator[tuple[str, bytes]]:
+    """Names and contents of the studies in the folders of results, as they are: each start has their hash."""
+    folders = {top.rsplit("/", 3)[0]: run.parents[2] for top, run in runs.items() if top.count("/") > 2}
+    for name, folder in folders.items():
+        if os.path.lexists(folder / STUDY):
+            yield f"{name}/{STUDY}", _read(folder / STUDY)
 
 
 def _read_run(top: str, run: Path, hide: Hide) -> Iterator[tuple[str, bytes]]:

@@ -23,7 +23,8 @@ from erlbench.errors import UsageError, nearest
 from erlbench.files import printable, read_bytes, readable
 from erlbench.records.run import folders
 
-LARGEST, MOST_ROWS, MOST_STEPS = 256 * 2**20, 5_000_000, 2**53  # the last is what a float64 counts
+LARGEST, MOST_ROWS = 256 * 2**20, 5_000_000
+MOST_STEPS, MOST = 2**53, 2**31 - 1  # what a float64 counts; of seeds and of the steps of an episode
 SB3, CLEANRL, TABLE = "sb3", "cleanrl", "imported"  # programs
 EVALUATIONS, FINAL, MONITOR, EVENTS = "evaluations.npz", "final_evaluation.npz", "monitor.csv", ".tfevents."
 FORMATS = (
@@ -34,6 +35,7 @@ SUCCESS = ("success", "is_success")  # columns of a monitor file; the first one 
 TRUTH = {"true": "1", "false": "0", "none": "", "nan": ""}
 THOUSANDS = re.compile(r"\d{1,3}([.,]\d{3})+")
 CLEANRL_FOLDER = re.compile(r"(?P<env>.+)__(?P<algo>.+)__(?P<seed>\d{1,9})__\d+")
+NUMBER = re.compile(r"[0-9]{1,15}")
 CLEANRL_SETTING = re.compile(r"^\|(\w+)\|(.*)\|$", re.MULTILINE)
 
 
@@ -41,10 +43,10 @@ CLEANRL_SETTING = re.compile(r"^\|(\w+)\|(.*)\|$", re.MULTILINE)
 class ForeignRun:
     """What the files of one format hold of one run.
 
-    `evaluations` has the columns timesteps, mean, returns, lengths and success, the last three with a tuple for each
+    `evaluations` has timesteps, return_mean, returns, lengths and success, the last three with a tuple for each
     evaluation, which is empty where the file lacks it. `episodes` (of training) has r, l, t, timesteps and success, NaN
-    where the file lacks it. Both are in order, and their steps and seconds go on counting where the program started
-    again. `names` are env, algo, seed and total_timesteps as the text of each file has them.
+    where the file lacks it. Steps and seconds go on counting where the program started again. `names` are env, algo,
+    seed and total_timesteps as the text of each file has them.
     """
 
     paths: tuple[Path, ...]
@@ -108,17 +110,29 @@ def read_evaluations(path: Path) -> ForeignRun:
     steps, results, lengths = arrays["timesteps"], arrays["results"], arrays.get("ep_lengths")
     if steps.ndim != 1 or results.ndim != 2 or len(steps) != len(results) or not results.size:
         refuse(path, f"timesteps {steps.shape} and results {results.shape} are no evaluations of Stable-Baselines3")
-    if lengths is not None and (lengths.shape != results.shape or lengths.dtype.kind not in "iu" or lengths.min() < 0):
+    if lengths is not None and lengths.shape != results.shape:
         refuse(path, "ep_lengths are no lengths of the episodes of results")
-    steps, returns = _check_steps(path, steps), _check_returns(path, results)
+    steps, returns = _check(path, "steps", steps, least=0), _check(path, "returns", results)
     starts = np.append(False, np.diff(steps) <= 0)  # of two evaluations in one start the second has more steps
-    notes, successes = _note_starts(path, starts), arrays.get("successes")
-    if successes is not None and (successes.size != results.size or not np.isfinite(successes).all()):
-        notes, successes = (*notes, f"{path.name} has successes of other episodes, which are left out"), None
-    frame = pd.DataFrame({"timesteps": _count_on(steps, starts), "mean": returns.mean(axis=1)})
-    success = None if successes is None else (successes != 0).astype(int)
-    for name, values in (("returns", returns), ("lengths", lengths), ("success", success)):
-        frame[name] = [()] * len(steps) if values is None else [*map(tuple, values.reshape(results.shape).tolist())]
+    success, notes = arrays.get("successes"), _note_starts(path, starts)
+    if success is not None and (success.size != results.size or not np.isfinite(success).all()):
+        success, notes = None, (*notes, f"{path.name} has successes of other episodes, which are left out")
+    columns = {
+        "returns": returns,
+        "lengths": None if lengths is None else _check(path, "lengths", lengths, least=0, most=MOST).astype(int),
+        "success": None if success is None else (success != 0).reshape(results.shape).astype(int),
+    }
+    tuples = {
+        name: [()] * len(steps) if values is None else [*map(tuple, values.tolist())]
+        for name, values in columns.items()
+    }
+    frame = pd.DataFrame(
+        {
+            "timesteps": _check(path, "steps", _count_on(steps, starts), least=0),
+            "return_mean": returns.mean(axis=1),
+            **tuples,
+        }
+    )
     return ForeignRun(
         paths=(path,),
         program=SB3,
@@ -150,7 +164,7 @@ def _read_arrays(path: Path, needed: Sequence[str], optional: Sequence[str]) -> 
             refuse(path, "it holds Python objects, which are not read: they could run code")
         refuse(path, f"it is no archive of numpy ({text or type(error).__name__})")
     for name, array in arrays.items():
-        if array.dtype.kind not in ("biuf" if name == "successes" else "iuf"):
+        if array.dtype.kind not in "biuf":
             refuse(path, f"the array {name} holds no numbers")
     return arrays
 
@@ -163,42 +177,41 @@ def read_monitors(paths: Sequence[Path]) -> ForeignRun:
     frames, begun = list[pd.DataFrame](), list[float]()
     names, notes = list[Mapping[str, Any]](), list[str]()
     for path in paths:
-        text = _decode(path)
-        line, _, table = text.partition("\n") if text.startswith("#") else ("#", "", text)
-        start, env = _read_header(path, line[1:])
+        header, rows = _read_cells(path, ("r", "l", "t"), SUCCESS)
+        start, env = _read_header(path, header)
         begun.append(start)
         names.append({"env": env})
-        rows = _read_cells(path, table, ("r", "l", "t"), first=1 + (table is not text), optional=SUCCESS)
-        seconds = rows["t"].to_numpy()
-        starts = np.append(False, np.diff(seconds) < 0)
+        starts = np.append(False, np.diff(rows["t"]) < 0)
         notes += _note_starts(path, starts)
         success = next((_read_success(path, rows[name]) for name in SUCCESS if name in rows), np.nan)
-        frames.append(rows[["r", "l"]].assign(t=_count_on(seconds, starts), success=success))
+        _check(path, "returns", rows["r"])
+        _check(path, "times", rows["t"])
+        _check(path, "lengths", rows["l"], least=1, most=MOST)
+        frames.append(rows[["r", "l"]].assign(t=_count_on(rows["t"].to_numpy(), starts), success=success))
     rows = pd.concat(
         [frame.assign(t=frame["t"] + (start - min(begun))) for frame, start in zip(frames, begun, strict=True)]
     )
-    if len(paths) > 1:
-        rows = rows.sort_values("t", kind="stable")
-    if (rows["l"] < 1).any():
-        refuse(paths[0], "an episode has no steps")
-    _check_returns(paths[0], rows["r"].to_numpy())
-    steps = _check_steps(paths[0], rows["l"].cumsum().to_numpy())
+    rows = rows.sort_values("t", kind="stable") if len(paths) > 1 else rows
     return ForeignRun(
-        paths=tuple(paths), program=SB3, format="Stable-Baselines3's monitor.csv", names=tuple(names),
-        episodes=rows.assign(timesteps=steps).reset_index(drop=True), notes=tuple(notes),
-    )  # fmt: skip
+        paths=tuple(paths),
+        program=SB3,
+        format="Stable-Baselines3's monitor.csv",
+        names=tuple(names),
+        episodes=rows.assign(timesteps=_check(paths[0], "steps", rows["l"].cumsum(), least=0)).reset_index(drop=True),
+        notes=tuple(notes),
+    )
 
 
-def _read_header(path: Path, line: str) -> tuple[float, str]:
+def _read_header(path: Path, text: str) -> tuple[float, str]:
     """When a monitor file began, in seconds, and the environment's id; empty where Monitor wrote "None"."""
     try:
-        header = json.loads(line.strip() or "{}")
-        start, env = header.get("t_start", 0.0), header.get("env_id")
-    except (ValueError, RecursionError, AttributeError):
+        header = json.loads(text or "{}")
+        start, env = float(header.get("t_start", 0)), header.get("env_id")
+    except (ValueError, RecursionError, AttributeError, TypeError, OverflowError):
         refuse(path, "its first line is no header of Stable-Baselines3's Monitor")
-    if not isinstance(start, int | float) or not abs(start) < 1e12:
+    if not abs(start) < 1e12:
         refuse(path, "its t_start is no time")
-    return float(start), check_word(path, "env", env) if isinstance(env, str) and env != "None" else ""
+    return start, check_word(path, "env", env) if isinstance(env, str) and env != "None" else ""
 
 
 def _read_success(path: Path, cells: pd.Series) -> np.ndarray:
@@ -212,84 +225,68 @@ def _read_success(path: Path, cells: pd.Series) -> np.ndarray:
 
 def read_table(path: Path) -> Iterator[ForeignRun]:
     """A CSV with any number of runs; several rows of one step are the episodes of one evaluation."""
-    rows = _read_cells(path, _decode(path), ("env", "algo", "seed", "step", "return"))
-    _check_returns(path, rows["return"].to_numpy())
-    _check_steps(path, rows["step"].to_numpy())
-    if (wrong := ((rows["seed"] % 1) != 0) | (rows["seed"] < 0) | (rows["seed"] >= 2**31)).any():
-        refuse(path, f"line {rows.index[wrong][0]}: a seed is no whole number from 0 on")
+    _, rows = _read_cells(path, ("env", "algo", "seed", "step", "return"))
+    for name, limits in (("return", {}), ("step", {"least": 0}), ("seed", {"least": 0, "most": MOST})):
+        _check(path, f"{name}s", rows[name], **limits)
     groups: Any = rows.groupby(["env", "algo", "seed"], sort=False)
     for (env, algo, seed), run in groups:
         names = {"env": check_word(path, "env", env), "algo": check_word(path, "algo", algo), "seed": int(seed)}
         frame = run.groupby("step")["return"].agg(["mean", tuple]).reset_index()
-        frame = frame.rename(columns={"step": "timesteps", "tuple": "returns"}).assign(lengths=[()] * len(frame))
+        frame.columns = pd.Index(["timesteps", "return_mean", "returns"])
+        frame["lengths"] = frame["success"] = [()] * len(frame)
         if len(frame) == len(run):  # one row of a step may be a mean
-            frame["returns"] = [()] * len(frame)
-        frame["success"] = frame["lengths"]
+            frame["returns"] = frame["lengths"]
         yield ForeignRun(paths=(path,), program=TABLE, format="CSV", names=(names,), evaluations=frame)
 
 
-def _decode(path: Path) -> str:
-    try:
-        return read_content(path).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        refuse(path, "it is no text in UTF-8")
-
-
-def _read_cells(
-    path: Path, text: str, needed: Sequence[str], first: int = 1, optional: Sequence[str] = ()
-) -> pd.DataFrame:
-    """Columns of a table, each row under the number of its line; `first` is the number of the header's.
+def _read_cells(path: Path, needed: Sequence[str], optional: Sequence[str] = ()) -> tuple[str, pd.DataFrame]:
+    """The first line where it is a comment, and columns of a table, each row under the number of its line.
 
     Numbers, and texts under env, algo and the `optional` columns that are there. Commas, semicolons or tabulators
     separate the cells, and headings may have capitals. Where no comma does, it may be the decimal sign: then a point is
     none, so that thousands are never guessed.
     """
-    separator = max(",;\t", key=text.partition("\n")[0].count)
-    lines = csv.reader(StringIO(text), delimiter=separator, strict=True)
     try:
-        header = [name.strip() for name in next(lines, [])]
-        places = _find_columns(path, header, needed, optional)
-        rows = []
-        for row in lines:
-            if row and len(row) != len(header):
-                refuse(path, f"line {lines.line_num + first - 1} has {len(row)} cells, the header {len(header)}")
-            if row:
-                rows.append((lines.line_num + first - 1, *(row[place].strip() for place in places.values())))
+        text, comment = read_content(path).decode("utf-8-sig"), ""
+    except UnicodeDecodeError:
+        refuse(path, "it is no text in UTF-8")
+    if text.startswith("#"):
+        comment, _, text = text.partition("\n")
+    separator = max(",;\t", key=text.partition("\n")[0].count)
+    lines, begin, rows = csv.reader(StringIO(text), delimiter=separator, strict=True), bool(comment), []
+    try:
+        header = [name.strip().casefold() for name in next(lines, [])]
+        if missing := [name for name in needed if header.count(name) != 1]:
+            hint = nearest(missing[0], header) or f"; it has {printable(', '.join(header)[:100])}"
+            what = "several columns" if missing[0] in header else "no column"
+            refuse(path, f"it has {what} {', '.join(missing)}{hint}")
+        columns = {name: header.index(name) for name in (*needed, *optional) if name in header}
+        for row in filter(None, lines):
+            if len(row) != len(header):
+                refuse(path, f"line {lines.line_num + begin} has {len(row)} cells, the header {len(header)}")
+            rows.append((lines.line_num + begin, *(row[place].strip() for place in columns.values())))
             if len(rows) > MOST_ROWS:
                 refuse(path, f"it has more than {MOST_ROWS:,} rows")
     except csv.Error as error:
-        refuse(path, f"line {lines.line_num + first - 1}: {error}")
+        refuse(path, f"line {lines.line_num + begin}: {error}")
     if not rows:
         refuse(path, "it has no row")
-    frame = pd.DataFrame(rows, columns=["line", *places]).set_index("line")
+    frame = pd.DataFrame(rows, columns=["line", *columns]).set_index("line")
     numbers = [name for name in needed if name not in ("env", "algo")]
     commas = separator != "," and any(frame[name].str.contains(",").any() for name in numbers)
-    return frame.assign(**{name: _read_numbers(path, frame[name], separator != ",", commas) for name in numbers})
+    for name in numbers:
+        if separator != "," and name in WHOLE and (wrong := frame[name].str.fullmatch(THOUSANDS)).any():
+            _refuse_cell(path, frame[name][wrong], "which may be thousands; write whole numbers as digits alone")
+        frame[name] = _read_numbers(path, frame[name], commas)
+    return comment[1:].strip(), frame
 
 
-def _find_columns(path: Path, header: Sequence[str], needed: Sequence[str], optional: Sequence[str]) -> dict[str, int]:
-    """Where the columns stand, by their names; those of another case count where there is no exact one."""
-    places = {name: index for index, name in reversed([*enumerate(map(str.casefold, header))])}
-    places |= {name: header.index(name) for name in places if name in header}
-    if missing := [name for name in needed if name not in places]:
-        there = printable(", ".join(header)[:100])
-        hint = nearest(missing[0], header) or f"; it has {there or 'none'}"
-        refuse(path, f"it has no column {', '.join(missing)}{hint}")
-    for name in needed:
-        if name not in header and [word.casefold() for word in header].count(name) > 1:
-            refuse(path, f"it has several columns {name}")
-    return {name: places[name] for name in (*needed, *optional) if name in places}
-
-
-def _read_numbers(path: Path, cells: pd.Series, spreadsheet: bool, commas: bool) -> np.ndarray:
-    """A column of numbers; `commas` are their decimal signs, and in a `spreadsheet` either sign may be one."""
-    if spreadsheet and cells.name in WHOLE and (wrong := cells.str.fullmatch(THOUSANDS)).any():
-        _refuse_cell(path, cells[wrong], "which may be thousands; write whole numbers without signs between digits")
+def _read_numbers(path: Path, cells: pd.Series, commas: bool) -> np.ndarray:
+    """A column of numbers, whose decimal signs may be `commas`."""
     texts = cells.str.replace(".", "?", regex=False).str.replace(",", ".", regex=False) if commas else cells
     values = pd.to_numeric(texts, errors="coerce").to_numpy(float)
     if (wrong := np.isnan(values)).any():
-        more = " where commas are decimal signs" if commas else ""
-        _refuse_cell(path, cells[wrong], f"which is no number{more}")
+        _refuse_cell(path, cells[wrong], f"which is no number{' where commas are decimal signs' * commas}")
     return values
 
 
@@ -300,43 +297,44 @@ def read_events(paths: Sequence[Path]) -> ForeignRun:
     """
     if importlib.util.find_spec("tensorboard") is None:
         raise UsageError(f"{paths[0]} needs a package: pip install 'erlbench[exports]'")
-    rows: dict[str, list[tuple[float, float, float]]] = {"charts/episodic_return": [], "charts/episodic_length": []}
-    tags, names, notes = set[str](), list[Mapping[str, Any]](), list[str]()
+    scalars: dict[str, list[tuple[float, float, float]]] = {}
+    names, notes = list[Mapping[str, Any]](), list[str]()
     for path in paths:
         settings = b""
         for event in _read_events_of(path, notes):
             for value in event.summary.value:
-                tags.add(value.tag)
+                rows = scalars.setdefault(value.tag, [])
                 if value.tag == "hyperparameters/text_summary" and value.tensor.string_val:
                     settings = value.tensor.string_val[0]
-                if value.tag in rows and value.HasField("simple_value"):
-                    rows[value.tag].append((event.step, value.simple_value, event.wall_time))
+                if value.tag.startswith("charts/episodic_") and value.HasField("simple_value"):
+                    rows.append((event.step, value.simple_value, event.wall_time))
         names.append(_read_settings(path, settings.decode(errors="replace")))
-    path, (episodes, lengths) = paths[0], rows.values()
-    if not episodes:
-        there = ", ".join(sorted(map(printable, tags))[:5])
+    path, episodes = paths[0], pd.DataFrame(scalars.get("charts/episodic_return", []), columns=["timesteps", "r", "t"])
+    if episodes.empty:
+        there = ", ".join(sorted(map(printable, scalars))[:5])
         refuse(path, f"it has no charts/episodic_return; its scalars are {there or 'none'}")
-    if len(episodes) > MOST_ROWS:
-        refuse(path, f"it has more than {MOST_ROWS:,} episodes")
-    if any(length < 1 for _, length, _ in lengths):
-        refuse(path, "a charts/episodic_length is below 1")
-    frame = pd.DataFrame(episodes, columns=["timesteps", "r", "t"])
-    steps, starts = (
-        _check_steps(path, frame["timesteps"].to_numpy()),
-        np.append(False, frame["timesteps"].diff()[1:] < 0),
-    )
-    frame["t"] -= frame["t"].groupby(starts.cumsum()).transform("first")
-    _check_returns(path, frame["r"].to_numpy())
+    lengths = [length for _, length, _ in scalars.get("charts/episodic_length", [])]
+    _check(path, "lengths", lengths, least=1, most=MOST)
+    _check(path, "returns", episodes["r"].array)
+    _check(path, "times", episodes["t"].array)
+    steps = _check(path, "steps", episodes["timesteps"].array, least=0)
+    starts = np.append(False, np.diff(steps) < 0)
+    seconds = episodes["t"] - episodes["t"].groupby(starts.cumsum()).transform("first")
     called = CLEANRL_FOLDER.fullmatch(path.resolve().parent.name)
     return ForeignRun(
-        paths=tuple(paths), program=CLEANRL, format="CleanRL's event files", names=tuple(names),
+        paths=tuple(paths),
+        program=CLEANRL,
+        format="CleanRL's event files",
+        names=tuple(names),
         folder_names={**called.groupdict(), "seed": int(called["seed"])} if called else {},
-        episodes=frame.assign(
-            timesteps=_count_on(steps, starts), t=_count_on(frame["t"].to_numpy(), starts), success=np.nan,
-            l=[length for _, length, _ in lengths] if len(lengths) == len(episodes) else np.nan,
+        episodes=episodes.assign(
+            timesteps=_check(path, "steps", _count_on(steps, starts), least=0),
+            t=_count_on(seconds.to_numpy(), starts),
+            l=lengths if len(lengths) == len(episodes) else np.nan,
+            success=np.nan,
         ),
         notes=(*notes, *_note_starts(path, starts)),
-    )  # fmt: skip
+    )
 
 
 def _read_events_of(path: Path, notes: list[str]) -> Iterator[Any]:
@@ -364,17 +362,12 @@ def _read_events_of(path: Path, notes: list[str]) -> Iterator[Any]:
 def _read_settings(path: Path, text: str) -> dict[str, Any]:
     """What CleanRL's text of settings names: lines |setting|value|."""
     values = dict(CLEANRL_SETTING.findall(text))
-    names: dict[str, Any] = {
+    numbers = {name: values[name] for name in ("seed", "total_timesteps") if NUMBER.fullmatch(values.get(name, ""))}
+    return {
         "env": check_word(path, "env", values.get("env_id") or values.get("gym_id", "")),
         "algo": check_word(path, "algo", values.get("exp_name", "")),
+        **{name: int(number) for name, number in numbers.items()},
     }
-    for name, option, pattern in (
-        ("seed", "seed", r"\d{1,9}"),
-        ("total_timesteps", "total_timesteps", r"[1-9]\d{0,14}"),
-    ):
-        if re.fullmatch(pattern, values.get(name, ""), re.ASCII):
-            names[option] = int(values[name])
-    return names
 
 
 def read_content(path: Path) -> bytes:
@@ -401,18 +394,16 @@ def check_word(path: Path, option: str, word: str) -> str:
     return word
 
 
-def _check_steps(path: Path, steps: np.ndarray) -> np.ndarray:
-    steps = np.asarray(steps, np.float64)
-    if not np.isfinite(steps).all() or (steps < 0).any() or (steps > MOST_STEPS).any() or (steps % 1).any():
-        refuse(path, "its steps are not all whole numbers")
-    return steps
-
-
-def _check_returns(path: Path, returns: np.ndarray) -> np.ndarray:
-    returns = np.asarray(returns, np.float64)
-    if not np.isfinite(returns).all():
-        refuse(path, "a return is infinite or no number")
-    return returns
+def _check(path: Path, what: str, values: Any, least: float = -np.inf, most: int = MOST_STEPS) -> np.ndarray:
+    """Finite numbers; with `least` from 0 on they are whole, and at most `most`."""
+    array = np.asarray(values, np.float64)
+    wrong = ~np.isfinite(array) | (array < least)
+    wrong |= (array > most) | (array % 1 != 0) if least >= 0 else False
+    if wrong.any():
+        line = f"line {values.index[wrong][0]}: " if isinstance(values, pd.Series) else ""
+        kind = f"whole numbers from {least} to {most:,}" if least >= 0 else "finite numbers"
+        refuse(path, f"{line}its {what} are not all {kind}")
+    return array
 
 
 def _count_on(values: np.ndarray, starts: np.ndarray) -> np.ndarray:

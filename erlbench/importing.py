@@ -8,7 +8,7 @@ import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,9 +29,9 @@ from erlbench.foreign_files import CLEANRL, SB3, TABLE, ForeignRun, read_content
 from erlbench.records.imported import EVALUATIONS, KIND, TRAINING, UNSAID, Imported
 from erlbench.records.names import is_environment, is_name
 from erlbench.records.run import CONFIG, META, STATUS, file_checksum
-from erlbench.records.schema import EpisodeRow, EvaluationRow, Row, row_of
+from erlbench.records.schema import EpisodeRow, EvaluationRow, Row, header
 from erlbench.records.training import WINDOW, thinned
-from erlbench.records.write import RowFile
+from erlbench.settings import check_value
 
 MOST_POINTS = 200  # of a curve of training returns
 LONGEST = 200  # characters of a text
@@ -42,23 +42,20 @@ RETURNS = {"": UNSAID, "evaluations": EVALUATIONS, "training": TRAINING}
 
 @dataclass(frozen=True, kw_only=True)
 class ImportedRun:
-    """A run, ready to be written."""
+    """A run, ready to be written; the frames have columns of eval.csv and episodes.csv."""
 
-    env: str
-    name: str
-    seed: int
-    total_timesteps: int | None
-    about: Imported
     config: Mapping[str, Any]  # tables of config.toml
-    evaluations: Sequence[EvaluationRow]
-    episodes: pd.DataFrame | None  # as in `ForeignRun`
+    about: Imported
+    evaluations: pd.DataFrame
+    episodes: pd.DataFrame | None
     paths: Sequence[Path]
     notes: Sequence[str]
 
     @property
     def folder(self) -> Path:
         """Its place in a folder of results."""
-        return Path(folder_name(self.env)) / folder_name(self.name) / f"seed-{self.seed:03d}"
+        run = self.config["run"]
+        return Path(folder_name(run["env"])) / folder_name(run["name"]) / f"seed-{run['seed']:03d}"
 
 
 def import_runs(
@@ -92,19 +89,13 @@ def import_runs(
     one program alone.
 
     The frame has a row for each run: folder, format, returns, rows, timesteps. `warn` gets what was overruled or left
-    out. Raises `UsageError` for a file that cannot be read, for a run that nobody names,
-    and for one that is there already; then nothing is written.
+    out. Raises `UsageError` for a file that cannot be read, for a run that nobody names, and for one that is there
+    already; then nothing is written.
     """
     typed = {"env": env, "algo": algo, "seed": seed, "total_timesteps": total_timesteps}
     texts = {"origin": _check_line("origin", origin), "licence": _check_line("licence", licence)}
     settings = _check_settings(env, env_settings or {})
-    if returns not in RETURNS:
-        raise UsageError(f"returns are evaluations or training, not '{returns}'{nearest(returns, RETURNS)}")
-    for option, value, least, most in (("seed", seed, 0, 2**31 - 1), ("total_timesteps", total_timesteps, 1, 10**15)):
-        if value is not None and not least <= value <= most:
-            raise UsageError(f"{option} must be from {least} to {most:,}, not {value}")
-    if name.partition("@")[0] in registry.names():
-        raise UsageError(f"--name {name} is an algorithm of this suite, and the runs are not; give another, sb3-{name}")
+    _check_request(typed, name, returns)
     runs = [
         _combine(parts, typed, layout, name, settings, {**texts, "returns": RETURNS[returns]})
         for path in dict.fromkeys(paths)
@@ -116,19 +107,23 @@ def import_runs(
     _check_places(runs, out)
     for run in runs:
         _write(run, out / run.folder)
+    _print_notes(runs, warn)
+    columns = {
+        "folder": [out / run.folder for run in runs],
+        "format": [run.about.format for run in runs],
+        "returns": [run.about.returns for run in runs],
+        "rows": [len(run.evaluations) for run in runs],
+        "timesteps": [run.evaluations["timesteps"].max() for run in runs],
+    }
+    return pd.DataFrame(columns)
+
+
+def _print_notes(runs: Sequence[ImportedRun], warn: Callable[[str], None]) -> None:
+    """Call `warn` once for each note, which several runs may have."""
     for note, count in Counter(note for run in runs for note in run.notes).items():
         path = next(run.paths[0] for run in runs if note in run.notes)
         more = f" (the same for {count - 1} more)" if count > 1 else ""
         warn(f"{path.parent if path.name in note else path}: {note}{more}")
-    return _summarise(runs, out)
-
-
-def _summarise(runs: Sequence[ImportedRun], out: Path) -> pd.DataFrame:
-    rows = [
-        (out / run.folder, run.about.format, run.about.returns, len(run.evaluations), run.evaluations[-1].timesteps)
-        for run in runs
-    ]
-    return pd.DataFrame(rows, columns=["folder", "format", "returns", "rows", "timesteps"])
 
 
 def _check_line(option: str, text: str) -> str:
@@ -137,8 +132,23 @@ def _check_line(option: str, text: str) -> str:
     return text.strip()
 
 
+def _check_request(typed: Mapping[str, Any], name: str, returns: str) -> None:
+    for option, least, most in (("seed", 0, 2**31 - 1), ("total_timesteps", 1, 10**15)):
+        if typed[option] is not None:
+            check_value(typed[option], int, option, {"minimum": least, "maximum": most})
+    if returns:
+        check_value(returns, str, "returns", {"choices": [*filter(None, RETURNS)]})
+    if name.partition("@")[0] in registry.names():
+        raise UsageError(f"--name {name} is an algorithm of this suite, and the runs are not; give another, sb3-{name}")
+
+
 def _check_settings(env: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as config.toml has them, checked where the user names an environment that can be found here."""
+    """Settings as config.toml has them, checked where the user names an environment that can be found here.
+
+    The module of MODULE:ID is imported for that; no module that a file names is.
+    """
+    if not settings:
+        return {}
     values = plain_values(settings)
     try:
         gymnasium.spec(env)
@@ -156,7 +166,7 @@ def _check_places(runs: Sequence[ImportedRun], out: Path) -> None:
     first: dict[Path, ImportedRun] = {}
     for run in runs:
         if (other := first.setdefault(run.folder, run)) is not run:
-            called = f"{run.name} on {run.env}, seed {run.seed}"
+            called = "{name} on {env}, seed {seed}".format_map(run.config["run"])
             if other.paths == run.paths:
                 raise UsageError(f"{run.paths[0]} has two runs that become {called}; leave --env, --algo or --seed out")
             raise UsageError(
@@ -187,9 +197,10 @@ def _combine(
     for option, text, valid in (("env", env, is_environment), ("algo", algo, is_environment), ("name", name, is_name)):
         if not valid(text):
             raise UsageError(f"{path}: {printable(text[:80])!r} cannot be a run's {option}; give --{option}")
-    evaluations = next((part.evaluations for part in parts if part.evaluations is not None), None)
-    episodes = next((part.episodes for part in parts if part.episodes is not None), None)
-    rows = [*(_curve(episodes) if evaluations is None else _evaluation_rows(evaluations, program))]
+    evaluations, episodes = (
+        next((frame.astype({"timesteps": int}) for frame in frames if frame is not None), None)
+        for frames in ([part.evaluations for part in parts], [part.episodes for part in parts])
+    )
     paths = [path for part in parts for path in part.paths]
     overruled = [f"{WORDS[option]} {value}" for option, (_, others) in chosen.items() for value in others]
     kind = TRAINING if evaluations is None else EVALUATIONS if program == SB3 else about["returns"]
@@ -201,17 +212,15 @@ def _combine(
         sources={printable(path.name): hashlib.sha256(read_content(path)).hexdigest() for path in paths},
         overruled=printable(", ".join(overruled))[:LONGEST],
     )
-    counts = {len(row.returns) for row in rows}
     table = {"env": env, "algo": f"{program}-{algo}", "name": name, "seed": seed, "kind": KIND}
     table |= {"total_timesteps": budget} if budget else {}
-    table |= {"eval_episodes": counts.pop()} if kind == EVALUATIONS and len(counts) == 1 and counts != {0} else {}
+    counts = set() if evaluations is None or kind != EVALUATIONS else set(evaluations["returns"].map(len))
+    table |= {"eval_episodes": counts.pop()} if len(counts) == 1 and counts != {0} else {}
     config = {"run": table, **({"env_settings": settings} if settings else {}), KIND: imported.table()}
     notes = [note for part in parts for note in part.notes]
     notes += [f"overruled, and recorded so: {imported.overruled}"] if overruled else []
-    return ImportedRun(
-        env=env, name=name, seed=seed, total_timesteps=budget, about=imported, config=config, evaluations=rows,
-        episodes=episodes, paths=paths, notes=notes,
-    )  # fmt: skip
+    rows = _describe_curve(episodes) if evaluations is None else _describe_evaluations(evaluations, program)
+    return ImportedRun(config=config, about=imported, evaluations=rows, episodes=episodes, paths=paths, notes=notes)
 
 
 def _read_layout(path: Path, layout: str) -> dict[str, Any]:
@@ -258,36 +267,32 @@ def _spells(folder: str, name: str) -> bool:
     return re.sub(r"\W", "-", name).endswith(re.sub(r"\W", "-", folder))
 
 
-def _evaluation_rows(frame: pd.DataFrame, program: str) -> Iterator[EvaluationRow]:
+def _describe_evaluations(frame: pd.DataFrame, program: str) -> pd.DataFrame:
     steps = frame["lengths"].map(sum).cumsum()
-    for index, row in enumerate(frame.to_dict("records")):
-        spread = float(np.std(row["returns"], ddof=1)) if len(row["returns"]) > 1 else 0.0
-        yield row_of(EvaluationRow, {
-            "evaluation": index, "timesteps": int(row["timesteps"]), "return_mean": float(row["mean"]),
-            "fitness_timesteps": "" if program == TABLE else 0,  # the others count all steps of training
-            "evaluation_timesteps": int(steps[index]) if row["lengths"] else "",
-            "return_std": spread if row["returns"] else "",
-            "returns": row["returns"], "lengths": row["lengths"], "success": row["success"],
-        })  # fmt: skip
+    joined = {
+        name: frame[name].map(lambda values: " ".join(map(str, values))) for name in ("returns", "lengths", "success")
+    }
+    return frame.assign(
+        **joined,
+        evaluation=range(len(frame)),
+        fitness_timesteps=None if program == TABLE else 0,  # the others count all steps of training
+        evaluation_timesteps=steps.where(steps > 0).astype("Int64"),
+        return_std=frame["returns"].map(
+            lambda values: np.std(values, ddof=1) if len(values) > 1 else 0.0 if values else None
+        ),
+    )
 
 
-def _curve(episodes: pd.DataFrame | None) -> Iterator[EvaluationRow]:
+def _describe_curve(episodes: pd.DataFrame | None) -> pd.DataFrame:
     """At most `MOST_POINTS` running means of the training returns; the last one is that of the last episodes."""
     assert episodes is not None
-    means = episodes.assign(mean=episodes["r"].rolling(WINDOW, min_periods=1).mean(), count=range(1, len(episodes) + 1))
-    means = means.iloc[thinned(len(means), MOST_POINTS)].drop_duplicates("timesteps", keep="last")
-    for index, row in enumerate(means.to_dict("records")):
-        yield row_of(EvaluationRow, {
-            "evaluation": index, "timesteps": int(row["timesteps"]), "fitness_timesteps": 0,
-            "episodes": int(row["count"]), "train_time_s": float(row["t"]), "return_mean": float(row["mean"]),
-        })  # fmt: skip
-
-
-def _episode_rows(episodes: pd.DataFrame) -> Iterator[EpisodeRow]:
-    for row in episodes.to_dict("records"):
-        success = "" if np.isnan(row["success"]) else int(row["success"])
-        values = {"r": row["r"], "l": int(row["l"]), "t": row["t"], "timesteps": int(row["timesteps"])}
-        yield row_of(EpisodeRow, values | {"success": success})
+    means = episodes["r"].rolling(WINDOW, min_periods=1).mean()
+    rows = pd.DataFrame({
+        "timesteps": episodes["timesteps"], "fitness_timesteps": 0, "episodes": range(1, len(episodes) + 1),
+        "train_time_s": episodes["t"], "return_mean": means,
+    })  # fmt: skip
+    rows = rows.iloc[thinned(len(rows), MOST_POINTS)].drop_duplicates("timesteps", keep="last")
+    return rows.assign(evaluation=range(len(rows)))
 
 
 def _write(run: ImportedRun, folder: Path) -> None:
@@ -306,36 +311,30 @@ def _write(run: ImportedRun, folder: Path) -> None:
 def _fill(folder: Path, run: ImportedRun) -> None:
     _write_rows(folder, EvaluationRow, run.evaluations)
     if run.episodes is not None and run.episodes["l"].notna().all():
-        _write_rows(folder, EpisodeRow, _episode_rows(run.episodes), json.dumps({"env_id": run.env}))
+        episodes = run.episodes.astype({"l": int, "success": "Int64"})
+        _write_rows(folder, EpisodeRow, episodes, f"#{json.dumps({'env_id': run.config['run']['env']})}\n")
     (folder / CONFIG).write_text(tomli_w.dumps(run.config), encoding="utf-8")
-    now, last = datetime.now(UTC).isoformat(timespec="seconds"), run.evaluations[-1]
+    now, budget = datetime.now(UTC).isoformat(timespec="seconds"), run.config["run"].get("total_timesteps")
     _write_object(folder / META, {"imported": now, "erlbench": __version__})
-    steps = [0, *(row.timesteps for row in run.evaluations)]
+    last, steps = run.evaluations.iloc[-1:].to_dict("records")[0], run.evaluations["timesteps"]
     # Done where one more row, as far from the last one as rows lie apart, would be beyond the budget.
-    done = run.total_timesteps is None or steps[-1] + int(np.diff(steps).max()) > run.total_timesteps
+    done = budget is None or last["timesteps"] + steps.diff().fillna(steps).max() > budget
     status = {
         "status": "done" if done else "interrupted",
-        "timesteps": last.timesteps,
-        "return_mean": last.return_mean,
+        "timesteps": last["timesteps"],
+        "return_mean": last["return_mean"],
         "updated": now,
-        "total_timesteps": run.total_timesteps,
-        "train_time_s": last.train_time_s,
-        "message": "" if done else "its files end before the budget that was given",
+        "total_timesteps": budget,
+        "train_time_s": last.get("train_time_s"),
+        "message": None if done else "its files end before the budget that was given",
+        "files": {path.name: file_checksum(path) for path in sorted(folder.iterdir())},
     }
-    status = {key: value for key, value in status.items() if value not in (None, "")}
-    _write_object(
-        folder / STATUS, {**status, "files": {path.name: file_checksum(path) for path in sorted(folder.iterdir())}}
-    )
+    _write_object(folder / STATUS, {key: value for key, value in status.items() if value is not None})
 
 
-def _write_rows(folder: Path, kind: type[Row], rows: Sequence[Row] | Iterator[Row], comment: str = "") -> None:
-    file = RowFile(folder, kind, comment)
-    try:
-        file.start()
-        for row in rows:
-            file.write(row)
-    finally:
-        file.close()
+def _write_rows(folder: Path, kind: type[Row], frame: pd.DataFrame, comment: str = "") -> None:
+    text = frame.reindex(columns=list(header(kind))).to_csv(index=False, lineterminator="\n")
+    (folder / kind.file).write_text(comment + text, encoding="utf-8")
 
 
 def _write_object(path: Path, value: Mapping[str, Any]) -> None:

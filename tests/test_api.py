@@ -124,7 +124,7 @@ def test_what_is_done_is_only_read(results, tmp_path):
 def test_a_report_takes_the_options_of_the_command(tmp_path):
     for name, scores in {"cem": [0, 100, 300], "td3": [0, 200, 100]}.items():
         make_run(tmp_path, "Foo-v5", name, 0, scores)
-    more = {"x": "timesteps", "smooth": 2, "formats": ("png", "pdf")}
+    more = {"x": "timesteps", "formats": ("png", "pdf")}
     page = erlbench.report(tmp_path, out=tmp_path / "report", at=1000, reach=(50, 150), **more)
     assert "All runs after 1,000 training steps" in page.read_text()
     assert {path.suffix for path in page.parent.rglob("curves-*")} == {".png", ".pdf"}
@@ -132,32 +132,31 @@ def test_a_report_takes_the_options_of_the_command(tmp_path):
     for options, message in {
         "at": ("soon", "--at soon: no training steps or minutes"),
         "baselin": ("td3", "has no option 'baselin'; did you mean 'baseline'"),
-        "metric": (5, "--metric 5: no such choice"),
-        "smooth": ("5", "--smooth 5: a moving average takes one point or more"),
+        "metric": ("finale", "did you mean 'final'"),
+        "smooth": (5, "has no option 'smooth'"),
     }.items():
         with pytest.raises(UsageError, match=re.escape(message[1])):
             erlbench.report(tmp_path, out=tmp_path / "report", **{options: message[0]})
-    with pytest.raises(UsageError, match="--study and --profile"):
+    with pytest.raises(UsageError, match="--at cuts all runs"):
         erlbench.report(tmp_path, out=tmp_path / "report", at=1000, study="aes-rl-table-1")
 
 
-def test_a_report_takes_the_inputs_of_the_command(tmp_path):
-    """A file of studies, the profile that the folder is named after, and runs to open the report with."""
+def test_a_report_takes_the_inputs_of_the_command(tmp_path, monkeypatch):
+    """Studies of the user, the profile that the folder is named after, and runs to open the report with."""
     kept, results = tmp_path / "kept", tmp_path / "laptop"
     make_run(kept, "Foo-v5", "kept-one", 0, [0, 100])
     for name in ("cem", "td3"):
         make_run(results, "Pendulum-v1", name, 0, [0, 100])
     make_run(results, "Pendulum-v1", "cem", 1, [0, 100, 200])
-    (studies := tmp_path / "own.toml").write_text(STUDY)
-    page = erlbench.report(results, out=tmp_path / "report", study="mine", studies=studies, reference=kept)
+    (tmp_path / "studies.toml").write_text(STUDY)
+    monkeypatch.chdir(tmp_path)
+    page = erlbench.report(results, out=tmp_path / "report", study="mine", reference=kept)
     assert "Profile: laptop." in (page.parent / "mine" / "scores.md").read_text()  # most runs fit smoke
     assert "kept-one" in (page.parent / "reference" / "scores.md").read_text()
     assert "kept-one" not in (page.parent / "mine" / "scores.md").read_text()
     for options, message in (
-        ({"studies": 5}, "files with studies are given by their names, not as 5"),
-        ({"reference": 5}, "folders of results are given by their names, not as 5"),
         ({"reference": tmp_path / "none"}, f"there is no folder {tmp_path / 'none'}"),
-        ({"study": "mine", "studies": [studies], "profile": "paper"}, "unknown profile 'paper' of study 'mine'"),
+        ({"study": "mien"}, "did you mean 'mine'"),
     ):
         with pytest.raises(UsageError, match=re.escape(message)):
             erlbench.report(results, out=tmp_path / "report", **options)
@@ -186,7 +185,7 @@ def test_mistakes_are_errors_not_exits(tmp_path):
     with pytest.raises(UsageError, match=r"\b5\b"):
         erlbench.load_results(5)
     with pytest.raises(ErlbenchError, match="reward of step 5"):
-        erlbench.run("cem", "tests.environments:Broken-reward-v0", out=str(tmp_path), no_admission=True, **SMALL)
+        erlbench.run("cem", "tests.environments:Broken-reward-v0", out=str(tmp_path), anyway=True, **SMALL)
 
 
 def test_a_script_needs_no_guard(tmp_path):

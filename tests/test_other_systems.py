@@ -55,7 +55,12 @@ def read(folder, system, commands, runs):
 def test_results_are_read_and_verified_without_fcntl(tmp_path):
     assert run(make_cell("cem", tmp_path / "results", steps=300)) == 0
     assert run(make_cell("cem", tmp_path / "others", steps=300, seed=1)) == 0
-    commands = [["show", "results"], ["compare", "results", "others"], ["verify", "results"], ["report", "results"]]
+    commands = [
+        ["show", "results"],
+        ["report", "results", "others", "--side-by-side"],
+        ["verify", "results"],
+        ["report", "results"],
+    ]
     read(tmp_path, WITHOUT_FCNTL, commands, 1)
     assert (tmp_path / "report" / "index.html").is_file()
 
@@ -68,6 +73,11 @@ def test_results_are_read_without_what_windows_lacks(tmp_path):
                 make_run(tmp_path / "results", env, name, seed, [0, 50, 100])
                 make_run(tmp_path / "others", env, name, seed, [0, 40, 90])
     run_folder = "results/Ant-v5/cem/seed-000"
-    commands = [["show", "results"], ["show", run_folder], ["compare", "results", "others"], ["report", "results"]]
+    commands = [
+        ["show", "results"],
+        ["show", run_folder],
+        ["report", "results", "others", "--side-by-side"],
+        ["report", "results"],
+    ]
     read(tmp_path, AS_WINDOWS, commands, 16)
     assert len(list((tmp_path / "report").rglob("curves-*.png"))) >= 4

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from erlbench.words import counted
 
 if TYPE_CHECKING:
     from erlbench.reporting.data.remarks import Remark, Warn
@@ -42,6 +44,8 @@ def print_verdicts(report: Path) -> None:
         return
     order = {str(case): place for place, case in enumerate(Case)}
     stored = json.loads((report / FILE).read_text(encoding="utf-8"))
+    for study in stored["studies"]:
+        _print_answer(study)
     own = [name for name in stored["verdicts"] if not f"{name}-".startswith(f"{REFERENCE}-")]
     verdicts = sorted((one for name in own for one in stored["verdicts"][name]), key=lambda one: order[one["case"]])
     found = {one["sentence"]: one["details"] for one in verdicts}
@@ -55,6 +59,19 @@ def print_verdicts(report: Path) -> None:
         click.echo()
     if len(found) > MOST:
         click.echo(f"{len(found) - MOST} more in {report / FILE}\n")
+
+
+def _print_answer(study: Mapping[str, Any]) -> None:
+    """Print what a study claims, and the verdict of each pair that it compares."""
+    if study["claim"]:
+        _print_wrapped(f"Claim: {study['claim']}" + (f" ({study['source']})" if study["source"] else ""))
+    for pair in study["pairs"][:MOST]:
+        _print_wrapped(pair["sentence"], indent="    " if study["claim"] else "")
+    if len(study["pairs"]) > MOST:
+        click.echo(f"    {len(study['pairs']) - MOST} more")
+    if differences := len(study["differences"]):
+        click.echo(f"    {study['study']}: {counted(differences, 'difference')} from the study, on its page")
+    click.echo()
 
 
 def _print_wrapped(text: str, indent: str = "") -> None:

@@ -121,7 +121,7 @@ def _price(study: Study, profile: str) -> tuple[str, str]:
     from erlbench.records.run import RunFiles
     from erlbench.running.admission import Rules, problems
 
-    problem_of = problems(Rules(unrepeatable=True))
+    problem_of = problems(Rules(anyway=True))
     asked = {"study": (study.name,), "profile": profile or None, "out": str(_results_folder(study, profile))}
     try:
         cells = requested_cells(arguments(asked), problem_of)
@@ -134,7 +134,8 @@ def _price(study: Study, profile: str) -> tuple[str, str]:
             if key not in seconds:
                 seconds[key] = estimated(cell, 1).core_seconds
             total += seconds[key]
-    return f"{total / 3600:,.1f}", ""
+    hours = total / 3600
+    return f"{hours:,.0f}" if hours >= 10 else f"{hours:.2g}", ""
 
 
 def _budget(study: Study, profile: Profile) -> str:

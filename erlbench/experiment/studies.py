@@ -1,7 +1,7 @@
 """Reading and checking studies: the suite's benchmarks.toml, and files of the user.
 
-`load_studies` checks the file's form and imports no algorithm and no environment; `validate` also checks presets,
-settings and environments. Every error names the file, the line and, for a misspelt word, the nearest valid one.
+Only the form of a file is checked, and no algorithm and no environment is imported; `study_cells.py` checks the rest.
+Every error names the file, the line and, for a misspelt word, the nearest valid one.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import erlbench
 from erlbench import files
@@ -33,21 +33,15 @@ from erlbench.experiment.study import (
     Simulated,
     Study,
     entry_name,
-    entry_settings,
 )
 from erlbench.experiment.toml_file import Keys, TomlFile, toml_key
 
-if TYPE_CHECKING:
-    from erlbench.envs.registry import Problem
-
+MOST_SEEDS = 10_000  # of a study that gives their number
 HERE = Path("studies.toml")  # the user's, in the working folder
 FILE = "study.toml"  # in a folder of results: the studies of its runs
-# What must be equal where entries of several studies share their cells: of the entries, and of the profiles.
-CONFIGURATION = ("algo", "preset", "workers", "processes", "settings", "nominal", "env_settings")
-BUDGET = (
-    "total_generations", "total_minutes", "eval_freq", "eval_episodes", "final_episodes", "evaluate", "settings",
-    "env_settings", "info", "simulated_time", "costs",
-)  # fmt: skip
+# What may differ where entries of several studies share their cells, of the entries and of the profiles.
+FREE = ("published", "label", "envs", "total_timesteps")
+FREE_BUDGET = ("seeds", "envs", "total_timesteps", "env_timesteps", "entry_timesteps")
 PROFILE_KEYS = tuple(item.name for item in fields(Profile))
 BUDGET_KEYS = frozenset(PROFILE_KEYS) - {"envs"}  # a study with one of these at its top has no profiles
 STUDY_KEYS = ("like", *(item.name for item in fields(Study) if item.name not in ("name", "file")), *PROFILE_KEYS)
@@ -61,7 +55,7 @@ def benchmarks_file() -> Path:
 
 def load_studies(path: Path | None = None) -> dict[str, Study]:
     """The studies of `path` (default: the packaged file) by name; a `UsageError` for anything out of form."""
-    reader = _open(path)
+    reader = open_studies(path)
     reader.known(reader.data, ("profiles", "studies"), ())
     shared = reader.table(reader.data.get("profiles", {}), ("profiles",))
     for name, raw in shared.items():
@@ -136,67 +130,18 @@ def find_profile(study: Study, name: str) -> Profile:
     return study.profiles[name]
 
 
-def validate(
-    studies: Mapping[str, Study], problem_of: Callable[[str, Mapping[str, Any]], Problem] | None = None
-) -> None:
-    """Check presets, settings and environments of `studies`; imports algorithms."""
-    from erlbench.envs.catalogue import canonical
-    from erlbench.envs.registry import problem
-
-    problem_of = problem_of or problem
-    cache: dict[str, Problem] = {}
-    readers = {path: _open(path) for path in {study.file for study in studies.values()}}
-    for study in studies.values():
-        reader = readers[study.file]
-        types = {entry.algo: registry.find(entry.algo).settings_type for entry in study.entries}
-        known = {item.name for settings_type in types.values() for item in fields(settings_type)}
-        for name, profile in study.profiles.items():
-            where, shared = _profile_keys(study.name, name)
-            for key in profile.settings:
-                if key not in known:
-                    message = f"no algorithm of study '{study.name}' has a setting '{key}'{nearest(key, known)}"
-                    reader.fail(message, (*where, "settings", key), (*shared, "settings", key))
-            for env in profile.envs:
-                with reader.at((*where, "envs"), (*shared, "envs")):
-                    if canonical(env) != env:
-                        raise UsageError(f"'{env}' names the default preset; write '{canonical(env)}'")
-            for index, entry in enumerate(study.entries):
-                for env in profile.entry_envs(entry):
-                    env_settings = profile.entry_env_settings(entry)
-                    key = f"{env} {sorted(env_settings.items())}"
-                    at_entry = ("studies", study.name, "entries", index)
-                    if key not in cache:
-                        places = [at_entry] if entry.env_settings else [(*where, "envs"), (*shared, "envs")]
-                        with reader.at(*places):
-                            cache[key] = problem_of(env, env_settings)
-                    with reader.at(at_entry):
-                        registry.check_observations(entry.algo, cache[key].observation_size, env)
-                        settings = entry_settings(profile, entry, env)
-                        if profile.total_minutes and (reason := _needs_steps(entry, settings)):
-                            raise UsageError(f"{entry.algo} needs its number of steps, not minutes: {reason}")
-                        if not registry.missing(entry.algo):
-                            registry.find(entry.algo).check(settings, cache[key])
-
-
-# -- reading ----------------------------------------------------------------------------------------------------------
-
-
 @cache
 def _suite_studies() -> dict[str, Study]:
     return load_studies()
 
 
-def _open(path: Path | None) -> TomlFile:
+def open_studies(path: Path | None) -> TomlFile:
+    """The file of studies in `path`; None for the packaged one."""
     packaged = benchmarks_file()
     return TomlFile(path or packaged, packaged.name if path in (None, packaged) else "")
 
 
-def _needs_steps(entry: Entry, settings: Any) -> str:
-    """Why an entry's algorithm cannot be ended by minutes; empty where it can."""
-    return registry.find(entry.algo).depends_on_budget(settings) or ""
-
-
-def _profile_keys(study: str, profile: str) -> tuple[Keys, Keys]:
+def profile_keys(study: str, profile: str) -> tuple[Keys, Keys]:
     """Where the keys of a study's profile may stand in its file."""
     where: Keys = ("studies", study)
     return (where, where) if profile == NO_PROFILE else ((*where, "profiles", profile), ("profiles", profile))
@@ -225,7 +170,7 @@ def _merge_like(reader: TomlFile, name: str, tables: Mapping[str, dict[str, Any]
         merged.pop("profiles", None)
     elif own:
         merged = {key: value for key, value in merged.items() if key not in BUDGET_KEYS}
-    if "envs" in raw and "envs_published" not in raw:
+    if isinstance(raw.get("envs"), list) and "envs_published" not in raw:
         published = theirs.get("envs_published", {})
         merged["envs_published"] = {env: published[env] for env in raw["envs"] if env in published}
     return merged
@@ -233,6 +178,8 @@ def _merge_like(reader: TomlFile, name: str, tables: Mapping[str, dict[str, Any]
 
 def _read_study(reader: TomlFile, name: str, raw: dict[str, Any], shared: Mapping[str, Any]) -> Study:
     where: Keys = ("studies", name)
+    with reader.at(where):
+        check_name(name, "a study's name")  # as those of profiles, it is that of a folder
     entries = _read_entries(reader, raw.get("entries", []), name)
     profiles = _read_profiles(reader, raw, name, shared, entries)
     pairs = raw.get("compare", [])
@@ -253,9 +200,9 @@ def _read_study(reader: TomlFile, name: str, raw: dict[str, Any], shared: Mappin
         message = f"'baseline' is '{study.baseline}', which is no entry{nearest(study.baseline, names)}"
         reader.fail(message, (*where, "baseline"))
     envs = {env for profile in profiles.values() for env in profile.envs}
-    wanted = [("envs_published", (*where, "envs_published", env), env) for env in study.envs_published]
-    wanted += [("envs", (*where, "entries", i), env) for i, entry in enumerate(entries) for env in entry.envs]
-    for _, keys, env in wanted:
+    wanted: list[tuple[Keys, str]] = [((*where, "envs_published", env), env) for env in study.envs_published]
+    wanted += [((*where, "entries", index), env) for index, entry in enumerate(entries) for env in entry.envs]
+    for keys, env in wanted:
         if env not in envs:
             reader.fail(f"'{env}' is in no profile's envs{nearest(env, envs)}", keys)
     for index, pair in enumerate(study.compare):
@@ -315,20 +262,24 @@ def _read_profiles(
 
 
 def _read_profile(reader: TomlFile, raw: dict[str, Any], study: str, name: str, entries: tuple[Entry, ...]) -> Profile:
-    where, fallback = _profile_keys(study, name)
+    where, fallback = profile_keys(study, name)
+    if name != NO_PROFILE:
+        with reader.at(where, fallback):
+            check_name(name, "a profile's name")
     seeds = raw.get("seeds")
     if isinstance(seeds, int) and not isinstance(seeds, bool):  # a number of seeds
-        if seeds < 1:
-            reader.fail(f"'seeds' must be at least 1 or a list, not {seeds}", (*where, "seeds"), (*fallback, "seeds"))
+        if not 1 <= seeds <= MOST_SEEDS:
+            least = "at least 1" if seeds < 1 else f"at most {MOST_SEEDS}"
+            reader.fail(f"'seeds' must be {least} or a list, not {seeds}", (*where, "seeds"), (*fallback, "seeds"))
         raw = {**raw, "seeds": list(range(seeds))}
     given = _read_simulated(reader, raw, where)
     others_end = "total_minutes" in raw or all(entry.total_timesteps for entry in entries)
     if "total_timesteps" not in raw and others_end:
         given["total_timesteps"] = 0
-    elif name == NO_PROFILE and "eval_freq" not in raw and isinstance(raw.get("total_timesteps"), int):
-        raw = {**raw, "eval_freq": usual_frequency(raw["total_timesteps"])}
     raw = {key: value for key, value in raw.items() if key not in given}
     profile: Profile = reader.build(Profile, raw, where, fallback, **given)
+    if name == NO_PROFILE and "eval_freq" not in raw and profile.total_timesteps:
+        profile = replace(profile, eval_freq=usual_frequency(profile.total_timesteps))
     budgets: dict[tuple[str, ...], Mapping[str, int]] = {("env_timesteps",): profile.env_timesteps}
     budgets |= {("entry_timesteps", entry): own for entry, own in profile.entry_timesteps.items()}
     names = [entry.name for entry in entries]
@@ -418,22 +369,31 @@ def _check_stretch(pair: Pair, profile: Profile, entry: Entry, env: str) -> None
 def _check_shared_cells(reader: TomlFile, studies: Mapping[str, Study]) -> None:
     """Entries with one name on one environment are the same cells, run once: they must be the same in all studies."""
     first: dict[tuple[str, str, str], tuple[str, Entry, Profile]] = {}
-    for study in (study for study in studies.values() if study.has_profiles):
-        for name, profile in study.profiles.items():
-            for index, entry in enumerate(study.entries):
-                for env in profile.entry_envs(entry):
-                    other, known, plan = first.setdefault((name, entry.name, env), (study.name, entry, profile))
-                    differ = _differing(known, entry, CONFIGURATION)
-                    differ += [f"{key} of profile {name}" for key in _differing(plan, profile, BUDGET)]
-                    if plan.timesteps(env, known) != profile.timesteps(env, entry):
-                        differ.append(f"the budget of profile {name}")
-                    if differ:
-                        message = (
-                            f"entry '{entry.name}' of study '{study.name}' is not as in study '{other}' on {env}: it "
-                            f"differs in {', '.join(differ)}; make them equal or give one another name"
-                        )
-                        reader.fail(message, ("studies", study.name, "entries", index))
+    cells = (
+        (study.name, index, entry, name, profile, env)
+        for study in studies.values()
+        for name, profile in study.profiles.items()
+        if name != NO_PROFILE
+        for index, entry in enumerate(study.entries)
+        for env in profile.entry_envs(entry)
+    )
+    for study, index, entry, name, profile, env in cells:
+        other, known, budget = first.setdefault((name, entry.name, env), (study, entry, profile))
+        differ = _differing(known, entry, FREE)
+        differ += [f"{key} of profile {name}" for key in _differing(budget, profile, FREE_BUDGET)]
+        if budget.timesteps(env, known) != profile.timesteps(env, entry):
+            differ.append(f"the budget of profile {name}")
+        if differ:
+            message = (
+                f"entry '{entry.name}' of study '{study}' is not as in study '{other}' on {env}: it differs in "
+                f"{', '.join(differ)}; make them equal or give one another name"
+            )
+            reader.fail(message, ("studies", study, "entries", index))
 
 
-def _differing(one: Any, other: Any, names: Iterable[str]) -> list[str]:
-    return [name for name in names if getattr(one, name) != getattr(other, name)]
+def _differing(one: Any, other: Any, free: Iterable[str]) -> list[str]:
+    return [
+        item.name
+        for item in fields(one)
+        if item.name not in free and getattr(one, item.name) != getattr(other, item.name)
+    ]

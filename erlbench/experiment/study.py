@@ -20,16 +20,7 @@ from erlbench.settings import MOST, MOST_AT_ONCE, as_toml, resolve, resolved_val
 
 TIME = "time"  # of studies that compare times: their cells use no second core
 KINDS = ("scores", TIME, "curves", "timeline")
-AXES = (
-    "timesteps",
-    "nominal",
-    "simulator-steps",
-    "all-steps",
-    "time",
-    "updates",
-    "generation",
-    "episodes",
-)  # of curves
+AXES = ("timesteps", "nominal", "simulator-steps", "all-steps", "time", "updates", "generation", "episodes")
 NO_PROFILE = ""  # the key in `Study.profiles` of the budget of a study without profiles
 CURVE, MINUTES, REACH, STEPS = "curve", "minutes", "reach", "steps"
 # What the hash leaves out: it changes neither what is run nor what is compared.
@@ -193,7 +184,9 @@ class Study:
         table["entries"] = [
             {key: value for key, value in entry.items() if key not in ENTRY_TEXTS} for entry in table["entries"]
         ]
-        return hashlib.sha256(json.dumps(table, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+        return hashlib.sha256(
+            json.dumps(table, sort_keys=True, separators=(",", ":"), default=str).encode()
+        ).hexdigest()
 
 
 def study_text(name: str, table: Mapping[str, Any]) -> str:
@@ -264,4 +257,4 @@ def _toml(value: Any, key: bool = False) -> str:
         return f"[{', '.join(map(_toml, value))}]"
     if key and re.fullmatch("[A-Za-z0-9_-]+", value):
         return str(value)
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False, default=str)

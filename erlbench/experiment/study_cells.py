@@ -4,37 +4,41 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from erlbench.algorithms import registry
-from erlbench.envs.catalogue import extra_of, installed
+from erlbench.envs.catalogue import canonical, extra_of, installed
 from erlbench.envs.options import plain_values
+from erlbench.envs.registry import Problem, problem
 from erlbench.errors import UsageError, nearest, warn
+from erlbench.experiment.algorithm_settings import check_settings, select_settings
 from erlbench.experiment.cells import Cell, Origin
 from erlbench.experiment.command import RESULTS, ProblemOf, simulated_of, typed_of, workers_of
 from erlbench.experiment.costs import Costs
 from erlbench.experiment.options import RunArguments
-from erlbench.experiment.studies import FILE, find_profile, find_study, known_studies, validate
+from erlbench.experiment.studies import FILE, find_profile, find_study, known_studies, open_studies, profile_keys
 from erlbench.experiment.study import NO_PROFILE, Entry, Profile, Study, entry_settings, profile_settings
+from erlbench.experiment.toml_file import Keys, TomlFile
+from erlbench.options import list_options
 
 PROFILE = "smoke"
-DECIDED = ("preset", "name", "workers", "total_generations", "total_minutes", "same")  # options that belong to a study
+DECIDED = ("preset", "name", "workers", "total_generations", "total_minutes")  # options that belong to a study
 
 
 def study_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell]:
     """The cells of the studies that the user asked for; a `UsageError` where an option belongs to none of them."""
     for option in DECIDED:
         if getattr(arguments, option) not in (None, ()):
-            flag = f"--{option.replace('_', '-')}"
+            flag = list_options(RunArguments)[option].flag
             raise UsageError(f"{flag} cannot be given with --study, which decides it; run --algo and --env instead")
     known = _known_studies(arguments, warn)
     chosen = [_chosen_part(find_study(known, name), arguments) for name in arguments.study]
     _check_filters(arguments, chosen)
     chosen = [_with_envs(study, arguments.env) for study in chosen]
     _require_extras(chosen, arguments.algo)
-    validate({study.name: study for study in chosen}, problem_of)
+    validate(chosen, problem_of)
     for study in chosen:
         ((name, profile),) = study.profiles.items()
         # Where times are compared, schedules are: what they do with cores, not what updates do with those left idle.
@@ -45,6 +49,49 @@ def study_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell
                 if env in profile.entry_envs(entry) and _wanted(entry.name, arguments.algo):
                     for cell in _entry_cells(arguments, study, entry, env, problem_of):
                         yield dataclasses.replace(cell, one_core=entry.name in timed)
+
+
+def validate(studies: Iterable[Study], problem_of: ProblemOf = problem) -> None:
+    """Check presets, settings and environments of studies, whose algorithms are imported."""
+    problems: dict[str, Problem] = {}
+    readers: dict[Path | None, TomlFile] = {}
+    for study in studies:
+        reader = readers.setdefault(study.file, open_studies(study.file))
+        types = {registry.find(entry.algo).settings_type for entry in study.entries}
+        known = {item.name for settings_type in types for item in dataclasses.fields(settings_type)}
+        for name, profile in study.profiles.items():
+            where, shared = profile_keys(study.name, name)
+            for key in profile.settings:
+                if key not in known:
+                    message = f"no algorithm of study '{study.name}' has a setting '{key}'{nearest(key, known)}"
+                    reader.fail(message, (*where, "settings", key), (*shared, "settings", key))
+            for env in profile.envs:
+                with reader.at((*where, "envs"), (*shared, "envs")):
+                    if canonical(env) != env:
+                        raise UsageError(f"'{env}' names the default preset; write '{canonical(env)}'")
+            for index, entry in enumerate(study.entries):
+                at_entry: Keys = ("studies", study.name, "entries", index)
+                for env in profile.entry_envs(entry):
+                    env_settings = profile.entry_env_settings(entry)
+                    key = f"{env} {sorted(env_settings.items())}"
+                    if key not in problems:
+                        places = [at_entry] if entry.env_settings else [(*where, "envs"), (*shared, "envs")]
+                        with reader.at(*places):
+                            problems[key] = problem_of(env, env_settings)
+                    with reader.at(at_entry):
+                        _check_entry(profile, entry, env, problems[key])
+
+
+def _check_entry(profile: Profile, entry: Entry, env: str, task: Problem) -> None:
+    algorithm = registry.find(entry.algo)
+    registry.check_observations(entry.algo, task.observation_size, env)
+    settings = entry_settings(profile, entry, env)
+    if profile.total_minutes and (reason := algorithm.depends_on_budget(settings)):
+        raise UsageError(
+            f"'total_minutes' cannot be given with {entry.algo}, which needs its number of steps: {reason}"
+        )
+    if not registry.missing(entry.algo):
+        algorithm.check(settings, task)
 
 
 def requested_studies(arguments: RunArguments) -> list[Study]:
@@ -67,15 +114,17 @@ def _known_studies(arguments: RunArguments, warn: Callable[[str], None]) -> dict
     """All studies that a command can name."""
     if not arguments.study:
         return {}
-    known = known_studies(arguments.studies, warn)
+    known = known_studies(warn=warn)
     names = (*arguments.study, arguments.profile or PROFILE)
     folders = [Path(arguments.out)] if arguments.out else [RESULTS / name for name in names]
-    laid = known_studies([folder / FILE for folder in folders if (folder / FILE).is_file()], lambda message: None)
+    laid = [folder / FILE for folder in folders if (folder / FILE).is_file()]
+    with_laid = known_studies(laid, lambda message: None) if laid else known
     for name in arguments.study:
-        if name in laid and name in known and laid[name].sha256 != known[name].sha256:
-            files = f"{laid[name].file} decides the study '{name}', which {known[name].file} has otherwise"
+        before, study = known.get(name), with_laid.get(name)
+        if before and study and before.sha256 != study.sha256:
+            files = f"{study.file} decides the study '{name}', which {before.file} has otherwise"
             warn(f"{files}; give another --out to run the other one")
-    return known | laid
+    return with_laid
 
 
 def _study_folder(study: Study, arguments: RunArguments) -> Path:
@@ -106,9 +155,8 @@ def _entry_cells(
     arguments: RunArguments, study: Study, entry: Entry, env: str, problem_of: ProblemOf
 ) -> Iterator[Cell]:
     (profile,) = study.profiles.values()
-    known = {item.name for item in dataclasses.fields(registry.find(entry.algo).settings_type)}
-    typed_settings = {name: value for name, value in arguments.set.items() if name in known}
-    stated = {f"settings.{name}" for name in profile_settings(profile, entry)}
+    given = select_settings(arguments.set, (entry.algo, entry.name), registry.find(entry.algo).settings_type)
+    stated = {f"settings.{name}" for name in [*profile_settings(profile, entry), *given]}
     typed = typed_of(arguments) | {"run.*", "env_settings.*"} | stated
     if arguments.total_timesteps:
         entry = dataclasses.replace(entry, total_timesteps=None)
@@ -117,14 +165,14 @@ def _entry_cells(
         )
     env_settings = {**profile.entry_env_settings(entry), **plain_values(arguments.env_set)}
     longest = problem_of(env, env_settings).env.max_episode_steps if entry.nominal else 1
-    for seed in arguments.all_seeds or profile.seeds:
+    for seed in arguments.seeds or profile.seeds:
         yield Cell(
             algo=entry.algo,
             preset=entry.preset,
             name=entry.name,
             env=env,
             seed=seed,
-            settings=entry_settings(profile, entry, env, typed_settings),
+            settings=entry_settings(profile, entry, env, given),
             total_timesteps=profile.most_timesteps(env, entry),
             total_generations=profile.generations(entry, profile.timesteps(env, entry), longest),
             total_minutes=profile.total_minutes,
@@ -178,18 +226,16 @@ def _check_filters(arguments: RunArguments, chosen: Sequence[Study]) -> None:
     """Refuse an --algo, --env or --set that means nothing to any of the studies."""
     entries = {entry.name for study in chosen for entry in study.entries}
     envs = {env for study in chosen for profile in study.profiles.values() for env in profile.envs}
-    algos = {entry.algo for study in chosen for entry in study.entries if _wanted(entry.name, arguments.algo)}
-    settings = {item.name for algo in algos for item in dataclasses.fields(registry.find(algo).settings_type)}
     profiles = {name for study in chosen for name in study.profiles} - {NO_PROFILE}
     where = f" (profile {', '.join(profiles)})" if profiles else ""
-    filters: tuple[tuple[str, Mapping[str, Any] | Sequence[str], set[str]], ...] = (
-        ("--algo", arguments.algo, entries), ("--env", arguments.env, envs), ("--set", arguments.set, settings),
-    )  # fmt: skip
-    for option, given, words in filters:
+    for option, given, words in (("--algo", arguments.algo, entries), ("--env", arguments.env, envs)):
         for word in given:
             if word not in words:
                 hint = nearest(word, words) or f"; there are {', '.join(sorted(words))}"
                 raise UsageError(f"{option} {word} is in none of the studies{where}{hint}")
+    wanted = [entry for study in chosen for entry in study.entries if _wanted(entry.name, arguments.algo)]
+    types = {name: registry.find(entry.algo).settings_type for entry in wanted for name in (entry.algo, entry.name)}
+    check_settings(arguments.set, types)
 
 
 def _wanted(name: str, only: tuple[str, ...]) -> bool:

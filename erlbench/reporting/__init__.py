@@ -21,7 +21,14 @@ from erlbench.reporting.data.remarks import Remark, RemarkKind, as_remark, remar
 from erlbench.reporting.data.runs import Run, find_runs
 from erlbench.reporting.data.sections import pages_of_runs
 from erlbench.reporting.data.sides import read_sides
-from erlbench.reporting.data.study_comparisons import check_profile, comparisons_of, was_run
+from erlbench.reporting.data.study_comparisons import (
+    check_profile,
+    comparisons_of,
+    folder_runs,
+    is_of_folder,
+    page_of,
+    was_run,
+)
 from erlbench.reporting.documents.model import Table
 from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.figures.painter import painter
@@ -31,6 +38,7 @@ from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.index import write_index
 from erlbench.reporting.pages.page import SMOKE, Maker
 from erlbench.reporting.tables.differences import FolderPair, differences_table
+from erlbench.reporting.verdict.answers import StudyAnswer, answer_study
 from erlbench.reporting.verdict.stored import FILE as VERDICTS
 from erlbench.reporting.verdict.stored import write_verdicts
 
@@ -56,9 +64,7 @@ def build_report(
     """
     report = _Report(out, warn, options, studies.values() if counting is None else counting)
     if report.options.at and (named or profile is not None):
-        raise UsageError(
-            "--at cuts all runs at the same moment, whatever study they belong to; leave --study and --profile out"
-        )
+        raise UsageError("--at cuts all runs at the same moment, whatever study they belong to; leave --study out")
     check_profile(studies, profile)
     runs = report.counted(find_runs(results, report.collect))
     _check_baseline(report.options.baseline, runs)
@@ -74,6 +80,8 @@ def build_report(
         report.collect(remark(RemarkKind.NO_PAGE, study=name, profile=f", profile {profile}" if profile else ""))
     comparisons = [page for own in pages.values() for page in own]
     whole = pages_of_runs(results, runs, report.collect)
+    asked = {run.path for page in comparisons if not page.tested for run in page.runs}
+    whole = [replace(page, tested=not {run.path for run in page.runs} <= asked) for page in whole]
     if comparisons and all(page.profile == SMOKE for page in comparisons):
         whole = [without_judgement(page) for page in whole]
     return report.write([*comparisons, *whole], runs, known=known)
@@ -106,6 +114,7 @@ class _Report:
         self._budgets = nominal_budgets(counting)
         self._warn = warn or errors.warn
         self._warnings: dict[Remark, None] = {}  # in their order
+        self.answers: dict[str, StudyAnswer] = {}  # by the names of pages
 
     def collect(self, said: Remark | str) -> None:
         """Pass a warning on, once."""
@@ -119,10 +128,20 @@ class _Report:
         return [with_nominal_steps(run, self._budgets, self.collect) for run in runs]
 
     def pages_of(self, study: Study, runs: Sequence[Run], profile: str | None, named: bool) -> list[Comparison]:
-        """The study's pages, and the warnings about its runs; neither for a study that was not run."""
+        """The study's pages, and the warnings about its runs; neither for a study that was not run.
+
+        A study of the folder itself has a page in any case. What a study asks is answered.
+        """
         warnings: list[Remark | str] = []
+        runs, of_folder = folder_runs(study, runs), is_of_folder(study)
         found = comparisons_of(study, runs, profile, warnings.append)
-        pages = [_prepared(page, study) for page in found if named or was_run(page)]
+        if not found and of_folder:
+            found = [page_of(study, next(iter(study.profiles)), ())]
+        pages = [_prepared(page, study) for page in found if named or of_folder or was_run(page)]
+        for page in pages:
+            if (study.compare or study.claim or of_folder) and page.profile != SMOKE:
+                metric = self.options.metric
+                self.answers[page.name] = answer_study(study, page.profile, runs, warnings.append, metric)
         if pages or named or any(study.name in run.machine.studies for run in runs):
             for warning in warnings:
                 self.collect(warning)
@@ -166,9 +185,11 @@ class _Report:
                 )
                 quiet = replace(maker, warn=_ignore)
                 pages = [replace(quiet.write(self.options.judged(one)), known=True) for one in known]
-                pages += [maker.write(self.options.judged(one)) for one in comparisons[:-1]]
-                pages.append(maker.write(self.options.judged(comparisons[-1]), *tables))
-                write_verdicts(self.out / VERDICTS, {page.comparison.name: page.verdicts for page in pages})
+                judged = [self.options.judged(one) for one in comparisons]
+                pages += [maker.write(one, answer=self.answers.get(one.name)) for one in judged[:-1]]
+                pages.append(maker.write(judged[-1], *tables))
+                verdicts = {page.comparison.name: page.verdicts for page in pages}
+                write_verdicts(self.out / VERDICTS, verdicts, self.answers.values())
                 run_sets = [run_set for page in comparisons for run_set in page.run_sets]
                 sources = [one.source for run_set in run_sets for one in maker.published.references.of(run_set)]
                 write_references(self.out / REFERENCES, runs, sources)
@@ -186,7 +207,7 @@ class _Report:
 
 
 def _check_panels(options: ReportOptions) -> None:
-    if options.panels and options.x and AXES[options.x].train_column is None:
+    if options.columns and options.x and AXES[options.x].train_column is None:
         raise UsageError(
             f"--columns cannot be drawn over {options.x}: train.csv does not count them; choose --x generation, "
             "timesteps or time, or draw the columns in a report of their own"

@@ -1,4 +1,4 @@
-"""How the table and the figure for a paper look: what they show, in which order and colours, from a small TOML file."""
+"""How curves, and the table and the figure for a paper look: order, labels, colours, statistic; a small TOML file."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from erlbench.settings import setting
 
 SANS, SERIF, MONOSPACE = "sans-serif", "serif", "monospace"
 AUTO, ALGORITHMS, ENVIRONMENTS = "auto", "algorithms", "environments"
+STATISTICS = ("std", "mean", "iqm", "median")
+BANDS = (AUTO, "range")
 MOST_LABEL = 200  # characters
 _COLOUR = re.compile("#[0-9A-Fa-f]{6}")
 Item = TypeVar("Item")
@@ -31,6 +33,9 @@ class PaperStyle:
     width: float = setting(7.0, "of the figure, in inches", minimum=1, maximum=30)
     height: float = setting(0.0, "of the figure, in inches; 0: 1.8 for each row of panels", minimum=0, maximum=30)
     columns: int = setting(0, "of panels; 0: up to 3", minimum=0, maximum=20)
+    statistic: str = setting("std", "of the table's cells: mean ± std, or with an interval", choices=STATISTICS)
+    smooth: int = setting(1, "evaluations in a curve's moving average; 1 leaves it as it is", minimum=1, maximum=10_000)
+    band: str = setting(AUTO, "of curves; auto: interval of the mean from six runs on, else range", choices=BANDS)
     font: float = setting(8.5, "size, in points", minimum=3, maximum=40)
     family: str = setting(SANS, "of the font", choices=(SANS, SERIF, MONOSPACE))
 
@@ -48,7 +53,7 @@ class PaperStyle:
             for name in names:
                 if name not in there:
                     hint = nearest(name, there) or f"; there are {', '.join(there)}"
-                    raise UsageError(f"--style: no run has the {what} '{name}'{hint}")
+                    raise UsageError(f"--paper: no run has the {what} '{name}'{hint}")
 
 
 def read_style(path: Path) -> PaperStyle:

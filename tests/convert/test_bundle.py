@@ -24,6 +24,7 @@ from erlbench import bundle
 from erlbench.bundle import is_bundle, name_hider, open_bundles, write_bundle
 from erlbench.cli import cli
 from erlbench.errors import UsageError
+from erlbench.experiment import studies
 from erlbench.records.run import REDACTED, config_hash, file_checksum
 from tests.reporting.make_runs import make_run, write_json
 
@@ -177,6 +178,16 @@ def test_a_bundle_holds_files_of_runs_alone(tmp_path):
             "Foo-v5/cem/seed-000", "Foo-v5/cem/seed-001", "Foo-v5/cem/seed-000/policies",
         }  # fmt: skip
         assert not {Path(name).name for name in names} & {"notes.txt", "error.txt", "state.json"}
+
+
+def test_a_bundle_has_the_study_of_its_folder_as_it_is(tmp_path, capsys):
+    assert bundle.STUDY == studies.FILE
+    results = study(tmp_path / "mine", 1)
+    (results / bundle.STUDY).write_text('[studies.one]\nclaim = "alice is right"\n')
+    write_bundle([results], tmp_path / "x.zip")
+    assert bundle.STUDY in capsys.readouterr().err
+    with open_bundles([tmp_path / "x.zip"]) as (folder,):
+        assert files_of(folder) == files_of(results)
 
 
 def test_the_same_runs_give_the_same_bytes(tmp_path, home):

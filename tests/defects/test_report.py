@@ -61,7 +61,7 @@ def report(results: Path, *words: object) -> Path:
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of runs without any caveat."""
     results = make_results(tmp_path_factory.mktemp("plain") / "results")
-    return report(results, "--table", "--grid", "--formats", "svg,pdf")
+    return report(results, "--paper", "--formats", "svg,pdf")
 
 
 def paper_table(page: Path) -> str:
@@ -81,13 +81,13 @@ def caveat(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     """The page of the same runs, where one side has seven times the simulator steps or a larger network."""
     changes = {"simulator-steps": {"fitness": 6}, "networks": {"hidden": ("256, 256", "32, 32")}}[request.param]
     results = make_results(tmp_path_factory.mktemp("caveat") / "results", **changes)
-    return report(results, "--table", "--grid", "--formats", "svg,pdf")
+    return report(results, "--paper", "--formats", "svg,pdf")
 
 
 @pytest.mark.xfail(strict=True, raises=AssertionError, reason="report 1: the paper's table has the simulator steps")
 def test_the_papers_table_says_that_one_side_used_more_simulator_steps(plain, tmp_path):
     """The verdict says 7.0 times, and 28k against 4k; the table or its caption has one of them."""
-    page = report(make_results(tmp_path / "results", fitness=6), "--table")
+    page = report(make_results(tmp_path / "results", fitness=6), "--paper")
     steps = re.compile(r"(?<![\d.,])(7(\.0+)?|28(k|,000|\{,\}000|\\,000|000))(?![\d.,]*\d)")
     assert not steps.search(paper_table(plain))
     assert steps.search(paper_table(page))
@@ -96,14 +96,14 @@ def test_the_papers_table_says_that_one_side_used_more_simulator_steps(plain, tm
 @pytest.mark.xfail(strict=True, raises=AssertionError, reason="report 2: the paper's table names all budgets")
 def test_the_papers_table_names_the_budget_of_each_environment(tmp_path):
     results = make_results(tmp_path / "results", envs=("Pendulum-v1", "Hopper-v5"), steps=(2000, 4000))
-    text = paper_table(report(results, "--table"))
+    text = paper_table(report(results, "--paper"))
     for thousands in (2, 4):
         assert re.search(rf"(?<!\d){thousands}(k|,000|\{{,\}}000|\\,000|000)\b", text)
 
 
 @pytest.mark.xfail(strict=True, raises=AssertionError, reason="report 3: the paper's table has unlike networks")
 def test_the_papers_table_says_that_networks_are_unlike(plain, tmp_path):
-    page = report(make_results(tmp_path / "results", hidden=("256, 256", "32, 32")), "--table")
+    page = report(make_results(tmp_path / "results", hidden=("256, 256", "32, 32")), "--paper")
     assert paper_table(page) != paper_table(plain)
 
 
@@ -130,7 +130,7 @@ def test_an_algorithm_has_one_colour_in_all_figures_of_a_page(tmp_path):
     """One environment has both algorithms, the other one of them: two panels of the paper's figure have its curve."""
     results = make_results(tmp_path / "results")
     make_results(results, (CEM,), envs=("Hopper-v5",))
-    page = report(results, "--grid", "--formats", "svg")
+    page = report(results, "--paper", "--formats", "svg")
     (both,), (single,) = (list(page.glob(f"curves-{env}*.svg")) for env in ("Pendulum-v1", "Hopper-v5"))
     ((in_grid, curves), (_, fewer)) = Counter(curve_colours(page / "grid.svg")).most_common()
     assert curves > fewer
@@ -141,8 +141,8 @@ def test_an_algorithm_has_one_colour_in_all_figures_of_a_page(tmp_path):
 
 @pytest.mark.xfail(strict=True, raises=AssertionError, reason="report 6: a colour stays when others are added")
 def test_an_algorithm_keeps_its_colour_where_another_is_added(tmp_path):
-    two = report(make_results(tmp_path / "two", (CEM, TD3)), "--grid", "--formats", "svg")
-    three = report(make_results(tmp_path / "three", (CEM, TD3, AES)), "--grid", "--formats", "svg")
+    two = report(make_results(tmp_path / "two", (CEM, TD3)), "--paper", "--formats", "svg")
+    three = report(make_results(tmp_path / "three", (CEM, TD3, AES)), "--paper", "--formats", "svg")
     before, after = (list(dict.fromkeys(curve_colours(page / "grid.svg"))) for page in (two, three))
     assert (len(before), len(after)) == (2, 3)
     assert after[1:] == before  # the highest curve is that of the algorithm that was added

@@ -12,7 +12,8 @@ from erlbench.envs.registry import problem
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.command import requested_cells
 from erlbench.experiment.estimate import estimate
-from erlbench.experiment.studies import load_studies, validate
+from erlbench.experiment.studies import load_studies
+from erlbench.experiment.study_cells import validate
 from erlbench.reporting.data.published import load_published
 from erlbench.settings import resolve
 
@@ -43,7 +44,7 @@ PACKAGED = {  # seeds of the profile `paper`
 
 def test_the_packaged_studies():
     studies = load_studies()
-    validate(studies)
+    validate(studies.values())
     assert {name: len(study.profiles["paper"].seeds) for name, study in studies.items()} == PACKAGED
     for name, study in studies.items():
         assert set(study.profiles) == {"smoke", "laptop", "paper"}
@@ -60,7 +61,7 @@ def test_the_packaged_studies():
 
 def cells_of(study, profile):
     """Of the first seed."""
-    return requested_cells(arguments({"study": (study,), "profile": profile, "seed": "0"}))
+    return requested_cells(arguments({"study": (study,), "profile": profile, "seeds": "0,"}))
 
 
 @pytest.mark.parametrize("profile", ["smoke", "laptop", pytest.param("paper", marks=pytest.mark.slow)])

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.experiment.studies import benchmarks_file, find_profile, find_study, load_studies, validate
+from erlbench.experiment.studies import benchmarks_file, find_profile, find_study, load_studies
 from erlbench.experiment.study import Entry, Profile, profile_settings
+from erlbench.experiment.study_cells import validate
 from erlbench.experiment.toml_file import TomlLines
 
 SMALL = """\
@@ -69,7 +70,7 @@ def test_a_small_file(tmp_path):
     assert isinstance(profile.total_timesteps, int)
     assert studies["two"].profiles["smoke"].seeds == (4,)
     assert one.envs_published == {"Hopper-v5": "Hopper-v2"}
-    validate(studies)
+    validate(studies.values())
 
 
 @pytest.mark.parametrize(
@@ -149,7 +150,7 @@ def test_validation_names_the_line_and_the_nearest_word(tmp_path, old, new, mess
     text = SMALL.replace('"Walker2d-v5"]', '"CartPole-v1"]') if "CartPole" in message else SMALL
     studies = load(tmp_path, old, new, text)
     with pytest.raises(UsageError) as caught:
-        validate(studies)
+        validate(studies.values())
     assert f"small.toml, {message}" in str(caught.value)
 
 

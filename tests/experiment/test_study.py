@@ -8,8 +8,9 @@ import pytest
 
 from erlbench.errors import UsageError
 from erlbench.experiment.costs import built_in_costs
-from erlbench.experiment.studies import find_profile, load_studies, validate
+from erlbench.experiment.studies import find_profile, load_studies
 from erlbench.experiment.study import NO_PROFILE, Pair, Simulated
+from erlbench.experiment.study_cells import validate
 
 SEARCH = Path(__file__).parents[2] / "results" / "search-or-settings" / "study.toml"
 WALL_CLOCK = """\
@@ -47,7 +48,7 @@ def test_a_study_of_ten_lines(tmp_path):
     assert [profile.entry_envs(entry) for entry in study.entries] == [("HalfCheetah-v5", "Hopper-v5"), ("Hopper-v5",)]
     assert [profile.timesteps("Hopper-v5", entry) for entry in study.entries] == [30_000, 20_000]
     assert study.compare == (Pair("aes-rl@fixed-ratio", "cem-rl", metric="minutes", less_by="75 %"),)
-    validate({study.name: study})
+    validate([study])
 
 
 @pytest.mark.parametrize(
@@ -80,6 +81,8 @@ PAIR = '{ first = "aes-rl@fixed-ratio", second = "cem-rl", metric = "minutes", l
         ("total_timesteps = 30_000", "", "line 1: 'total_timesteps' is missing in [studies.wall-clock]"),
         ("total_timesteps = 30_000", "total_timesteps = 0", "line 7: 'total_timesteps' must be at least 1, not 0"),
         ("seeds = 5", "seeds = []", "line 6: 'seeds' must be a list without repetitions, not empty"),
+        ("seeds = 5", "seeds = 1_000_000_000", "line 6: 'seeds' must be at most 10000 or a list, not 1000000000"),
+        ("[studies.wall-clock]", "[studies.'../wall-clock']", "line 1: a study's name '../wall-clock' must be a-z"),
         ("seeds = 5", "seeds = 5\nprofiles = { a = { seeds = 3 } }", "line 6: 'seeds' is in a study with profiles"),
         ("seeds = 5", "seeds = 5\ntotal_minutes = 3.5", "line 7: 'total_minutes' is about modelled times"),
         ("seeds = 5", "seeds = 5\ncosts = { timestep = 1.0 }", "line 7: 'costs' is about modelled times"),

@@ -64,6 +64,9 @@ def test_objects_in_an_archive_are_not_loaded(tmp_path, monkeypatch):
     {"timesteps": [1, 2], "results": [["a"], ["b"]]},
     {"timesteps": [1, 2], "results": [[1.0], [2.0]], "ep_lengths": [[1]]},
     {"timesteps": [1, 2], "results": [[1.0], [2.0]], "ep_lengths": [[-1], [2]]},
+    {"timesteps": [1, 2], "results": [[1.0], [2.0]], "ep_lengths": [[2**62], [2]]},
+    {"timesteps": [2**53, 2**53], "results": [[1.0], [2.0]]},
+    {"timesteps": [1, 2], "results": np.array([[1j], [2.0]])},
 ])  # fmt: skip
 def test_arrays_that_are_no_evaluations_are_refused(tmp_path, arrays):
     refused(tmp_path, saved(tmp_path / "evaluations.npz", **{name: np.array(a) for name, a in arrays.items()}))
@@ -111,7 +114,8 @@ MONITOR = '#{"t_start": 0.0, "env_id": "A-v1"}\nr,l,t\n'
 
 @pytest.mark.parametrize("text", [
     "", "#", "#[]\nr,l,t\n1,1,1\n", "#{\nr,l,t\n1,1,1\n", MONITOR, MONITOR + "1,2\n", MONITOR + "1,2,3,4\n",
-    MONITOR + "a,2,3\n", MONITOR + "nan,2,3\n", MONITOR + "inf,2,3\n", MONITOR + "1,0,3\n", MONITOR + "1,2.5,3\n",
+    MONITOR + "a,2,3\n", MONITOR + "nan,2,3\n", MONITOR + "inf,2,3\n", MONITOR + "1,2,inf\n", MONITOR + "1,1e18,3\n",
+    MONITOR + "1,0,3\n", MONITOR + "1,2.5,3\n",
     MONITOR + "1_0,2,3\n", MONITOR + '1,2,"3\n', MONITOR.replace("r,l,t", "r,l") + "1,2\n",
     '#{"t_start": 1e999, "env_id": "A-v1"}\nr,l,t\n1,2,3\n', "#" + "[" * 100_000 + "\nr,l,t\n1,2,3\n",
     MONITOR + "1," + "2" * 200_000 + ",3\n", MONITOR.replace("A-v1", "../../etc") + "1,2,3\n",

@@ -122,3 +122,11 @@ def test_a_name_of_a_file_that_is_no_text_is_imported(imported, tmp_path):
     path = tmp_path / "\udce9" / "\udce9.monitor.csv"
     write_monitor(path, "A-v1")
     assert imported(path, algo="ppo", seed=0) == [("A-v1", "sb3-ppo", 0)]
+
+
+@pytest.mark.parametrize("settings", [{}, {"max_episode_steps": 5}])
+def test_no_module_that_a_file_names_is_imported(imported, tmp_path, monkeypatch, settings):
+    (tmp_path / "named_in_a_file.py").write_text("raise SystemExit('executed')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    path = write_monitor(tmp_path / "monitor.csv", "named_in_a_file:Tank-v0")
+    assert imported(path, algo="ppo", seed=0, env_settings=settings) == [("named_in_a_file:Tank-v0", "sb3-ppo", 0)]

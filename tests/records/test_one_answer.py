@@ -48,7 +48,7 @@ def test_an_unreadable_cell_and_a_repeated_row_give_two_rows_and_two_warnings_to
     assert pd.read_parquet(out / "evaluations.parquet")["return_mean"].tolist() == [1, 4]
     make_run(tmp_path / "other", "Foo-v5", "cem", 0, [1.0, 2.0])
     folders = [str(tmp_path / "results"), str(tmp_path / "other")]
-    compared = CliRunner().invoke(cli, ["compare", *folders, "--out", str(tmp_path / "report")])
+    compared = CliRunner().invoke(cli, ["report", *folders, "--side-by-side", "--out", str(tmp_path / "report")])
     assert compared.stderr.count("eval.csv") == 2
 
 

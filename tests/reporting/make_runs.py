@@ -36,7 +36,7 @@ def make_run(
     device: str = "cpu",
     generations: int = 0,
     fitness: int = 0,
-    studies: Sequence[str] = (),
+    studies: Sequence[str] | Mapping[str, str] = (),
     start: Mapping[str, Any] = MappingProxyType({}),
 ) -> Path:
     """One run whose evaluations at `steps` (default: every 1000 from 0) have the means `returns`.
@@ -99,7 +99,7 @@ def make_run(
         "device": device,
         "threads": 1,
         "command_line": f"erlbench run {name} {env} --seed {seed}",
-        **({"studies": list(studies)} if studies else {}),
+        **({"studies": dict(studies) if isinstance(studies, Mapping) else list(studies)} if studies else {}),
     }
     write_json(folder / "meta.json", {
         "cpu": cpu, "cores": 8, "memory_gib": 16.0, "gpus": [], "platform": "Linux", "python": "3.11.9",

@@ -39,11 +39,12 @@ def cells(folder):
 
 def test_edited_scores_that_agree_with_themselves_do_not_count(run, tmp_path):
     edit(run, b",2.0,1.0,1.0 3.0,", b",900.0,1.0,899.0 901.0,")
-    for words in (["report", tmp_path / "results"], ["compare", tmp_path / "results", run.parent]):
-        result = CliRunner().invoke(cli, [*map(str, words), "--out", str(tmp_path / words[0])])
+    for out, more in (("report", []), ("sides", [run.parent, "--side-by-side"])):
+        words = ["report", tmp_path / "results", *more, "--out", tmp_path / out]
+        result = CliRunner().invoke(cli, [*map(str, words)])
         assert result.exit_code == 0, result.output
         assert "edited after the run" in " ".join(result.output.split())
-        assert "900" not in (tmp_path / words[0] / "index.md").read_text()
+        assert "900" not in (tmp_path / out / "index.md").read_text()
     assert cells(tmp_path / "report")["3"]["status"] == "altered"
     assert "edited" in cells(tmp_path / "report")["3"]["message"]
     assert cells(tmp_path / "report")["0"]["status"] == "done"

@@ -18,6 +18,7 @@ from erlbench.reporting import build_report
 from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.data.remarks import RemarkKind, remark
 from erlbench.reporting.options import ReportOptions
+from erlbench.reporting.paper_style import PaperStyle
 from erlbench.reporting.statistics.baseline import against_baseline
 from tests.reporting.compare import charts_of, page_of
 from tests.reporting.make_runs import learning_curve, make_run, make_tasks
@@ -331,12 +332,17 @@ def test_the_page_has_the_band_that_was_asked_for(tmp_path):
         make_run(tmp_path / "runs", "Foo-v5", "cem", seed, [0, 10 + seed])
     for band, expected in (("auto", "interval"), ("range", "range")):
         page = build_report(
-            [tmp_path / "runs"], tmp_path / band, {}, None, warn=lambda text: None, options=ReportOptions(band=band)
+            [tmp_path / "runs"],
+            tmp_path / band,
+            {},
+            None,
+            warn=lambda text: None,
+            options=ReportOptions(paper=PaperStyle(band=band)),
         )
         assert charts_of(page)["all-runs-curves-Foo-v5-1000"]["band"] == expected
 
 
 def test_columns_of_train_csv_cannot_be_drawn_over_what_it_does_not_count(tmp_path):
-    options = ReportOptions(x="episodes", panels=(("sigma",),))
+    options = ReportOptions(x="episodes", columns=(("sigma",),))
     with pytest.raises(UsageError, match="--columns cannot be drawn over episodes"):
         build_report([tmp_path], tmp_path / "out", {}, None, options=options)

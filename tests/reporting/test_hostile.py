@@ -197,15 +197,14 @@ def test_a_kind_of_task_switches_no_chart_off(tmp_path):
     assert found["<!--<script>"] == found["rollout"] > 0
 
 
-@pytest.mark.parametrize("command", [name for name in ("show", "report", "compare", "verify") if name in COMMANDS])
+@pytest.mark.parametrize("command", [name for name in ("show", "report", "verify") if name in COMMANDS])
 def test_reading_results_imports_nothing_that_they_name(tmp_path, command):
     for side in ("one", "two"):
         run = make_run(tmp_path / side, "Hopper-v5", "td3", 0, [1.0, 2.0])
         config(run, '[run]\nenv = "trap:Trap-v0"\nalgo = "trap"\nname = "td3"\nseed = 0\n[settings]\nx = "trap:f"\n')
     (tmp_path / "trap.py").write_text("open('sprung', 'w').close()\n")
-    folders = ["one", "two"] if command == "compare" else ["one"]
-    out = ["--out", "report"] if command in ("report", "compare") else []
-    program = [sys.executable, "-m", "erlbench", command, *folders, *out]
+    out = ["two", "--side-by-side", "--out", "report"] if command == "report" else []
+    program = [sys.executable, "-m", "erlbench", command, "one", *out]
     result = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert "Traceback" not in result.stderr
     assert result.returncode == 0 or command == "verify"

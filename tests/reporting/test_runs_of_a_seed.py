@@ -47,7 +47,7 @@ def raw(tmp_path_factory):
 @pytest.fixture(scope="module")
 def report(raw, tmp_path_factory):
     out = tmp_path_factory.mktemp("report")
-    done = CliRunner().invoke(cli, ["report", str(raw), "--metric", "final", "--table", "--out", str(out)])
+    done = CliRunner().invoke(cli, ["report", str(raw), "--metric", "final", "--paper", "--out", str(out)])
     assert done.exit_code == 0, done.output
     return out / "all-runs"
 
@@ -119,7 +119,7 @@ def test_what_people_read_has_both_counts(report):
 
 def test_two_folders_side_by_side(raw, tmp_path):
     done = CliRunner().invoke(
-        cli, ["compare", str(raw), str(raw / KERNELS[0]), "--metric", "final", "--out", str(tmp_path)]
+        cli, ["report", str(raw), str(raw / KERNELS[0]), "--side-by-side", "--metric", "final", "--out", str(tmp_path)]
     )
     assert done.exit_code == 0, done.output
     (file,) = tmp_path.rglob("differences.csv")
@@ -157,7 +157,7 @@ def test_columns_of_train_csv_average_seeds(raw):
         header, *rows = file.read_text().splitlines()
         if not header.endswith(",sigma"):
             file.write_text("\n".join([f"{header},sigma", *(f"{row},{score}" for row in rows)]) + "\n")
-    plot = columns_plot(page, group, ReportOptions(panels=parse_panels("sigma")), pytest.fail)
+    plot = columns_plot(page, group, ReportOptions(columns=parse_panels("sigma")), pytest.fail)
     (panel,) = plot.panels.values()
     curve = next(one for one in panel.series if one.label.startswith("cem-rl"))
     assert curve.y[-1] == pytest.approx((5 + 3 + 3) / 3)

@@ -80,8 +80,8 @@ class RunSet:
         """The runs that ended by an error."""
         return tuple(run for run in self.runs if run.status == "failed")
 
-    def with_failed(self, how: str) -> RunSet:
-        """The run set with its failed runs counted as if done, by their `last` or `initial` score.
+    def with_failed(self) -> RunSet:
+        """The run set with its failed runs counted as if done, by their last score.
 
         One that failed before its first evaluation has the initial score of another run.
         """
@@ -90,9 +90,9 @@ class RunSet:
         for run in self.runs:
             if run.status == "failed" and first is not None:
                 known = run.evaluations if len(run.evaluations) else first
-                run = replace(run, status="done", evaluations=known if how == "last" else known.head(1))
+                run = replace(run, status="done", evaluations=known)
             runs.append(run)
-        return replace(self, label=f"{self.label}, failed: {how}", runs=tuple(runs), metric=self.final_metric)
+        return replace(self, label=f"{self.label}, failed: last", runs=tuple(runs), metric=self.final_metric)
 
     @property
     def final_metric(self) -> str:
@@ -233,8 +233,8 @@ class Comparison:
     note: str = ""  # how the study's cells differ from what was published
     x: str = "timesteps"  # what its curves are drawn over first
     item: str = ""  # of the source: what the page repeats
+    tested: bool = True  # False: its pairs are tested elsewhere, by what a study compares
     metric: str = FINAL  # of `METRICS`, or AUTO: each environment its own
-    failed: str = "last"  # of `FAILED`: how runs that failed are scored where they count
 
     @property
     def at(self) -> Moment | None:

@@ -24,12 +24,17 @@ def with_departures(page: Comparison, study: Study) -> Comparison:
     """The study's page with the departures of each of its run sets."""
     plan = study.profiles[page.profile]
     entries = {entry.name: entry for entry in study.entries}
-    envs = {label: env for env in plan.envs for label in env_labels(env, plan.env_settings)}
+    envs = {
+        label: env for env in plan.envs for entry in study.entries
+        for label in env_labels(env, plan.entry_env_settings(entry))
+    }  # fmt: skip
 
     def with_own(run_set: RunSet) -> RunSet:
         if not run_set.runs:
             return run_set
-        return replace(run_set, departures=_departures(run_set.runs, plan, entries[run_set.name], envs[run_set.env]))
+        return replace(
+            run_set, departures=setting_departures(run_set.runs, plan, entries[run_set.name], envs[run_set.env])
+        )
 
     groups = (replace(group, run_sets=tuple(map(with_own, group.run_sets))) for group in page.groups)
     return replace(page, groups=tuple(groups))
@@ -49,7 +54,7 @@ def _listed(texts: Sequence[str]) -> list[str]:
     return [*texts[:MOST], *([f"{len(texts) - MOST} more"] if len(texts) > MOST else [])]
 
 
-def _departures(runs: Sequence[Run], profile: Profile, entry: Entry, env: str) -> tuple[str, ...]:
+def setting_departures(runs: Sequence[Run], profile: Profile, entry: Entry, env: str) -> tuple[str, ...]:
     """What of `runs` differs from the entry's cells in `env`, such as `hidden 32-32, not 400-300 (in 1 of 3 runs)`.
 
     A setting that a run does not have is not compared: an older version wrote it.

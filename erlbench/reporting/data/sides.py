@@ -39,9 +39,9 @@ class Side:
 def read_sides(folders: Sequence[Path], warn: Warn) -> list[Side]:
     """The sides of a comparison. Raises `UsageError` for fewer than two folders, the same one twice, or no run."""
     if len(folders) < 2:
-        raise UsageError("compare takes two folders of results or more: erlbench compare A B")
+        raise UsageError("--side-by-side takes two folders of results or more: erlbench report A B --side-by-side")
     if len({folder.resolve() for folder in folders}) < len(folders):
-        raise UsageError("compare was given the same folder twice; name folders with different runs")
+        raise UsageError("--side-by-side was given the same folder twice; name folders with different runs")
     return [Side(name, tuple(find_runs([folder], warn))) for name, folder in zip(_names(folders), folders, strict=True)]
 
 

@@ -120,7 +120,7 @@ def averaged(run_set: RunSet) -> tuple[Run, ...]:
 
 
 def seed_curve(runs: Sequence[tuple[int, Points]], band: str, most: int = MOST_POINTS) -> Curve:
-    """The mean over seeds, a seed by the mean of its runs (seed, (x, y)), with a band of `BANDS`.
+    """The mean over seeds, a seed by the mean of its runs (seed, (x, y)), with a band.
 
     `range` is from the lowest to the highest run: means of several runs spread less.
     """

@@ -46,7 +46,7 @@ def curve_caption(
         caption.append(f"The scores of the tables are means of these curves {stretch}.")
     if nominal := [run_set.label for run_set in run_sets if run_set.nominal]:
         caption.append(f"{' and '.join(nominal)}: that budget counts a generation as one episode of full length.")
-    caption += [f"{note}."] if (note := smoothing_note(options.smooth, "evaluations")) else []
+    caption += [f"{note}."] if (note := smoothing_note(options.style.smooth, "evaluations")) else []
     caption += _time_notes(run_sets) if "time" in plot.paper else []
     chosen = (options.x,) if options.x else (comparison.x, "time")
     caption += filter(None, dict.fromkeys(AXES[name].drawable(group.run_sets)[1] for name in chosen))

@@ -27,20 +27,20 @@ def columns_plot(comparison: Comparison, group: Group, options: ReportOptions, w
     if left_out and not run_sets:
         warn(f"{group.env}: no figure of columns. {left_out}")
         return None
-    names = [name for panel in options.panels for name in panel]
-    found = {run_set.name: _read(run_set, names, axis, options.smooth, warn) for run_set in run_sets}
+    names = [name for panel in options.columns for name in panel]
+    found = {run_set.name: _read(run_set, names, axis, options.style.smooth, warn) for run_set in run_sets}
     there = {name for runs in found.values() for name, series in runs.items() if any(len(x) for _, (x, _) in series)}
     for name in names:
         if name not in there:
             warn(f"no train.csv of {group.env} has a value in a column '{name}'; nothing is drawn for it")
-    panels = [panel for panel in options.panels if there & {*panel}]
+    panels = [panel for panel in options.columns if there & {*panel}]
     if not panels:
         return None
-    band = band_kind([len({run.seed for run in averaged(run_set)}) for run_set in run_sets], options.band)
+    band = band_kind([len({run.seed for run in averaged(run_set)}) for run_set in run_sets], options.style.band)
     ends = [float(x[-1]) for columns in found.values() for runs in columns.values() for _, (x, _) in runs if len(x)]
     label, unit = axis.unit(max(ends))
     shown = "; ".join(", ".join(panel) for panel in panels)
-    note = smoothing_note(options.smooth, "rows")
+    note = smoothing_note(options.style.smooth, "rows")
     return Plot(
         kind="columns",
         title=group.env,

@@ -53,7 +53,9 @@ class Curves:
             for name, drawn in found.items() if drawn or name in paper or name in training
         }  # fmt: skip
         run_sets = [run_set for run_set, _ in found[paper[0]] or training[paper[0]]]
-        band = band_kind([len({run.seed for run in averaged(run_set)}) for run_set in run_sets], self.options.band)
+        band = band_kind(
+            [len({run.seed for run in averaged(run_set)}) for run_set in run_sets], self.options.style.band
+        )
         plot = Plot(kind="curves", title=group.env, panels=panels, paper=paper, band=band)
         return replace(plot, caption=curve_caption(plot, comparison, group, run_sets, self.published, self.options))
 
@@ -63,7 +65,7 @@ class Curves:
         for run_set in AXES[name].drawable(group.run_sets)[0]:
             own = []
             for run in run_set.runs:
-                x, y = AXES[name].evaluations(run.evaluations, self.options.smooth)
+                x, y = AXES[name].evaluations(run.evaluations, self.options.style.smooth)
                 if len(x) and (zero or x[-1] > 0):
                     status = "" if run.status == "done" else f" ({run.status})"
                     own.append((run, RunLine(f"seed {run.seed}{status}", x, y)))

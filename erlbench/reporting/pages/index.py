@@ -19,7 +19,7 @@ from erlbench.reporting.documents.formats import fraction, number
 from erlbench.reporting.documents.model import Block, Bullets, Code, Column, Document, Heading, Link, Table, Text
 from erlbench.reporting.pages import checklist
 from erlbench.reporting.pages.charts import ChartData
-from erlbench.reporting.pages.page import SMOKE, SMOKE_BANNER, Page
+from erlbench.reporting.pages.page import SMOKE, SMOKE_BANNER, Page, answer_blocks
 from erlbench.reporting.pages.web import write_web_page
 from erlbench.reporting.tables.overview import overview
 from erlbench.reporting.verdict.words import result
@@ -58,6 +58,9 @@ def index_document(
     own = [page.comparison for page in pages if not page.known]
     if {one.profile for one in own if one.study} == {SMOKE}:
         blocks.append(Text((SMOKE_BANNER,), banner=True))
+    for page in pages:
+        if page.answer and not page.known:
+            blocks += [Heading(page.comparison.title), *answer_blocks(page.answer, tables=False)]
     blocks += [_summary(runs), *_overviews(pages)]
     blocks += [Heading("Contents"), _contents(pages)]
     if with_checklist:

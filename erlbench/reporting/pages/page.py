@@ -12,7 +12,7 @@ from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.timeline import Timeline, load_timeline
 from erlbench.reporting.documents.files import write_document
-from erlbench.reporting.documents.model import Block, Document, Figure, Fold, Folds, Heading, Link, Table, Text
+from erlbench.reporting.documents.model import Block, Bullets, Document, Figure, Fold, Folds, Heading, Link, Table, Text
 from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.figures.columns import columns_plot
 from erlbench.reporting.figures.curves import Curves, Means
@@ -26,6 +26,7 @@ from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS
 from erlbench.reporting.statistics.normalised import normalised
 from erlbench.reporting.tables.aggregate import aggregate_tables
+from erlbench.reporting.tables.answers import answers_table, differences_from_study
 from erlbench.reporting.tables.fairness import fairness_table
 from erlbench.reporting.tables.imported import imported_table
 from erlbench.reporting.tables.metrics import metrics_table
@@ -37,6 +38,8 @@ from erlbench.reporting.tables.scores import scores_table
 from erlbench.reporting.tables.times import times_table
 from erlbench.reporting.tables.tuning import tuning_table
 from erlbench.reporting.tables.utilisation import utilisation_table
+from erlbench.reporting.verdict.answer_words import answer_sentence
+from erlbench.reporting.verdict.answers import StudyAnswer
 from erlbench.reporting.verdict.judged import TestedPair, compared_pairs, verdicts_of
 from erlbench.reporting.verdict.rule import Case
 from erlbench.reporting.verdict.stored import FILE
@@ -63,6 +66,7 @@ class Page:
     planned: int
     verdicts: tuple[Verdict, ...] = ()
     known: bool = False  # of reference results, which were there before
+    answer: StudyAnswer | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,13 +82,16 @@ class Maker:
     means: Means = field(default_factory=dict)
     read: dict[Path, Timeline | None] = field(default_factory=dict)  # the timelines of runs, which several pages show
 
-    def write(self, comparison: Comparison, *first: Table[Any]) -> Page:
-        """Write the folder `out/<name>/` with `index.md`, tables (`first` before all others) and figures."""
+    def write(self, comparison: Comparison, *first: Table[Any], answer: StudyAnswer | None = None) -> Page:
+        """Write the folder `out/<name>/` with `index.md`, tables (`first` before all others) and figures.
+
+        The page of a study with an `answer` begins with it.
+        """
         folder = self.out / comparison.name
         folder.mkdir(parents=True, exist_ok=True)
         drawn = [*self._curves(comparison)]
         grid = grid_plot(comparison, [(group, plot) for group, (_, _, plot) in drawn], self.options.style)
-        named = [(NAME, "Learning curves, all environments", grid)] if grid and self.options.grid else []
+        named = [(NAME, "Learning curves, all environments", grid)] if grid and self.options.paper else []
         curves = [self._figure(folder, *plot) for plot in (*named, *(plot for _, plot in drawn))]
         pairs = compared_pairs(comparison) if PagePart.STATISTICS in comparison.parts else []
         tables = [*first, *self._tables(comparison, pairs)]  # while the curves are drawn
@@ -102,7 +109,8 @@ class Maker:
         missing = [Text((sentence,)) for sentence in self._not_drawn(comparison, curves)]
         content: list[Block] = [*tables[:1], *_noted(curves, comparison), *tables[1:], *_noted(figures, comparison)]
         verdicts = tuple(verdicts_of(pairs))
-        document = Document([*_head(comparison), *_said(verdicts), *missing, *content])
+        answered = answer_blocks(answer) if answer else []
+        document = Document([*_head(comparison), *answered, *_said(verdicts), *missing, *content])
         write_document(document, folder)
         run_sets = [run_set for run_set in comparison.run_sets if run_set.exists]
         return Page(
@@ -112,6 +120,7 @@ class Maker:
             done=sum(len(run_set.seeds) for run_set in run_sets),
             planned=sum(run_set.planned for run_set in run_sets),
             verdicts=verdicts,
+            answer=answer,
         )
 
     def _figure(self, folder: Path, name: str, title: str, plot: Plot) -> Figure:
@@ -145,7 +154,7 @@ class Maker:
                 yield str(missing)
 
     def _others(self, comparison: Comparison) -> Iterator[Named]:
-        for group in comparison.groups if self.options.panels else ():
+        for group in comparison.groups if self.options.columns else ():
             if (plot := columns_plot(comparison, group, self.options, self.warn)) is not None:
                 title = f"Columns of train.csv, {comparison.group_name(group)}"
                 yield f"columns-{comparison.slug(group)}", title, plot
@@ -175,8 +184,8 @@ class Maker:
     def _tables(self, comparison: Comparison, pairs: Sequence[TestedPair]) -> list[Table[Any]]:
         parts, published, options = comparison.parts, self.published, self.options
         tables: list[Table[Any] | None] = []
-        if options.table and PagePart.CURVES in parts:
-            tables.append(paper_table(comparison, options.statistic, options.style))
+        if options.paper and PagePart.CURVES in parts:
+            tables.append(paper_table(comparison, options.style.statistic, options.style))
         tables += [imported_table(comparison), fairness_table(comparison)]
         if PagePart.CURVES in parts:
             tables.append(scores_table(comparison, published))
@@ -199,6 +208,21 @@ def _head(comparison: Comparison) -> Iterator[Block]:
     if comparison.source:
         beside = "" if comparison.item == comparison.table else f", beside the numbers of {comparison.table}"
         yield Text((f"After {comparison.item} of the {comparison.source}{beside}. Profile: {comparison.profile}.",))
+
+
+def answer_blocks(answer: StudyAnswer, tables: bool = True) -> Iterator[Block]:
+    """The claim with its source, a line for each pair, and with `tables` their numbers and what differs."""
+    study = answer.study
+    if study.claim:
+        source = f" ({study.source})" if study.source else ""
+        yield Text((f"Claim: {study.claim}{source}",))
+    if answer.standing and len(answer.answers) > 1:
+        yield Text((f"All comparisons together: {answer.standing}.",))
+    if answer.answers:
+        yield Bullets(tuple(answer_sentence(one) for one in answer.answers))
+    if tables:
+        yield from (answers_table(answer),) if answer.answers else ()
+        yield differences_from_study(answer)
 
 
 def _said(verdicts: Sequence[Verdict]) -> list[Block]:

@@ -11,7 +11,6 @@ from erlbench.reporting.data.runs import Array
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS, bootstrap_mean_band
 
 MOST_POINTS = 200
-BANDS = "auto", "range"
 Points = tuple[Array, Array]  # x and y of a run
 
 
@@ -75,7 +74,7 @@ def curve(series: Sequence[tuple[Array, Array]], band: str, most: int = MOST_POI
 def band_kind(run_counts: Sequence[int], wanted: str = "auto") -> str:
     """One band for a whole figure: `interval` when every curve has at least `FEWEST_RUNS` runs, else `range`.
 
-    `wanted` is one of `BANDS`; `range` is taken as it is.
+    `wanted` is auto or range; `range` is taken as it is.
     """
     enough = bool(run_counts) and min(run_counts) >= FEWEST_RUNS
     return "interval" if enough and wanted == "auto" else "range"

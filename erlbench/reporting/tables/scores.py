@@ -107,7 +107,7 @@ def _failed_counted(comparison: Comparison, rows: Sequence[Score]) -> Iterator[S
     """Where runs have failed: the score with these counted."""
     for row in rows:
         if row.run_set.failed:
-            yield _again(comparison, row, lambda run_set: run_set.with_failed(comparison.failed))
+            yield _again(comparison, row, RunSet.with_failed)
 
 
 def _own() -> list[Column[Score]]:

@@ -43,13 +43,8 @@ class TestedPair:
     def reason(self) -> str:
         """Why the scores are no samples of the algorithms; empty where they are."""
         sides = self.run_set, self.other
-        for side in sides:
-            if side.failed:
-                runs = f"{len(side.failed)} of {len(side.runs)} runs of {side.label} failed"
-                return f"{runs}, so those that are left are a selection"
-        kinds = {run.imported.returns if run.imported else EVALUATIONS for side in sides for run in side.done}
-        if TRAINING in kinds and len(kinds) > 1:
-            return f"scores of one are returns of {TRAINING}, those of the other are not"
+        if reason := selection_reason(sides):
+            return reason
         if not all(math.isfinite(mean(side.scores)) and not math.isinf(std(side.scores)) for side in sides):
             return "the scores are too large for a mean and a spread"
         alike = (self.run_set.metric, self.run_set.stretch) == (self.other.metric, self.other.stretch)
@@ -70,7 +65,7 @@ class TestedPair:
 
 
 def compared_pairs(comparison: Comparison, names: Names | None = None) -> list[TestedPair]:
-    """Pairs with scores on both sides; none for studies without a baseline, whose tables compare with a paper.
+    """Pairs with scores on both sides; none for studies with published numbers and no baseline.
 
     All of them, or of more than `MOST_RUN_SETS` in an environment those of the best one. The correction is for all, as
     the data say which one is best. `names` are the pairs that are wanted, where they are not those of the page.
@@ -86,6 +81,18 @@ def compared_pairs(comparison: Comparison, names: Names | None = None) -> list[T
     ]
 
 
+def selection_reason(sides: Sequence[RunSet]) -> str:
+    """Why the finished runs of one side are a selection, or of another kind than those of the other; else empty."""
+    for side in sides:
+        if side.failed:
+            runs = f"{len(side.failed)} of {len(side.runs)} runs of {side.label} failed"
+            return f"{runs}, so those that are left are a selection"
+    kinds = {run.imported.returns if run.imported else EVALUATIONS for side in sides for run in side.done}
+    if TRAINING in kinds and len(kinds) > 1:
+        return f"scores of one are returns of {TRAINING}, those of the other are not"
+    return ""
+
+
 def verdicts_of(pairs: Iterable[TestedPair]) -> list[Verdict]:
     """A verdict of each pair."""
     return list(map(_verdict, pairs))
@@ -93,6 +100,8 @@ def verdicts_of(pairs: Iterable[TestedPair]) -> list[Verdict]:
 
 def _pairs(comparison: Comparison, group: Group, names: Names | None) -> Iterator[tuple[RunSet, RunSet, bool]]:
     """The pairs of a group, and whether each is shown."""
+    if not comparison.tested and names is None:
+        return
     run_sets = [one for one in group.run_sets if one.exists and one.judged and len(one.scores)]
     base = group.run_set(comparison.baseline)
     if names is not None:
@@ -100,7 +109,7 @@ def _pairs(comparison: Comparison, group: Group, names: Names | None) -> Iterato
         yield from ((known[one], known[two], True) for one, two in names if one in known and two in known)
     elif base is not None:
         yield from ((one, base, True) for one in run_sets if one.name != base.name and len(base.scores))
-    elif not comparison.study:
+    elif not comparison.source:  # a study with published numbers compares with these
         best = _best_of_many(run_sets)
         for one, two in itertools.combinations(run_sets, 2):
             first, second = (two, one) if two is best else (one, two)
@@ -126,8 +135,8 @@ def _verdict(pair: TestedPair) -> Verdict:
         budget=pair.group.limit,
         axis=stretch.axis if stretch else TIMESTEPS,
         score=one.score_words,
-        first=_sample(one, two, origin),
-        second=_sample(two, one, origin),
+        first=_sample(one),
+        second=_sample(two),
         defaults=defaults(one.done[0], two.done[0]),
         outcome=pair.outcome,
         margin=MARGIN,
@@ -137,16 +146,14 @@ def _verdict(pair: TestedPair) -> Verdict:
     )
 
 
-def _sample(one: RunSet, other: RunSet, origin: float) -> Sample:
-    best = max(mean(one.scores), mean(other.scores))
-    return sample_of(one.label, one.scores, one.done, seeds=one.seeds, failed=len(one.failed), best=best, origin=origin)
+def _sample(side: RunSet) -> Sample:
+    return sample_of(side.label, side.scores, side.done, seeds=side.seeds, failed=len(side.failed))
 
 
 def sample_of(
-    name: str, scores: Sequence[float] | Array, runs: Sequence[Run], *, seeds: tuple[int, ...], failed: int,
-    best: float, origin: float,
-) -> Sample:  # fmt: skip
-    """One side of a verdict: its scores, one a seed, and the runs that count; `best` is the better mean of both."""
+    name: str, scores: Sequence[float] | Array, runs: Sequence[Run], *, seeds: tuple[int, ...], failed: int
+) -> Sample:
+    """One side of a verdict: its scores, one a seed, and the runs that count."""
     return Sample(
         name=name,
         scores=tuple(float(score) for score in scores),
@@ -155,7 +162,6 @@ def sample_of(
         failed=failed,
         training_steps=mean([run.evaluations.timesteps[-1] for run in runs]),
         simulator_steps=mean([run.evaluations.learning_steps[-1] for run in runs]),
-        near_best=sum(bool(score >= best - MARGIN * abs(best - origin)) for score in scores),
         measured_minutes=median([run.seconds / 60 for run in runs if not run.simulated_time and run.timed]),
         modelled_minutes=median([run.seconds / 60 for run in runs if run.simulated_time]),
     )

@@ -21,7 +21,6 @@ class Sample:
     failed: int  # runs
     training_steps: float  # mean over runs, at the moment of the score
     simulator_steps: float  # the same with the steps that measure the mean for learning
-    near_best: int  # seeds within the margin of the best mean
     measured_minutes: float  # of training, median over the runs by the clock; NaN without one
     modelled_minutes: float  # the same of those in simulated time
 

@@ -37,7 +37,7 @@ class Runs:
     def continuing(self, place: Place, cell: Cell) -> list[object]:
         """The command that goes on with a copy of a cell."""
         config = write_config(cell, place.folder / "cell.toml")
-        words = f"run --config {config} --out {place.results} --processes 0 --device cpu --force-identity"
+        words = f"run --config {config} --out {place.results} --processes 0 --device cpu --anyway"
         return [*words.split()]
 
 
@@ -197,7 +197,7 @@ def manifest(place: Place, runs: Runs, draw: random.Random) -> Attack:
         def after(output: str) -> None:
             check((report / name).is_symlink(), f"finding 2, {what}: the link is gone")
 
-    words = draw.choice([["report", place.results], ["compare", place.results, other]])
+    words = draw.choice([["report", place.results], ["report", place.results, other, "--side-by-side"]])
     return Attack(
         finding=2, what=f"{what} ({words[0]})", commands=[[*words, "--out", report]], own=own, names=[report],
         after=after,
@@ -374,7 +374,7 @@ def scores(place: Place, runs: Runs, draw: random.Random) -> Attack:
         status = run / "status.json"
         status.write_text(json.dumps(json.loads(status.read_text()) | {"return_mean": value}))
     out = place.work / "report"
-    words = draw.choice([["report", place.results], ["compare", place.results, run.parent]])
+    words = draw.choice([["report", place.results], ["report", place.results, run.parent, "--side-by-side"]])
 
     def after(output: str) -> None:
         check("edited" in " ".join(output.split()), f"finding 8, row {number}: no word: {output[-500:]}")
@@ -417,7 +417,7 @@ def others(place: Place, runs: Runs, draw: random.Random) -> Attack:
     commands = {
         "play": ["play", run, "--no-video", "--steps", 3, *within("play", 8)],
         "film": ["play", run, "--video", film, "--steps", 2, *within("play", 8)],
-        "compare": ["compare", place.results, run.parent, "--out", exported],
+        "report": ["report", place.results, run.parent, "--side-by-side", "--out", exported],
         "new": ["new", "algorithm", "my-search", "--out", exported],
         "tune": ["tune", "--algo", "cem", "--env", "InvertedPendulum-v5", "--search", "elites=1:2", "--trials", 1,
                  "--total-timesteps", 60, "--set", "population=2", "--out", exported, "--processes", 0],

@@ -100,7 +100,7 @@ def test_commands_name_mixtures_and_repetitions(tmp_path):
         return " ".join(result.stdout.split())
 
     out = tmp_path / "report"
-    compared = said("compare", tmp_path / "a", tmp_path / "b", "--out", out)
+    compared = said("report", tmp_path / "a", tmp_path / "b", "--side-by-side", "--out", out)
     assert "package mujoco" in compared
     assert "seed 1: run 2 of this seed" in compared
     said("report", tmp_path / "b", "--out", out)

@@ -159,7 +159,7 @@ def test_an_environment_without_nominal_steps_has_no_curves_and_says_so(tmp_path
     warnings = []
     make_esac(tmp_path / "in")
     make_run(tmp_path / "in", "Hopper-v5", "cem", 0, [0, 5, 9], steps=STEPS)
-    options = ReportOptions(x="nominal", panels=(("actor_updates",),))
+    options = ReportOptions(x="nominal", columns=(("actor_updates",),))
     index = build_report([tmp_path / "in"], tmp_path / "out", {}, None, warnings.append, options)
     note = "Not drawn over nominal steps: cem. No nominal steps are known for these runs."
     (missing,) = [warning for warning in warnings if warning.kind is RemarkKind.NO_CURVES]
@@ -175,7 +175,7 @@ def test_an_environment_without_nominal_steps_has_no_curves_and_says_so(tmp_path
 def test_columns_name_the_runs_that_they_leave_out(tmp_path):
     make_esac(tmp_path / "in")
     make_run(tmp_path / "in", "Ant-v5", "cem", 0, [0, 5, 9], steps=STEPS)
-    options = ReportOptions(x="nominal", panels=(("actor_updates",),))
+    options = ReportOptions(x="nominal", columns=(("actor_updates",),))
     index = build_report([tmp_path / "in"], tmp_path / "out", {}, None, quiet, options)
     text = (index.parent / "all-runs" / "index.md").read_text()
     assert text.count("Not drawn over nominal steps: cem.") == 2  # below the curves and below the columns

@@ -12,6 +12,7 @@ from erlbench.reporting.figures import style
 from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.figures.curves import Curves
 from erlbench.reporting.options import ReportOptions, parse_panels
+from erlbench.reporting.paper_style import PaperStyle
 from tests.reporting.compare import page_of
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
@@ -57,7 +58,7 @@ def test_the_figure_has_a_panel_per_name_and_the_runs_means(tmp_path, monkeypatc
         {},
         None,
         warnings.append,
-        ReportOptions(panels=parse_panels(names)),
+        ReportOptions(columns=parse_panels(names)),
     )
     (panels,) = drawn
     steps = [0.0, 1000.0, 2000.0]
@@ -84,7 +85,7 @@ def test_the_figure_of_a_study_is_over_the_studys_axis(tmp_path):
         with_nominal_steps(run, nominal_budgets([study]), pytest.fail) for run in find_runs([tmp_path], pytest.fail)
     ]
     (page,) = comparisons_of(study, runs, None, pytest.fail)
-    options = ReportOptions(panels=parse_panels("sigma"))
+    options = ReportOptions(columns=parse_panels("sigma"))
     caption = column_figure.columns_plot(page, page.groups[0], options, pytest.fail).caption
     assert "columns of train.csv over nominal steps (sigma)" in caption[0]
 
@@ -93,7 +94,7 @@ def test_nothing_is_drawn_without_a_value(tmp_path):
     make_run(tmp_path / "results", "Ant-v5", "cem", 0, [0, 1])
     warnings = []
     for columns in ("sigma", ""):
-        options = ReportOptions(panels=parse_panels(columns))
+        options = ReportOptions(columns=parse_panels(columns))
         build_report([tmp_path / "results"], tmp_path / f"report{columns}", {}, None, warnings.append, options)
         assert not list(tmp_path.rglob("columns*"))
     assert sum("'sigma'" in str(warning) for warning in warnings) == 1
@@ -104,7 +105,7 @@ def test_columns_over_generations_smoothed(tmp_path, monkeypatch):
     monkeypatch.setattr(style, "save", lambda figure, *_: drawn.append(figure.axes[0]))
     monkeypatch.setattr(Curves, "plot", lambda *_: None)
     add_column(make_run(tmp_path / "results", "Ant-v5", "cem", 0, [0, 1, 2]), "sigma", [1.0, 3.0, 7.0])
-    options = ReportOptions(panels=(("sigma",),), x="generation", smooth=2)
+    options = ReportOptions(columns=(("sigma",),), x="generation", paper=PaperStyle(smooth=2))
     index = build_report([tmp_path / "results"], tmp_path / "report", {}, None, lambda _: None, options)
     (axes,) = drawn
     assert axes.get_xlabel() == "Generations"

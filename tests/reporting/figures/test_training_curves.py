@@ -71,7 +71,7 @@ def test_a_run_with_evaluations_on_the_way_shows_these(tmp_path):
 @pytest.mark.slow
 def test_the_report_of_running_runs_has_their_curve_and_their_return(tmp_path):
     running(tmp_path / "results", 0, [1.0, 3.0, 5.0])
-    page = requested_report([tmp_path / "results"], tmp_path / "report", ReportOptions())
+    page = requested_report(ReportOptions(results=(tmp_path / "results",), out=tmp_path / "report"))
     assert (tmp_path / "report" / "all-runs" / "curves-Hopper-v5-10000.png").stat().st_size > 1000
     text = (page.parent / "index.md").read_text()
     assert "seed 0: running, 300 of 10,000 steps, training return 3.0" in text

@@ -16,6 +16,7 @@ from erlbench.reporting.figures.curves import Curves
 from erlbench.reporting.figures.model import Panel, Plot, RunLine, Series
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import MOST_RUNS, POINTS, ChartData
+from erlbench.reporting.paper_style import PaperStyle
 from tests.reporting.compare import charts_of, page_data
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
@@ -25,7 +26,7 @@ def drawn(folder: Path, band: str = "auto") -> Plot:
     """The learning curves of the only environment."""
     comparison = everything(find_runs([folder], lambda _: None), "All runs")
     (group,) = comparison.groups
-    plot = Curves(load_published(), ReportOptions(band=band)).plot(comparison, group)
+    plot = Curves(load_published(), ReportOptions(paper=PaperStyle(band=band))).plot(comparison, group)
     assert plot is not None
     return plot
 

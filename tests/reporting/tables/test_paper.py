@@ -10,13 +10,11 @@ from dataclasses import replace
 
 import pytest
 
-from erlbench.errors import UsageError
 from erlbench.reporting.data.comparison import RunSet
 from erlbench.reporting.documents import latex
 from erlbench.reporting.documents.files import to_csv
 from erlbench.reporting.documents.model import BOLD
-from erlbench.reporting.options import STATISTICS as CHOICES
-from erlbench.reporting.options import ReportOptions
+from erlbench.reporting.paper_style import STATISTICS as CHOICES
 from erlbench.reporting.paper_style import PaperStyle
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.intervals import mean_interval
@@ -141,8 +139,6 @@ def test_all_pairs_of_the_page_once(tmp_path):
 
 def test_the_statistics_are_those_of_the_option():
     assert tuple(STATISTICS) == CHOICES
-    with pytest.raises(UsageError, match="--statistic mode"):
-        ReportOptions(statistic="mode")
     assert math.isnan(STATISTICS["std"].of(RunSet(env="Foo-v5", name="cem"))[1])
 
 

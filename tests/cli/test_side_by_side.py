@@ -1,4 +1,4 @@
-"""`erlbench compare` at a terminal."""
+"""`erlbench report --side-by-side` at a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def test_the_table_and_the_page(tmp_path):
     for folder, score in (("a", 10), ("b", 12)):
         for seed in range(6):
             make_run(tmp_path / folder, "Ant-v5", "td3", seed, [0, score + seed])
-    words = ["compare", tmp_path / "a", tmp_path / "b", "--out", tmp_path / "out"]
+    words = ["report", tmp_path / "a", tmp_path / "b", "--side-by-side", "--out", tmp_path / "out"]
     result = CliRunner().invoke(cli, list(map(str, words)))
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
@@ -52,7 +52,7 @@ def test_the_table_and_the_page(tmp_path):
 def test_budgets_that_differ_are_told(tmp_path):
     make_run(tmp_path / "a", "Ant-v5", "td3", 0, [0, 1])
     make_run(tmp_path / "b", "Ant-v5", "td3", 0, [0, 1, 2])
-    words = ["compare", tmp_path / "a", tmp_path / "b", "--out", tmp_path / "out"]
+    words = ["report", tmp_path / "a", tmp_path / "b", "--side-by-side", "--out", tmp_path / "out"]
     lines = CliRunner().invoke(cli, list(map(str, words))).stdout.splitlines()
     told = "Not compared, for their budgets differ: td3 on Ant-v5 (1k steps in a, 2k steps in b)."
     assert lines[-2] == told
@@ -60,6 +60,6 @@ def test_budgets_that_differ_are_told(tmp_path):
 
 
 def test_one_folder_is_a_mistake(tmp_path):
-    result = CliRunner().invoke(cli, ["compare", str(tmp_path)])
+    result = CliRunner().invoke(cli, ["report", str(tmp_path), "--side-by-side"])
     assert result.exit_code == 2
-    assert "erlbench compare A B" in result.stderr
+    assert "erlbench report A B --side-by-side" in result.stderr
