@@ -16,13 +16,13 @@ from erlbench.experiment.cells import RunOptions
 from erlbench.experiment.command import requested_cells
 from erlbench.pool.apart import NoEnd, apart
 from erlbench.records.run import CONFIG
-from erlbench.records.schema import EpisodeRow
+from erlbench.records.schema import EpisodeRow, EvaluationRow
 from erlbench.running.admission import problems
 from erlbench.running.identity import UNTRIED
 from erlbench.running.runner import run_cells
 from erlbench.verification.files import AGREES, DIFFERS, UNKNOWN, Check, Files, load_files
 from erlbench.verification.policy import SECONDS, STEPS_PER_SECOND
-from erlbench.verification.same import MEASURED
+from erlbench.verification.same import compare_rows
 from erlbench.verification.software import check_software
 
 NAME = "again"
@@ -76,28 +76,22 @@ def _run(path: Path, out: str, options: RunOptions) -> Path | None:
 
 
 def _compare(run: Files, again: Files, number: int) -> Check:
-    """Digests, then all cells of the evaluations and training episodes that no clock measured."""
+    """All cells of the evaluations and training episodes up to evaluation `number` that no clock measured."""
     ours, theirs = (files.evaluations.head(number + 1) for files in (run, again))
     if len(theirs) <= number:
         reason = str(again.status.get("message") or "it stopped before")
         return Check(NAME, DIFFERS, f"the second run did not come to evaluation {number}: {reason}")
-    outcome = DIFFERS if check_software(run).outcome == AGREES else UNKNOWN
-    for column in ("digest", *(name for name in ours if name in theirs and name not in MEASURED)):
-        equal = (ours[column] == theirs[column]) | (ours[column].isna() & theirs[column].isna())
-        if not equal.all():
-            first, later = int(np.argmin(equal)), int((~equal).sum()) - 1
-            more = f" and {later} later ones" if later else ""
-            return Check(NAME, outcome, f"{column} of evaluation {first}{more}: another one in the second run")
-    if index := _other_episode(run, again, float(ours["timesteps"].iloc[-1])):
-        return Check(NAME, outcome, f"episode {index} of episodes.csv: another one in the second run")
+    checks = [compare_rows(EvaluationRow, ours, theirs)]
+    played, again_played = (files.rows.get(EpisodeRow) for files in (run, again))
+    if played is not None and again_played is not None:
+        steps = ours["timesteps"].iloc[-1]
+        played, again_played = (
+            rows[rows["timesteps"] <= steps].reset_index(drop=True) for rows in (played, again_played)
+        )
+        length = min(len(played), len(again_played))
+        checks.append(compare_rows(EpisodeRow, played.head(length), again_played.head(length)))
+    for check in checks:
+        if check.outcome == DIFFERS:
+            outcome = DIFFERS if check_software(run).outcome == AGREES else UNKNOWN
+            return Check(NAME, outcome, f"{check.name} of the second run: {check.text}")
     return Check(NAME, AGREES, f"the digests and rows of evaluations 0 to {number} are those of a second run")
-
-
-def _other_episode(run: Files, again: Files, timesteps: float) -> int:
-    """The first training episode up to `timesteps` that differs, counted from 1; 0 for none, or without the rows."""
-    ours, theirs = (files.rows.get(EpisodeRow) for files in (run, again))
-    if ours is None or theirs is None:
-        return 0
-    a, b = (rows[rows["timesteps"] <= timesteps][["r", "l"]].to_numpy() for rows in (ours, theirs))
-    different = (a[: len(b)] != b[: len(a)]).any(axis=1)
-    return int(np.argmax(different)) + 1 if different.any() else 0

@@ -27,7 +27,7 @@ def compare_runs(run: Files, other: Files) -> Iterator[Check]:
     """Compare configuration, rows and saved policy of two runs."""
     yield _configuration(run, other)
     for row in COUNTED:
-        yield _rows(row, run.rows.get(row), other.rows.get(row))
+        yield compare_rows(row, run.rows.get(row), other.rows.get(row))
     yield _policies(run, other)
 
 
@@ -43,7 +43,8 @@ def _configuration(run: Files, other: Files) -> Check:
     return Check("config.toml", DIFFERS if differing else AGREES, text)
 
 
-def _rows(row: type[Row], ours: pd.DataFrame | None, theirs: pd.DataFrame | None) -> Check:
+def compare_rows(row: type[Row], ours: pd.DataFrame | None, theirs: pd.DataFrame | None) -> Check:
+    """Compare all columns that no clock measured; the first cell that differs is named."""
     if ours is None or theirs is None:
         return Check(row.file, UNKNOWN, "missing in one of the runs")
     columns = [name for name in dict.fromkeys([*ours, *theirs]) if name not in MEASURED]

@@ -1,7 +1,4 @@
-"""Defects of verify: what a run's version writes and the run lacks.
-
-Each test states what is right and fails today; its mark names the point. Whoever mends a point removes its mark.
-"""
+"""Runs that lack what their version writes: verify says that they differ."""
 
 from __future__ import annotations
 
