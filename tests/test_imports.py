@@ -24,7 +24,7 @@ LAYERS = (
     ("running", "reporting"),
     ("frames",),
     ("importing", "launch", "playing", "tuning", "verification"),
-    ("api", "doctor", "testing"),
+    ("api", "testing", "this_machine"),
     ("exporting",),
     ("cli",),
     ("__main__",),

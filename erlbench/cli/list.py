@@ -1,4 +1,4 @@
-"""`erlbench list`: the algorithms, environments and studies there are."""
+"""`erlbench list`: the algorithms, environments and studies there are, and what this machine has."""
 
 from __future__ import annotations
 
@@ -26,17 +26,18 @@ CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")  # where a word of HalfCheetah begi
 class ListOptions:
     """What is listed."""
 
-    what: str = argument("WHAT", choices=("algos", "envs", "studies"))
+    what: str = argument("WHAT", choices=("algos", "envs", "studies", "machine"))
     words: tuple[str, ...] = argument("[WORD]...", (), parse=lambda words, what: tuple(words))
     verbose: bool = option(False, "also settings, presets, entries and profiles", short="-v")
 
 
 @options_command(ListOptions)
 def command(options: ListOptions) -> None:
-    """List the algorithms, environments or studies.
+    """List the algorithms, environments or studies, and what this machine has for runs.
 
     With a WORD, only entries that have this word in their name or description are listed, names first. A full name
-    shows all details, as -v does.
+    shows all details, as -v does. `machine` has cores, memory, BLAS, GPU, rendering and extras, and what to do; the
+    exit code is 1 if runs would fail.
 
     \b
     Examples:
@@ -46,8 +47,10 @@ def command(options: ListOptions) -> None:
       erlbench list envs hopper
       erlbench list envs Hopper-v5@paper
       erlbench list studies esac
+      erlbench list machine
     """
-    {"algos": _algos, "envs": _envs, "studies": _studies}[options.what](options.words, options.verbose)
+    listings = {"algos": _algos, "envs": _envs, "studies": _studies, "machine": _machine}
+    listings[options.what](options.words, options.verbose)
 
 
 def _chosen(described: Mapping[str, str], words: Sequence[str], what: str) -> list[str]:
@@ -248,3 +251,16 @@ def _studies(words: Sequence[str], verbose: bool) -> None:
             print_study(studies[name])
     else:
         click.echo(f"Entries, budgets and prices: erlbench list studies {chosen[0]}")
+
+
+def _machine(words: Sequence[str], verbose: bool) -> None:
+    """What this machine has for runs; the exit code is 1 if runs would fail."""
+    from erlbench.this_machine import examine
+
+    findings = {finding.what: finding for finding in examine()}
+    chosen = [findings[what] for what in _chosen({what: one.found for what, one in findings.items()}, words, "line")]
+    print_table("", ("what", "found"), [(finding.what, finding.found) for finding in chosen])
+    if advised := [(finding.what, finding.advice) for finding in chosen if finding.advice]:
+        click.echo()
+        print_table("What you can do", ("for", "do"), advised)
+    click.get_current_context().exit(int(any(finding.serious for finding in chosen)))

@@ -50,4 +50,6 @@ def check_device(device: str) -> None:
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if int(device.partition(":")[2] or 0) >= count:
         has = f"PyTorch finds {count} here" if count else "PyTorch finds none here"
-        raise UsageError(f"--device {device}: there is no such GPU, {has}; see `erlbench doctor`, or take --device cpu")
+        raise UsageError(
+            f"--device {device}: there is no such GPU, {has}; see `erlbench list machine`, or take --device cpu"
+        )

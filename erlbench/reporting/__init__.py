@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from erlbench import errors
 from erlbench.errors import ErlbenchError, UsageError, nearest
 from erlbench.reporting import folder
+from erlbench.reporting.citations import FILE as REFERENCES
+from erlbench.reporting.citations import write_references
 from erlbench.reporting.data.comparison import REFERENCE, Comparison, everything, without_judgement
 from erlbench.reporting.data.cut import cut_runs
 from erlbench.reporting.data.departures import with_departures
@@ -188,6 +190,9 @@ class _Report:
                 pages.append(maker.write(judged[-1], *tables))
                 verdicts = {page.comparison.name: page.verdicts for page in pages}
                 write_verdicts(self.out / VERDICTS, verdicts, self.answers.values())
+                run_sets = [run_set for page in comparisons for run_set in page.run_sets]
+                sources = [one.source for run_set in run_sets for one in maker.published.references.of(run_set)]
+                write_references(self.out / REFERENCES, runs, sources)
                 index = write_index(self.out, pages, runs, list(self._warnings), charts, self.options.checklist)
             embed_files(index)  # all of them are drawn
             folder.sign(self.out, others)

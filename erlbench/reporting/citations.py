@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -14,12 +14,10 @@ from typing import Any
 import erlbench
 from erlbench.envs.catalogue import LISTED, module_of, split_preset
 from erlbench.errors import ErlbenchError
-from erlbench.records.read import ignore
-from erlbench.reporting.data.comparison import everything
-from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.references import Source
-from erlbench.reporting.data.runs import Run, find_runs
+from erlbench.reporting.data.runs import Run
 
+FILE = "references.bib"  # of a report
 KINDS = {"conference-paper": ("inproceedings", "booktitle"), "article": ("article", "journal")}
 ACCENTS = {"\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0308": '"', "\u030c": "v "}
 
@@ -57,12 +55,13 @@ def known_citations() -> tuple[Citation, ...]:
     return tuple(found)
 
 
-def cite_runs(folders: Sequence[Path]) -> Iterator[str]:
-    """BibTeX for the runs below the folders: the suite, what they used, and other people's runs beside theirs.
+def write_references(path: Path, runs: Sequence[Run], sources: Iterable[Source]) -> None:
+    """Write BibTeX of what runs used into a file: the suite, algorithms, environments, and other people's runs."""
+    path.write_text("\n\n".join(_entries(runs, sources)) + "\n", encoding="utf-8")
 
-    Algorithms and environments that are not the suite's are named in comments. Raises `UsageError` without a run.
-    """
-    runs = find_runs(folders, ignore)
+
+def _entries(runs: Sequence[Run], others: Iterable[Source]) -> Iterator[str]:
+    """The entries; algorithms and environments that are not the suite's are named in a comment."""
     yield (
         f"@misc{{erlbench,\n  title = {{erlbench: a benchmark suite for evolutionary reinforcement learning}},\n"
         f"  author = {{The erlbench authors}},\n  note = {{Version {erlbench.__version__}}},\n}}"
@@ -71,7 +70,7 @@ def cite_runs(folders: Sequence[Path]) -> Iterator[str]:
     for one in known_citations():
         if algorithms & set(one.algorithms) or sources & set(one.environments):
             yield one.bibtex()
-    for number, source in enumerate(_beside(runs), 1):
+    for number, source in enumerate({source.name: source for source in others}.values(), 1):
         yield (
             f"@misc{{runs{number},\n  title = {{Reference runs: {_latex(source.name)}}},\n"
             f"  howpublished = {{github.com/{_latex(source.repository)}, commit {source.commit}}},\n}}"
@@ -93,15 +92,6 @@ def _source(env: str) -> str:
     except ErlbenchError:
         return ""
     return row.source if row else ""
-
-
-def _beside(runs: Sequence[Run]) -> list[Source]:
-    """The sources of other people's runs that a report of these runs shows."""
-    references = load_published().references
-    found: Mapping[str, Source] = {
-        one.source.name: one.source for run_set in everything(runs).run_sets for one in references.of(run_set)
-    }
-    return list(found.values())
 
 
 def _latex(text: str) -> str:

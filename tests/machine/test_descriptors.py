@@ -27,7 +27,7 @@ def shell(line: str, *words: object, folder: Path) -> subprocess.CompletedProces
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
 
 
-@pytest.mark.parametrize("word", ["--version", "--help", "list", "doctor"])
+@pytest.mark.parametrize("word", ["--version", "--help", "list"])
 def test_a_full_device_is_one_line(tmp_path, word):
     done = shell('"$@" > /dev/full', ERLBENCH, *(("list", "algos") if word == "list" else (word,)), folder=tmp_path)
     assert done.returncode == 1
@@ -55,7 +55,7 @@ def test_a_closed_stream_is_open_before_any_other_file(tmp_path):
     assert (done.returncode, (tmp_path / "x").read_text()) == (0, "")
 
 
-@pytest.mark.parametrize("words", [RUN, ("show", "results"), ("report",), ("doctor",)])
+@pytest.mark.parametrize("words", [RUN, ("show", "results"), ("report",), ("list", "machine")])
 def test_a_current_folder_that_was_removed_is_one_line(tmp_path, words):
     (tmp_path / "gone").mkdir()
     done = shell('cd gone && rmdir ../gone && "$@"', ERLBENCH, *words, folder=tmp_path)

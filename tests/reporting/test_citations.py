@@ -1,4 +1,4 @@
-"""`erlbench cite` and CITATION.cff: every algorithm and environment has its papers, and both say the same."""
+"""A report's references.bib and CITATION.cff: every algorithm and environment has its papers, and both say the same."""
 
 from __future__ import annotations
 
@@ -49,6 +49,13 @@ def test_an_entry_is_what_latex_reads():
     )
 
 
+def references(results: Path) -> str:
+    """What the report of the runs below a folder has in references.bib."""
+    done = CliRunner().invoke(cli, ["report", str(results), "--out", str(results / "report")])
+    assert done.exit_code == 0, done.output
+    return (results / "report" / "references.bib").read_text()
+
+
 @pytest.mark.parametrize(
     ("env", "name", "keys"),
     [
@@ -58,22 +65,14 @@ def test_an_entry_is_what_latex_reads():
 )
 def test_runs_are_cited_by_what_they_used(tmp_path, env, name, keys):
     make_run(tmp_path, env, name, 0, [0, 1])
-    result = CliRunner().invoke(cli, ["cite", str(tmp_path)])
-    assert result.exit_code == 0
-    assert re.findall(r"^@\w+\{(\w+),", result.stdout, flags=re.MULTILINE) == keys
+    assert re.findall(r"^@\w+\{(\w+),", references(tmp_path), flags=re.MULTILINE) == keys
 
 
 def test_other_peoples_runs_and_unknown_names_are_told(tmp_path):
     make_run(tmp_path, "Hopper-v5", "td3", 0, [0, 1], steps=[0, 1_000_000])
     make_run(tmp_path, "my_envs:Reach", "cem", 0, [0, 1])
-    output = CliRunner().invoke(cli, ["cite", str(tmp_path)]).stdout
+    output = references(tmp_path)
     assert re.search(
         r"@misc\{runs1,\n  title = \{Reference runs: .*\},\n  howpublished = \{github.com/.*, commit", output
     )
     assert output.endswith("cite what they are from: my_envs:Reach\n")
-
-
-def test_without_a_run_there_is_nothing_to_cite(tmp_path):
-    result = CliRunner().invoke(cli, ["cite", str(tmp_path)])
-    assert result.exit_code == 2
-    assert "no run found" in result.stderr

@@ -37,7 +37,7 @@ GIB = 2**30
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the doctor's: what it looked at, what it found, and what the user can do."""
+    """What was looked at, what is there, and what the user can do."""
 
     what: str
     found: str

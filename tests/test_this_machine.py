@@ -1,4 +1,4 @@
-"""`erlbench doctor`: what it finds on this machine, and what it advises where something is missing."""
+"""`erlbench list machine`: what it finds on this machine, and what it advises where something is missing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from erlbench import doctor
+from erlbench import this_machine
 from erlbench.cli import cli
 from erlbench.machine.resources import cores
 from erlbench.playing import renderer
@@ -21,12 +21,12 @@ SETUP = Path(__file__).parents[1] / "setup.cfg"
 DEVELOPERS = {"dev", "docs", "bench"}
 
 
-def findings() -> dict[str, doctor.Finding]:
-    return {finding.what: finding for finding in doctor.examine()}
+def findings() -> dict[str, this_machine.Finding]:
+    return {finding.what: finding for finding in this_machine.examine()}
 
 
 def test_it_tells_what_is_there():
-    result = CliRunner().invoke(cli, ["doctor"])
+    result = CliRunner().invoke(cli, ["list", "machine"])
     assert result.exit_code == 0
     assert f"{cores()} cores for this process" in result.stdout
     assert "shared memory" in result.stdout
@@ -35,13 +35,13 @@ def test_it_tells_what_is_there():
 def test_every_extra_for_users_is_looked_for():
     config = configparser.ConfigParser()
     config.read(SETUP)
-    assert set(doctor.EXTRAS) == set(config["options.extras_require"]) - DEVELOPERS
+    assert set(this_machine.EXTRAS) == set(config["options.extras_require"]) - DEVELOPERS
 
 
 def test_it_advises(monkeypatch):
     usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda path: usage(2**26, 0, 2**26))  # Docker's 64 MiB
-    monkeypatch.setattr(doctor, "find_spec", lambda name: None)
+    monkeypatch.setattr(this_machine.shutil, "disk_usage", lambda path: usage(2**26, 0, 2**26))  # Docker's 64 MiB
+    monkeypatch.setattr(this_machine, "find_spec", lambda name: None)
     monkeypatch.setattr(renderer, "works", lambda backend: False)
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
@@ -53,7 +53,7 @@ def test_it_advises(monkeypatch):
 
 
 def test_without_shared_memory_runs_use_the_temporary_folder(monkeypatch):
-    monkeypatch.setattr(doctor.os, "access", lambda path, mode: False)
+    monkeypatch.setattr(this_machine.os, "access", lambda path, mode: False)
     found = findings()["shared memory"]
     assert found.advice.endswith(tempfile.gettempdir())
     assert not found.serious
@@ -61,10 +61,10 @@ def test_without_shared_memory_runs_use_the_temporary_folder(monkeypatch):
 
 @pytest.mark.slow
 def test_a_renderer_that_mujoco_does_not_know_stops_every_run(monkeypatch):
-    """MuJoCo then cannot be imported; the commands say so, without a traceback, and so does the doctor."""
+    """MuJoCo then cannot be imported; the commands say so, without a traceback, and so does `list machine`."""
     monkeypatch.setenv("MUJOCO_GL", "foo")
     assert findings()["films"].serious
-    assert CliRunner().invoke(cli, ["doctor"]).exit_code == 1
+    assert CliRunner().invoke(cli, ["list", "machine"]).exit_code == 1
     command = [sys.executable, "-m", "erlbench", "run", "--algo", "cem", "--env", "InvertedPendulum-v5", "--dry-run"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
