@@ -134,9 +134,11 @@ class _Report:
         """
         warnings: list[Remark | str] = []
         runs, of_folder = folder_runs(study, runs), is_of_folder(study)
+        if of_folder and profile not in study.profiles:  # the folder has the name of another study's profile
+            profile = None
         found = comparisons_of(study, runs, profile, warnings.append)
         if not found and of_folder:
-            found = [page_of(study, next(iter(study.profiles)), ())]
+            found = [page_of(study, profile or next(iter(study.profiles)), ())]
         pages = [_prepared(page, study) for page in found if named or of_folder or was_run(page)]
         for page in pages:
             if (study.compare or study.claim or of_folder) and page.profile != SMOKE:

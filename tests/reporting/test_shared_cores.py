@@ -80,8 +80,8 @@ def test_no_table_has_minutes_of_shared_cores(results):
 def test_no_verdict_has_minutes_of_shared_cores(results):
     runs = find_runs([results], pytest.fail)
     minutes = {
-        name: sample_of(name, [0.0] * 3, [run for run in runs if run.name == name], seeds=(0, 1, 2), failed=0, best=1.0,
-                        origin=0.0).measured_minutes
+        name: sample_of(name, [0.0] * 3, [run for run in runs if run.name == name], seeds=(0, 1, 2), failed=0
+                        ).measured_minutes
         for name in ("cem-rl", "aes-rl")
     }  # fmt: skip
     assert minutes["cem-rl"] == 2.0

@@ -385,3 +385,13 @@ def test_a_study_of_a_stranger_is_text_and_takes_no_page(tmp_path):
     assert "<script>alert(1)" not in (tmp_path / "report" / "index.html").read_text()
     stored = json.loads((tmp_path / "report" / "verdict.json").read_text())
     assert [one["study"] for one in stored["studies"]] == ["asked"]
+
+
+def test_a_folder_named_after_a_profile_answers_a_study_without_profiles(tmp_path):
+    write_study(tmp_path / "laptop")
+    write_runs(tmp_path / "laptop", 2000, 1000)
+    done = CliRunner().invoke(cli, ["report", str(tmp_path / "laptop"), "--out", str(tmp_path / "report")])
+    assert done.exit_code == 0, done.output
+    (stored,) = json.loads((tmp_path / "report" / "verdict.json").read_text())["studies"]
+    assert (stored["study"], stored["standing"]) == ("asked", "holds")
+    assert list((tmp_path / "report" / "asked").glob("curves-*.png"))  # its page has the runs, too
