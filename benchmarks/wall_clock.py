@@ -31,7 +31,7 @@ PROCESSES = {"aes-rl@w9": 10, "aes-rl": 6, "p-cem-rl-b256@barriers": 5, SERIAL: 
 STEPS, SEEDS = 30_000, 5
 OPTIONS = (
     "--study", STUDY, "--profile", "laptop", "--env", ENVIRONMENT, "--total-timesteps", STEPS, "--eval-freq", STEPS,
-    "--eval-episodes", 1, "--final-episodes", 1, "--one-core",
+    "--eval-episodes", 1, "--one-core",
 )  # fmt: skip
 
 

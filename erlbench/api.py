@@ -83,7 +83,7 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     from erlbench.running.progress import is_watched
     from erlbench.running.runner import anything_saved, run_cells
 
-    known = list_options(RunArguments).keys() - {"dry_run", "verbose", "launcher", "shard"}
+    known = list_options(RunArguments).keys() - {"dry_run", "verbose", "slurm"}
     if unknown := sorted(options.keys() - known):
         raise UsageError(f"erlbench.run() has no option '{unknown[0]}'{nearest(unknown[0], known)}")
     envs = _named(env, environment_name_of)

@@ -96,8 +96,14 @@ def said_by(error: BaseException) -> str:
 
 
 def text_of(error: BaseException) -> str:
-    """What an exception says, in one line; of one without a text its place, as "in door.py, line 12: assert x"."""
-    text = " ".join(str(error).split())
+    """What an exception says, in one line; of one without a text its place, as "in door.py, line 12: assert x".
+
+    What is no text in UTF-8 is written as escapes; an exception that cannot say its text has none.
+    """
+    try:
+        text = " ".join(str(error).encode(errors="backslashreplace").decode().split())
+    except Exception:
+        text = ""
     places = traceback.extract_tb(error.__traceback__)
     if text or not places:
         return text or "no reason given"

@@ -46,6 +46,8 @@ class Option:
     @property
     def flag(self) -> str:
         """As the command line has it; an underscore at the end keeps a field apart from a keyword of Python."""
+        if self.file_only:
+            return f"'{self.name}'"
         if self.positional:
             return self.name.upper() if self.choices else self.metavar
         return "--" + self.name.rstrip("_").replace("_", "-")
@@ -150,5 +152,6 @@ def split_assignments(value: Any, needed: str) -> dict[str, Any]:
         key, equals, assigned = text.partition("=")
         if not equals or not key.strip():
             raise UsageError(f"{needed}, not '{text}'")
-        values[key.strip().replace("-", "_")] = assigned.strip()
+        owner, dot, name = key.strip().rpartition(".")
+        values[owner + dot + name.replace("-", "_")] = assigned.strip()
     return values

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tomli_w
 from safetensors import safe_open
 
 from erlbench.algorithms import registry
@@ -65,6 +66,12 @@ def make_cell(algo: str, out: Path, env: str = "InvertedPendulum-v5", steps: int
     return Cell(
         algo=algo, preset=preset, env=env, total_timesteps=steps, settings=settings, out=out, **(values | changes)
     )
+
+
+def write_options(path: Path, **options: Any) -> str:
+    """Write a --config file; its path."""
+    path.write_text(tomli_w.dumps(options), encoding="utf-8")
+    return str(path)
 
 
 def run(*cells: Cell, processes: int = 0, **options) -> int:

@@ -185,7 +185,7 @@ def test_mistakes_are_errors_not_exits(tmp_path):
     with pytest.raises(UsageError, match=r"\b5\b"):
         erlbench.load_results(5)
     with pytest.raises(ErlbenchError, match="reward of step 5"):
-        erlbench.run("cem", "tests.environments:Broken-reward-v0", out=str(tmp_path), no_admission=True, **SMALL)
+        erlbench.run("cem", "tests.environments:Broken-reward-v0", out=str(tmp_path), anyway=True, **SMALL)
 
 
 def test_a_script_needs_no_guard(tmp_path):

@@ -52,7 +52,7 @@ if sys.argv[1] == "report":
     time.sleep(600)
 if sys.argv[1] == "run" and "--out" in sys.argv:
     out = pathlib.Path(sys.argv[sys.argv.index("--out") + 1], "seed-003")
-    if "--checkpoint-every" in sys.argv and not out.exists():
+    if any(word.endswith("checkpoints.toml") for word in sys.argv) and not out.exists():
         (out / "checkpoint" / "1").mkdir(parents=True)
         (out / "checkpoint" / "1" / "state").touch()
         (out / "train.csv").write_text("generation\\n" * 50)

@@ -10,17 +10,19 @@ import pytest
 
 from erlbench.running.checkpoint import saved_steps
 from tests.processes import alive, command, lines, processes_below, stores_of, wait_for
-from tests.runs import FILES, all_rows, heed_interrupts
+from tests.runs import FILES, all_rows, heed_interrupts, write_options
 
 ARGUMENTS = (
     "--env", "InvertedPendulum-v5", "--total-timesteps", "3000", "--processes", "2",
     "--eval-freq", "500", "--eval-episodes", "2", "--set", "hidden=32-32", "--set", "batch_size=32",
-    "--set", "start_timesteps=300", "--checkpoint-every", "0.2", "--device", "cpu",
+    "--set", "start_timesteps=300", "--device", "cpu",
 )  # fmt: skip
 
 
 def start(out: Path, *more: str, algo: str = "cem-rl") -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "erlbench", "run", "--algo", algo, *ARGUMENTS, "--out", str(out), *more]
+    config = write_options(out.with_name(f"{out.name}.toml"), checkpoint_every=0.2)
+    words = ("--algo", algo, *ARGUMENTS, "--config", config, "--out", str(out), *more)
+    command = [sys.executable, "-m", "erlbench", "run", *words]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen(command, text=True, preexec_fn=heed_interrupts, **pipes)
 
@@ -70,11 +72,12 @@ def test_killed_workers_and_a_killed_driver_change_no_row(tmp_path, whole):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("temporary_folder")
-@pytest.mark.parametrize(("every", "number"), [("9", 1), ("0.2", 3)])
+@pytest.mark.parametrize(("every", "number"), [(9, 1), (0.2, 3)])
 def test_show_tells_at_which_step_a_killed_run_goes_on(tmp_path, every, number):
     """Killed before there is a checkpoint but that of its begin, and later."""
     run = tmp_path / "InvertedPendulum-v5" / "cem" / "seed-000"
-    more = ("--processes", "1", "--checkpoint-every", every, "--out", str(tmp_path))
+    config = write_options(tmp_path / "config.toml", checkpoint_every=every)
+    more = ("--processes", "1", "--config", config, "--out", str(tmp_path))
     command = [sys.executable, "-m", "erlbench", "run", "--algo", "cem", *ARGUMENTS[:4], *more]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_for(lambda: lines(run / "episodes.csv") > 2 and (run / "checkpoint" / f"{number:06d}").exists())

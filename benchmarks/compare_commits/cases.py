@@ -37,7 +37,8 @@ def all_cases() -> dict[str, dict[str, Case]]:
 
 def make_run(case: Mapping[str, Any], tree: Tree, folder: Path, stored: Path) -> Evidence:
     """A run, or one that is killed and continued by the same command."""
-    arguments = ["run", *shlex.split(f"{CASES['runs']['common']} {case['args']}"), "--out", "out"]
+    words = split_words(f"{CASES['runs']['common']} {case['args']}", stored, folder / "out")
+    arguments = ["run", *words, "--out", "out"]
     shutil.copy(HERE / "compared_environments.py", folder)
     if rows := case.get("kill"):
         tree.erlbench(arguments, folder, until=lambda: _may_be_killed(folder / "out", rows))
@@ -90,7 +91,7 @@ def play_episodes(starts: list[str], words: list[str], tree: Tree, folder: Path,
     """Some episodes in each listed environment whose name has one of these starts: rows with returns and lengths."""
     names, missing = split_available(_listed(tree, folder))
     envs = ",".join(name for name in names if name.startswith(tuple(starts)))
-    arguments = [*shlex.split(CASES["environments"]["args"]), *words, "--out", "out"]
+    arguments = [*split_words(CASES["environments"]["args"], stored, folder / "out"), *words, "--out", "out"]
     require(tree.erlbench(["run", "--env", envs, *arguments], folder))
     return read_runs(folder / "out", CASES["runs"]["measured"]) | {
         "left out": dict.fromkeys(missing, "its extra is missing")
@@ -104,8 +105,11 @@ def write_report(words: str, tree: Tree, folder: Path, stored: Path) -> Evidence
 
 
 def split_words(words: str, stored: Path, out: Path) -> list[str]:
-    """The words of a command line; STORED and OUT are folders."""
-    return shlex.split(words.replace("STORED", str(stored)).replace("OUT", str(out)))
+    """The words of a command line; STORED, CASES and OUT are folders."""
+    places = {"STORED": stored, "CASES": HERE.resolve(), "OUT": out}
+    for name, place in places.items():
+        words = words.replace(name, str(place))
+    return shlex.split(words)
 
 
 def verify(tree: Tree, folder: Path, stored: Path) -> Evidence:

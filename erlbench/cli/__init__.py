@@ -16,39 +16,30 @@ import click
 
 from erlbench import __version__
 from erlbench.bundle import strip_unpacked
-from erlbench.errors import ADVICE, ErlbenchError, Interrupted, UsageError, explain, nearest
+from erlbench.cli.old_options import OLD_OPTIONS
+from erlbench.errors import ADVICE, ErlbenchError, Interrupted, UsageError, explain, nearest, said_by, text_of
 from erlbench.files import printable
 
-# Every command, by what a user wants to do, in the order of their use.
-GROUPS: Mapping[str, Mapping[str, str]] = {
-    "Run": {
-        "demo": "See something learn: figure, film and report in under two minutes.",
-        "run": "Train algorithms on environments, or run the cells of a study.",
-        "tune": "Search settings of an algorithm with Optuna.",
-    },
-    "Look": {
-        "list": "List the algorithms, environments or studies, and what this machine has.",
-        "show": "Show the settings, the status and the last scores of a run.",
-        "play": "Watch the policy of a run in a window or as a film.",
-    },
-    "Judge": {
-        "report": "Write tables and curves from results.",
-        "verify": "Check runs: rows, checksums and saved policies.",
-    },
-    "Extend": {
-        "convert": "Take in runs of other programs, write results for them, bundle runs.",
-        "new": "Write a package of your own that brings an algorithm.",
-    },
-}  # fmt: skip
-COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
+COMMANDS: Mapping[str, str] = {  # in the order of their use
+    "demo": "See something learn: figure, film and report in two minutes.",
+    "run": "Train algorithms on environments, or run the cells of a study.",
+    "list": "List algorithms, environments, studies, what this machine has.",
+    "show": "Show settings, status and last scores of runs.",
+    "report": "Write tables and curves from results.",
+    "play": "Watch the policy of a run in a window or as a film.",
+    "verify": "Check runs: rows, checksums and saved policies.",
+    "tune": "Search settings of an algorithm with Optuna.",
+    "convert": "Take in runs of other programs, write for them, bundle runs.",
+    "new": "Write a package of your own that brings an algorithm.",
+}
 # Commands of earlier versions, and what does their work now.
 OLD_COMMANDS = {
-    "calibrate": "run --simulated-time",
+    "calibrate": "run --simulated-time N",
     "cite": "report RESULTS  # writes references.bib",
     "compare": "report A B --side-by-side",
     "doctor": "list machine",
     "export": "convert --to",
-    "forecast": "run --simulated-time",
+    "forecast": "run --simulated-time N",
     "import": "convert --from",
     "plan": "run --study",
 }
@@ -75,9 +66,8 @@ class Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for title, commands in GROUPS.items():
-            with formatter.section(title):
-                formatter.write_dl([*commands.items()])
+        with formatter.section("Commands"):
+            formatter.write_dl([*COMMANDS.items()])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args[0] in OLD_COMMANDS:
@@ -95,17 +85,23 @@ class Commands(click.Group):
             if ctx.meta.get("verbose", False) and error.__cause__ is not None:
                 click.echo("".join(traceback.format_exception(error.__cause__)), err=True)
             ctx.exit(error.exit_code)
+        except click.NoSuchOption as error:
+            command = error.ctx.info_name if error.ctx else None
+            if instead := OLD_OPTIONS.get(command or "", {}).get(error.option_name):
+                message(f"erlbench: the option '{error.option_name}' is gone; {instead}")
+                ctx.exit(UsageError.exit_code)
+            raise
         except KeyboardInterrupt:
             click.echo("erlbench: interrupted", err=True)
             ctx.exit(Interrupted.exit_code)
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except Exception as error:
-            if isinstance(error, RuntimeError) and "MUJOCO_GL" in str(error):  # MuJoCo cannot be imported
+            if isinstance(error, RuntimeError) and "MUJOCO_GL" in text_of(error):  # MuJoCo cannot be imported
                 message(f"erlbench: {error}; unset this variable, or give egl, osmesa or glfw")
                 ctx.exit(UsageError.exit_code)
             if isinstance(error, OSError) and error.errno in ADVICE and not ctx.meta.get("verbose", False):
-                click.echo(f"erlbench: {explain(error)}", err=True)
+                click.echo(f"erlbench: {printable(explain(error))}", err=True)
                 ctx.exit(1)
             click.echo(f"erlbench: {_explain(error, ctx.meta.get('verbose', False))}", err=True)
             ctx.exit(1)
@@ -122,12 +118,12 @@ def _check_current_folder() -> None:
 def _explain(error: Exception, verbose: bool) -> str:
     """A short message for an error that nobody expected, and where its traceback is."""
     details = "".join(traceback.format_exception(error))
-    message = f"unexpected {type(error).__name__}: {error}"
+    message = f"unexpected {said_by(error)}"
     if verbose:
         return f"{message}\n{details}"
     try:
         with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", prefix="erlbench-error-", suffix=".txt", delete=False
+            "w", encoding="utf-8", errors="backslashreplace", prefix="erlbench-error-", suffix=".txt", delete=False
         ) as file:
             file.write(f"{' '.join(sys.argv)}\n{details}")
     except OSError:
@@ -141,12 +137,6 @@ def cli() -> None:
     """Compare evolutionary reinforcement learning with evolution strategies and gradient methods.
 
     \b
-    Examples:
-      erlbench demo                                  # first
-      erlbench run --algo cem --env Swimmer-v5       # run
-      erlbench show results                          # look
-      erlbench report results                        # judge
-      erlbench new algorithm my-search               # extend
-
-    Exit codes: 0 all done, 1 some cells failed, 2 wrong usage, 130 interrupted (everything is saved).
+    Begin with `erlbench demo`; `erlbench COMMAND --help` shows examples.
+    Exit codes: 0 done, 1 a run failed, 2 wrong usage, 130 interrupted.
     """

@@ -45,6 +45,9 @@ class OptionsCommand(click.Command):
             if declared is not None and not some:
                 title = declared.section or title
             sections.setdefault(title, []).extend(filter(None, [parameter.get_help_record(ctx)]))
+        if not some:
+            keys = [each for each in self.options.values() if each.file_only]
+            sections["Keys of a --config file"] = [(f"{each.name} = {each.metavar}", each.help) for each in keys]
         for title, rows in sections.items():
             if rows:
                 with formatter.section(title):

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from erlbench.cli.options import OptionsCommand
-from erlbench.errors import ErlbenchError, UsageError
-from erlbench.experiment import shards
+from erlbench.errors import ErlbenchError
+from erlbench.experiment.algorithm_settings import describe_partial_settings
 from erlbench.experiment.arguments import arguments, run_options
-from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.experiment.cells import Cell
 from erlbench.experiment.options import RunArguments
-from erlbench.experiment.shards import Shard
-from erlbench.launch.options import LaunchOptions, check_launcher
 from erlbench.machine.resources import check_device
 from erlbench.words import counted
 
@@ -34,7 +31,7 @@ def run(**given: Any) -> None:
 
     The results of a cell (algorithm, environment, seed) go to OUT/ENV/NAME/seed-NNN. The same command again continues
     what was interrupted and leaves alone what is done. A setting is taken from the command line, else from
-    --config, else from --preset, else it is the default.
+    --config, else from the preset, else it is the default.
 
     \b
     Examples:
@@ -44,44 +41,43 @@ def run(**given: Any) -> None:
       erlbench run --algo cem --env Swimmer-v5 --set initial_variance=1e-2
       erlbench run --algo cem@no-extra-division --env Walker2d-v5@paper --jobs 4
       erlbench run --study aes-rl-table-1 --profile smoke --dry-run
-      erlbench run --config results/Hopper-v5/td3/seed-000/config.toml --seed 1
+      erlbench run --config results/Hopper-v5/td3/seed-000/config.toml --seeds 1,
     """
     asked = arguments(given)
     click.get_current_context().meta["verbose"] = asked.verbose
-    from erlbench.experiment.before import doubts, in_short
+    from erlbench.experiment.before import describe_evaluation, doubts, in_short
     from erlbench.experiment.command import requested_cells
     from erlbench.running.admission import problems, rules_of
 
     check_device(asked.device)
-    if asked.launcher is not None:
-        check_launcher(asked.launcher)
     rules = rules_of(run_options(asked, ()))
     problem_of = problems(rules)
-    cells, part = requested_cells(asked, problem_of), ""
-    if asked.shard is not None:
-        part = shards.configuration_hash(cells, budget=False)
-        cells = _shard(cells, asked.shard, part, asked)
-        if not cells:
-            return  # this part is empty
+    cells = requested_cells(asked, problem_of)
     if not asked.quiet:
         _name_remarks(cells, rules)
         _name_kept(cells)
+        for line in describe_partial_settings(asked.set, {cell.name: cell.settings for cell in cells}):
+            _message(line)
         if asked.save_replay:
             _name_useless_replays(cells)
         found = doubts(cells, problem_of)
         lines = map(str, found) if asked.verbose else in_short(found)
         for line in lines:
             _message(f"warning: {line}")
+        if line := describe_evaluation(cells, problem_of):
+            _message(line)
         if not asked.dry_run and (line := _differences(cells)):
             _message(line)
-    options = run_options(asked, ("erlbench", *sys.argv[1:]), part)
+    options = run_options(asked, ("erlbench", *sys.argv[1:]))
     if asked.dry_run:
         from erlbench.cli.dry_run import show_plan
 
         show_plan(cells, options)
         return
-    if asked.launcher is not None:
-        click.get_current_context().exit(_launch(cells, options, asked))
+    if asked.slurm:
+        from erlbench.launch.jobs import launch
+
+        click.get_current_context().exit(launch(cells, options, asked.slurm))
     from erlbench.running.runner import run_cells
 
     if asked.tensorboard:
@@ -95,30 +91,6 @@ def run(**given: Any) -> None:
             about = f"{counted(waiting, 'run')}, about {wall(schedule, options)}"
             _message(f"{about} on a machine with nothing else to do ({trust(cells)})")
     click.get_current_context().exit(run_cells(cells, options))
-
-
-def _launch(cells: Sequence[Cell], options: RunOptions, asked: RunArguments) -> int:
-    """Run or submit the cells by another engine."""
-    from erlbench.launch.jobs import launch
-    from erlbench.launch.queue import LOGS
-
-    assert asked.launcher is not None
-    if asked.processes is None:
-        options = dataclasses.replace(options, processes=1)
-    elif asked.launcher == "slurm":
-        raise UsageError("--processes is for this machine; a Slurm job has --slurm-cpus worker processes")
-    how = LaunchOptions(asked.launcher, cells[0].out / LOGS, asked.slurm, asked.jobs)
-    return launch(cells, options, how)
-
-
-def _costs(cells: Sequence[Cell]) -> Callable[[Cell], float]:
-    """Core seconds of a cell, estimated by rules that are the same on all machines."""
-    from erlbench.experiment.estimate import estimator
-    from erlbench.running.admission import Rules, problems
-
-    estimated = estimator(problems(Rules(unrepeatable=True)))
-    seconds = {cell.directory: estimated(cell, 1).core_seconds for cell in cells}
-    return lambda cell: seconds[cell.directory]
 
 
 def _message(line: str) -> None:
@@ -156,7 +128,7 @@ def _differences(cells: Sequence[Cell]) -> str:
     if not found:
         return ""
     names = " | ".join(sheet.names) if few else f"the {len(sheet.names)} algorithms"
-    return f"not equal in {names}: {'; '.join(found)} (--same makes settings equal)"
+    return f"not equal in {names}: {'; '.join(found)}"
 
 
 def _name_kept(cells: Sequence[Cell]) -> None:
@@ -177,18 +149,6 @@ def _name_useless_replays(cells: Sequence[Cell]) -> None:
 
     for name, reason in useless_replays(cells).items():
         _message(f"warning: {name}: --save-replay has no effect, as such a run cannot be extended: {reason}")
-
-
-def _shard(cells: Sequence[Cell], shard: Shard, plan: str, asked: RunArguments) -> list[Cell]:
-    """The cells of one shard; shards of another plan in the same folder are refused."""
-    from erlbench.running.results import RunDirectory
-
-    if not asked.force:
-        shards.check_version(cells, shard, plan, lambda path: RunDirectory(path).meta())
-    parts = shards.split(cells, shard.of, _costs(cells))
-    if not asked.quiet:
-        _message(f"shard {shard}: {len(parts[shard.number - 1])} of {counted(len(cells), 'cell')}")
-    return parts[shard.number - 1]
 
 
 command = OptionsCommand("run", RunArguments, callback=run, help=run.__doc__)

@@ -54,7 +54,7 @@ def command(options: ShowOptions) -> None:
     Examples:
       erlbench show results/Walker2d-v5/aes-rl/seed-000
       erlbench show results
-      erlbench show shard-1 shard-2 --follow
+      erlbench show first-machine second-machine --follow
       erlbench show study.zip
     """
     from erlbench.bundle import open_bundles

@@ -121,7 +121,7 @@ def _price(study: Study, profile: str) -> tuple[str, str]:
     from erlbench.records.run import RunFiles
     from erlbench.running.admission import Rules, problems
 
-    problem_of = problems(Rules(unrepeatable=True))
+    problem_of = problems(Rules(anyway=True))
     asked = {"study": (study.name,), "profile": profile or None, "out": str(_results_folder(study, profile))}
     try:
         cells = requested_cells(arguments(asked), problem_of)

@@ -24,19 +24,17 @@ def arguments(given: Mapping[str, Any]) -> RunArguments:
     values: dict[str, Any] = {}
     if "config" in given:
         values |= _from_file(Path(OPTIONS["config"].check(given["config"], "--config")))
-    if "seed" in given or "seeds" in given:
-        values = {key: value for key, value in values.items() if key not in ("seed", "seeds")}
     return make_options(RunArguments, given, values)
 
 
-def run_options(asked: RunArguments, command_line: Sequence[str], part: str = "") -> RunOptions:
-    """How the cells are run on this machine; `part` is the version of a plan that is run in shards."""
+def run_options(asked: RunArguments, command_line: Sequence[str]) -> RunOptions:
+    """How the cells are run on this machine."""
     from erlbench.experiment.study_cells import requested_studies, texts_to_add
 
     studies = requested_studies(asked)
-    shared = asked.processes is None and asked.pool == LOCAL and asked.launcher is None
+    shared = asked.processes is None and asked.pool == LOCAL and not asked.slurm
     return RunOptions(
-        processes=cores() if asked.processes is None else asked.processes,
+        processes=asked.processes if asked.processes is not None else 1 if asked.slurm else cores(),
         pool=asked.pool,
         per_node=asked.processes,
         jobs=1 if asked.jobs is None and not shared else asked.jobs,
@@ -49,12 +47,7 @@ def run_options(asked: RunArguments, command_line: Sequence[str], part: str = ""
         keep_checkpoints=asked.keep_checkpoints,
         tensorboard=asked.tensorboard,
         force=asked.force,
-        force_kernel=asked.force_kernel,
-        force_identity=asked.force_identity,
-        admission=not asked.no_admission,
-        allow_unrepeatable=asked.allow_unrepeatable,
-        shard=str(asked.shard or ""),
-        plan=part,
+        anyway=asked.anyway,
         studies={study.name: study.sha256 for study in studies},
         study_texts=texts_to_add(studies, asked),
         verbosity=-1 if asked.quiet else int(asked.verbose),
@@ -73,6 +66,8 @@ def _from_file(path: Path) -> dict[str, Any]:
     for where, table in (((), top), (("run",), file.table(file.data.get("run", {}), ("run",)))):
         for key, value in table.items():
             name = key.replace("-", "_")
+            if name == "seed":
+                name, value = "seeds", [value]  # of a run's config.toml
             if name not in known:
                 file.fail(f"unknown option '{key}'{nearest(name, known)}", (*where, key))
             if name == "workers" and value == 0:

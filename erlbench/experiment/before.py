@@ -64,6 +64,31 @@ def doubts(cells: Iterable[Cell], problem_of: Callable[[str, Mapping[str, Any]],
             yield from (Doubt(kind, cell.name, cell.env, text) for kind, text in _doubts(cell, task))
 
 
+def describe_evaluation(cells: Iterable[Cell], problem_of: Callable[[str, Mapping[str, Any]], Problem]) -> str:
+    """A line on the cells whose evaluations may play more steps than their training; empty where none do."""
+    costly: dict[str, str] = {}
+    for cell in {(cell.name, cell.env): cell for cell in cells}.values():
+        try:
+            task = problem_of(cell.env, cell.env_settings)
+        except CellError:
+            continue
+        training, played = planned_steps(cell, task), evaluation_steps(cell, task)
+        if played > training:
+            costly[f"{cell.name} on {cell.env}"] = f"up to {played:,.0f} steps beside {training:,.0f} of training"
+    if not costly:
+        return ""
+    (first, numbers), more = next(iter(costly.items())), len(costly) - 1
+    where = f"{first} and {more} more" if more else first
+    return f"evaluation plays {numbers} ({where}); --eval-freq and --eval-episodes change that"
+
+
+def evaluation_steps(cell: Cell, task: Problem) -> float:
+    """How many steps the evaluations play if all episodes reach the time limit; at most one a generation."""
+    generation = registry.find(cell.algo).needs(cell.settings, task).steps
+    evaluations = 1 + planned_steps(cell, task) // max(cell.eval_freq, generation)
+    return (evaluations * cell.eval_episodes + cell.final_episodes) * task.env.max_episode_steps
+
+
 def in_short(found: Iterable[Doubt]) -> Iterator[str]:
     """A line for each doubt; of more than `FEW` of one kind the first, and how many there are besides."""
     kinds: dict[DoubtKind, list[Doubt]] = {}

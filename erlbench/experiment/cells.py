@@ -152,8 +152,6 @@ class RunOptions:
     checkpoint_every: float = 60.0  # seconds
     task_timeout: float = HUNG_AFTER  # seconds after which a worker counts as hung
     worker_memory: int | None = None  # bytes after which a worker is replaced
-    shard: str = ""  # I/N, where other machines run the other cells of the plan
-    plan: str = ""  # the version of that plan
     studies: Mapping[str, str] = field(default_factory=dict)  # those that the command named, with their SHA-256
     study_texts: Mapping[Path, Mapping[str, str]] = field(default_factory=dict)  # theirs, by files in result folders
     save_replay: bool = False  # keep the replay of a finished run, so that it can be extended
@@ -161,10 +159,8 @@ class RunOptions:
     tensorboard: bool = False  # write live curves into the folders of the runs
     until: int | None = None  # the evaluation after which a run stops, as if interrupted
     force: bool = False  # move a directory with other settings aside and start anew
-    force_kernel: bool = False  # go on with a run that was begun on another kernel of the BLAS
-    force_identity: bool = False  # go on with a run of other packages, source files or another model
     admission: bool = True  # try each environment before a run
-    allow_unrepeatable: bool = False  # run environments whose episodes their seeds do not decide
+    anyway: bool = False  # run what would be refused: on another kernel, of other software, not repeatable
     verbosity: int = 0  # -1 quiet, 0 progress, 1 verbose
     command_line: tuple[str, ...] = ()
 

@@ -13,6 +13,7 @@ from erlbench.envs.catalogue import canonical
 from erlbench.envs.options import plain_values
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import CellError, UsageError
+from erlbench.experiment.algorithm_settings import check_settings, select_settings
 from erlbench.experiment.before import planned_steps
 from erlbench.experiment.cells import (
     CRITIC,
@@ -94,28 +95,25 @@ def _free_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell
         raise UsageError("--name needs one algorithm: runs of several would share a folder")
     parts = [(algo, preset) for algo, _, preset in (name.partition("@") for name in arguments.algo)]
     _checkworkers_of(arguments, [algo for algo, _ in parts])
+    check_settings(
+        arguments.set, {algo: registry.find(algo.partition("@")[0]).settings_type for algo in arguments.algo}
+    )
     typed = typed_of(arguments)
     for env in dict.fromkeys(map(canonical, arguments.env)):
-        shared: Mapping[str, Mapping[str, Any]] = {}
-        if arguments.same:
-            from erlbench.experiment.made_same import shared_settings
-
-            shared = shared_settings(arguments, env, parts)
         for algo, own_preset in parts:
             preset = own_preset or arguments.preset or registry.DEFAULT_PRESET
             settings_type = registry.find(algo).settings_type
-            made_same = shared.get(algo, {})
-            own = {**arguments.set, **made_same}
-            settings = resolve(settings_type, env, registry.preset(algo, preset), own, owner=algo)
+            given = select_settings(arguments.set, (algo, cell_name(algo, preset, "")), settings_type)
+            settings = resolve(settings_type, env, registry.preset(algo, preset), given, owner=algo)
             _check_minutes(arguments, algo, settings)
-            for seed in arguments.all_seeds or (0,):
+            for seed in arguments.seeds or (0,):
                 cell = Cell(
                     algo=algo,
                     preset=preset,
                     env=env,
                     seed=seed,
                     settings=settings,
-                    name=arguments.name or _usual_name(algo, preset, bool(made_same)),
+                    name=arguments.name or cell_name(registry.short_name(algo), preset, registry.DEFAULT_PRESET),
                     total_timesteps=arguments.total_timesteps or (0 if arguments.total_minutes else 1_000_000),
                     workers=workers_of(algo, arguments.workers),
                     eval_freq=arguments.eval_freq or EVAL_FREQ,
@@ -128,18 +126,11 @@ def _free_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell
                     total_generations=arguments.total_generations,
                     total_minutes=arguments.total_minutes,
                     origin=Origin(
-                        typed
-                        | ({"run.preset"} if own_preset else set())
-                        | {f"settings.{key}" for key in arguments.same}
+                        typed | ({"run.preset"} if own_preset else set()) | {f"settings.{key}" for key in given}
                     ),
                     **simulated_of(arguments),
                 )
                 yield cell if arguments.eval_freq else replace(cell, eval_freq=_usual_frequency(cell, problem_of))
-
-
-def _usual_name(algo: str, preset: str, made_same: bool) -> str:
-    """The name of runs that have none: the algorithm with its preset, and whether it has others' settings."""
-    return cell_name(registry.short_name(algo), preset, registry.DEFAULT_PRESET) + ("+same" if made_same else "")
 
 
 def _usual_frequency(cell: Cell, problem_of: ProblemOf) -> int:
@@ -163,7 +154,7 @@ def _checkworkers_of(arguments: RunArguments, algos: list[str]) -> None:
 
 def _check_minutes(arguments: RunArguments, algo: str, settings: Any) -> None:
     if arguments.total_minutes is not None and (reason := registry.find(algo).depends_on_budget(settings)):
-        raise UsageError(f"--total-minutes cannot be given with {algo}, which needs its number of steps: {reason}")
+        raise UsageError(f"'total_minutes' cannot be given with {algo}, which needs its number of steps: {reason}")
 
 
 def workers_of(algo: str, wanted: int | None) -> int:
@@ -173,10 +164,11 @@ def workers_of(algo: str, wanted: int | None) -> int:
 
 
 def typed_of(arguments: RunArguments) -> frozenset[str]:
-    """What the command line or a --config file gives, as `Origin.typed`, and what says which folder it is."""
+    """What was given but settings, as `Origin.typed`, and what says which folder it is."""
     given = {name for name in list_options(RunArguments) if getattr(arguments, name) not in (None, False, (), {})}
-    tables = {"settings": arguments.set, "env_settings": arguments.env_set}
-    keys = {f"{table}.{key}" for table, values in tables.items() for key in values}
+    if arguments.virtual_processors:
+        given.add("simulated_processes")
+    keys = {f"env_settings.{key}" for key in arguments.env_set}
     return frozenset(keys | {f"run.{name}" for name in given | FOLDER} | ({"costs.*"} if arguments.costs else set()))
 
 
@@ -186,7 +178,7 @@ def simulated_of(arguments: RunArguments) -> dict[str, Any]:
         return {}
     return {
         "simulated_time": True,
-        "simulated_processes": arguments.simulated_processes or 0,
+        "simulated_processes": arguments.virtual_processors,
         "simulated_critic": arguments.simulated_critic or CRITIC,
         "costs": load_costs(Path(arguments.costs)) if arguments.costs else built_in_costs(),
     }

@@ -10,9 +10,8 @@ from typing import Any
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import CRITIC, EVALUATE, FINAL_EPISODES, OWN, SHARED, check_name
 from erlbench.experiment.pool_kind import LOCAL, check_kind
-from erlbench.experiment.shards import Shard, parse_shard
 from erlbench.options import list_options, option
-from erlbench.settings import MOST, MOST_AT_ONCE
+from erlbench.settings import MOST, MOST_AT_ONCE, check_value
 
 MOST_SEEDS = 10_000
 MOST_EPISODES = 1000  # of one evaluation, which is one task
@@ -20,19 +19,22 @@ MOST_PROCESSES = 1024
 
 
 def seed_list(value: Any, what: str) -> tuple[int, ...]:
-    """Seeds from a number of seeds (10), a list, or a text such as "0,3,5-9"."""
+    """Seeds from a number of seeds (10), a list, or a text such as "0,3,5-9" or "7,"."""
+    text = value
     if isinstance(value, str) and re.fullmatch(r"\s*-?\d+\s*", value):
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool):
         if not 1 <= value <= MOST_SEEDS:
-            hint = f"; for one seed use --seed {value}" if value >= 0 else ""
+            hint = f"; for one seed use --seeds {value}," if value >= 0 else ""
             raise UsageError(f"{what} must be 1 to {MOST_SEEDS} seeds, not {value}{hint}")
         return tuple(range(value))
     seeds: list[int] = []
-    for part in value.split(",") if isinstance(value, str) else value if isinstance(value, list) else ("",):
+    if isinstance(value, str):
+        value = re.sub(r",\s*$", "", value).split(",")  # a comma at the end tells a seed from a number of seeds
+    for part in value if isinstance(value, list | tuple | range) else ("",):
         match = re.fullmatch(r"\s*(\d+)(?:\s*-\s*(\d+))?\s*", str(part))
         if match is None:
-            raise UsageError(f"{what} must be a number of seeds (10) or a list (0,3,5-9), not '{value}'")
+            raise UsageError(f"{what} must be a number of seeds (10) or a list (0,3,5-9), not '{text}'")
         first, last = int(match[1]), int(match[2] or match[1])
         if last > MOST:
             raise UsageError(f"{what}: a seed must be at most {MOST:g}, not {match[0].strip()}")
@@ -42,8 +44,15 @@ def seed_list(value: Any, what: str) -> tuple[int, ...]:
     if not seeds:
         raise UsageError(f"{what} names no seed; leave it out for seed 0")
     if len(set(seeds)) < len(seeds) or len(seeds) > MOST_SEEDS:
-        raise UsageError(f"{what}: '{value}' must name each seed once, and at most {MOST_SEEDS}")
+        raise UsageError(f"{what}: '{text}' must name each seed once, and at most {MOST_SEEDS}")
     return tuple(seeds)
+
+
+def read_simulated_time(value: Any, what: str) -> bool | int:
+    """Whether time is simulated, or the number of virtual processors, which says it, too."""
+    if isinstance(value, bool) or str(value).lower() in ("true", "false"):
+        return str(value).lower() == "true"
+    return int(check_value(value, int, what, {"minimum": 1, "maximum": MOST_PROCESSES}))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,19 +69,17 @@ class RunArguments:
     env: tuple[str, ...] = option(
         (), "environments, as ID or ID@PRESET; with --study, only these of its environments", "ID[,ID...]", basic=True
     )
-    preset: str | None = option(None, "preset of the algorithms given without one [default: paper]", "NAME")
+    preset: str | None = option(
+        None, "preset of the algorithms given without one [default: paper]", "NAME", file_only=True
+    )
     study: tuple[str, ...] = option(
         (), "studies of benchmarks.toml, instead of --algo and --env", "NAME[,NAME...]", basic=True
-    )
-    studies: tuple[str, ...] = option(
-        (), "files with studies of your own; studies.toml in this folder is always read", "FILE"
     )
     profile: str | None = option(
         None, "budget of the studies: smoke, laptop or paper [default: smoke]", "NAME", basic=True
     )
-    seed: int | None = option(None, "one seed [default: 0]", minimum=0, maximum=MOST)
     seeds: tuple[int, ...] | None = option(
-        None, "several seeds: 10 (the first ten), or 0,3,5-9", "N|LIST", parse=seed_list, basic=True
+        None, "10 (the first ten), a list 0,3,5-9, or 7, for one [default: 0,]", "N|LIST", parse=seed_list, basic=True
     )
     total_timesteps: int | None = option(
         None,
@@ -82,7 +89,7 @@ class RunArguments:
         basic=True,
     )
     total_generations: int | None = option(
-        None, "end after N generations, if the steps are not used up before", minimum=1, maximum=MOST
+        None, "end after N generations, if the steps are not used up before", minimum=1, maximum=MOST, file_only=True
     )
     total_minutes: float | None = option(
         None,
@@ -91,6 +98,7 @@ class RunArguments:
         "MINUTES",
         minimum=0.001,
         maximum=MOST,
+        file_only=True,
     )
     workers: int | None = option(
         None, "individuals that run at the same time [default: the algorithm's]", minimum=1, maximum=MOST_AT_ONCE
@@ -101,26 +109,31 @@ class RunArguments:
     env_set: Mapping[str, Any] = option(
         {}, "max_episode_steps, frame_skip or a keyword argument of the environments", "KEY=VALUE", table="env_settings"
     )
-    same: tuple[str, ...] = option(
-        (),
-        "settings that all algorithms have as the first one that has them; names of the changed runs end with +same",
-        "KEY[,KEY...]",
-    )
     config: str | None = option(
         None, "TOML file with any of these options and tables [settings], [env_settings]", "FILE"
     )
-    simulated_time: bool = option(
-        False, "use modelled times instead of the clock, so that asynchronous runs repeat exactly"
+    simulated_time: bool | int = option(
+        False,
+        "modelled times in place of the clock, so that asynchronous runs repeat exactly, on N virtual processors "
+        "[default: the workers, or 1]",
+        "[N]",
+        bare="true",
+        parse=read_simulated_time,
     )
     simulated_processes: int | None = option(
-        None, "virtual processors of simulated time [default: the workers, or 1]", minimum=1, maximum=MOST_PROCESSES
+        None,
+        "virtual processors of simulated time [default: the workers, or 1]",
+        minimum=1,
+        maximum=MOST_PROCESSES,
+        file_only=True,
     )
     simulated_critic: str | None = option(
         None,
         f"with --simulated-time: own processor for the critic, or one of the others [default: {CRITIC}]",
         choices=(OWN, SHARED),
+        file_only=True,
     )
-    costs: str | None = option(None, "task durations for --simulated-time, a TOML file", "FILE")
+    costs: str | None = option(None, "task durations for --simulated-time, a TOML file", "FILE", file_only=True)
     eval_freq: int | None = option(
         None,
         "training steps between two evaluations, which wait for a generation's end [default: 5000, or a tenth of the "
@@ -135,14 +148,19 @@ class RunArguments:
         f"episodes of the final evaluation, which gives the score [default: {FINAL_EPISODES}]",
         minimum=1,
         maximum=MOST_EPISODES,
+        file_only=True,
     )
     evaluate: str | None = option(
         None,
         "evaluate the reported policy after the training, or during it on idle cores [default: after]",
         choices=EVALUATE,
+        file_only=True,
     )
     info: tuple[str, ...] = option(
-        (), "numbers of the environment's infos to record, as of each episode's last step", "KEY[,KEY...]"
+        (),
+        "numbers of the environment's infos to record, as of each episode's last step",
+        "KEY[,KEY...]",
+        file_only=True,
     )
     processes: int | None = option(
         None,
@@ -166,32 +184,27 @@ class RunArguments:
         "auto", "device for gradients: auto (a GPU if found), cpu, cuda or cuda:N [default: auto]", "DEVICE"
     )
     task_timeout: float | None = option(
-        None, "seconds after which a worker counts as hung [default: 1800]", "SECONDS", minimum=1, maximum=1e9
+        None,
+        "seconds after which a worker counts as hung [default: 1800]",
+        "SECONDS",
+        minimum=1,
+        maximum=1e9,
+        file_only=True,
     )
     worker_memory: int | None = option(
-        None, "MiB of memory after which a worker is replaced [default: no limit]", "MIB", minimum=64, maximum=2**30
-    )
-    shard: Shard | None = option(
         None,
-        "run only part I of N parts of the cells; other machines run the others",
-        "I/N",
-        parse=parse_shard,
+        "MiB of memory after which a worker is replaced [default: no limit]",
+        "MIB",
+        minimum=64,
+        maximum=2**30,
+        file_only=True,
+    )
+    slurm: Mapping[str, Any] = option(
+        {},
+        "run each cell as a job of Slurm, with this option of sbatch: partition, time, cpus, mem, account, ...",
+        "KEY=VALUE",
+        table="slurm",
         section="Other machines",
-    )
-    launcher: str | None = option(None, "run each cell as a job of slurm, ray or ray://HOST:PORT", "ENGINE")
-    slurm_partition: str | None = option(None, "Slurm's partition", "NAME")
-    slurm_time: str | None = option(
-        None, "time limit of a Slurm job, in minutes or as [DAYS-]HOURS:MINUTES; then a new job continues", "TIME"
-    )
-    slurm_cpus: int | None = option(
-        None,
-        "cores of a Slurm job, and its worker processes [default: as many as the study names, else 1]",
-        minimum=1,
-        maximum=MOST_PROCESSES,
-    )
-    slurm_mem: str | None = option(None, "memory of a Slurm job, such as 8G", "SIZE")
-    slurm_set: Mapping[str, Any] = option(
-        {}, "a further option of sbatch: account, qos, constraint, ...", "KEY=VALUE", table="slurm"
     )
     pool: str = option(
         "process", "where tasks run: process (this machine), ray or ray://HOST:PORT [default: process]", "KIND"
@@ -201,38 +214,34 @@ class RunArguments:
     )
     name: str | None = option(None, "name of the runs instead of ALGO or ALGO@PRESET", "NAME")
     checkpoint_every: float = option(
-        60.0, "seconds between two checkpoints [default: 60]", "SECONDS", minimum=0, maximum=1e9
+        60.0, "seconds between two checkpoints [default: 60]", "SECONDS", minimum=0, maximum=1e9, file_only=True
     )
     save_replay: bool = option(
         False, "keep the replay of a finished run, so that a run that learns from it can be extended"
     )
-    keep_checkpoints: bool = option(
-        False, "keep a checkpoint of each evaluation, from which `erlbench verify --again` can begin"
-    )
-    tensorboard: bool = option(False, "write live curves for TensorBoard into the folders of the runs", basic=True)
-    force: bool = option(False, "start again; existing runs are moved aside", basic=True)
-    force_kernel: bool = option(False, "continue runs that began on another BLAS kernel")
-    force_identity: bool = option(False, "continue runs that began with other packages, source files or MuJoCo models")
-    no_admission: bool = option(False, "do not try the environments before the runs, which are marked")
-    allow_unrepeatable: bool = option(
-        False, "run environments whose episodes are not decided by their seeds; the runs are marked"
+    keep_checkpoints: bool = option(False, "keep a checkpoint of each evaluation", "true|false", file_only=True)
+    tensorboard: bool = option(False, "write live curves for TensorBoard into the folders of the runs")
+    force: bool = option(False, "start again; existing runs are moved aside")
+    anyway: bool = option(
+        False,
+        "run what is refused: on another kernel, of other software, in an environment that cannot be repeated or "
+        "tried; such runs are marked",
     )
     dry_run: bool = option(False, "show settings, memory and time; run and write nothing", basic=True)
     quiet: bool = option(False, "print errors only", short="-q", section="Output")
     verbose: bool = option(False, "print more messages, and tracebacks of errors", short="-v")
 
     def __post_init__(self) -> None:
-        if self.seed is not None and self.seeds is not None:
-            raise UsageError("--seed and --seeds exclude one another")
         if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device):
             raise UsageError(f"--device must be auto, cpu, cuda or cuda:N, not '{self.device}'")
-        if not self.simulated_time and (self.costs or self.simulated_processes or self.simulated_critic):
-            raise UsageError("--costs, --simulated-processes and --simulated-critic need --simulated-time")
-        if not self.simulated_time and self.total_minutes is not None:
-            raise UsageError("--total-minutes counts modelled minutes; give --simulated-time, too")
+        for name in ("costs", "simulated_processes", "simulated_critic", "total_minutes"):
+            if not self.simulated_time and getattr(self, name) is not None:
+                raise UsageError(f"'{name}' is of modelled time; give --simulated-time, too")
         check_kind(self.pool)
-        if self.slurm and self.launcher != "slurm":
-            raise UsageError(f"--slurm-{next(iter(self.slurm))} needs --launcher slurm")
+        if self.slurm and self.processes is not None:
+            raise UsageError("--processes is for this machine; a job of Slurm has --slurm cpus=N worker processes")
+        if self.slurm and self.pool != LOCAL:
+            raise UsageError("--slurm and --pool exclude one another")
         if self.pool != LOCAL and (self.jobs or 1) > 1:
             raise UsageError("--jobs above 1 needs --pool process: on a cluster each cell uses all nodes")
         if self.name is not None:
@@ -240,25 +249,15 @@ class RunArguments:
         for name in ("task_timeout", "worker_memory"):
             if self.processes == 0 and getattr(self, name) is not None:
                 raise UsageError(
-                    f"{list_options(RunArguments)[name].flag} needs worker processes that can be ended; give "
-                    "--processes 1 or more, not 0"
+                    f"'{name}' needs worker processes that can be ended; give --processes 1 or more, not 0"
                 )
 
     @property
-    def slurm(self) -> dict[str, str]:
-        """What a Slurm job is asked for, by name."""
-        own = {
-            "partition": self.slurm_partition,
-            "time": self.slurm_time,
-            "cpus": self.slurm_cpus,
-            "mem": self.slurm_mem,
-        }
-        return {name: str(value) for name, value in {**own, **self.slurm_set}.items() if value is not None}
-
-    @property
-    def all_seeds(self) -> tuple[int, ...] | None:
-        """The seeds asked for."""
-        return (self.seed,) if self.seed is not None else self.seeds
+    def virtual_processors(self) -> int:
+        """Of simulated time; 0: as many as workers, or one."""
+        if isinstance(self.simulated_time, bool):
+            return self.simulated_processes or 0
+        return self.simulated_time
 
 
 TABLES = {name: each.table for name, each in list_options(RunArguments).items() if each.is_table}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from erlbench.envs.catalogue import canonical, extra_of, installed
 from erlbench.envs.options import plain_values
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import UsageError, nearest, warn
+from erlbench.experiment.algorithm_settings import check_settings, select_settings
 from erlbench.experiment.cells import Cell, Origin
 from erlbench.experiment.command import RESULTS, ProblemOf, simulated_of, typed_of, workers_of
 from erlbench.experiment.costs import Costs
@@ -20,16 +21,17 @@ from erlbench.experiment.options import RunArguments
 from erlbench.experiment.studies import FILE, find_profile, find_study, known_studies, open_studies, profile_keys
 from erlbench.experiment.study import NO_PROFILE, Entry, Profile, Study, entry_settings, profile_settings
 from erlbench.experiment.toml_file import Keys, TomlFile
+from erlbench.options import list_options
 
 PROFILE = "smoke"
-DECIDED = ("preset", "name", "workers", "total_generations", "total_minutes", "same")  # options that belong to a study
+DECIDED = ("preset", "name", "workers", "total_generations", "total_minutes")  # options that belong to a study
 
 
 def study_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell]:
     """The cells of the studies that the user asked for; a `UsageError` where an option belongs to none of them."""
     for option in DECIDED:
         if getattr(arguments, option) not in (None, ()):
-            flag = f"--{option.replace('_', '-')}"
+            flag = list_options(RunArguments)[option].flag
             raise UsageError(f"{flag} cannot be given with --study, which decides it; run --algo and --env instead")
     known = _known_studies(arguments, warn)
     chosen = [_chosen_part(find_study(known, name), arguments) for name in arguments.study]
@@ -112,11 +114,11 @@ def _known_studies(arguments: RunArguments, warn: Callable[[str], None]) -> dict
     """All studies that a command can name."""
     if not arguments.study:
         return {}
-    known = known_studies(arguments.studies, warn)
+    known = known_studies(warn=warn)
     names = (*arguments.study, arguments.profile or PROFILE)
     folders = [Path(arguments.out)] if arguments.out else [RESULTS / name for name in names]
     laid = [folder / FILE for folder in folders if (folder / FILE).is_file()]
-    with_laid = known_studies([*arguments.studies, *laid], lambda message: None) if laid else known
+    with_laid = known_studies(laid, lambda message: None) if laid else known
     for name in arguments.study:
         before, study = known.get(name), with_laid.get(name)
         if before and study and before.sha256 != study.sha256:
@@ -153,9 +155,8 @@ def _entry_cells(
     arguments: RunArguments, study: Study, entry: Entry, env: str, problem_of: ProblemOf
 ) -> Iterator[Cell]:
     (profile,) = study.profiles.values()
-    known = {item.name for item in dataclasses.fields(registry.find(entry.algo).settings_type)}
-    typed_settings = {name: value for name, value in arguments.set.items() if name in known}
-    stated = {f"settings.{name}" for name in profile_settings(profile, entry)}
+    given = select_settings(arguments.set, (entry.algo, entry.name), registry.find(entry.algo).settings_type)
+    stated = {f"settings.{name}" for name in [*profile_settings(profile, entry), *given]}
     typed = typed_of(arguments) | {"run.*", "env_settings.*"} | stated
     if arguments.total_timesteps:
         entry = dataclasses.replace(entry, total_timesteps=None)
@@ -164,14 +165,14 @@ def _entry_cells(
         )
     env_settings = {**profile.entry_env_settings(entry), **plain_values(arguments.env_set)}
     longest = problem_of(env, env_settings).env.max_episode_steps if entry.nominal else 1
-    for seed in arguments.all_seeds or profile.seeds:
+    for seed in arguments.seeds or profile.seeds:
         yield Cell(
             algo=entry.algo,
             preset=entry.preset,
             name=entry.name,
             env=env,
             seed=seed,
-            settings=entry_settings(profile, entry, env, typed_settings),
+            settings=entry_settings(profile, entry, env, given),
             total_timesteps=profile.most_timesteps(env, entry),
             total_generations=profile.generations(entry, profile.timesteps(env, entry), longest),
             total_minutes=profile.total_minutes,
@@ -225,18 +226,16 @@ def _check_filters(arguments: RunArguments, chosen: Sequence[Study]) -> None:
     """Refuse an --algo, --env or --set that means nothing to any of the studies."""
     entries = {entry.name for study in chosen for entry in study.entries}
     envs = {env for study in chosen for profile in study.profiles.values() for env in profile.envs}
-    algos = {entry.algo for study in chosen for entry in study.entries if _wanted(entry.name, arguments.algo)}
-    settings = {item.name for algo in algos for item in dataclasses.fields(registry.find(algo).settings_type)}
     profiles = {name for study in chosen for name in study.profiles} - {NO_PROFILE}
     where = f" (profile {', '.join(profiles)})" if profiles else ""
-    filters: tuple[tuple[str, Mapping[str, Any] | Sequence[str], set[str]], ...] = (
-        ("--algo", arguments.algo, entries), ("--env", arguments.env, envs), ("--set", arguments.set, settings),
-    )  # fmt: skip
-    for option, given, words in filters:
+    for option, given, words in (("--algo", arguments.algo, entries), ("--env", arguments.env, envs)):
         for word in given:
             if word not in words:
                 hint = nearest(word, words) or f"; there are {', '.join(sorted(words))}"
                 raise UsageError(f"{option} {word} is in none of the studies{where}{hint}")
+    wanted = [entry for study in chosen for entry in study.entries if _wanted(entry.name, arguments.algo)]
+    types = {name: registry.find(entry.algo).settings_type for entry in wanted for name in (entry.algo, entry.name)}
+    check_settings(arguments.set, types)
 
 
 def _wanted(name: str, only: tuple[str, ...]) -> bool:

@@ -32,11 +32,6 @@ class Job:
     folder: str  # where the command was given: results and modules are found from there
     _running: Running | None = field(default=None, init=False, repr=False)
 
-    @property
-    def cores(self) -> int:
-        """The most worker processes of a cell, at least 1."""
-        return max(1, *(self.options.processes if cell.processes is None else cell.processes for cell in self.cells))
-
     def __call__(self) -> int:
         """Run the cells in a process of their own, whose signals are obeyed; the exit code of `erlbench run`."""
         running = self._running = Running(self)

@@ -29,7 +29,7 @@ PRELOAD = [
     "erlbench.work.rollout",
 ]  # fmt: skip
 
-OVER_MEMORY = "using more memory than --worker-memory allows"
+OVER_MEMORY = "using more memory than 'worker_memory' allows"
 SERVER_DIED = "with the fork server"
 STARTS = 12  # attempts to start a worker, over 3 seconds
 BLOCKED = {signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2}  # Slurm sends the last two to a job's end

@@ -13,5 +13,5 @@ class PoolOptions:
     device: str = "cpu"  # of gradient tasks: cpu, cuda, cuda:0, ..., or auto
     task_timeout: float = 1800.0  # seconds that a task may take before its worker is killed
     one_core: bool = False  # no process uses a second core that is idle
-    force_kernel: bool = False  # use nodes whose BLAS computes with other kernels, too
+    anyway: bool = False  # use nodes whose BLAS computes with other kernels, too
     worker_memory: int | None = None  # bytes after which a worker is replaced

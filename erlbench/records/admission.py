@@ -7,7 +7,7 @@ from typing import Any
 
 from erlbench.records.run import starts
 
-NOT_TRIED = "the environment was not tried (--no-admission)"
+NOT_TRIED = "the environment was not tried"
 
 
 def admission_marks(meta: Mapping[str, Any]) -> list[str]:

@@ -112,7 +112,7 @@ class EvaluationRow(Row):
     )
     success_ever: tuple[float, ...] = column("1 or 0 for each episode: whether any step's info said so", default=())
     info: tuple[float, ...] = column(
-        "for each episode the numbers of `--info`, in the order of its keys, as the last info had them", default=()
+        "for each episode the numbers of `info`, in the order of its keys, as the last info had them", default=()
     )
 
 
@@ -140,7 +140,7 @@ class EpisodeRow(Row):
     )
     success_ever: int | None = column("1 or 0: whether any step's info said so", unset=None)
     info: tuple[float, ...] = column(
-        "the numbers of `--info`, in the order of its keys, as the last info had them", default=(), unset=()
+        "the numbers of `info`, in the order of its keys, as the last info had them", default=(), unset=()
     )
 
 

@@ -139,7 +139,7 @@ class _Report:
             found = [page_of(study, next(iter(study.profiles)), ())]
         pages = [_prepared(page, study) for page in found if named or of_folder or was_run(page)]
         for page in pages:
-            if study.compare or study.claim or of_folder:
+            if (study.compare or study.claim or of_folder) and page.profile != SMOKE:
                 metric = self.options.metric
                 self.answers[page.name] = answer_study(study, page.profile, runs, warnings.append, metric)
         if pages or named or any(study.name in run.machine.studies for run in runs):

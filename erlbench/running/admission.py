@@ -22,7 +22,7 @@ from erlbench.work import identity
 from erlbench.work.admission import Admission, inspect
 from erlbench.work.facts import candidates, registering
 
-LIMIT = 120.0  # seconds to make and try an environment, unless --task-timeout says otherwise
+LIMIT = 120.0  # seconds to make and try an environment, unless `task_timeout` says otherwise
 OF_ALL = ("gymnasium.", "erlbench.")  # modules whose ids every process registers
 SEARCHED = 20.0  # seconds to import one module that may register an id
 Settings = Mapping[str, Any]
@@ -32,15 +32,15 @@ Settings = Mapping[str, Any]
 class Rules:
     """How environments are admitted."""
 
-    tries: bool = True  # whether episodes are tried; False: --no-admission
-    unrepeatable: bool = False  # whether those that cannot be repeated may run
+    anyway: bool = False  # whether those run that are refused, or that crash or hang while they are tried
     limit: float = LIMIT  # seconds
+    tries: bool = True  # whether episodes are tried
 
 
 def rules_of(options: RunOptions) -> Rules:
     """The rules that a command asks for."""
     limit = LIMIT if options.task_timeout == HUNG_AFTER else options.task_timeout
-    return Rules(options.admission, options.allow_unrepeatable, limit)
+    return Rules(options.anyway, limit, options.admission)
 
 
 def begin(env: str, settings: Settings, rules: Rules) -> Future[Inspection]:
@@ -62,10 +62,10 @@ def admitted(env: str, settings: Settings, rules: Rules) -> Admission:
         raise CellError(f"environment '{env}' cannot be run: {found.failure}")
     if admission.refusal:
         raise UsageError(admission.refusal) from (_Traceback(admission.details) if admission.details else None)
-    if admission.unrepeatable and not rules.unrepeatable:
+    if admission.unrepeatable and not rules.anyway:
         raise UsageError(
             f"environment '{env}' cannot be repeated: {admission.unrepeatable}; its reset(seed) must decide all that "
-            "an episode draws, or run it by --allow-unrepeatable (its results are marked)"
+            "an episode draws, or run it by --anyway (its results are marked)"
         )
     if fresh := admission.problem.env.fresh:
         also(_key(env, {**settings, "fresh": fresh}, rules), future)
@@ -93,6 +93,8 @@ def _inspect(env: str, settings: dict[str, Any], rules: Rules) -> Inspection:
     if isinstance(answer, Admission) and answer.refusal and _is_unknown(env_id, answer.refusal):
         answer = replace(answer, refusal=answer.refusal + _hint(env_id))
     if not isinstance(answer, Admission) or answer.refusal:
+        if rules.anyway and rules.tries:
+            return _inspect(env, settings, replace(rules, tries=False))
         return Inspection(answer=answer, failure=failure)
     return of_files(answer, answer.files, answer.model)
 
@@ -114,7 +116,15 @@ def _hint(env_id: str) -> str:
 def _key(env: str, settings: Settings, rules: Rules) -> Hashable:
     """What decides an inspection: also the files that the settings name and the one of the environment's module."""
     files = tuple((name, identity.file_digest(name)) for _, name in identity.named_files("", dict(settings)))
-    return tuple(sys.path), env, repr(sorted(settings.items())), files, _source(module_of(env)), rules.tries
+    return (
+        tuple(sys.path),
+        env,
+        repr(sorted(settings.items())),
+        files,
+        _source(module_of(env)),
+        rules.tries,
+        rules.anyway,
+    )
 
 
 def _source(module: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import traceback
 
-from erlbench.errors import ADVICE, CellError, ErlbenchError, TaskError, explain
+from erlbench.errors import ADVICE, CellError, ErlbenchError, TaskError, explain, said_by
 from erlbench.records.run import ERROR
 from erlbench.running.results import RunDirectory
 from erlbench.work.store import Store
@@ -24,9 +24,9 @@ def explained(error: Exception, directory: RunDirectory, store: Store | None = N
     details = error.details if isinstance(error, TaskError) else ""
     if not isinstance(error, ErlbenchError):
         details = "".join(traceback.format_exception(error))
-    message = str(error) if isinstance(error, ErlbenchError) else f"{type(error).__name__}: {error}"
+    message = str(error) if isinstance(error, ErlbenchError) else said_by(error)
     if details:
         with contextlib.suppress(OSError, CellError):
-            directory.write(ERROR, details.encode())
+            directory.write(ERROR, details.encode(errors="backslashreplace"))
             message += f" (traceback in {directory.path / ERROR})"
     return message

@@ -213,7 +213,7 @@ class Runner:
             device=options.device,
             task_timeout=options.task_timeout,
             one_core=one_core,
-            force_kernel=options.force_kernel,
+            anyway=options.anyway,
             worker_memory=options.worker_memory,
         )
         thread = threading.get_ident()

@@ -38,8 +38,7 @@ def start_of(
         "arithmetic": kernel.in_words(machine, registry.learns(cell.algo)),
         **({"identity": identity} if identity else {}),
         "admission": admission.record(),
-        **({"force_identity": True} if asked.force_identity else {}),
-        **({"shard": asked.shard, "plan": asked.plan} if asked.shard else {}),
+        **({"anyway": True} if asked.anyway else {}),
         **({"studies": dict(asked.studies)} if asked.studies else {}),
         "command_line": shlex.join(asked.command_line),
     }

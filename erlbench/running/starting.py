@@ -67,9 +67,8 @@ def check_continuing(directory: RunDirectory, cell: Cell, options: RunOptions) -
     if status.get("status") == DONE and not extension.pending(status, cell):
         return
     _check_format(directory, cell, TRAINING_END if status.get("status") == DONE else CHECKPOINTS)
-    if not options.force_kernel:
+    if not options.anyway:
         _check_kernel(directory, meta, cell)
-    if not options.force_identity:
         _check_identity(directory, meta, cell, rules_of(options))
 
 
@@ -88,14 +87,14 @@ def _check_kernel(directory: RunDirectory, meta: Mapping[str, Any], cell: Cell) 
     if not meta and (path := directory.path / META).exists():
         raise UsageError(
             f"{path} cannot be read, so nobody knows with which arithmetic the run was begun; put it back, go on by "
-            "--force-kernel, or start anew by --force"
+            "--anyway, or start anew by --force"
         )
     before = str(meta.get("arithmetic") or "")
     if before and before != (now := kernel.in_words(kernel.describe(), registry.learns(cell.algo))):
         raise UsageError(
             f"{directory.path} was begun with other arithmetic ({before}) than is here ({now}), which gives other "
             f"numbers; set the variables that choose the kernel ({kernel.CHOICE}, OPENBLAS_CORETYPE, ...) as they "
-            "were, go on by --force-kernel (the report says so), or start anew by --force"
+            "were, go on by --anyway (the report says so), or start anew by --force"
         )
 
 
@@ -105,7 +104,7 @@ def _check_identity(directory: RunDirectory, meta: Mapping[str, Any], cell: Cell
     if before and (different := recorded_identity.changes(before, identity.identity_of(cell, rules))):
         raise UsageError(
             f"{directory.path} was begun with something else than is here: {'; '.join(different)}; put back what it "
-            "was begun with, go on by --force-identity (the report says so), or start anew by --force"
+            "was begun with, go on by --anyway (the report says so), or start anew by --force"
         )
 
 

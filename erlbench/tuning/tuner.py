@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 import math
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -20,7 +22,6 @@ from sqlalchemy.exc import SQLAlchemyError  # of Optuna's storage
 from erlbench.algorithms import registry
 from erlbench.errors import CellError, ErlbenchError, Interrupted, UsageError
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.experiment.shards import configuration_hash
 from erlbench.records.run import STATUS
 from erlbench.records.schema import EvaluationRow
 from erlbench.running import signals
@@ -152,6 +153,15 @@ def _open_study(cells: Sequence[Cell], space: Mapping[str, Range], out: Path) ->
     study.set_user_attr("searched", what)
     study.get_trials()  # damaged trials raise now
     return study
+
+
+def configuration_hash(cells: Iterable[Cell]) -> str:
+    """A short text of the configurations, whatever their seeds and folders."""
+    configurations = [cell.config() for cell in cells]
+    for configuration in configurations:
+        del configuration["run"]["seed"]
+    texts = sorted({json.dumps(configuration, sort_keys=True, default=str) for configuration in configurations})
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
 
 
 def _trials(study: optuna.Study, number: int) -> Iterator[optuna.Trial]:

@@ -44,7 +44,7 @@ def check_identity(run: Files, trusted: bool) -> Check:
         return Check("identity", UNKNOWN, "the run did not record which packages, files and model it was made with")
     within = list(dict.fromkeys(line for later in starts for line in identity.changes(starts[0], later)))
     if within:
-        return Check("identity", UNKNOWN, f"changed within the run (--force-identity): {'; '.join(within)}")
+        return Check("identity", UNKNOWN, f"changed within the run (--anyway): {'; '.join(within)}")
     algo, env = str(run.run.get("algo")), str(run.run.get("env"))
     if not trusted and (module_of(env) or algo not in ALGORITHMS):
         return Check("identity", UNKNOWN, "its modules are not the suite's and would run code; --import allows that")

@@ -146,8 +146,8 @@ def _whole(algo: str, shared: Path) -> tuple[dict[str, list[dict[str, str]]], fl
 def _words(algo: str, folder: Path) -> tuple[object, ...]:
     cell = make_cell(algo, folder / "results", steps=_steps(algo))
     ordered = registry.find(algo).is_synchronous(cell.settings)
-    config = write_config(replace(cell, simulated_time=not ordered), folder / "config.toml")
-    return "--config", config, "--out", folder / "results", "--processes", 2, "--checkpoint-every", 0.3
+    config = write_config(replace(cell, simulated_time=not ordered), folder / "config.toml", checkpoint_every=0.3)
+    return "--config", config, "--out", folder / "results", "--processes", 2
 
 
 def _steps(algo: str) -> int:

@@ -22,8 +22,8 @@ def trial(trial: Trial, generations: int = GENERATIONS) -> None:
         "cem", trial.folder / "results", steps=10**9, settings=settings, total_generations=generations, eval_freq=1000,
         env_settings={"max_episode_steps": 2}, workers=4,
     )  # fmt: skip
-    config = write_config(cell, trial.folder / "config.toml")
-    process = start("--config", config, "--out", trial.folder / "results", "--processes", 2, "--checkpoint-every", 5)
+    config = write_config(cell, trial.folder / "config.toml", checkpoint_every=5)
+    process = start("--config", config, "--out", trial.folder / "results", "--processes", 2)
     looks: list[list[tuple[float, int]]] = []
     while process.poll() is None:
         time.sleep(EVERY)

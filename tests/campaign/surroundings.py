@@ -53,8 +53,8 @@ def limits(trial: Trial) -> None:
     ))  # fmt: skip
     value, algo = draw.randrange(low, high), draw.choice(("cem", "td3"))
     cell = make_cell(algo, trial.folder / "results", steps=400, workers=10 if algo == "cem" else 0)
-    config = write_config(cell, trial.folder / "config.toml")
-    options = ("--config", config, "--out", trial.folder / "results", "--processes", 1, "--checkpoint-every", 0.3)
+    config = write_config(cell, trial.folder / "config.toml", checkpoint_every=0.3)
+    options = ("--config", config, "--out", trial.folder / "results", "--processes", 1)
     process = start(*options, limit=_limit(kind, value))
     output = finish(process)
     what = f"{algo} with {'files of' if kind == resource.RLIMIT_FSIZE else 'open files'} {value}"
@@ -80,8 +80,8 @@ def disk(trial: Trial) -> None:
         return
     try:
         cell = make_cell(algo, place, steps=400, workers=10 if algo == "cem" else 0)
-        config = write_config(cell, trial.folder / "config.toml")
-        options = ("--config", config, "--out", place, "--processes", 1, "--checkpoint-every", 0.3)
+        config = write_config(cell, trial.folder / "config.toml", checkpoint_every=0.3)
+        options = ("--config", config, "--out", place, "--processes", 1)
         process = start(*options)
         output, what = finish(process), f"{algo} on a disk of {size} KiB"
         trial.counts[f"starts on a small disk that end with {process.returncode}"] += 1

@@ -87,10 +87,10 @@ def once(folder: Path, make: Callable[[Path], None]) -> Path:
     return folder
 
 
-def write_config(cell, path: Path) -> Path:
-    """A cell as a file for `--config`."""
+def write_config(cell, path: Path, **options: float) -> Path:
+    """A cell as a file for `--config`, with further options."""
     own = registry.find(cell.algo).default_workers or 0  # 0: what config.toml says of algorithms that have none
-    path.write_text(tomli_w.dumps(replace(cell, workers=min(cell.workers, own)).config()))
+    path.write_text(tomli_w.dumps(options | replace(cell, workers=min(cell.workers, own)).config()))
     return path
 
 

@@ -16,17 +16,16 @@ GOOD = (
     ["run", "--algo", "cem", "--env", "InvertedPendulum-v5", "--total-timesteps", "1000", "--seeds", "0-2"],
     ["run", "--algo", "td3,cem-rl", "--env", "InvertedPendulum-v5", "--set", "hidden=16-16", "--jobs", "2"],
     ["run", "--algo", "openai-es@paper", "--env", "Pendulum-v1", "--env-set", "max_episode_steps=20", "--name", "x"],
-    ["run", "--study", "aes-rl-table-1", "--profile", "smoke", "--shard", "1/2"],
-    ["run", "--algo", "cma-es", "--env", "Pendulum-v1", "--eval-episodes", "5", "--task-timeout", "9", "--out", "r"],
+    ["run", "--study", "aes-rl-table-1", "--profile", "smoke", "--slurm", "mem=8G", "--dry-run"],
+    ["run", "--algo", "cma-es", "--env", "Pendulum-v1", "--eval-episodes", "5", "--simulated-time", "9", "--out", "r"],
     ["show", "results"],
     ["list", "algos"],
     ["list", "studies", "-v"],
 )
 OPTIONS = (
-    "--algo", "--env", "--preset", "--study", "--profile", "--seed", "--seeds", "--total-timesteps", "--workers",
+    "--algo", "--env", "--study", "--profile", "--seeds", "--total-timesteps", "--workers",
     "--set", "--env-set", "--config", "--eval-freq", "--eval-episodes", "--processes", "--jobs", "--device",
-    "--task-timeout", "--out", "--name", "--checkpoint-every", "--worker-memory", "--shard", "--final-episodes",
-    "--total-generations",
+    "--out", "--name", "--slurm", "--simulated-time", "--pool",
 )  # fmt: skip
 TOML = """\
 total_timesteps = 1000

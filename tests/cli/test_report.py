@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from erlbench.cli import cli
 from erlbench.experiment.studies import load_studies
+from erlbench.options import list_options
 from erlbench.reporting import request
 from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.options import ReportOptions
@@ -117,3 +118,17 @@ def test_report_with_bad_input(built, tmp_path, words, message):
     assert result.exit_code == 2
     assert message in result.stderr
     assert built == []
+
+
+def test_the_options_are_few():
+    assert len(list_options(ReportOptions)) <= 14
+    result = invoke("report", "--help")
+    assert [
+        f"--{name}" for name in ("smooth", "band", "profile", "studies", "failed") if f"--{name}" in result.stdout
+    ] == []
+
+
+@pytest.mark.parametrize("name", ["compare", "plan"])
+def test_an_earlier_command_names_what_does_its_work_now(name):
+    result = invoke(name, "a", "b")
+    assert (result.exit_code, "is gone; use `erlbench " in result.output) == (2, True)

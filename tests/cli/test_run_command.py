@@ -11,6 +11,7 @@ from erlbench.cli import cli
 from erlbench.errors import Interrupted
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.running import runner
+from tests.runs import write_options
 
 
 def invoke(*words: str):
@@ -34,7 +35,6 @@ def invoke(*words: str):
             "--algo nevergrad --env Hopper-v5 --set optimizer=Cobyla --set batch=2",
             "nevergrad's optimizer Cobyla evaluates one candidate after the other; leave batch and num_workers at none",
         ),
-        ("--algo cem --env Hopper-v5 --total-generations 0", "--total-generations must be at least 1, not '0'"),
         ("--algo td3 --env Hopper-v5@papre", "'Hopper-v5' has no preset 'papre'; did you mean 'paper'?"),
         ("--algo td3 --env Hopper-v5 --env-set frame_skp=2", "no setting 'frame_skp'; did you mean 'frame_skip'?"),
         ("--algo td3 --env Hopper-v5 --env-set frame_skip=0", "must be an integer of at least 1, not 0"),
@@ -49,15 +49,11 @@ def invoke(*words: str):
             "--study aes-rl-table-1 --profile smok",
             "unknown profile 'smok' of study 'aes-rl-table-1'; did you mean 'smoke'?",
         ),
-        ("--study aes-rl-table-1 --preset code", "--preset cannot be given with --study"),
-        ("--study aes-rl-table-1 --total-generations 3", "--total-generations cannot be given with --study"),
+        ("--study aes-rl-table-1 --name x", "--name cannot be given with --study"),
         ("--study aes-rl-table-1 --workers 3", "--workers cannot be given with --study"),
         ("--study aes-rl-table-1 --algo td3", "--algo td3 is in none of the studies"),
         ("--study aes-rl-table-1 --env Ant-v5", "--env Ant-v5 is in none of the studies"),
-        (
-            "--study aes-rl-table-1 --set tua=1",
-            "--set tua is in none of the studies (profile smoke); did you mean 'tau'?",
-        ),
+        ("--study aes-rl-table-1 --set tua=1", "did you mean 'tau'?"),
     ],
 )
 def test_bad_input_gets_one_message_and_exit_code_2(words, message):
@@ -85,8 +81,8 @@ def test_an_unexpected_error_leaves_its_traceback_in_a_file(tmp_path, monkeypatc
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     result = invoke("--algo", "cem", "--env", "Hopper-v5")
     assert result.exit_code == 1
-    assert result.stderr.startswith("erlbench: unexpected RuntimeError: broken")
-    (path,) = tmp_path.iterdir()
+    assert "\nerlbench: unexpected RuntimeError: broken" in result.stderr
+    (path,) = tmp_path.glob("erlbench-error-*")
     assert result.stderr.endswith(f"(traceback in {path})\n")
     assert "in broken" in path.read_text()
     result = invoke("--algo", "cem", "--env", "Hopper-v5", "-v")
@@ -107,13 +103,14 @@ def test_exit_codes(monkeypatch, outcome, code):
     assert invoke("--algo", "cem", "--env", "Hopper-v5").exit_code == code
 
 
-def test_cells_and_options_reach_the_runner(monkeypatch):
+def test_cells_and_options_reach_the_runner(monkeypatch, tmp_path):
+    config = write_options(tmp_path / "config.toml", checkpoint_every=5, task_timeout=60, evaluate="after")
     seen: list[tuple[list[Cell], RunOptions]] = []
     monkeypatch.setattr(runner, "run_cells", lambda cells, options: seen.append((cells, options)) or 0)
     result = invoke(
         "--algo", "aes-rl,cem@no-extra-division", "--env", "Hopper-v5", "--env", "Humanoid-v5", "--seeds", "0,7",
         "--total-timesteps", "2e4", "--workers", "3", "--processes", "4", "--jobs", "2", "--device", "cpu",
-        "--checkpoint-every", "5", "--task-timeout", "60", "--simulated-time", "--evaluate", "after", "--out", "there",
+        "--config", config, "--simulated-time", "--out", "there",
         "--force", "-q", "--eval-freq", "100", "--eval-episodes", "2", "--one-core",
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
@@ -175,11 +172,3 @@ def test_a_gpu_that_is_not_there_is_refused_before_anything_runs(monkeypatch):
     assert result.stderr.startswith("erlbench: --device cuda:1: ")
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     assert "PyTorch finds none here" in invoke("--algo", "td3", "--env", "Pendulum-v1", "--device", "cuda").stderr
-
-
-def test_an_empty_part_is_done_at_once(tmp_path):
-    for words in ("--dry-run", "", "--launcher slurm"):
-        given = ["--algo", "cem", "--env", "function:sphere", "--shard", "2/2", "--out", str(tmp_path), *words.split()]
-        result = invoke(*given)
-        assert result.exit_code == 0, result.output
-        assert "shard 2/2: 0 of 1 cell\n" in result.stderr

@@ -14,6 +14,7 @@ import erlbench
 from erlbench.cli import cli
 
 MODULE = "tests.defects.environments"
+FINAL = ("--config", str(Path(__file__).with_name("final.toml")))  # five episodes of the final evaluation
 # A search of four small individuals, whose run takes a moment.
 TINY = (
     "--set=population=4",
@@ -22,7 +23,7 @@ TINY = (
     "--total-timesteps=200",
     "--eval-freq=100",
     "--eval-episodes=3",
-    "--final-episodes=5",
+    *FINAL,
     "--processes=0",
 )
 

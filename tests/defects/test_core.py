@@ -11,14 +11,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.defects.commands import MODULE, call, succeed
+from tests.defects.commands import FINAL, MODULE, call, succeed
 
 # Whoever adds the setting chooses its name, its value and the column that counts, and writes them here.
 NAN_SETTING = "nan_fitness"
 NAN_OPTION = ("--set", f"{NAN_SETTING}=worst")
 NAN_COLUMN = "nan_fitness"  # of train.csv: how many individuals of a generation have no number
 
-WORDS = ("--set=hidden=8", "--total-timesteps=500", "--eval-freq=250", "--eval-episodes=1", "--final-episodes=2")
+WORDS = ("--set=hidden=8", "--total-timesteps=500", "--eval-freq=250", "--eval-episodes=1", *FINAL)
 # So that some of the first individuals, and at most half of a generation, are beyond the environment's boundary.
 SETTINGS = {
     "cem": ("--set", "population=10", "--set", "initial_variance=0.1"),

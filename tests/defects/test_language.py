@@ -19,7 +19,7 @@ import pytest
 
 import erlbench
 from erlbench.cli import cli
-from tests.defects.commands import MODULE, TINY, call, config, import_runs, save_evaluations, succeed
+from tests.defects.commands import FINAL, MODULE, TINY, call, config, import_runs, save_evaluations, succeed
 
 ROOT = Path(__file__).parents[2]
 EVENTS = ROOT / "tests/importing/data/cleanrl/Pendulum-v1__ppo_continuous_action__1__1795658158"
@@ -28,7 +28,7 @@ MONITOR = '#{"t_start": 0.0, "env_id": "Hopper-v5"}\nr,l,t\n1.0,10,0.1\n2.0,20,0
 TABLE = "env,algo,seed,step,return\nHopper-v5,td3,1,10,1.5\nHopper-v5,td3,1,20,2.5\n"
 HOPPER, WALKER = "Hopper-v5", "Walker2d-v5"
 # A run that ends within the warm-up, so that no gradient step is made.
-UNTRAINED = ("--env=InvertedPendulum-v5", "--total-timesteps=40", "--eval-episodes=1", "--final-episodes=1")
+UNTRAINED = ("--env=InvertedPendulum-v5", "--total-timesteps=40", "--eval-episodes=1", *FINAL)
 
 
 def identity(cells: pd.DataFrame) -> tuple[str, str, int]:
@@ -246,24 +246,26 @@ def test_semicolons_may_separate_the_columns_of_a_table(tmp_path, point):
     assert scores_of_table(tmp_path, text) == [(10, 1.5), (20, 2.5)]
 
 
-@pytest.mark.parametrize("option", ["--config", "--studies", "--paper"])
-def test_a_mark_of_utf8_may_begin_a_file(successes, tmp_path, option):
+@pytest.mark.parametrize("option", ["--config", "studies.toml", "--paper"])
+def test_a_mark_of_utf8_may_begin_a_file(successes, tmp_path, monkeypatch, option):
     """As Notepad and PowerShell write it."""
-    path, report = tmp_path / "file.toml", ("report", successes / "Always", "--out", tmp_path / "report")
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / (option if option == "studies.toml" else "file.toml")
+    report = ("report", successes / "Always", "--out", tmp_path / "report")
     texts = {
         "--config": next((successes / "Always").rglob("config.toml")).read_text(encoding="utf-8"),
-        "--studies": "",
+        "studies.toml": "",
         "--paper": '[labels]\ncem = "CEM"\n',
     }
     words = {
-        "--config": ("run", "--config", path, "--seed", 3, "--out", tmp_path / "out", "--dry-run"),
-        "--studies": ("run", "--algo", "cem", "--env", "Pendulum-v1", "--studies", path, "--dry-run"),
+        "--config": ("run", "--config", path, "--seeds", "3,", "--out", tmp_path / "out", "--dry-run"),
+        "studies.toml": ("list", "studies"),
         "--paper": (*report, "--paper", path),
     }
     path.write_text(texts[option], encoding="utf-8")
     succeed(*words[option])
     path.write_text(texts[option], encoding="utf-8-sig")
-    succeed(*words[option])
+    assert "left out" not in succeed(*words[option]).output
 
 
 @pytest.mark.parametrize("command", ["report", "export", "import"])
@@ -310,7 +312,6 @@ class Mute(Exception):
 
 
 @pytest.mark.parametrize("error", [ValueError("file \udce9 is broken"), Mute()], ids=["no-unicode", "no-text"])
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 13: the handler of errors fails at none")
 def test_the_handler_of_errors_does_not_fail(monkeypatch, error):
     """A name of a file that is no text in UTF-8 on the command line, and an exception whose text raises."""
 
@@ -326,7 +327,6 @@ def test_the_handler_of_errors_does_not_fail(monkeypatch, error):
     assert type(error).__name__ in result.stderr
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 13: an error with any text fails its run")
 def test_an_error_that_is_no_unicode_fails_its_run_alone(tmp_path):
     """The run has failed and says why, as with any other error of an environment."""
     result = call("run", "--algo", "cem", "--env", f"{MODULE}:NoUnicode-v0", *TINY, "--out", tmp_path)
@@ -338,7 +338,6 @@ def test_an_error_that_is_no_unicode_fails_its_run_alone(tmp_path):
 
 
 @pytest.mark.parametrize("other", ["cem", f"{MODULE}:Search"])
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 14: a setting goes to those that have it")
 def test_a_setting_goes_to_the_algorithms_that_have_it(tmp_path, other):
     """What no algorithm of the command has stays a mistake."""
     words = ("run", f"--algo=td3,{other}", *UNTRAINED, "--processes=0", "--out", tmp_path)
@@ -350,7 +349,6 @@ def test_a_setting_goes_to_the_algorithms_that_have_it(tmp_path, other):
     assert call(*words, "--set", "start_timestep=500").exit_code == 2
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 15: --set td3.NAME= names one algorithm")
 def test_a_setting_may_name_its_algorithm(tmp_path):
     words = ("run", "--algo=td3,ddpg", *UNTRAINED, "--processes=0", "--out", tmp_path)
     succeed(*words, "--set", "start_timesteps=600", "--set", "td3.start_timesteps=500")
@@ -365,10 +363,9 @@ def lines_on_evaluation(*words: object) -> set[str]:
     return {line for line in lines if "evaluat" in line.casefold()}
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="language 16: costly evaluation is announced")
 def test_evaluation_that_costs_more_steps_than_training_is_announced(tmp_path_factory):
-    """Twenty evaluations of twenty episodes play 80,000 steps; three of one episode play 600."""
+    """Twenty evaluations of twenty episodes play 80,000 steps; three of one episode and a final one play 1,600."""
     out = ("--out", tmp_path_factory.mktemp("results"))  # a name that says nothing of it
-    cheap = lines_on_evaluation("--eval-freq", 5000, "--eval-episodes", 1, "--final-episodes", 1, *out)
-    costly = lines_on_evaluation("--eval-freq", 500, "--eval-episodes", 20, "--final-episodes", 1, *out)
+    cheap = lines_on_evaluation("--eval-freq", 5000, "--eval-episodes", 1, *FINAL, *out)
+    costly = lines_on_evaluation("--eval-freq", 500, "--eval-episodes", 20, *FINAL, *out)
     assert costly - cheap

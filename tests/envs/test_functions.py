@@ -64,7 +64,7 @@ def test_the_search_space_is_the_functions(algo):
 
 
 def test_cma_es_finds_the_minimum(tmp_path):
-    words = ["run", "--algo", "cma-es", "--env", "function:ellipsoid", "--env-set", "dimension=4", "--seed", "1",
+    words = ["run", "--algo", "cma-es", "--env", "function:ellipsoid", "--env-set", "dimension=4", "--seeds", "1,",
              "--set", "sigma_init=1", "--total-timesteps", "2500", "--eval-freq", "500", "--eval-episodes", "1",
              "--processes", "0", "--out", str(tmp_path), "-q"]  # fmt: skip
     done = CliRunner().invoke(cli, words)

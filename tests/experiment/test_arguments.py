@@ -16,7 +16,7 @@ from erlbench.experiment.options import seed_list
     ("given", "expected"),
     [
         ("3", (0, 1, 2)), ("0,3,5-9", (0, 3, 5, 6, 7, 8, 9)), ("5-6", (5, 6)), (2, (0, 1)),
-        ([4, 1], (4, 1)), (" 1, 2 ", (1, 2)),
+        ([4, 1], (4, 1)), (" 1, 2 ", (1, 2)), ("7,", (7,)), ("7-7", (7,)),
     ],
 )  # fmt: skip
 def test_a_number_or_a_list_of_seeds_is_read(given, expected):
@@ -26,15 +26,14 @@ def test_a_number_or_a_list_of_seeds_is_read(given, expected):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"seeds": "0"}, "--seeds must be 1 to 10000 seeds, not 0; for one seed use --seed 0"),
+        ({"seeds": "0"}, "--seeds must be 1 to 10000 seeds, not 0; for one seed use --seeds 0,"),
         ({"seeds": "-2"}, "--seeds must be 1 to 10000 seeds, not -2"),
         ({"seeds": "9-5"}, "--seeds: '9-5' must be a range"),
         ({"seeds": "1,1"}, "--seeds: '1,1' must name each seed once"),
         ({"seeds": "0-99999999999"}, "must be a range of 1 to 10000 seeds"),
-        ({"seeds": "7,"}, "--seeds must be a number of seeds (10) or a list (0,3,5-9), not '7,'"),
+        ({"seeds": "7,,"}, "--seeds must be a number of seeds (10) or a list (0,3,5-9), not '7,,'"),
+        ({"seeds": ","}, "--seeds must be a number of seeds (10) or a list (0,3,5-9), not ','"),
         ({"seeds": "a"}, "--seeds must be a number of seeds (10) or a list (0,3,5-9), not 'a'"),
-        ({"seeds": "3", "seed": "1"}, "--seed and --seeds exclude one another"),
-        ({"seed": "-1"}, "--seed must be at least 0, not '-1'"),
         ({"total_timesteps": "0"}, "--total-timesteps must be at least 1, not '0'"),
         ({"total_timesteps": "-1e6"}, "--total-timesteps must be at least 1"),
         ({"total_timesteps": "many"}, "--total-timesteps must be an integer, not 'many'"),
@@ -44,32 +43,36 @@ def test_a_number_or_a_list_of_seeds_is_read(given, expected):
         ({"jobs": "0"}, "--jobs must be at least 1, not '0'"),
         ({"eval_freq": "0"}, "--eval-freq must be at least 1, not '0'"),
         ({"eval_episodes": "1.5"}, "--eval-episodes must be an integer, not '1.5'"),
-        ({"evaluate": "never"}, "--evaluate must be one of during, after, not 'never'"),
+        ({"evaluate": "never"}, "'evaluate' must be one of during, after, not 'never'"),
         ({"device": "gpu"}, "--device must be auto, cpu, cuda or cuda:N, not 'gpu'"),
-        ({"task_timeout": "nan"}, "--task-timeout must be a finite number, not 'nan'"),
+        ({"task_timeout": "nan"}, "'task_timeout' must be a finite number, not 'nan'"),
         ({"set": ("tau",)}, "--set needs KEY=VALUE, not 'tau'"),
         ({"env_set": ("frame_skip",)}, "--env-set needs KEY=VALUE, not 'frame_skip'"),
         ({"name": "../up"}, "--name '../up' must be a-z, A-Z, 0-9 and . _ @ + - only, with a letter or digit first"),
         ({"name": "ünï"}, "--name 'ünï' must be a-z, A-Z, 0-9"),
         ({"algo": (",",)}, "--algo names nothing"),
         ({"eval_episodes": "1000000000000"}, "--eval-episodes must be at most 1000, not"),
-        ({"final_episodes": "1e12"}, "--final-episodes must be at most 1000, not"),
+        ({"final_episodes": "1e12"}, "'final_episodes' must be at most 1000, not"),
         ({"total_timesteps": "1e13"}, "--total-timesteps must be at most 1e+12"),
-        ({"total_generations": "1e13"}, "--total-generations must be at most"),
+        ({"total_generations": "1e13"}, "'total_generations' must be at most"),
         ({"workers": "1e6"}, "--workers must be at most 100000"),
         ({"processes": "100000"}, "--processes must be at most 1024"),
         ({"jobs": "100000"}, "--jobs must be at most 1024"),
         ({"eval_freq": "1e13"}, "--eval-freq must be at most"),
-        ({"checkpoint_every": "1e300"}, "--checkpoint-every must be at most"),
-        ({"task_timeout": "1e300"}, "--task-timeout must be at most"),
-        ({"seed": "9" * 400}, "--seed must be at most"),
+        ({"checkpoint_every": "1e300"}, "'checkpoint_every' must be at most"),
+        ({"task_timeout": "1e300"}, "'task_timeout' must be at most"),
         ({"seeds": "9" * 400 + ","}, "--seeds: a seed must be at most"),
         ({"seeds": "1," + "9" * 400}, "--seeds: a seed must be at most 1e+12"),
-        ({"processes": "0", "task_timeout": "5"}, "--task-timeout needs worker processes that can be ended"),
-        ({"processes": "0", "worker_memory": "500"}, "--worker-memory needs worker processes that can be ended"),
-        ({"worker_memory": "1"}, "--worker-memory must be at least 64"),
-        ({"seed": ""}, "--seed needs a value, not an empty text"),
-        ({"preset": ""}, "--preset needs a value"),
+        ({"processes": "0", "task_timeout": "5"}, "'task_timeout' needs worker processes that can be ended"),
+        ({"processes": "0", "worker_memory": "500"}, "'worker_memory' needs worker processes that can be ended"),
+        ({"worker_memory": "1"}, "'worker_memory' must be at least 64"),
+        ({"seeds": ""}, "--seeds needs a value, not an empty text"),
+        ({"simulated_time": "0"}, "--simulated-time must be at least 1, not '0'"),
+        ({"simulated_time": "1.5"}, "--simulated-time must be an integer, not '1.5'"),
+        ({"simulated_processes": "3"}, "'simulated_processes' is of modelled time; give --simulated-time, too"),
+        ({"slurm": ("cpus=2",), "processes": "2"}, "--processes is for this machine"),
+        ({"slurm": ("cpus=2",), "pool": "ray"}, "--slurm and --pool exclude one another"),
+        ({"preset": ""}, "'preset' needs a value"),
         ({"out": ""}, "--out needs a value"),
         ({"config": ""}, "--config needs a value"),
         ({"config": "missing.toml"}, "missing.toml cannot be read: No such file or directory"),
@@ -94,7 +97,7 @@ def test_lists_may_be_repeated_or_joined():
 
 def test_options_that_are_not_given_have_their_defaults():
     asked = arguments({"algo": (), "total_timesteps": None, "force": None})
-    assert (asked.algo, asked.total_timesteps, asked.force, asked.all_seeds) == ((), None, False, None)
+    assert (asked.algo, asked.total_timesteps, asked.force, asked.seeds) == ((), None, False, None)
 
 
 def write(tmp_path: Path, text: str) -> str:
@@ -108,12 +111,12 @@ def test_the_command_line_wins_over_the_file(tmp_path):
         'algo = "td3"\neval-freq = 100\nseeds = 3\n[run]\ntotal_timesteps = 1e4\n'
         "[settings]\ntau = 0.1\nbatch_size = 7\n[env_settings]\nframe_skip = 2\nhealthy_reward = 0.5\n",
     )
-    asked = arguments({"config": config, "eval_freq": "5000", "seed": "4", "set": ("tau=0.005", "policy-delay=3"),
+    asked = arguments({"config": config, "eval_freq": "5000", "seeds": "4,", "set": ("tau=0.005", "policy-delay=3"),
                        "env_set": ("frame-skip=3",)})  # fmt: skip
     assert asked.algo == ("td3",)
     assert asked.eval_freq == 5000  # as the default, and still it wins
     assert asked.total_timesteps == 10_000
-    assert asked.all_seeds == (4,)
+    assert asked.seeds == (4,)
     assert asked.set == {"tau": "0.005", "batch_size": 7, "policy_delay": "3"}
     assert asked.env_set == {"frame_skip": "3", "healthy_reward": 0.5}
 
@@ -151,16 +154,17 @@ envs = ["Pendulum-v1"]
 """
 
 
-def test_two_cells_do_not_share_a_folder(tmp_path):
-    for name, population in (("one", 10), ("two", 12), ("three", 10)):
-        (tmp_path / f"{name}.toml").write_text(STUDY.format(name=name, population=population))
-    given = {"studies": tuple(str(tmp_path / f"{name}.toml") for name in ("one", "two", "three"))}
-    assert len(requested_cells(arguments({**given, "study": ("one", "three")}))) == 1  # the same cell
+def test_two_cells_do_not_share_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (suite, *_) = requested_cells(arguments({"study": "aes-rl-table-3", "algo": "cem"}))
+    texts = [STUDY.format(name=name, population=12) for name in ("one", "two")]
+    (tmp_path / "studies.toml").write_text("".join(texts).replace("Pendulum-v1", suite.env))
+    assert len(requested_cells(arguments({"study": "one,two"}))) == 1  # the same cell
     with pytest.raises(UsageError, match=r"settings\.population: 10 .*12"):
-        requested_cells(arguments({**given, "study": ("one", "two")}))
+        requested_cells(arguments({"study": "aes-rl-table-3,one", "algo": "cem", "seeds": "1"}))
 
 
 def test_a_setting_of_an_entry_that_is_left_out_means_nothing():
     given = {"study": ("aes-rl-table-3",), "algo": ("cem",), "set": ("start_timesteps=5",)}
-    with pytest.raises(UsageError, match="--set start_timesteps"):
+    with pytest.raises(UsageError, match="unknown setting 'start_timesteps'"):
         requested_cells(arguments(given))

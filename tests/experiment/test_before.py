@@ -116,12 +116,16 @@ def test_the_line_is_printed_before_a_run_and_by_a_dry_run(tmp_path):
         (("--total-timesteps", "3000"), 300),
         (("--total-timesteps", "1000000"), 5000),
         (("--total-timesteps", "3000", "--eval-freq", "1000"), 1000),
-        (("--total-generations", "20"), 10),  # of ten individuals with one step each
     ],
 )
 def test_evaluations_follow_the_budget_unless_they_are_typed(words, frequency):
     (cell,) = cells("--algo", "cem", "--env", "function:sphere", *words)
     assert cell.eval_freq == frequency
+
+
+def test_evaluations_follow_generations_of_ten_individuals_with_one_step_each():
+    (cell,) = requested_cells(arguments({"algo": "cem", "env": "function:sphere", "total_generations": 20}))
+    assert cell.eval_freq == 10
     assert usual_frequency(1) == 1
 
 

@@ -60,7 +60,7 @@ def test_cells_of_studies_that_compare_times_use_no_second_core():
 
 def test_a_generation_of_a_nominal_entry_counts_as_one_episode():
     envs = ("HalfCheetah-v5", "Reacher-v5@paper", "dm_control/humanoid-run-v0")
-    cells = cells_of(study=("esac-table-1",), profile="paper", env=envs, seed="0")
+    cells = cells_of(study=("esac-table-1",), profile="paper", env=envs, seeds="0,")
     budgets = {(cell.env, cell.name): (cell.total_generations, cell.total_timesteps) for cell in cells}
     assert len(budgets) == 15
     assert budgets["HalfCheetah-v5", "esac"] == (1000, 60_000_000)
@@ -69,13 +69,13 @@ def test_a_generation_of_a_nominal_entry_counts_as_one_episode():
     assert budgets["Reacher-v5@paper", "esac"] == (20_000, 60_000_000)  # episodes of 50 steps
     assert budgets["dm_control/humanoid-run-v0", "esac"] == (10_000, 600_000_000)
     assert budgets["dm_control/humanoid-run-v0", "ppo@esac"] == (None, 10_000_000)
-    cells = cells_of(study=("esac-table-1",), profile="paper", env=envs[2:], seed="0", total_timesteps="5000")
+    cells = cells_of(study=("esac-table-1",), profile="paper", env=envs[2:], seeds="0,", total_timesteps="5000")
     assert {cell.name: (cell.total_generations, cell.total_timesteps) for cell in cells}["esac"] == (5, 300_000)
 
 
 def test_the_most_steps_of_a_generation_are_within_the_budget():
     """So it is the generations that end the run: all members, and SAC's turn, for episodes of full length."""
-    cells = cells_of(study=("esac-table-1",), profile="paper", seed="0")
+    cells = cells_of(study=("esac-table-1",), profile="paper", seeds="0,")
     for cell in (cell for cell in cells if cell.total_generations is not None):
         episodes = cell.settings.population + getattr(cell.settings, "sac_episodes", 0)
         longest = problem(cell.env).env.max_episode_steps
@@ -83,18 +83,18 @@ def test_the_most_steps_of_a_generation_are_within_the_budget():
 
 
 def test_a_study_that_ends_by_generations():
-    cells = cells_of(study=("goodai-lander",), profile="paper", seed="1")
+    cells = cells_of(study=("goodai-lander",), profile="paper", seeds="1,")
     assert {cell.total_generations for cell in cells} == {300}
     assert {cell.settings.population for cell in cells} == {20, 200}
     assert {cell.settings.episodes for cell in cells if cell.name.endswith("5ep")} == {5}
 
 
 def test_a_written_configuration_asks_for_the_same_cell(tmp_path):
-    [cell] = cells_of(algo=("cem",), env=("Hopper-v5",), seed="3", total_timesteps="500", set=("hidden=8-8",))
+    [cell] = cells_of(algo=("cem",), env=("Hopper-v5",), seeds="3,", total_timesteps="500", set=("hidden=8-8",))
     path = tmp_path / "config.toml"
     path.write_text(tomli_w.dumps(cell.config()))
     assert cells_of(config=str(path)) == [cell]
-    assert cells_of(config=str(path), seed="4")[0].directory.name == "seed-004"
+    assert cells_of(config=str(path), seeds="4,")[0].directory.name == "seed-004"
 
 
 def test_presets_and_settings_of_environments_are_part_of_the_cell(tmp_path):
@@ -122,5 +122,5 @@ def test_measured_costs_of_simulated_time_are_those_of_the_file_and_stand_in_the
     assert (cell.costs, cell.simulated_processes, cell.simulated_critic) == (costs, 64, "shared")
     assert cell.config()["costs"]["source"] == "this test"
     for name, value in (*modelled.items(), ("simulated_critic", "own")):
-        with pytest.raises(UsageError, match="need --simulated-time"):
+        with pytest.raises(UsageError, match="give --simulated-time, too"):
             cells_of(algo=("aes-rl",), env=("Hopper-v5",), **{name: value})

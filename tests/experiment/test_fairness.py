@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import pytest
 from click.testing import CliRunner
 
 from erlbench.cli import cli
-from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.command import requested_cells
 from erlbench.experiment.fairness import DEFAULTS, fairness_sheet, overridden
@@ -44,30 +42,6 @@ def test_what_was_typed_is_overridden_and_an_environments_own_default_is_not():
     (cell,) = requested_cells(arguments({"env": "Humanoid-v5", "algo": "aes-rl@fixed-ratio"}))
     assert overridden(cell.config()) == []
     assert overridden({"run": {"algo": "somebody-elses"}, "settings": {"hidden": [1]}}) == []
-
-
-def test_same_gives_all_the_first_ones_values_and_names_the_changed_runs():
-    found = cells(algo="td3,cem-rl,cem", same="hidden,batch_size")
-    assert [cell.name for cell in found] == ["td3", "cem-rl+same", "cem+same"]
-    assert {cell.settings.hidden for cell in found} == {(256, 256)}
-    assert [getattr(cell.settings, "batch_size", None) for cell in found] == [256, 256, None]
-    assert cells(algo="td3,sac", same="hidden")[1].name == "sac"  # they are equal already
-    typed = cells(algo="td3,cem-rl", same="hidden", set=("hidden=64-64",))
-    assert [(cell.name, cell.settings.hidden) for cell in typed] == [("td3", (64, 64)), ("cem-rl", (64, 64))]
-
-
-@pytest.mark.parametrize(
-    "given",
-    [{"algo": "td3", "same": "hidden"}, {"algo": "td3,cem", "same": "batch_size"}, {"algo": "td3,sac", "same": "x"}],
-)
-def test_same_refuses_what_it_cannot_make_equal(given):
-    with pytest.raises(UsageError, match="two algorithms"):
-        cells(**given)
-
-
-def test_same_with_a_value_names_the_option_that_takes_one():
-    with pytest.raises(UsageError, match="--set batch_size=100"):
-        cells(algo="td3,cem-rl", same="batch_size=100")
 
 
 def test_terminal_and_page_have_the_sheet_and_the_tuning_table_speaks_of_defaults_only(tmp_path):

@@ -63,7 +63,7 @@ def test_the_packaged_studies():
 
 def cells_of(study, profile):
     """Of the first seed."""
-    return requested_cells(arguments({"study": (study,), "profile": profile, "seed": "0"}))
+    return requested_cells(arguments({"study": (study,), "profile": profile, "seeds": "0,"}))
 
 
 @pytest.mark.parametrize("profile", ["smoke", "laptop", pytest.param("paper", marks=pytest.mark.slow)])

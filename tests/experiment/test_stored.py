@@ -190,13 +190,14 @@ envs = ["InvertedPendulum-v5"]
 """
 
 
-def test_a_study_states_its_values(tmp_path):
+def test_a_study_states_its_values(tmp_path, monkeypatch):
     """What its file says is refused where it differs; a default is taken from the folder."""
+    monkeypatch.chdir(tmp_path)
     file, out = tmp_path / "studies.toml", tmp_path / "out"
 
     def cell(population: int, steps: int):
         file.write_text(STUDY.format(population=population, steps=steps))
-        (found,) = requested_cells(arguments({"study": ("mine",), "studies": (str(file),), "out": str(out)}))
+        (found,) = requested_cells(arguments({"study": ("mine",), "out": str(out)}))
         return found
 
     first = cell(6, 400)

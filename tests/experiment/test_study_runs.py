@@ -50,14 +50,14 @@ def test_a_run_records_its_studys_hash_and_lays_its_text(tmp_path):
 
 
 def test_the_text_in_the_folder_is_written_once(tmp_path):
-    assert run(seed="0") == 0
+    assert run(seeds="0,") == 0
     before = Path("results/small/study.toml").read_bytes()
     assert run() == 0
     assert Path("results/small/study.toml").read_bytes() == before
 
 
 def test_the_study_of_the_folder_decides(tmp_path, capsys):
-    assert run(seed="0", out="there") == 0
+    assert run(seeds="0,", out="there") == 0
     Path("studies.toml").write_text(STUDY.replace("seeds = 2", "seeds = 3"))
     assert len(directories(out="there")) == 4
     assert "there/study.toml decides the study 'small'" in capsys.readouterr().err
@@ -65,27 +65,18 @@ def test_the_study_of_the_folder_decides(tmp_path, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_a_file_that_is_named_wins_over_that_of_this_folder(tmp_path, capsys):
-    Path("mine.toml").write_text(STUDY.replace("seeds = 2", "seeds = 5"))
-    assert len(directories(studies=("mine.toml",))) == 10
-    Path("there").mkdir()
-    Path("there/study.toml").write_text(STUDY.replace("small", "other"))
-    assert len(directories(studies=("mine.toml",), out="there")) == 10
-    assert capsys.readouterr().err == ""
-
-
 def test_a_second_study_of_a_folder_is_added(tmp_path):
     other = STUDY.replace("small", "other").replace('"twenty"', '"thirty"').replace("20 }", "30 }")
     Path("studies.toml").write_text(f"{STUDY}\n{other}")
-    assert run(seed="0", out="there") == 0
-    assert run(seed="0", out="there", study=("other",)) == 0
+    assert run(seeds="0,", out="there") == 0
+    assert run(seeds="0,", out="there", study=("other",)) == 0
     assert load_studies(Path("there/study.toml")) == load_studies(Path("studies.toml"))
 
 
 def test_a_study_that_only_a_folder_has(tmp_path):
     Path("there").mkdir()
     Path("studies.toml").rename("there/study.toml")
-    assert directories(seed="0", out="there")[0] == "there/function_sphere/cma-es/seed-000"
+    assert directories(seeds="0,", out="there")[0] == "there/function_sphere/cma-es/seed-000"
     with pytest.raises(UsageError, match="unknown study 'small'"):
         directories()
 
@@ -109,13 +100,13 @@ def test_an_entry_has_environments_settings_of_these_and_steps(tmp_path):
     envs = 'envs = ["function:sphere", "function:ackley"]'
     entry = 'name = "twenty", envs = ["function:ackley"], env_settings = { dimension = 3 }, total_timesteps = 40'
     Path("studies.toml").write_text(STUDY.replace('envs = ["function:sphere"]', envs).replace('name = "twenty"', entry))
-    cells = requested_cells(arguments({"study": ("small",), "seed": "0"}))
+    cells = requested_cells(arguments({"study": ("small",), "seeds": "0,"}))
     assert [(cell.name, cell.env, cell.total_timesteps, cell.env_settings) for cell in cells] == [
         ("cma-es", "function:sphere", 60, {}),
         ("cma-es", "function:ackley", 60, {}),
         ("twenty", "function:ackley", 40, {"dimension": 3}),
     ]
-    cells = requested_cells(arguments({"study": ("small",), "seed": "0", "total_timesteps": "50"}))
+    cells = requested_cells(arguments({"study": ("small",), "seeds": "0,", "total_timesteps": "50"}))
     assert {cell.total_timesteps for cell in cells} == {50}
 
 

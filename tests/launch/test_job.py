@@ -13,7 +13,7 @@ import submitit
 
 from erlbench.errors import Interrupted
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.launch.jobs import job_of
+from erlbench.launch.job import Job
 from tests.processes import lines, processes_below, wait_for
 from tests.runs import all_rows, make_cell, run
 
@@ -24,7 +24,9 @@ def start(folder: Path, cells: Sequence[Cell]) -> Any:
     """submitit's job that runs the cells one after another; it writes its own files to `folder`."""
     executor = submitit.LocalExecutor(folder)
     executor.update_parameters(timeout_min=60)
-    return executor.submit(job_of(cells, RunOptions(1, device="cpu", command_line=("erlbench", "run"))))
+    return executor.submit(
+        Job(tuple(cells), RunOptions(1, device="cpu", command_line=("erlbench", "run")), os.getcwd())
+    )
 
 
 def runner(folder: Path) -> int:

@@ -83,9 +83,9 @@ def test_products_are_part_of_the_kernel_of_those_who_learn(tmp_path, monkeypatc
 def test_a_run_without_a_readable_meta_json_needs_the_option_too(tmp_path):
     cell = interrupt(make_cell("cem", tmp_path, steps=600), 10)
     (cell.directory / "meta.json").write_bytes(b"\xff{")
-    with pytest.raises(UsageError, match=r"meta\.json .*--force-kernel"):
+    with pytest.raises(UsageError, match=r"meta\.json .*--anyway"):
         run(cell)
-    assert run(cell, force_kernel=True) == 0
+    assert run(cell, anyway=True) == 0
 
 
 def test_a_run_on_another_kernel_needs_the_option(tmp_path, monkeypatch):
@@ -95,9 +95,9 @@ def test_a_run_on_another_kernel_needs_the_option(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
     other = kernel.in_words(kernel.describe(), learns=False)
     assert "OPENBLAS_CORETYPE=Prescott" in other
-    with pytest.raises(UsageError, match="--force-kernel"):
+    with pytest.raises(UsageError, match="--anyway"):
         run(cell)
-    assert run(cell, force_kernel=True) == 0
+    assert run(cell, anyway=True) == 0
     machine = parse_machine(json.loads((cell.directory / "meta.json").read_text()))
     assert machine.kernels == tuple(sorted([begun, other]))
     assert run(cell) == 0  # it is done, so nothing is computed any more

@@ -90,7 +90,7 @@ def test_a_module_that_the_command_names_is_found_with_what_it_imports(folder, p
     ):  # fmt: skip
         (folder / f"{name}.py").write_text(text)
     words = ["run", "--algo", "algorithm:MyCEM", "--env", "environment:Mine-v0", "--total-timesteps", "100", "--set",
-             "population=4", "--set", "elites=2", "--eval-episodes", "1", "--final-episodes", "1", "--processes",
+             "population=4", "--set", "elites=2", "--eval-episodes", "1", "--processes",
              str(processes)]  # fmt: skip
     run(folder, [ERLBENCH], *words)
     (place,) = (folder / "results").glob("environment*/MyCEM/seed-000")

@@ -37,7 +37,7 @@ def test_a_run_on_the_clock_continues(tmp_path, algo, processes):
     cell = begun("clock", algo, tmp_path)
     before = {name: (cell.directory / name).read_text() for name in ("eval.csv", "tasks.csv")}
     header = before["tasks.csv"].partition("\n")[0]
-    assert run(cell, processes=processes, force_kernel=True) == 0
+    assert run(cell, processes=processes, anyway=True) == 0
     assert (cell.directory / "tasks.csv").read_text().partition("\n")[0] == header  # its files keep their columns
     assert {len(row) for row in csv_rows(cell.directory / "tasks.csv")} == {len(header.split(","))}
     starts = json.loads((cell.directory / "meta.json").read_text())["starts"]
@@ -61,7 +61,7 @@ def test_only_a_run_in_simulated_time_is_refused(tmp_path):
     cell = begun("simulated", "cem", tmp_path)
     before = {path: path.read_bytes() for path in cell.directory.rglob("*.*") if path.is_file()}
     with pytest.raises(UsageError, match="format 2"):
-        run(cell, force_kernel=True)
+        run(cell, anyway=True)
     assert {path: path.read_bytes() for path in before} == before
 
 
@@ -70,5 +70,5 @@ def test_an_unknown_format_is_refused(tmp_path):
     for state in cell.directory.glob("checkpoint/*/state.json"):
         state.write_bytes(state.read_bytes().replace(b'{"format": 2,', b'{"format": 9,'))
     with pytest.raises(UsageError, match="format 9"):
-        run(cell, force_kernel=True)
+        run(cell, anyway=True)
     assert AGREES not in {check.outcome for check in verify(cell.directory) if check.name == "status"}

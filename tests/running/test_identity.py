@@ -156,10 +156,10 @@ def test_a_changed_module_needs_the_option(tmp_path, swing):
     first = meta(cell)["identity"]
     assert first["modules"] == {"swinging": hashlib.sha256(swing.read_bytes()).hexdigest()}
     swing.write_text(ENVIRONMENT.replace("10.0", "9.8"))
-    assert "module swinging" in refused(cell, "--force-identity")
-    assert "force_identity" not in meta(cell)
-    assert run(cell, force_identity=True) == 0
-    assert meta(cell)["force_identity"] is True
+    assert "module swinging" in refused(cell, "--anyway")
+    assert "anyway" not in meta(cell)
+    assert run(cell, anyway=True) == 0
+    assert meta(cell)["anyway"] is True
     assert identity.recorded(meta(cell)) == [first, identity_of(cell)]
     assert first != identity_of(cell)
     swing.write_text(ENVIRONMENT)
@@ -190,7 +190,7 @@ def test_another_version_is_named_with_both_numbers(tmp_path):
     changed = meta(cell)
     changed["starts"][-1]["identity"]["versions"] |= {"numpy": "1.0", "forgotten": "2"}
     (cell.directory / "meta.json").write_text(json.dumps(changed))
-    line = refused(cell, "--force-identity")
+    line = refused(cell, "--anyway")
     assert f"package forgotten 2 -> not loaded; package numpy 1.0 -> {version('numpy')}" in line
 
 
@@ -219,7 +219,7 @@ def test_a_run_of_a_later_format_is_refused(tmp_path):
     assert run(cell) == 0
     later = {**meta(cell), "format": FORMAT + 1}
     (cell.directory / "meta.json").write_text(json.dumps(later))
-    assert str(FORMAT + 1) in refused(cell, "a later version of erlbench", force_kernel=True, force_identity=True)
+    assert str(FORMAT + 1) in refused(cell, "a later version of erlbench", anyway=True)
     assert run(cell, force=True) == 0
 
 

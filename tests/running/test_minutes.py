@@ -19,7 +19,7 @@ from erlbench.pool import SimulatedPool
 from erlbench.running.readings import reading_words
 from erlbench.running.remaining import Reading
 from erlbench.running.run import gradient_workers
-from tests.runs import FILES, interrupt, make_cell, run
+from tests.runs import FILES, interrupt, make_cell, run, write_options
 
 MINUTES = {"cem": 0.02, "cem-rl": 0.4, "p-cem-rl": 0.4, "aes-rl": 0.05}
 INTERRUPTED = ["cem", "aes-rl", *(pytest.param(algo, marks=pytest.mark.slow) for algo in ("cem-rl", "p-cem-rl"))]
@@ -120,15 +120,15 @@ def test_a_task_that_fails_at_the_start_of_a_generation_changes_no_time(tmp_path
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--algo cem --total-minutes 3", "--total-minutes counts modelled minutes; give --simulated-time, too"),
-        ("--algo cem --total-minutes 0 --simulated-time", "--total-minutes must be at least 0.001, not '0'"),
-        ("--algo td3 --total-minutes 3 --simulated-time", "td3, which needs its number of steps: the last episode"),
-        ("--algo cem,ppo --total-minutes 3 --simulated-time", "ppo, which needs its number of steps: the last iter"),
-        ("--algo esac --set p_clock=budget --total-minutes 3 --simulated-time", "esac, which needs its number of"),
+        ("--algo cem", "'total_minutes' is of modelled time; give --simulated-time, too"),
+        ("--algo td3 --simulated-time", "td3, which needs its number of steps: the last episode"),
+        ("--algo cem,ppo --simulated-time", "ppo, which needs its number of steps: the last iter"),
+        ("--algo esac --set p_clock=budget --simulated-time", "esac, which needs its number of"),
     ],
 )
 def test_what_cannot_be_run_is_refused_in_one_line(words, message, tmp_path):
-    given = ["--env", "Pendulum-v1", "--out", str(tmp_path / "out"), *words.split()]
+    config = write_options(tmp_path / "options.toml", total_minutes=3)
+    given = ["--config", config, "--env", "Pendulum-v1", "--out", str(tmp_path / "out"), *words.split()]
     result = CliRunner().invoke(cli, ["run", *given])
     assert result.exit_code == 2
     assert message in result.stderr
@@ -136,11 +136,10 @@ def test_what_cannot_be_run_is_refused_in_one_line(words, message, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_study_decides_its_budget():
-    result = CliRunner().invoke(
-        cli, ["run", "--study", "openai-es-quadratic", "--simulated-time", "--total-minutes", "3"]
-    )
-    assert (result.exit_code, "--total-minutes" in result.stderr) == (2, True)
+def test_a_study_decides_its_budget(tmp_path):
+    config = write_options(tmp_path / "options.toml", total_minutes=3)
+    result = CliRunner().invoke(cli, ["run", "--study", "openai-es-quadratic", "--simulated-time", "--config", config])
+    assert (result.exit_code, "total_minutes" in result.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("steps", [None, "110000"])

@@ -72,7 +72,7 @@ def test_a_run_that_is_stopped_says_for_how_long(tmp_path, processes):
     command = [
         sys.executable, "-m", "erlbench", "run", "--algo", "cem", "--env", "erlbench/Latency-v0", "--env-set",
         "seconds_per_step=0.005", "--env-set", "mean_length=20", "--total-timesteps", "1600", "--eval-freq", "400",
-        "--eval-episodes", "1", "--final-episodes", "1", "--processes", str(processes), "--out", str(tmp_path), "-q",
+        "--eval-episodes", "1", "--processes", str(processes), "--out", str(tmp_path), "-q",
     ]  # fmt: skip
     process = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
     episodes = tmp_path / "erlbench_Latency-v0" / "cem" / "seed-000" / "episodes.csv"

@@ -53,7 +53,7 @@ def test_a_command_without_numbers_plans_what_the_machine_carries(monkeypatch):
         ({"processes": "0"}, 1, 0),
         ({"jobs": "2", "processes": "4"}, 2, 4),
         ({"pool": "ray"}, 1, 8),
-        ({"launcher": "slurm"}, 1, 8),
+        ({"slurm": ("mem=8G",)}, 1, 1),
     ],
 )
 def test_numbers_that_are_given_count(monkeypatch, given, jobs, processes):

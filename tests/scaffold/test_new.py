@@ -122,7 +122,6 @@ def test_studies_of_ones_own(tmp_path, monkeypatch):
     (tmp_path / "mine.toml").write_text(STUDY)
     words = ["run", "--study", "mine", "--dry-run"]
     assert "unknown study 'mine'" in invoke(*words).stderr
-    assert "Pendulum-v1/cem/seed-000" in invoke(*words, "--studies", "mine.toml").stdout
     (tmp_path / "mine.toml").rename(tmp_path / "studies.toml")
     assert "Pendulum-v1/cem/seed-000" in invoke(*words).stdout
     assert "mine" in invoke("list", "studies").stdout

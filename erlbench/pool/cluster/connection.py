@@ -144,7 +144,7 @@ def start_agent(member: Member, processes: int, options: PoolOptions) -> Any:
     return actor.remote(processes, options)
 
 
-def objection(here: Facts, there: Facts, force_kernel: bool) -> str:
+def objection(here: Facts, there: Facts, anyway: bool) -> str:
     """Why a node cannot be used; empty when it can."""
     for name, own, other in (
         ("erlbench", here.erlbench, there.erlbench),
@@ -157,10 +157,10 @@ def objection(here: Facts, there: Facts, force_kernel: bool) -> str:
             f"its shared memory has {there.shared_memory / 2**20:.0f} MiB, and {SHARED_MEMORY / 2**20:.0f} are needed; "
             "make it larger (docker run --shm-size)"
         )
-    if there.arithmetic != here.arithmetic and not force_kernel:
+    if there.arithmetic != here.arithmetic and not anyway:
         return (
             f"it computes by {there.arithmetic}, the driver by {here.arithmetic}, so that results would "
-            "differ in their last digits; set OPENBLAS_CORETYPE alike on all nodes, or give --force-kernel"
+            "differ in their last digits; set OPENBLAS_CORETYPE alike on all nodes, or give --anyway"
         )
     return ""
 

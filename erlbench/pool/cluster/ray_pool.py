@@ -254,7 +254,7 @@ class RayPool(PoolBase):
 
         member, agent, answer, _ = self._starting[node_id]
         try:
-            objection = connection.objection(self._here, ray.get(answer), self._options.force_kernel)
+            objection = connection.objection(self._here, ray.get(answer), self._options.anyway)
         except ray.exceptions.RayError as error:
             objection = f"its agent did not start: {connection.cause(error)}"
         if objection:

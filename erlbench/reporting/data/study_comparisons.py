@@ -35,11 +35,21 @@ def page_of(study: Study, profile: str, runs: Sequence[Run]) -> Comparison:
     budget = study.profiles[profile]
     groups = tuple(group for env in budget.envs for group in _groups(study, budget, env, runs))
     return Comparison(
-        name=study.name, title=study.title, groups=groups, study=study.name, parts=OF_STUDIES[study.kind],
-        source=study.published_source, table=study.table, baseline=study.baseline, profile=profile,
-        statistic=study.statistic, note=study.note, x=study.x, item=study.item or study.table,
+        name=study.name,
+        title=study.title,
+        groups=groups,
+        study=study.name,
+        parts=OF_STUDIES[study.kind],
+        source=study.published_source,
+        table=study.table,
+        baseline="" if study.compare else study.baseline,
+        profile=profile,
+        statistic=study.statistic,
+        note=study.note,
+        x=study.x,
+        item=study.item or study.table,
         tested=not study.compare,
-    )  # fmt: skip
+    )
 
 
 def folder_runs(study: Study, runs: Sequence[Run]) -> list[Run]:

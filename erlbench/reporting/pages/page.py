@@ -38,7 +38,8 @@ from erlbench.reporting.tables.scores import scores_table
 from erlbench.reporting.tables.times import times_table
 from erlbench.reporting.tables.tuning import tuning_table
 from erlbench.reporting.tables.utilisation import utilisation_table
-from erlbench.reporting.verdict.answers import StudyAnswer, answer_sentence
+from erlbench.reporting.verdict.answer_words import answer_sentence
+from erlbench.reporting.verdict.answers import StudyAnswer
 from erlbench.reporting.verdict.judged import TestedPair, compared_pairs, verdicts_of
 from erlbench.reporting.verdict.rule import Case
 from erlbench.reporting.verdict.stored import FILE

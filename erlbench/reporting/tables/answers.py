@@ -8,7 +8,8 @@ from erlbench.reporting.data.study_runs import StudyDifference
 from erlbench.reporting.documents.formats import p_value, steps, text
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics.significance import level_words
-from erlbench.reporting.verdict.answers import PairAnswer, StudyAnswer, effect_words
+from erlbench.reporting.verdict.answer_words import effect_words
+from erlbench.reporting.verdict.answers import PairAnswer, StudyAnswer
 from erlbench.words import counted
 
 

@@ -19,7 +19,7 @@ def fairness_table(comparison: Comparison) -> Table[FairnessLine] | None:
         columns.append(Column(name, lambda line, index=index: line.values[index]))  # type: ignore[misc]
     remarks = (
         "What differs between the compared algorithms besides their ideas; what they share is left out. Overridden: "
-        "settings that are not those of the preset. `erlbench run --same NAME,...` makes settings equal.",
+        "settings that are not those of the preset. `erlbench run --set NAME=VALUE` makes settings equal.",
     )
     return Table(
         "fairness", comparison.heading("what differs between the algorithms"), columns, sheet.differing, remarks

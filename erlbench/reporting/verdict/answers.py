@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +21,10 @@ from erlbench.reporting.data.runs import Run
 from erlbench.reporting.data.score import AUTO, CURVE, FINAL, LEARNING, MINUTES, TIMESTEPS, CurveStretch
 from erlbench.reporting.data.seeds import seed_means, values_by_seed
 from erlbench.reporting.data.study_runs import RunSets, StudyDifference, find_run_sets, study_differences
-from erlbench.reporting.documents.formats import with_interval
 from erlbench.reporting.statistics.effects import UNKNOWN, Effect, mean_difference, percent_less, percent_more
 from erlbench.reporting.statistics.estimates import Array, mean
 from erlbench.reporting.statistics.metrics import reached
-from erlbench.reporting.statistics.significance import MARGIN, compare, holm
+from erlbench.reporting.statistics.significance import compare, holm
 from erlbench.reporting.verdict.judged import sample_of, selection_reason
 from erlbench.reporting.verdict.rule import Case, Ruling, judge
 from erlbench.reporting.verdict.value import SIMILAR, Sample
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 REACH = "reach"
 AXES = {"steps": TIMESTEPS, "simulator-steps": LEARNING, "minutes": MINUTES}  # of a pair, as scores name them
 LOWER_IS_BETTER = (MINUTES, REACH)
-MOST_MISSING = 1000  # seeds that are counted
 
 
 class Standing(StrEnum):
@@ -120,21 +118,6 @@ class StudyAnswer:
         """What all pairs together say of the claim."""
         found = {one.standing for one in self.answers}
         return next((one for one in Standing if one in found), None)
-
-    def as_values(self) -> dict[str, Any]:
-        """As `verdict.json` holds it, but for NaN."""
-        study = self.study
-        return {
-            "study": study.name,
-            "sha256": study.sha256,
-            "title": study.title,
-            "claim": study.claim,
-            "source": study.source,
-            "profile": self.profile,
-            "standing": self.standing,
-            "pairs": [{**asdict(one), "sentence": answer_sentence(one)} for one in self.answers],
-            "differences": [one._asdict() for one in self.differences],
-        }
 
 
 @dataclass(frozen=True)
@@ -351,54 +334,3 @@ def _standing(draft: _Draft, outcome: Ruling, effect: Effect, origin: float) -> 
     assert draft.measured is not None
     plain = judge(draft.measured.first, draft.measured.second, p=1.0, tests=outcome.tests, origin=origin)
     return Standing.LESS if value > 0 and plain.case is not Case.EQUIVALENT else Standing.FAILS
-
-
-def answer_sentence(answer: PairAnswer) -> str:
-    """An answer in a line: its verdict, the pair, the effect with its interval, the claimed size, the seeds."""
-    verdict = answer.standing or (Standing.TOO_FEW if answer.case is Case.TOO_FEW else answer.case or Standing.NOT_RUN)
-    pair = f"{str(verdict).capitalize()}: {answer.first} against {answer.second} on {answer.env}"
-    if answer.samples is None:
-        return f"{pair}{_claimed(answer)}."
-    if answer.reason:
-        return f"{pair}, {answer.measure}: {answer.reason}."
-    parts = [
-        f"{pair}, {answer.measure}: {effect_words(answer)}{_claimed(answer)}",
-        _steps(answer),
-        _seeds(answer),
-        answer.note,
-    ]
-    return f"{'; '.join(filter(None, parts))}."
-
-
-def effect_words(answer: PairAnswer) -> str:
-    """The effect with its interval and its direction; a dash where there is none."""
-    size = with_interval(*answer.effect)
-    if not answer.claimed:
-        return f"mean difference {size}"
-    word = answer.claimed.rpartition(" ")[2]
-    return f"{size}{' %' if answer.in_percent else ''} {word}"
-
-
-def _claimed(answer: PairAnswer) -> str:
-    return f" (claimed: {answer.claimed})" if answer.claimed else ""
-
-
-def _seeds(answer: PairAnswer) -> str:
-    """How many seeds there are, and how many more a test or a difference of one margin takes."""
-    one, two = (len(side.scores) for side in answer.samples or ())
-    words = f"{counted(one, 'seed')} each" if one == two else f"{one} and {counted(two, 'seed')}"
-    missing = answer.outcome.seeds_missing if answer.outcome else None
-    if not missing or missing > MOST_MISSING:
-        return words
-    if answer.case is Case.TOO_FEW:
-        return f"{words}, {missing} more per side are needed for a test"
-    return f"{words}, about {missing} more per side would show a difference of {100 * MARGIN:g} %"
-
-
-def _steps(answer: PairAnswer) -> str:
-    """Which side used more steps of the simulator, where that is much."""
-    one, two = answer.samples or ()
-    more, less = (one, two) if one.simulator_steps >= two.simulator_steps else (two, one)
-    if not more.simulator_steps > SIMILAR * less.simulator_steps > 0:
-        return ""
-    return f"{more.name} used {more.simulator_steps / less.simulator_steps:.1f} times the simulator steps"

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from erlbench.reporting.verdict.answer_words import answer_sentence
 from erlbench.reporting.verdict.answers import StudyAnswer
 from erlbench.reporting.verdict.value import Verdict
 from erlbench.reporting.verdict.words import details, result, sentence
@@ -26,11 +27,27 @@ def as_values(verdict: Verdict) -> dict[str, Any]:
     return values
 
 
+def answer_values(answer: StudyAnswer) -> dict[str, Any]:
+    """A study with the answers of its pairs as JSON holds it, but for NaN."""
+    study = answer.study
+    return {
+        "study": study.name,
+        "sha256": study.sha256,
+        "title": study.title,
+        "claim": study.claim,
+        "source": study.source,
+        "profile": answer.profile,
+        "standing": answer.standing,
+        "pairs": [{**asdict(one), "sentence": answer_sentence(one)} for one in answer.answers],
+        "differences": [one._asdict() for one in answer.differences],
+    }
+
+
 def write_verdicts(path: Path, pages: Mapping[str, Sequence[Verdict]], answers: Iterable[StudyAnswer] = ()) -> None:
     """Write the answers of studies and the verdicts of each page to a file."""
     found = {page: [as_values(one) for one in verdicts] for page, verdicts in pages.items()}
     results = {page: result(verdicts) for page, verdicts in pages.items()}
-    studies = [json_values(one.as_values()) for one in answers]
+    studies = [json_values(answer_values(one)) for one in answers]
     stored = {"format": FORMAT, "studies": studies, "results": results, "verdicts": found}
     text = json.dumps(stored, indent=1, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")

@@ -70,12 +70,12 @@ def test_an_older_view_needs_no_more_than_its_own_rows(tmp_path):
     ],
 )
 def test_why_a_node_is_refused(change, words):
-    found = objection(HERE, replace(HERE, **change), force_kernel=False)
+    found = objection(HERE, replace(HERE, **change), anyway=False)
     assert (words in found) if words else found == ""
 
 
 def test_other_kernels_are_accepted_when_asked_for():
-    assert objection(HERE, replace(HERE, arithmetic="mkl"), force_kernel=True) == ""
+    assert objection(HERE, replace(HERE, arithmetic="mkl"), anyway=True) == ""
 
 
 def test_kinds_of_pools():

@@ -14,7 +14,8 @@ from erlbench.cli import cli
 from erlbench.experiment.studies import load_studies
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.statistics.effects import mean_difference, mean_ratio, percent_less, percent_more
-from erlbench.reporting.verdict.answers import Standing, answer_sentence, answer_study
+from erlbench.reporting.verdict.answer_words import answer_sentence
+from erlbench.reporting.verdict.answers import Standing, answer_study
 from erlbench.reporting.verdict.rule import Case
 from tests.reporting.make_runs import make_run
 
