@@ -1,7 +1,7 @@
-"""The cells of the suite's studies, as `python -m tests.experiment.study_cell_list` writes them to study_cells.txt.gz.
+"""The cells of the suite's studies of tables and figures, which `python -m tests.experiment.study_cell_list` writes.
 
-A line has the study, the profile, the folder without its seed, a digest of all that config.toml holds but the seed, the
-processes that the study pins, `one-core` where no second core is used, and the seeds.
+A line of study_cells.txt.gz has the study, the profile, the folder without its seed, a digest of all that config.toml
+holds but the seed, the processes that the study pins, `one-core` where no second core is used, and the seeds.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.command import requested_cells
 from erlbench.experiment.studies import load_studies
+from erlbench.experiment.study import Study
 
 FILE = Path(__file__).with_name("study_cells.txt.gz")
 
@@ -31,6 +32,11 @@ def cell_lines(study: str, profile: str) -> list[str]:
     return [f"{study} {profile} {text} {','.join(map(str, listed))}" for text, listed in seeds.items()]
 
 
+def table_studies() -> dict[str, Study]:
+    """The suite's studies without those of sentences."""
+    return {name: study for name, study in load_studies().items() if not study.claim}
+
+
 def stored_lines() -> list[str]:
     """All lines as they were written."""
     return gzip.decompress(FILE.read_bytes()).decode().splitlines()
@@ -39,7 +45,7 @@ def stored_lines() -> list[str]:
 if __name__ == "__main__":
     lines = [
         line
-        for name, study in load_studies().items()
+        for name, study in table_studies().items()
         for profile in study.profiles
         for line in cell_lines(name, profile)
     ]

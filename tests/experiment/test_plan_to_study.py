@@ -21,7 +21,8 @@ def test_each_plan_is_a_study():
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_the_stored_study_is_that_of_the_plan(folder):
-    assert (folder / "study.toml").read_text(encoding="utf-8") == study_file(folder)
+    """Studies of sentences may follow it."""
+    assert (folder / "study.toml").read_text(encoding="utf-8").startswith(study_file(folder))
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -59,7 +60,7 @@ def test_a_study_compares_what_its_plan_compares(folder):
 
 
 def test_the_seeds_of_asynchrony_are_those_of_its_runs():
-    (study,) = load_studies(RESULTS / "asynchrony" / "study.toml").values()
+    study = load_studies(RESULTS / "asynchrony" / "study.toml")["asynchrony"]
     (profile,) = study.profiles.values()
     assert len(profile.seeds) == 12
     run = {int(path.name.removeprefix("seed-")) for path in (RESULTS / "asynchrony").glob("*/*/seed-*")}

@@ -8,9 +8,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from erlbench.cli import COMMANDS
-from erlbench.experiment.studies import STUDY_KEYS, load_studies
+from erlbench.experiment.studies import STUDY_KEYS
 from erlbench.experiment.study import Entry, Pair, Profile, Study
 from erlbench.experiment.toml_file import toml_key
+from tests.experiment.study_cell_list import table_studies
 
 DOCUMENTATION = (Path(__file__).parents[2] / "docs" / "papers.md").read_text()
 
@@ -24,7 +25,7 @@ def rows_under(heading):
 
 def test_every_entry_says_how_it_differs():
     rows = rows_under("What differs, entry by entry")
-    entries = [(study, entry.name) for study, found in load_studies().items() for entry in found.entries]
+    entries = [(study, entry.name) for study, found in table_studies().items() for entry in found.entries]
     assert {len(row) for row in rows} == {5}
     patterns = [(study.strip("`"), entry.strip("`")) for study, entry, *_ in rows]
     assert all(all(row) for row in rows)
@@ -56,7 +57,7 @@ def test_every_item_of_the_documents_has_a_row():
         for item in items.split(", "):
             assert any(re.match(rf"{item}\b", one) for one in found), f"{document}: {item}"
     named = {name for row in rows for name in re.findall(r"--study ([\w-]+)", row[2])}
-    assert named == set(load_studies())
+    assert named == set(table_studies())
     for document, item, command, status in rows:
         assert status, item
         assert (command == "–") == (not status.startswith(("runs", "plays", "listed", "times", "`train"))), item

@@ -212,7 +212,9 @@ def _measure_minutes(first: RunSet, second: RunSet) -> _Measured:
     scores = [seed_means(values_by_seed(side.done, lambda run: run.seconds / 60)) for side in (first, second)]
     reason = ""
     shared = [run for run in runs if not run.timed or _with_others(run)]
-    machines = {run.machine.hardware for run in runs if not run.simulated_time}
+    machines = {  # without its cores: those are the ones that a run may use
+        (run.machine.cpu, run.machine.memory, run.machine.gpus) for run in runs if not run.simulated_time
+    }
     if len(kinds) > 1:
         reason = "minutes of one are modelled, those of the other measured"
     elif shared:

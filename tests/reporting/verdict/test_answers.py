@@ -263,6 +263,12 @@ def test_minutes_that_do_not_compare(tmp_path, more, reason):
     assert reason in found.reason
 
 
+def test_minutes_compare_whatever_cores_the_runs_may_use(tmp_path):
+    write_study(tmp_path, MINUTES)
+    write_timed(tmp_path, 0.1, 1.0, start={"cem": {"cores": 6}, "td3": {"cores": 1}})
+    assert answer_of(tmp_path).standing is Standing.HOLDS
+
+
 def test_modelled_minutes_compare_on_any_machine(tmp_path):
     write_study(tmp_path, MINUTES)
     write_timed(tmp_path, 0.1, 1.0, simulated=True, cpu={"cem": "One CPU", "td3": "Another CPU"})
