@@ -21,7 +21,7 @@ import pandas as pd
 from erlbench.api import Results
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import folder_name
-from erlbench.files import reason
+from erlbench.files import place_below, reason
 from erlbench.records.tags import EVALUATION, KEYS, SEARCH, TRAINING
 from erlbench.records.training import running_means, thinned
 
@@ -89,11 +89,7 @@ def list_runs(results: Results) -> Iterator[ExportedRun]:
 
 def make_place(out: Path, *parts: str) -> Path:
     """The path of a file to write, whose folders are there then. Raises `UsageError` for a link below `out`."""
-    path = out
-    for part in parts:
-        path /= part
-        if path.is_symlink():
-            raise UsageError(f"{path} is a link, which is neither followed nor replaced; remove it first")
+    path = place_below(out, *parts)
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
 

@@ -86,6 +86,15 @@ def refuse_links(folder: Path) -> None:
         raise UsageError(f"{link} is a link, which is neither followed nor replaced; remove it first")
 
 
+def place_below(folder: Path, *parts: str) -> Path:
+    """`folder` with `parts` below it. Raises `UsageError` where one of these is a link."""
+    for part in parts:
+        folder /= part
+        if folder.is_symlink():
+            raise UsageError(f"{folder} is a link, which is neither followed nor replaced; remove it first")
+    return folder
+
+
 def read_bytes(path: Path, limit: int = LARGE, first: int | None = None, inside: int = 0) -> bytes:
     """The content of a regular file, or its `first` bytes; `inside` as for `open_file`.
 
