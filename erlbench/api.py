@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -138,15 +139,10 @@ def _failures(results: Results) -> str:
 
 def load_results(*folders: Folder) -> Results:
     """The runs below `folders` (default: `results`), which may be bundles; a `UsageError` when there is none."""
-    from erlbench.bundle import is_bundle, unpack_bundle
+    from erlbench.bundle import open_bundles
 
-    paths, unpacked = [], []
-    for path in _paths(folders or ("results",)):
-        if is_bundle(path):
-            path, temporary = unpack_bundle(path)
-            unpacked.append(temporary)
-        paths.append(path)
-    found = find_run_folders(paths)
+    unpacked = ExitStack()
+    found = find_run_folders(unpacked.enter_context(open_bundles(_paths(folders or ("results",)))))
     if not found:
         names = ", ".join(map(str, folders)) or "results"
         raise UsageError(f"there is no run in {names}; `erlbench run` writes some")
@@ -173,13 +169,11 @@ def report(*folders: Folder, out: Folder = "report", study: Names = (), **option
     return requested_report(make_options(ReportOptions, given))
 
 
-def _paths(given: Any, what: str = "folders of results") -> list[Path]:
-    """One name, or several, as paths."""
-    paths = [given] if isinstance(given, str | Path) else given
-    for path in paths if isinstance(paths, Sequence) else [paths]:
-        if not isinstance(path, str | Path):
-            raise UsageError(f"{what} are given by their names, not as {path!r}")
-    return [Path(path) for path in paths]
+def _paths(names: Sequence[Folder]) -> list[Path]:
+    for name in names:
+        if not isinstance(name, str | Path):
+            raise UsageError(f"folders of results are given by their names, not as {name!r}")
+    return [Path(name) for name in names]
 
 
 def _words(value: Any) -> str:

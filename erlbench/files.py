@@ -74,16 +74,11 @@ def new_file(path: Path) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
 
 
-def links_below(folder: Path) -> Iterator[Path]:
-    """The links below a folder, none of which is followed."""
-    for where, folders, names in os.walk(folder):
-        yield from (path for name in (*folders, *names) if (path := Path(where, name)).is_symlink())
-
-
 def refuse_links(folder: Path) -> None:
     """Raise `UsageError` where a link lies below a folder in which files are written or replaced."""
-    if link := next(links_below(folder), None):
-        raise UsageError(f"{link} is a link, which is neither followed nor replaced; remove it first")
+    for where, folders, names in os.walk(folder):
+        for name in (*folders, *names):
+            place_below(Path(where), name)
 
 
 def place_below(folder: Path, *parts: str) -> Path:

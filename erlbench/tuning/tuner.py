@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import math
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -44,17 +43,8 @@ class Tuned:
 
     settings: dict[str, Any]  # of the best trial, those that were searched
     score: float  # its mean final score
-    trials: int
-    pruned: int
-    failed: int
-    timesteps: int  # training steps of all trials together
+    budget: str  # in words that belong with any result of these settings
     config: Path  # a --config file with the best settings
-
-    @property
-    def budget(self) -> str:
-        """The sentence that belongs beside any result of these settings."""
-        ended = f", {self.pruned} of them pruned" if self.pruned else ""
-        return f"tuned with {counted(self.trials, 'trial')}{ended}, {counted(self.timesteps, 'training step')} in all"
 
 
 class Stop(threading.Event):
@@ -147,7 +137,9 @@ def _open_study(cells: Sequence[Cell], space: Mapping[str, Range], out: Path) ->
         storage=storage, study_name=name, direction="maximize", load_if_exists=True,
         pruner=optuna.pruners.MedianPruner(n_startup_trials=STARTUP, n_warmup_steps=third),
     )  # fmt: skip
-    what = f"{configuration_hash(cells)} {len(cells)} {sorted(space.items())}"
+    tables = cells[0].config()
+    del tables["run"]["seed"]
+    what = json.dumps([tables, len(cells), sorted(space.items())], default=str)
     if study.user_attrs.get("searched", what) != what:
         raise UsageError(f"{out} holds another search (environment, budget, settings or space); choose another --out")
     study.set_user_attr("searched", what)
@@ -155,27 +147,14 @@ def _open_study(cells: Sequence[Cell], space: Mapping[str, Range], out: Path) ->
     return study
 
 
-def configuration_hash(cells: Iterable[Cell]) -> str:
-    """A short text of the configurations, whatever their seeds and folders."""
-    configurations = [cell.config() for cell in cells]
-    for configuration in configurations:
-        del configuration["run"]["seed"]
-    texts = sorted({json.dumps(configuration, sort_keys=True, default=str) for configuration in configurations})
-    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
-
-
 def _trials(study: optuna.Study, number: int) -> Iterator[optuna.Trial]:
     """First the trials that an interruption or a crash left, then new ones, until `number` have ended."""
     for left in study.get_trials(states=(TrialState.RUNNING,)):
         yield optuna.Trial(study, left._trial_id)  # as Study.ask makes it; the values that were chosen are stored
     while sum(trial.state.is_finished() for trial in study.trials) < number:
-        study.sampler = _sampler(len(study.trials))
+        # Its random numbers do not depend on when the search was interrupted.
+        study.sampler = optuna.samplers.TPESampler(seed=len(study.trials))
         yield study.ask()
-
-
-def _sampler(number: int) -> optuna.samplers.TPESampler:
-    """The sampler of trial `number`: its random numbers do not depend on when the search was interrupted."""
-    return optuna.samplers.TPESampler(seed=number)
 
 
 @dataclass(kw_only=True)
@@ -248,24 +227,14 @@ def _outcome(study: Any, cells: Sequence[Cell], fixed: Collection[str], out: Pat
     states = [trial.state.name for trial in study.trials]
     if "COMPLETE" not in states:
         raise ErlbenchError(f"no trial in {out} came to its end, so there is no best one; look at: erlbench show {out}")
-    best = study.best_trial
+    best, cell, config = study.best_trial, cells[0], out / BEST
+    pruned = f", {states.count('PRUNED')} of them pruned" if "PRUNED" in states else ""
     timesteps = sum(trial.user_attrs.get("timesteps", 0) for trial in study.trials)
-    tuned = Tuned(
-        settings=dict(best.params),
-        score=best.value,
-        trials=len(states),
-        pruned=states.count("PRUNED"),
-        failed=states.count("FAIL"),
-        timesteps=timesteps,
-        config=out / BEST,
-    )
-    cell = cells[0]
+    budget = f"tuned with {counted(len(states), 'trial')}{pruned}, {counted(timesteps, 'training step')} in all"
     known = toml_values(cell.settings)
-    config = {
+    tables = {
         "algo": cell.algo, "preset": cell.preset, "env": cell.env, "total_timesteps": cell.total_timesteps,
-        "settings": {**{name: known[name] for name in fixed}, **tuned.settings},
+        "settings": {**{name: known[name] for name in fixed}, **best.params},
     }  # fmt: skip
-    tuned.config.write_text(
-        f"# {tuned.budget}; mean final score {best.value:g}\n{tomli_w.dumps(config)}", encoding="utf-8"
-    )
-    return tuned
+    config.write_text(f"# {budget}; mean final score {best.value:g}\n{tomli_w.dumps(tables)}", encoding="utf-8")
+    return Tuned(settings=best.params, score=best.value, budget=budget, config=config)
