@@ -241,8 +241,8 @@ def _change(name: str, data: bytes, hide: Hide) -> bytes:
     if not isinstance(tables, dict):
         raise Unusable("no object of JSON")
     hidden = _change_value(tables, hide)
-    if name == CONFIG:  # environment, algorithm and run keep their names
-        hidden |= {"run": tables["run"]} if "run" in tables else {}
+    if name == CONFIG and "run" in tables:  # environment, algorithm and run keep their names
+        hidden["run"] = tables["run"]
     written = tomli_w.dumps(hidden) if name == CONFIG else f"{json.dumps(hidden, indent=2)}\n"
     return data if hidden == tables else written.encode()
 

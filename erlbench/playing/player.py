@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
-import numpy as np
 
 from erlbench.errors import TaskError, UsageError
 from erlbench.playing import film, renderer
@@ -41,16 +40,13 @@ class Drawn(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def reset(self, **arguments: Any) -> Any:
         outcome = self.env.reset(**arguments)
-        self.film.add(self._draw)
+        self.film.add(self.env.render)
         return outcome
 
     def step(self, action: Any) -> Any:
         outcome = self.env.step(action)
-        self.film.add(self._draw)
+        self.film.add(self.env.render)
         return outcome
-
-    def _draw(self) -> np.ndarray:
-        return np.asarray(self.env.render())
 
 
 def play_run(
@@ -68,7 +64,7 @@ def play_run(
     config = config_of(run)
     policy = load_policy(run)
     if video is not None:
-        film.check(video)
+        film.check(video)  # before anything is played
     seeds = evaluation_seeds(config["seed"] if seed is None else seed, None, episodes)
     mode = WINDOW if window else FRAMES if video else None
     with environment_of(config, mode) as (env, limit):
