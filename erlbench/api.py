@@ -88,16 +88,18 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     if unknown := sorted(options.keys() - known):
         raise UsageError(f"erlbench.run() has no option '{unknown[0]}'{nearest(unknown[0], known)}")
     envs = _named(env, environment_name_of)
+    for key, example in EXAMPLES.items():
+        if not isinstance(options.get(key, {}), dict):
+            raise UsageError(f"{key} of erlbench.run() must be a dict such as {example}, not {options[key]!r}")
     if (limit := _made_limit(env)) is not None:
-        options["env_set"] = _with_limit(options.get("env_set", {}), limit)
-    options = _texts(options)
+        options["env_set"] = {"max_episode_steps": limit, **options.get("env_set", {})}
     asked = arguments(
         {
             "algo": _named(algo, name_of),
             "env": envs,
             "study": _tuple(study),
             "quiet": (not is_watched() if quiet is None else quiet) or None,
-            **options,
+            **_texts(options),
         }
     )
     check_device(asked.device)
@@ -116,15 +118,16 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
 
 
 def _texts(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of `run` as the command line gives them."""
-    texts = {"set": _settings, "env_set": _keywords}
-    for key in texts.keys() & options.keys():
-        if not isinstance(options[key], dict | list | tuple):
-            raise UsageError(f"{key} of erlbench.run() must be a dict such as {EXAMPLES[key]}, not {options[key]!r}")
-    return {
-        key: texts[key](value) if key in texts else str(value) if isinstance(value, Path) else value
-        for key, value in options.items()
-    }
+    """The options of `run` as the command line gives them; settings of environments have the lists of TOML."""
+    from erlbench.settings import setting_text
+
+    texts = {key: str(value) if isinstance(value, Path) else value for key, value in options.items()}
+    for key, text_of in (("set", setting_text), ("env_set", json.dumps)):
+        if key in options:
+            texts[key] = tuple(
+                f"{name}={value if isinstance(value, str) else text_of(value)}" for name, value in options[key].items()
+            )
+    return texts
 
 
 def _failures(results: Results) -> str:
@@ -201,28 +204,3 @@ def _made_limit(env: Made) -> int | None:
     if len(limits) > 1:
         raise UsageError("these environments were made with different time limits; run each by a call of its own")
     return limits.pop() if limits else None
-
-
-def _with_limit(env_set: Any, limit: int) -> Any:
-    """Settings of the environment with a time limit, unless they have one."""
-    if isinstance(env_set, dict):
-        return {"max_episode_steps": limit, **env_set}
-    return (f"max_episode_steps={limit}", *env_set) if isinstance(env_set, list | tuple) else env_set
-
-
-def _settings(values: Any) -> Any:
-    """The `KEY=VALUE` texts of a mapping, as the command line gives them."""
-    from erlbench.settings import setting_text
-
-    if not isinstance(values, dict):
-        return values
-    return tuple(
-        f"{key}={setting_text(tuple(value) if isinstance(value, list) else value)}" for key, value in values.items()
-    )
-
-
-def _keywords(values: Any) -> Any:
-    """The `KEY=VALUE` texts of an environment's settings, whose lists and truth values are those of TOML."""
-    if not isinstance(values, dict):
-        return values
-    return tuple(f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in values.items())

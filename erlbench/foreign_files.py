@@ -27,6 +27,7 @@ LARGEST, MOST_ROWS = 256 * 2**20, 5_000_000
 MOST_STEPS, MOST = 2**53, 2**31 - 1  # what a float64 counts; of seeds and of the steps of an episode
 SB3, CLEANRL, TABLE = "sb3", "cleanrl", "imported"  # programs
 ARCHIVES = ("evaluations.npz", "final_evaluation.npz")
+ARRAYS = ("timesteps", "results", "ep_lengths", "successes")  # the last two may be missing
 MONITOR, EVENTS = "monitor.csv", ".tfevents."
 FORMATS = (
     f"{ARCHIVES[0]}, {MONITOR}, TensorBoard's event files, or a CSV with the columns env, algo, seed, step, return"
@@ -114,7 +115,7 @@ def read_evaluations(paths: Sequence[Path]) -> ForeignRun:
 
 def _read_archive(path: Path, notes: list[str]) -> pd.DataFrame:
     """Evaluations of arrays: steps (e,), returns, lengths and successes (e, episodes)."""
-    arrays = _read_arrays(path, ("timesteps", "results"), ("ep_lengths", "successes"))
+    arrays = _read_arrays(path)
     steps, results = arrays["timesteps"], arrays["results"]
     if steps.ndim != 1 or results.ndim != 2 or len(steps) != len(results) or not results.size:
         refuse(path, f"timesteps {steps.shape} and results {results.shape} are no evaluations of Stable-Baselines3")
@@ -139,7 +140,7 @@ def _read_archive(path: Path, notes: list[str]) -> pd.DataFrame:
     return frame.drop_duplicates("timesteps")  # a start may evaluate what the last one did
 
 
-def _read_arrays(path: Path, needed: Sequence[str], optional: Sequence[str]) -> dict[str, np.ndarray]:
+def _read_arrays(path: Path) -> dict[str, np.ndarray]:
     """Numbers and truth values of an archive of numpy."""
     data = read_content(path)
     try:
@@ -148,9 +149,9 @@ def _read_arrays(path: Path, needed: Sequence[str], optional: Sequence[str]) -> 
         if size > LARGEST:
             refuse(path, f"it unpacks to more than {LARGEST >> 20} MiB")
         with np.load(BytesIO(data), allow_pickle=False) as file:
-            if missing := [name for name in needed if name not in file]:
+            if missing := [name for name in ARRAYS[:2] if name not in file]:
                 refuse(path, f"it has no array {', '.join(missing)}{nearest(missing[0], file)}")
-            arrays = {name: np.asarray(file[name]) for name in (*needed, *optional) if name in file}
+            arrays = {name: np.asarray(file[name]) for name in ARRAYS if name in file}
     except UsageError:
         raise
     except Exception as error:  # of zipfile, zlib and numpy there are a dozen

@@ -7,7 +7,7 @@ import json
 import math
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -30,7 +30,7 @@ from erlbench.running.progress import Quiet
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import DONE, FAILED
 from erlbench.settings import resolve, toml_values
-from erlbench.tuning.space import Range
+from erlbench.tuning.space import Space
 from erlbench.words import counted
 
 STORAGE, BEST = "optuna.db", "best.toml"
@@ -90,7 +90,7 @@ class Silent(Quiet):
 
 
 def tune(
-    cells: Sequence[Cell], space: Mapping[str, Range], fixed: Collection[str], trials: int, out: Path,
+    cells: Sequence[Cell], space: Space, fixed: Collection[str], trials: int, out: Path,
     options: RunOptions, say: Callable[[str], None],
 ) -> Tuned:  # fmt: skip
     """Search `space` with `trials` trials; each trains `cells`, which differ in their seeds, one after the other.
@@ -107,16 +107,16 @@ def tune(
     folder.hold()
     try:
         study = _study(cells, space, out)
-        search = _Search(study=study, cells=cells, space=space, out=out, options=options, say=say)
+        search = _Search(study=study, cells=cells, out=out, options=options, say=say)
         with signals.heeded(search.user):
-            for trial in _trials(study, trials):
+            for trial in _trials(study, space, trials):
                 search.run(trial)
         return _outcome(study, cells, fixed, out)
     finally:
         folder.release()
 
 
-def _study(cells: Sequence[Cell], space: Mapping[str, Range], out: Path) -> optuna.Study:
+def _study(cells: Sequence[Cell], space: Space, out: Path) -> optuna.Study:
     """The study in `out`, or a new one; `UsageError` when it is of another search or cannot be read."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:
@@ -128,7 +128,7 @@ def _study(cells: Sequence[Cell], space: Mapping[str, Range], out: Path) -> optu
         ) from error
 
 
-def _open_study(cells: Sequence[Cell], space: Mapping[str, Range], out: Path) -> optuna.Study:
+def _open_study(cells: Sequence[Cell], space: Space, out: Path) -> optuna.Study:
     third = 1 + math.ceil(cells[0].total_timesteps / cells[0].eval_freq / 3)  # 1: the evaluation before the training
     storage, name = f"sqlite:///{out / STORAGE}", cells[0].name
     if others := [known for known in optuna.get_all_study_names(storage) if known != name]:  # trials share folders
@@ -147,14 +147,17 @@ def _open_study(cells: Sequence[Cell], space: Mapping[str, Range], out: Path) ->
     return study
 
 
-def _trials(study: optuna.Study, number: int) -> Iterator[optuna.Trial]:
+def _trials(study: optuna.Study, space: Space, number: int) -> Iterator[optuna.Trial]:
     """First the trials that an interruption or a crash left, then new ones, until `number` have ended."""
     for left in study.get_trials(states=(TrialState.RUNNING,)):
-        yield optuna.Trial(study, left._trial_id)  # as Study.ask makes it; the values that were chosen are stored
+        if left.params.keys() == space.keys():
+            yield optuna.Trial(study, left._trial_id)  # as Study.ask makes it
+        else:  # the process was killed while it chose values
+            study.tell(left.number, state=TrialState.FAIL)
     while sum(trial.state.is_finished() for trial in study.trials) < number:
         # Its random numbers do not depend on when the search was interrupted.
         study.sampler = optuna.samplers.TPESampler(seed=len(study.trials))
-        yield study.ask()
+        yield study.ask(space)
 
 
 @dataclass(kw_only=True)
@@ -163,7 +166,6 @@ class _Search:
 
     study: optuna.Study
     cells: Sequence[Cell]
-    space: Mapping[str, Range]
     out: Path
     options: RunOptions
     say: Callable[[str], None]
@@ -171,11 +173,12 @@ class _Search:
 
     def run(self, trial: optuna.Trial) -> None:
         """Train a trial and tell Optuna how it ended; `Interrupted` by a signal, which leaves the trial as it is."""
-        chosen = {name: one.suggest(trial, name) for name, one in self.space.items()}
-        words = ", ".join(f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
-                          for name, value in chosen.items())  # fmt: skip
+        words = ", ".join(
+            f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
+            for name, value in trial.params.items()
+        )
         try:
-            score = self._score(trial, chosen)
+            score = self._score(trial)
         except optuna.TrialPruned:
             self.study.tell(trial, state=TrialState.PRUNED)
             self.say(f"trial {trial.number}: pruned ({words})")
@@ -188,11 +191,11 @@ class _Search:
             self.study.tell(trial, score)
             self.say(f"trial {trial.number}: {score:,.1f} ({words})")
 
-    def _score(self, trial: optuna.Trial, chosen: Mapping[str, Any]) -> float:
+    def _score(self, trial: optuna.Trial) -> float:
         """Train all seeds of a trial; the mean of their final scores."""
         scores: list[float] = []
         for cell in self.cells:
-            values = {**toml_values(cell.settings), **chosen}
+            values = {**toml_values(cell.settings), **trial.params}
             settings = resolve(registry.find(cell.algo).settings_type, cell.env, {}, values, owner=cell.algo)
             run = dataclasses.replace(cell, settings=settings, out=self.out / f"trial-{trial.number:03d}")
             scores.append(self._train(trial, run, scores))

@@ -11,13 +11,14 @@ import tomllib
 import optuna
 import pytest
 from click.testing import CliRunner
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from erlbench.algorithms import registry
 from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.records.schema import EvaluationRow, row_of
 from erlbench.running.results import RunDirectory
-from erlbench.tuning import Range, parse_space, tuner
+from erlbench.tuning import parse_space, tuner
 from tests.processes import wait_for
 from tests.runs import csv_rows, heed_interrupts, make_cell
 
@@ -37,10 +38,10 @@ def test_the_space():
         "antithetic": "true,false",
     }
     assert parse_space(texts, CEM, "cem") == {
-        "initial_variance": Range(1e-4, 1e-1, log=True),
-        "population": Range(4, 8, integer=True),
-        "hidden": Range(choices=("8", "16-16")),
-        "antithetic": Range(choices=("true", "false")),
+        "initial_variance": FloatDistribution(1e-4, 1e-1, log=True),
+        "population": IntDistribution(4, 8),
+        "hidden": CategoricalDistribution(("8", "16-16")),
+        "antithetic": CategoricalDistribution(("true", "false")),
     }
 
 
