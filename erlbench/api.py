@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -21,7 +20,7 @@ from erlbench.words import counted
 Names = str | Sequence[str]
 Made = Any  # a name, a class, a function, or a list of these
 Folder = str | Path
-EXAMPLES: Mapping[str, str] = MappingProxyType({"set": '{"population": 20}', "env_set": '{"frame_skip": 2}'})
+EXAMPLES = {"set": '{"population": 20}', "env_set": '{"frame_skip": 2}'}
 
 
 @dataclass(frozen=True)

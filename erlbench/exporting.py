@@ -9,10 +9,9 @@ import importlib.util
 import json
 import os
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from erlbench.records.training import running_means, thinned
 FRAMES = ("cells", "evaluations", "episodes", "tasks", "generations")
 ENVIRONMENTS = "environments"  # in scores.npz
 MOST_POINTS = 1000  # of the curve of training returns
-PACKAGES: Mapping[str, str] = MappingProxyType({"tensorboard": "tensorboard", "parquet": "pyarrow"})
+PACKAGES = {"tensorboard": "tensorboard", "parquet": "pyarrow"}
 
 
 def export_results(results: Results, target: str, out: Path) -> list[Path]:
@@ -186,12 +185,10 @@ def export_frames(results: Results, out: Path, suffix: str) -> list[Path]:
     return paths
 
 
-TARGETS: Mapping[str, Callable[[Results, Path], list[Path]]] = MappingProxyType(
-    {
-        "tensorboard": export_tensorboard,
-        "rliable": export_rliable,
-        "sb3": export_sb3,
-        "csv": partial(export_frames, suffix="csv"),
-        "parquet": partial(export_frames, suffix="parquet"),
-    }
-)
+TARGETS: dict[str, Callable[[Results, Path], list[Path]]] = {
+    "tensorboard": export_tensorboard,
+    "rliable": export_rliable,
+    "sb3": export_sb3,
+    "csv": partial(export_frames, suffix="csv"),
+    "parquet": partial(export_frames, suffix="parquet"),
+}

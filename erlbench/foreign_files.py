@@ -32,7 +32,7 @@ MONITOR, EVENTS = "monitor.csv", ".tfevents."
 FORMATS = (
     f"{ARCHIVES[0]}, {MONITOR}, TensorBoard's event files, or a CSV with the columns env, algo, seed, step, return"
 )
-WHOLE = ("seed", "step", "l")  # columns of whole numbers
+WHOLE = {"seed": (0, MOST), "step": (0, MOST_STEPS), "l": (1, MOST)}  # columns of whole numbers with their limits
 SUCCESS = ("success", "is_success")  # columns of a monitor file; the first one that is there counts
 TRUTH = {"true": "1", "false": "0", "none": "", "nan": ""}
 THOUSANDS = re.compile(r"\d{1,3}([.,]\d{3})+")
@@ -180,7 +180,6 @@ def read_monitors(paths: Sequence[Path]) -> ForeignRun:
         starts = np.append(False, np.diff(rows["t"]) < 0)
         notes += _note_starts(path, starts)
         success = next((_read_success(path, rows[name]) for name in SUCCESS if name in rows), np.nan)
-        _check(path, "lengths", rows["l"], least=1, most=MOST)
         seconds = _count_on(rows["t"].to_numpy(), starts)
         frames.append(rows[["r", "l"]].assign(t=seconds, begun=begun, success=success))
     rows = pd.concat(frames)
@@ -191,7 +190,7 @@ def read_monitors(paths: Sequence[Path]) -> ForeignRun:
         program=SB3,
         format="Stable-Baselines3's monitor.csv",
         names=names,
-        episodes=rows.assign(timesteps=_check(paths[0], "steps", rows["l"].cumsum().array, least=0)),
+        episodes=rows.assign(timesteps=_check(paths[0], "steps", rows["l"].cumsum(), least=0)),
         notes=notes,
     )
 
@@ -220,8 +219,6 @@ def _read_success(path: Path, cells: pd.Series) -> np.ndarray:
 def read_table(path: Path) -> Iterator[ForeignRun]:
     """A CSV with any number of runs; several rows of one step are the episodes of one evaluation."""
     _, rows = _read_cells(path, ("env", "algo", "seed", "step", "return"))
-    rows["step"] = _check(path, "steps", rows["step"], least=0)
-    _check(path, "seeds", rows["seed"], least=0, most=MOST)
     groups: Any = rows.groupby(["env", "algo", "seed"], sort=False)
     for (env, algo, seed), run in groups:
         frame = run.groupby("step")["return"].agg(["mean", tuple]).reset_index()
@@ -269,19 +266,24 @@ def _read_cells(path: Path, needed: Sequence[str], optional: Sequence[str] = ())
     numbers = [name for name in needed if name not in ("env", "algo")]
     commas = separator != "," and any(frame[name].str.contains(",").any() for name in numbers)
     return comment[1:].strip(), frame.assign(**{
-        name: _read_numbers(path, frame[name], commas, separator != "," and name in WHOLE) for name in numbers
+        name: _read_numbers(path, frame[name], separator, commas) for name in numbers
     })  # fmt: skip
 
 
-def _read_numbers(path: Path, cells: pd.Series, commas: bool, whole: bool) -> np.ndarray:
-    """A column of finite numbers, whose decimal signs may be `commas`; `whole` ones have none that mean thousands."""
+def _read_numbers(path: Path, cells: pd.Series, separator: str, commas: bool) -> np.ndarray:
+    """A column of finite numbers, whose decimal signs may be `commas`."""
     texts = cells.str.translate(str.maketrans(",.", ".?")) if commas else cells
     values = pd.to_numeric(texts, errors="coerce").to_numpy(float)
-    if whole and (wrong := cells.str.fullmatch(THOUSANDS)).any():
+    if cells.name in WHOLE and separator != "," and (wrong := cells.str.fullmatch(THOUSANDS)).any():
         _refuse_cell(path, cells[wrong], "which may be thousands; write whole numbers as digits alone")
     if (wrong := ~np.isfinite(values)).any():
         _refuse_cell(path, cells[wrong], f"which is no number{' where commas are decimal signs' * commas}")
-    return values
+    if cells.name not in WHOLE:
+        return values
+    least, most = WHOLE[cells.name]
+    if (wrong := (values % 1 != 0) | (values < least) | (values > most)).any():
+        _refuse_cell(path, cells[wrong], f"which is no whole number from {least} to {most:,}")
+    return values.astype(int)
 
 
 def read_events(paths: Sequence[Path]) -> ForeignRun:
@@ -307,7 +309,7 @@ def read_events(paths: Sequence[Path]) -> ForeignRun:
     lengths = [length for _, length, _ in scalars.get("charts/episodic_length", [])]
     _check(path, "lengths", lengths, least=1, most=MOST)
     _check(path, "returns and times", episodes[["r", "t"]])
-    steps = _check(path, "steps", episodes["timesteps"].array, least=0)
+    steps = _check(path, "steps", episodes["timesteps"], least=0)
     starts = np.append(False, np.diff(steps) < 0)
     seconds = episodes["t"] - episodes["t"].groupby(starts.cumsum()).transform("first")
     return ForeignRun(
@@ -378,9 +380,8 @@ def _check(path: Path, what: str, values: Any, least: float = -np.inf, most: int
     wrong = ~np.isfinite(array) | (array < least)
     wrong |= (array > most) | (array % 1 != 0) if least >= 0 else False
     if wrong.any():
-        line = f"line {values.index[wrong][0]}: " if isinstance(values, pd.Series) else ""
         kind = f"whole numbers from {least} to {most:,}" if least >= 0 else "finite numbers"
-        refuse(path, f"{line}its {what} are not all {kind}")
+        refuse(path, f"its {what} are not all {kind}")
     return array.astype(int) if least >= 0 else array
 
 

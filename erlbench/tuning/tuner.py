@@ -47,28 +47,21 @@ class Tuned:
     config: Path  # a --config file with the best settings
 
 
-class Stop(threading.Event):
-    """Ends a cell: set where its trial is pruned, and as soon as the user's event is."""
-
-    def __init__(self, user: threading.Event) -> None:
-        super().__init__()
-        self._user = user
-
-    def is_set(self) -> bool:
-        """Whether the cell is to save and end."""
-        return super().is_set() or self._user.is_set()
-
-
-class Pruning:
-    """Listens to a run: reports its evaluations to Optuna, and stops it where Optuna wants to prune its trial.
+class Pruning(threading.Event):
+    """Listens to a run, and ends it where Optuna wants to prune its trial, and as soon as the event `user` is set.
 
     Optuna compares trials at equal steps only, so an evaluation is reported by its number, after `offset`. The value
     is the mean of it and of the final scores `before`, those of the trial's other seeds.
     """
 
-    def __init__(self, trial: optuna.Trial, before: Sequence[float], offset: int, stop: Stop) -> None:
-        self._trial, self._before, self._offset, self._stop = trial, list(before), offset, stop
+    def __init__(self, trial: optuna.Trial, before: Sequence[float], offset: int, user: threading.Event) -> None:
+        super().__init__()
+        self._trial, self._before, self._offset, self._user = trial, list(before), offset, user
         self._known = set(trial.study.trials[trial.number].intermediate_values)  # before an interruption
+
+    def is_set(self) -> bool:
+        """Whether the run is to save and end."""
+        return super().is_set() or self._user.is_set()
 
     def __call__(self, record: Record) -> None:
         """Report an evaluation."""
@@ -76,7 +69,7 @@ class Pruning:
             return
         self._trial.report(fmean([*self._before, record.return_mean]), step)
         if not record.final and self._trial.should_prune():
-            self._stop.set()
+            self.set()
 
 
 class Silent(Quiet):
@@ -107,7 +100,7 @@ def tune(
     folder.hold()
     try:
         study = _study(cells, space, out)
-        search = _Search(study=study, cells=cells, out=out, options=options, say=say)
+        search = _Search(cells=cells, out=out, options=options, say=say)
         with signals.heeded(search.user):
             for trial in _trials(study, space, trials):
                 search.run(trial)
@@ -164,7 +157,6 @@ def _trials(study: optuna.Study, space: Space, number: int) -> Iterator[optuna.T
 class _Search:
     """What all trials of a search share."""
 
-    study: optuna.Study
     cells: Sequence[Cell]
     out: Path
     options: RunOptions
@@ -180,15 +172,15 @@ class _Search:
         try:
             score = self._score(trial)
         except optuna.TrialPruned:
-            self.study.tell(trial, state=TrialState.PRUNED)
+            trial.study.tell(trial, state=TrialState.PRUNED)
             self.say(f"trial {trial.number}: pruned ({words})")
         except Interrupted:
             raise
         except ErlbenchError as error:
-            self.study.tell(trial, state=TrialState.FAIL)
+            trial.study.tell(trial, state=TrialState.FAIL)
             self.say(f"trial {trial.number}: failed ({words}): {error}")
         else:
-            self.study.tell(trial, score)
+            trial.study.tell(trial, score)
             self.say(f"trial {trial.number}: {score:,.1f} ({words})")
 
     def _score(self, trial: optuna.Trial) -> float:
@@ -203,9 +195,9 @@ class _Search:
 
     def _train(self, trial: optuna.Trial, run: Cell, before: Sequence[float]) -> float:
         """Run one cell to its end; its final score. Raises `TrialPruned`, `Interrupted` or `CellError`."""
-        stop, shown = Stop(self.user), Silent(sys.stderr)
-        pruning = Pruning(trial, before, len(before) * run.total_timesteps, stop)
-        runner = Runner(self.options, shown, stop, [pruning])
+        shown = Silent(sys.stderr)
+        pruning = Pruning(trial, before, len(before) * run.total_timesteps, self.user)
+        runner = Runner(self.options, shown, pruning, [pruning])
         try:
             (how,) = runner.run_all([run])
         finally:

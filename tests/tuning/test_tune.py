@@ -126,11 +126,10 @@ def test_no_trial_is_pruned_in_the_first_third_of_its_first_run(tmp_path, budget
     good = {number: 1.0 for number, _ in enumerate(steps, 1)}
     for _ in range(tuner.STARTUP):
         study.add_trial(optuna.trial.create_trial(value=1.0, intermediate_values=good))
-    stop = tuner.Stop(threading.Event())
-    pruning, pruned = tuner.Pruning(study.ask(), [], 0, stop), []
+    pruning, pruned = tuner.Pruning(study.ask(), [], 0, threading.Event()), []
     for number, at in enumerate(steps):
         pruning(row_of(EvaluationRow, {"evaluation": number, "final": 0, "return_mean": 0.0}))
-        pruned += [at] if stop.is_set() else []
+        pruned += [at] if pruning.is_set() else []
     assert pruned[:1] == ([] if first is None else [first])
 
 
