@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -20,7 +20,7 @@ from erlbench.words import counted
 Names = str | Sequence[str]
 Made = Any  # a name, a class, a function, or a list of these
 Folder = str | Path
-EXAMPLES: Mapping[str, str] = MappingProxyType({"set": '{"population": 20}', "env_set": '{"frame_skip": 2}'})
+EXAMPLES = {"set": '{"population": 20}', "env_set": '{"frame_skip": 2}'}
 
 
 @dataclass(frozen=True)
@@ -87,16 +87,18 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     if unknown := sorted(options.keys() - known):
         raise UsageError(f"erlbench.run() has no option '{unknown[0]}'{nearest(unknown[0], known)}")
     envs = _named(env, environment_name_of)
+    for key, example in EXAMPLES.items():
+        if not isinstance(options.get(key, {}), dict):
+            raise UsageError(f"{key} of erlbench.run() must be a dict such as {example}, not {options[key]!r}")
     if (limit := _made_limit(env)) is not None:
-        options["env_set"] = _with_limit(options.get("env_set", {}), limit)
-    options = _texts(options)
+        options["env_set"] = {"max_episode_steps": limit, **options.get("env_set", {})}
     asked = arguments(
         {
             "algo": _named(algo, name_of),
             "env": envs,
             "study": _tuple(study),
             "quiet": (not is_watched() if quiet is None else quiet) or None,
-            **options,
+            **_texts(options),
         }
     )
     check_device(asked.device)
@@ -115,15 +117,16 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
 
 
 def _texts(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of `run` as the command line gives them."""
-    texts = {"set": _settings, "env_set": _keywords}
-    for key in texts.keys() & options.keys():
-        if not isinstance(options[key], dict | list | tuple):
-            raise UsageError(f"{key} of erlbench.run() must be a dict such as {EXAMPLES[key]}, not {options[key]!r}")
-    return {
-        key: texts[key](value) if key in texts else str(value) if isinstance(value, Path) else value
-        for key, value in options.items()
-    }
+    """The options of `run` as the command line gives them; settings of environments have the lists of TOML."""
+    from erlbench.settings import setting_text
+
+    texts = {key: str(value) if isinstance(value, Path) else value for key, value in options.items()}
+    for key, text_of in (("set", setting_text), ("env_set", json.dumps)):
+        if key in options:
+            texts[key] = tuple(
+                f"{name}={value if isinstance(value, str) else text_of(value)}" for name, value in options[key].items()
+            )
+    return texts
 
 
 def _failures(results: Results) -> str:
@@ -138,15 +141,10 @@ def _failures(results: Results) -> str:
 
 def load_results(*folders: Folder) -> Results:
     """The runs below `folders` (default: `results`), which may be bundles; a `UsageError` when there is none."""
-    from erlbench.bundle import is_bundle, unpack_bundle
+    from erlbench.bundle import open_bundles
 
-    paths, unpacked = [], []
-    for path in _paths(folders or ("results",)):
-        if is_bundle(path):
-            path, temporary = unpack_bundle(path)
-            unpacked.append(temporary)
-        paths.append(path)
-    found = find_run_folders(paths)
+    unpacked = ExitStack()
+    found = find_run_folders(unpacked.enter_context(open_bundles(_paths(folders or ("results",)))))
     if not found:
         names = ", ".join(map(str, folders)) or "results"
         raise UsageError(f"there is no run in {names}; `erlbench run` writes some")
@@ -173,13 +171,11 @@ def report(*folders: Folder, out: Folder = "report", study: Names = (), **option
     return requested_report(make_options(ReportOptions, given))
 
 
-def _paths(given: Any, what: str = "folders of results") -> list[Path]:
-    """One name, or several, as paths."""
-    paths = [given] if isinstance(given, str | Path) else given
-    for path in paths if isinstance(paths, Sequence) else [paths]:
-        if not isinstance(path, str | Path):
-            raise UsageError(f"{what} are given by their names, not as {path!r}")
-    return [Path(path) for path in paths]
+def _paths(names: Sequence[Folder]) -> list[Path]:
+    for name in names:
+        if not isinstance(name, str | Path):
+            raise UsageError(f"folders of results are given by their names, not as {name!r}")
+    return [Path(name) for name in names]
 
 
 def _words(value: Any) -> str:
@@ -207,28 +203,3 @@ def _made_limit(env: Made) -> int | None:
     if len(limits) > 1:
         raise UsageError("these environments were made with different time limits; run each by a call of its own")
     return limits.pop() if limits else None
-
-
-def _with_limit(env_set: Any, limit: int) -> Any:
-    """Settings of the environment with a time limit, unless they have one."""
-    if isinstance(env_set, dict):
-        return {"max_episode_steps": limit, **env_set}
-    return (f"max_episode_steps={limit}", *env_set) if isinstance(env_set, list | tuple) else env_set
-
-
-def _settings(values: Any) -> Any:
-    """The `KEY=VALUE` texts of a mapping, as the command line gives them."""
-    from erlbench.settings import setting_text
-
-    if not isinstance(values, dict):
-        return values
-    return tuple(
-        f"{key}={setting_text(tuple(value) if isinstance(value, list) else value)}" for key, value in values.items()
-    )
-
-
-def _keywords(values: Any) -> Any:
-    """The `KEY=VALUE` texts of an environment's settings, whose lists and truth values are those of TOML."""
-    if not isinstance(values, dict):
-        return values
-    return tuple(f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in values.items())

@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import re
+import struct
 import tempfile
 import tomllib
 import zipfile
@@ -21,7 +22,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import tomli_w
@@ -47,11 +47,11 @@ Hide = Callable[[str], str]
 SUFFIX = ".zip"
 MOST_FILES, MOST_BYTES = 60_000, 4 * 2**30
 MOST_DIRECTORY = 32 * 2**20  # bytes of the zip file's list of files
-END = 22  # bytes at the end of a zip file without a comment; before them stands `LARGE` in files of another kind
-LARGE = b"PK\x06\x07"
+LARGE = b"PK\x06\x07"  # 42 bytes before the end of zip files of more than 4 GiB; others end with 22 bytes
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # the time of all files: the same runs give the same bytes
 FILES = (CONFIG, META, EVENTS, STATUS, *ROWS, POLICY)
 FILES_ASIDE = (CONFIG, META, STATUS, "eval.csv")  # enough to know that a run was moved aside, and its score
+SMALL = (CONFIG, META, STATUS, EVENTS)  # may name people and machines
 STUDY = "study.toml"  # in a folder of results, as `erlbench.experiment.studies` reads it
 NAMES_OF_MANY = frozenset({"root", "user", "users", "home", "host", "localhost", "ubuntu", "runner", "worker"})
 
@@ -76,13 +76,19 @@ def is_bundle(path: Path) -> bool:
     return path.suffix == SUFFIX and path.is_file()
 
 
-def unpack_bundle(file: Path) -> tuple[Path, tempfile.TemporaryDirectory[str]]:
-    """The folder of results of a bundle, and what removes it: its `cleanup`, or the end of the process.
+@contextmanager
+def open_bundles(paths: Sequence[Path]) -> Iterator[list[Path]]:
+    """The paths, bundles as folders of results as long as the block lasts.
 
     Raises `UsageError` for a file that is no bundle.
     """
-    folder = tempfile.TemporaryDirectory(prefix="erlbench-bundle-")
-    place = Path(folder.name) / file.name
+    with ExitStack() as stack:
+        yield [_unpack(path, stack) if is_bundle(path) else path for path in paths]
+
+
+def _unpack(file: Path, stack: ExitStack) -> Path:
+    """The folder of results of a bundle, which goes with `stack`."""
+    place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="erlbench-bundle-"))) / file.name
     try:
         _check_size(file)
         with zipfile.ZipFile(file) as archive:
@@ -96,37 +102,22 @@ def unpack_bundle(file: Path) -> tuple[Path, tempfile.TemporaryDirectory[str]]:
                 raise Unusable("its files have more than 4 GiB")
             archive.extractall(place, entries)
     except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error) as error:
-        folder.cleanup()
-        text = reason(error) if isinstance(error, OSError) else str(error)
-        raise UsageError(f"{file} cannot be read as a bundle: {text[:200]}") from error
+        raise UsageError(f"{file} cannot be read as a bundle: {reason(error)[:200]}") from error
     tops = list(place.iterdir())
-    return (tops[0] if len(tops) == 1 else place), folder
-
-
-@contextmanager
-def open_bundles(paths: Sequence[Path]) -> Iterator[list[Path]]:
-    """The paths, bundles as folders of results as long as the block lasts."""
-    with ExitStack() as stack:
-        folders = []
-        for path in paths:
-            if is_bundle(path):
-                path, temporary = unpack_bundle(path)
-                stack.callback(temporary.cleanup)
-            folders.append(path)
-        yield folders
+    return tops[0] if len(tops) == 1 else place
 
 
 def _check_size(file: Path) -> None:
     """Raise `Unusable` for a list of files that is not small; zipfile would read it as a whole."""
     size = file.stat().st_size
     with open(file, "rb") as opened:
-        opened.seek(max(0, size - END - 20))
-        tail = opened.read()
-    if size > MOST_BYTES or tail.startswith(LARGE) or tail[-END:-18] != b"PK\x05\x06":
-        raise Unusable("larger than 4 GiB" if size > MOST_BYTES else "it does not end as a bundle does")
-    entries, directory = (int.from_bytes(tail[slice(*place)], "little") for place in ((-12, -10), (-10, -6)))
-    if entries > MOST_FILES or directory > MOST_DIRECTORY:
-        raise Unusable(f"it lists more than {MOST_FILES:,} files")
+        opened.seek(max(0, size - 42))
+        tail = opened.read().rjust(42)
+    signature, entries, directory = struct.unpack("<4s6xHL6x", tail[-22:])
+    if signature != b"PK\x05\x06" or tail.startswith(LARGE):
+        raise Unusable(f"it does not end as a bundle of at most {MOST_FILES:,} files and 4 GiB does")
+    if size > MOST_BYTES or entries > MOST_FILES or directory > MOST_DIRECTORY:
+        raise Unusable(f"it has more than {MOST_FILES:,} files or 4 GiB")
 
 
 def write_bundle(folders: Sequence[Path], target: Path) -> int:
@@ -140,11 +131,12 @@ def write_bundle(folders: Sequence[Path], target: Path) -> int:
         raise UsageError(f"{target} is something else than a bundle; choose another name")
     hide = name_hider()
     runs = _find_runs(folders, hide)
-    new, named, count, size = target.with_name(f".{target.name}"), [], 0, 0
+    new, named, size = target.with_name(f".{target.name}"), [], 0
     try:
         with open(new_file(new), "wb") as file, zipfile.ZipFile(file, "w") as archive:
-            for name, data in chain(_read_studies(runs), *(_read_run(top, run, hide) for top, run in runs.items())):
-                count, size = count + 1, size + len(data)
+            files = chain(_read_studies(runs), *(_read_run(top, run, hide) for top, run in runs.items()))
+            for count, (name, data) in enumerate(files, 1):
+                size += len(data)
                 if not _NAME.fullmatch(name):
                     raise UsageError(f"no bundle has a file {name}; rename the folders above it")
                 if count > MOST_FILES or size > MOST_BYTES:
@@ -219,14 +211,13 @@ def _redact(folder: Path, files: Mapping[str, bytes], hide: Hide) -> dict[str, b
     status.json has the checksums of those that changed, and under `redacted` those of before. meta.json has the hash of
     a config.toml that changed, so that the files still agree.
     """
-    sent = dict(files)
-    for name, change in SMALL.items():
-        if name in files:
-            with readable(folder / name):
-                try:
-                    sent[name] = change(files[name], hide)
-                except RecursionError:
-                    raise Unusable("nested too deeply") from None
+    sent: dict[str, bytes] = {}
+    for name, data in files.items():
+        with readable(folder / name):
+            try:
+                sent[name] = _change(name, data, hide)
+            except RecursionError:
+                raise Unusable("nested too deeply") from None
     if CONFIG in sent and META in sent:
         before, after = (hashlib.sha256(some[CONFIG]).hexdigest().encode() for some in (files, sent))
         sent[META] = sent[META].replace(before, after)
@@ -241,24 +232,19 @@ def _redact(folder: Path, files: Mapping[str, bytes], hide: Hide) -> dict[str, b
     return sent
 
 
-def _change_text(data: bytes, hide: Hide) -> bytes:
-    return hide(data.decode()).encode()
-
-
-def _change_json(data: bytes, hide: Hide) -> bytes:
-    """A JSON file without names and command lines; the same bytes where it has none."""
-    value = json.loads(data)
-    if not isinstance(value, dict):
+def _change(name: str, data: bytes, hide: Hide) -> bytes:
+    """A small file without names and command lines; the same bytes where it has none."""
+    text = data.decode()
+    if name == EVENTS:
+        return hide(text).encode()
+    tables = tomllib.loads(text) if name == CONFIG else json.loads(text)
+    if not isinstance(tables, dict):
         raise Unusable("no object of JSON")
-    hidden = _change_value(value, hide)
-    return data if hidden == value else f"{json.dumps(hidden, indent=2)}\n".encode()
-
-
-def _change_config(data: bytes, hide: Hide) -> bytes:
-    """config.toml without names, except those of environment, algorithm and run."""
-    tables = tomllib.loads(data.decode())
-    hidden = {name: table if name == "run" else _change_value(table, hide) for name, table in tables.items()}
-    return data if hidden == tables else tomli_w.dumps(hidden).encode()
+    hidden = _change_value(tables, hide)
+    if name == CONFIG and "run" in tables:  # environment, algorithm and run keep their names
+        hidden["run"] = tables["run"]
+    written = tomli_w.dumps(hidden) if name == CONFIG else f"{json.dumps(hidden, indent=2)}\n"
+    return data if hidden == tables else written.encode()
 
 
 def _change_value(value: Any, hide: Hide) -> Any:
@@ -267,11 +253,6 @@ def _change_value(value: Any, hide: Hide) -> Any:
     if isinstance(value, list):
         return [_change_value(item, hide) for item in value]
     return hide(value) if isinstance(value, str) else value
-
-
-SMALL: Mapping[str, Callable[[bytes, Hide], bytes]] = MappingProxyType(
-    {CONFIG: _change_config, META: _change_json, STATUS: _change_json, EVENTS: _change_text}
-)
 
 
 def name_hider() -> Hide:

@@ -9,10 +9,9 @@ import importlib.util
 import json
 import os
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -21,14 +20,14 @@ import pandas as pd
 from erlbench.api import Results
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import folder_name
-from erlbench.files import reason
+from erlbench.files import place_below, reason
 from erlbench.records.tags import EVALUATION, KEYS, SEARCH, TRAINING
 from erlbench.records.training import running_means, thinned
 
 FRAMES = ("cells", "evaluations", "episodes", "tasks", "generations")
 ENVIRONMENTS = "environments"  # in scores.npz
 MOST_POINTS = 1000  # of the curve of training returns
-PACKAGES: Mapping[str, str] = MappingProxyType({"tensorboard": "tensorboard", "parquet": "pyarrow"})
+PACKAGES = {"tensorboard": "tensorboard", "parquet": "pyarrow"}
 
 
 def export_results(results: Results, target: str, out: Path) -> list[Path]:
@@ -49,51 +48,20 @@ def export_results(results: Results, target: str, out: Path) -> list[Path]:
     return written
 
 
-@dataclass(frozen=True)
-class ExportedRun:
-    """A run and its names in the export."""
-
-    source: Path
-    env: str
-    name: str
-    seed: int
-    score: float  # NaN unless the run is done
-
-    @property
-    def label(self) -> str:
-        """`cem on Swimmer-v5, seed 0`."""
-        return f"{self.name} on {self.env}, seed {self.seed}"
-
-    @property
-    def parts(self) -> tuple[str, str, str]:
-        """The folders of its files in the export."""
-        return folder_name(self.env), self.name, f"seed-{self.seed:03d}"
-
-    def read_rows(self, frame: str) -> pd.DataFrame:
-        """Its rows of a frame of `Results`; empty where there are none."""
-        rows: pd.DataFrame = getattr(Results((self.source,)), frame)
-        return rows
-
-
-def list_runs(results: Results) -> Iterator[ExportedRun]:
-    """The runs. Raises `UsageError` where two would have the same folder."""
-    seen: dict[tuple[str, ...], ExportedRun] = {}
-    for row in results.cells.to_dict("records"):
-        score = float(row["score"]) if isinstance(row["score"], int | float) else np.nan
-        run = ExportedRun(Path(row["path"]), row["env"], row["name"], int(row["seed"]), score)
-        other = seen.setdefault(run.parts, run)
-        if other is not run:
-            raise UsageError(f"{other.source} and {run.source} are both {run.label}; export their folders one by one")
-        yield run
+def runs_by_place(results: Results) -> dict[tuple[str, ...], Results]:
+    """Each run by the folders of its files in the export. Raises `UsageError` where two have the same."""
+    runs: dict[tuple[str, ...], Results] = {}
+    for env, name, seed, path in results.cells[["env", "name", "seed", "path"]].itertuples(index=False):
+        run = Results((Path(path),))
+        if (other := runs.setdefault((folder_name(env), name, f"seed-{seed:03d}"), run)) is not run:
+            both = f"{other.runs[0]} and {path} are both {name} on {env}, seed {seed}"
+            raise UsageError(f"{both}; export their folders one by one")
+    return runs
 
 
 def make_place(out: Path, *parts: str) -> Path:
     """The path of a file to write, whose folders are there then. Raises `UsageError` for a link below `out`."""
-    path = out
-    for part in parts:
-        path /= part
-        if path.is_symlink():
-            raise UsageError(f"{path} is a link, which is neither followed nor replaced; remove it first")
+    path = place_below(out, *parts)
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
 
@@ -105,23 +73,23 @@ def export_sb3(results: Results, out: Path) -> list[Path]:
     has another number, final_evaluation.npz has all its episodes. Evaluations without episodes are left out.
     """
     written = []
-    for run in list_runs(results):
-        rows = run.read_rows("evaluations")
+    for parts, run in runs_by_place(results).items():
+        rows = run.evaluations
         rows = rows[rows[["returns", "lengths"]].map(len).min(axis=1) > 0] if len(rows) else rows
         if len(rows):
             counts, is_final = rows["returns"].map(len), rows["final"] == 1
             fewest = int((counts if is_final.all() else counts[~is_final]).min())
-            paths = [make_place(out, *run.parts, name) for name in ("evaluations.npz", "final_evaluation.npz")]
+            paths = [make_place(out, *parts, name) for name in ("evaluations.npz", "final_evaluation.npz")]
             written.append(_save_evaluations(paths[0], rows[counts >= fewest], fewest))
             paths[1].unlink(missing_ok=True)  # of an earlier export
             if len(last := rows[is_final & (counts != fewest)]):
                 written.append(_save_evaluations(paths[1], last))
-        rows = run.read_rows("episodes")
+        rows = run.episodes
         if len(rows):
-            path = make_place(out, *run.parts, "monitor.csv")
+            path = make_place(out, *parts, "monitor.csv")
             columns = ["r", "l", "t", *(["success"] if rows["success"].notna().any() else [])]
             text = rows[columns].rename(columns={"success": "is_success"}).to_csv(index=False)
-            path.write_text(f"#{json.dumps({'t_start': 0.0, 'env_id': run.env})}\n{text}", encoding="utf-8")
+            path.write_text(f"#{json.dumps({'t_start': 0.0, 'env_id': rows['env'].iloc[0]})}\n{text}", encoding="utf-8")
             written.append(path)
     return written
 
@@ -144,16 +112,16 @@ def export_rliable(results: Results, out: Path) -> list[Path]:
 
     Raises `UsageError` where an algorithm's seed lacks the score of an environment: rliable takes full matrices only.
     """
-    rows = [(run.name, run.seed, run.env, run.score) for run in list_runs(results)]
-    frame = pd.DataFrame(rows, columns=["name", "seed", "env", "score"])
-    table = frame.pivot(index=["name", "seed"], columns="env", values="score")
-    gaps = table.isna().reset_index().melt(["name", "seed"]).itertuples(index=False)
-    if missing := [f"{name} on {env}, seed {seed}" for name, seed, env, is_missing in gaps if is_missing]:
+    runs_by_place(results)
+    cells = results.cells.assign(score=lambda frame: pd.to_numeric(frame["score"], errors="coerce"))
+    table = cells.pivot(index=["name", "seed"], columns="env", values="score")
+    gaps: Any = table.isna().unstack(["name", "seed"])
+    if missing := [f"{name} on {env}, seed {seed}" for env, name, seed in gaps[gaps].index]:
         raise UsageError(
             f"--to rliable needs a final score on each environment; missing for {'; '.join(missing)}. Export a folder "
             "with the same seeds of all algorithms on all environments, all done"
         )
-    arrays: dict[str, np.ndarray] = {str(name): scores.to_numpy(float) for name, scores in table.groupby(level=0)}
+    arrays = {str(name): scores.to_numpy(float) for name, scores in table.groupby(level=0)}
     if ENVIRONMENTS in arrays:
         raise UsageError(f"--to rliable names its environments '{ENVIRONMENTS}'; no runs can have this name")
     arrays[ENVIRONMENTS] = np.array(table.columns.tolist())
@@ -174,7 +142,7 @@ def export_tensorboard(results: Results, out: Path) -> list[Path]:
     from tensorboard.compat.proto.summary_pb2 import Summary
     from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-    folders = {make_place(out, *run.parts): run for run in list_runs(results)}
+    folders = {make_place(out, *parts): run for parts, run in runs_by_place(results).items()}
     for folder in folders:
         if any(folder.glob("events.out.tfevents.*")):
             raise UsageError(
@@ -190,47 +158,37 @@ def export_tensorboard(results: Results, out: Path) -> list[Path]:
     return [*folders]
 
 
-def _read_curves(run: ExportedRun) -> Iterator[tuple[int, float, dict[str, float]]]:
+def _read_curves(run: Results) -> Iterator[tuple[int, float, dict[str, float]]]:
     """Training steps, seconds of training and tag -> value of each evaluation, generation and training return."""
-    evaluations, generations, episodes = map(run.read_rows, ("evaluations", "generations", "episodes"))
-    tables = [
-        (evaluations, EVALUATION),
+    generations, means = run.generations, running_means(run.episodes).rename(columns={"t": "train_time_s"})
+    means = means.dropna(subset=["timesteps", "train_time_s"])
+    for table, columns in (
+        (run.evaluations, EVALUATION),
         (generations, {f"{SEARCH}{name}": name for name in generations if name not in KEYS}),
-    ]
-    if len(episodes):
-        means = running_means(episodes).rename(columns={"t": "train_time_s"})
-        means = means.dropna(subset=["timesteps", "train_time_s"])
-        tables.append((means.iloc[thinned(len(means), MOST_POINTS)], {TRAINING: "mean"}))
-    for table, columns in tables:
+        (means.iloc[thinned(len(means), MOST_POINTS)], {TRAINING: "mean"}),
+    ):
         for row in table.to_dict("records"):
             values = {tag: float(row[column]) for tag, column in columns.items() if row[column] == row[column]}
             yield int(row["timesteps"]), float(row["train_time_s"]), values
 
 
-def export_csv(results: Results, out: Path) -> list[Path]:
-    """Each frame of `Results` as a file; cells with several numbers have spaces between them."""
-    paths = [make_place(out, f"{name}.csv") for name in FRAMES]
+def export_frames(results: Results, out: Path, suffix: str) -> list[Path]:
+    """Each frame of `Results` as a file; cells with several numbers have spaces between them, or are lists."""
+    paths = [make_place(out, f"{name}.{suffix}") for name in FRAMES]
     for path in paths:
         frame = getattr(results, path.stem)
-        frame.map(lambda cell: " ".join(map(str, cell)) if isinstance(cell, tuple) else cell).to_csv(path, index=False)
+        if suffix == "parquet":
+            frame.map(lambda cell: list(cell) if isinstance(cell, tuple) else cell).to_parquet(path, index=False)
+        else:
+            texts = frame.map(lambda cell: " ".join(map(str, cell)) if isinstance(cell, tuple) else cell)
+            texts.to_csv(path, index=False)
     return paths
 
 
-def export_parquet(results: Results, out: Path) -> list[Path]:
-    """Each frame of `Results` as a file; cells with several numbers are lists."""
-    paths = [make_place(out, f"{name}.parquet") for name in FRAMES]
-    for path in paths:
-        frame = getattr(results, path.stem)
-        frame.map(lambda cell: list(cell) if isinstance(cell, tuple) else cell).to_parquet(path, index=False)
-    return paths
-
-
-TARGETS: Mapping[str, Callable[[Results, Path], list[Path]]] = MappingProxyType(
-    {
-        "tensorboard": export_tensorboard,
-        "rliable": export_rliable,
-        "sb3": export_sb3,
-        "csv": export_csv,
-        "parquet": export_parquet,
-    }
-)
+TARGETS: dict[str, Callable[[Results, Path], list[Path]]] = {
+    "tensorboard": export_tensorboard,
+    "rliable": export_rliable,
+    "sb3": export_sb3,
+    "csv": partial(export_frames, suffix="csv"),
+    "parquet": partial(export_frames, suffix="parquet"),
+}

@@ -13,7 +13,7 @@ import re
 import stat
 import tomllib
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,6 @@ DEPTH = 32  # levels of tables and lists within each other
 # A FIFO would have us wait for a writer; Windows has neither flag, and one for files that are no text.
 READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"))
 DIGITS = 2**63  # integers stay below it, as in TOML
-LINK = "a link, and links within a run's folder are not followed"
 PLAIN = re.compile(r"[\t\n\x20-\x7e]*")  # text that needs no second look
 
 
@@ -46,25 +45,17 @@ def open_file(path: Path, flags: int, inside: int = 0) -> int:
     place = os.open(path.parents[inside - 1], os.O_RDONLY | os.O_DIRECTORY)
     try:
         for folder in folders:
-            _refuse_link(folder, place, path)
             deeper = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
             os.close(place)
             place = deeper
         return os.open(name, flags | os.O_NOFOLLOW, 0o644, dir_fd=place)
     except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise Unusable(LINK) from None
+        if error.errno == errno.ELOOP or any(map(Path.is_symlink, path.parents[: inside - 1])):
+            raise Unusable("a link, and links within a run's folder are not followed") from None
         error.filename = str(path)  # not its name alone
         raise
     finally:
         os.close(place)
-
-
-def _refuse_link(name: str, place: int, path: Path) -> None:
-    """Say that a folder is a link before the system says that it is no folder."""
-    with suppress(FileNotFoundError):
-        if stat.S_ISLNK(os.stat(name, dir_fd=place, follow_symlinks=False).st_mode):
-            raise Unusable(LINK)
 
 
 def new_file(path: Path) -> int:
@@ -74,16 +65,20 @@ def new_file(path: Path) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
 
 
-def links_below(folder: Path) -> Iterator[Path]:
-    """The links below a folder, none of which is followed."""
-    for where, folders, names in os.walk(folder):
-        yield from (path for name in (*folders, *names) if (path := Path(where, name)).is_symlink())
-
-
 def refuse_links(folder: Path) -> None:
     """Raise `UsageError` where a link lies below a folder in which files are written or replaced."""
-    if link := next(links_below(folder), None):
-        raise UsageError(f"{link} is a link, which is neither followed nor replaced; remove it first")
+    for where, folders, names in os.walk(folder):
+        for name in (*folders, *names):
+            place_below(Path(where), name)
+
+
+def place_below(folder: Path, *parts: str) -> Path:
+    """`folder` with `parts` below it. Raises `UsageError` where one of these is a link."""
+    for part in parts:
+        folder /= part
+        if folder.is_symlink():
+            raise UsageError(f"{folder} is a link, which is neither followed nor replaced; remove it first")
+    return folder
 
 
 def read_bytes(path: Path, limit: int = LARGE, first: int | None = None, inside: int = 0) -> bytes:
@@ -110,16 +105,17 @@ def read_text(path: Path, inside: int = 0) -> str:
 
 def read_toml(path: Path, inside: int = 0) -> dict[str, Any]:
     """The tables of a TOML file; OSError or ValueError, also for what no run writes (depth, size of integers)."""
-    try:
-        return plain(tomllib.loads(read_text(path, inside)))
-    except RecursionError:
-        raise Unusable("nested too deeply") from None
+    return dict(_parse(path, inside, tomllib.loads))
 
 
 def read_json(path: Path, inside: int = 0) -> Any:
-    """The value of a JSON file; OSError or ValueError, also for what no run writes (depth, size of integers)."""
+    """The value of a JSON file; errors as of `read_toml`."""
+    return _parse(path, inside, json.loads)
+
+
+def _parse(path: Path, inside: int, loads: Callable[[str], Any]) -> Any:
     try:
-        return plain(json.loads(read_text(path, inside)))
+        return plain(loads(read_text(path, inside)))
     except RecursionError:
         raise Unusable("nested too deeply") from None
 

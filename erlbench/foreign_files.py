@@ -11,7 +11,7 @@ import json
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any, NoReturn
@@ -26,123 +26,121 @@ from erlbench.records.run import folders
 LARGEST, MOST_ROWS = 256 * 2**20, 5_000_000
 MOST_STEPS, MOST = 2**53, 2**31 - 1  # what a float64 counts; of seeds and of the steps of an episode
 SB3, CLEANRL, TABLE = "sb3", "cleanrl", "imported"  # programs
-EVALUATIONS, FINAL, MONITOR, EVENTS = "evaluations.npz", "final_evaluation.npz", "monitor.csv", ".tfevents."
+ARCHIVES = ("evaluations.npz", "final_evaluation.npz")
+ARRAYS = ("timesteps", "results", "ep_lengths", "successes")  # the last two may be missing
+MONITOR, EVENTS = "monitor.csv", ".tfevents."
 FORMATS = (
-    f"{EVALUATIONS}, {MONITOR}, TensorBoard's event files, or a CSV with the columns env, algo, seed, step, return"
+    f"{ARCHIVES[0]}, {MONITOR}, TensorBoard's event files, or a CSV with the columns env, algo, seed, step, return"
 )
-WHOLE = ("seed", "step", "l")  # columns of whole numbers
+WHOLE = {"seed": (0, MOST), "step": (0, MOST_STEPS), "l": (1, MOST)}  # columns of whole numbers with their limits
 SUCCESS = ("success", "is_success")  # columns of a monitor file; the first one that is there counts
 TRUTH = {"true": "1", "false": "0", "none": "", "nan": ""}
 THOUSANDS = re.compile(r"\d{1,3}([.,]\d{3})+")
-CLEANRL_FOLDER = re.compile(r"(?P<env>.+)__(?P<algo>.+)__(?P<seed>\d{1,9})__\d+")
 NUMBER = re.compile(r"[0-9]{1,15}")
 CLEANRL_SETTING = re.compile(r"^\|(\w+)\|(.*)\|$", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignRun:
-    """What the files of one format hold of one run.
+    """What the files of one run hold: evaluations, episodes of training, or both.
 
     `evaluations` has timesteps, return_mean, returns, lengths and success, the last three with a tuple for each
-    evaluation, which is empty where the file lacks it. `episodes` (of training) has r, l, t, timesteps and success, NaN
-    where the file lacks it. Steps and seconds go on counting where the program started again. `names` are env, algo,
-    seed and total_timesteps as the text of each file has them.
+    evaluation, which is empty where the file lacks it. `episodes` has r, l, t, timesteps and success, NaN where the
+    file lacks it. Steps and seconds go on counting where the program started again. `names` are env, algo, seed and
+    total_timesteps as the text of each file has them.
     """
 
-    paths: tuple[Path, ...]
+    paths: Sequence[Path]
     program: str
     format: str
-    names: tuple[Mapping[str, Any], ...] = ()
-    folder_names: Mapping[str, Any] = field(default_factory=dict)
+    names: Sequence[Mapping[str, Any]] = ()
     evaluations: pd.DataFrame | None = None
     episodes: pd.DataFrame | None = None
-    notes: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
 
 
-def read_runs(path: Path) -> Iterator[list[ForeignRun]]:
-    """The runs in a file, or in a folder and all below it: for each its evaluations, its training episodes, or both.
+def read_runs(path: Path) -> Iterator[ForeignRun]:
+    """The runs in a file, or in a folder and all below it.
 
     Raises `UsageError` for a file that cannot be read, and where there is none.
     """
     if path.is_dir():
-        runs = [run for folder in folders(path) if (run := _read_folder(folder))]
+        within = ([file for file in sorted(folder.iterdir()) if not file.is_dir()] for folder in folders(path))
+        runs = [run for files in within if (run := _read_files(files))]
         if not runs:
             raise UsageError(f"{path} holds nothing to import; there may be {FORMATS}, which is named as a file")
         yield from runs
     elif not path.exists():
         raise UsageError(f"{path} does not exist")
     elif path.suffix == ".npz":
-        yield [read_evaluations(path)]
-    elif path.name.endswith(MONITOR):
-        yield [read_monitors([path])]
-    elif EVENTS in path.name:
-        yield [read_events([path])]
+        yield read_evaluations([path])
+    elif run := _read_files([path]):
+        yield run
     elif path.suffix.lower() == ".csv":
-        yield from ([run] for run in read_table(path))
+        yield from read_table(path)
     else:
         raise UsageError(f"{path} is nothing that can be imported; give {FORMATS}")
 
 
-def _read_folder(folder: Path) -> list[ForeignRun]:
-    """The one run that a folder holds."""
-    paths = sorted(path for path in folder.iterdir() if path.is_file() or path.is_symlink())
-    runs = [read_evaluations(path) for path in paths if path.name == EVALUATIONS]
-    if runs and folder / FINAL in paths:
-        runs = [_add_final(runs[0], read_evaluations(folder / FINAL))]
-    if monitors := [path for path in paths if path.name.endswith(MONITOR)]:
-        runs.append(read_monitors(monitors))
-    events = [path for path in paths if EVENTS in path.name]
-    return [read_events(events)] if events and not runs else runs
+def _read_files(files: Sequence[Path]) -> ForeignRun | None:
+    """The one run that the files of a folder are of."""
+    archives = [path for path in files if path.name in ARCHIVES]
+    monitors = [path for path in files if path.name.endswith(MONITOR)]
+    events = [path for path in files if EVENTS in path.name]
+    if archives and monitors:
+        run, trained = read_evaluations(archives), read_monitors(monitors)
+        return replace(
+            trained,
+            paths=[*archives, *monitors],
+            format=f"{run.format} and {trained.format}",
+            evaluations=run.evaluations,
+            notes=[*run.notes, *trained.notes],
+        )
+    for read, group in ((read_evaluations, archives), (read_monitors, monitors), (read_events, events)):
+        if group:
+            return read(group)
+    return None
 
 
-def _add_final(run: ForeignRun, final: ForeignRun) -> ForeignRun:
-    """The run with the whole final evaluation, of which evaluations.npz may have some episodes."""
-    assert run.evaluations is not None
-    assert final.evaluations is not None
-    before = run.evaluations[run.evaluations["timesteps"] < final.evaluations["timesteps"].iloc[0]]
-    evaluations = pd.concat([before, final.evaluations], ignore_index=True)
-    return replace(run, paths=run.paths + final.paths, evaluations=evaluations, notes=run.notes + final.notes)
+def read_evaluations(paths: Sequence[Path]) -> ForeignRun:
+    """Stable-Baselines3's EvalCallback. Of what evaluations.npz may have in part, the last file has all episodes."""
+    notes: list[str] = []
+    frame, *others = [_read_archive(path, notes) for path in paths]
+    for new in others:
+        frame = pd.concat([frame[frame["timesteps"] < new["timesteps"].iloc[0]], new], ignore_index=True)
+    return ForeignRun(
+        paths=paths, program=SB3, format="Stable-Baselines3's evaluations.npz", evaluations=frame, notes=notes
+    )
 
 
-def read_evaluations(path: Path) -> ForeignRun:
-    """Stable-Baselines3's EvalCallback: steps (e,), returns, lengths and successes (e, episodes)."""
-    arrays = _read_arrays(path, ("timesteps", "results"), ("ep_lengths", "successes"))
-    steps, results, lengths = arrays["timesteps"], arrays["results"], arrays.get("ep_lengths")
+def _read_archive(path: Path, notes: list[str]) -> pd.DataFrame:
+    """Evaluations of arrays: steps (e,), returns, lengths and successes (e, episodes)."""
+    arrays = _read_arrays(path)
+    steps, results = arrays["timesteps"], arrays["results"]
     if steps.ndim != 1 or results.ndim != 2 or len(steps) != len(results) or not results.size:
         refuse(path, f"timesteps {steps.shape} and results {results.shape} are no evaluations of Stable-Baselines3")
-    if lengths is not None and lengths.shape != results.shape:
+    nothing = np.zeros((len(steps), 0))
+    lengths, success = arrays.get("ep_lengths", nothing), arrays.get("successes", nothing)
+    if lengths.shape not in (results.shape, nothing.shape):
         refuse(path, "ep_lengths are no lengths of the episodes of results")
     steps, returns = _check(path, "steps", steps, least=0), _check(path, "returns", results)
     starts = np.append(False, np.diff(steps) <= 0)  # of two evaluations in one start the second has more steps
-    success, notes = arrays.get("successes"), _note_starts(path, starts)
-    if success is not None and (success.size != results.size or not np.isfinite(success).all()):
-        success, notes = None, (*notes, f"{path.name} has successes of other episodes, which are left out")
+    notes += _note_starts(path, starts)
+    if success.size not in (0, results.size) or not np.isfinite(success).all():
+        success = nothing
+        notes.append(f"{path.name} has successes of other episodes, which are left out")
     columns = {
         "returns": returns,
-        "lengths": None if lengths is None else _check(path, "lengths", lengths, least=0, most=MOST).astype(int),
-        "success": None if success is None else (success != 0).reshape(results.shape).astype(int),
+        "lengths": _check(path, "lengths", lengths, least=0, most=MOST),
+        "success": (success != 0).reshape(len(steps), -1).astype(int),
     }
-    tuples = {
-        name: [()] * len(steps) if values is None else [*map(tuple, values.tolist())]
-        for name, values in columns.items()
-    }
-    frame = pd.DataFrame(
-        {
-            "timesteps": _check(path, "steps", _count_on(steps, starts), least=0),
-            "return_mean": returns.mean(axis=1),
-            **tuples,
-        }
-    )
-    return ForeignRun(
-        paths=(path,),
-        program=SB3,
-        format="Stable-Baselines3's evaluations.npz",
-        evaluations=frame.drop_duplicates("timesteps", ignore_index=True),  # a start may evaluate what the last one did
-        notes=notes,
-    )
+    tuples = {name: [*map(tuple, values.tolist())] for name, values in columns.items()}
+    counted = _check(path, "steps", _count_on(steps, starts), least=0)
+    frame = pd.DataFrame({"timesteps": counted, "return_mean": returns.mean(axis=1), **tuples})
+    return frame.drop_duplicates("timesteps")  # a start may evaluate what the last one did
 
 
-def _read_arrays(path: Path, needed: Sequence[str], optional: Sequence[str]) -> dict[str, np.ndarray]:
+def _read_arrays(path: Path) -> dict[str, np.ndarray]:
     """Numbers and truth values of an archive of numpy."""
     data = read_content(path)
     try:
@@ -151,9 +149,9 @@ def _read_arrays(path: Path, needed: Sequence[str], optional: Sequence[str]) -> 
         if size > LARGEST:
             refuse(path, f"it unpacks to more than {LARGEST >> 20} MiB")
         with np.load(BytesIO(data), allow_pickle=False) as file:
-            if missing := [name for name in needed if name not in file]:
+            if missing := [name for name in ARRAYS[:2] if name not in file]:
                 refuse(path, f"it has no array {', '.join(missing)}{nearest(missing[0], file)}")
-            arrays = {name: np.asarray(file[name]) for name in (*needed, *optional) if name in file}
+            arrays = {name: np.asarray(file[name]) for name in ARRAYS if name in file}
     except UsageError:
         raise
     except Exception as error:  # of zipfile, zlib and numpy there are a dozen
@@ -174,31 +172,26 @@ def read_monitors(paths: Sequence[Path]) -> ForeignRun:
 
     Training steps are the lengths added up. Monitor appends to a file where it is told to, and its clock begins again.
     """
-    frames, begun = list[pd.DataFrame](), list[float]()
-    names, notes = list[Mapping[str, Any]](), list[str]()
+    frames, names, notes = list[pd.DataFrame](), list[Mapping[str, Any]](), list[str]()
     for path in paths:
         header, rows = _read_cells(path, ("r", "l", "t"), SUCCESS)
-        start, env = _read_header(path, header)
-        begun.append(start)
+        begun, env = _read_header(path, header)
         names.append({"env": env})
         starts = np.append(False, np.diff(rows["t"]) < 0)
         notes += _note_starts(path, starts)
         success = next((_read_success(path, rows[name]) for name in SUCCESS if name in rows), np.nan)
-        _check(path, "returns", rows["r"])
-        _check(path, "times", rows["t"])
-        _check(path, "lengths", rows["l"], least=1, most=MOST)
-        frames.append(rows[["r", "l"]].assign(t=_count_on(rows["t"].to_numpy(), starts), success=success))
-    rows = pd.concat(
-        [frame.assign(t=frame["t"] + (start - min(begun))) for frame, start in zip(frames, begun, strict=True)]
-    )
-    rows = rows.sort_values("t", kind="stable") if len(paths) > 1 else rows
+        seconds = _count_on(rows["t"].to_numpy(), starts)
+        frames.append(rows[["r", "l"]].assign(t=seconds, begun=begun, success=success))
+    rows = pd.concat(frames)
+    rows["t"] += rows["begun"] - rows["begun"].min()
+    rows = rows.sort_values("t", kind="stable", ignore_index=True) if len(paths) > 1 else rows
     return ForeignRun(
-        paths=tuple(paths),
+        paths=paths,
         program=SB3,
         format="Stable-Baselines3's monitor.csv",
-        names=tuple(names),
-        episodes=rows.assign(timesteps=_check(paths[0], "steps", rows["l"].cumsum(), least=0)).reset_index(drop=True),
-        notes=tuple(notes),
+        names=names,
+        episodes=rows.assign(timesteps=_check(paths[0], "steps", rows["l"].cumsum(), least=0)),
+        notes=notes,
     )
 
 
@@ -211,7 +204,7 @@ def _read_header(path: Path, text: str) -> tuple[float, str]:
         refuse(path, "its first line is no header of Stable-Baselines3's Monitor")
     if not abs(start) < 1e12:
         refuse(path, "its t_start is no time")
-    return start, check_word(path, "env", env) if isinstance(env, str) and env != "None" else ""
+    return start, env if isinstance(env, str) and env != "None" else ""
 
 
 def _read_success(path: Path, cells: pd.Series) -> np.ndarray:
@@ -226,25 +219,23 @@ def _read_success(path: Path, cells: pd.Series) -> np.ndarray:
 def read_table(path: Path) -> Iterator[ForeignRun]:
     """A CSV with any number of runs; several rows of one step are the episodes of one evaluation."""
     _, rows = _read_cells(path, ("env", "algo", "seed", "step", "return"))
-    for name, limits in (("return", {}), ("step", {"least": 0}), ("seed", {"least": 0, "most": MOST})):
-        _check(path, f"{name}s", rows[name], **limits)
     groups: Any = rows.groupby(["env", "algo", "seed"], sort=False)
     for (env, algo, seed), run in groups:
-        names = {"env": check_word(path, "env", env), "algo": check_word(path, "algo", algo), "seed": int(seed)}
         frame = run.groupby("step")["return"].agg(["mean", tuple]).reset_index()
         frame.columns = pd.Index(["timesteps", "return_mean", "returns"])
         frame["lengths"] = frame["success"] = [()] * len(frame)
         if len(frame) == len(run):  # one row of a step may be a mean
             frame["returns"] = frame["lengths"]
-        yield ForeignRun(paths=(path,), program=TABLE, format="CSV", names=(names,), evaluations=frame)
+        names = {"env": env, "algo": algo, "seed": int(seed)}
+        yield ForeignRun(paths=[path], program=TABLE, format="CSV", names=[names], evaluations=frame)
 
 
 def _read_cells(path: Path, needed: Sequence[str], optional: Sequence[str] = ()) -> tuple[str, pd.DataFrame]:
     """The first line where it is a comment, and columns of a table, each row under the number of its line.
 
-    Numbers, and texts under env, algo and the `optional` columns that are there. Commas, semicolons or tabulators
-    separate the cells, and headings may have capitals. Where no comma does, it may be the decimal sign: then a point is
-    none, so that thousands are never guessed.
+    Finite numbers, and texts under env, algo and the `optional` columns that are there. Commas, semicolons or
+    tabulators separate the cells, and headings may have capitals. Where no comma does, it may be the decimal sign: then
+    a point is none, so that thousands are never guessed.
     """
     try:
         text, comment = read_content(path).decode("utf-8-sig"), ""
@@ -252,49 +243,51 @@ def _read_cells(path: Path, needed: Sequence[str], optional: Sequence[str] = ())
         refuse(path, "it is no text in UTF-8")
     if text.startswith("#"):
         comment, _, text = text.partition("\n")
-    separator = max(",;\t", key=text.partition("\n")[0].count)
-    lines, begin, rows = csv.reader(StringIO(text), delimiter=separator, strict=True), bool(comment), []
+    if text.count("\n") > MOST_ROWS:
+        refuse(path, f"it has more than {MOST_ROWS:,} lines")
+    separator, begin = max(",;\t", key=text.partition("\n")[0].count), bool(comment)
+    lines = csv.reader(StringIO(text), delimiter=separator, strict=True)
     try:
-        header = [name.strip().casefold() for name in next(lines, [])]
-        if missing := [name for name in needed if header.count(name) != 1]:
-            hint = nearest(missing[0], header) or f"; it has {printable(', '.join(header)[:100])}"
-            what = "several columns" if missing[0] in header else "no column"
-            refuse(path, f"it has {what} {', '.join(missing)}{hint}")
-        columns = {name: header.index(name) for name in (*needed, *optional) if name in header}
-        for row in filter(None, lines):
-            if len(row) != len(header):
-                refuse(path, f"line {lines.line_num + begin} has {len(row)} cells, the header {len(header)}")
-            rows.append((lines.line_num + begin, *(row[place].strip() for place in columns.values())))
-            if len(rows) > MOST_ROWS:
-                refuse(path, f"it has more than {MOST_ROWS:,} rows")
+        rows = [(lines.line_num + begin, [cell.strip() for cell in row]) for row in lines if row]
     except csv.Error as error:
         refuse(path, f"line {lines.line_num + begin}: {error}")
+    header = [name.casefold() for name in rows.pop(0)[1]] if rows else []
+    if missing := [name for name in needed if header.count(name) != 1]:
+        hint = nearest(missing[0], header) or f"; it has {printable(', '.join(header)[:100])}"
+        what = "several columns" if missing[0] in header else "no column"
+        refuse(path, f"it has {what} {', '.join(missing)}{hint}")
     if not rows:
         refuse(path, "it has no row")
-    frame = pd.DataFrame(rows, columns=["line", *columns]).set_index("line")
+    for line, row in rows:
+        if len(row) != len(header):
+            refuse(path, f"line {line} has {len(row)} cells, the header {len(header)}")
+    frame = pd.DataFrame([row for _, row in rows], [line for line, _ in rows], header)
+    frame = frame.loc[:, ~frame.columns.duplicated()]
     numbers = [name for name in needed if name not in ("env", "algo")]
     commas = separator != "," and any(frame[name].str.contains(",").any() for name in numbers)
-    for name in numbers:
-        if separator != "," and name in WHOLE and (wrong := frame[name].str.fullmatch(THOUSANDS)).any():
-            _refuse_cell(path, frame[name][wrong], "which may be thousands; write whole numbers as digits alone")
-        frame[name] = _read_numbers(path, frame[name], commas)
-    return comment[1:].strip(), frame
+    return comment[1:].strip(), frame.assign(**{
+        name: _read_numbers(path, frame[name], separator, commas) for name in numbers
+    })  # fmt: skip
 
 
-def _read_numbers(path: Path, cells: pd.Series, commas: bool) -> np.ndarray:
-    """A column of numbers, whose decimal signs may be `commas`."""
-    texts = cells.str.replace(".", "?", regex=False).str.replace(",", ".", regex=False) if commas else cells
+def _read_numbers(path: Path, cells: pd.Series, separator: str, commas: bool) -> np.ndarray:
+    """A column of finite numbers, whose decimal signs may be `commas`."""
+    texts = cells.str.translate(str.maketrans(",.", ".?")) if commas else cells
     values = pd.to_numeric(texts, errors="coerce").to_numpy(float)
-    if (wrong := np.isnan(values)).any():
+    if cells.name in WHOLE and separator != "," and (wrong := cells.str.fullmatch(THOUSANDS)).any():
+        _refuse_cell(path, cells[wrong], "which may be thousands; write whole numbers as digits alone")
+    if (wrong := ~np.isfinite(values)).any():
         _refuse_cell(path, cells[wrong], f"which is no number{' where commas are decimal signs' * commas}")
-    return values
+    if cells.name not in WHOLE:
+        return values
+    least, most = WHOLE[cells.name]
+    if (wrong := (values % 1 != 0) | (values < least) | (values > most)).any():
+        _refuse_cell(path, cells[wrong], f"which is no whole number from {least} to {most:,}")
+    return values.astype(int)
 
 
 def read_events(paths: Sequence[Path]) -> ForeignRun:
-    """CleanRL: `charts/episodic_return` by global step, which counts all steps; it evaluates no policy.
-
-    CleanRL names the folder ENV__ALGORITHM__SEED__TIME, and writes its settings as a text.
-    """
+    """CleanRL: `charts/episodic_return` by global step, which counts all steps; it evaluates no policy."""
     if importlib.util.find_spec("tensorboard") is None:
         raise UsageError(f"{paths[0]} needs a package: pip install 'erlbench[exports]'")
     scalars: dict[str, list[tuple[float, float, float]]] = {}
@@ -308,32 +301,29 @@ def read_events(paths: Sequence[Path]) -> ForeignRun:
                     settings = value.tensor.string_val[0]
                 if value.tag.startswith("charts/episodic_") and value.HasField("simple_value"):
                     rows.append((event.step, value.simple_value, event.wall_time))
-        names.append(_read_settings(path, settings.decode(errors="replace")))
+        names.append(_read_settings(settings.decode(errors="replace")))
     path, episodes = paths[0], pd.DataFrame(scalars.get("charts/episodic_return", []), columns=["timesteps", "r", "t"])
     if episodes.empty:
         there = ", ".join(sorted(map(printable, scalars))[:5])
         refuse(path, f"it has no charts/episodic_return; its scalars are {there or 'none'}")
     lengths = [length for _, length, _ in scalars.get("charts/episodic_length", [])]
     _check(path, "lengths", lengths, least=1, most=MOST)
-    _check(path, "returns", episodes["r"].array)
-    _check(path, "times", episodes["t"].array)
-    steps = _check(path, "steps", episodes["timesteps"].array, least=0)
+    _check(path, "returns and times", episodes[["r", "t"]])
+    steps = _check(path, "steps", episodes["timesteps"], least=0)
     starts = np.append(False, np.diff(steps) < 0)
     seconds = episodes["t"] - episodes["t"].groupby(starts.cumsum()).transform("first")
-    called = CLEANRL_FOLDER.fullmatch(path.resolve().parent.name)
     return ForeignRun(
-        paths=tuple(paths),
+        paths=paths,
         program=CLEANRL,
         format="CleanRL's event files",
-        names=tuple(names),
-        folder_names={**called.groupdict(), "seed": int(called["seed"])} if called else {},
+        names=names,
         episodes=episodes.assign(
             timesteps=_check(path, "steps", _count_on(steps, starts), least=0),
             t=_count_on(seconds.to_numpy(), starts),
             l=lengths if len(lengths) == len(episodes) else np.nan,
             success=np.nan,
         ),
-        notes=(*notes, *_note_starts(path, starts)),
+        notes=[*notes, *_note_starts(path, starts)],
     )
 
 
@@ -359,15 +349,12 @@ def _read_events_of(path: Path, notes: list[str]) -> Iterator[Any]:
         refuse(path, f"it holds no events of TensorBoard ({type(error).__name__})")
 
 
-def _read_settings(path: Path, text: str) -> dict[str, Any]:
+def _read_settings(text: str) -> dict[str, Any]:
     """What CleanRL's text of settings names: lines |setting|value|."""
     values = dict(CLEANRL_SETTING.findall(text))
     numbers = {name: values[name] for name in ("seed", "total_timesteps") if NUMBER.fullmatch(values.get(name, ""))}
-    return {
-        "env": check_word(path, "env", values.get("env_id") or values.get("gym_id", "")),
-        "algo": check_word(path, "algo", values.get("exp_name", "")),
-        **{name: int(number) for name, number in numbers.items()},
-    }
+    env = values.get("env_id") or values.get("gym_id", "")
+    return {"env": env, "algo": values.get("exp_name", ""), **{name: int(number) for name, number in numbers.items()}}
 
 
 def read_content(path: Path) -> bytes:
@@ -387,23 +374,15 @@ def _refuse_cell(path: Path, cells: pd.Series, why: str) -> NoReturn:
     refuse(path, f"line {cells.index[0]}: its column {cells.name} has {cell!r}, {why}")
 
 
-def check_word(path: Path, option: str, word: str) -> str:
-    """A name in a file's text, or none; `UsageError` for a path to elsewhere, an option, or control characters."""
-    if not word.isprintable() or word.startswith(("-", "/")) or ".." in re.split(r"[/\\]", word):
-        refuse(path, f"{printable(word[:80])!r} cannot be a run's {option}")
-    return word
-
-
 def _check(path: Path, what: str, values: Any, least: float = -np.inf, most: int = MOST_STEPS) -> np.ndarray:
-    """Finite numbers; with `least` from 0 on they are whole, and at most `most`."""
+    """Finite numbers; with `least` from 0 on whole ones, which are at most `most`."""
     array = np.asarray(values, np.float64)
     wrong = ~np.isfinite(array) | (array < least)
     wrong |= (array > most) | (array % 1 != 0) if least >= 0 else False
     if wrong.any():
-        line = f"line {values.index[wrong][0]}: " if isinstance(values, pd.Series) else ""
         kind = f"whole numbers from {least} to {most:,}" if least >= 0 else "finite numbers"
-        refuse(path, f"{line}its {what} are not all {kind}")
-    return array
+        refuse(path, f"its {what} are not all {kind}")
+    return array.astype(int) if least >= 0 else array
 
 
 def _count_on(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -411,6 +390,6 @@ def _count_on(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
     return np.asarray(values + np.cumsum(np.where(starts, np.append(0, values[:-1]), 0)))
 
 
-def _note_starts(path: Path, starts: np.ndarray) -> tuple[str, ...]:
+def _note_starts(path: Path, starts: np.ndarray) -> list[str]:
     count = 1 + int(starts.sum())
-    return (f"{path.name} has {count} starts of one run, whose steps and times go on counting",) if count > 1 else ()
+    return [f"{path.name} has {count} starts of one run, whose steps and times go on counting"] if count > 1 else []

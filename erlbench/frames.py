@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 
 from erlbench import files
 from erlbench.errors import UsageError, warn
-from erlbench.records.imported import KIND, imported_of
+from erlbench.records.imported import imported_of
 from erlbench.records.read import read_rows
-from erlbench.records.run import CONFIG, RunFiles, run_folders, shared_cores
+from erlbench.records.run import IDENTITY, RunFiles, run_folders, shared_cores
 from erlbench.records.schema import Row, header
 
-IDENTITY: Mapping[str, type] = MappingProxyType({"env": str, "name": str, "seed": int})  # the first columns
 RUN = ("algo", "preset", "workers", "eval_freq", "eval_episodes")  # of config.toml's table [run]
 STATUS = (
     "status",
@@ -57,31 +55,19 @@ def rows_frame(runs: Sequence[Path], row: type[Row]) -> pd.DataFrame:
             rows = read_rows(path, row, warn)
         if rows is None or rows.empty:
             continue
-        config = _config(path)
-        identity = pd.DataFrame({column: config[column] for column in IDENTITY}, index=rows.index)
+        run = RunFiles(path).run_config()["run"]
+        identity = pd.DataFrame({column: run[column] for column in IDENTITY}, index=rows.index)
         frames.append(pd.concat([identity, rows.drop(columns=[*IDENTITY], errors="ignore")], axis=1))
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=pd.Index([*IDENTITY, *header(row)]))
 
 
-def _config(path: Path) -> dict[str, Any]:
-    config = RunFiles(path).readable_config()
-    run, settings = config.get("run"), config.get("settings", {})
-    if not isinstance(run, dict) or not isinstance(settings, dict) or not all(
-        type(run.get(column)) is kind for column, kind in IDENTITY.items()
-    ):  # fmt: skip
-        raise UsageError(f"{path / CONFIG} is not of a run: its table [run] lacks env, name or seed")
-    return {**run, "settings": settings, KIND: config.get(KIND)}
-
-
 def _cell(path: Path) -> dict[str, Any]:
-    config = _config(path)
-    status = RunFiles(path).status()
-    row = {column: config[column] for column in IDENTITY}
-    row |= {column: config.get(column) for column in RUN}
+    config, status = RunFiles(path).run_config(), RunFiles(path).status()
+    row = {column: config["run"].get(column) for column in (*IDENTITY, *RUN)}
     row |= {column: status.get(column) for column in STATUS}
     score = status.get("return_mean") if status.get("status") == "done" else None  # else it is the last one so far
     row |= {"score": score, "path": str(path), "shared_cores": shared_cores(RunFiles(path).meta())}
-    if about := imported_of({"run": config, KIND: config[KIND]}):
+    if about := imported_of(config):
         row |= {f"imported.{key}": value for key, value in about.table().items() if key != "sources"}
     return row | {f"settings.{key}": _plain(value) for key, value in config["settings"].items()}
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,17 +22,18 @@ from erlbench.algorithms import registry
 from erlbench.envs.options import OWN, checked_settings, plain_values
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment.cells import folder_name
-from erlbench.files import printable, reason
-from erlbench.foreign_files import CLEANRL, SB3, TABLE, ForeignRun, read_content, read_runs
+from erlbench.files import place_below, printable, reason
+from erlbench.foreign_files import CLEANRL, SB3, TABLE, ForeignRun, read_content, read_runs, refuse
 from erlbench.records.imported import EVALUATIONS, KIND, TRAINING, UNSAID, Imported
 from erlbench.records.names import is_environment, is_name
 from erlbench.records.run import CONFIG, META, STATUS, file_checksum
 from erlbench.records.schema import EpisodeRow, EvaluationRow, Row, header
 from erlbench.records.training import WINDOW, thinned
-from erlbench.settings import check_value
 
 MOST_POINTS = 200  # of a curve of training returns
 LONGEST = 200  # characters of a text
+LAYOUT = "{env}__{algo}__{seed}__{time}"  # CleanRL's
+SEED = re.compile(r"\d{1,10}")
 WORDS = {"env": "environment", "algo": "algorithm", "seed": "seed", "total_timesteps": "budget"}
 PROGRAMS = {"sb3": SB3, "cleanrl": CLEANRL, "csv": TABLE}
 RETURNS = {"": UNSAID, "evaluations": EVALUATIONS, "training": TRAINING}
@@ -42,20 +41,18 @@ RETURNS = {"": UNSAID, "evaluations": EVALUATIONS, "training": TRAINING}
 
 @dataclass(frozen=True, kw_only=True)
 class ImportedRun:
-    """A run, ready to be written; the frames have columns of eval.csv and episodes.csv."""
+    """A run, ready to be written: the tables of config.toml, and the rows of eval.csv."""
 
-    config: Mapping[str, Any]  # tables of config.toml
-    about: Imported
+    config: Mapping[str, Any]
     evaluations: pd.DataFrame
-    episodes: pd.DataFrame | None
-    paths: Sequence[Path]
+    files: ForeignRun
     notes: Sequence[str]
 
     @property
-    def folder(self) -> Path:
-        """Its place in a folder of results."""
+    def parts(self) -> tuple[str, str, str]:
+        """The folders of its place in a folder of results."""
         run = self.config["run"]
-        return Path(folder_name(run["env"])) / folder_name(run["name"]) / f"seed-{run['seed']:03d}"
+        return folder_name(run["env"]), folder_name(run["name"]), f"seed-{run['seed']:03d}"
 
 
 def import_runs(
@@ -93,37 +90,33 @@ def import_runs(
     already; then nothing is written.
     """
     typed = {"env": env, "algo": algo, "seed": seed, "total_timesteps": total_timesteps}
-    texts = {"origin": _check_line("origin", origin), "licence": _check_line("licence", licence)}
+    if name.partition("@")[0] in registry.names():
+        raise UsageError(f"--name {name} is an algorithm of this suite, and the runs are not; give another, sb3-{name}")
+    about = {"origin": _check_line("origin", origin), "licence": _check_line("licence", licence)}
+    about["returns"] = RETURNS[returns]
     settings = _check_settings(env, env_settings or {})
-    _check_request(typed, name, returns)
     runs = [
-        _combine(parts, typed, layout, name, settings, {**texts, "returns": RETURNS[returns]})
+        _describe_run(files, typed, layout, name, settings, about)
         for path in dict.fromkeys(paths)
-        for parts in read_runs(path)
-        if parts[0].program == PROGRAMS.get(source, parts[0].program)
+        for files in read_runs(path)
+        if files.program == PROGRAMS.get(source, files.program)
     ]
     if not runs:
         raise UsageError(f"{paths[0]} has no files of --from {source}; without --from, all known files are read")
-    _check_places(runs, out)
+    places = _find_places(runs, out)
+    for folder, run in places.items():
+        _write(run, folder)
+    noted: dict[str, list[Path]] = {}
     for run in runs:
-        _write(run, out / run.folder)
-    _print_notes(runs, warn)
-    columns = {
-        "folder": [out / run.folder for run in runs],
-        "format": [run.about.format for run in runs],
-        "returns": [run.about.returns for run in runs],
-        "rows": [len(run.evaluations) for run in runs],
-        "timesteps": [run.evaluations["timesteps"].max() for run in runs],
-    }
-    return pd.DataFrame(columns)
-
-
-def _print_notes(runs: Sequence[ImportedRun], warn: Callable[[str], None]) -> None:
-    """Call `warn` once for each note, which several runs may have."""
-    for note, count in Counter(note for run in runs for note in run.notes).items():
-        path = next(run.paths[0] for run in runs if note in run.notes)
-        more = f" (the same for {count - 1} more)" if count > 1 else ""
-        warn(f"{path.parent if path.name in note else path}: {note}{more}")
+        for note in run.notes:
+            noted.setdefault(note, []).append(run.files.paths[0])
+    for note, (path, *others) in noted.items():
+        warn(f"{path}: {note}{f' (the same for {len(others)} more)' if others else ''}")
+    rows = []
+    for folder, run in places.items():
+        about, steps = run.config[KIND], run.evaluations["timesteps"]
+        rows.append((folder, about["format"], about["returns"], len(steps), steps.max()))
+    return pd.DataFrame(rows, columns=["folder", "format", "returns", "rows", "timesteps"])
 
 
 def _check_line(option: str, text: str) -> str:
@@ -132,23 +125,11 @@ def _check_line(option: str, text: str) -> str:
     return text.strip()
 
 
-def _check_request(typed: Mapping[str, Any], name: str, returns: str) -> None:
-    for option, least, most in (("seed", 0, 2**31 - 1), ("total_timesteps", 1, 10**15)):
-        if typed[option] is not None:
-            check_value(typed[option], int, option, {"minimum": least, "maximum": most})
-    if returns:
-        check_value(returns, str, "returns", {"choices": [*filter(None, RETURNS)]})
-    if name.partition("@")[0] in registry.names():
-        raise UsageError(f"--name {name} is an algorithm of this suite, and the runs are not; give another, sb3-{name}")
-
-
 def _check_settings(env: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings as config.toml has them, checked where the user names an environment that can be found here.
 
     The module of MODULE:ID is imported for that; no module that a file names is.
     """
-    if not settings:
-        return {}
     values = plain_values(settings)
     try:
         gymnasium.spec(env)
@@ -161,66 +142,62 @@ def _check_settings(env: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _check_places(runs: Sequence[ImportedRun], out: Path) -> None:
-    """Raise `UsageError` where two runs have one folder, or one is there already or stands behind a link."""
-    first: dict[Path, ImportedRun] = {}
+def _find_places(runs: Sequence[ImportedRun], out: Path) -> dict[Path, ImportedRun]:
+    """The runs by their folders. Raises `UsageError` where two have one, or it is there already or behind a link."""
+    places: dict[Path, ImportedRun] = {}
     for run in runs:
-        if (other := first.setdefault(run.folder, run)) is not run:
+        folder = place_below(out, *run.parts)
+        if (other := places.setdefault(folder, run)) is not run:
             called = "{name} on {env}, seed {seed}".format_map(run.config["run"])
-            if other.paths == run.paths:
-                raise UsageError(f"{run.paths[0]} has two runs that become {called}; leave --env, --algo or --seed out")
             raise UsageError(
-                f"{other.paths[0]} and {run.paths[0]} are both {called}; give them one by one with another --seed or "
-                "--name"
+                f"{other.files.paths[0]} and {run.files.paths[0]} have two runs that become {called}; leave --env, "
+                "--algo or --seed out, or give them one by one with another --seed or --name"
             )
-        for folder in (run.folder, *run.folder.parents[:-1]):
-            if (out / folder).is_symlink():
-                raise UsageError(f"{out / folder} is a link, which is neither followed nor replaced; remove it first")
-        if os.path.lexists(out / run.folder):
-            raise UsageError(f"{out / run.folder} is there already; give another --out or --name, or move it away")
+        if folder.exists():
+            raise UsageError(f"{folder} is there already; give another --out or --name, or move it away")
+    return places
 
 
-def _combine(
-    parts: Sequence[ForeignRun],
+def _describe_run(
+    files: ForeignRun,
     typed: Mapping[str, Any],
     layout: str,
     name: str,
     settings: Mapping[str, Any],
     about: Mapping[str, str],
 ) -> ImportedRun:
-    """Evaluations, training episodes, or both, as one run."""
-    program, path = parts[0].program, parts[0].paths[0]
-    placed = _read_layout(path, layout) if layout else {}
-    chosen = {option: _choose(option, typed[option], parts, placed, layout) for option in WORDS}
+    """What config.toml and eval.csv hold of a run."""
+    path, program = files.paths[0], files.program
+    placed = _read_layout(path, layout or LAYOUT)
+    chosen = {option: _choose(option, typed[option], files, placed, layout) for option in WORDS}
     env, algo, seed, budget = (value for value, _ in chosen.values())
     name = name or f"{program}-{algo}"
-    for option, text, valid in (("env", env, is_environment), ("algo", algo, is_environment), ("name", name, is_name)):
+    for option, text, valid in (
+        ("env", env, is_environment), ("algo", algo, is_environment), ("name", name, is_name),
+        ("seed", str(seed), SEED.fullmatch),
+    ):  # fmt: skip
         if not valid(text):
             raise UsageError(f"{path}: {printable(text[:80])!r} cannot be a run's {option}; give --{option}")
-    evaluations, episodes = (
-        next((frame.astype({"timesteps": int}) for frame in frames if frame is not None), None)
-        for frames in ([part.evaluations for part in parts], [part.episodes for part in parts])
+    overruled = printable(
+        ", ".join(f"{WORDS[option]} {value}" for option, (_, others) in chosen.items() for value in others)
     )
-    paths = [path for part in parts for path in part.paths]
-    overruled = [f"{WORDS[option]} {value}" for option, (_, others) in chosen.items() for value in others]
-    kind = TRAINING if evaluations is None else EVALUATIONS if program == SB3 else about["returns"]
+    run = {"env": env, "algo": f"{program}-{algo}", "name": name, "seed": seed, "kind": KIND}
+    run |= {"total_timesteps": budget} if budget else {}
+    if files.evaluations is None:
+        kind, rows = TRAINING, _describe_curve(files.episodes)
+    else:
+        kind, rows = EVALUATIONS if program == SB3 else about["returns"], _describe_evaluations(files)
+        counts = set(files.evaluations["returns"].map(len))
+        run |= {"eval_episodes": min(counts)} if kind == EVALUATIONS and len(counts) == 1 and counts != {0} else {}
     imported = Imported(
-        format=" and ".join(part.format for part in parts),
-        origin=about["origin"],
-        licence=about["licence"],
-        returns=kind,
-        sources={printable(path.name): hashlib.sha256(read_content(path)).hexdigest() for path in paths},
-        overruled=printable(", ".join(overruled))[:LONGEST],
+        **{**about, "returns": kind},
+        format=files.format,
+        sources={printable(path.name): hashlib.sha256(read_content(path)).hexdigest() for path in files.paths},
+        overruled=overruled[:LONGEST],
     )
-    table = {"env": env, "algo": f"{program}-{algo}", "name": name, "seed": seed, "kind": KIND}
-    table |= {"total_timesteps": budget} if budget else {}
-    counts = set() if evaluations is None or kind != EVALUATIONS else set(evaluations["returns"].map(len))
-    table |= {"eval_episodes": counts.pop()} if len(counts) == 1 and counts != {0} else {}
-    config = {"run": table, **({"env_settings": settings} if settings else {}), KIND: imported.table()}
-    notes = [note for part in parts for note in part.notes]
-    notes += [f"overruled, and recorded so: {imported.overruled}"] if overruled else []
-    rows = _describe_curve(episodes) if evaluations is None else _describe_evaluations(evaluations, program)
-    return ImportedRun(config=config, about=imported, evaluations=rows, episodes=episodes, paths=paths, notes=notes)
+    config = {"run": run, **({"env_settings": settings} if settings else {}), KIND: imported.table()}
+    notes = [*files.notes, *([f"overruled, and recorded so: {overruled}"] if overruled else [])]
+    return ImportedRun(config=config, evaluations=rows, files=files, notes=notes)
 
 
 def _read_layout(path: Path, layout: str) -> dict[str, Any]:
@@ -236,28 +213,28 @@ def _read_layout(path: Path, layout: str) -> dict[str, Any]:
 
 
 def _choose(
-    option: str, typed: Any, parts: Sequence[ForeignRun], placed: Mapping[str, Any], layout: str
+    option: str, typed: Any, files: ForeignRun, placed: Mapping[str, Any], layout: str
 ) -> tuple[Any, list[Any]]:
-    """What the user names, else the files' text, the layout, the program's name of the folder; and what is overruled.
+    """What the user names, else the files' text, else their folders; and what is overruled.
 
     None where nobody names the budget; `UsageError` for the rest, and where the files do not agree.
     """
-    texts = [names.get(option) for part in parts for names in part.names]
-    levels = ([typed], texts, [placed.get(option)], [part.folder_names.get(option) for part in parts])
+    path, flag, texts = files.paths[0], f"--{option.replace('_', '-')}", [names.get(option) for names in files.names]
+    for text in map(str, texts):  # a path to elsewhere, an option, or control characters
+        if not text.isprintable() or text.startswith(("-", "/")) or ".." in re.split(r"[/\\]", text):
+            refuse(path, f"{printable(text[:80])!r} cannot be a run's {option}")
+    # A budget that differs would change which runs count.
+    levels = ([typed, *texts],) if option == "total_timesteps" else ([typed], texts, [placed.get(option)])
     ranked = [sorted({value for value in level if value not in (None, "")}, key=str) for level in levels]
-    if option == "total_timesteps":  # one that differs would change which runs count
-        ranked[:2] = [sorted({*ranked[0], *ranked[1]})]
-    values = next(filter(None, ranked), [])
-    path, flag = parts[0].paths[0], f"--{option.replace('_', '-')}"
-    if len(values) > 1:
-        several = " and ".join(printable(str(value)[:80]) for value in values)
+    value, *several = next(filter(None, ranked), [None])
+    if several:
+        values = " and ".join(printable(str(each)[:80]) for each in (value, *several))
         advice = f"the files do not agree; give {flag}" if typed in (None, "") else f"{flag} and the files do not agree"
-        raise UsageError(f"{path}: its {WORDS[option]} is {several}; {advice}")
-    if not values and option != "total_timesteps":
+        raise UsageError(f"{path}: its {WORDS[option]} is {values}; {advice}")
+    if value is None and option != "total_timesteps":
         where = f" and does not lie as --layout {layout!r} says" if layout and not placed else ""
         advice = f"give {flag} or {'another ' * bool(layout)}--layout"
         raise UsageError(f"{path} does not say the {WORDS[option]} of its run{where}; {advice}")
-    value = values[0] if values else None
     others = dict.fromkeys(other for level in ranked for other in level if other != value)
     return value, [other for other in others if other in texts or not _spells(str(other), str(value))]
 
@@ -267,15 +244,14 @@ def _spells(folder: str, name: str) -> bool:
     return re.sub(r"\W", "-", name).endswith(re.sub(r"\W", "-", folder))
 
 
-def _describe_evaluations(frame: pd.DataFrame, program: str) -> pd.DataFrame:
+def _describe_evaluations(files: ForeignRun) -> pd.DataFrame:
+    frame = files.evaluations
+    assert frame is not None
     steps = frame["lengths"].map(sum).cumsum()
-    joined = {
-        name: frame[name].map(lambda values: " ".join(map(str, values))) for name in ("returns", "lengths", "success")
-    }
     return frame.assign(
-        **joined,
+        **frame[["returns", "lengths", "success"]].map(lambda values: " ".join(map(str, values))),
         evaluation=range(len(frame)),
-        fitness_timesteps=None if program == TABLE else 0,  # the others count all steps of training
+        fitness_timesteps=None if files.program == TABLE else 0,  # the others count all steps of training
         evaluation_timesteps=steps.where(steps > 0).astype("Int64"),
         return_std=frame["returns"].map(
             lambda values: np.std(values, ddof=1) if len(values) > 1 else 0.0 if values else None
@@ -310,8 +286,9 @@ def _write(run: ImportedRun, folder: Path) -> None:
 
 def _fill(folder: Path, run: ImportedRun) -> None:
     _write_rows(folder, EvaluationRow, run.evaluations)
-    if run.episodes is not None and run.episodes["l"].notna().all():
-        episodes = run.episodes.astype({"l": int, "success": "Int64"})
+    episodes = run.files.episodes
+    if episodes is not None and episodes["l"].notna().all():
+        episodes = episodes.astype({"l": int, "success": "Int64"})
         _write_rows(folder, EpisodeRow, episodes, f"#{json.dumps({'env_id': run.config['run']['env']})}\n")
     (folder / CONFIG).write_text(tomli_w.dumps(run.config), encoding="utf-8")
     now, budget = datetime.now(UTC).isoformat(timespec="seconds"), run.config["run"].get("total_timesteps")

@@ -95,9 +95,8 @@ def shared_option(kind: type, name: str, default: Any = dataclasses.MISSING, **c
     """A field as the dataclass `kind` declares it, with another default or other attributes, in no section."""
     declared = next(item for item in dataclasses.fields(kind) if item.name == name)
     metadata = {OPTION: dataclasses.replace(declared.metadata[OPTION], section="", basic=False, **changes)}
-    if default is dataclasses.MISSING and declared.default is dataclasses.MISSING:
-        return dataclasses.field(default_factory=declared.default_factory, metadata=metadata)
-    return dataclasses.field(default=declared.default if default is dataclasses.MISSING else default, metadata=metadata)
+    default = declared.default if default is dataclasses.MISSING else default
+    return dataclasses.field(default=default, default_factory=declared.default_factory, metadata=metadata)
 
 
 def list_options(kind: type) -> dict[str, Option]:

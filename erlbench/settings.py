@@ -13,6 +13,7 @@ import re
 import types
 import typing
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +28,6 @@ OVER_A_RUN = frozenset({  # settings that count over a whole run, or name a stre
     "budget", "noise_table", "noise_table_seed", "replay_size", "start_timesteps", "time_limit_max",
     "timesteps_per_batch",
 })  # fmt: skip
-_MISSING = object()
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
@@ -97,15 +97,13 @@ def resolved_values(
     of = _of(owner)
     env, hints, values = environment_name(env_id), typing.get_type_hints(settings_type), {}
     fields = {field.name: field for field in dataclasses.fields(settings_type) if field.init}
-    for layer in (preset or {}, overrides or {}):
-        for name in layer:
-            if name not in fields:
-                raise UsageError(unknown_setting(owner, name, fields))
+    given = {**(preset or {}), **(overrides or {})}
+    for name in given:
+        if name not in fields:
+            raise UsageError(unknown_setting(owner, name, fields))
     for name, field in fields.items():
         by_env = field.metadata.get("by_env", {})
-        value = by_env.get(env, by_env.get(env.partition("/")[0], field.default))
-        for layer in (preset or {}, overrides or {}):
-            value = layer.get(name, value)
+        value = given.get(name, by_env.get(env, by_env.get(env.partition("/")[0], field.default)))
         if value is dataclasses.MISSING:
             raise UsageError(f"setting '{name}'{of} has no default; give it with --set {name}=VALUE")
         values[name] = check_value(
@@ -134,9 +132,10 @@ def _holds_integers(kind: Any) -> bool:
 def check_value(value: Any, kind: Any, what: str, limits: Mapping[str, Any] | None = None) -> Any:
     """`value` as `kind`, within `limits` (choices, minimum, maximum); `what` names it in the `UsageError`."""
     limits = limits or {}
-    converted = _coerce(value, kind)
-    if converted is _MISSING:
-        raise UsageError(f"{what} must be {type_name(kind)}, not {_shown(value)}")
+    try:
+        converted = _coerce(value, kind)
+    except (ValueError, OverflowError):
+        raise UsageError(f"{what} must be {type_name(kind)}, not {_shown(value)}") from None
     choices = limits.get("choices") or ()
     if choices and converted is not None and converted not in choices:
         words = [str(choice) for choice in choices]
@@ -151,72 +150,44 @@ def check_value(value: Any, kind: Any, what: str, limits: Mapping[str, Any] | No
 
 
 def _coerce(value: Any, kind: Any) -> Any:
-    """`value` as `kind` (bool, int, float, str, tuples of one kind, `kind | None`), or a marker when it is none."""
+    """`value` as `kind` (bool, int, float, str, tuples and mappings of one kind, unions); else ValueError."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
-        if type(None) in arguments and (value is None or (isinstance(value, str) and value.lower() == "none")):
+        if type(None) in arguments and isinstance(value, str) and value.lower() == "none":
             return None
-        options = (_coerce(value, argument) for argument in arguments if argument is not type(None))
-        return next((option for option in options if option is not _MISSING), _MISSING)
+        for argument in arguments:
+            with suppress(ValueError, OverflowError):
+                return _coerce(value, argument)
+        raise ValueError
     if origin is tuple:
-        return _tuple(value, arguments)
+        if isinstance(value, str):
+            separators = r"[,\s]+|(?<=\d)-" if arguments[0] is int else r"[,\s]+"
+            value = [part for part in re.split(separators, value.strip().strip("[]()")) if part]
+        return tuple(_coerce(item, arguments[0]) for item in _exactly(value, (list, tuple)))
     if origin is Mapping:
-        return _mapping(value, arguments[1])
-    if kind is bool:
-        return _WORDS.get(value.lower(), _MISSING) if isinstance(value, str) else _exactly(value, bool)
+        return {key: _coerce(item, arguments[1]) for key, item in _exactly(value, Mapping).items()}
     if kind in (int, float):
         return _number(value, kind)
-    if kind is str:
-        return _exactly(value, str)
-    return value if kind is Any else _MISSING
+    if kind is bool and isinstance(value, str):
+        value = _WORDS.get(value.lower())
+    return value if kind is Any else _exactly(value, kind)
 
 
-def _exactly(value: Any, kind: type) -> Any:
-    return value if isinstance(value, kind) else _MISSING
+def _exactly(value: Any, kind: Any) -> Any:
+    if not isinstance(value, kind):
+        raise ValueError
+    return value
 
 
 def _number(value: Any, kind: type) -> Any:
-    if isinstance(value, bool):
-        return _MISSING
     if isinstance(value, str):
         try:
             value = int(value)
         except ValueError:
-            try:
-                value = float(value)
-            except ValueError:
-                return _MISSING
-    if not isinstance(value, (int, float)) or (isinstance(value, float) and not math.isfinite(value)):
-        return _MISSING
-    if kind is float:
-        try:
-            return float(value)
-        except OverflowError:
-            return _MISSING
-    return int(value) if value == int(value) else _MISSING
-
-
-def _tuple(value: Any, arguments: tuple[Any, ...]) -> Any:
-    if isinstance(value, str):
-        separators = r"[,\s]+|(?<=\d)-" if arguments[0] is int else r"[,\s]+"
-        value = [part for part in re.split(separators, value.strip().strip("[]()")) if part]
-    if not isinstance(value, (list, tuple)):
-        return _MISSING
-    if len(arguments) == 2 and arguments[1] is Ellipsis:
-        kinds = [arguments[0]] * len(value)
-    elif len(arguments) == len(value):
-        kinds = list(arguments)
-    else:
-        return _MISSING
-    items = tuple(_coerce(item, kind) for item, kind in zip(value, kinds))
-    return _MISSING if any(item is _MISSING for item in items) else items
-
-
-def _mapping(value: Any, kind: Any) -> Any:
-    if not isinstance(value, Mapping):
-        return _MISSING
-    items = {key: _coerce(item, kind) for key, item in value.items()}
-    return _MISSING if any(item is _MISSING for item in items.values()) else items
+            value = float(value)
+    if isinstance(value, bool) or not abs(_exactly(value, (int, float))) < math.inf or (kind is int and value % 1):
+        raise ValueError
+    return kind(value)
 
 
 def type_name(kind: Any) -> str:

@@ -108,8 +108,7 @@ def _films() -> Finding:
     if chosen := renderer.unusable_choice():
         variable = renderer.VARIABLE
         return Finding("films", f"MuJoCo does not start: {variable} is '{chosen}'", f"unset {variable}", serious=True)
-    found = renderer.working()
-    if names := [name for name, works in found.items() if works]:
+    if names := [*filter(renderer.works, renderer.OFFSCREEN)]:
         return Finding("films", f"MuJoCo draws by {' and '.join(names)}")
     packages = " or ".join(renderer.PACKAGES.values())
     return Finding("films", "MuJoCo cannot draw without a display", f"sudo apt install {packages}")

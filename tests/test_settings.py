@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.settings import check_value, environment_name, resolve, setting, setting_rows, setting_text, toml_values
+from erlbench.settings import environment_name, resolve, setting, setting_rows, setting_text, toml_values
 
 
 @dataclass(frozen=True)
@@ -136,12 +136,6 @@ def test_a_required_setting_is_asked_for():
 
     with pytest.raises(UsageError, match=r"'rate' .*--set rate=VALUE"):
         resolve(Required, "Hopper-v5")
-
-
-def test_pairs_and_mappings():
-    assert check_value("1,0.5", tuple[float, float], "x") == (1.0, 0.5)
-    with pytest.raises(UsageError, match="x must be a list"):
-        check_value("1", tuple[float, float], "x")
 
 
 def test_a_namespace_s_value_is_for_the_environments_that_are_not_named():

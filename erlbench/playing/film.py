@@ -18,7 +18,7 @@ SUFFIXES = (".mp4", ".gif")
 GIF_RATE = 25.0  # frames a second; more are left out
 GIF_WIDTH, GIF_COLOURS = 320, 64  # pixels, and colours per frame; wider frames are made smaller
 
-Draw = Callable[[], np.ndarray]
+Draw = Callable[[], Any]  # an environment's `render`
 
 
 class FilmError(ErlbenchError):
@@ -28,11 +28,10 @@ class FilmError(ErlbenchError):
 class Film:
     """A looping gif, or an mp4 by ffmpeg; a whole file once it is closed.
 
-    `path` names it by its suffix, `rate` is in frames per second. Raises `UsageError` as `check`.
+    `path` names it by its suffix, `rate` is in frames per second.
     """
 
     def __init__(self, path: Path, rate: float) -> None:
-        check(path)
         self._path, self._is_gif = path, path.suffix == ".gif"
         self._every = max(1, round(rate / GIF_RATE)) if self._is_gif else 1
         self._options: dict[str, Any] = {"fps": rate, "macro_block_size": 2, "ffmpeg_log_level": "quiet"}
@@ -49,7 +48,7 @@ class Film:
         try:
             if self._writer is None:
                 self._writer = imageio.get_writer(self._path, **self._options)
-            self._writer.append_data(self._fit(draw()))
+            self._writer.append_data(self._fit(np.asarray(draw())))
         except OSError as error:
             raise self._explain(error) from None
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
-import numpy as np
 
 from erlbench.errors import TaskError, UsageError
 from erlbench.playing import film, renderer
@@ -41,16 +40,13 @@ class Drawn(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def reset(self, **arguments: Any) -> Any:
         outcome = self.env.reset(**arguments)
-        self.film.add(self._draw)
+        self.film.add(self.env.render)
         return outcome
 
     def step(self, action: Any) -> Any:
         outcome = self.env.step(action)
-        self.film.add(self._draw)
+        self.film.add(self.env.render)
         return outcome
-
-    def _draw(self) -> np.ndarray:
-        return np.asarray(self.env.render())
 
 
 def play_run(
@@ -65,11 +61,14 @@ def play_run(
     Raises `UsageError` for a folder without a policy, and where nothing can be drawn or written, and `FilmError` when a
     film that was begun cannot be ended.
     """
-    config = config_of(run)
+    if not (run / CONFIG).exists():
+        example = "results/Hopper-v5/td3/seed-000"
+        raise UsageError(f"{run} is no run: there is no config.toml; name a folder such as {example}")
+    config = RunFiles(run).run_config()
     policy = load_policy(run)
     if video is not None:
-        film.check(video)
-    seeds = evaluation_seeds(config["seed"] if seed is None else seed, None, episodes)
+        film.check(video)  # before anything is played
+    seeds = evaluation_seeds(config["run"]["seed"] if seed is None else seed, None, episodes)
     mode = WINDOW if window else FRAMES if video else None
     with environment_of(config, mode) as (env, limit):
         rate = float(env.metadata.get("render_fps") or RATE)
@@ -77,17 +76,13 @@ def play_run(
             if mode == FRAMES:
                 renderer.simplify(env)
             stage = Drawn(env, made) if made is not None else env
-            return [_play(stage, policy, _longest(limit, steps), reset_seed) for reset_seed in seeds]
-
-
-def _longest(limit: int, steps: int | None) -> int:
-    """The steps of an episode at most; `UsageError` where a folder asks for more than `MOST_STEPS` and nobody else."""
-    found = min(limit, steps or limit)
-    if found > MOST_STEPS:
-        raise UsageError(
-            f"its episodes have up to {found:,} steps, more than the budget of {MOST_STEPS:,}; end them by --steps N"
-        )
-    return found
+            limit = min(limit, steps or limit)
+            if limit > MOST_STEPS:
+                raise UsageError(
+                    f"its episodes have up to {limit:,} steps, more than the budget of {MOST_STEPS:,}; end them by "
+                    "--steps N"
+                )
+            return [_play(stage, policy, limit, reset_seed) for reset_seed in seeds]
 
 
 def _play(env: gymnasium.Env[Any, Any], policy: NumpyPolicy, limit: int, seed: int) -> PlayedEpisode:
@@ -102,26 +97,10 @@ def _play(env: gymnasium.Env[Any, Any], policy: NumpyPolicy, limit: int, seed: i
     return PlayedEpisode(seed, played.length, played.total)
 
 
-def config_of(run: Path) -> dict[str, Any]:
-    """The tables `run` and `env_settings` of config.toml, in one."""
-    if not (run / CONFIG).exists():
-        raise UsageError(f"{run} is no run: there is no config.toml; name a folder such as "
-                         "results/Hopper-v5/td3/seed-000")  # fmt: skip
-    config = RunFiles(run).readable_config()
-    try:
-        found = {**config["run"], "env_settings": config.get("env_settings", {})}
-    except (KeyError, TypeError):
-        found = {}
-    kinds = {"env": str, "seed": int, "env_settings": dict}
-    if not all(type(found.get(name)) is kind for name, kind in kinds.items()) or found["seed"] < 0:
-        raise UsageError(f"{run / CONFIG} is not of a run: its table [run] lacks env or seed")
-    return found
-
-
 @contextmanager
 def environment_of(config: dict[str, Any], mode: str | None) -> Iterator[tuple[gymnasium.Env[Any, Any], int]]:
     """The run's environment with the render mode `mode`, and its longest episode in steps."""
-    name = config["env"]
+    name = config["run"]["env"]
     if mode == WINDOW and not renderer.has_display():
         raise UsageError("there is no display to open a window on; make a film instead: --video film.mp4 (or .gif)")
     if mode == FRAMES:

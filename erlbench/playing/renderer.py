@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -51,11 +50,6 @@ def works(backend: str) -> bool:
     except subprocess.TimeoutExpired:
         return False
     return done.returncode == 0
-
-
-def working() -> Mapping[str, bool]:
-    """Which of the renderers that need no display work here."""
-    return {backend: works(backend) for backend in OFFSCREEN}
 
 
 def simplify(env: Any) -> None:

@@ -7,6 +7,7 @@ import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from erlbench.errors import UsageError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from erlbench.records.read import Warn
 
 CONFIG, STATUS, META = "config.toml", "status.json", "meta.json"
+IDENTITY: Mapping[str, type] = MappingProxyType({"env": str, "name": str, "seed": int})  # in config.toml's [run]
 ROWS = tuple(row.file for row in COUNTED)  # what a run must never lose
 EVENTS = EventRow.file
 POLICY = "policy.safetensors"
@@ -51,6 +53,17 @@ class RunFiles:
         """As `config`. Raises `UsageError`, which ends with `advice`."""
         with readable(self.path / CONFIG, advice=advice):
             return self.config()
+
+    def run_config(self) -> dict[str, Any]:
+        """As `readable_config`, for a run: its tables `run`, `settings` and `env_settings` are there."""
+        config = self.readable_config()
+        tables = {name: config.get(name, {}) for name in ("run", "settings", "env_settings")}
+        is_run = all(isinstance(table, dict) for table in tables.values()) and all(
+            type(tables["run"].get(name)) is kind for name, kind in IDENTITY.items()
+        )
+        if not is_run:
+            raise UsageError(f"{self.path / CONFIG} is not of a run: its table [run] lacks env, name or seed")
+        return config | tables
 
     def status(self) -> dict[str, Any]:
         """status.json, or an empty dict."""

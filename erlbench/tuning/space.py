@@ -5,36 +5,21 @@ from __future__ import annotations
 import dataclasses
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from erlbench.errors import UsageError
 from erlbench.records.older import unknown_setting
 from erlbench.settings import check_value
 
-
-@dataclass(frozen=True)
-class Range:
-    """An interval of a number, or a list of values as `--set` takes them."""
-
-    low: float = 0.0
-    high: float = 0.0
-    integer: bool = False
-    log: bool = False
-    choices: tuple[str, ...] = ()
-
-    def suggest(self, trial: Any, name: str) -> Any:
-        """A value for a trial of Optuna."""
-        if self.choices:
-            return trial.suggest_categorical(name, self.choices)
-        if self.integer:
-            return trial.suggest_int(name, int(self.low), int(self.high), log=self.log)
-        return trial.suggest_float(name, self.low, self.high, log=self.log)
+Space = dict[str, BaseDistribution]
 
 
-def parse_space(texts: Mapping[str, str], settings_type: type, owner: str) -> dict[str, Range]:
+def parse_space(texts: Mapping[str, str], settings_type: type, owner: str) -> Space:
     """The space of `{"initial_variance": "1e-4..1e-1:log", "hidden": "64-64,400-300"}`; `UsageError` for others."""
-    space, hints = {}, typing.get_type_hints(settings_type)
+    space: Space = {}
+    hints = typing.get_type_hints(settings_type)
     fields = {field.name: field for field in dataclasses.fields(settings_type)}
     for name, what in texts.items():
         if not what:
@@ -49,7 +34,7 @@ def parse_space(texts: Mapping[str, str], settings_type: type, owner: str) -> di
     return space
 
 
-def _range(name: str, text: str, kind: Any, limits: Mapping[str, Any]) -> Range:
+def _range(name: str, text: str, kind: Any, limits: Mapping[str, Any]) -> BaseDistribution:
     bounds, _, scale = text.partition(":")
     low, dots, high = bounds.partition("..")
     if not dots:
@@ -58,7 +43,7 @@ def _range(name: str, text: str, kind: Any, limits: Mapping[str, Any]) -> Range:
             check_value(value, kind, f"--search {name}", limits)
         if len(values) < 2:
             raise UsageError(f"--search {name} needs two values at least, such as A,B, or an interval LOW..HIGH")
-        return Range(choices=values)
+        return CategoricalDistribution(values)
     if scale not in ("", "log"):
         raise UsageError(f"--search {name}={text}: after the interval stands :log or nothing, not :{scale}")
     if kind not in (int, float, int | None, float | None):
@@ -69,4 +54,6 @@ def _range(name: str, text: str, kind: Any, limits: Mapping[str, Any]) -> Range:
     first, last = map(float, ends)
     if first >= last or (scale and first <= 0):
         raise UsageError(f"--search {name}={text}: the lower end stands first, and is above 0 with :log")
-    return Range(first, last, integer=kind in (int, int | None), log=bool(scale))
+    if kind in (int, int | None):
+        return IntDistribution(int(first), int(last), log=bool(scale))
+    return FloatDistribution(first, last, log=bool(scale))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import math
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -31,7 +30,7 @@ from erlbench.running.progress import Quiet
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import DONE, FAILED
 from erlbench.settings import resolve, toml_values
-from erlbench.tuning.space import Range
+from erlbench.tuning.space import Space
 from erlbench.words import counted
 
 STORAGE, BEST = "optuna.db", "best.toml"
@@ -44,41 +43,25 @@ class Tuned:
 
     settings: dict[str, Any]  # of the best trial, those that were searched
     score: float  # its mean final score
-    trials: int
-    pruned: int
-    failed: int
-    timesteps: int  # training steps of all trials together
+    budget: str  # in words that belong with any result of these settings
     config: Path  # a --config file with the best settings
 
-    @property
-    def budget(self) -> str:
-        """The sentence that belongs beside any result of these settings."""
-        ended = f", {self.pruned} of them pruned" if self.pruned else ""
-        return f"tuned with {counted(self.trials, 'trial')}{ended}, {counted(self.timesteps, 'training step')} in all"
 
-
-class Stop(threading.Event):
-    """Ends a cell: set where its trial is pruned, and as soon as the user's event is."""
-
-    def __init__(self, user: threading.Event) -> None:
-        super().__init__()
-        self._user = user
-
-    def is_set(self) -> bool:
-        """Whether the cell is to save and end."""
-        return super().is_set() or self._user.is_set()
-
-
-class Pruning:
-    """Listens to a run: reports its evaluations to Optuna, and stops it where Optuna wants to prune its trial.
+class Pruning(threading.Event):
+    """Listens to a run, and ends it where Optuna wants to prune its trial, and as soon as the event `user` is set.
 
     Optuna compares trials at equal steps only, so an evaluation is reported by its number, after `offset`. The value
     is the mean of it and of the final scores `before`, those of the trial's other seeds.
     """
 
-    def __init__(self, trial: optuna.Trial, before: Sequence[float], offset: int, stop: Stop) -> None:
-        self._trial, self._before, self._offset, self._stop = trial, list(before), offset, stop
+    def __init__(self, trial: optuna.Trial, before: Sequence[float], offset: int, user: threading.Event) -> None:
+        super().__init__()
+        self._trial, self._before, self._offset, self._user = trial, list(before), offset, user
         self._known = set(trial.study.trials[trial.number].intermediate_values)  # before an interruption
+
+    def is_set(self) -> bool:
+        """Whether the run is to save and end."""
+        return super().is_set() or self._user.is_set()
 
     def __call__(self, record: Record) -> None:
         """Report an evaluation."""
@@ -86,7 +69,7 @@ class Pruning:
             return
         self._trial.report(fmean([*self._before, record.return_mean]), step)
         if not record.final and self._trial.should_prune():
-            self._stop.set()
+            self.set()
 
 
 class Silent(Quiet):
@@ -100,7 +83,7 @@ class Silent(Quiet):
 
 
 def tune(
-    cells: Sequence[Cell], space: Mapping[str, Range], fixed: Collection[str], trials: int, out: Path,
+    cells: Sequence[Cell], space: Space, fixed: Collection[str], trials: int, out: Path,
     options: RunOptions, say: Callable[[str], None],
 ) -> Tuned:  # fmt: skip
     """Search `space` with `trials` trials; each trains `cells`, which differ in their seeds, one after the other.
@@ -117,16 +100,16 @@ def tune(
     folder.hold()
     try:
         study = _study(cells, space, out)
-        search = _Search(study=study, cells=cells, space=space, out=out, options=options, say=say)
+        search = _Search(cells=cells, out=out, options=options, say=say)
         with signals.heeded(search.user):
-            for trial in _trials(study, trials):
+            for trial in _trials(study, space, trials):
                 search.run(trial)
         return _outcome(study, cells, fixed, out)
     finally:
         folder.release()
 
 
-def _study(cells: Sequence[Cell], space: Mapping[str, Range], out: Path) -> optuna.Study:
+def _study(cells: Sequence[Cell], space: Space, out: Path) -> optuna.Study:
     """The study in `out`, or a new one; `UsageError` when it is of another search or cannot be read."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:
@@ -138,7 +121,7 @@ def _study(cells: Sequence[Cell], space: Mapping[str, Range], out: Path) -> optu
         ) from error
 
 
-def _open_study(cells: Sequence[Cell], space: Mapping[str, Range], out: Path) -> optuna.Study:
+def _open_study(cells: Sequence[Cell], space: Space, out: Path) -> optuna.Study:
     third = 1 + math.ceil(cells[0].total_timesteps / cells[0].eval_freq / 3)  # 1: the evaluation before the training
     storage, name = f"sqlite:///{out / STORAGE}", cells[0].name
     if others := [known for known in optuna.get_all_study_names(storage) if known != name]:  # trials share folders
@@ -147,7 +130,9 @@ def _open_study(cells: Sequence[Cell], space: Mapping[str, Range], out: Path) ->
         storage=storage, study_name=name, direction="maximize", load_if_exists=True,
         pruner=optuna.pruners.MedianPruner(n_startup_trials=STARTUP, n_warmup_steps=third),
     )  # fmt: skip
-    what = f"{configuration_hash(cells)} {len(cells)} {sorted(space.items())}"
+    tables = cells[0].config()
+    del tables["run"]["seed"]
+    what = json.dumps([tables, len(cells), sorted(space.items())], default=str)
     if study.user_attrs.get("searched", what) != what:
         raise UsageError(f"{out} holds another search (environment, budget, settings or space); choose another --out")
     study.set_user_attr("searched", what)
@@ -155,36 +140,24 @@ def _open_study(cells: Sequence[Cell], space: Mapping[str, Range], out: Path) ->
     return study
 
 
-def configuration_hash(cells: Iterable[Cell]) -> str:
-    """A short text of the configurations, whatever their seeds and folders."""
-    configurations = [cell.config() for cell in cells]
-    for configuration in configurations:
-        del configuration["run"]["seed"]
-    texts = sorted({json.dumps(configuration, sort_keys=True, default=str) for configuration in configurations})
-    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
-
-
-def _trials(study: optuna.Study, number: int) -> Iterator[optuna.Trial]:
+def _trials(study: optuna.Study, space: Space, number: int) -> Iterator[optuna.Trial]:
     """First the trials that an interruption or a crash left, then new ones, until `number` have ended."""
     for left in study.get_trials(states=(TrialState.RUNNING,)):
-        yield optuna.Trial(study, left._trial_id)  # as Study.ask makes it; the values that were chosen are stored
+        if left.params.keys() == space.keys():
+            yield optuna.Trial(study, left._trial_id)  # as Study.ask makes it
+        else:  # the process was killed while it chose values
+            study.tell(left.number, state=TrialState.FAIL)
     while sum(trial.state.is_finished() for trial in study.trials) < number:
-        study.sampler = _sampler(len(study.trials))
-        yield study.ask()
-
-
-def _sampler(number: int) -> optuna.samplers.TPESampler:
-    """The sampler of trial `number`: its random numbers do not depend on when the search was interrupted."""
-    return optuna.samplers.TPESampler(seed=number)
+        # Its random numbers do not depend on when the search was interrupted.
+        study.sampler = optuna.samplers.TPESampler(seed=len(study.trials))
+        yield study.ask(space)
 
 
 @dataclass(kw_only=True)
 class _Search:
     """What all trials of a search share."""
 
-    study: optuna.Study
     cells: Sequence[Cell]
-    space: Mapping[str, Range]
     out: Path
     options: RunOptions
     say: Callable[[str], None]
@@ -192,28 +165,29 @@ class _Search:
 
     def run(self, trial: optuna.Trial) -> None:
         """Train a trial and tell Optuna how it ended; `Interrupted` by a signal, which leaves the trial as it is."""
-        chosen = {name: one.suggest(trial, name) for name, one in self.space.items()}
-        words = ", ".join(f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
-                          for name, value in chosen.items())  # fmt: skip
+        words = ", ".join(
+            f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
+            for name, value in trial.params.items()
+        )
         try:
-            score = self._score(trial, chosen)
+            score = self._score(trial)
         except optuna.TrialPruned:
-            self.study.tell(trial, state=TrialState.PRUNED)
+            trial.study.tell(trial, state=TrialState.PRUNED)
             self.say(f"trial {trial.number}: pruned ({words})")
         except Interrupted:
             raise
         except ErlbenchError as error:
-            self.study.tell(trial, state=TrialState.FAIL)
+            trial.study.tell(trial, state=TrialState.FAIL)
             self.say(f"trial {trial.number}: failed ({words}): {error}")
         else:
-            self.study.tell(trial, score)
+            trial.study.tell(trial, score)
             self.say(f"trial {trial.number}: {score:,.1f} ({words})")
 
-    def _score(self, trial: optuna.Trial, chosen: Mapping[str, Any]) -> float:
+    def _score(self, trial: optuna.Trial) -> float:
         """Train all seeds of a trial; the mean of their final scores."""
         scores: list[float] = []
         for cell in self.cells:
-            values = {**toml_values(cell.settings), **chosen}
+            values = {**toml_values(cell.settings), **trial.params}
             settings = resolve(registry.find(cell.algo).settings_type, cell.env, {}, values, owner=cell.algo)
             run = dataclasses.replace(cell, settings=settings, out=self.out / f"trial-{trial.number:03d}")
             scores.append(self._train(trial, run, scores))
@@ -221,9 +195,9 @@ class _Search:
 
     def _train(self, trial: optuna.Trial, run: Cell, before: Sequence[float]) -> float:
         """Run one cell to its end; its final score. Raises `TrialPruned`, `Interrupted` or `CellError`."""
-        stop, shown = Stop(self.user), Silent(sys.stderr)
-        pruning = Pruning(trial, before, len(before) * run.total_timesteps, stop)
-        runner = Runner(self.options, shown, stop, [pruning])
+        shown = Silent(sys.stderr)
+        pruning = Pruning(trial, before, len(before) * run.total_timesteps, self.user)
+        runner = Runner(self.options, shown, pruning, [pruning])
         try:
             (how,) = runner.run_all([run])
         finally:
@@ -248,24 +222,14 @@ def _outcome(study: Any, cells: Sequence[Cell], fixed: Collection[str], out: Pat
     states = [trial.state.name for trial in study.trials]
     if "COMPLETE" not in states:
         raise ErlbenchError(f"no trial in {out} came to its end, so there is no best one; look at: erlbench show {out}")
-    best = study.best_trial
+    best, cell, config = study.best_trial, cells[0], out / BEST
+    pruned = f", {states.count('PRUNED')} of them pruned" if "PRUNED" in states else ""
     timesteps = sum(trial.user_attrs.get("timesteps", 0) for trial in study.trials)
-    tuned = Tuned(
-        settings=dict(best.params),
-        score=best.value,
-        trials=len(states),
-        pruned=states.count("PRUNED"),
-        failed=states.count("FAIL"),
-        timesteps=timesteps,
-        config=out / BEST,
-    )
-    cell = cells[0]
+    budget = f"tuned with {counted(len(states), 'trial')}{pruned}, {counted(timesteps, 'training step')} in all"
     known = toml_values(cell.settings)
-    config = {
+    tables = {
         "algo": cell.algo, "preset": cell.preset, "env": cell.env, "total_timesteps": cell.total_timesteps,
-        "settings": {**{name: known[name] for name in fixed}, **tuned.settings},
+        "settings": {**{name: known[name] for name in fixed}, **best.params},
     }  # fmt: skip
-    tuned.config.write_text(
-        f"# {tuned.budget}; mean final score {best.value:g}\n{tomli_w.dumps(config)}", encoding="utf-8"
-    )
-    return tuned
+    config.write_text(f"# {budget}; mean final score {best.value:g}\n{tomli_w.dumps(tables)}", encoding="utf-8")
+    return Tuned(settings=best.params, score=best.value, budget=budget, config=config)

@@ -14,7 +14,10 @@ from erlbench.cli import cli
 from tests.reporting.make_runs import make_run
 
 DATA = Path(__file__).parents[1] / "importing/data"
-RUN = ("--total-timesteps=200", "--eval-freq=100", "--eval-episodes=3", "--processes=0", "--set=population=4")
+RUN = {
+    "seeds": 2, "total_timesteps": 200, "eval_freq": 100, "eval_episodes": 3, "processes": 0,
+    "set": {"population": 4, "elites": 2, "hidden": 8},
+}  # fmt: skip
 ENVIRONMENT = "tests.defects.environments:Always-v0"
 
 
@@ -31,8 +34,7 @@ def read_rows(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 @pytest.mark.parametrize("final", [2, 3, 5])
 def test_a_run_comes_back_with_its_returns_steps_and_successes(tmp_path, final):
-    words = ("run", "--algo=cem", "--env", ENVIRONMENT, *RUN, "--final-episodes", final, "--seeds=2")
-    assert call(*words, "--set=elites=2", "--set=hidden=8", "--out", tmp_path / "a").exit_code == 0
+    erlbench.run("cem", ENVIRONMENT, final_episodes=final, out=tmp_path / "a", **RUN)
     assert call("convert", tmp_path / "a", "--to", "sb3", "--out", tmp_path / "b").exit_code == 0
     back = ("--layout", "{env}/{algo}/seed-{seed}", "--env", ENVIRONMENT, "--origin", "us", "--out", tmp_path / "c")
     done = call("convert", tmp_path / "b", "--from", "sb3", *back)

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import erlbench
 from erlbench.cli import cli
 from erlbench.errors import UsageError
-from erlbench.exporting import export_parquet, export_results, export_rliable, export_sb3, export_tensorboard
+from erlbench.exporting import export_results, export_rliable, export_sb3, export_tensorboard
 from tests.reporting.make_runs import make_run
 
 ENVS, NAMES, SEEDS = ("InvertedPendulum-v5", "Pendulum-v1"), ("cem", "openai-es"), (0, 1)
@@ -177,7 +177,7 @@ def test_parquet_of_runs_whose_numbers_are_partly_nan(tmp_path):
         folder = make_run(tmp_path, "Foo-v5", name, 0, [0])
         header = "timesteps,train_time_s,return_mean,return_std,returns,lengths"
         (folder / "eval.csv").write_text(f"{header}\n10,1.0,3.5,{std},,\n")
-    export_parquet(erlbench.load_results(tmp_path), tmp_path)
+    export_results(erlbench.load_results(tmp_path), "parquet", tmp_path)
     assert pd.read_parquet(tmp_path / "evaluations.parquet")["return_std"].dropna().tolist() == [1.5]
 
 
@@ -251,7 +251,7 @@ def test_parquet_has_the_rows_of_two_runs_of_one_cell(tmp_path):
 
     for name, score in (("a", 10), ("b", 20)):
         made(tmp_path / "runs" / name, score, 0)
-    export_parquet(erlbench.load_results(tmp_path / "runs"), tmp_path)
+    export_results(erlbench.load_results(tmp_path / "runs"), "parquet", tmp_path)
     assert sorted(pd.read_parquet(tmp_path / "cells.parquet")["score"]) == [10, 20]
     assert sorted(pd.read_parquet(tmp_path / "episodes.parquet")["r"]) == [10, 20]
 

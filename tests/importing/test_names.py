@@ -6,8 +6,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import erlbench
+from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.importing import import_runs
 from tests.importing.files import write_evaluations, write_events, write_monitor
@@ -108,13 +110,13 @@ def test_a_misspelt_setting_of_the_environment_is_refused(imported, tmp_path, en
         imported(path, env=env, algo="ppo", seed=0, env_settings=settings)
 
 
-@pytest.mark.parametrize("names", [
-    {"seed": -1}, {"seed": 2**31}, {"total_timesteps": 0}, {"returns": "evaluation"}, {"origin": "a\nb"}
+@pytest.mark.parametrize("word", [
+    "--seed=-1", f"--seed={10**10}", "--total-timesteps=0", "--returns=evaluation", "--origin=a\nb"
 ])  # fmt: skip
-def test_values_that_no_run_has_are_refused(tmp_path, names):
+def test_values_that_no_run_has_are_refused(tmp_path, word):
     path = write_evaluations(tmp_path / "evaluations.npz")
-    with pytest.raises(UsageError):
-        import_runs([path], tmp_path / "out", **{"origin": "me", "env": "A-v1", "algo": "x", "seed": 0} | names)
+    words = ["--origin=me", "--env=A-v1", "--algo=x", "--seed=0", word, "--out", str(tmp_path / "out")]
+    assert CliRunner().invoke(cli, ["convert", str(path), *words]).exit_code == 2
     assert not (tmp_path / "out").exists()
 
 

@@ -140,7 +140,7 @@ def test_others_may_read_the_policy(pendulum):
 def test_clear_refusals(pendulum, tmp_path, monkeypatch):
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
-    (tmp_path / "config.toml").write_text('[run]\nenv = "Pendulum-v1"\nseed = 0\n')
+    (tmp_path / "config.toml").write_text('[run]\nenv = "Pendulum-v1"\nname = "cem"\nseed = 0\n')
     for words, message in (
         ([pendulum], "there is no display to open a window on; make a film instead"),
         ([pendulum, "--video", tmp_path / "a.avi"], "the name must end in .mp4 or .gif"),

@@ -11,13 +11,14 @@ import tomllib
 import optuna
 import pytest
 from click.testing import CliRunner
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from erlbench.algorithms import registry
 from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.records.schema import EvaluationRow, row_of
 from erlbench.running.results import RunDirectory
-from erlbench.tuning import Range, parse_space, tuner
+from erlbench.tuning import parse_space, tuner
 from tests.processes import wait_for
 from tests.runs import csv_rows, heed_interrupts, make_cell
 
@@ -37,10 +38,10 @@ def test_the_space():
         "antithetic": "true,false",
     }
     assert parse_space(texts, CEM, "cem") == {
-        "initial_variance": Range(1e-4, 1e-1, log=True),
-        "population": Range(4, 8, integer=True),
-        "hidden": Range(choices=("8", "16-16")),
-        "antithetic": Range(choices=("true", "false")),
+        "initial_variance": FloatDistribution(1e-4, 1e-1, log=True),
+        "population": IntDistribution(4, 8),
+        "hidden": CategoricalDistribution(("8", "16-16")),
+        "antithetic": CategoricalDistribution(("true", "false")),
     }
 
 
@@ -125,11 +126,10 @@ def test_no_trial_is_pruned_in_the_first_third_of_its_first_run(tmp_path, budget
     good = {number: 1.0 for number, _ in enumerate(steps, 1)}
     for _ in range(tuner.STARTUP):
         study.add_trial(optuna.trial.create_trial(value=1.0, intermediate_values=good))
-    stop = tuner.Stop(threading.Event())
-    pruning, pruned = tuner.Pruning(study.ask(), [], 0, stop), []
+    pruning, pruned = tuner.Pruning(study.ask(), [], 0, threading.Event()), []
     for number, at in enumerate(steps):
         pruning(row_of(EvaluationRow, {"evaluation": number, "final": 0, "return_mean": 0.0}))
-        pruned += [at] if stop.is_set() else []
+        pruned += [at] if pruning.is_set() else []
     assert pruned[:1] == ([] if first is None else [first])
 
 
