@@ -45,8 +45,8 @@ def run(**given: Any) -> None:
     """
     asked = arguments(given)
     click.get_current_context().meta["verbose"] = asked.verbose
-    from erlbench.experiment.before import describe_evaluation, doubts, in_short
     from erlbench.experiment.command import requested_cells
+    from erlbench.experiment.doubts import describe_evaluation, find_doubts, shorten_doubts
     from erlbench.running.admission import problems, rules_of
 
     check_device(asked.device)
@@ -60,9 +60,8 @@ def run(**given: Any) -> None:
             _message(line)
         if asked.save_replay:
             _name_useless_replays(cells)
-        found = doubts(cells, problem_of)
-        lines = map(str, found) if asked.verbose else in_short(found)
-        for line in lines:
+        doubts = find_doubts(cells, problem_of)
+        for line in (text for _, text in doubts) if asked.verbose else shorten_doubts(doubts):
             _message(f"warning: {line}")
         if line := describe_evaluation(cells, problem_of):
             _message(line)

@@ -14,7 +14,6 @@ from erlbench.envs.options import plain_values
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import CellError, UsageError
 from erlbench.experiment.algorithm_settings import check_settings, select_settings
-from erlbench.experiment.before import planned_steps
 from erlbench.experiment.cells import (
     CRITIC,
     EVAL_FREQ,
@@ -26,6 +25,7 @@ from erlbench.experiment.cells import (
     usual_frequency,
 )
 from erlbench.experiment.costs import built_in_costs, load_costs
+from erlbench.experiment.estimate import planned_steps
 from erlbench.experiment.options import RunArguments
 from erlbench.experiment.stored import FOLDER, as_stored
 from erlbench.options import list_options
@@ -134,7 +134,7 @@ def _free_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell
 
 
 def _usual_frequency(cell: Cell, problem_of: ProblemOf) -> int:
-    """That of `before.py`; the environment is made only where the budget is not plainly a large one."""
+    """Of a cell; the environment is made only where the budget is not plainly a large one."""
     if cell.total_minutes is None and cell.total_generations is None:
         return usual_frequency(cell.total_timesteps)
     try:
