@@ -74,7 +74,7 @@ def run(**given: Any) -> None:
         show_plan(cells, options)
         return
     if asked.slurm:
-        from erlbench.launch.jobs import launch
+        from erlbench.launch.slurm import launch
 
         click.get_current_context().exit(launch(cells, options, asked.slurm))
     from erlbench.running.runner import run_cells
