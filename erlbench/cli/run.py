@@ -117,17 +117,15 @@ def _name_remarks(cells: Sequence[Cell], rules: Rules) -> None:
 
 def _differences(cells: Sequence[Cell]) -> str:
     """In what the algorithms differ besides their ideas, in a line; empty for one algorithm, or where nothing does."""
-    if len({cell.name for cell in cells}) < 2:
-        return ""
-    from erlbench.experiment.fairness import fairness_sheet
+    from erlbench.experiment.fairness import compare_algorithms
 
-    sheet = fairness_sheet(cell.config() for cell in cells)
-    few = len(sheet.names) <= MOST_COMPARED
-    found = [f"{line.aspect} {' | '.join(line.values)}" if few else line.aspect for line in sheet.differing]
-    if not found:
+    names, lines = compare_algorithms(cell.config() for cell in cells)
+    if not lines:
         return ""
-    names = " | ".join(sheet.names) if few else f"the {len(sheet.names)} algorithms"
-    return f"not equal in {names}: {'; '.join(found)}"
+    if len(names) > MOST_COMPARED:
+        return f"not equal in the {len(names)} algorithms: {'; '.join(lines)}"
+    differing = "; ".join(f"{aspect} {' | '.join(texts)}" for aspect, texts in lines.items())
+    return f"not equal in {' | '.join(names)}: {differing}"
 
 
 def _name_kept(cells: Sequence[Cell]) -> None:

@@ -41,7 +41,7 @@ def describe_partial_settings(values: Mapping[str, Any], types: Mapping[str, Any
     lines = []
     for key in values:
         having = [name for name, settings in types.items() if key in list_settings(settings)]
-        lacking = [name for name in types if name not in having]
-        if "." not in key and having and lacking:
-            lines.append(f"--set {key} is for {', '.join(having)}; {', '.join(lacking)} has no such setting")
+        lacking = ", ".join(name for name in types if name not in having)
+        if having and lacking:
+            lines.append(f"--set {key} is for {', '.join(having)}; {lacking} has no such setting")
     return lines

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, asdict, dataclass, field, replace
+from dataclasses import KW_ONLY, asdict, dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from erlbench.errors import UsageError
 from erlbench.experiment.costs import DEFAULTS, Costs, built_in_costs, rounded
 from erlbench.records.names import is_name
-from erlbench.settings import toml_values
+from erlbench.settings import as_toml, toml_values
 
 if TYPE_CHECKING:
     from erlbench.algorithms.base import Algorithm
@@ -25,8 +26,17 @@ EVALUATE = ("during", "after")
 EVAL_FREQ = 5000  # training steps between two evaluations
 FEWEST_EVALUATIONS = 10  # on the way, of a budget below `EVAL_FREQ` times as much
 FINAL_EPISODES = 50
+LOCAL = "process"  # the pool of processes of this machine
 OWN, SHARED = "own", "shared"  # the critic's processor in simulated time: one of its own, or one of the others
 CRITIC = OWN  # unless the user says otherwise
+# What [run] of config.toml holds, in this order, and the values that it leaves out.
+IN_RUN = (
+    *("env", "algo", "preset", "name", "seed", "total_timesteps", "workers", "eval_freq", "eval_episodes"),
+    *("final_episodes", "evaluate", "simulated_time", "total_generations", "total_minutes", "info"),
+)
+ABSENT: Mapping[str, Any] = MappingProxyType(
+    {"total_timesteps": 0, "total_generations": None, "total_minutes": None, "info": ()}
+)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
 
 
@@ -89,26 +99,8 @@ class Cell:
 
     def config(self) -> dict[str, Any]:
         """What config.toml holds: the tables `run`, `settings` and `env_settings`, plain values only."""
-        run = {
-            "env": self.env,
-            "algo": self.algo,
-            "preset": self.preset,
-            "name": self.name,
-            "seed": self.seed,
-            **({"total_timesteps": self.total_timesteps} if self.total_timesteps else {}),
-            "workers": self.workers,
-            "eval_freq": self.eval_freq,
-            "eval_episodes": self.eval_episodes,
-            "final_episodes": self.final_episodes,
-            "evaluate": self.evaluate,
-            "simulated_time": self.simulated_time,
-        }
-        if self.total_generations is not None:
-            run["total_generations"] = self.total_generations
-        if self.total_minutes is not None:
-            run["total_minutes"] = self.total_minutes
-        if self.info:
-            run["info"] = list(self.info)
+        values = {name: getattr(self, name) for name in IN_RUN}
+        run = as_toml({name: value for name, value in values.items() if name not in ABSENT or value != ABSENT[name]})
         settings = {**(self.origin.retired if self.origin else {}), **toml_values(self.settings)}
         tables = {"run": run, "settings": settings, "env_settings": dict(self.env_settings)}
         if self.simulated_time:
@@ -163,11 +155,6 @@ class RunOptions:
     anyway: bool = False  # run what would be refused: on another kernel, of other software, not repeatable
     verbosity: int = 0  # -1 quiet, 0 progress, 1 verbose
     command_line: tuple[str, ...] = ()
-
-
-def with_workers(cell: Cell, workers: int) -> Cell:
-    """The cell with `workers` individuals in flight, if its algorithm counts them."""
-    return replace(cell, workers=workers) if cell.workers else cell
 
 
 def usual_frequency(steps: float) -> int:

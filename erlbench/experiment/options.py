@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from erlbench.errors import UsageError
-from erlbench.experiment.cells import CRITIC, EVALUATE, FINAL_EPISODES, OWN, SHARED, check_name
-from erlbench.experiment.pool_kind import LOCAL, check_kind
+from erlbench.errors import UsageError, nearest
+from erlbench.experiment.cells import CRITIC, EVALUATE, FINAL_EPISODES, LOCAL, OWN, SHARED, check_name
 from erlbench.options import list_options, option
 from erlbench.settings import MOST, MOST_AT_ONCE, check_value
 
@@ -237,7 +236,9 @@ class RunArguments:
         for name in ("costs", "simulated_processes", "simulated_critic", "total_minutes"):
             if not self.simulated_time and getattr(self, name) is not None:
                 raise UsageError(f"'{name}' is of modelled time; give --simulated-time, too")
-        check_kind(self.pool)
+        if self.pool != LOCAL and not re.fullmatch(r"ray(://[^\s/]+:\d+)?", self.pool):
+            hint = nearest(self.pool.partition("://")[0], (LOCAL, "ray"))
+            raise UsageError(f"--pool must be process, ray or ray://HOST:PORT, not '{self.pool}'{hint}")
         if self.slurm and self.processes is not None:
             raise UsageError("--processes is for this machine; a job of Slurm has --slurm cpus=N worker processes")
         if self.slurm and self.pool != LOCAL:
@@ -260,4 +261,5 @@ class RunArguments:
         return self.simulated_time
 
 
-TABLES = {name: each.table for name, each in list_options(RunArguments).items() if each.is_table}
+OPTIONS = list_options(RunArguments)
+TABLES = {name: option.table for name, option in OPTIONS.items() if option.is_table}
