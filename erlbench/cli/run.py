@@ -132,7 +132,7 @@ def _name_kept(cells: Sequence[Cell]) -> None:
     """Say which values of folders win over defaults and presets of today."""
     folders: dict[tuple[str, ...], list[Cell]] = {}
     for cell in cells:
-        if cell.origin and cell.origin.kept:
+        if cell.origin.kept:
             folders.setdefault(cell.origin.kept, []).append(cell)
     for kept, those in folders.items():
         more = f" and {len(those) - 1} more" if len(those) > 1 else ""

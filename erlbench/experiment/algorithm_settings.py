@@ -19,8 +19,9 @@ def select_settings(values: Mapping[str, Any], names: Collection[str], settings_
     """The values for the algorithm that any of `names` means; those of ALGO.KEY win over those of KEY."""
     known = list_settings(settings_type)
     split = [(key.rpartition("."), value) for key, value in values.items()]
-    given = {name: value for (algo, _, name), value in split if not algo and name in known}
-    return given | {name: value for (algo, _, name), value in split if algo in names and name in known}
+    return {
+        name: value for owners in (("",), names) for (algo, _, name), value in split if algo in owners and name in known
+    }
 
 
 def check_settings(values: Mapping[str, Any], types: Mapping[str, type]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.errors import nearest
-from erlbench.experiment.cells import HUNG_AFTER, LOCAL, RunOptions
+from erlbench.experiment.cells import LOCAL, RunOptions
 from erlbench.experiment.options import OPTIONS, TABLES, RunArguments
 from erlbench.experiment.toml_file import TomlFile
 from erlbench.machine.resources import cores
@@ -18,10 +18,8 @@ from erlbench.records.older import of_today
 
 def arguments(given: Mapping[str, Any]) -> RunArguments:
     """The arguments from what the command line gave (the rest None or empty) over what its --config file gives."""
-    given = {key: value for key, value in given.items() if value not in (None, ())}
-    values: dict[str, Any] = {}
-    if "config" in given:
-        values |= _from_file(Path(OPTIONS["config"].check(given["config"], "--config")))
+    path = given.get("config")
+    values = _read_file(Path(OPTIONS["config"].check(path, "--config"))) if path else {}
     return make_options(RunArguments, given, values)
 
 
@@ -32,9 +30,9 @@ def run_options(asked: RunArguments, command_line: Sequence[str]) -> RunOptions:
     studies = requested_studies(asked)
     shared = asked.processes is None and asked.pool == LOCAL and not asked.slurm
     same = {item.name for item in fields(RunOptions)} & OPTIONS.keys() - {"processes", "jobs"}
-    values = {name: getattr(asked, name) for name in same}
-    values["task_timeout"] = asked.task_timeout or HUNG_AFTER
-    values["worker_memory"] = asked.worker_memory and asked.worker_memory << 20
+    values = {name: value for name in same if (value := getattr(asked, name)) is not None}
+    if asked.worker_memory:
+        values["worker_memory"] = asked.worker_memory << 20
     return RunOptions(
         **values,
         processes=asked.processes if asked.processes is not None else 1 if asked.slurm else cores(),
@@ -47,7 +45,7 @@ def run_options(asked: RunArguments, command_line: Sequence[str]) -> RunOptions:
     )
 
 
-def _from_file(path: Path) -> dict[str, Any]:
+def _read_file(path: Path) -> dict[str, Any]:
     """A --config file: options at the top or in [run], and the `TABLES`; a run's config.toml is one."""
     file, values = TomlFile(path), {}
     tables = of_today(file.data)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from erlbench.errors import UsageError
 from erlbench.experiment.costs import DEFAULTS, Costs, built_in_costs, rounded
+from erlbench.files import table_in
 from erlbench.records.names import is_name
 from erlbench.settings import as_toml, toml_values
 
@@ -31,8 +32,21 @@ OWN, SHARED = "own", "shared"  # the critic's processor in simulated time: one o
 CRITIC = OWN  # unless the user says otherwise
 # What [run] of config.toml holds, in this order, and the values that it leaves out.
 IN_RUN = (
-    *("env", "algo", "preset", "name", "seed", "total_timesteps", "workers", "eval_freq", "eval_episodes"),
-    *("final_episodes", "evaluate", "simulated_time", "total_generations", "total_minutes", "info"),
+    "env",
+    "algo",
+    "preset",
+    "name",
+    "seed",
+    "total_timesteps",
+    "workers",
+    "eval_freq",
+    "eval_episodes",
+    "final_episodes",
+    "evaluate",
+    "simulated_time",
+    "total_generations",
+    "total_minutes",
+    "info",
 )
 ABSENT: Mapping[str, Any] = MappingProxyType(
     {"total_timesteps": 0, "total_generations": None, "total_minutes": None, "info": ()}
@@ -44,13 +58,13 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
 class Origin:
     """Where the values of a cell are from whose folder may hold a run already."""
 
-    typed: frozenset[str]  # "table.key" of what the user typed, "table.*" for a whole table
+    typed: frozenset[str] = frozenset("*")  # "table.key" of what the user typed, "table.*" of a table, "*" for all
     retired: Mapping[str, Any] = field(default_factory=dict)  # settings of older versions that the folder holds
     kept: tuple[str, ...] = ()  # what the folder holds and the command would have otherwise, in words
 
     def has_typed(self, table: str, key: str) -> bool:
         """Whether the value of a table of config.toml was typed."""
-        return not self.typed.isdisjoint((f"{table}.{key}", f"{table}.*"))
+        return not self.typed.isdisjoint((f"{table}.{key}", f"{table}.*", "*"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +94,7 @@ class Cell:
     simulated_critic: str = CRITIC  # `OWN` or `SHARED`
     costs: Costs = field(default_factory=built_in_costs)  # modelled durations
     info: tuple[str, ...] = ()  # keys of the environment's infos whose numbers are recorded
-    origin: Origin | None = field(default=None, compare=False)  # None: all of it counts as typed
+    origin: Origin = field(default_factory=Origin, compare=False)
 
     @property
     def directory(self) -> Path:
@@ -101,7 +115,7 @@ class Cell:
         """What config.toml holds: the tables `run`, `settings` and `env_settings`, plain values only."""
         values = {name: getattr(self, name) for name in IN_RUN}
         run = as_toml({name: value for name, value in values.items() if name not in ABSENT or value != ABSENT[name]})
-        settings = {**(self.origin.retired if self.origin else {}), **toml_values(self.settings)}
+        settings = {**self.origin.retired, **toml_values(self.settings)}
         tables = {"run": run, "settings": settings, "env_settings": dict(self.env_settings)}
         if self.simulated_time:
             run |= {"simulated_processes": self.processors, "simulated_critic": self.simulated_critic}
@@ -127,7 +141,7 @@ class Cell:
 
     def departures(self, saved: Mapping[str, Any]) -> list[str]:
         """What differs from the configuration of its folder, of all that was typed; as `differences`."""
-        return differences(saved, self.config(), self.origin.has_typed if self.origin else lambda table, key: True)
+        return differences(saved, self.config(), self.origin.has_typed)
 
 
 @dataclass(frozen=True)
@@ -187,12 +201,10 @@ def differences(
     """
     lines = []
     for table in ("run", "settings", "env_settings", "costs"):
-        there, here = saved.get(table, {}), now.get(table, {})
-        if not isinstance(there, Mapping):
-            there = {}
+        there, here = table_in(saved, table), now.get(table, {})
         if there and table == "costs":
-            there = rounded(DEFAULTS | there)  # a run of before some of these were measured
-        for key in [*here, *(key for key in there if key not in here)]:
+            there = rounded({**DEFAULTS, **there})  # a run of before some of these were measured
+        for key in {**here, **there}:
             if there.get(key) != here.get(key) and counts(table, key):
                 lines.append(f"{table}.{key}: {there.get(key, 'not set')} there, {here.get(key, 'not set')} now")
     return lines

@@ -13,20 +13,12 @@ from erlbench.envs.options import plain_values
 from erlbench.envs.registry import Problem, problem, remember_problems
 from erlbench.errors import CellError, UsageError
 from erlbench.experiment.algorithm_settings import check_settings, select_settings
-from erlbench.experiment.cells import (
-    CRITIC,
-    EVAL_FREQ,
-    FINAL_EPISODES,
-    Cell,
-    Origin,
-    cell_name,
-    differences,
-    usual_frequency,
-)
+from erlbench.experiment.cells import CRITIC, EVAL_FREQ, FINAL_EPISODES, Cell, Origin, differences, usual_frequency
 from erlbench.experiment.costs import built_in_costs, load_costs
 from erlbench.experiment.estimate import planned_steps
 from erlbench.experiment.old_settings import FOLDER, keep_old_settings
 from erlbench.experiment.options import RunArguments
+from erlbench.experiment.study import entry_name
 from erlbench.settings import resolve
 
 ProblemOf = Callable[[str, Mapping[str, Any]], Problem]
@@ -66,7 +58,7 @@ def _check_problem(cell: Cell, problem_of: ProblemOf) -> Cell:
     registry.check_observations(cell.algo, task.observation_size, cell.env)
     registry.find(cell.algo).check(cell.settings, task)
     fresh = {"fresh": task.env.fresh} if task.env.fresh else {}
-    return replace(cell, env_settings={**fresh, **cell.env_settings}) if fresh else cell
+    return replace(cell, env_settings={**fresh, **cell.env_settings})
 
 
 def _free_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell]:
@@ -88,7 +80,7 @@ def _free_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell
         for name, algorithm in listed.items():
             algo, _, own_preset = name.partition("@")
             preset = own_preset or arguments.preset or registry.DEFAULT_PRESET
-            given = select_settings(arguments.set, (algo, cell_name(algo, preset, "")), algorithm.settings_type)
+            given = select_settings(arguments.set, (algo, f"{algo}@{preset}"), algorithm.settings_type)
             settings = resolve(algorithm.settings_type, env, registry.preset(algo, preset), given, owner=algo)
             if arguments.total_minutes is not None and (reason := algorithm.depends_on_budget(settings)):
                 raise UsageError(
@@ -101,7 +93,7 @@ def _free_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell
                     env=env,
                     seed=seed,
                     settings=settings,
-                    name=arguments.name or cell_name(registry.short_name(algo), preset, registry.DEFAULT_PRESET),
+                    name=arguments.name or entry_name(algo, preset),
                     total_timesteps=arguments.total_timesteps or (0 if arguments.total_minutes else 1_000_000),
                     workers=workers_of(algo, arguments.workers),
                     eval_freq=arguments.eval_freq or EVAL_FREQ,

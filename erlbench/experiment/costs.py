@@ -54,10 +54,6 @@ class Costs:
             + (_billionths(self.gradient_overhead) if critic_updates or actor_updates else 0)
         )
 
-    def seconds(self, timesteps: int, critic_updates: int, actor_updates: int) -> float:
-        """The same in seconds."""
-        return self.nanoseconds(timesteps, critic_updates, actor_updates) / BILLION
-
     def slowed(self, tasks: int) -> int:
         """By how many billionths of a factor tasks take longer while so many run at once.
 

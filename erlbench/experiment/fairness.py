@@ -43,15 +43,13 @@ def compare_algorithms(configs: Iterable[Config]) -> tuple[tuple[str, ...], dict
     sides: dict[str, list[Config]] = {}
     for config in distinct(configs):
         sides.setdefault(str(config["run"].get("name") or config["run"].get("algo")), []).append(config)
-    settings = [same_name[0].get("settings", {}) for same_name in sides.values()]
-    first: Mapping[str, Any] = next(iter(settings), {})
-    further = [name for name in first if name not in GROUPED and all(name in others for others in settings)]
-    lines: dict[str, list[str]] = {}
+    rows = []
     for same_name in sides.values():
-        described = [_describe(config, further) for config in same_name]
-        for aspect in described[0]:
-            lines.setdefault(aspect, []).append(" / ".join(dict.fromkeys(texts[aspect] for texts in described)))
-    return tuple(sides), {aspect: tuple(texts) for aspect, texts in lines.items() if len(set(texts)) > 1}
+        first, *others = map(_describe, same_name)
+        texts = {aspect: [text, *(other.get(aspect, NONE) for other in others)] for aspect, text in first.items()}
+        rows.append({aspect: " / ".join(dict.fromkeys(values)) for aspect, values in texts.items()})
+    lines = {aspect: tuple(row.get(aspect, "") for row in rows) for aspect in (rows or [{}])[0]}
+    return tuple(sides), {aspect: texts for aspect, texts in lines.items() if all(texts) and len(set(texts)) > 1}
 
 
 def distinct(configs: Iterable[Config]) -> list[Config]:
@@ -80,8 +78,8 @@ def overridden(config: Config) -> dict[str, str]:
     return {name: text for name, text in texts.items() if text != setting_text(usual[name])}
 
 
-def _describe(config: Config, further: Iterable[str]) -> dict[str, str]:
-    """A text for each aspect of a configuration, and for the settings `further`."""
+def _describe(config: Config) -> dict[str, str]:
+    """A text for each aspect of a configuration, and for each further setting."""
     run, settings = config["run"], config.get("settings", {})
     algo = str(run.get("algo"))
     aspects = {aspect: _join_settings(settings, names) for aspect, names in GROUPS.items()}
@@ -101,7 +99,7 @@ def _describe(config: Config, further: Iterable[str]) -> dict[str, str]:
     aspects["defaults tuned by"] = next(tuned_by, NONE)
     changed = ", ".join(f"{name}={text}" for name, text in overridden(config).items())
     aspects["overridden"] = changed or (DEFAULTS if settings else NONE)
-    return aspects | {name: _join_settings(settings, (name,)) for name in further}
+    return aspects | {name: _join_settings(settings, (name,)) for name in settings if name not in GROUPED}
 
 
 def _join_settings(settings: Mapping[str, Any], names: Iterable[str]) -> str:

@@ -21,12 +21,10 @@ RUN_OPTIONS = {*IN_RUN, "simulated_processes", "simulated_critic"} - FOLDER
 def keep_old_settings(cell: Cell) -> Cell:
     """`cell` with the values of its folder's config.toml where `cell.origin` says that nobody typed them.
 
-    A cell without an origin, or whose folder has no configuration that can be read, stays as it is. A stored value that
+    A cell whose folder has no configuration that can be read stays as it is. A stored value that
     is none is a `UsageError`.
     """
     path, origin = cell.directory / CONFIG, cell.origin
-    if origin is None:
-        return cell
     try:
         saved = read_config(path)
     except (OSError, ValueError):  # refused with the reason before the run starts

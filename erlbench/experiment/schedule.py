@@ -82,7 +82,7 @@ class CellQueue:
         places = [waiting for share, waiting in self._waiting.items() if waiting and self._has_room(share)]
         if not places:
             return None
-        cell = self._schedule.order[min(places, key=lambda waiting: waiting[0]).popleft()]
+        cell = self._schedule.order[min(places).popleft()]
         self.running[cell] = self._schedule.shares[cell]
         return cell
 

@@ -12,7 +12,7 @@ import pytest
 
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import RunOptions
-from erlbench.launch.job import Job, Running, preempted
+from erlbench.launch.job import Job, preempted
 from erlbench.launch.queue import LOGS
 from erlbench.launch.slurm import launch, read_minutes, submitit_parameters
 from erlbench.machine.resources import cores
@@ -59,7 +59,7 @@ def test_an_array_with_one_job_for_each_cell(tmp_path):
 def test_a_job_that_slurm_stops_was_preempted_unless_it_was_cancelled(state, expected, tmp_path, monkeypatch):
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     assert not preempted(), "no job of Slurm's"
-    (tmp_path / "squeue").write_text(f'#!/bin/sh\ntest "$3" = --jobs=17 && echo {state}\n')
+    (tmp_path / "squeue").write_text(f'#!/bin/sh\ntest "$4" = --jobs=17 && echo {state}\n')
     (tmp_path / "squeue").chmod(0o755)
     monkeypatch.setenv("SLURM_JOB_ID", "17")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
@@ -165,7 +165,7 @@ def test_only_what_is_not_done_is_submitted(tmp_path):
 def test_a_refused_cell_is_told_in_the_jobs_log(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     cell = make_cell("cem", tmp_path / "file", steps=50)
-    assert Running(Job((cell,), RunOptions(0, verbosity=-1), os.getcwd())).result() == 2
+    assert Job((cell,), RunOptions(0, verbosity=-1), os.getcwd()).run() == 2
     said = capsys.readouterr().err
     assert str(cell.directory) in said
     assert "Traceback" not in said
