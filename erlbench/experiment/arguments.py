@@ -29,20 +29,18 @@ def run_options(asked: RunArguments, command_line: Sequence[str]) -> RunOptions:
 
     studies = requested_studies(asked)
     shared = asked.processes is None and asked.pool == LOCAL and not asked.slurm
-    same = {item.name for item in fields(RunOptions)} & OPTIONS.keys() - {"processes", "jobs"}
-    values = {name: value for name in same if (value := getattr(asked, name)) is not None}
-    if asked.worker_memory:
-        values["worker_memory"] = asked.worker_memory << 20
-    return RunOptions(
-        **values,
-        processes=asked.processes if asked.processes is not None else 1 if asked.slurm else cores(),
-        per_node=asked.processes,
-        jobs=1 if asked.jobs is None and not shared else asked.jobs,
-        studies={study.name: study.sha256 for study in studies},
-        study_texts=texts_to_add(studies, asked),
-        verbosity=-1 if asked.quiet else int(asked.verbose),
-        command_line=tuple(command_line),
-    )
+    values = {item.name: value for item in fields(RunOptions) if (value := getattr(asked, item.name, None)) is not None}
+    values |= {
+        "processes": asked.processes if asked.processes is not None else 1 if asked.slurm else cores(),
+        "per_node": asked.processes,
+        "jobs": 1 if asked.jobs is None and not shared else asked.jobs,
+        "worker_memory": asked.worker_memory and asked.worker_memory << 20,
+        "studies": {study.name: study.sha256 for study in studies},
+        "study_texts": texts_to_add(studies, asked),
+        "verbosity": -1 if asked.quiet else int(asked.verbose),
+        "command_line": tuple(command_line),
+    }
+    return RunOptions(**values)
 
 
 def _read_file(path: Path) -> dict[str, Any]:

@@ -33,15 +33,20 @@ def find_doubts(cells: Iterable[Cell], problem_of: ProblemOf) -> Iterator[tuple[
 
 
 def describe_evaluation(cells: Iterable[Cell], problem_of: ProblemOf) -> str:
-    """A line on the cells whose evaluations may play more steps than their training; empty where none do."""
+    """A line on the cells whose evaluations may play more steps than their training; empty where none do.
+
+    All episodes may reach the time limit; an evaluation waits for a generation's end.
+    """
     costly = []
     for cell in {(cell.name, cell.env): cell for cell in cells}.values():
         try:
             problem = problem_of(cell.env, cell.env_settings)
         except CellError:
             continue
-        training, played = planned_steps(cell, problem), count_evaluation_steps(cell, problem)
-        if played > training:
+        training = planned_steps(cell, problem)
+        generation = registry.find(cell.algo).needs(cell.settings, problem).steps
+        episodes = (1 + training // max(cell.eval_freq, generation)) * cell.eval_episodes + cell.final_episodes
+        if (played := episodes * problem.env.max_episode_steps) > training:
             numbers = f"up to {played:,.0f} steps beside {training:,.0f} of training"
             costly.append((numbers, f"{cell.name} on {cell.env}"))
     if not costly:
@@ -49,13 +54,6 @@ def describe_evaluation(cells: Iterable[Cell], problem_of: ProblemOf) -> str:
     more = f" and {len(costly) - 1} more" if costly[1:] else ""
     numbers, where = costly[0]
     return f"evaluation plays {numbers} ({where}{more}); --eval-freq and --eval-episodes change that"
-
-
-def count_evaluation_steps(cell: Cell, problem: Problem) -> float:
-    """How many steps the evaluations play if all episodes reach the time limit; at most one a generation."""
-    generation = registry.find(cell.algo).needs(cell.settings, problem).steps
-    evaluations = 1 + planned_steps(cell, problem) // max(cell.eval_freq, generation)
-    return (evaluations * cell.eval_episodes + cell.final_episodes) * problem.env.max_episode_steps
 
 
 def shorten_doubts(doubts: Iterable[tuple[str, str]]) -> Iterator[str]:
