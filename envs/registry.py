@@ -186,6 +186,19 @@ def problem(name: str, settings: Mapping[str, Any] | None = None) -> Problem:
     return describe_problem(name, settings).problem
 
 
+def remember_problems(problem_of: Callable[[str, Mapping[str, Any]], Problem]) -> Callable[..., Problem]:
+    """`problem_of`, which is asked once for each environment with its settings."""
+    known: dict[tuple[str, str], Problem] = {}
+
+    def remembered(name: str, settings: Mapping[str, Any]) -> Problem:
+        key = name, repr(sorted(settings.items()))
+        if key not in known:
+            known[key] = problem_of(name, settings)
+        return known[key]
+
+    return remembered
+
+
 def describe_problem(
     name: str, settings: Mapping[str, Any] | None = None, say: Callable[[str], object] = lambda phase: None
 ) -> Described:

@@ -42,14 +42,14 @@ def show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
 
 
 def _print_differences(cells: Sequence[Cell]) -> None:
-    """The fairness sheet, where there are several algorithms and they differ."""
+    """What differs between the algorithms, where there are several."""
     from erlbench.cli.tables import print_table
-    from erlbench.experiment.fairness import fairness_sheet
+    from erlbench.experiment.fairness import compare_algorithms
 
-    sheet = fairness_sheet(cell.config() for cell in cells)
-    if sheet.differing:
-        rows = [(line.aspect, *line.values) for line in sheet.differing]
-        print_table("What differs besides the ideas", ("what", *sheet.names), rows)
+    names, lines = compare_algorithms(cell.config() for cell in cells)
+    if lines:
+        rows = [(aspect, *texts) for aspect, texts in lines.items()]
+        print_table("What differs besides the ideas", ("what", *names), rows)
         click.echo()
 
 

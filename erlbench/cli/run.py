@@ -45,8 +45,8 @@ def run(**given: Any) -> None:
     """
     asked = arguments(given)
     click.get_current_context().meta["verbose"] = asked.verbose
-    from erlbench.experiment.before import describe_evaluation, doubts, in_short
     from erlbench.experiment.command import requested_cells
+    from erlbench.experiment.doubts import describe_evaluation, find_doubts, shorten_doubts
     from erlbench.running.admission import problems, rules_of
 
     check_device(asked.device)
@@ -60,9 +60,8 @@ def run(**given: Any) -> None:
             _message(line)
         if asked.save_replay:
             _name_useless_replays(cells)
-        found = doubts(cells, problem_of)
-        lines = map(str, found) if asked.verbose else in_short(found)
-        for line in lines:
+        doubts = find_doubts(cells, problem_of)
+        for line in (text for _, text in doubts) if asked.verbose else shorten_doubts(doubts):
             _message(f"warning: {line}")
         if line := describe_evaluation(cells, problem_of):
             _message(line)
@@ -75,7 +74,7 @@ def run(**given: Any) -> None:
         show_plan(cells, options)
         return
     if asked.slurm:
-        from erlbench.launch.jobs import launch
+        from erlbench.launch.slurm import launch
 
         click.get_current_context().exit(launch(cells, options, asked.slurm))
     from erlbench.running.runner import run_cells
@@ -118,24 +117,22 @@ def _name_remarks(cells: Sequence[Cell], rules: Rules) -> None:
 
 def _differences(cells: Sequence[Cell]) -> str:
     """In what the algorithms differ besides their ideas, in a line; empty for one algorithm, or where nothing does."""
-    if len({cell.name for cell in cells}) < 2:
-        return ""
-    from erlbench.experiment.fairness import fairness_sheet
+    from erlbench.experiment.fairness import compare_algorithms
 
-    sheet = fairness_sheet(cell.config() for cell in cells)
-    few = len(sheet.names) <= MOST_COMPARED
-    found = [f"{line.aspect} {' | '.join(line.values)}" if few else line.aspect for line in sheet.differing]
-    if not found:
+    names, lines = compare_algorithms(cell.config() for cell in cells)
+    if not lines:
         return ""
-    names = " | ".join(sheet.names) if few else f"the {len(sheet.names)} algorithms"
-    return f"not equal in {names}: {'; '.join(found)}"
+    if len(names) > MOST_COMPARED:
+        return f"not equal in the {len(names)} algorithms: {'; '.join(lines)}"
+    differing = "; ".join(f"{aspect} {' | '.join(texts)}" for aspect, texts in lines.items())
+    return f"not equal in {' | '.join(names)}: {differing}"
 
 
 def _name_kept(cells: Sequence[Cell]) -> None:
     """Say which values of folders win over defaults and presets of today."""
     folders: dict[tuple[str, ...], list[Cell]] = {}
     for cell in cells:
-        if cell.origin and cell.origin.kept:
+        if cell.origin.kept:
             folders.setdefault(cell.origin.kept, []).append(cell)
     for kept, those in folders.items():
         more = f" and {len(those) - 1} more" if len(those) > 1 else ""

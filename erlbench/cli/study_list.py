@@ -117,7 +117,7 @@ def _price(study: Study, profile: str) -> tuple[str, str]:
     """The core-hours of the runs that are missing, and why there is no number."""
     from erlbench.experiment.arguments import arguments
     from erlbench.experiment.command import requested_cells
-    from erlbench.experiment.estimate import estimator
+    from erlbench.experiment.estimate import estimate_cell
     from erlbench.records.run import RunFiles
     from erlbench.running.admission import Rules, problems
 
@@ -127,12 +127,12 @@ def _price(study: Study, profile: str) -> tuple[str, str]:
         cells = requested_cells(arguments(asked), problem_of)
     except UsageError as error:
         return "-", str(error)
-    estimated, seconds, total = estimator(problem_of), dict[tuple[str, str], float](), 0.0
+    seconds, total = dict[tuple[str, str], float](), 0.0
     for cell in cells:
         if RunFiles(cell.directory).status().get("status") != "done":
             key = cell.env, cell.name
             if key not in seconds:
-                seconds[key] = estimated(cell, 1).core_seconds
+                seconds[key] = estimate_cell(cell, 1, problem_of).core_seconds
             total += seconds[key]
     hours = total / 3600
     return f"{hours:,.0f}" if hours >= 10 else f"{hours:.2g}", ""

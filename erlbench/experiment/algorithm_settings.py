@@ -19,8 +19,9 @@ def select_settings(values: Mapping[str, Any], names: Collection[str], settings_
     """The values for the algorithm that any of `names` means; those of ALGO.KEY win over those of KEY."""
     known = list_settings(settings_type)
     split = [(key.rpartition("."), value) for key, value in values.items()]
-    given = {name: value for (algo, _, name), value in split if not algo and name in known}
-    return given | {name: value for (algo, _, name), value in split if algo in names and name in known}
+    return {
+        name: value for owners in (("",), names) for (algo, _, name), value in split if algo in owners and name in known
+    }
 
 
 def check_settings(values: Mapping[str, Any], types: Mapping[str, type]) -> None:
@@ -41,7 +42,7 @@ def describe_partial_settings(values: Mapping[str, Any], types: Mapping[str, Any
     lines = []
     for key in values:
         having = [name for name, settings in types.items() if key in list_settings(settings)]
-        lacking = [name for name in types if name not in having]
-        if "." not in key and having and lacking:
-            lines.append(f"--set {key} is for {', '.join(having)}; {', '.join(lacking)} has no such setting")
+        lacking = ", ".join(name for name in types if name not in having)
+        if having and lacking:
+            lines.append(f"--set {key} is for {', '.join(having)}; {lacking} has no such setting")
     return lines

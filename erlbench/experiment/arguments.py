@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from erlbench.errors import nearest
-from erlbench.experiment.cells import HUNG_AFTER, RunOptions
-from erlbench.experiment.options import TABLES, RunArguments
-from erlbench.experiment.pool_kind import LOCAL
+from erlbench.experiment.cells import LOCAL, RunOptions
+from erlbench.experiment.options import OPTIONS, TABLES, RunArguments
 from erlbench.experiment.toml_file import TomlFile
 from erlbench.machine.resources import cores
-from erlbench.options import list_options, make_options
+from erlbench.options import make_options
 from erlbench.records.older import of_today
-
-OPTIONS = list_options(RunArguments)
 
 
 def arguments(given: Mapping[str, Any]) -> RunArguments:
     """The arguments from what the command line gave (the rest None or empty) over what its --config file gives."""
-    given = {key: value for key, value in given.items() if value not in (None, ())}
-    values: dict[str, Any] = {}
-    if "config" in given:
-        values |= _from_file(Path(OPTIONS["config"].check(given["config"], "--config")))
+    path = given.get("config")
+    values = _read_file(Path(OPTIONS["config"].check(path, "--config"))) if path else {}
     return make_options(RunArguments, given, values)
 
 
@@ -33,29 +29,21 @@ def run_options(asked: RunArguments, command_line: Sequence[str]) -> RunOptions:
 
     studies = requested_studies(asked)
     shared = asked.processes is None and asked.pool == LOCAL and not asked.slurm
-    return RunOptions(
-        processes=asked.processes if asked.processes is not None else 1 if asked.slurm else cores(),
-        pool=asked.pool,
-        per_node=asked.processes,
-        jobs=1 if asked.jobs is None and not shared else asked.jobs,
-        one_core=asked.one_core,
-        device=asked.device,
-        checkpoint_every=asked.checkpoint_every,
-        task_timeout=asked.task_timeout or HUNG_AFTER,
-        worker_memory=asked.worker_memory and asked.worker_memory << 20,
-        save_replay=asked.save_replay,
-        keep_checkpoints=asked.keep_checkpoints,
-        tensorboard=asked.tensorboard,
-        force=asked.force,
-        anyway=asked.anyway,
-        studies={study.name: study.sha256 for study in studies},
-        study_texts=texts_to_add(studies, asked),
-        verbosity=-1 if asked.quiet else int(asked.verbose),
-        command_line=tuple(command_line),
-    )
+    values = {item.name: value for item in fields(RunOptions) if (value := getattr(asked, item.name, None)) is not None}
+    values |= {
+        "processes": asked.processes if asked.processes is not None else 1 if asked.slurm else cores(),
+        "per_node": asked.processes,
+        "jobs": 1 if asked.jobs is None and not shared else asked.jobs,
+        "worker_memory": asked.worker_memory and asked.worker_memory << 20,
+        "studies": {study.name: study.sha256 for study in studies},
+        "study_texts": texts_to_add(studies, asked),
+        "verbosity": -1 if asked.quiet else int(asked.verbose),
+        "command_line": tuple(command_line),
+    }
+    return RunOptions(**values)
 
 
-def _from_file(path: Path) -> dict[str, Any]:
+def _read_file(path: Path) -> dict[str, Any]:
     """A --config file: options at the top or in [run], and the `TABLES`; a run's config.toml is one."""
     file, values = TomlFile(path), {}
     tables = of_today(file.data)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, asdict, dataclass, field, replace
+from dataclasses import KW_ONLY, asdict, dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from erlbench.errors import UsageError
 from erlbench.experiment.costs import DEFAULTS, Costs, built_in_costs, rounded
+from erlbench.files import table_in
 from erlbench.records.names import is_name
-from erlbench.settings import toml_values
+from erlbench.settings import as_toml, toml_values
 
 if TYPE_CHECKING:
     from erlbench.algorithms.base import Algorithm
@@ -25,8 +27,30 @@ EVALUATE = ("during", "after")
 EVAL_FREQ = 5000  # training steps between two evaluations
 FEWEST_EVALUATIONS = 10  # on the way, of a budget below `EVAL_FREQ` times as much
 FINAL_EPISODES = 50
+LOCAL = "process"  # the pool of processes of this machine
 OWN, SHARED = "own", "shared"  # the critic's processor in simulated time: one of its own, or one of the others
 CRITIC = OWN  # unless the user says otherwise
+# What [run] of config.toml holds, in this order, and the values that it leaves out.
+IN_RUN = (
+    "env",
+    "algo",
+    "preset",
+    "name",
+    "seed",
+    "total_timesteps",
+    "workers",
+    "eval_freq",
+    "eval_episodes",
+    "final_episodes",
+    "evaluate",
+    "simulated_time",
+    "total_generations",
+    "total_minutes",
+    "info",
+)
+ABSENT: Mapping[str, Any] = MappingProxyType(
+    {"total_timesteps": 0, "total_generations": None, "total_minutes": None, "info": ()}
+)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
 
 
@@ -34,13 +58,13 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
 class Origin:
     """Where the values of a cell are from whose folder may hold a run already."""
 
-    typed: frozenset[str]  # "table.key" of what the user typed, "table.*" for a whole table
+    typed: frozenset[str] = frozenset("*")  # "table.key" of what the user typed, "table.*" of a table, "*" for all
     retired: Mapping[str, Any] = field(default_factory=dict)  # settings of older versions that the folder holds
     kept: tuple[str, ...] = ()  # what the folder holds and the command would have otherwise, in words
 
     def has_typed(self, table: str, key: str) -> bool:
         """Whether the value of a table of config.toml was typed."""
-        return not self.typed.isdisjoint((f"{table}.{key}", f"{table}.*"))
+        return not self.typed.isdisjoint((f"{table}.{key}", f"{table}.*", "*"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +94,7 @@ class Cell:
     simulated_critic: str = CRITIC  # `OWN` or `SHARED`
     costs: Costs = field(default_factory=built_in_costs)  # modelled durations
     info: tuple[str, ...] = ()  # keys of the environment's infos whose numbers are recorded
-    origin: Origin | None = field(default=None, compare=False)  # None: all of it counts as typed
+    origin: Origin = field(default_factory=Origin, compare=False)
 
     @property
     def directory(self) -> Path:
@@ -89,27 +113,9 @@ class Cell:
 
     def config(self) -> dict[str, Any]:
         """What config.toml holds: the tables `run`, `settings` and `env_settings`, plain values only."""
-        run = {
-            "env": self.env,
-            "algo": self.algo,
-            "preset": self.preset,
-            "name": self.name,
-            "seed": self.seed,
-            **({"total_timesteps": self.total_timesteps} if self.total_timesteps else {}),
-            "workers": self.workers,
-            "eval_freq": self.eval_freq,
-            "eval_episodes": self.eval_episodes,
-            "final_episodes": self.final_episodes,
-            "evaluate": self.evaluate,
-            "simulated_time": self.simulated_time,
-        }
-        if self.total_generations is not None:
-            run["total_generations"] = self.total_generations
-        if self.total_minutes is not None:
-            run["total_minutes"] = self.total_minutes
-        if self.info:
-            run["info"] = list(self.info)
-        settings = {**(self.origin.retired if self.origin else {}), **toml_values(self.settings)}
+        values = {name: getattr(self, name) for name in IN_RUN}
+        run = as_toml({name: value for name, value in values.items() if name not in ABSENT or value != ABSENT[name]})
+        settings = {**self.origin.retired, **toml_values(self.settings)}
         tables = {"run": run, "settings": settings, "env_settings": dict(self.env_settings)}
         if self.simulated_time:
             run |= {"simulated_processes": self.processors, "simulated_critic": self.simulated_critic}
@@ -135,7 +141,7 @@ class Cell:
 
     def departures(self, saved: Mapping[str, Any]) -> list[str]:
         """What differs from the configuration of its folder, of all that was typed; as `differences`."""
-        return differences(saved, self.config(), self.origin.has_typed if self.origin else lambda table, key: True)
+        return differences(saved, self.config(), self.origin.has_typed)
 
 
 @dataclass(frozen=True)
@@ -163,11 +169,6 @@ class RunOptions:
     anyway: bool = False  # run what would be refused: on another kernel, of other software, not repeatable
     verbosity: int = 0  # -1 quiet, 0 progress, 1 verbose
     command_line: tuple[str, ...] = ()
-
-
-def with_workers(cell: Cell, workers: int) -> Cell:
-    """The cell with `workers` individuals in flight, if its algorithm counts them."""
-    return replace(cell, workers=workers) if cell.workers else cell
 
 
 def usual_frequency(steps: float) -> int:
@@ -200,12 +201,10 @@ def differences(
     """
     lines = []
     for table in ("run", "settings", "env_settings", "costs"):
-        there, here = saved.get(table, {}), now.get(table, {})
-        if not isinstance(there, Mapping):
-            there = {}
+        there, here = table_in(saved, table), now.get(table, {})
         if there and table == "costs":
-            there = rounded(DEFAULTS | there)  # a run of before some of these were measured
-        for key in [*here, *(key for key in there if key not in here)]:
+            there = rounded({**DEFAULTS, **there})  # a run of before some of these were measured
+        for key in {**here, **there}:
             if there.get(key) != here.get(key) and counts(table, key):
                 lines.append(f"{table}.{key}: {there.get(key, 'not set')} there, {here.get(key, 'not set')} now")
     return lines

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,24 +10,15 @@ from typing import Any
 from erlbench.algorithms import registry
 from erlbench.envs.catalogue import canonical
 from erlbench.envs.options import plain_values
-from erlbench.envs.registry import Problem, problem
+from erlbench.envs.registry import Problem, problem, remember_problems
 from erlbench.errors import CellError, UsageError
 from erlbench.experiment.algorithm_settings import check_settings, select_settings
-from erlbench.experiment.before import planned_steps
-from erlbench.experiment.cells import (
-    CRITIC,
-    EVAL_FREQ,
-    FINAL_EPISODES,
-    Cell,
-    Origin,
-    cell_name,
-    differences,
-    usual_frequency,
-)
+from erlbench.experiment.cells import CRITIC, EVAL_FREQ, FINAL_EPISODES, Cell, Origin, differences, usual_frequency
 from erlbench.experiment.costs import built_in_costs, load_costs
+from erlbench.experiment.estimate import planned_steps
+from erlbench.experiment.old_settings import FOLDER, keep_old_settings
 from erlbench.experiment.options import RunArguments
-from erlbench.experiment.stored import FOLDER, as_stored
-from erlbench.options import list_options
+from erlbench.experiment.study import entry_name
 from erlbench.settings import resolve
 
 ProblemOf = Callable[[str, Mapping[str, Any]], Problem]
@@ -41,8 +31,10 @@ def requested_cells(arguments: RunArguments, problem_of: ProblemOf = problem) ->
     `problem_of` gives the problem of an environment and its settings. What that adds to the settings, the cells have.
     A `CellError` from it is the cell's own, and meets it when it starts.
     """
-    made = _study_cells if arguments.study else _free_cells
-    cells = list(made(arguments, problem_of))
+    from erlbench.experiment.study_cells import study_cells  # which imports this module
+
+    problem_of = remember_problems(problem_of)
+    cells = list((study_cells if arguments.study else _free_cells)(arguments, problem_of))
     for algo in dict.fromkeys(cell.algo for cell in cells):
         registry.require(algo)
     distinct: dict[Path, Cell] = {}
@@ -53,37 +45,20 @@ def requested_cells(arguments: RunArguments, problem_of: ProblemOf = problem) ->
                 f"two different cells would share the folder {cell.directory} ({'; '.join(different)}); run them by "
                 "two commands, with another --out each"
             )
-    found = [*distinct.values()] if arguments.force else [as_stored(cell) for cell in distinct.values()]
-    return _check_problems(found, problem_of)
+    continued = distinct.values() if arguments.force else map(keep_old_settings, distinct.values())
+    return [_check_problem(cell, problem_of) for cell in continued]
 
 
-def _study_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell]:
-    from erlbench.experiment.study_cells import study_cells
-
-    return study_cells(arguments, problem_of)
-
-
-def _check_problems(cells: Iterable[Cell], problem_of: ProblemOf) -> list[Cell]:
-    """Make each environment once, and refuse what does not go with it; the cells as they are run."""
-    problems: dict[tuple[Any, ...], Problem | None] = {}
-    checked: set[tuple[Any, ...]] = set()
-    found = []
-    for cell in cells:
-        where = (cell.env, repr(sorted(cell.env_settings.items())))
-        if where not in problems:
-            try:
-                problems[where] = problem_of(cell.env, cell.env_settings)
-            except CellError:
-                problems[where] = None
-        task = problems[where]
-        if task is not None and (what := (*where, cell.algo, cell.settings)) not in checked:
-            checked.add(what)
-            registry.check_observations(cell.algo, task.observation_size, cell.env)
-            registry.find(cell.algo).check(cell.settings, task)
-        if task is not None and task.env.fresh and "fresh" not in cell.env_settings:
-            cell = dataclasses.replace(cell, env_settings={**cell.env_settings, "fresh": task.env.fresh})
-        found.append(cell)
-    return found
+def _check_problem(cell: Cell, problem_of: ProblemOf) -> Cell:
+    """Refuse an environment that does not go with the algorithm; the cell as it is run."""
+    try:
+        task = problem_of(cell.env, cell.env_settings)
+    except CellError:
+        return cell
+    registry.check_observations(cell.algo, task.observation_size, cell.env)
+    registry.find(cell.algo).check(cell.settings, task)
+    fresh = {"fresh": task.env.fresh} if task.env.fresh else {}
+    return replace(cell, env_settings={**fresh, **cell.env_settings})
 
 
 def _free_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell]:
@@ -93,19 +68,24 @@ def _free_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell
         raise UsageError("--profile belongs to --study; without a study give --total-timesteps and the like")
     if arguments.name is not None and len(arguments.algo) > 1:
         raise UsageError("--name needs one algorithm: runs of several would share a folder")
-    parts = [(algo, preset) for algo, _, preset in (name.partition("@") for name in arguments.algo)]
-    _checkworkers_of(arguments, [algo for algo, _ in parts])
-    check_settings(
-        arguments.set, {algo: registry.find(algo.partition("@")[0]).settings_type for algo in arguments.algo}
-    )
+    listed = {name: registry.find(name.partition("@")[0]) for name in arguments.algo}
+    if arguments.workers is not None and all(algorithm.default_workers is None for algorithm in listed.values()):
+        raise UsageError(
+            f"--workers means nothing to {', '.join(name.partition('@')[0] for name in listed)}, which has no workers "
+            "of its own; --processes sets how many processes share the work"
+        )
+    check_settings(arguments.set, {name: algorithm.settings_type for name, algorithm in listed.items()})
     typed = typed_of(arguments)
     for env in dict.fromkeys(map(canonical, arguments.env)):
-        for algo, own_preset in parts:
+        for name, algorithm in listed.items():
+            algo, _, own_preset = name.partition("@")
             preset = own_preset or arguments.preset or registry.DEFAULT_PRESET
-            settings_type = registry.find(algo).settings_type
-            given = select_settings(arguments.set, (algo, cell_name(algo, preset, "")), settings_type)
-            settings = resolve(settings_type, env, registry.preset(algo, preset), given, owner=algo)
-            _check_minutes(arguments, algo, settings)
+            given = select_settings(arguments.set, (algo, f"{algo}@{preset}"), algorithm.settings_type)
+            settings = resolve(algorithm.settings_type, env, registry.preset(algo, preset), given, owner=algo)
+            if arguments.total_minutes is not None and (reason := algorithm.depends_on_budget(settings)):
+                raise UsageError(
+                    f"'total_minutes' cannot be given with {algo}, which needs its number of steps: {reason}"
+                )
             for seed in arguments.seeds or (0,):
                 cell = Cell(
                     algo=algo,
@@ -113,7 +93,7 @@ def _free_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell
                     env=env,
                     seed=seed,
                     settings=settings,
-                    name=arguments.name or cell_name(registry.short_name(algo), preset, registry.DEFAULT_PRESET),
+                    name=arguments.name or entry_name(algo, preset),
                     total_timesteps=arguments.total_timesteps or (0 if arguments.total_minutes else 1_000_000),
                     workers=workers_of(algo, arguments.workers),
                     eval_freq=arguments.eval_freq or EVAL_FREQ,
@@ -134,27 +114,13 @@ def _free_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell
 
 
 def _usual_frequency(cell: Cell, problem_of: ProblemOf) -> int:
-    """That of `before.py`; the environment is made only where the budget is not plainly a large one."""
+    """Of a cell; the environment is made only where the budget is not plainly a large one."""
     if cell.total_minutes is None and cell.total_generations is None:
         return usual_frequency(cell.total_timesteps)
     try:
-        task = problem_of(cell.env, cell.env_settings)
+        return usual_frequency(planned_steps(cell, problem_of(cell.env, cell.env_settings)))
     except CellError:  # said where the cell is checked
         return EVAL_FREQ
-    return usual_frequency(planned_steps(cell, task))
-
-
-def _checkworkers_of(arguments: RunArguments, algos: list[str]) -> None:
-    if arguments.workers is not None and all(registry.find(algo).default_workers is None for algo in algos):
-        raise UsageError(
-            f"--workers means nothing to {', '.join(algos)}, which has no workers of its own; "
-            "--processes sets how many processes share the work"
-        )
-
-
-def _check_minutes(arguments: RunArguments, algo: str, settings: Any) -> None:
-    if arguments.total_minutes is not None and (reason := registry.find(algo).depends_on_budget(settings)):
-        raise UsageError(f"'total_minutes' cannot be given with {algo}, which needs its number of steps: {reason}")
 
 
 def workers_of(algo: str, wanted: int | None) -> int:
@@ -165,7 +131,7 @@ def workers_of(algo: str, wanted: int | None) -> int:
 
 def typed_of(arguments: RunArguments) -> frozenset[str]:
     """What was given but settings, as `Origin.typed`, and what says which folder it is."""
-    given = {name for name in list_options(RunArguments) if getattr(arguments, name) not in (None, False, (), {})}
+    given = {name for name, value in vars(arguments).items() if value not in (None, False, (), {})}
     if arguments.virtual_processors:
         given.add("simulated_processes")
     keys = {f"env_settings.{key}" for key in arguments.env_set}

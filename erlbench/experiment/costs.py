@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -55,10 +54,6 @@ class Costs:
             + (_billionths(self.gradient_overhead) if critic_updates or actor_updates else 0)
         )
 
-    def seconds(self, timesteps: int, critic_updates: int, actor_updates: int) -> float:
-        """The same in seconds."""
-        return self.nanoseconds(timesteps, critic_updates, actor_updates) / BILLION
-
     def slowed(self, tasks: int) -> int:
         """By how many billionths of a factor tasks take longer while so many run at once.
 
@@ -86,33 +81,22 @@ DEFAULTS = {item.name: item.default for item in fields(Costs) if item.default is
 @cache
 def built_in_costs() -> Costs:
     """The costs of the package, for runs that name no file."""
-    return load_costs(Path(str(files("erlbench.experiment") / BUILT_IN)))
+    return load_costs(Path(__file__).with_name(BUILT_IN))
 
 
 def load_costs(path: Path) -> Costs:
     """The costs in a TOML file, or in its table `costs`; a `UsageError` names what is wrong in it."""
     file = TomlFile(path)
-    known = [item.name for item in fields(Costs)]
-    table = file.table(file.data.get("costs", {}), ("costs",)) or file.data  # of a run's config.toml, or of a file
-    if table is file.data:
-        file.known(table, [*known, "cell", "machine"], ())
-        table = {key: value for key, value in table.items() if key in known}
-    return read_costs(file, table, ())
+    table = file.table(file.data.get("costs", {}), ("costs",))  # of a run's config.toml
+    return read_costs(file, table or {k: v for k, v in file.data.items() if k not in ("cell", "machine")}, ())
 
 
 def read_costs(file: TomlFile, table: Mapping[str, Any], where: Keys) -> Costs:
     """The costs in a table of a file, which stands at `where`; a `UsageError` names what is wrong in it."""
-    known = [item.name for item in fields(Costs)]
-    file.known(table, known, where)
-    values: dict[str, Any] = {}
-    for name in known:
-        if name not in table and name not in DEFAULTS:
-            file.fail(f"'{name}' is missing", where)
-        value: Any = table.get(name, DEFAULTS.get(name))
-        if name != "source" and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e6):
-            what = "" if name in ("crowding", "cores", "spread") else "seconds, "
-            file.fail(f"'{name}' must be {what}a number of at least 0, not {value!r}", (*where, name))
-        if name in ("crowding", "cores") and value < 1:
-            file.fail(f"'{name}' must be at least 1, not {value!r}", (*where, name))
-        values[name] = str(value) if name == "source" else int(value) if name == "cores" else float(value)
-    return Costs(**values)
+    costs: Costs = file.build(Costs, table, where)
+    for name, value in vars(costs).items():
+        least = 1 if name in ("crowding", "cores") else 0
+        if name != "source" and not least <= value < 1e6:
+            unit = "" if least or name == "spread" else "seconds, "
+            file.fail(f"'{name}' must be {unit}at least {least}, not {table[name]!r}", (*where, name))
+    return costs

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from erlbench.algorithms import registry
-from erlbench.envs.registry import Problem, problem
+from erlbench.envs.registry import Problem
 from erlbench.errors import ErlbenchError
 from erlbench.experiment.cells import Cell
 from erlbench.experiment.costs import built_in_costs
+from erlbench.experiment.schedule import Share
 from erlbench.settings import environment_name
 
 MEASURED = 256 * 258_100  # minibatch x weights of actor and critic, of the cell that the built-in costs are from
@@ -55,45 +55,19 @@ START_SECONDS = 3.0  # imports and first episodes
 GRADIENT_BYTES, ROLLOUT_BYTES = 260e6, 70e6  # a process with torch, and one without
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """One cell's needs."""
-
-    core_seconds: float  # all processes together
-    seconds: float  # wall-clock with the given processes
-    memory: float  # bytes, all processes together
-    disk: float  # bytes of replay while it runs
+def estimate_cell(cell: Cell, processes: int, problem_of: Callable[[str, Mapping[str, Any]], Problem]) -> Share:
+    """What `cell` takes with `processes` processes; nothing where its environment cannot be made."""
+    try:
+        return estimate(cell, problem_of(cell.env, cell.env_settings), processes)
+    except ErlbenchError:
+        return Share(processes=processes)
 
 
-NOTHING = Estimate(0.0, 0.0, 0.0, 0.0)
-
-
-def estimator(problem_of: Callable[[str, Mapping[str, Any]], Problem] = problem) -> Callable[[Cell, int], Estimate]:
-    """What a cell takes with a number of processes; each environment is made once.
-
-    `problem_of` gives the problem of an environment and its settings; a cell for which it raises takes nothing.
-    """
-    problems: dict[tuple[str, str], Problem | None] = {}
-
-    def estimated(cell: Cell, processes: int) -> Estimate:
-        key = cell.env, repr(sorted(cell.env_settings.items()))
-        if key not in problems:
-            try:
-                problems[key] = problem_of(cell.env, cell.env_settings)
-            except ErlbenchError:
-                problems[key] = None
-        task = problems[key]
-        return NOTHING if task is None else estimate(cell, task, processes)
-
-    return estimated
-
-
-def estimate(cell: Cell, problem: Problem, processes: int) -> Estimate:
+def estimate(cell: Cell, problem: Problem, processes: int) -> Share:
     """What `cell` takes with `processes` processes; evaluation included."""
     algorithm, costs = registry.find(cell.algo), built_in_costs()
-    needs, budget = algorithm.needs(cell.settings, problem), max(cell.total_timesteps, steps_in_time(cell))
-    limit = math.inf if cell.total_generations is None else cell.total_generations * needs.steps
-    planned = min(budget, limit)
+    needs, planned = algorithm.needs(cell.settings, problem), planned_steps(cell, problem)
+    budget = max(cell.total_timesteps, steps_in_time(cell))
     due = min(budget // cell.eval_freq, math.ceil(planned / needs.steps))  # they wait for a generation's end
     evaluations = due * cell.eval_episodes + cell.final_episodes
     steps = planned * algorithm.simulated_steps + evaluations * problem.env.max_episode_steps / 2
@@ -108,7 +82,21 @@ def estimate(cell: Cell, problem: Problem, processes: int) -> Estimate:
     disk = 4.0 * planned * needs.recorded(planned / needs.steps) * observation_width(problem) if learns else 0.0
     memory = (1 + processes) * (GRADIENT_BYTES if learns else ROLLOUT_BYTES) + needs.memory
     alone = START_SECONDS + needs.seconds * planned / needs.steps  # while no task runs
-    return Estimate(alone + tasks, alone + max(chain, tasks / max(1, processes)), memory, disk)
+    return Share(
+        processes=processes,
+        core_seconds=alone + tasks,
+        seconds=alone + max(chain, tasks / max(1, processes)),
+        memory=memory,
+        disk=disk,
+    )
+
+
+def planned_steps(cell: Cell, problem: Problem) -> float:
+    """About how many training steps a cell takes, by its steps, modelled minutes and generations."""
+    steps = max(cell.total_timesteps, steps_in_time(cell))
+    if cell.total_generations is None:
+        return steps
+    return min(steps, cell.total_generations * registry.find(cell.algo).needs(cell.settings, problem).steps)
 
 
 def steps_in_time(cell: Cell) -> int:

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from erlbench.errors import UsageError
-from erlbench.experiment.cells import CRITIC, EVALUATE, FINAL_EPISODES, OWN, SHARED, check_name
-from erlbench.experiment.pool_kind import LOCAL, check_kind
+from erlbench.errors import UsageError, nearest
+from erlbench.experiment.cells import CRITIC, EVALUATE, FINAL_EPISODES, LOCAL, OWN, SHARED, check_name
 from erlbench.options import list_options, option
 from erlbench.settings import MOST, MOST_AT_ONCE, check_value
 
@@ -21,25 +20,24 @@ MOST_PROCESSES = 1024
 def seed_list(value: Any, what: str) -> tuple[int, ...]:
     """Seeds from a number of seeds (10), a list, or a text such as "0,3,5-9" or "7,"."""
     text = value
-    if isinstance(value, str) and re.fullmatch(r"\s*-?\d+\s*", value):
-        value = int(value)
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, str):
+        # A comma at the end tells a seed from a number of seeds.
+        value = int(value) if re.fullmatch(r"\s*-?\d+\s*", value) else re.sub(r",\s*$", "", value).split(",")
+    if type(value) is int:
         if not 1 <= value <= MOST_SEEDS:
             hint = f"; for one seed use --seeds {value}," if value >= 0 else ""
             raise UsageError(f"{what} must be 1 to {MOST_SEEDS} seeds, not {value}{hint}")
         return tuple(range(value))
     seeds: list[int] = []
-    if isinstance(value, str):
-        value = re.sub(r",\s*$", "", value).split(",")  # a comma at the end tells a seed from a number of seeds
-    for part in value if isinstance(value, list | tuple | range) else ("",):
-        match = re.fullmatch(r"\s*(\d+)(?:\s*-\s*(\d+))?\s*", str(part))
+    for item in value if isinstance(value, list | tuple | range) else ("",):
+        match = re.fullmatch(r"\s*(\d+)(?:\s*-\s*(\d+))?\s*", str(item))
         if match is None:
             raise UsageError(f"{what} must be a number of seeds (10) or a list (0,3,5-9), not '{text}'")
         first, last = int(match[1]), int(match[2] or match[1])
         if last > MOST:
             raise UsageError(f"{what}: a seed must be at most {MOST:g}, not {match[0].strip()}")
         if last < first or last - first >= MOST_SEEDS:
-            raise UsageError(f"{what}: '{part}' must be a range of 1 to {MOST_SEEDS} seeds, the smaller one first")
+            raise UsageError(f"{what}: '{item}' must be a range of 1 to {MOST_SEEDS} seeds, the smaller one first")
         seeds.extend(range(first, last + 1))
     if not seeds:
         raise UsageError(f"{what} names no seed; leave it out for seed 0")
@@ -50,8 +48,8 @@ def seed_list(value: Any, what: str) -> tuple[int, ...]:
 
 def read_simulated_time(value: Any, what: str) -> bool | int:
     """Whether time is simulated, or the number of virtual processors, which says it, too."""
-    if isinstance(value, bool) or str(value).lower() in ("true", "false"):
-        return str(value).lower() == "true"
+    if (text := str(value).lower()) in ("true", "false"):
+        return text == "true"
     return int(check_value(value, int, what, {"minimum": 1, "maximum": MOST_PROCESSES}))
 
 
@@ -237,7 +235,9 @@ class RunArguments:
         for name in ("costs", "simulated_processes", "simulated_critic", "total_minutes"):
             if not self.simulated_time and getattr(self, name) is not None:
                 raise UsageError(f"'{name}' is of modelled time; give --simulated-time, too")
-        check_kind(self.pool)
+        if self.pool != LOCAL and not re.fullmatch(r"ray(://[^\s/]+:\d+)?", self.pool):
+            hint = nearest(self.pool.partition("://")[0], (LOCAL, "ray"))
+            raise UsageError(f"--pool must be process, ray or ray://HOST:PORT, not '{self.pool}'{hint}")
         if self.slurm and self.processes is not None:
             raise UsageError("--processes is for this machine; a job of Slurm has --slurm cpus=N worker processes")
         if self.slurm and self.pool != LOCAL:
@@ -260,4 +260,5 @@ class RunArguments:
         return self.simulated_time
 
 
-TABLES = {name: each.table for name, each in list_options(RunArguments).items() if each.is_table}
+OPTIONS = list_options(RunArguments)
+TABLES = {name: option.table for name, option in OPTIONS.items() if option.is_table}

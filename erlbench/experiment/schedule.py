@@ -55,19 +55,14 @@ class Schedule:
     def forecast(self) -> ScheduleEstimate:
         """Run through the estimates."""
         queue, ends, now = CellQueue(self), list[tuple[float, int]](), 0.0
-        most = ScheduleEstimate(0.0, 0, 0.0, 0.0)
+        moments = []
         while True:
             while (cell := queue.start()) is not None:
                 heapq.heappush(ends, (now + self.shares[cell].seconds, cell))
             running = [share for share in queue.running.values() if not share.done]
-            most = ScheduleEstimate(
-                now,
-                max(most.at_once, len(running)),
-                max(most.memory, sum(share.memory for share in running)),
-                max(most.disk, sum(share.disk for share in running)),
-            )
+            moments.append((len(running), sum(each.memory for each in running), sum(each.disk for each in running)))
             if not ends:
-                return most
+                return ScheduleEstimate(now, *(max(column) for column in zip(*moments)))
             now, cell = heapq.heappop(ends)
             queue.end(cell)
 
@@ -87,7 +82,7 @@ class CellQueue:
         places = [waiting for share, waiting in self._waiting.items() if waiting and self._has_room(share)]
         if not places:
             return None
-        cell = self._schedule.order[min(places, key=lambda waiting: waiting[0]).popleft()]
+        cell = self._schedule.order[min(places).popleft()]
         self.running[cell] = self._schedule.shares[cell]
         return cell
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import typing
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
@@ -22,42 +22,34 @@ _KEY = re.compile(rf"\s*({_PART}(?:\s*\.\s*{_PART})*)\s*=")
 _HEADER = re.compile(rf"\s*(\[\[?)\s*({_PART}(?:\s*\.\s*{_PART})*)\s*\]")
 
 
-class TomlLines:
+def find_lines(text: str) -> dict[Keys, int]:
     """Where each key of a TOML text stands: headers, `key = value` lines, and inline tables that begin a line."""
-
-    def __init__(self, text: str) -> None:
-        self._lines: dict[Keys, int] = {}
-        table: Keys = ()
-        key: Keys = ()
-        tables: Counter[Keys] = Counter()
-        items: Counter[Keys] = Counter()
-        for number, line in enumerate(text.splitlines(), 1):
-            if match := _HEADER.match(line):
-                table = key = _parts(match[2])
-                if match[1] == "[[":
-                    key = table
-                    table = (*key, tables[key])
-                    tables[key] += 1
-                self._add(key, number)
-                self._add(table, number)
-            elif match := _KEY.match(line):
-                key = (*table, *_parts(match[1]))
-                self._add(key, number)
-            elif line.lstrip().startswith("{"):  # an inline table in an array
-                self._add((*key, items[key]), number)
+    lines: dict[Keys, int] = {}
+    table: Keys = ()
+    key: Keys = ()
+    items: Counter[Keys] = Counter()
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := _HEADER.match(line):
+            path = table = key = _split_key(match[2])
+            if match[1] == "[[":
+                path = table = (*key, items[key])
                 items[key] += 1
-
-    def find(self, *paths: Keys) -> int | None:
-        """The line of the path that is there, or of what comes nearest to one of them; None when nothing does."""
-        for missing in range(max(map(len, paths))):
-            for path in paths:
-                if path[: len(path) - missing] in self._lines:
-                    return self._lines[path[: len(path) - missing]]
-        return None
-
-    def _add(self, path: Keys, number: int) -> None:
+        elif match := _KEY.match(line):
+            path = key = (*table, *_split_key(match[1]))
+        elif line.lstrip().startswith("{"):  # an inline table in an array
+            path = (*key, items[key])
+            items[key] += 1
+        else:
+            continue
         for stop in range(1, len(path) + 1):
-            self._lines.setdefault(path[:stop], number)
+            lines.setdefault(path[:stop], number)
+    return lines
+
+
+def nearest_line(lines: Mapping[Keys, int], *paths: Keys) -> int | None:
+    """The line of the path that is there, or of what comes nearest to one of them; None when nothing does."""
+    parents = (path[: len(path) - missing] for missing in range(max(map(len, paths))) for path in paths)
+    return next((lines[path] for path in parents if path in lines), None)
 
 
 def toml_key(item: Field[Any]) -> str:
@@ -65,7 +57,7 @@ def toml_key(item: Field[Any]) -> str:
     return str(item.metadata.get("key", item.name))
 
 
-def _parts(dotted: str) -> Keys:
+def _split_key(dotted: str) -> Keys:
     return tuple(part.strip("\"'") for part in re.findall(_PART, dotted))
 
 
@@ -77,12 +69,12 @@ class TomlFile:
         self._name = name or str(path)
         with files.readable(path, name):
             text, self.data = files.read_text(path), files.read_toml(path)
-        self._lines = TomlLines(text)
+        self._lines = find_lines(text)
 
     def fail(self, message: str, *where: Keys) -> NoReturn:
         """Raise a `UsageError` at the path of keys that is in the file, or nearest to being there."""
-        line = self._lines.find(*where)
-        raise UsageError(f"{self._name}{'' if line is None else f', line {line}'}: {message}")
+        line = nearest_line(self._lines, *where)
+        raise UsageError(f"{self._name}{f', line {line}' if line else ''}: {message}")
 
     @contextmanager
     def at(self, *where: Keys) -> Iterator[None]:
@@ -109,21 +101,17 @@ class TomlFile:
     def build(self, kind: type[Any], raw: Any, where: Keys, fallback: Keys = (), **given: Any) -> Any:
         """An instance of the dataclass `kind` from a table; `given` are fields that the table does not hold."""
         self.known(raw, [toml_key(item) for item in fields(kind) if item.name not in given], where)
-        hints, values = typing.get_type_hints(kind), {}
+        hints = typing.get_type_hints(kind)
         for item in fields(kind):
-            key = toml_key(item)
-            if item.name in given:
-                values[item.name] = given[item.name]
-            elif key in raw:
-                places = ((*where, key), (*fallback, key)) if fallback else ((*where, key),)
-                value = raw[key]
-                if isinstance(value, str) and hints[item.name] is not str:
-                    self.fail(f"'{key}' must be {type_name(hints[item.name])}, not '{value}'", *places)
-                with self.at(*places):
-                    values[item.name] = check_value(value, hints[item.name], f"'{key}'", item.metadata)
-            elif item.default is MISSING and item.default_factory is MISSING:
+            key, hint = toml_key(item), hints[item.name]
+            if item.name not in given and key in raw:
+                with self.at((*where, key), (*(fallback or where), key)):
+                    if isinstance(raw[key], str) and hint is not str:
+                        raise UsageError(f"'{key}' must be {type_name(hint)}, not '{raw[key]}'")
+                    given[item.name] = check_value(raw[key], hint, f"'{key}'", item.metadata)
+            elif item.name not in given and item.default is MISSING and item.default_factory is MISSING:
                 self.fail(f"'{key}' is missing{_inside(where)}", where)
-        return kind(**values)
+        return kind(**given)
 
 
 def _inside(where: Keys) -> str:

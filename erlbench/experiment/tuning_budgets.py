@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
 
 ALL = ("all", "all others")
 
 
-@dataclass(frozen=True)
-class Budget:
+class Budget(NamedTuple):
     """What is known of the tuning of some defaults; all texts."""
 
     algorithm: str
@@ -21,28 +20,22 @@ class Budget:
     by: str
     trials: str  # "none" where a rule gives the values
 
-    def without(self, overridden: Iterable[str], named: Iterable[str] = ()) -> Budget | None:
-        """What it says of the settings that have their default; None where none of its settings has it.
-
-        `named` are settings of other rows of the algorithm, which "all others" does not speak of.
-        """
-        names = [name.strip() for name in self.settings.split(",")]
-        if self.settings in ALL:
-            gone = sorted(set(overridden) - set(named))
-            return replace(self, settings=f"{self.settings} but {', '.join(gone)}") if gone else self
-        kept = [name for name in names if name not in set(overridden)]
-        return replace(self, settings=", ".join(kept)) if kept else None
-
 
 @cache
-def budgets() -> tuple[Budget, ...]:
+def read_budgets() -> tuple[Budget, ...]:
     """All rows of tuning_budgets.csv."""
-    with (files("erlbench.experiment") / "tuning_budgets.csv").open(encoding="utf-8") as file:
-        return tuple(Budget(**row) for row in csv.DictReader(file))
+    with Path(__file__).with_suffix(".csv").open(encoding="utf-8") as file:
+        return tuple(map(Budget._make, csv.reader(file)))[1:]
 
 
-def budgets_of(algo: str, overridden: Iterable[str] = ()) -> Iterator[Budget]:
-    """The rows of an algorithm whose settings `overridden` do not have their default."""
-    own = [budget for budget in budgets() if budget.algorithm == algo]
-    named = {name.strip() for budget in own if budget.settings not in ALL for name in budget.settings.split(",")}
-    yield from filter(None, (budget.without(overridden, named) for budget in own))
+def select_budgets(algo: str, overridden: Collection[str] = ()) -> list[Budget]:
+    """The rows of an algorithm, without settings that are `overridden`, and without rows of such settings alone."""
+    rows = {budget: budget.settings.split(", ") for budget in read_budgets() if budget.algorithm == algo}
+    gone = sorted(set(overridden).difference(*rows.values()))  # "all others" has no setting of another row
+    kept = []
+    for budget, names in rows.items():
+        if budget.settings in ALL:
+            names = [f"{budget.settings} but {', '.join(gone)}" if gone else budget.settings]
+        if settings := ", ".join(name for name in names if name not in overridden):
+            kept.append(budget._replace(settings=settings))
+    return kept

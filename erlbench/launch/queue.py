@@ -1,4 +1,4 @@
-"""Which of the jobs that were submitted from a folder Slurm still has."""
+"""What Slurm says of jobs: the states of some, or of those that were submitted from a folder."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 LOGS = ".jobs"  # in the folder of results: what jobs print, and what they were sent
@@ -17,14 +18,18 @@ PATIENCE = 30.0  # seconds for squeue
 def slurm_jobs(results: Path) -> Counter[str]:
     """State of Slurm's -> how many of the folder's jobs are in it; empty where there is no squeue."""
     names = (path.name.removesuffix(SUBMITTED) for path in (results / LOGS).glob(f"*{SUBMITTED}"))
-    jobs = [name for name in names if JOB.fullmatch(name)]
+    return Counter(read_states([name for name in names if JOB.fullmatch(name)]))
+
+
+def read_states(jobs: Sequence[str]) -> list[str]:
+    """The states of jobs, such as "running"; empty where there is no squeue, or none of the jobs."""
     if not jobs or shutil.which("squeue") is None:
-        return Counter()
+        return []
     command = ["squeue", "--noheader", "--array", "--format=%T", f"--jobs={','.join(jobs)}"]
     try:
         answer = subprocess.run(
             command, capture_output=True, encoding="utf-8", errors="replace", timeout=PATIENCE
         ).stdout
     except (OSError, subprocess.TimeoutExpired):
-        return Counter()
-    return Counter(answer.lower().split())
+        return []
+    return answer.lower().split()

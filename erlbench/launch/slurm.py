@@ -4,29 +4,37 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
 
 from erlbench.errors import UsageError
+from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.launch.job import Job
+from erlbench.launch.queue import LOGS
+from erlbench.running import extension
+from erlbench.running.starting import check_directories
 from erlbench.words import counted
 
 SIGNAL_DELAY = 120  # seconds before the end of a job's time: Slurm signals it to save, perhaps 60 earlier
 SHORTEST = 10  # minutes of a job, so that most of it is work
 TIMEOUTS = 1000  # times that a cell may run out of time before it is given up
-TIME = re.compile(r"(?:(?P<days>\d+)-)?(?P<hours>\d+):(?P<minutes>\d\d)(?::(?P<seconds>\d\d))?")
-KNOWN = ("partition", "account", "qos", "constraint", "mem", "gres", "gpus_per_node", "exclude", "nodelist", "comment")
+TIME = re.compile(r"(?:(\d+)-)?(\d+):(\d\d)(?::(\d\d))?")
 
 
-def submit(jobs: Sequence[Job], logs: Path, slurm: Mapping[str, str], at_once: int | None) -> int:
-    """Submit the jobs and say how to watch them; 0. `logs`: for what they print and what they were sent."""
+def launch(cells: Sequence[Cell], options: RunOptions, slurm: Mapping[str, str]) -> int:
+    """Submit the cells with these options of sbatch, and say how to watch them; the exit code of `erlbench run`."""
+    check_directories(cells, options)  # a mistake is found here, not by a hundred jobs
+    logs, cells = cells[0].out / LOGS, [cell for cell in cells if not extension.is_complete(cell)]
+    if not cells:
+        click.echo("all cells are done", err=True)
+        return 0
     if importlib.util.find_spec("submitit") is None:
         raise UsageError("--slurm needs a package that is missing; install it by: pip install 'erlbench[slurm]'")
     import submitit
@@ -34,19 +42,18 @@ def submit(jobs: Sequence[Job], logs: Path, slurm: Mapping[str, str], at_once: i
     if shutil.which("sbatch") is None:
         raise UsageError("there is no Slurm here (no command sbatch); give this command on a login node")
     executor = submitit.SlurmExecutor(logs, max_num_timeout=TIMEOUTS)
-    pinned = max(cell.processes or 0 for job in jobs for cell in job.cells)
-    wanted = parameters(slurm, at_once, pinned)
-    executor.update_parameters(**wanted)
-    cores = wanted["cpus_per_task"]
-    jobs = [replace(job, options=replace(job.options, processes=cores, per_node=cores, jobs=1)) for job in jobs]
+    parameters = submitit_parameters(slurm, options.jobs, max(cell.processes or 0 for cell in cells))
+    executor.update_parameters(**parameters)
+    cores = parameters["cpus_per_task"]
+    options = replace(options, processes=cores, per_node=cores, jobs=1, force=False)
     try:
         with redirect_stderr(io.StringIO()), executor.batch():  # submitit repeats there what the error will say
-            submitted = [executor.submit(job) for job in jobs]
-        array = submitted[0].job_id.partition("_")[0]
+            jobs = [executor.submit(Job((cell,), options, os.getcwd())) for cell in cells]
+        array = jobs[0].job_id.partition("_")[0]
     except Exception as error:  # submitit raises errors of its own and of subprocess
         raise UsageError(f"Slurm did not take the jobs: {refusal(error)}") from error
-    folders = " ".join(sorted({str(cell.out) for job in jobs for cell in job.cells}))
-    click.echo(f"{counted(len(submitted), 'job')} in array {array} of Slurm; their output is in {logs}")
+    folders = " ".join(sorted({str(cell.out) for cell in cells}))
+    click.echo(f"{counted(len(jobs), 'job')} in array {array} of Slurm; their output is in {logs}")
     click.echo(f"Watch them:  erlbench show {folders} --follow\nEnd them:    scancel {array}")
     return 0
 
@@ -57,40 +64,33 @@ def refusal(error: Exception) -> str:
     return "; ".join(line for line in lines if line)[-300:] or type(error).__name__
 
 
-def parameters(given: Mapping[str, str], jobs: int | None, pinned: int = 0) -> dict[str, Any]:
-    """What submitit's Slurm executor takes, from the command line's texts; unknown names go to sbatch as they are.
+def submitit_parameters(slurm: Mapping[str, str], jobs: int | None, pinned: int = 0) -> dict[str, Any]:
+    """What submitit's Slurm executor takes, from the command line's texts; most go to sbatch as they are.
 
     `pinned` is the most worker processes that a study names for a cell; a job has as many cores.
     """
-    cpus = given.get("cpus", str(max(1, pinned)))
+    further = {name.replace("_", "-"): value for name, value in slurm.items()}
+    cpus = further.pop("cpus", str(max(1, pinned)))
     if not re.fullmatch(r"[1-9][0-9]{0,4}", cpus):
         raise UsageError(f"--slurm cpus must be a number of cores, not '{cpus}'")
     if int(cpus) < pinned:
         raise UsageError(f"the study names {pinned} processes for a cell, --slurm cpus={cpus} are fewer; leave it out")
-    found: dict[str, Any] = {"signal_delay_s": SIGNAL_DELAY, "cpus_per_task": int(cpus)}
-    found["array_parallelism"] = jobs or 1000
-    if "time" in given:
-        found["time"] = minutes(given["time"])
-        if found["time"] < SHORTEST:
+    parameters = {"signal_delay_s": SIGNAL_DELAY, "cpus_per_task": int(cpus), "array_parallelism": jobs or 1000}
+    if "time" in further:
+        parameters["time"] = time = read_minutes(further.pop("time"))
+        if time < SHORTEST:
             raise UsageError(
-                f"--slurm time must be {SHORTEST} minutes at least, not {found['time']}: a job saves in its last 2 to 3"
+                f"--slurm time must be {SHORTEST} minutes at least, not {time}: a job saves in its last 2 to 3"
             )
-    further = {}
-    for name, value in given.items():
-        key = name.replace("-", "_")
-        if key in KNOWN:
-            found[key] = value
-        elif key not in ("cpus", "time"):
-            further[name.replace("_", "-")] = value
-    return found | ({"additional_parameters": further} if further else {})
+    return {**parameters, "additional_parameters": further}
 
 
-def minutes(text: str) -> int:
+def read_minutes(text: str) -> int:
     """Minutes from "90", "1:30:00", "1:30" (hours) or "2-12:00:00" (days)."""
     if text.isdigit() and int(text):
         return int(text)
     match = TIME.fullmatch(text)
     if match is None:
         raise UsageError(f"--slurm time must be minutes (90) or [DAYS-]HOURS:MINUTES[:SECONDS], not '{text}'")
-    days, hours, mins, seconds = (int(match[name] or 0) for name in ("days", "hours", "minutes", "seconds"))
-    return max(1, 1440 * days + 60 * hours + mins + (seconds > 0))
+    days, hours, minutes, seconds = map(int, match.groups("0"))
+    return max(1, 1440 * days + 60 * hours + minutes + (seconds > 0))

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from erlbench.errors import UsageError
-from erlbench.experiment.pool_kind import LOCAL, check_kind, cluster_address
+from erlbench.experiment.cells import LOCAL
 from erlbench.pool.base import Pool
 from erlbench.pool.options import PoolOptions
 from erlbench.pool.processes import ProcessPool
@@ -18,12 +18,12 @@ from erlbench.work.store import Store
 @contextmanager
 def connected(kind: str) -> Iterator[None]:
     """What pools of `kind` need of this process; raises `UsageError` when there is no cluster."""
-    if check_kind(kind) == LOCAL:
+    if kind == LOCAL:
         yield
         return
     from erlbench.pool.cluster import connection
 
-    ours = connection.connect(cluster_address(kind))
+    ours = connection.connect(kind.partition("://")[2] or "auto")
     try:
         yield
     finally:

@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from erlbench.errors import Interrupted
-from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.experiment.pool_kind import LOCAL, check_kind
+from erlbench.experiment.cells import LOCAL, Cell, RunOptions
 from erlbench.machine.descriptors import allow_workers
 from erlbench.pool.registry import connected
 from erlbench.running import progress, signals
@@ -69,7 +68,7 @@ def interruption(saved: bool) -> str:
 
 def _allow_workers(cells: Sequence[Cell], options: RunOptions) -> None:
     """Have room for the open files of all workers that run at once, on this machine."""
-    if check_kind(options.pool) == LOCAL:
+    if options.pool == LOCAL:
         most = sorted(processes_for(cell, options) or 0 for cell in cells)[-(options.jobs or 1) :]
         allow_workers(max(sum(most), options.processes if options.jobs is None else 0))
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from erlbench.algorithms import registry
-from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.experiment.estimate import Estimate, estimator, never_timed
+from erlbench.envs.registry import remember_problems
+from erlbench.experiment.cells import Cell, Origin, RunOptions
+from erlbench.experiment.estimate import estimate_cell, never_timed
 from erlbench.experiment.schedule import Schedule, Share, plan
 from erlbench.machine.description import gpus
 from erlbench.machine.resources import available_memory
@@ -17,12 +19,12 @@ from erlbench.running.starting import processes_for
 
 MEMORY = 0.9  # the share of the free memory that cells at once may take by their estimates
 DONE = Share(processes=1, done=True)
-Estimated = Callable[[Cell, int], Estimate]
+Estimated = Callable[[Cell, int], Share]
 
 
 def schedule_of(cells: Sequence[Cell], options: RunOptions) -> Schedule:
     """When the cells run: `jobs` at once in the order given, or without that number as many as the machine carries."""
-    estimated = estimator(problems(rules_of(options)))
+    estimated = partial(estimate_cell, problem_of=remember_problems(problems(rules_of(options))))
     if options.jobs is not None:
         shares = [
             DONE if _is_done(cell, options) else _share(cell, processes_for(cell, options), estimated) for cell in cells
@@ -32,7 +34,7 @@ def schedule_of(cells: Sequence[Cell], options: RunOptions) -> Schedule:
     kinds: dict[Share | str, tuple[Share, ...]] = {DONE: (DONE,)}  # of configurations, which seeds share
     demands = []
     for cell in cells:
-        kind = DONE if _is_done(cell, options) else repr(replace(cell, seed=0, origin=None))
+        kind = DONE if _is_done(cell, options) else repr(replace(cell, seed=0, origin=Origin()))
         if kind not in kinds:
             kinds[kind] = tuple(_demand(cell, options, estimated, gpu))
         demands.append(kinds[kind])
@@ -75,14 +77,7 @@ def _saturating(cell: Cell, most: int, estimated: Estimated) -> int:
 
 
 def _share(cell: Cell, processes: int | None, estimated: Estimated) -> Share:
-    needs = estimated(cell, processes or 1)
-    return Share(
-        processes=processes,
-        memory=needs.memory,
-        disk=needs.disk,
-        seconds=needs.seconds,
-        core_seconds=needs.core_seconds,
-    )
+    return replace(estimated(cell, processes or 1), processes=processes)
 
 
 def _is_done(cell: Cell, options: RunOptions) -> bool:

@@ -7,8 +7,7 @@ from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
-from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.experiment.pool_kind import LOCAL
+from erlbench.experiment.cells import LOCAL, Cell, RunOptions
 from erlbench.experiment.studies import add_studies
 from erlbench.machine import kernel
 from erlbench.records.imported import imported_of

@@ -11,7 +11,7 @@ import pytest
 
 from erlbench.algorithms import registry
 from erlbench.algorithms.search.pycma import full_memory, full_seconds
-from erlbench.envs.registry import ids, problem
+from erlbench.envs.registry import ids, problem, remember_problems
 from erlbench.experiment.costs import BUILT_IN, Costs, built_in_costs
 from erlbench.experiment.estimate import (
     MEASURED,
@@ -19,7 +19,7 @@ from erlbench.experiment.estimate import (
     STEPS,
     _update_size,
     estimate,
-    estimator,
+    estimate_cell,
     never_timed,
     observation_width,
 )
@@ -217,8 +217,9 @@ def test_a_generation_of_esac_has_the_episodes_of_sac_too(tmp_path):
 def test_many_cells_make_their_environment_once(tmp_path):
     made = []
     cells = [make_cell("cem", tmp_path, seed=seed) for seed in range(5)]
-    estimated = estimator(lambda *a: (made.append(a), problem(*a))[1])
-    assert [estimated(cell, 2) for cell in cells] == [estimate(cell, problem(cell.env), 2) for cell in cells]
+    problem_of = remember_problems(lambda *a: (made.append(a), problem(*a))[1])
+    expected = [estimate(cell, problem(cell.env), 2) for cell in cells]
+    assert [estimate_cell(cell, 2, problem_of) for cell in cells] == expected
     assert len(made) == 1
 
 

@@ -12,7 +12,7 @@ from erlbench.errors import UsageError
 from erlbench.experiment.studies import benchmarks_file, find_profile, find_study, load_studies
 from erlbench.experiment.study import Entry, Profile, profile_settings
 from erlbench.experiment.study_cells import validate
-from erlbench.experiment.toml_file import TomlLines
+from erlbench.experiment.toml_file import find_lines, nearest_line
 
 SMALL = """\
 [profiles.smoke]
@@ -241,15 +241,15 @@ def test_loading_imports_nothing_heavy():
 
 
 def test_lines_of_keys():
-    lines = TomlLines('a = 1\n[b."c.d"]\n"e f" = [\n  { x = 1 },\n  { x = 2 },\n]\n[[g]]\nh = 1\n[[g]]\nh = 2\n')
-    assert lines.find(("a",)) == 1
-    assert lines.find(("b",)) == 2
-    assert lines.find(("b", "c.d", "e f")) == 3
-    assert lines.find(("b", "c.d", "e f", 1, "x")) == 5
-    assert lines.find(("g", 1, "h")) == 10
-    assert lines.find(("g", 1, "h", "nothing")) == 10
-    assert lines.find(("b", "nothing", "x"), ("a", "nothing")) == 1
-    assert lines.find(("nothing",)) is None
+    lines = find_lines('a = 1\n[b."c.d"]\n"e f" = [\n  { x = 1 },\n  { x = 2 },\n]\n[[g]]\nh = 1\n[[g]]\nh = 2\n')
+    assert nearest_line(lines, ("a",)) == 1
+    assert nearest_line(lines, ("b",)) == 2
+    assert nearest_line(lines, ("b", "c.d", "e f")) == 3
+    assert nearest_line(lines, ("b", "c.d", "e f", 1, "x")) == 5
+    assert nearest_line(lines, ("g", 1, "h")) == 10
+    assert nearest_line(lines, ("g", 1, "h", "nothing")) == 10
+    assert nearest_line(lines, ("b", "nothing", "x"), ("a", "nothing")) == 1
+    assert nearest_line(lines, ("nothing",)) is None
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,9 @@ import pytest
 
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import RunOptions
-from erlbench.launch.job import Job, Running, preempted
-from erlbench.launch.jobs import launch
+from erlbench.launch.job import Job, preempted
 from erlbench.launch.queue import LOGS
-from erlbench.launch.slurm import minutes, parameters
+from erlbench.launch.slurm import launch, read_minutes, submitit_parameters
 from erlbench.machine.resources import cores
 from tests.runs import make_cell
 from tests.runs import run as run_cell
@@ -60,7 +59,7 @@ def test_an_array_with_one_job_for_each_cell(tmp_path):
 def test_a_job_that_slurm_stops_was_preempted_unless_it_was_cancelled(state, expected, tmp_path, monkeypatch):
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     assert not preempted(), "no job of Slurm's"
-    (tmp_path / "squeue").write_text(f'#!/bin/sh\ntest "$3" = --jobs=17 && echo {state}\n')
+    (tmp_path / "squeue").write_text(f'#!/bin/sh\ntest "$4" = --jobs=17 && echo {state}\n')
     (tmp_path / "squeue").chmod(0o755)
     monkeypatch.setenv("SLURM_JOB_ID", "17")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
@@ -89,34 +88,33 @@ def test_a_slurm_that_refuses(tmp_path):
     ("text", "expected"), [("90", 90), ("1:30:00", 90), ("1:30", 90), ("2-12:00:00", 3600), ("0:00:30", 1)]
 )
 def test_slurms_times_are_minutes(text, expected):
-    assert minutes(text) == expected
+    assert read_minutes(text) == expected
 
 
 @pytest.mark.parametrize("text", ["0", "x", "1:2:3", "-5", "1h"])
 def test_what_is_no_time_is_refused(text):
     with pytest.raises(UsageError, match="--slurm time"):
-        minutes(text)
+        read_minutes(text)
 
 
 def test_a_time_in_which_a_job_could_do_little_but_save_is_refused():
-    assert parameters({"time": "10"}, jobs=1)["time"] == 10
+    assert submitit_parameters({"time": "10"}, jobs=1)["time"] == 10
     with pytest.raises(UsageError, match=r"--slurm time .*\b10\b.*\b9\b"):
-        parameters({"time": "9"}, jobs=1)
+        submitit_parameters({"time": "9"}, jobs=1)
     with pytest.raises(UsageError, match=r"cpus.*abc"):
-        parameters({"cpus": "abc"}, jobs=1)
+        submitit_parameters({"cpus": "abc"}, jobs=1)
 
 
 def test_a_job_has_a_core_for_each_process_that_its_study_names():
-    assert parameters({}, jobs=1, pinned=8)["cpus_per_task"] == 8
-    assert parameters({"cpus": "9"}, jobs=1, pinned=8)["cpus_per_task"] == 9
+    assert submitit_parameters({}, jobs=1, pinned=8)["cpus_per_task"] == 8
+    assert submitit_parameters({"cpus": "9"}, jobs=1, pinned=8)["cpus_per_task"] == 9
     with pytest.raises(UsageError, match=r"\b8\b.*--slurm cpus=4"):
-        parameters({"cpus": "4"}, jobs=1, pinned=8)
+        submitit_parameters({"cpus": "4"}, jobs=1, pinned=8)
 
 
 def test_unknown_options_go_to_sbatch_as_they_are():
-    found = parameters({"mem": "8G", "mail_user": "a@b.c"}, jobs=1)
-    assert found["mem"] == "8G"
-    assert found["additional_parameters"] == {"mail-user": "a@b.c"}
+    found = submitit_parameters({"mem": "8G", "mail_user": "a@b.c"}, jobs=1)
+    assert found["additional_parameters"] == {"mem": "8G", "mail-user": "a@b.c"}
     assert found["cpus_per_task"] == 1
 
 
@@ -143,8 +141,8 @@ def test_processes_are_not_slurms(tmp_path):
 
 
 def test_one_job_at_once_is_one():
-    assert parameters({}, jobs=1)["array_parallelism"] == 1
-    assert parameters({}, jobs=None)["array_parallelism"] == 1000
+    assert submitit_parameters({}, jobs=1)["array_parallelism"] == 1
+    assert submitit_parameters({}, jobs=None)["array_parallelism"] == 1000
 
 
 def test_what_is_done_is_not_submitted_again(tmp_path, capsys):
@@ -167,7 +165,7 @@ def test_only_what_is_not_done_is_submitted(tmp_path):
 def test_a_refused_cell_is_told_in_the_jobs_log(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     cell = make_cell("cem", tmp_path / "file", steps=50)
-    assert Running(Job((cell,), RunOptions(0, verbosity=-1), os.getcwd())).result() == 2
+    assert Job((cell,), RunOptions(0, verbosity=-1), os.getcwd()).run() == 2
     said = capsys.readouterr().err
     assert str(cell.directory) in said
     assert "Traceback" not in said

@@ -10,7 +10,7 @@ from importlib.resources import files
 import pytest
 import tomli_w
 
-from erlbench.experiment.cells import OWN, SHARED, with_workers
+from erlbench.experiment.cells import OWN, SHARED
 from erlbench.experiment.costs import BUILT_IN, built_in_costs, load_costs
 from tests.pool.schedules import schedule, simulated
 from tests.runs import make_cell
@@ -22,7 +22,8 @@ LARGE = {"start_timesteps": 10_000, "critic_block": 1000}
 
 def cell_of(algo, folder, workers, steps, **changes):
     settings = LARGE | changes.pop("settings", {})
-    return with_workers(make_cell(algo, folder, steps=steps, settings=settings, **changes), workers)
+    cell = make_cell(algo, folder, steps=steps, settings=settings, **changes)
+    return replace(cell, workers=cell.workers and workers)
 
 
 @pytest.mark.parametrize("critic", [OWN, SHARED])

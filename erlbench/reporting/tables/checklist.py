@@ -90,7 +90,7 @@ def settings_table(runs: Iterable[Run]) -> Table[SettingLine] | None:
     """All hyper-parameters by algorithm; None where no run records any."""
     found: dict[tuple[str, str, str, bool], dict[str, None]] = {}
     for run in runs:
-        typed = {text.partition("=")[0] for text in overridden(run.config)}
+        typed = overridden(run.config)
         for setting, value in run.settings.items():
             key = run.name, setting, setting_text(value), setting in typed
             found.setdefault(key, {})[run.env] = None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from erlbench.experiment.fairness import fairness_sheet
+from erlbench.experiment.fairness import compare_algorithms
 from erlbench.reporting.data.cells import several_draws
 from erlbench.reporting.data.comparison import RunSet, judged_alike
 from erlbench.reporting.data.identities import change_between, mixed_identities, not_repeatable, repeated_seeds
@@ -144,8 +144,8 @@ def _settings(row: FolderPair) -> str:
     if row.first is None or row.other is None:
         return ""
     sides = [(name, run.config) for name, one in (("first", row.first), ("other", row.other)) for run in one.runs]
-    sheet = fairness_sheet({**config, "run": {**config["run"], "name": name}} for name, config in sides)
-    return "; ".join(f"{line.aspect} {' | '.join(line.values)}" for line in sheet.differing) or "equal"
+    _, lines = compare_algorithms({**config, "run": {**config["run"], "name": name}} for name, config in sides)
+    return "; ".join(f"{aspect} {' | '.join(texts)}" for aspect, texts in lines.items()) or "equal"
 
 
 def _identity(row: FolderPair) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from erlbench.experiment.fairness import distinct, overridden
-from erlbench.experiment.tuning_budgets import Budget, budgets_of
+from erlbench.experiment.tuning_budgets import Budget, select_budgets
 from erlbench.reporting.data.comparison import Comparison
 from erlbench.reporting.documents.model import Column, Table
 
@@ -12,9 +12,8 @@ def tuning_table(comparison: Comparison) -> Table[Budget] | None:
     """The rows of the page's algorithms; None where none is known."""
     changed: dict[str, set[str]] = {}
     for config in distinct(run.config for run in comparison.runs):
-        names = {text.partition("=")[0] for text in overridden(config)}
-        changed.setdefault(config["run"]["algo"], set()).update(names)
-    rows = [budget for algo, names in changed.items() for budget in budgets_of(algo, names)]
+        changed.setdefault(config["run"]["algo"], set()).update(overridden(config))
+    rows = [budget for algo, names in changed.items() for budget in select_budgets(algo, names)]
     if not rows:
         return None
     columns: list[Column[Budget]] = [

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.experiment.pool_kind import check_kind, cluster_address
+from erlbench.experiment.arguments import arguments
 from erlbench.pool.cluster.agent import Facts
 from erlbench.pool.cluster.connection import is_private_address, objection, warn_of_open_network
 from erlbench.pool.cluster.placement import Placement
@@ -80,14 +80,13 @@ def test_other_kernels_are_accepted_when_asked_for():
 
 def test_kinds_of_pools():
     kinds = ["process", "ray", "ray://host:6379"]
-    assert [check_kind(kind) for kind in kinds] == kinds
-    assert (cluster_address("ray"), cluster_address("ray://host:6379")) == ("auto", "host:6379")
+    assert [arguments({"pool": kind}).pool for kind in kinds] == kinds
 
 
-@pytest.mark.parametrize("kind", ["rya", "ray://", "ray://host", "process://a:1", ""])
+@pytest.mark.parametrize("kind", ["rya", "ray://", "ray://host", "process://a:1"])
 def test_other_kinds_are_refused(kind):
     with pytest.raises(UsageError, match=r"--pool .*process, ray or ray://HOST:PORT"):
-        check_kind(kind)
+        arguments({"pool": kind})
 
 
 class Machine:

@@ -5,7 +5,7 @@ from dataclasses import fields
 import pytest
 
 from erlbench.algorithms import registry
-from erlbench.experiment.tuning_budgets import budgets
+from erlbench.experiment.tuning_budgets import read_budgets
 from erlbench.reporting.tables.tuning import tuning_table
 from tests.reporting.compare import page_of
 from tests.reporting.make_runs import make_run
@@ -13,7 +13,7 @@ from tests.reporting.make_runs import make_run
 
 @pytest.mark.parametrize("algo", list(registry.ALGORITHMS))
 def test_every_setting_with_values_by_task_has_a_row(algo):
-    rows = [budget for budget in budgets() if budget.algorithm == algo]
+    rows = [budget for budget in read_budgets() if budget.algorithm == algo]
     named = {name for budget in rows for name in budget.settings.split(", ") if not budget.settings.startswith("all")}
     known = {field.name: field.metadata for field in fields(registry.find(algo).settings_type)}
     assert rows, f"add a row for {algo} to erlbench/experiment/tuning_budgets.csv"

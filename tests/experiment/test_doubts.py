@@ -14,9 +14,9 @@ from erlbench.cli.run import command
 from erlbench.cli.tables import duration
 from erlbench.envs.registry import problem
 from erlbench.experiment.arguments import arguments
-from erlbench.experiment.before import FEW, DoubtKind, doubts, in_short, usual_frequency
-from erlbench.experiment.cells import RunOptions
+from erlbench.experiment.cells import RunOptions, usual_frequency
 from erlbench.experiment.command import requested_cells
+from erlbench.experiment.doubts import FEW, NEVER_TRAINS, find_doubts, shorten_doubts
 from erlbench.experiment.schedule import Schedule, Share
 from erlbench.records.run import NEVER_TRAINED, RunFiles
 from erlbench.reporting.data.remarks import RemarkKind, remark
@@ -35,7 +35,7 @@ def cells(*words: str):
 
 
 def said(*words: str) -> list[str]:
-    return [str(doubt) for doubt in doubts(cells(*words), problem)]
+    return [line for _, line in find_doubts(cells(*words), problem)]
 
 
 @pytest.mark.parametrize("algo", four_first(WARM_UP))
@@ -151,10 +151,10 @@ def test_cells_at_once_take_no_less_than_their_work_on_the_processes_that_they_s
 
 @pytest.mark.parametrize(("algos", "lines"), [("td3", 1), ("td3,sac,ddpg", FEW), ("td3,sac,ddpg,cem-rl", 2)])
 def test_many_doubts_of_one_kind_are_counted(algos, lines):
-    found = list(doubts(cells("--algo", algos, "--env", ENV, "--total-timesteps", "300"), problem))
-    assert {doubt.kind for doubt in found} == {DoubtKind.NEVER_TRAINS}
+    found = list(find_doubts(cells("--algo", algos, "--env", ENV, "--total-timesteps", "300"), problem))
+    assert {kind for kind, _ in found} == {NEVER_TRAINS}
     assert len(found) == len(algos.split(","))
-    assert len(list(in_short(found))) == lines
+    assert len(list(shorten_doubts(found))) == lines
 
 
 def test_a_study_of_many_cells_begins_with_a_few_lines():
