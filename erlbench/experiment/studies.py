@@ -34,7 +34,7 @@ from erlbench.experiment.study import (
     Study,
     entry_name,
 )
-from erlbench.experiment.toml_file import Keys, TomlFile, toml_key
+from erlbench.experiment.toml_file import Keys, TomlFile
 
 MOST_SEEDS = 10_000  # of a study that gives their number
 HERE = Path("studies.toml")  # the user's, in the working folder
@@ -153,26 +153,22 @@ def _merge_like(reader: TomlFile, name: str, tables: Mapping[str, dict[str, Any]
     if "like" not in raw:
         return raw
     other = raw.pop("like")
-    if not isinstance(other, str) or other not in tables or "like" in tables[other]:
-        known = [key for key, table in tables.items() if "like" not in table]
+    known = [key for key, table in tables.items() if "like" not in table]
+    if other not in known:
         reader.fail(f"'{other}' is no study to be like{nearest(str(other), known)}", ("studies", name, "like"))
     theirs = tables[other]
-    own = raw.get("profiles", {})
-    leave_out = ("envs", "env_timesteps", "entry_timesteps") if "envs" in raw else ()
-    profiles = {
-        key: {**{item: value for item, value in profile.items() if item not in leave_out}, **own.get(key, {})}
-        for key, profile in theirs.get("profiles", {}).items()
-    }
-    merged = {**theirs, **raw}
-    if profiles or own:
-        merged["profiles"] = {**own, **profiles}
-    if not BUDGET_KEYS.isdisjoint(raw):
-        merged.pop("profiles", None)
-    elif own:
+    own, profiles = raw.get("profiles", {}), theirs.get("profiles", {})
+    left_out = ("envs", "env_timesteps", "entry_timesteps") if "envs" in raw else ()
+    merged = {**theirs, **raw, "profiles": {}}
+    if BUDGET_KEYS.isdisjoint(raw):
+        for key in {**own, **profiles}:
+            kept = {item: value for item, value in profiles.get(key, {}).items() if item not in left_out}
+            merged["profiles"][key] = {**kept, **own.get(key, {})}
+    if own and merged["profiles"]:
         merged = {key: value for key, value in merged.items() if key not in BUDGET_KEYS}
     if isinstance(raw.get("envs"), list) and "envs_published" not in raw:
         published = theirs.get("envs_published", {})
-        merged["envs_published"] = {env: published[env] for env in raw["envs"] if env in published}
+        merged["envs_published"] = {env: name for env, name in published.items() if env in raw["envs"]}
     return merged
 
 
@@ -187,7 +183,7 @@ def _read_study(reader: TomlFile, name: str, raw: dict[str, Any], shared: Mappin
         reader.fail("'compare' must be a list of tables", (*where, "compare"))
     study: Study = reader.build(
         Study,
-        {key: value for key, value in raw.items() if key not in ("entries", "compare", "profiles", *PROFILE_KEYS)},
+        {key: value for key, value in raw.items() if key not in PROFILE_KEYS},
         where,
         file=None if reader.path == benchmarks_file() else reader.path,
         name=name,
@@ -246,18 +242,14 @@ def _read_profiles(
     """The profiles of a study by name; the budget of its top level is the only one where it has one."""
     own = raw.get("profiles", {})
     budget = {key: value for key, value in raw.items() if key in PROFILE_KEYS}
-    flat = not BUDGET_KEYS.isdisjoint(budget)
+    flat = [key for key in budget if key in BUDGET_KEYS]
     if flat and own:
-        key = next(key for key in budget if key in BUDGET_KEYS)
-        reader.fail(
-            f"'{key}' is in a study with profiles; put it into each of them, or omit the profiles",
-            ("studies", study, key),
-        )
-    if flat or not (own or (shared and budget)):
-        return {NO_PROFILE: _read_profile(reader, budget, study, NO_PROFILE, entries)}
+        message = f"'{flat[0]}' is in a study with profiles; put it into each of them, or omit the profiles"
+        reader.fail(message, ("studies", study, flat[0]))
+    names = () if flat else dict.fromkeys([*(shared if budget else ()), *own])
     return {
         name: _read_profile(reader, {**shared.get(name, {}), **budget, **own.get(name, {})}, study, name, entries)
-        for name in dict.fromkeys([*(shared if budget else ()), *own])
+        for name in names or (NO_PROFILE,)
     }
 
 
@@ -267,16 +259,15 @@ def _read_profile(reader: TomlFile, raw: dict[str, Any], study: str, name: str, 
         with reader.at(where, fallback):
             check_name(name, "a profile's name")
     seeds = raw.get("seeds")
-    if isinstance(seeds, int) and not isinstance(seeds, bool):  # a number of seeds
+    if type(seeds) is int:  # their number; `True` is none
         if not 1 <= seeds <= MOST_SEEDS:
             least = "at least 1" if seeds < 1 else f"at most {MOST_SEEDS}"
             reader.fail(f"'seeds' must be {least} or a list, not {seeds}", (*where, "seeds"), (*fallback, "seeds"))
         raw = {**raw, "seeds": list(range(seeds))}
     given = _read_simulated(reader, raw, where)
     others_end = "total_minutes" in raw or all(entry.total_timesteps for entry in entries)
-    if "total_timesteps" not in raw and others_end:
+    if not raw.get("total_timesteps") and others_end:  # `Study.as_table` has 0 there
         given["total_timesteps"] = 0
-    raw = {key: value for key, value in raw.items() if key not in given}
     profile: Profile = reader.build(Profile, raw, where, fallback, **given)
     if name == NO_PROFILE and "eval_freq" not in raw and profile.total_timesteps:
         profile = replace(profile, eval_freq=usual_frequency(profile.total_timesteps))
@@ -286,11 +277,11 @@ def _read_profile(reader: TomlFile, raw: dict[str, Any], study: str, name: str, 
     for path, own in budgets.items():
         if path[1:] and path[1] not in names:
             reader.fail(f"'{path[1]}' is no entry{nearest(path[1], names)}", (*where, *path))
-        for env, steps in reader.table(own, (*where, *path)).items():
+        for env, steps in own.items():
             if env not in profile.envs:
                 reader.fail(f"'{env}' is not in the profile's envs{nearest(env, profile.envs)}", (*where, *path, env))
-            if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
-                reader.fail(f"'{path[0]}' must be integers of at least 1, not {steps!r}", (*where, *path, env))
+            if steps < 1:
+                reader.fail(f"'{path[0]}' must be integers of at least 1, not {steps}", (*where, *path, env))
     for key in ("seeds", "envs"):
         values = getattr(profile, key)
         if not values or len(set(values)) < len(values):
@@ -312,12 +303,10 @@ def _read_simulated(reader: TomlFile, raw: Mapping[str, Any], where: Keys) -> di
 
 
 def _read_pair(reader: TomlFile, raw: Any, where: Keys) -> Pair:
-    raw = {str(key).replace("_by", "-by"): value for key, value in reader.table(raw, where).items()}
-    reader.known(raw, [toml_key(item) for item in fields(Pair)], where)
-    for key in ("more-by", "less-by"):
-        amount = raw.get(key)
-        if isinstance(amount, int | float) and not isinstance(amount, bool):
-            raw[key] = f"{amount:.15g}"
+    raw = {key.replace("_by", "-by"): value for key, value in reader.table(raw, where).items()}
+    for key in {"more-by", "less-by"} & raw.keys():
+        if type(raw[key]) in (int, float):
+            raw[key] = f"{raw[key]:.15g}"
     pair: Pair = reader.build(Pair, raw, where)
     return pair
 
@@ -392,8 +381,4 @@ def _check_shared_cells(reader: TomlFile, studies: Mapping[str, Study]) -> None:
 
 
 def _differing(one: Any, other: Any, free: Iterable[str]) -> list[str]:
-    return [
-        item.name
-        for item in fields(one)
-        if item.name not in free and getattr(one, item.name) != getattr(other, item.name)
-    ]
+    return [key for key, value in vars(one).items() if key not in free and value != getattr(other, key)]

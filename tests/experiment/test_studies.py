@@ -258,6 +258,7 @@ def test_lines_of_keys():
         ('"a"', "line 5: 'profiles' must be a table"),
         ('["a"]', "is no study to be like"),
         ("3", "'3' is no study to be"),
+        ('"a"\nenvs = [{}]', "'envs' must be a list, each a text"),
     ],
 )
 def test_a_study_like_one_that_is_wrong(tmp_path, like, message):
