@@ -45,16 +45,12 @@ FREE_BUDGET = ("seeds", "envs", "total_timesteps", "env_timesteps", "entry_times
 PROFILE_KEYS = tuple(item.name for item in fields(Profile))
 BUDGET_KEYS = frozenset(PROFILE_KEYS) - {"envs"}  # a study with one of these at its top has no profiles
 STUDY_KEYS = ("like", *(item.name for item in fields(Study) if item.name not in ("name", "file")), *PROFILE_KEYS)
+BENCHMARKS = Path(erlbench.__file__).with_name("benchmarks.toml")  # the suite's
 _AMOUNT = re.compile(r"\d+(\.\d+)?( ?%)?")
 
 
-def benchmarks_file() -> Path:
-    """The benchmarks.toml that is installed with the package."""
-    return Path(erlbench.__file__).with_name("benchmarks.toml")
-
-
-def load_studies(path: Path | None = None) -> dict[str, Study]:
-    """The studies of `path` (default: the packaged file) by name; a `UsageError` for anything out of form."""
+def load_studies(path: Path = BENCHMARKS) -> dict[str, Study]:
+    """The studies of a file by name; a `UsageError` for anything out of form."""
     reader = open_studies(path)
     reader.known(reader.data, ("profiles", "studies"), ())
     shared = reader.table(reader.data.get("profiles", {}), ("profiles",))
@@ -80,14 +76,15 @@ def known_studies(
     """
     suite = _suite_studies()
     studies = dict(suite)
-    unnamed = [path for path in (HERE, *(folder / FILE for folder in folders)) if path.is_file()]
-    for path, is_named in (*((path, False) for path in unnamed), *((Path(name), True) for name in named)):
+    unnamed = filter(Path.is_file, (HERE, *(folder / FILE for folder in folders)))
+    is_named = dict.fromkeys(unnamed, False) | dict.fromkeys(map(Path, named), True)
+    for path in is_named:
         try:
             loaded = load_studies(path)
             if taken := [name for name in loaded if name in suite]:
                 raise UsageError(f"{path}: the suite has a study '{taken[0]}' already; choose another name")
         except UsageError as error:
-            if is_named:
+            if is_named[path]:
                 raise
             warn(f"{error}; the studies of this file are left out")
         else:
@@ -130,15 +127,12 @@ def find_profile(study: Study, name: str) -> Profile:
     return study.profiles[name]
 
 
-@cache
-def _suite_studies() -> dict[str, Study]:
-    return load_studies()
+_suite_studies = cache(load_studies)
 
 
-def open_studies(path: Path | None) -> TomlFile:
-    """The file of studies in `path`; None for the packaged one."""
-    packaged = benchmarks_file()
-    return TomlFile(path or packaged, packaged.name if path in (None, packaged) else "")
+def open_studies(path: Path) -> TomlFile:
+    """A file of studies; messages name the suite's without its folder."""
+    return TomlFile(path, path.name if path == BENCHMARKS else "")
 
 
 def profile_keys(study: str, profile: str) -> tuple[Keys, Keys]:
@@ -185,7 +179,7 @@ def _read_study(reader: TomlFile, name: str, raw: dict[str, Any], shared: Mappin
         Study,
         {key: value for key, value in raw.items() if key not in PROFILE_KEYS},
         where,
-        file=None if reader.path == benchmarks_file() else reader.path,
+        file=None if reader.path == BENCHMARKS else reader.path,
         name=name,
         entries=entries,
         compare=tuple(_read_pair(reader, pair, (*where, "compare", index)) for index, pair in enumerate(pairs)),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.experiment.studies import benchmarks_file, find_profile, find_study, load_studies
+from erlbench.experiment.studies import BENCHMARKS, find_profile, find_study, load_studies
 from erlbench.experiment.study import Entry, Profile, profile_settings
 from erlbench.experiment.study_cells import validate
 from erlbench.experiment.toml_file import TomlLines
@@ -229,7 +229,7 @@ def test_nominal_entries_end_by_generations():
 
 
 def test_the_file_lies_in_the_package():
-    assert benchmarks_file().is_file()
+    assert BENCHMARKS.is_file()
 
 
 def test_loading_imports_nothing_heavy():

@@ -8,7 +8,7 @@ import pytest
 
 from erlbench.errors import UsageError
 from erlbench.experiment.costs import built_in_costs
-from erlbench.experiment.studies import find_profile, load_studies
+from erlbench.experiment.studies import BENCHMARKS, find_profile, load_studies
 from erlbench.experiment.study import NO_PROFILE, Pair, Simulated, study_text
 from erlbench.experiment.study_cells import validate
 
@@ -147,7 +147,7 @@ def test_a_study_without_profiles_refuses_them(tmp_path):
         find_profile(load(tmp_path), "paper")
 
 
-@pytest.mark.parametrize("stored", [None, *sorted(RESULTS.rglob("study.toml"))])
+@pytest.mark.parametrize("stored", [BENCHMARKS, *sorted(RESULTS.rglob("study.toml"))])
 def test_the_text_of_a_study_is_that_study(tmp_path, stored):
     for study in (load(tmp_path), *load_studies(stored).values()):
         path = tmp_path / "study.toml"
