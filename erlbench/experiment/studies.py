@@ -158,8 +158,8 @@ def _merge_like(reader: TomlFile, name: str, tables: Mapping[str, dict[str, Any]
         for key in {**own, **profiles}:
             kept = {item: value for item, value in profiles.get(key, {}).items() if item not in left_out}
             merged["profiles"][key] = {**kept, **own.get(key, {})}
-    if own and merged["profiles"]:
-        merged = {key: value for key, value in merged.items() if key not in BUDGET_KEYS}
+        if own:
+            merged = {key: value for key, value in merged.items() if key not in BUDGET_KEYS}
     if isinstance(raw.get("envs"), list) and "envs_published" not in raw:
         published = theirs.get("envs_published", {})
         merged["envs_published"] = {env: name for env, name in published.items() if env in raw["envs"]}
@@ -190,8 +190,10 @@ def _read_study(reader: TomlFile, name: str, raw: dict[str, Any], shared: Mappin
         message = f"'baseline' is '{study.baseline}', which is no entry{nearest(study.baseline, names)}"
         reader.fail(message, (*where, "baseline"))
     envs = {env for profile in profiles.values() for env in profile.envs}
-    wanted: list[tuple[Keys, str]] = [((*where, "envs_published", env), env) for env in study.envs_published]
-    wanted += [((*where, "entries", index), env) for index, entry in enumerate(entries) for env in entry.envs]
+    wanted = [
+        *(((*where, "envs_published", env), env) for env in study.envs_published),
+        *(((*where, "entries", index), env) for index, entry in enumerate(entries) for env in entry.envs),
+    ]
     for keys, env in wanted:
         if env not in envs:
             reader.fail(f"'{env}' is in no profile's envs{nearest(env, envs)}", keys)
@@ -222,9 +224,9 @@ def _read_entry(reader: TomlFile, raw: Any, where: Keys) -> Entry:
         if preset and "preset" in raw:
             raise UsageError(f"'algo' names the preset '{preset}' already; omit 'preset'")
         registry.entry(algo)
-    raw = {**raw, "algo": algo, **({"preset": preset} if preset else {})}
-    name = raw.get("name", entry_name(algo, str(raw.get("preset", registry.DEFAULT_PRESET))))
-    entry: Entry = reader.build(Entry, {"name": name, "label": name, **raw}, where)
+    preset = preset or raw.get("preset", registry.DEFAULT_PRESET)
+    name = raw.get("name", entry_name(algo, str(preset)))
+    entry: Entry = reader.build(Entry, {"label": name, **raw, "name": name, "algo": algo, "preset": preset}, where)
     with reader.at((*where, "name"), where):
         check_name(entry.name, "an entry's name")
     return entry
@@ -328,9 +330,8 @@ def _check_pair(pair: Pair, study: Study) -> None:
     for key, amount in (("more-by", pair.more_by), ("less-by", pair.less_by)):
         if amount and not _AMOUNT.fullmatch(amount):
             raise UsageError(f"'{key}' must be a number or a percentage such as \"75 %\", not '{amount}'")
-    for profile in study.profiles.values():
-        for env, entry in product(pair.envs or shared, (first, second)):
-            _check_stretch(pair, profile, entry, env)
+    for profile, env, entry in product(study.profiles.values(), pair.envs or shared, (first, second)):
+        _check_stretch(pair, profile, entry, env)
 
 
 def _check_stretch(pair: Pair, profile: Profile, entry: Entry, env: str) -> None:

@@ -164,10 +164,8 @@ def _entry_cells(
     stated = {f"settings.{name}" for name in [*profile_settings(profile, entry), *given]}
     typed = typed_of(arguments) | {"run.*", "env_settings.*"} | stated
     if arguments.total_timesteps:
-        entry = dataclasses.replace(entry, total_timesteps=None)
-        profile = dataclasses.replace(
-            profile, total_timesteps=arguments.total_timesteps, env_timesteps={}, entry_timesteps={}
-        )
+        entry = dataclasses.replace(entry, total_timesteps=arguments.total_timesteps)
+        profile = dataclasses.replace(profile, entry_timesteps={})
     env_settings = {**profile.entry_env_settings(entry), **plain_values(arguments.env_set)}
     longest = problem_of(env, env_settings).env.max_episode_steps if entry.nominal else 1
     for seed in arguments.seeds or profile.seeds:

@@ -109,21 +109,21 @@ class TomlFile:
     def build(self, kind: type[Any], raw: Any, where: Keys, fallback: Keys = (), **given: Any) -> Any:
         """An instance of the dataclass `kind` from a table; the fields `given` win over it."""
         self.known(raw, [toml_key(item) for item in fields(kind)], where)
-        hints, values = typing.get_type_hints(kind), {}
+        hints = typing.get_type_hints(kind)
         for item in fields(kind):
             key = toml_key(item)
             if item.name in given:
-                values[item.name] = given[item.name]
-            elif key in raw:
-                places = ((*where, key), (*fallback, key)) if fallback else ((*where, key),)
+                continue
+            if key in raw:
+                places = [(*keys, key) for keys in (where, fallback or where)]
                 value = raw[key]
                 if isinstance(value, str) and hints[item.name] is not str:
                     self.fail(f"'{key}' must be {type_name(hints[item.name])}, not '{value}'", *places)
                 with self.at(*places):
-                    values[item.name] = check_value(value, hints[item.name], f"'{key}'", item.metadata)
+                    given[item.name] = check_value(value, hints[item.name], f"'{key}'", item.metadata)
             elif item.default is MISSING and item.default_factory is MISSING:
                 self.fail(f"'{key}' is missing{_inside(where)}", where)
-        return kind(**values)
+        return kind(**given)
 
 
 def _inside(where: Keys) -> str:

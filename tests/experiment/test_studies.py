@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.experiment.studies import BENCHMARKS, find_profile, find_study, load_studies
+from erlbench.experiment.studies import find_profile, find_study, load_studies
 from erlbench.experiment.study import Entry, Profile, profile_settings
 from erlbench.experiment.study_cells import validate
 from erlbench.experiment.toml_file import TomlLines
@@ -226,10 +226,6 @@ def test_nominal_entries_end_by_generations():
     assert (profile.most_timesteps("Hopper-v5", plain), profile.generations(plain, 20_000, 1000)) == (20_000, None)
     assert (profile.most_timesteps("Hopper-v5", nominal), profile.generations(nominal, 20_000, 1000)) == (1_200_000, 20)
     assert profile.generations(nominal, 10_010, 50) == 201
-
-
-def test_the_file_lies_in_the_package():
-    assert BENCHMARKS.is_file()
 
 
 def test_loading_imports_nothing_heavy():
