@@ -135,10 +135,11 @@ def open_studies(path: Path) -> TomlFile:
     return TomlFile(path, path.name if path == BENCHMARKS else "")
 
 
-def profile_keys(study: str, profile: str) -> tuple[Keys, Keys]:
-    """Where the keys of a study's profile may stand in its file."""
-    where: Keys = ("studies", study)
-    return (where, where) if profile == NO_PROFILE else ((*where, "profiles", profile), ("profiles", profile))
+def profile_places(study: str, profile: str, *keys: str) -> list[Keys]:
+    """Where a study's profile, or a value in it, may stand in the file."""
+    if profile == NO_PROFILE:
+        return [("studies", study, *keys)]
+    return [("studies", study, "profiles", profile, *keys), ("profiles", profile, *keys)]
 
 
 def _merge_like(reader: TomlFile, name: str, tables: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
@@ -250,21 +251,22 @@ def _read_profiles(
 
 
 def _read_profile(reader: TomlFile, raw: dict[str, Any], study: str, name: str, entries: tuple[Entry, ...]) -> Profile:
-    where, fallback = profile_keys(study, name)
+    places = profile_places(study, name)
+    where = places[0]
     if name != NO_PROFILE:
-        with reader.at(where, fallback):
+        with reader.at(*places):
             check_name(name, "a profile's name")
     seeds = raw.get("seeds")
     if type(seeds) is int:  # their number; `True` is none
         if not 1 <= seeds <= MOST_SEEDS:
             least = "at least 1" if seeds < 1 else f"at most {MOST_SEEDS}"
-            reader.fail(f"'seeds' must be {least} or a list, not {seeds}", (*where, "seeds"), (*fallback, "seeds"))
+            reader.fail(f"'seeds' must be {least} or a list, not {seeds}", *profile_places(study, name, "seeds"))
         raw = {**raw, "seeds": list(range(seeds))}
     given = _read_simulated(reader, raw, where)
     others_end = "total_minutes" in raw or all(entry.total_timesteps for entry in entries)
     if not raw.get("total_timesteps") and others_end:  # `Study.as_table` has 0 there
         given["total_timesteps"] = 0
-    profile: Profile = reader.build(Profile, raw, where, fallback, **given)
+    profile: Profile = reader.build(Profile, raw, *places, **given)
     if name == NO_PROFILE and "eval_freq" not in raw and profile.total_timesteps:
         profile = replace(profile, eval_freq=usual_frequency(profile.total_timesteps))
     budgets: dict[tuple[str, ...], Mapping[str, int]] = {("env_timesteps",): profile.env_timesteps}
@@ -281,7 +283,7 @@ def _read_profile(reader: TomlFile, raw: dict[str, Any], study: str, name: str, 
     for key in ("seeds", "envs"):
         values = getattr(profile, key)
         if not values or len(set(values)) < len(values):
-            reader.fail(f"'{key}' must be a list without repetitions, not empty", (*where, key), (*fallback, key))
+            reader.fail(f"'{key}' must be a list without repetitions, not empty", *profile_places(study, name, key))
     return profile
 
 

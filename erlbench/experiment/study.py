@@ -165,13 +165,12 @@ class Study:
     @cached_property
     def as_table(self) -> dict[str, Any]:
         """The study as its table in a file: plain values, without those that are defaults."""
-        table = _changed_values(self, "name", "file", "profiles")
+        table = _changed_values(self, "name", "file")
+        budgets = table.pop("profiles")
         for entry in table["entries"]:
             if entry.get("label") == entry["name"]:
                 del entry["label"]
-        if self.has_profiles:
-            return {**table, "profiles": {name: _changed_values(profile) for name, profile in self.profiles.items()}}
-        return {**table, **_changed_values(self.profiles[NO_PROFILE])}
+        return {**table, **({"profiles": budgets} if self.has_profiles else budgets[NO_PROFILE])}
 
     @cached_property
     def sha256(self) -> str:

@@ -25,7 +25,7 @@ from erlbench.experiment.studies import (
     find_study,
     known_studies,
     open_studies,
-    profile_keys,
+    profile_places,
 )
 from erlbench.experiment.study import NO_PROFILE, Entry, Profile, Study, entry_settings, profile_settings, study_text
 from erlbench.experiment.toml_file import Keys
@@ -65,13 +65,13 @@ def validate(studies: Iterable[Study], problem_of: ProblemOf = problem) -> None:
         reader = open_once(study.file or BENCHMARKS)
         known = {name for entry in study.entries for name in list_settings(registry.find(entry.algo).settings_type)}
         for name, profile in study.profiles.items():
-            where, shared = profile_keys(study.name, name)
+            at_envs = profile_places(study.name, name, "envs")
             for key in profile.settings:
                 if key not in known:
                     message = f"no algorithm of study '{study.name}' has a setting '{key}'{nearest(key, known)}"
-                    reader.fail(message, (*where, "settings", key), (*shared, "settings", key))
+                    reader.fail(message, *profile_places(study.name, name, "settings", key))
             for env in profile.envs:
-                with reader.at((*where, "envs"), (*shared, "envs")):
+                with reader.at(*at_envs):
                     if canonical(env) != env:
                         raise UsageError(f"'{env}' names the default preset; write '{canonical(env)}'")
             for index, entry in enumerate(study.entries):
@@ -80,8 +80,7 @@ def validate(studies: Iterable[Study], problem_of: ProblemOf = problem) -> None:
                     env_settings = profile.entry_env_settings(entry)
                     key = f"{env} {sorted(env_settings.items())}"
                     if key not in problems:
-                        places = [at_entry] if entry.env_settings else [(*where, "envs"), (*shared, "envs")]
-                        with reader.at(*places):
+                        with reader.at(*([at_entry] if entry.env_settings else at_envs)):
                             problems[key] = problem_of(env, env_settings)
                     with reader.at(at_entry):
                         _check_entry(profile, entry, env, problems[key])
@@ -125,9 +124,8 @@ def _known_studies(arguments: RunArguments, warn: Callable[[str], None]) -> dict
     laid = [folder / FILE for folder in folders if (folder / FILE).is_file()]
     with_laid = known_studies(laid, lambda message: None)
     for name in arguments.study:
-        before, study = known.get(name), with_laid.get(name)
-        if before and study and before.sha256 != study.sha256:
-            files = f"{study.file} decides the study '{name}', which {before.file} has otherwise"
+        if name in known and known[name].sha256 != with_laid[name].sha256:
+            files = f"{with_laid[name].file} decides the study '{name}', which {known[name].file} has otherwise"
             warn(f"{files}; give another --out to run the other one")
     return with_laid
 
