@@ -34,7 +34,7 @@ from erlbench.experiment.study import (
     Study,
     entry_name,
 )
-from erlbench.experiment.toml_file import Keys, TomlFile, toml_key
+from erlbench.experiment.toml_file import Keys, TomlFile
 
 MOST_SEEDS = 10_000  # of a study that gives their number
 HERE = Path("studies.toml")  # the user's, in the working folder
@@ -45,16 +45,12 @@ FREE_BUDGET = ("seeds", "envs", "total_timesteps", "env_timesteps", "entry_times
 PROFILE_KEYS = tuple(item.name for item in fields(Profile))
 BUDGET_KEYS = frozenset(PROFILE_KEYS) - {"envs"}  # a study with one of these at its top has no profiles
 STUDY_KEYS = ("like", *(item.name for item in fields(Study) if item.name not in ("name", "file")), *PROFILE_KEYS)
+BENCHMARKS = Path(erlbench.__file__).with_name("benchmarks.toml")  # the suite's
 _AMOUNT = re.compile(r"\d+(\.\d+)?( ?%)?")
 
 
-def benchmarks_file() -> Path:
-    """The benchmarks.toml that is installed with the package."""
-    return Path(erlbench.__file__).with_name("benchmarks.toml")
-
-
-def load_studies(path: Path | None = None) -> dict[str, Study]:
-    """The studies of `path` (default: the packaged file) by name; a `UsageError` for anything out of form."""
+def load_studies(path: Path = BENCHMARKS) -> dict[str, Study]:
+    """The studies of a file by name; a `UsageError` for anything out of form."""
     reader = open_studies(path)
     reader.known(reader.data, ("profiles", "studies"), ())
     shared = reader.table(reader.data.get("profiles", {}), ("profiles",))
@@ -80,14 +76,15 @@ def known_studies(
     """
     suite = _suite_studies()
     studies = dict(suite)
-    unnamed = [path for path in (HERE, *(folder / FILE for folder in folders)) if path.is_file()]
-    for path, is_named in (*((path, False) for path in unnamed), *((Path(name), True) for name in named)):
+    unnamed = filter(Path.is_file, (HERE, *(folder / FILE for folder in folders)))
+    is_named = dict.fromkeys(unnamed, False) | dict.fromkeys(map(Path, named), True)
+    for path in is_named:
         try:
             loaded = load_studies(path)
             if taken := [name for name in loaded if name in suite]:
                 raise UsageError(f"{path}: the suite has a study '{taken[0]}' already; choose another name")
         except UsageError as error:
-            if is_named:
+            if is_named[path]:
                 raise
             warn(f"{error}; the studies of this file are left out")
         else:
@@ -130,21 +127,19 @@ def find_profile(study: Study, name: str) -> Profile:
     return study.profiles[name]
 
 
-@cache
-def _suite_studies() -> dict[str, Study]:
-    return load_studies()
+_suite_studies = cache(load_studies)
 
 
-def open_studies(path: Path | None) -> TomlFile:
-    """The file of studies in `path`; None for the packaged one."""
-    packaged = benchmarks_file()
-    return TomlFile(path or packaged, packaged.name if path in (None, packaged) else "")
+def open_studies(path: Path) -> TomlFile:
+    """A file of studies; messages name the suite's without its folder."""
+    return TomlFile(path, path.name if path == BENCHMARKS else "")
 
 
-def profile_keys(study: str, profile: str) -> tuple[Keys, Keys]:
-    """Where the keys of a study's profile may stand in its file."""
-    where: Keys = ("studies", study)
-    return (where, where) if profile == NO_PROFILE else ((*where, "profiles", profile), ("profiles", profile))
+def profile_places(study: str, profile: str, *keys: str) -> list[Keys]:
+    """Where a study's profile, or a value in it, may stand in the file."""
+    if profile == NO_PROFILE:
+        return [("studies", study, *keys)]
+    return [("studies", study, "profiles", profile, *keys), ("profiles", profile, *keys)]
 
 
 def _merge_like(reader: TomlFile, name: str, tables: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
@@ -153,26 +148,22 @@ def _merge_like(reader: TomlFile, name: str, tables: Mapping[str, dict[str, Any]
     if "like" not in raw:
         return raw
     other = raw.pop("like")
-    if not isinstance(other, str) or other not in tables or "like" in tables[other]:
-        known = [key for key, table in tables.items() if "like" not in table]
+    known = [key for key, table in tables.items() if "like" not in table]
+    if other not in known:
         reader.fail(f"'{other}' is no study to be like{nearest(str(other), known)}", ("studies", name, "like"))
     theirs = tables[other]
-    own = raw.get("profiles", {})
-    leave_out = ("envs", "env_timesteps", "entry_timesteps") if "envs" in raw else ()
-    profiles = {
-        key: {**{item: value for item, value in profile.items() if item not in leave_out}, **own.get(key, {})}
-        for key, profile in theirs.get("profiles", {}).items()
-    }
-    merged = {**theirs, **raw}
-    if profiles or own:
-        merged["profiles"] = {**own, **profiles}
-    if not BUDGET_KEYS.isdisjoint(raw):
-        merged.pop("profiles", None)
-    elif own:
-        merged = {key: value for key, value in merged.items() if key not in BUDGET_KEYS}
+    own, profiles = raw.get("profiles", {}), theirs.get("profiles", {})
+    left_out = ("envs", "env_timesteps", "entry_timesteps") if "envs" in raw else ()
+    merged = {**theirs, **raw, "profiles": {}}
+    if BUDGET_KEYS.isdisjoint(raw):
+        for key in {**own, **profiles}:
+            kept = {item: value for item, value in profiles.get(key, {}).items() if item not in left_out}
+            merged["profiles"][key] = {**kept, **own.get(key, {})}
+        if own:
+            merged = {key: value for key, value in merged.items() if key not in BUDGET_KEYS}
     if isinstance(raw.get("envs"), list) and "envs_published" not in raw:
         published = theirs.get("envs_published", {})
-        merged["envs_published"] = {env: published[env] for env in raw["envs"] if env in published}
+        merged["envs_published"] = {env: name for env, name in published.items() if env in raw["envs"]}
     return merged
 
 
@@ -187,9 +178,9 @@ def _read_study(reader: TomlFile, name: str, raw: dict[str, Any], shared: Mappin
         reader.fail("'compare' must be a list of tables", (*where, "compare"))
     study: Study = reader.build(
         Study,
-        {key: value for key, value in raw.items() if key not in ("entries", "compare", "profiles", *PROFILE_KEYS)},
+        {key: value for key, value in raw.items() if key not in PROFILE_KEYS},
         where,
-        file=None if reader.path == benchmarks_file() else reader.path,
+        file=None if reader.path == BENCHMARKS else reader.path,
         name=name,
         entries=entries,
         compare=tuple(_read_pair(reader, pair, (*where, "compare", index)) for index, pair in enumerate(pairs)),
@@ -200,8 +191,10 @@ def _read_study(reader: TomlFile, name: str, raw: dict[str, Any], shared: Mappin
         message = f"'baseline' is '{study.baseline}', which is no entry{nearest(study.baseline, names)}"
         reader.fail(message, (*where, "baseline"))
     envs = {env for profile in profiles.values() for env in profile.envs}
-    wanted: list[tuple[Keys, str]] = [((*where, "envs_published", env), env) for env in study.envs_published]
-    wanted += [((*where, "entries", index), env) for index, entry in enumerate(entries) for env in entry.envs]
+    wanted = [
+        *(((*where, "envs_published", env), env) for env in study.envs_published),
+        *(((*where, "entries", index), env) for index, entry in enumerate(entries) for env in entry.envs),
+    ]
     for keys, env in wanted:
         if env not in envs:
             reader.fail(f"'{env}' is in no profile's envs{nearest(env, envs)}", keys)
@@ -232,9 +225,9 @@ def _read_entry(reader: TomlFile, raw: Any, where: Keys) -> Entry:
         if preset and "preset" in raw:
             raise UsageError(f"'algo' names the preset '{preset}' already; omit 'preset'")
         registry.entry(algo)
-    raw = {**raw, "algo": algo, **({"preset": preset} if preset else {})}
-    name = raw.get("name", entry_name(algo, str(raw.get("preset", registry.DEFAULT_PRESET))))
-    entry: Entry = reader.build(Entry, {"name": name, "label": name, **raw}, where)
+    preset = preset or raw.get("preset", registry.DEFAULT_PRESET)
+    name = raw.get("name", entry_name(algo, str(preset)))
+    entry: Entry = reader.build(Entry, {"label": name, **raw, "name": name, "algo": algo, "preset": preset}, where)
     with reader.at((*where, "name"), where):
         check_name(entry.name, "an entry's name")
     return entry
@@ -246,38 +239,34 @@ def _read_profiles(
     """The profiles of a study by name; the budget of its top level is the only one where it has one."""
     own = raw.get("profiles", {})
     budget = {key: value for key, value in raw.items() if key in PROFILE_KEYS}
-    flat = not BUDGET_KEYS.isdisjoint(budget)
+    flat = [key for key in budget if key in BUDGET_KEYS]
     if flat and own:
-        key = next(key for key in budget if key in BUDGET_KEYS)
-        reader.fail(
-            f"'{key}' is in a study with profiles; put it into each of them, or omit the profiles",
-            ("studies", study, key),
-        )
-    if flat or not (own or (shared and budget)):
-        return {NO_PROFILE: _read_profile(reader, budget, study, NO_PROFILE, entries)}
+        message = f"'{flat[0]}' is in a study with profiles; put it into each of them, or omit the profiles"
+        reader.fail(message, ("studies", study, flat[0]))
+    names = () if flat else dict.fromkeys([*(shared if budget else ()), *own])
     return {
         name: _read_profile(reader, {**shared.get(name, {}), **budget, **own.get(name, {})}, study, name, entries)
-        for name in dict.fromkeys([*(shared if budget else ()), *own])
+        for name in names or (NO_PROFILE,)
     }
 
 
 def _read_profile(reader: TomlFile, raw: dict[str, Any], study: str, name: str, entries: tuple[Entry, ...]) -> Profile:
-    where, fallback = profile_keys(study, name)
+    places = profile_places(study, name)
+    where = places[0]
     if name != NO_PROFILE:
-        with reader.at(where, fallback):
+        with reader.at(*places):
             check_name(name, "a profile's name")
     seeds = raw.get("seeds")
-    if isinstance(seeds, int) and not isinstance(seeds, bool):  # a number of seeds
+    if type(seeds) is int:  # their number; `True` is none
         if not 1 <= seeds <= MOST_SEEDS:
             least = "at least 1" if seeds < 1 else f"at most {MOST_SEEDS}"
-            reader.fail(f"'seeds' must be {least} or a list, not {seeds}", (*where, "seeds"), (*fallback, "seeds"))
+            reader.fail(f"'seeds' must be {least} or a list, not {seeds}", *profile_places(study, name, "seeds"))
         raw = {**raw, "seeds": list(range(seeds))}
     given = _read_simulated(reader, raw, where)
     others_end = "total_minutes" in raw or all(entry.total_timesteps for entry in entries)
-    if "total_timesteps" not in raw and others_end:
+    if not raw.get("total_timesteps") and others_end:  # `Study.as_table` has 0 there
         given["total_timesteps"] = 0
-    raw = {key: value for key, value in raw.items() if key not in given}
-    profile: Profile = reader.build(Profile, raw, where, fallback, **given)
+    profile: Profile = reader.build(Profile, raw, *places, **given)
     if name == NO_PROFILE and "eval_freq" not in raw and profile.total_timesteps:
         profile = replace(profile, eval_freq=usual_frequency(profile.total_timesteps))
     budgets: dict[tuple[str, ...], Mapping[str, int]] = {("env_timesteps",): profile.env_timesteps}
@@ -286,15 +275,15 @@ def _read_profile(reader: TomlFile, raw: dict[str, Any], study: str, name: str, 
     for path, own in budgets.items():
         if path[1:] and path[1] not in names:
             reader.fail(f"'{path[1]}' is no entry{nearest(path[1], names)}", (*where, *path))
-        for env, steps in reader.table(own, (*where, *path)).items():
+        for env, steps in own.items():
             if env not in profile.envs:
                 reader.fail(f"'{env}' is not in the profile's envs{nearest(env, profile.envs)}", (*where, *path, env))
-            if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
-                reader.fail(f"'{path[0]}' must be integers of at least 1, not {steps!r}", (*where, *path, env))
+            if steps < 1:
+                reader.fail(f"'{path[0]}' must be integers of at least 1, not {steps}", (*where, *path, env))
     for key in ("seeds", "envs"):
         values = getattr(profile, key)
         if not values or len(set(values)) < len(values):
-            reader.fail(f"'{key}' must be a list without repetitions, not empty", (*where, key), (*fallback, key))
+            reader.fail(f"'{key}' must be a list without repetitions, not empty", *profile_places(study, name, key))
     return profile
 
 
@@ -312,12 +301,10 @@ def _read_simulated(reader: TomlFile, raw: Mapping[str, Any], where: Keys) -> di
 
 
 def _read_pair(reader: TomlFile, raw: Any, where: Keys) -> Pair:
-    raw = {str(key).replace("_by", "-by"): value for key, value in reader.table(raw, where).items()}
-    reader.known(raw, [toml_key(item) for item in fields(Pair)], where)
-    for key in ("more-by", "less-by"):
-        amount = raw.get(key)
-        if isinstance(amount, int | float) and not isinstance(amount, bool):
-            raw[key] = f"{amount:.15g}"
+    raw = {key.replace("_by", "-by"): value for key, value in reader.table(raw, where).items()}
+    for key in {"more-by", "less-by"} & raw.keys():
+        if type(raw[key]) in (int, float):
+            raw[key] = f"{raw[key]:.15g}"
     pair: Pair = reader.build(Pair, raw, where)
     return pair
 
@@ -345,9 +332,8 @@ def _check_pair(pair: Pair, study: Study) -> None:
     for key, amount in (("more-by", pair.more_by), ("less-by", pair.less_by)):
         if amount and not _AMOUNT.fullmatch(amount):
             raise UsageError(f"'{key}' must be a number or a percentage such as \"75 %\", not '{amount}'")
-    for profile in study.profiles.values():
-        for env, entry in product(pair.envs or shared, (first, second)):
-            _check_stretch(pair, profile, entry, env)
+    for profile, env, entry in product(study.profiles.values(), pair.envs or shared, (first, second)):
+        _check_stretch(pair, profile, entry, env)
 
 
 def _check_stretch(pair: Pair, profile: Profile, entry: Entry, env: str) -> None:
@@ -392,8 +378,4 @@ def _check_shared_cells(reader: TomlFile, studies: Mapping[str, Study]) -> None:
 
 
 def _differing(one: Any, other: Any, free: Iterable[str]) -> list[str]:
-    return [
-        item.name
-        for item in fields(one)
-        if item.name not in free and getattr(one, item.name) != getattr(other, item.name)
-    ]
+    return [key for key, value in vars(one).items() if key not in free and value != getattr(other, key)]

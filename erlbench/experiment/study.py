@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.algorithms import registry
+from erlbench.experiment.algorithm_settings import select_settings
 from erlbench.experiment.cells import CRITIC, EVALUATE, FINAL_EPISODES, OWN, SHARED, cell_name
 from erlbench.settings import MOST, MOST_AT_ONCE, as_toml, resolve, resolved_values, setting
 
@@ -164,18 +165,12 @@ class Study:
     @cached_property
     def as_table(self) -> dict[str, Any]:
         """The study as its table in a file: plain values, without those that are defaults."""
-        table = _changed_values(self, "name", "file", "profiles")
+        table = _changed_values(self, "name", "file")
+        budgets = table.pop("profiles")
         for entry in table["entries"]:
             if entry.get("label") == entry["name"]:
                 del entry["label"]
-        if self.has_profiles:
-            return {**table, "profiles": {name: _changed_values(profile) for name, profile in self.profiles.items()}}
-        return {**table, **_changed_values(self.profiles[NO_PROFILE])}
-
-    @property
-    def text(self) -> str:
-        """The study as the text of a file of its own."""
-        return study_text(self.name, self.as_table)
+        return {**table, **({"profiles": budgets} if self.has_profiles else budgets[NO_PROFILE])}
 
     @cached_property
     def sha256(self) -> str:
@@ -210,21 +205,23 @@ def entry_name(algo: str, preset: str) -> str:
 
 def profile_settings(profile: Profile, entry: Entry) -> dict[str, Any]:
     """The profile's settings that the entry's algorithm has, and the entry's own, which win."""
-    known = {item.name for item in fields(registry.find(entry.algo).settings_type)}
-    return {**{name: value for name, value in profile.settings.items() if name in known}, **entry.settings}
+    return {**select_settings(profile.settings, (), registry.find(entry.algo).settings_type), **entry.settings}
 
 
 def entry_settings(profile: Profile, entry: Entry, env: str, own: Mapping[str, Any] | None = None) -> Any:
     """The settings of the entry's cells in `env`, an instance of its algorithm's `settings_type`; `own` win."""
-    values = {**profile_settings(profile, entry), **(own or {})}
-    preset = registry.preset(entry.algo, entry.preset)
-    return resolve(registry.find(entry.algo).settings_type, env, preset, values, owner=entry.algo)
+    return resolve(*_layers(profile, entry, env, own or {}), owner=entry.algo)
 
 
 def entry_values(profile: Profile, entry: Entry, env: str) -> dict[str, Any]:
     """The settings of the entry's cells in `env` as config.toml holds them; the class that has them is not run."""
-    preset, values = registry.preset(entry.algo, entry.preset), profile_settings(profile, entry)
-    return as_toml(resolved_values(registry.find(entry.algo).settings_type, env, preset, values, owner=entry.algo))
+    return as_toml(resolved_values(*_layers(profile, entry, env, {}), owner=entry.algo))
+
+
+def _layers(profile: Profile, entry: Entry, env: str, own: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What settings follow from: their class, the environment, the preset, and the values that win over these."""
+    values = {**profile_settings(profile, entry), **own}
+    return registry.find(entry.algo).settings_type, env, registry.preset(entry.algo, entry.preset), values
 
 
 def _changed_values(record: Any, *left_out: str) -> dict[str, Any]:

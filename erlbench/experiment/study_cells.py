@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,22 @@ from erlbench.envs.catalogue import canonical, extra_of, installed
 from erlbench.envs.options import plain_values
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import UsageError, nearest, warn
-from erlbench.experiment.algorithm_settings import check_settings, select_settings
+from erlbench.experiment.algorithm_settings import check_settings, list_settings, select_settings
 from erlbench.experiment.cells import Cell, Origin
 from erlbench.experiment.command import RESULTS, ProblemOf, simulated_of, typed_of, workers_of
 from erlbench.experiment.costs import Costs
 from erlbench.experiment.options import RunArguments
-from erlbench.experiment.studies import FILE, find_profile, find_study, known_studies, open_studies, profile_keys
-from erlbench.experiment.study import NO_PROFILE, Entry, Profile, Study, entry_settings, profile_settings
-from erlbench.experiment.toml_file import Keys, TomlFile
+from erlbench.experiment.studies import (
+    BENCHMARKS,
+    FILE,
+    find_profile,
+    find_study,
+    known_studies,
+    open_studies,
+    profile_places,
+)
+from erlbench.experiment.study import NO_PROFILE, Entry, Profile, Study, entry_settings, profile_settings, study_text
+from erlbench.experiment.toml_file import Keys
 from erlbench.options import list_options
 
 PROFILE = "smoke"
@@ -40,33 +48,30 @@ def study_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell
     _require_extras(chosen, arguments.algo)
     validate(chosen, problem_of)
     for study in chosen:
-        ((name, profile),) = study.profiles.items()
+        (name,) = study.profiles
         # Where times are compared, schedules are: what they do with cores, not what updates do with those left idle.
         sharing = [study, *(other for other in known.values() if name in other.profiles and name != NO_PROFILE)]
         timed = {entry.name for other in sharing if other.times_cells for entry in other.entries}
-        for env in profile.envs:
-            for entry in study.entries:
-                if env in profile.entry_envs(entry) and _wanted(entry.name, arguments.algo):
-                    for cell in _entry_cells(arguments, study, entry, env, problem_of):
-                        yield dataclasses.replace(cell, one_core=entry.name in timed)
+        for env, entry in _chosen_pairs(study, arguments.algo):
+            for cell in _entry_cells(arguments, study, entry, env, problem_of):
+                yield dataclasses.replace(cell, one_core=entry.name in timed)
 
 
 def validate(studies: Iterable[Study], problem_of: ProblemOf = problem) -> None:
     """Check presets, settings and environments of studies, whose algorithms are imported."""
     problems: dict[str, Problem] = {}
-    readers: dict[Path | None, TomlFile] = {}
+    open_once = cache(open_studies)
     for study in studies:
-        reader = readers.setdefault(study.file, open_studies(study.file))
-        types = {registry.find(entry.algo).settings_type for entry in study.entries}
-        known = {item.name for settings_type in types for item in dataclasses.fields(settings_type)}
+        reader = open_once(study.file or BENCHMARKS)
+        known = {name for entry in study.entries for name in list_settings(registry.find(entry.algo).settings_type)}
         for name, profile in study.profiles.items():
-            where, shared = profile_keys(study.name, name)
+            at_envs = profile_places(study.name, name, "envs")
             for key in profile.settings:
                 if key not in known:
                     message = f"no algorithm of study '{study.name}' has a setting '{key}'{nearest(key, known)}"
-                    reader.fail(message, (*where, "settings", key), (*shared, "settings", key))
+                    reader.fail(message, *profile_places(study.name, name, "settings", key))
             for env in profile.envs:
-                with reader.at((*where, "envs"), (*shared, "envs")):
+                with reader.at(*at_envs):
                     if canonical(env) != env:
                         raise UsageError(f"'{env}' names the default preset; write '{canonical(env)}'")
             for index, entry in enumerate(study.entries):
@@ -75,8 +80,7 @@ def validate(studies: Iterable[Study], problem_of: ProblemOf = problem) -> None:
                     env_settings = profile.entry_env_settings(entry)
                     key = f"{env} {sorted(env_settings.items())}"
                     if key not in problems:
-                        places = [at_entry] if entry.env_settings else [(*where, "envs"), (*shared, "envs")]
-                        with reader.at(*places):
+                        with reader.at(*([at_entry] if entry.env_settings else at_envs)):
                             problems[key] = problem_of(env, env_settings)
                     with reader.at(at_entry):
                         _check_entry(profile, entry, env, problems[key])
@@ -106,7 +110,7 @@ def texts_to_add(studies: Iterable[Study], arguments: RunArguments) -> dict[Path
     for study in studies:
         path = _study_folder(study, arguments) / FILE
         if study.file not in (None, path):
-            texts.setdefault(path, {})[study.name] = study.text
+            texts.setdefault(path, {})[study.name] = study_text(study.name, study.as_table)
     return texts
 
 
@@ -118,11 +122,10 @@ def _known_studies(arguments: RunArguments, warn: Callable[[str], None]) -> dict
     names = (*arguments.study, arguments.profile or PROFILE)
     folders = [Path(arguments.out)] if arguments.out else [RESULTS / name for name in names]
     laid = [folder / FILE for folder in folders if (folder / FILE).is_file()]
-    with_laid = known_studies(laid, lambda message: None) if laid else known
+    with_laid = known_studies(laid, lambda message: None)
     for name in arguments.study:
-        before, study = known.get(name), with_laid.get(name)
-        if before and study and before.sha256 != study.sha256:
-            files = f"{study.file} decides the study '{name}', which {before.file} has otherwise"
+        if name in known and known[name].sha256 != with_laid[name].sha256:
+            files = f"{with_laid[name].file} decides the study '{name}', which {known[name].file} has otherwise"
             warn(f"{files}; give another --out to run the other one")
     return with_laid
 
@@ -159,10 +162,8 @@ def _entry_cells(
     stated = {f"settings.{name}" for name in [*profile_settings(profile, entry), *given]}
     typed = typed_of(arguments) | {"run.*", "env_settings.*"} | stated
     if arguments.total_timesteps:
-        entry = dataclasses.replace(entry, total_timesteps=None)
-        profile = dataclasses.replace(
-            profile, total_timesteps=arguments.total_timesteps, env_timesteps={}, entry_timesteps={}
-        )
+        entry = dataclasses.replace(entry, total_timesteps=arguments.total_timesteps)
+        profile = dataclasses.replace(profile, entry_timesteps={})
     env_settings = {**profile.entry_env_settings(entry), **plain_values(arguments.env_set)}
     longest = problem_of(env, env_settings).env.max_episode_steps if entry.nominal else 1
     for seed in arguments.seeds or profile.seeds:
@@ -208,13 +209,11 @@ def _require_extras(chosen: Sequence[Study], algo: tuple[str, ...]) -> None:
     """Raise a `UsageError` with one command for all that the cells need and that is not installed."""
     needed: dict[str, str] = {}  # extra -> who needs it first
     for study in chosen:
-        for profile in study.profiles.values():
-            entries = [entry for entry in study.entries if _wanted(entry.name, algo)]
-            for env, entry in itertools.product(profile.envs, entries):
-                if (extra := extra_of(env)) and not installed(extra):
-                    needed.setdefault(extra, env)
-                if extra := registry.missing_extra(entry.algo):
-                    needed.setdefault(extra, entry.algo)
+        for env, entry in _chosen_pairs(study, algo):
+            if (extra := extra_of(env)) and not installed(extra):
+                needed.setdefault(extra, env)
+            if extra := registry.missing_extra(entry.algo):
+                needed.setdefault(extra, entry.algo)
     if needed:
         raise UsageError(
             f"packages are missing for {', '.join(needed.values())}; install them by: "
@@ -236,6 +235,15 @@ def _check_filters(arguments: RunArguments, chosen: Sequence[Study]) -> None:
     wanted = [entry for study in chosen for entry in study.entries if _wanted(entry.name, arguments.algo)]
     types = {name: registry.find(entry.algo).settings_type for entry in wanted for name in (entry.algo, entry.name)}
     check_settings(arguments.set, types)
+
+
+def _chosen_pairs(study: Study, algo: tuple[str, ...]) -> Iterator[tuple[str, Entry]]:
+    """The environments and entries of the cells of a study's only profile, for the entries `algo` or all."""
+    (profile,) = study.profiles.values()
+    for env in profile.envs:
+        for entry in study.entries:
+            if env in profile.entry_envs(entry) and _wanted(entry.name, algo):
+                yield env, entry
 
 
 def _wanted(name: str, only: tuple[str, ...]) -> bool:

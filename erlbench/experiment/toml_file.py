@@ -99,8 +99,8 @@ class TomlFile:
                 self.fail(f"unknown key '{key}'{_inside(where)}{hint}", (*where, key))
 
     def build(self, kind: type[Any], raw: Any, where: Keys, fallback: Keys = (), **given: Any) -> Any:
-        """An instance of the dataclass `kind` from a table; `given` are fields that the table does not hold."""
-        self.known(raw, [toml_key(item) for item in fields(kind) if item.name not in given], where)
+        """An instance of the dataclass `kind` from a table; the fields `given` win over it."""
+        self.known(raw, [toml_key(item) for item in fields(kind)], where)
         hints = typing.get_type_hints(kind)
         for item in fields(kind):
             key, hint = toml_key(item), hints[item.name]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.experiment.studies import benchmarks_file, find_profile, find_study, load_studies
+from erlbench.experiment.studies import find_profile, find_study, load_studies
 from erlbench.experiment.study import Entry, Profile, profile_settings
 from erlbench.experiment.study_cells import validate
 from erlbench.experiment.toml_file import find_lines, nearest_line
@@ -228,10 +228,6 @@ def test_nominal_entries_end_by_generations():
     assert profile.generations(nominal, 10_010, 50) == 201
 
 
-def test_the_file_lies_in_the_package():
-    assert benchmarks_file().is_file()
-
-
 def test_loading_imports_nothing_heavy():
     code = (
         "import sys; from erlbench.experiment.studies import load_studies; load_studies(); "
@@ -258,6 +254,7 @@ def test_lines_of_keys():
         ('"a"', "line 5: 'profiles' must be a table"),
         ('["a"]', "is no study to be like"),
         ("3", "'3' is no study to be"),
+        ('"a"\nenvs = [{}]', "'envs' must be a list, each a text"),
     ],
 )
 def test_a_study_like_one_that_is_wrong(tmp_path, like, message):

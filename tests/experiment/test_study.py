@@ -8,11 +8,11 @@ import pytest
 
 from erlbench.errors import UsageError
 from erlbench.experiment.costs import built_in_costs
-from erlbench.experiment.studies import find_profile, load_studies
-from erlbench.experiment.study import NO_PROFILE, Pair, Simulated
+from erlbench.experiment.studies import BENCHMARKS, find_profile, load_studies
+from erlbench.experiment.study import NO_PROFILE, Pair, Simulated, study_text
 from erlbench.experiment.study_cells import validate
 
-SEARCH = Path(__file__).parents[2] / "results" / "search-or-settings" / "study.toml"
+RESULTS = Path(__file__).parents[2] / "results"
 WALL_CLOCK = """\
 [studies.wall-clock]
 title = "Does asynchrony save time?"
@@ -147,11 +147,11 @@ def test_a_study_without_profiles_refuses_them(tmp_path):
         find_profile(load(tmp_path), "paper")
 
 
-def test_the_text_of_a_study_is_that_study(tmp_path):
-    search = load_studies(SEARCH)
-    for study in (load(tmp_path), *search.values(), *load_studies().values()):
+@pytest.mark.parametrize("stored", [BENCHMARKS, *sorted(RESULTS.rglob("study.toml"))])
+def test_the_text_of_a_study_is_that_study(tmp_path, stored):
+    for study in (load(tmp_path), *load_studies(stored).values()):
         path = tmp_path / "study.toml"
-        path.write_text(study.text)
+        path.write_text(study_text(study.name, study.as_table))
         again = load_studies(path)[study.name]
         assert again == study
         assert again.sha256 == study.sha256
