@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ def _show_all(folders: Sequence[Path]) -> bool:
             status = _status(run)
             scores = [_number(status.get(name)) for name in ("training_return", "return_mean")]
             place = run if len(folders) > 1 else run.relative_to(folder)
-            rows.append((place, _word(status), _steps(status), *scores, status.get("message", "")))
+            rows.append((place, status["status"], _steps(status), *scores, status.get("message", "")))
     columns = [
         (name, *cells)
         for name, *cells in zip(COLUMNS, *rows)
@@ -126,7 +127,7 @@ def _show_run(run: Path, last: int) -> bool:
             click.echo()
     simulated = files.table_in(config, "run").get("simulated_time") is True
     shared = " on cores that other cells used, too" if shared_cores(meta) and not simulated else ""
-    facts = [("status", _word(status)), ("steps", _steps(status))]
+    facts = [("status", status["status"]), ("steps", _steps(status))]
     for name in ("train_time_s", "total_time_s"):
         if isinstance(seconds := status.get(name), int | float):
             facts.append((name[:-2].replace("_", " "), duration(seconds) + shared))
@@ -149,7 +150,7 @@ def _show_run(run: Path, last: int) -> bool:
         print_table("Last evaluations", shown, [*zip(*([*map(_number, columns[name])] for name in shown))])
     else:
         click.echo("No evaluation yet.")
-    return status.get("status") == "running"
+    return status["status"] == "running"
 
 
 def _last_evaluations(run: Path, last: int) -> dict[str, Any]:
@@ -166,27 +167,21 @@ def _status(run: Path) -> dict[str, Any]:
     """status.json; a run that says `running` but that nobody holds was killed, and one that is held runs."""
     directory = RunDirectory(run)
     status = directory.status()
-    if status.get("status") == "done":
-        return status
+    word = status.get("status") or "unknown"
+    if word == "done":
+        return {**status, "status": NEVER_TRAINED if status.get("never_trained") is True else word}
     if directory.held():
-        status |= {"status": "running", "message": ""}
-    elif status.get("status") == "running":
-        status |= {"status": "killed", "message": continuation(directory)}
-    return status
-
-
-def _word(status: dict[str, Any]) -> str:
-    """The status itself, in a word or three."""
-    word = status.get("status")
-    if word == "done" and status.get("never_trained") is True:
-        return NEVER_TRAINED
-    return word if isinstance(word, str) and word else "unknown"
+        return {**status, "status": "running", "message": ""}
+    if word == "running":
+        return {**status, "status": "killed", "message": continuation(directory)}
+    return {**status, "status": str(word)}
 
 
 def _steps(status: dict[str, Any]) -> str:
     """Training steps so far and the budget, which says nothing of a run that its number of generations has ended."""
     steps, budget, minutes = (status.get(name) for name in ("timesteps", "total_timesteps", "total_minutes"))
-    ended = status.get("status") == "done" and isinstance(steps, int) and isinstance(budget, int) and steps < budget
+    is_done = status["status"] in ("done", NEVER_TRAINED)
+    ended = is_done and isinstance(steps, int) and isinstance(budget, int) and steps < budget
     without = ended or (budget is None and minutes is not None)
     text = _number(steps) if without else f"{_number(steps)} of {_number(budget)}"
     trained = status.get("train_time_s")
@@ -197,8 +192,6 @@ def _steps(status: dict[str, Any]) -> str:
 
 def _number(value: Any) -> str:
     """A number of a file as it reads well, anything else as it is."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
+    if not isinstance(value, Real):
         return "-" if value is None else str(value)
-    return f"{number:,.0f}" if number.is_integer() else f"{number:,.2f}"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
