@@ -84,7 +84,12 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         cause: BaseException | None = None
         try:
-            _check_current_folder()
+            try:
+                os.getcwd()  # where it was removed, neither paths nor the processes of libraries work
+            except FileNotFoundError:
+                raise UsageError(
+                    "the current folder was removed; change to one that exists (cd) and try again"
+                ) from None
             return super().invoke(ctx)
         except ErlbenchError as error:
             text, code, cause = str(error), error.exit_code, error.__cause__
@@ -106,14 +111,6 @@ class Commands(click.Group):
         if cause is not None and ctx.meta.get("verbose", False):
             click.echo("".join(traceback.format_exception(cause)), err=True)
         raise click.exceptions.Exit(code)
-
-
-def _check_current_folder() -> None:
-    """Raise `UsageError` where it was removed: neither paths nor the processes of libraries work there."""
-    try:
-        os.getcwd()
-    except FileNotFoundError:
-        raise UsageError("the current folder was removed; change to one that exists (cd) and try again") from None
 
 
 def _explain(error: Exception, verbose: bool) -> str:

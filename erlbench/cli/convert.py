@@ -29,8 +29,8 @@ class ConvertOptions:
     """What is converted, and what is known of runs of other programs."""
 
     paths: tuple[Path, ...] = argument("PATH...")
-    from_: str | None = option(None, "the program that wrote PATH", choices=SOURCES)
-    to: str | None = option(None, "the program that reads the results in PATH", choices=TARGETS)
+    from_: str = option("", "the program that wrote PATH", choices=SOURCES)
+    to: str = option("", "the program that reads the results in PATH", choices=TARGETS)
     out: Path | None = option(
         None, "folder or bundle to write [default: results; with --to, export/FORMAT]", "DIR|FILE.zip"
     )
@@ -43,8 +43,8 @@ class ConvertOptions:
     layout: str = option("", "where the paths say them: '{algo}/{env}_{seed}'", "PATTERN")
     name: str = option("", "the runs' name [default: PROGRAM-ALGO]", "NAME")
     total_timesteps: int | None = option(None, "training steps for which the runs were started", minimum=1)
-    returns: str | None = option(
-        None, "what the returns of a CSV are of [default: not recorded]", choices=("evaluations", "training")
+    returns: str = option(
+        "", "what the returns of a CSV are of [default: not recorded]", choices=("evaluations", "training")
     )
 
 
@@ -73,7 +73,7 @@ def command(asked: ConvertOptions) -> None:
     """
     source, target = choose_direction(asked)
     given = [name for name in vars(asked) if name not in BOTH and getattr(asked, name) not in (None, "", {})]
-    if given and (target is not None or source == BUNDLE):
+    if given and (target or source == BUNDLE):
         raise UsageError(f"--{given[0].replace('_', '-')} is for --from {'|'.join(SOURCES[:-1])} alone")
     if target == BUNDLE:
         if asked.out is None:
@@ -81,7 +81,7 @@ def command(asked: ConvertOptions) -> None:
         with open_bundles(asked.paths) as folders:
             runs = write_bundle(folders, asked.out)
         click.echo(f"{counted(runs, 'run')} in {asked.out}, without command lines, home folders, user and host")
-    elif target is not None:
+    elif target:
         from erlbench.api import load_results
         from erlbench.exporting import export_results
 
@@ -94,7 +94,7 @@ def command(asked: ConvertOptions) -> None:
         _take_in(asked, asked.out or Path("results"))
 
 
-def choose_direction(asked: ConvertOptions) -> tuple[str | None, str | None]:
+def choose_direction(asked: ConvertOptions) -> tuple[str, str]:
     """The format to read and the one to write; without `to`, runs are taken in, of any format without `from`.
 
     Raises `UsageError` where neither option nor PATH says it.
@@ -104,12 +104,12 @@ def choose_direction(asked: ConvertOptions) -> tuple[str | None, str | None]:
     if asked.from_ or asked.to:
         return asked.from_, asked.to
     if all(map(is_bundle, asked.paths)):
-        return BUNDLE, None
-    if asked.out is not None and asked.out.suffix == SUFFIX:
-        return None, BUNDLE
+        return BUNDLE, ""
+    if asked.out and asked.out.suffix == SUFFIX:
+        return "", BUNDLE
     if any(path.is_dir() and run_folders(path) for path in asked.paths):
         raise UsageError(f"{asked.paths[0]} holds runs of this suite; say what to write: --to {'|'.join(TARGETS)}")
-    return None, None
+    return "", ""
 
 
 def _unpack(files: Sequence[Path], out: Path) -> None:
@@ -129,11 +129,8 @@ def _take_in(asked: ConvertOptions, out: Path) -> None:
 
     if not asked.origin.strip():
         raise UsageError("give --origin WORDS: whose data they are; reports show it")
-    runs = import_runs(
-        asked.paths, out, origin=asked.origin, licence=asked.licence, env=asked.env, env_settings=asked.env_set,
-        algo=asked.algo, seed=asked.seed, layout=asked.layout, name=asked.name, total_timesteps=asked.total_timesteps,
-        returns=asked.returns or "", source=asked.from_ or "",
-    )  # fmt: skip
+    facts = {name: value for name, value in vars(asked).items() if name not in (*BOTH, "env_set")}
+    runs = import_runs(asked.paths, out, source=asked.from_, env_settings=asked.env_set, **facts)
     rows = [(*row[:-1], f"{row[-1]:,}") for row in runs.itertuples(index=False)]
     print_table("", ("run", "read from", "returns of", "rows", "steps"), rows)
     click.echo(f"{counted(len(runs), 'run')} in {out}; next: erlbench report {out}")

@@ -131,7 +131,10 @@ def _envs(words: Sequence[str], verbose: bool) -> None:
     for name in names:
         row = catalogue.LISTED[name.partition("@")[0]]
         observation = problem(name).observation_size if "@" in name else row.observation  # a preset may change it
-        rows.append((name, observation, row.action, row.limit, _remarks(row)))
+        remarks = ["discrete"] * row.discrete + [f"@{preset}" for preset in [*row.presets][1:]]
+        if row.extra:
+            remarks.append(f"extra {row.extra}{'' if catalogue.installed(row.extra) else ' (not installed)'}")
+        rows.append((name, observation, row.action, row.limit, ", ".join(remarks) or "-"))
     print_table("", ("environment", "obs", "act", "steps", "remarks"), rows)
     if verbose or exact:
         for name in names:
@@ -158,14 +161,6 @@ def _other(name: str) -> None:
     print_table(name, ("", ""), [*facts.rows, *([("cannot be run", facts.refusal)] if facts.refusal else [])])
     click.echo()
     print_table(f"Settings of {name} (--env-set)", ("setting", "default", "kind"), facts.settings)
-
-
-def _remarks(row: catalogue.Listed) -> str:
-    """`discrete`, the presets but the default one, and the extra that is needed."""
-    words = ["discrete"] * row.discrete + [f"@{preset}" for preset in [*row.presets][1:]]
-    if row.extra:
-        words.append(f"extra {row.extra}{'' if catalogue.installed(row.extra) else ' (not installed)'}")
-    return ", ".join(words) or "-"
 
 
 def _env(name: str) -> None:

@@ -14,6 +14,7 @@ from erlbench.cli.completion import COMPLETIONS, complete
 from erlbench.options import Option, list_options, make_options
 
 ALL = "erlbench.cli.options.all"  # in the context: the help shows all options
+HELP_ALL = click.Option(["--help-all"], is_flag=True, expose_value=False, help="show all options and exit")
 T = TypeVar("T")
 
 
@@ -31,6 +32,8 @@ class OptionsCommand(click.Command):
         """Click takes `--reach=-150` for `--reach` without a value and an option -150, but not `--reach= -150`."""
         for flag in (each.flag for each in self.options.values() if each.bare is not None):
             args = [re.sub(f"^{flag}=-", f"{flag}= -", word) for word in args]
+        if HELP_ALL in self.params and HELP_ALL.opts[0] in args:
+            ctx.meta[ALL], args = True, ["--help"]
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -85,21 +88,3 @@ def _make_parameter(declared: Option) -> click.Parameter:
     elif declared.bare is not None:
         shared |= {"is_flag": False, "flag_value": declared.bare}
     return click.Option([declared.name, *filter(None, [declared.short]), declared.flag], **shared)
-
-
-def _help_all(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
-    """Show all options."""
-    if value and not ctx.resilient_parsing:
-        ctx.meta[ALL] = True
-        click.echo(ctx.get_help(), color=ctx.color)
-        ctx.exit()
-
-
-HELP_ALL = click.Option(
-    ["--help-all"],
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_help_all,
-    help="show all options and exit",
-)
