@@ -62,12 +62,14 @@ def command(options: DemoOptions) -> None:
         play_run(Path(best["path"]), steps=FILM_STEPS, video=film)
         shown = f"  Film    {film} ({best['name']}, seed {best['seed']})"
     except ErlbenchError as error:  # nothing can be drawn or written
-        shown = f"  No film: {error}"
+        click.echo(f"No film: {error}", err=True)
+        shown = ""
     click.echo(f"\nDone in {time.monotonic() - start:.0f} s.\n")
     for name, rows in cells.groupby("name", sort=False):
         scores = ", ".join(f"{score:,.0f}" for score in rows["score"])
         click.echo(f"  {name:<10} final scores {scores}")
     click.echo(f"\n  Report  {page}")
-    click.echo(shown)
+    if shown:
+        click.echo(shown)
     click.echo(f"  Runs    {out / 'results'}\n")
     click.echo(f"Next: erlbench show {out / 'results'}\n      erlbench run --help")

@@ -53,13 +53,13 @@ def print_verdicts(report: Path) -> None:
             click.echo()
     verdicts = [verdict for name in pages for verdict in stored["verdicts"][name]]
     verdicts.sort(key=lambda verdict: cases.index(verdict["case"]))
-    found = {verdict["sentence"]: verdict["details"] for verdict in verdicts}
-    for sentence, details in list(found.items())[:MOST]:
+    details = {verdict["sentence"]: verdict["details"] for verdict in verdicts}
+    for sentence in [*details][:MOST]:
         _print_wrapped(sentence)
-        _print_wrapped(" ".join(details), indent="    ")
+        _print_wrapped(" ".join(details[sentence]), indent="    ")
         click.echo()
-    if len(found) > MOST:
-        click.echo(f"{len(found) - MOST} more in {report / FILE}\n")
+    if len(details) > MOST:
+        click.echo(f"{len(details) - MOST} more in {report / FILE}\n")
 
 
 def _print_answer(study: Mapping[str, Any]) -> None:

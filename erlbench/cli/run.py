@@ -100,7 +100,7 @@ def _describe_environments(cells: Sequence[Cell], rules: Rules) -> dict[str, Non
     from erlbench.running.admission import admitted
 
     lines: dict[str, None] = {}
-    for cell in {(cell.env, repr(cell.env_settings)): cell for cell in cells}.values():
+    for cell in cells:  # a trial is remembered
         with contextlib.suppress(ErlbenchError):
             trial = admitted(cell.env, cell.env_settings, rules)
             described = trial.described if split_preset(cell.env)[0] in LISTED else None
