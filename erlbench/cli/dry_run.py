@@ -17,7 +17,7 @@ from erlbench.running.scheduling import schedule_of
 from erlbench.settings import toml_values
 from erlbench.words import counted
 
-Settings = Iterable[tuple[str, str]]  # names and values
+Settings = tuple[tuple[str, str], ...]  # names and values
 
 
 def show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
@@ -25,8 +25,8 @@ def show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
     _print_settings(cells)
     sheet = fairness_sheet(cell.config() for cell in cells)
     if sheet.differing:
-        rows = [(line.aspect, *line.values) for line in sheet.differing]
-        print_table("What differs besides the ideas", ("what", *sheet.names), rows)
+        differing = [(line.aspect, *line.values) for line in sheet.differing]
+        print_table("What differs besides the ideas", ("what", *sheet.names), differing)
         click.echo()
     schedule = schedule_of(cells, options)
     rows = []
@@ -80,9 +80,8 @@ def _print_settings(cells: Sequence[Cell]) -> None:
     for algo, groups in algorithms.items():
         common = _shared(groups)
         if shared := [item for item in common if item not in general]:
-            names, envs = _join(title for title, _ in groups), _join(chain(*groups.values()))
-            title = f"{'Further settings' if general else 'Settings'} of {names} on {envs}"
-            print_table(title, ("setting", "value"), shared)
+            where = f"{_join(title for title, _ in groups)} on {_join(chain(*groups.values()))}"
+            print_table(f"{'Further settings' if general else 'Settings'} of {where}", ("setting", "value"), shared)
             click.echo()
         if len(groups) > 1:
             rows = []

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import click
 
 from erlbench.cli.options import options_command
-from erlbench.cli.tables import print_table
+from erlbench.cli.tables import print_table, settings_line
 from erlbench.envs import catalogue
 from erlbench.errors import UsageError, nearest
 from erlbench.options import argument, option
-from erlbench.settings import setting_rows, setting_text
+from erlbench.settings import setting_rows
 from erlbench.words import counted
 
 CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")  # where a word of HalfCheetah begins
@@ -96,10 +96,7 @@ def _algo(name: str) -> None:
     if workers := algorithm.default_workers:
         click.echo()
         print_table(name, ("", ""), [("workers", f"{workers} (--workers)")])
-    presets = [
-        (preset, ", ".join(f"{key}={setting_text(value)}" for key, value in values.items()) or "the defaults")
-        for preset, values in registry.presets(name).items()
-    ]
+    presets = [(preset, settings_line(values) or "the defaults") for preset, values in registry.presets(name).items()]
     click.echo()
     print_table(f"Presets of {name} (--algo {name}@PRESET)", ("preset", "settings"), presets)
     settings = []

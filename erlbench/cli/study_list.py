@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from erlbench.cli.tables import print_table
+from erlbench.cli.tables import print_table, settings_line
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import folder_name
@@ -16,7 +16,6 @@ from erlbench.experiment.studies import FILE, known_studies
 from erlbench.experiment.study import Pair, Profile, Study
 from erlbench.records.run import RunFiles
 from erlbench.running.admission import Rules, problems
-from erlbench.settings import setting_text
 
 
 def stored_studies() -> dict[str, Study]:
@@ -58,7 +57,7 @@ def print_study(study: Study) -> None:
             price = _price(study, name)
         except UsageError as error:
             price, remarks[str(error)] = "-", None
-        settings = ", ".join(f"{key}={setting_text(value)}" for key, value in profile.settings.items()) or "-"
+        settings = settings_line(profile.settings) or "-"
         budget, envs = _budget(study, profile), ", ".join(profile.envs)
         rows.append((name or "-", len(profile.seeds), budget, done, total - done, price, envs, settings))
     click.echo()

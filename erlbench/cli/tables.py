@@ -77,6 +77,11 @@ def setting_texts(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(name, setting_text(value)) for name, value in values.items()]
 
 
+def settings_line(values: Mapping[str, Any]) -> str:
+    """Settings in a line: "sigma=0.1, hidden=400-300"."""
+    return ", ".join(map("=".join, setting_texts(values)))
+
+
 def duration(seconds: float) -> str:
     """A time in a reader's units: "40 s", "12 min", "3.4 h"."""
     if seconds < 90:
