@@ -10,6 +10,7 @@ import tempfile
 import textwrap
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -46,11 +47,15 @@ OLD_COMMANDS = {
 
 
 def message(text: str, err: bool = True) -> None:
-    """Print a message to standard error or output; a terminal gets lines that end between words."""
+    """Print to standard error or output; a terminal gets lines that end between words.
+
+    Nobody may be reading any more, and that fails no training.
+    """
     if (sys.stderr if err else sys.stdout).isatty():
         width = shutil.get_terminal_size().columns
         text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
-    click.echo(text, err=err)
+    with suppress(OSError):
+        click.echo(text, err=err)
 
 
 class Commands(click.Group):
@@ -77,58 +82,52 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
+        cause: BaseException | None = None
         try:
-            _check_current_folder()
+            try:
+                os.getcwd()  # where it was removed, neither paths nor the processes of libraries work
+            except FileNotFoundError:
+                raise UsageError(
+                    "the current folder was removed; change to one that exists (cd) and try again"
+                ) from None
             return super().invoke(ctx)
         except ErlbenchError as error:
-            message(f"erlbench: {strip_unpacked(printable(str(error)))}")
-            if ctx.meta.get("verbose", False) and error.__cause__ is not None:
-                click.echo("".join(traceback.format_exception(error.__cause__)), err=True)
-            ctx.exit(error.exit_code)
+            text, code, cause = str(error), error.exit_code, error.__cause__
         except click.NoSuchOption as error:
             command = error.ctx.info_name if error.ctx else None
-            if instead := OLD_OPTIONS.get(command or "", {}).get(error.option_name):
-                message(f"erlbench: the option '{error.option_name}' is gone; {instead}")
-                ctx.exit(UsageError.exit_code)
-            raise
+            if not (instead := OLD_OPTIONS.get(command or "", {}).get(error.option_name)):
+                raise
+            text, code = f"the option '{error.option_name}' is gone; {instead}", UsageError.exit_code
         except KeyboardInterrupt:
-            click.echo("erlbench: interrupted", err=True)
-            ctx.exit(Interrupted.exit_code)
+            text, code = "interrupted", Interrupted.exit_code
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except Exception as error:
             if isinstance(error, RuntimeError) and "MUJOCO_GL" in text_of(error):  # MuJoCo cannot be imported
-                message(f"erlbench: {error}; unset this variable, or give egl, osmesa or glfw")
-                ctx.exit(UsageError.exit_code)
-            if isinstance(error, OSError) and error.errno in ADVICE and not ctx.meta.get("verbose", False):
-                click.echo(f"erlbench: {printable(explain(error))}", err=True)
-                ctx.exit(1)
-            click.echo(f"erlbench: {_explain(error, ctx.meta.get('verbose', False))}", err=True)
-            ctx.exit(1)
-
-
-def _check_current_folder() -> None:
-    """Raise `UsageError` where it was removed: neither paths nor the processes of libraries work there."""
-    try:
-        os.getcwd()
-    except FileNotFoundError:
-        raise UsageError("the current folder was removed; change to one that exists (cd) and try again") from None
+                text, code = f"{error}; unset this variable, or give egl, osmesa or glfw", UsageError.exit_code
+            else:
+                text, code, cause = _explain(error, ctx.meta.get("verbose", False)), 1, error
+        message(f"erlbench: {strip_unpacked(printable(text))}")
+        if cause is not None and ctx.meta.get("verbose", False):
+            click.echo("".join(traceback.format_exception(cause)), err=True)
+        raise click.exceptions.Exit(code)
 
 
 def _explain(error: Exception, verbose: bool) -> str:
-    """A short message for an error that nobody expected, and where its traceback is."""
-    details = "".join(traceback.format_exception(error))
-    message = f"unexpected {said_by(error)}"
+    """A short message for an error that nobody expected, and where its traceback is if none is printed."""
+    text = f"unexpected {said_by(error)}"
     if verbose:
-        return f"{message}\n{details}"
+        return text
+    if isinstance(error, OSError) and error.errno in ADVICE:
+        return explain(error)
     try:
         with tempfile.NamedTemporaryFile(
             "w", encoding="utf-8", errors="backslashreplace", prefix="erlbench-error-", suffix=".txt", delete=False
         ) as file:
-            file.write(f"{' '.join(sys.argv)}\n{details}")
+            file.write(f"{' '.join(sys.argv)}\n{''.join(traceback.format_exception(error))}")
     except OSError:
-        return f"{message} (run again with -v for the traceback)"
-    return f"{message} (traceback in {file.name})"
+        return f"{text} (run again with -v for the traceback)"
+    return f"{text} (traceback in {file.name})"
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 import click
-from click.shell_completion import CompletionItem
 
-Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
 def algorithms() -> list[str]:
@@ -32,32 +31,27 @@ def studies() -> list[str]:
     return [*known_studies(warn=lambda message: None)]
 
 
-def profiles() -> list[str]:
-    """The budgets of studies."""
-    return ["smoke", "laptop", "paper"]
-
-
 def complete(values: Callable[[], Iterable[str]]) -> Complete:
     """Completes the last name of a list such as `td3,ce`."""
 
-    def completed(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def completed(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
         before, comma, last = incomplete.rpartition(",")
-        return [CompletionItem(f"{before}{comma}{value}") for value in values() if value.startswith(last)]
+        return [f"{before}{comma}{value}" for value in values() if value.startswith(last)]
 
     return completed
 
 
-def of_list(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_words(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """The words of `erlbench list WHAT`."""
-    values = {"algos": algorithms, "envs": environments, "studies": studies}.get(context.params.get("what", ""))
-    return complete(values)(context, parameter, incomplete) if values else []
+    values = {"algos": algorithms, "envs": environments, "studies": studies}.get(context.params.get("what", ""), list)
+    return complete(values)(context, parameter, incomplete)
 
 
 COMPLETIONS: Mapping[str, Complete] = {  # by the option's name
     "algo": complete(algorithms),
     "env": complete(environments),
     "study": complete(studies),
-    "profile": complete(profiles),
+    "profile": complete(lambda: ["smoke", "laptop", "paper"]),
     "device": complete(lambda: ["auto", "cpu", "cuda"]),
-    "words": of_list,
+    "words": complete_words,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from erlbench.words import counted
 BUNDLE = "bundle"
 SOURCES = ("sb3", "cleanrl", "csv", BUNDLE)
 TARGETS = ("tensorboard", "rliable", "sb3", "csv", "parquet", BUNDLE)
-FROM, BOTH = "With --from", ("paths", "from_", "to", "out")
+BOTH = ("paths", "from_", "to", "out")  # options of both directions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,12 +29,12 @@ class ConvertOptions:
     """What is converted, and what is known of runs of other programs."""
 
     paths: tuple[Path, ...] = argument("PATH...")
-    from_: str | None = option(None, "the program that wrote PATH", choices=SOURCES)
-    to: str | None = option(None, "the program that reads the results in PATH", choices=TARGETS)
+    from_: str = option("", "the program that wrote PATH", choices=SOURCES)
+    to: str = option("", "the program that reads the results in PATH", choices=TARGETS)
     out: Path | None = option(
         None, "folder or bundle to write [default: results; with --to, export/FORMAT]", "DIR|FILE.zip"
     )
-    origin: str = option("", "whose data they are; reports show it", "WORDS", section=FROM)
+    origin: str = option("", "whose data they are; reports show it", "WORDS", section="With --from")
     licence: str = option("", "their licence, where it is known", "WORDS")
     env: str = option("", "environment, where the files do not name it, or another", "ENV")
     env_set: Mapping[str, Any] = option({}, "what they changed in it: max_episode_steps=200", "KEY=VALUE")
@@ -43,8 +43,8 @@ class ConvertOptions:
     layout: str = option("", "where the paths say them: '{algo}/{env}_{seed}'", "PATTERN")
     name: str = option("", "the runs' name [default: PROGRAM-ALGO]", "NAME")
     total_timesteps: int | None = option(None, "training steps for which the runs were started", minimum=1)
-    returns: str | None = option(
-        None, "what the returns of a CSV are of [default: not recorded]", choices=("evaluations", "training")
+    returns: str = option(
+        "", "what the returns of a CSV are of [default: not recorded]", choices=("evaluations", "training")
     )
 
 
@@ -72,45 +72,44 @@ def command(asked: ConvertOptions) -> None:
       erlbench convert study.zip --out results
     """
     source, target = choose_direction(asked)
-    given = [
-        item.name for item in fields(asked) if item.name not in BOTH and getattr(asked, item.name) not in (None, "", {})
-    ]
-    if given and (target is not None or source == BUNDLE):
+    given = [name for name in vars(asked) if name not in BOTH and getattr(asked, name) not in (None, "", {})]
+    if given and (target or source == BUNDLE):
         raise UsageError(f"--{given[0].replace('_', '-')} is for --from {'|'.join(SOURCES[:-1])} alone")
     if target == BUNDLE:
-        _write_bundle(asked.paths, asked.out)
-    elif target is not None:
-        _export(asked.paths, target, asked.out or Path("export") / target)
+        if asked.out is None:
+            raise UsageError("--to bundle needs a file: --out FILE.zip")
+        with open_bundles(asked.paths) as folders:
+            runs = write_bundle(folders, asked.out)
+        click.echo(f"{counted(runs, 'run')} in {asked.out}, without command lines, home folders, user and host")
+    elif target:
+        from erlbench.api import load_results
+        from erlbench.exporting import export_results
+
+        out = asked.out or Path("export") / target
+        written = export_results(load_results(*asked.paths), target, out)
+        click.echo(f"{counted(len(written), 'file' if written[0].is_file() else 'folder')} in {out}")
     elif source == BUNDLE:
         _unpack(asked.paths, asked.out or Path("results"))
     else:
         _take_in(asked, asked.out or Path("results"))
 
 
-def choose_direction(asked: ConvertOptions) -> tuple[str | None, str | None]:
+def choose_direction(asked: ConvertOptions) -> tuple[str, str]:
     """The format to read and the one to write; without `to`, runs are taken in, of any format without `from`.
 
     Raises `UsageError` where neither option nor PATH says it.
     """
-    if asked.from_ is not None and asked.to is not None:
+    if asked.from_ and asked.to:
         raise UsageError("give --from or --to, not both; convert in two steps, with a folder of results between them")
-    if asked.from_ is not None or asked.to is not None:
+    if asked.from_ or asked.to:
         return asked.from_, asked.to
     if all(map(is_bundle, asked.paths)):
-        return BUNDLE, None
-    if asked.out is not None and asked.out.suffix == SUFFIX:
-        return None, BUNDLE
+        return BUNDLE, ""
+    if asked.out and asked.out.suffix == SUFFIX:
+        return "", BUNDLE
     if any(path.is_dir() and run_folders(path) for path in asked.paths):
         raise UsageError(f"{asked.paths[0]} holds runs of this suite; say what to write: --to {'|'.join(TARGETS)}")
-    return None, None
-
-
-def _write_bundle(folders: Sequence[Path], target: Path | None) -> None:
-    if target is None:
-        raise UsageError("--to bundle needs a file: --out FILE.zip")
-    with open_bundles(folders) as opened:
-        runs = write_bundle(opened, target)
-    click.echo(f"{counted(runs, 'run')} in {target}, without command lines, home folders, user and host")
+    return "", ""
 
 
 def _unpack(files: Sequence[Path], out: Path) -> None:
@@ -124,25 +123,14 @@ def _unpack(files: Sequence[Path], out: Path) -> None:
     click.echo(f"the runs of {files[0]} are in {out}; next: erlbench report {out}")
 
 
-def _export(folders: Sequence[Path], target: str, out: Path) -> None:
-    from erlbench.api import load_results
-    from erlbench.exporting import export_results
-
-    written = export_results(load_results(*folders), target, out)
-    click.echo(f"{counted(len(written), 'file' if written[0].is_file() else 'folder')} in {out}")
-
-
 def _take_in(asked: ConvertOptions, out: Path) -> None:
     """Write the runs of other programs below `out`, and print them."""
     from erlbench.importing import import_runs
 
     if not asked.origin.strip():
         raise UsageError("give --origin WORDS: whose data they are; reports show it")
-    runs = import_runs(
-        asked.paths, out, origin=asked.origin, licence=asked.licence, env=asked.env, env_settings=asked.env_set,
-        algo=asked.algo, seed=asked.seed, layout=asked.layout, name=asked.name, total_timesteps=asked.total_timesteps,
-        returns=asked.returns or "", source=asked.from_ or "",
-    )  # fmt: skip
+    facts = {name: value for name, value in vars(asked).items() if name not in (*BOTH, "env_set")}
+    runs = import_runs(asked.paths, out, source=asked.from_, env_settings=asked.env_set, **facts)
     rows = [(*row[:-1], f"{row[-1]:,}") for row in runs.itertuples(index=False)]
     print_table("", ("run", "read from", "returns of", "rows", "steps"), rows)
     click.echo(f"{counted(len(runs), 'run')} in {out}; next: erlbench report {out}")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
-import sys
 import time
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -38,7 +38,8 @@ def command(options: DemoOptions) -> None:
       erlbench demo
     """
     from erlbench.api import report, run
-    from erlbench.errors import Interrupted
+    from erlbench.errors import ErlbenchError, Interrupted
+    from erlbench.playing import play_run
     from erlbench.running.runner import interruption
 
     out, total_timesteps = options.out, options.total_timesteps
@@ -50,37 +51,25 @@ def command(options: DemoOptions) -> None:
             final_episodes=10, set={"hidden": (64, 64)}, out=str(out / "results"), quiet=False,
         )  # fmt: skip
     except Interrupted as error:
-        again = ["erlbench", "demo", "--out", str(out)]
-        if total_timesteps != STEPS:
-            again += ["--total-timesteps", str(total_timesteps)]
-        raise Interrupted(f"{interruption(error.saved)}: {shlex.join(again)}", error.saved) from None
+        again = f"erlbench demo --out {shlex.quote(str(out))}"
+        raise Interrupted(f"{interruption(error.saved)}: {again}", error.saved) from None
     click.echo("Writing the report and the film ...", err=True)
     page = report(out / "results", out=out / "report")
     cells = results.cells
     best = cells.sort_values("score").iloc[-1]
-    film = _film(Path(best["path"]), out)
+    film = out / ("swimmer.mp4" if find_spec("imageio_ffmpeg") else "swimmer.gif")
+    try:
+        play_run(Path(best["path"]), steps=FILM_STEPS, video=film)
+        shown = f"  Film    {film} ({best['name']}, seed {best['seed']})"
+    except ErlbenchError as error:  # nothing can be drawn or written
+        click.echo(f"No film: {error}", err=True)
+        shown = ""
     click.echo(f"\nDone in {time.monotonic() - start:.0f} s.\n")
     for name, rows in cells.groupby("name", sort=False):
         scores = ", ".join(f"{score:,.0f}" for score in rows["score"])
         click.echo(f"  {name:<10} final scores {scores}")
     click.echo(f"\n  Report  {page}")
-    if film is not None:
-        click.echo(f"  Film    {film} ({best['name']}, seed {best['seed']})")
+    if shown:
+        click.echo(shown)
     click.echo(f"  Runs    {out / 'results'}\n")
     click.echo(f"Next: erlbench show {out / 'results'}\n      erlbench run --help")
-
-
-def _film(run: Path, out: Path) -> Path | None:
-    """The film of the run's policy; None, with a message, where nothing can be drawn or written."""
-    from importlib.util import find_spec
-
-    from erlbench.errors import ErlbenchError
-    from erlbench.playing import play_run
-
-    path = out / ("swimmer.mp4" if find_spec("imageio_ffmpeg") else "swimmer.gif")
-    try:
-        play_run(run, steps=FILM_STEPS, video=path)
-    except ErlbenchError as error:
-        print(f"No film: {error}", file=sys.stderr)
-        return None
-    return path

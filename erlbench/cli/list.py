@@ -6,18 +6,16 @@ import inspect
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import click
 
 from erlbench.cli.options import options_command
-from erlbench.cli.tables import print_table
+from erlbench.cli.tables import print_table, settings_line
+from erlbench.envs import catalogue
 from erlbench.errors import UsageError, nearest
 from erlbench.options import argument, option
-
-if TYPE_CHECKING:
-    from erlbench.envs.catalogue import Listed, Preset
-    from erlbench.settings import SettingRow
+from erlbench.settings import setting_rows
+from erlbench.words import counted
 
 CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")  # where a word of HalfCheetah begins
 
@@ -53,28 +51,25 @@ def command(options: ListOptions) -> None:
     listings[options.what](options.words, options.verbose)
 
 
-def _chosen(described: Mapping[str, str], words: Sequence[str], what: str) -> list[str]:
+def _choose(described: Mapping[str, str], words: Sequence[str], what: str) -> list[str]:
     """The names that `words` are, else those with all of `words`: in the name first, then also in the description.
 
     Words are whole words: of `Hopper-v5`, `hopper` is one. Where no entry has them, parts of names do, too. A
     `UsageError` where none is left.
     """
-    exact = [word for word in words if word in described]
-    if words and len(exact) == len(words):
-        return exact
-    whole = [re.compile(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", re.IGNORECASE) for word in words]
-    names = {name: f"{name} {CAPITAL.sub(' ', name)}" for name in described}  # `Half Cheetah`, too
-    texts = {name: f"{names[name]} {text}" for name, text in described.items()}
-    named = [name for name, text in names.items() if all(word.search(text) for word in whole)]
-    found = named + [
-        name for name, text in texts.items() if name not in named and all(word.search(text) for word in whole)
-    ]
-    found = found or [name for name in described if all(word.lower() in name.lower() for word in words)]
-    if not found:
+    if words and {*words} <= {*described}:
+        return [*words]
+    whole = (rf"(?=.*(?<![^\W_]){re.escape(word)}(?![^\W_]))" for word in words)
+    pattern = re.compile("".join(whole), re.IGNORECASE | re.DOTALL)
+    names = {name: f"{name} {CAPITAL.sub(' ', name)} " for name in described}  # `Half Cheetah`, too
+    matching = [name for name, text in described.items() if pattern.match(names[name] + text)]
+    matching.sort(key=lambda name: not pattern.match(names[name]))
+    matching = matching or [name for name in described if all(word.lower() in name.lower() for word in words)]
+    if not matching:
         raise UsageError(
             f"no {what} has {' and '.join(words)} in its name or description{nearest(words[0], described)}"
         )
-    return found
+    return matching
 
 
 def _algos(words: Sequence[str], verbose: bool) -> None:
@@ -84,7 +79,7 @@ def _algos(words: Sequence[str], verbose: bool) -> None:
         name: registry.summary(name) + (f" (not installed: {command})" if (command := registry.missing(name)) else "")
         for name in (*registry.names(), *(word for word in words if ":" in word))  # classes by module:Class, too
     }
-    chosen = _chosen(described, words, "algorithm")
+    chosen = _choose(described, words, "algorithm")
     print_table("", ("algorithm", "what it is"), [(name, described[name]) for name in chosen])
     if verbose or chosen == [*words]:
         for name in chosen:
@@ -96,50 +91,47 @@ def _algos(words: Sequence[str], verbose: bool) -> None:
 def _algo(name: str) -> None:
     """Workers, presets and settings of one algorithm."""
     from erlbench.algorithms import registry
-    from erlbench.settings import setting_rows, setting_text
 
-    if workers := registry.find(name).default_workers:
+    algorithm = registry.find(name)
+    if workers := algorithm.default_workers:
         click.echo()
         print_table(name, ("", ""), [("workers", f"{workers} (--workers)")])
-    presets = [
-        (preset, ", ".join(f"{key}={setting_text(value)}" for key, value in values.items()) or "the defaults")
-        for preset, values in registry.presets(name).items()
-    ]
+    presets = [(preset, settings_line(values) or "the defaults") for preset, values in registry.presets(name).items()]
     click.echo()
     print_table(f"Presets of {name} (--algo {name}@PRESET)", ("preset", "settings"), presets)
-    settings = setting_rows(registry.find(name).settings_type)
+    settings = []
+    for row in setting_rows(algorithm.settings_type):
+        by_env = f"; default by environment: {row.by_env}" if row.by_env else ""
+        settings.append((row.name, row.default, f"{row.help} [{row.allowed}{by_env}] ({row.source})"))
     click.echo()
-    print_table(
-        f"Settings of {name} (--set SETTING=VALUE)",
-        ("setting", "default", "what it is"),
-        [(row.name, row.default, _explained(row)) for row in settings],
-    )
-
-
-def _explained(row: SettingRow) -> str:
-    """What a setting is, what it may be, other defaults, and the source of all that."""
-    by_env = f"; default by environment: {row.by_env}" if row.by_env else ""
-    return f"{row.help} [{row.allowed}{by_env}] ({row.source})"
+    print_table(f"Settings of {name} (--set SETTING=VALUE)", ("setting", "default", "what it is"), settings)
 
 
 def _envs(words: Sequence[str], verbose: bool) -> None:
-    from erlbench.envs import catalogue
+    import gymnasium
 
+    from erlbench.envs.registry import problem
+
+    ids = [env_id if (env_id := word.partition("@")[0]) in catalogue.LISTED else word for word in words]
+    others = [name for name in ids if name not in catalogue.LISTED and (":" in name or name in gymnasium.registry)]
+    for name in others:
+        _other(name)
+    if others and len(others) == len(words):
+        return
+    ids = [name for name in ids if name not in others]
+    words = [word for word in words if word not in others]
     described = {row.id: f"{row.source} {row.extra}" for row in catalogue.LISTED.values()}
-    ids = [env_id if (env_id := word.partition("@")[0]) in described else word for word in words]
-    if others := [word for word in ids if word not in described and (":" in word or _is_registered(word))]:
-        for name in others:
-            _other(name)
-        ids = [word for word in ids if word not in others]
-        if not ids:
-            return
-        words = [word for word in words if word not in others]
-    chosen = _chosen(described, ids, "environment")
+    chosen = _choose(described, ids, "environment")
     exact = chosen == ids
     names = [catalogue.canonical(word) for word in words] if exact else chosen
     rows = []
-    for name, row in ((name, catalogue.LISTED[name.partition("@")[0]]) for name in names):
-        rows.append((name, _observed(name), row.action, row.limit, _remarks(row)))
+    for name in names:
+        row = catalogue.LISTED[name.partition("@")[0]]
+        observation = problem(name).observation_size if "@" in name else row.observation  # a preset may change it
+        remarks = ["discrete"] * row.discrete + [f"@{preset}" for preset in [*row.presets][1:]]
+        if row.extra:
+            remarks.append(f"extra {row.extra}{'' if catalogue.installed(row.extra) else ' (not installed)'}")
+        rows.append((name, observation, row.action, row.limit, ", ".join(remarks) or "-"))
     print_table("", ("environment", "obs", "act", "steps", "remarks"), rows)
     if verbose or exact:
         for name in names:
@@ -154,79 +146,47 @@ def _envs(words: Sequence[str], verbose: bool) -> None:
     )
 
 
-def _is_registered(name: str) -> bool:
-    """Whether Gymnasium knows an id that the suite does not list."""
-    import gymnasium
-
-    return name in gymnasium.registry
-
-
 def _other(name: str) -> None:
     """What an environment is that the suite does not list; its module is imported in a process of its own."""
     from erlbench.pool.clean import ask_clean_process
     from erlbench.running.admission import LIMIT
     from erlbench.work.facts import answer_of
 
-    found, failure = ask_clean_process(answer_of, name, limit=LIMIT)
-    if isinstance(found, str) or found is None:
-        raise UsageError(found or f"environment '{name}' cannot be looked at: {failure}")
-    print_table(name, ("", ""), [*found.rows, *([("cannot be run", found.refusal)] if found.refusal else [])])
+    facts, failure = ask_clean_process(answer_of, name, limit=LIMIT)
+    if isinstance(facts, str) or facts is None:
+        raise UsageError(facts or f"environment '{name}' cannot be looked at: {failure}")
+    print_table(name, ("", ""), [*facts.rows, *([("cannot be run", facts.refusal)] if facts.refusal else [])])
     click.echo()
-    print_table(f"Settings of {name} (--env-set)", ("setting", "default", "kind"), [*found.settings])
-
-
-def _observed(name: str) -> int:
-    """How many numbers an environment observes; a preset may change that."""
-    from erlbench.envs import catalogue
-
-    if "@" not in name:
-        return catalogue.LISTED[name].observation
-    from erlbench.envs.registry import problem  # not for a list of all: it makes the environment
-
-    return problem(name).observation_size
-
-
-def _remarks(row: Listed) -> str:
-    """`discrete`, the presets but the default one, and the extra that is needed."""
-    from erlbench.envs import catalogue
-
-    words = ["discrete"] if row.discrete else []
-    words += [f"@{preset}" for preset in list(row.presets)[1:]]
-    if row.extra:
-        words.append(f"extra {row.extra}{'' if catalogue.installed(row.extra) else ' (not installed)'}")
-    return ", ".join(words) or "-"
+    print_table(f"Settings of {name} (--env-set)", ("setting", "default", "kind"), facts.settings)
 
 
 def _env(name: str) -> None:
     """What the presets of an environment change, its settings if it can be made here, and a function's domain."""
-    from erlbench.envs import catalogue
     from erlbench.envs.functions import FUNCTIONS
     from erlbench.envs.options import OWN, keyword_arguments, value_text
     from erlbench.envs.registry import import_module_of
 
     env_id, preset = catalogue.split_preset(name)
     row = catalogue.LISTED[env_id]
-    if presets := [(key, _changes(one)) for key, one in row.presets.items() if preset in ("", key)]:
+    if presets := [(key, _changes(values)) for key, values in row.presets.items() if preset in ("", key)]:
         click.echo()
         print_table(f"Presets of {env_id} (--env {env_id}@PRESET)", ("preset", "what it changes"), presets)
     if row.extra and not catalogue.installed(row.extra):
         return
     import_module_of(env_id)
-    defaults = {key: argument.default for key, argument in keyword_arguments(env_id).items()}
+    defaults = dict.fromkeys(OWN) | {key: argument.default for key, argument in keyword_arguments(env_id).items()}
     defaults |= catalogue.preset_of(name).kwargs
     function = FUNCTIONS.get(env_id.removeprefix(catalogue.FUNCTION))
     if function is not None:
         defaults["dimension"] = row.action
-    known = dict.fromkeys(OWN, "") | {
-        key: "" if value is inspect.Parameter.empty else value_text(value) for key, value in defaults.items()
-    }
+    texts = [(key, "" if value is inspect.Parameter.empty else value_text(value)) for key, value in defaults.items()]
     click.echo()
-    print_table(f"Settings of {name} (--env-set)", ("setting", "default"), [*known.items()])
+    print_table(f"Settings of {name} (--env-set)", ("setting", "default"), texts)
     if function is not None:
         click.echo(f"Domain, where a search starts: {-function[1]:g} to {function[1]:g} in each dimension")
 
 
-def _changes(preset: Preset) -> str:
+def _changes(preset: catalogue.Preset) -> str:
     """How an environment's preset differs from the environment that is registered."""
     from erlbench.envs.options import value_text
 
@@ -236,15 +196,19 @@ def _changes(preset: Preset) -> str:
     if preset.reward_before:
         words.append("a step pays for the state that it starts from")
     if added := sum(preset.zeros.values()):
-        words.append(f"{added} observation{'s' if added > 1 else ''} added, always 0")
+        words.append(f"{counted(added, 'observation')} added, always 0")
     return ", ".join(words) or "nothing"
 
 
 def _studies(words: Sequence[str], verbose: bool) -> None:
-    from erlbench.cli.study_list import describe_study, print_studies, print_study, stored_studies
+    from erlbench.cli.study_list import print_studies, print_study, stored_studies
 
     studies = stored_studies()
-    chosen = _chosen({name: describe_study(study) for name, study in studies.items()}, words, "study")
+    described = {
+        name: f"{study.published_source} {study.table} {study.title} {study.claim} {study.source}"
+        for name, study in studies.items()
+    }
+    chosen = _choose(described, words, "study")
     print_studies([studies[name] for name in chosen])
     if verbose or chosen == [*words]:
         for name in chosen:
@@ -258,7 +222,8 @@ def _machine(words: Sequence[str], verbose: bool) -> None:
     from erlbench.this_machine import examine
 
     findings = {finding.what: finding for finding in examine()}
-    chosen = [findings[what] for what in _chosen({what: one.found for what, one in findings.items()}, words, "line")]
+    described = {what: finding.found for what, finding in findings.items()}
+    chosen = [findings[what] for what in _choose(described, words, "line")]
     print_table("", ("what", "found"), [(finding.what, finding.found) for finding in chosen])
     if advised := [(finding.what, finding.advice) for finding in chosen if finding.advice]:
         click.echo()

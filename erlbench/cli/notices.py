@@ -42,23 +42,24 @@ def print_verdicts(report: Path) -> None:
 
     if not (report / FILE).is_file():
         return
-    order = {str(case): place for place, case in enumerate(Case)}
+    cases = [*map(str, Case)]
     stored = json.loads((report / FILE).read_text(encoding="utf-8"))
     for study in stored["studies"]:
         _print_answer(study)
-    own = [name for name in stored["verdicts"] if not f"{name}-".startswith(f"{REFERENCE}-")]
-    verdicts = sorted((one for name in own for one in stored["verdicts"][name]), key=lambda one: order[one["case"]])
-    found = {one["sentence"]: one["details"] for one in verdicts}
-    for name, text in ((name, stored["results"][name]) for name in own):
-        if text:
-            _print_wrapped(f"{name.removeprefix(f'{QUESTION}-')}: {text}" if len(own) > 1 else text)
+    pages = [name for name in stored["verdicts"] if not f"{name}-".startswith(f"{REFERENCE}-")]
+    for name in pages:
+        if text := stored["results"][name]:
+            _print_wrapped(f"{name.removeprefix(f'{QUESTION}-')}: {text}" if len(pages) > 1 else text)
             click.echo()
-    for sentence, details in list(found.items())[:MOST]:
+    verdicts = [verdict for name in pages for verdict in stored["verdicts"][name]]
+    verdicts.sort(key=lambda verdict: cases.index(verdict["case"]))
+    details = {verdict["sentence"]: verdict["details"] for verdict in verdicts}
+    for sentence in [*details][:MOST]:
         _print_wrapped(sentence)
-        _print_wrapped(" ".join(details), indent="    ")
+        _print_wrapped(" ".join(details[sentence]), indent="    ")
         click.echo()
-    if len(found) > MOST:
-        click.echo(f"{len(found) - MOST} more in {report / FILE}\n")
+    if len(details) > MOST:
+        click.echo(f"{len(details) - MOST} more in {report / FILE}\n")
 
 
 def _print_answer(study: Mapping[str, Any]) -> None:

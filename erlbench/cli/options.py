@@ -14,6 +14,7 @@ from erlbench.cli.completion import COMPLETIONS, complete
 from erlbench.options import Option, list_options, make_options
 
 ALL = "erlbench.cli.options.all"  # in the context: the help shows all options
+HELP_ALL = click.Option(["--help-all"], is_flag=True, expose_value=False, help="show all options and exit")
 T = TypeVar("T")
 
 
@@ -31,21 +32,23 @@ class OptionsCommand(click.Command):
         """Click takes `--reach=-150` for `--reach` without a value and an option -150, but not `--reach= -150`."""
         for flag in (each.flag for each in self.options.values() if each.bare is not None):
             args = [re.sub(f"^{flag}=-", f"{flag}= -", word) for word in args]
+        if HELP_ALL in self.params and HELP_ALL.opts[0] in args:
+            ctx.meta[ALL], args = True, ["--help"]
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
-        some, title = HELP_ALL in self.params and not ctx.meta.get(ALL, False), "Options"
+        title, shows_all = "Options", HELP_ALL not in self.params or ctx.meta.get(ALL, False)
         for parameter in self.get_params(ctx):  # the last ones are --help-all and --help
             if isinstance(parameter, click.Argument):
                 continue
             declared = self.options.get(parameter.name or "")
-            if declared is not None and some and not declared.basic:
-                continue
-            if declared is not None and not some:
+            if declared and shows_all:
                 title = declared.section or title
-            sections.setdefault(title, []).extend(filter(None, [parameter.get_help_record(ctx)]))
-        if not some:
+            record = parameter.get_help_record(ctx)  # none of a hidden option
+            if record and (shows_all or not declared or declared.basic):
+                sections.setdefault(title, []).append(record)
+        if shows_all:
             keys = [each for each in self.options.values() if each.file_only]
             sections["Keys of a --config file"] = [(f"{each.name} = {each.metavar}", each.help) for each in keys]
         for title, rows in sections.items():
@@ -76,30 +79,12 @@ def _make_parameter(declared: Option) -> click.Parameter:
     }
     if declared.positional:
         return click.Argument([declared.name], nargs=-1 if declared.is_repeatable else 1, **shared)
-    names, default = [declared.name, *filter(None, [declared.short]), declared.flag], declared.default
-    described: dict[str, Any] = {"help": declared.help, "hidden": declared.hidden}
-    if default and isinstance(default, str | int | float | Path) and "[default" not in declared.help:
-        described["help"] += f" [default: {default:g}]" if isinstance(default, float) else f" [default: {default}]"
+    default, help_text = declared.default, declared.help
+    if default and isinstance(default, str | int | float | Path) and "[default" not in help_text:
+        help_text += f" [default: {default:g}]" if isinstance(default, float) else f" [default: {default}]"
+    shared |= {"help": help_text, "hidden": declared.hidden, "multiple": declared.is_repeatable}
     if declared.type is bool:
-        return click.Option(names, is_flag=True, default=None, **described)
-    if declared.bare is not None:
+        shared |= {"is_flag": True, "default": None}
+    elif declared.bare is not None:
         shared |= {"is_flag": False, "flag_value": declared.bare}
-    return click.Option(names, multiple=declared.is_repeatable, **described, **shared)
-
-
-def _help_all(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
-    """Show all options."""
-    if value and not ctx.resilient_parsing:
-        ctx.meta[ALL] = True
-        click.echo(ctx.get_help(), color=ctx.color)
-        ctx.exit()
-
-
-HELP_ALL = click.Option(
-    ["--help-all"],
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_help_all,
-    help="show all options and exit",
-)
+    return click.Option([declared.name, *filter(None, [declared.short]), declared.flag], **shared)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import click
 
@@ -11,10 +10,6 @@ from erlbench.cli.notices import notices, print_verdicts
 from erlbench.cli.options import options_command
 from erlbench.cli.tables import print_table
 from erlbench.reporting.options import ReportOptions
-
-if TYPE_CHECKING:
-    from erlbench.reporting.documents.model import Table
-    from erlbench.reporting.tables.differences import FolderPair
 
 PRINTED = (
     "name",
@@ -49,22 +44,17 @@ def command(options: ReportOptions) -> None:
     """
     from erlbench.reporting.request import requested_report, side_by_side
 
-    table = None
     with notices() as warn:
         if options.side_by_side:
             index, table = side_by_side(options, warn)
         else:
-            index = requested_report(options, warn)
+            index, table = requested_report(options, warn), None
     print_verdicts(index.parent)
     if table is not None:
-        _print_sides(table)
+        places = [place for place, column in enumerate(table.shown) if column.names[0] in PRINTED]
+        header = [table.header[place] for place in places]
+        for environment, rows in groupby(table.cells, key=lambda cells: cells[0].text):
+            print_table(environment, header, [[row[place].text for place in places] for row in rows])
+        for remark in table.remarks[1:]:  # the first says what a run set is
+            click.echo(remark)
     click.echo(index)
-
-
-def _print_sides(table: Table[FolderPair]) -> None:
-    """Print the table of folders side by side, environment by environment."""
-    places = [i for i, column in enumerate(table.shown) if column.names[0] in PRINTED]
-    for environment, cells in groupby(table.cells, key=lambda cells: cells[0].text):
-        print_table(environment, [table.header[i] for i in places], [[row[i].text for i in places] for row in cells])
-    for remark in table.remarks[1:]:  # the first says what a run set is
-        click.echo(remark)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from erlbench.cli import message
 from erlbench.cli.options import OptionsCommand
 from erlbench.errors import ErlbenchError
 from erlbench.experiment.algorithm_settings import describe_partial_settings
@@ -48,25 +50,26 @@ def run(**given: Any) -> None:
     from erlbench.experiment.command import requested_cells
     from erlbench.experiment.doubts import describe_evaluation, find_doubts, shorten_doubts
     from erlbench.running.admission import problems, rules_of
+    from erlbench.running.extension import useless_replays
 
     check_device(asked.device)
     rules = rules_of(run_options(asked, ()))
     problem_of = problems(rules)
     cells = requested_cells(asked, problem_of)
     if not asked.quiet:
-        _name_remarks(cells, rules)
-        _name_kept(cells)
-        for line in describe_partial_settings(asked.set, {cell.name: cell.settings for cell in cells}):
-            _message(line)
-        if asked.save_replay:
-            _name_useless_replays(cells)
+        lines = [*_describe_environments(cells, rules), *_describe_kept(cells)]
+        lines += describe_partial_settings(asked.set, {cell.name: cell.settings for cell in cells})
+        replays = useless_replays(cells) if asked.save_replay else {}
+        useless = "--save-replay has no effect, as such a run cannot be extended"
+        lines += [f"warning: {name}: {useless}: {reason}" for name, reason in replays.items()]
         doubts = find_doubts(cells, problem_of)
-        for line in (text for _, text in doubts) if asked.verbose else shorten_doubts(doubts):
-            _message(f"warning: {line}")
-        if line := describe_evaluation(cells, problem_of):
-            _message(line)
-        if not asked.dry_run and (line := _differences(cells)):
-            _message(line)
+        texts = [text for _, text in doubts] if asked.verbose else shorten_doubts(doubts)
+        lines += [f"warning: {text}" for text in texts]
+        lines.append(describe_evaluation(cells, problem_of))
+        if not asked.dry_run:
+            lines.append(_differences(cells))
+        for line in filter(None, lines):
+            message(line)
     options = run_options(asked, ("erlbench", *sys.argv[1:]))
     if asked.dry_run:
         from erlbench.cli.dry_run import show_plan
@@ -80,7 +83,7 @@ def run(**given: Any) -> None:
     from erlbench.running.runner import run_cells
 
     if asked.tensorboard:
-        _message(f"live curves: tensorboard --logdir {shlex.join(dict.fromkeys(str(cell.out) for cell in cells))}")
+        message(f"live curves: tensorboard --logdir {shlex.join(dict.fromkeys(str(cell.out) for cell in cells))}")
     if len(cells) > 1 and not asked.quiet:
         from erlbench.cli.dry_run import trust, wall
         from erlbench.running.scheduling import schedule_of
@@ -88,31 +91,22 @@ def run(**given: Any) -> None:
         schedule = schedule_of(cells, options)
         if waiting := sum(not share.done for share in schedule.shares):
             about = f"{counted(waiting, 'run')}, about {wall(schedule, options)}"
-            _message(f"{about} on a machine with nothing else to do ({trust(cells)})")
+            message(f"{about} on a machine with nothing else to do ({trust(cells)})")
     click.get_current_context().exit(run_cells(cells, options))
 
 
-def _message(line: str) -> None:
-    """Print to standard error; nobody may be reading it any more, and that fails no training."""
-    from erlbench.cli import message
-
-    with contextlib.suppress(OSError):
-        message(line)
-
-
-def _name_remarks(cells: Sequence[Cell], rules: Rules) -> None:
-    """Say what the user should know of environments; of the suite's own only what their models have that will go."""
+def _describe_environments(cells: Sequence[Cell], rules: Rules) -> dict[str, None]:
+    """What there is to know of environments; of the suite's own only what their models have that will go."""
     from erlbench.envs.catalogue import LISTED, split_preset
     from erlbench.running.admission import admitted
 
     lines: dict[str, None] = {}
-    for cell in {(cell.env, repr(cell.env_settings)): cell for cell in cells}.values():
+    for cell in cells:  # a trial is remembered
         with contextlib.suppress(ErlbenchError):
-            found = admitted(cell.env, cell.env_settings, rules)
-            own = found.described if split_preset(cell.env)[0] in LISTED else None
-            lines |= dict.fromkeys(own.deprecated if own else found.lines(cell.env))
-    for line in lines:
-        _message(line)
+            trial = admitted(cell.env, cell.env_settings, rules)
+            described = trial.described if split_preset(cell.env)[0] in LISTED else None
+            lines |= dict.fromkeys(described.deprecated if described else trial.lines(cell.env))
+    return lines
 
 
 def _differences(cells: Sequence[Cell]) -> str:
@@ -128,24 +122,16 @@ def _differences(cells: Sequence[Cell]) -> str:
     return f"not equal in {' | '.join(names)}: {differing}"
 
 
-def _name_kept(cells: Sequence[Cell]) -> None:
-    """Say which values of folders win over defaults and presets of today."""
-    folders: dict[tuple[str, ...], list[Cell]] = {}
+def _describe_kept(cells: Sequence[Cell]) -> Iterator[str]:
+    """Which values of folders win over defaults and presets of today."""
+    folders: dict[tuple[str, ...], list[Path]] = {}
     for cell in cells:
         if cell.origin.kept:
-            folders.setdefault(cell.origin.kept, []).append(cell)
-    for kept, those in folders.items():
-        more = f" and {len(those) - 1} more" if len(those) > 1 else ""
+            folders.setdefault(cell.origin.kept, []).append(cell.directory)
+    for kept, (first, *others) in folders.items():
+        more = f" and {len(others)} more" if others else ""
         further = f" and {len(kept) - MOST_KEPT} more" if len(kept) > MOST_KEPT else ""
-        _message(f"{those[0].directory}{more} keeps its own values: {'; '.join(kept[:MOST_KEPT])}{further}")
-
-
-def _name_useless_replays(cells: Sequence[Cell]) -> None:
-    """Say which runs --save-replay does nothing for."""
-    from erlbench.running.extension import useless_replays
-
-    for name, reason in useless_replays(cells).items():
-        _message(f"warning: {name}: --save-replay has no effect, as such a run cannot be extended: {reason}")
+        yield f"{first}{more} keeps its own values: {'; '.join(kept[:MOST_KEPT])}{further}"
 
 
 command = OptionsCommand("run", RunArguments, callback=run, help=run.__doc__)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ from erlbench.work.repeats import repeats_of, scores_in_words
 
 PAUSE = 5.0  # seconds between two looks
 TRAINING = "training"
+COLUMNS = ("run", "status", "steps", TRAINING, "last score", "message")
+OPTIONAL = (TRAINING, "message")  # columns that are left out where they are empty
 UPDATES = ("critic", "actor")
 SHOWN = ("timesteps", "episodes", "generation", "train_time_s", "return_mean", "return_std")
 
@@ -62,69 +64,54 @@ def command(options: ShowOptions) -> None:
     with open_bundles(options.runs) as folders:
         if options.follow:
             _wait(folders)
-        _show(folders, options.last, options.follow)
+        while True:
+            if options.follow:
+                click.clear()
+            single = len(folders) == 1 and (folders[0] / CONFIG).is_file()
+            goes_on = _show_run(folders[0], options.last) if single else _show_all(folders)
+            if not (options.follow and goes_on):
+                return
+            time.sleep(PAUSE)
 
 
 def _wait(folders: Sequence[Path]) -> None:
     """Return once each folder holds a run, or jobs in Slurm's queue will write some."""
-    told: set[Path] = set()
-    while missing := [folder for folder in folders if not run_folders(folder)]:
-        for folder in missing:
-            if folder.is_file():
-                raise UsageError(without_runs(folder))
-            if folder not in told and not slurm_jobs(folder):
-                click.echo(f"waiting for the first run in {folder}", err=True)
-                told.add(folder)
-        if any(map(slurm_jobs, folders)):
-            return
-        time.sleep(PAUSE)
-
-
-def _show(runs: Sequence[Path], last: int, follow: bool) -> None:
-    while True:
-        if follow and sys.stdout.isatty():
-            click.clear()
-        one = len(runs) == 1 and (runs[0] / CONFIG).is_file()
-        goes_on = _show_run(runs[0], last) if one else _show_all(runs)
-        if not (follow and goes_on):
-            return
+    for folder in folders:
+        if folder.is_file():
+            raise UsageError(without_runs(folder))
+        if not run_folders(folder) and not slurm_jobs(folder):
+            click.echo(f"waiting for the first run in {folder}", err=True)
+    while not all(map(run_folders, folders)) and not any(map(slurm_jobs, folders)):
         time.sleep(PAUSE)
 
 
 def _show_all(folders: Sequence[Path]) -> bool:
     """One row for each run below the folders; whether any of them runs now, or waits in Slurm's queue."""
-    jobs = sum((slurm_jobs(folder) for folder in folders), Counter[str]())
-    states: Counter[str] = Counter()
+    jobs = sum(map(slurm_jobs, folders), Counter[str]())
     rows: list[tuple[Any, ...]] = []
     for folder in folders:
-        found = _rows(folder)
-        if not found and not jobs:
+        runs = run_folders(folder)
+        if not runs and not jobs:
             raise UsageError(without_runs(folder))
-        states.update(row[1] for row in found)
-        rows += [(folder / row[0] if len(folders) > 1 else row[0], *row[1:]) for row in found]
-    columns = ("run", "status", "steps", TRAINING, "last score", "message")
-    shown = [
-        index
-        for index in range(len(columns))
-        if index in (0, 1, 2, 4) or any(row[index] not in ("", "-") for row in rows)
+        for run in runs:
+            status = _status(run)
+            scores = [_number(status.get(name)) for name in ("training_return", "return_mean")]
+            place = run if len(folders) > 1 else run.relative_to(folder)
+            rows.append((place, status["status"], _steps(status), *scores, status.get("message", "")))
+    columns = [
+        (name, *cells)
+        for name, *cells in zip(COLUMNS, *rows)
+        if name not in OPTIONAL or any(cell not in ("", "-") for cell in cells)
     ]
-    print_table("", [columns[index] for index in shown], [[row[index] for index in shown] for row in rows])
-    if columns.index(TRAINING) in shown:
+    header, *shown = zip(*columns)
+    print_table("", header, shown)
+    if TRAINING in header:
         click.echo(f"{TRAINING}: mean return of the last {WINDOW} training episodes.")
+    states = Counter(row[1] for row in rows)
     click.echo(_counts(states) or "No run has begun.")
     if jobs:
         click.echo(f"Jobs in Slurm: {_counts(jobs)}")
     return "running" in states or bool(jobs)
-
-
-def _rows(folder: Path) -> list[tuple[Any, ...]]:
-    """Place below `folder`, status, steps, training return, last score and message of each run."""
-    found = []
-    for path in run_folders(folder):
-        status = _status(path)
-        returns = [_number(status.get(name)) for name in ("training_return", "return_mean")]
-        found.append((path.relative_to(folder), _word(status), _steps(status), *returns, status.get("message", "")))
-    return found
 
 
 def _counts(counts: Mapping[str, int]) -> str:
@@ -135,81 +122,66 @@ def _show_run(run: Path, last: int) -> bool:
     """Settings, status and evaluations of one run; whether it runs now."""
     config, status, meta = RunFiles(run).readable_config(), _status(run), RunFiles(run).meta()
     for table in ("run", "settings", "env_settings"):
-        if table == "env_settings" and not config.get(table):
-            continue
-        print_table(table.capitalize(), ("name", "value"), setting_texts(config.get(table, {})))
-        click.echo()
-    facts: list[tuple[str, Any]] = [("status", _word(status)), ("steps", _steps(status))]
+        if values := files.table_in(config, table):
+            print_table(table.capitalize(), ("name", "value"), setting_texts(values))
+            click.echo()
     simulated = files.table_in(config, "run").get("simulated_time") is True
     shared = " on cores that other cells used, too" if shared_cores(meta) and not simulated else ""
-    facts += [
-        (name.replace("_s", "").replace("_", " "), duration(status[name]) + shared)
-        for name in ("train_time_s", "total_time_s")
-        if isinstance(status.get(name), (int, float))
-    ]
+    facts = [("status", status["status"]), ("steps", _steps(status))]
+    for name in ("train_time_s", "total_time_s"):
+        if isinstance(seconds := status.get(name), int | float):
+            facts.append((name[:-2].replace("_", " "), duration(seconds) + shared))
     if status.get("training_return") is not None:
         facts.append(("training return", f"{_number(status['training_return'])} (last {WINDOW} training episodes)"))
-    facts += [(name, status[name]) for name in ("message", "updated") if status.get(name)]
-    facts += [(name, meta[name]) for name in ("cpu", "cores", "commit") if meta.get(name)]
+    for values, names in ((status, ("message", "updated")), (meta, ("cpu", "cores", "commit"))):
+        facts += [(name, values[name]) for name in names if values.get(name)]
     facts.append(("identity", fingerprint(last_recorded(meta))[:12] or "unknown"))
     facts += [("marked", mark) for mark in admission_marks(meta)]
     if repeats := repeats_of(run):
         facts.append((f"run {len(repeats) + 1} of this seed", f"before it {scores_in_words(repeats)}"))
-    rows = _last_evaluations(run, last)
-    facts += _updates_per_step(rows[-1]) if rows else []
+    columns = _last_evaluations(run, last)
+    for kind in UPDATES if columns else ():  # gradient updates per training step
+        if (rate := columns[f"{kind}_updates"][-1] / max(1, columns["timesteps"][-1])) > 0:
+            facts.append((f"{kind} updates per step", f"{rate:.2f}"))
     print_table("Status", ("name", "value"), facts)
     click.echo()
-    if rows:
-        shown = [name for name in SHOWN if not all(np.isnan(row[name]) for row in rows)]
-        print_table("Last evaluations", shown, [[_number(row[name]) for name in shown] for row in rows])
+    if columns:
+        shown = [name for name in SHOWN if not np.isnan(columns[name]).all()]
+        print_table("Last evaluations", shown, [*zip(*([*map(_number, columns[name])] for name in shown))])
     else:
         click.echo("No evaluation yet.")
-    return status.get("status") == "running"
+    return status["status"] == "running"
+
+
+def _last_evaluations(run: Path, last: int) -> dict[str, Any]:
+    """The last rows of eval.csv by column; empty without a row."""
+    path = run / EvaluationRow.file
+    if not path.exists():
+        return {}
+    with files.readable(path):
+        columns = read_columns(run, EvaluationRow, warn) or {}
+    return {name: cells[-last:] for name, cells in columns.items() if len(cells)}
 
 
 def _status(run: Path) -> dict[str, Any]:
     """status.json; a run that says `running` but that nobody holds was killed, and one that is held runs."""
     directory = RunDirectory(run)
     status = directory.status()
-    if status.get("status") == "done":
-        return status
+    word = status.get("status") or "unknown"
+    if word == "done":
+        return {**status, "status": NEVER_TRAINED if status.get("never_trained") is True else word}
     if directory.held():
-        status |= {"status": "running", "message": ""}
-    elif status.get("status") == "running":
-        status |= {"status": "killed", "message": continuation(directory)}
-    return status
-
-
-def _word(status: dict[str, Any]) -> str:
-    """The status itself, in a word or three."""
-    word = status.get("status")
-    if word == "done" and status.get("never_trained") is True:
-        return NEVER_TRAINED
-    return word if isinstance(word, str) and word else "unknown"
-
-
-def _last_evaluations(run: Path, last: int) -> list[dict[str, float]]:
-    """The last rows of eval.csv, of which the columns that are shown and those of updates."""
-    path, rows = run / EvaluationRow.file, None
-    if path.exists():
-        with files.readable(path):
-            rows = read_columns(run, EvaluationRow, warn)
-    if rows is None:
-        return []
-    names = (*SHOWN, *(f"{kind}_updates" for kind in UPDATES))
-    return [dict(zip(names, row, strict=True)) for row in zip(*(rows[name][-last:] for name in names), strict=True)]
-
-
-def _updates_per_step(row: Mapping[str, float]) -> list[tuple[str, str]]:
-    """Gradient updates per training step at an evaluation, where there are any."""
-    rates = {kind: row[f"{kind}_updates"] / max(1, row["timesteps"]) for kind in UPDATES}
-    return [(f"{kind} updates per step", f"{rate:.2f}") for kind, rate in rates.items() if rate > 0]
+        return {**status, "status": "running", "message": ""}
+    if word == "running":
+        return {**status, "status": "killed", "message": continuation(directory)}
+    return {**status, "status": str(word)}
 
 
 def _steps(status: dict[str, Any]) -> str:
     """Training steps so far and the budget, which says nothing of a run that its number of generations has ended."""
     steps, budget, minutes = (status.get(name) for name in ("timesteps", "total_timesteps", "total_minutes"))
-    ended = status.get("status") == "done" and isinstance(steps, int) and isinstance(budget, int) and steps < budget
+    is_done = status["status"] in ("done", NEVER_TRAINED)
+    ended = is_done and isinstance(steps, int) and isinstance(budget, int) and steps < budget
     without = ended or (budget is None and minutes is not None)
     text = _number(steps) if without else f"{_number(steps)} of {_number(budget)}"
     trained = status.get("train_time_s")
@@ -220,8 +192,6 @@ def _steps(status: dict[str, Any]) -> str:
 
 def _number(value: Any) -> str:
     """A number of a file as it reads well, anything else as it is."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
+    if not isinstance(value, Real):
         return "-" if value is None else str(value)
-    return f"{number:,.0f}" if number.is_integer() else f"{number:,.2f}"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"

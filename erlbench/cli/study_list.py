@@ -2,41 +2,35 @@
 
 from __future__ import annotations
 
-from itertools import product
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from erlbench.cli.tables import print_table
+from erlbench.cli.tables import print_table, settings_line
 from erlbench.errors import UsageError
-
-if TYPE_CHECKING:
-    from erlbench.experiment.study import Pair, Profile, Study
+from erlbench.experiment.arguments import arguments
+from erlbench.experiment.cells import folder_name
+from erlbench.experiment.command import RESULTS, requested_cells
+from erlbench.experiment.estimate import estimate_cell
+from erlbench.experiment.studies import FILE, known_studies
+from erlbench.experiment.study import Pair, Profile, Study
+from erlbench.records.run import RunFiles
+from erlbench.running.admission import Rules, problems
 
 
 def stored_studies() -> dict[str, Study]:
     """All studies that can be named here, with those that lie in folders of results."""
-    from erlbench.experiment.command import RESULTS
-    from erlbench.experiment.studies import FILE, known_studies
-
-    files = (
-        path for depth in ("*", "*/*") for path in sorted(RESULTS.glob(f"{depth}/{FILE}")) if not path.is_symlink()
-    )
-    return known_studies(folders=[path.parent for path in files])
-
-
-def describe_study(study: Study) -> str:
-    """The text in which words are searched."""
-    return f"{study.published_source} {study.table} {study.title} {study.claim} {study.source}"
+    files = (path for depth in ("*", "*/*") for path in sorted(RESULTS.glob(f"{depth}/{FILE}")))
+    return known_studies(folders=[path.parent for path in files if not path.is_symlink()])
 
 
 def print_studies(studies: list[Study]) -> None:
     """A line for each study."""
     rows = []
     for study in studies:
-        done = [(name, _done_runs(study, name), _run_count(study, profile)) for name, profile in study.profiles.items()]
-        begun = [f"{name} {count} of {total}".strip() for name, count, total in done if count or not name]
+        counts = ((name, *_count_runs(study, name)) for name in study.profiles)
+        begun = [f"{name} {done} of {total}".strip() for name, done, total in counts if done or not name]
         source = study.published_source or study.source or "-"
         rows.append((study.name, source, ", ".join(begun) or "-", study.claim or study.title))
     print_table("", ("study", "source", "runs done", "claim or title"), rows)
@@ -44,8 +38,6 @@ def print_studies(studies: list[Study]) -> None:
 
 def print_study(study: Study) -> None:
     """Claim, entries and budgets of one study, with the runs that are missing and their price."""
-    from erlbench.settings import setting_text
-
     click.echo()
     texts = [("claim", study.claim), ("source", study.source), ("SHA-256", study.sha256)]
     print_table(study.title, ("", ""), [row for row in texts if row[1]])
@@ -59,16 +51,16 @@ def print_study(study: Study) -> None:
         pairs = [(pair.first, pair.second, _metric(pair), ", ".join(pair.envs) or "all") for pair in study.compare]
         click.echo()
         print_table(f"Pairs of {study.name}", ("first", "second", "compared", "environments"), pairs)
-    rows, remarks = [], []
+    rows, remarks = [], dict[str, None]()
     for name, profile in study.profiles.items():
-        done, total = _done_runs(study, name), _run_count(study, profile)
-        price, remark = _price(study, name)
-        settings = ", ".join(f"{key}={setting_text(value)}" for key, value in profile.settings.items()) or "-"
-        count = len(profile.seeds)
-        rows.append(
-            (name or "-", count, _budget(study, profile), done, total - done, price, ", ".join(profile.envs), settings)
-        )
-        remarks += [remark] if remark and remark not in remarks else []
+        done, total = _count_runs(study, name)
+        try:
+            price = _price(study, name)
+        except UsageError as error:
+            price, remarks[str(error)] = "-", None
+        settings = settings_line(profile.settings) or "-"
+        budget, envs = _budget(study, profile), ", ".join(profile.envs)
+        rows.append((name or "-", len(profile.seeds), budget, done, total - done, price, envs, settings))
     click.echo()
     print_table(
         f"{'Profiles' if study.has_profiles else 'Budget'} of {study.name}",
@@ -88,65 +80,44 @@ def _metric(pair: Pair) -> str:
 
 
 def _results_folder(study: Study, profile: str) -> Path:
-    from erlbench.experiment.command import RESULTS
-    from erlbench.experiment.studies import FILE
-
-    in_results = study.file is not None and study.file.name == FILE
-    return study.file.parent if in_results and study.file else RESULTS / (profile or study.name)
+    return study.file.parent if study.file and study.file.name == FILE else RESULTS / (profile or study.name)
 
 
-def _run_count(study: Study, profile: Profile) -> int:
-    return len(profile.seeds) * sum(len(profile.entry_envs(entry)) for entry in study.entries)
-
-
-def _done_runs(study: Study, profile: str) -> int:
-    """How many of the runs of a study's profile are done."""
-    from erlbench.experiment.cells import folder_name
-    from erlbench.records.run import RunFiles
-
+def _count_runs(study: Study, profile: str) -> tuple[int, int]:
+    """How many of the runs of a study's profile are done, and how many it has."""
     out, budget = _results_folder(study, profile), study.profiles[profile]
-    count = 0
-    for entry in study.entries:
-        folders = [out / folder_name(env) / entry.name for env in budget.entry_envs(entry)]
-        for folder, seed in product([folder for folder in folders if folder.is_dir()], budget.seeds):
-            count += RunFiles(folder / f"seed-{seed:03d}").status().get("status") == "done"
-    return count
+    folders = [
+        out / folder_name(env) / entry.name / f"seed-{seed:03d}"
+        for entry in study.entries
+        for env in budget.entry_envs(entry)
+        for seed in budget.seeds
+    ]
+    return sum(map(_is_done, folders)), len(folders)
 
 
-def _price(study: Study, profile: str) -> tuple[str, str]:
-    """The core-hours of the runs that are missing, and why there is no number."""
-    from erlbench.experiment.arguments import arguments
-    from erlbench.experiment.command import requested_cells
-    from erlbench.experiment.estimate import estimate_cell
-    from erlbench.records.run import RunFiles
-    from erlbench.running.admission import Rules, problems
+def _is_done(run: Path) -> bool:
+    return RunFiles(run).status().get("status") == "done"
 
+
+def _price(study: Study, profile: str) -> str:
+    """The core-hours of the runs that are missing; `UsageError` where there is no number."""
     problem_of = problems(Rules(anyway=True))
-    asked = {"study": (study.name,), "profile": profile or None, "out": str(_results_folder(study, profile))}
-    try:
-        cells = requested_cells(arguments(asked), problem_of)
-    except UsageError as error:
-        return "-", str(error)
-    seconds, total = dict[tuple[str, str], float](), 0.0
-    for cell in cells:
-        if RunFiles(cell.directory).status().get("status") != "done":
-            key = cell.env, cell.name
-            if key not in seconds:
-                seconds[key] = estimate_cell(cell, 1, problem_of).core_seconds
-            total += seconds[key]
-    hours = total / 3600
-    return f"{hours:,.0f}" if hours >= 10 else f"{hours:.2g}", ""
+    request = {"study": (study.name,), "profile": profile or None, "out": str(_results_folder(study, profile))}
+    cells = [cell for cell in requested_cells(arguments(request), problem_of) if not _is_done(cell.directory)]
+    runs = Counter((cell.env, cell.name) for cell in cells)
+    first = {(cell.env, cell.name): cell for cell in reversed(cells)}  # seeds cost the same
+    seconds = sum(number * estimate_cell(first[key], 1, problem_of).core_seconds for key, number in runs.items())
+    return f"{seconds / 3600:,.0f}" if seconds >= 36_000 else f"{seconds / 3600:.2g}"
 
 
 def _budget(study: Study, profile: Profile) -> str:
     """`1,000,000; Ant-v5: 5,000,000`, or `300 generations` where they end the runs."""
     if profile.total_generations is not None:
         return f"{profile.total_generations:,} generations"
-    minutes = f"{profile.total_minutes:g} modelled minutes" if profile.total_minutes else ""
-    own = [f"{env}: {steps:,}" for env, steps in profile.env_timesteps.items()]
-    own += [
-        f"{entry} on {env}: {steps:,}" for entry, envs in profile.entry_timesteps.items() for env, steps in envs.items()
-    ]
-    own += [f"{entry.name}: {entry.total_timesteps:,}" for entry in study.entries if entry.total_timesteps]
-    steps = f"{profile.total_timesteps:,}" if profile.total_timesteps else ""
-    return "; ".join(filter(None, [steps, minutes, *own]))
+    budgets = [f"{profile.total_timesteps:,}"] if profile.total_timesteps else []
+    budgets += [f"{profile.total_minutes:g} modelled minutes"] if profile.total_minutes else []
+    budgets += [f"{env}: {steps:,}" for env, steps in profile.env_timesteps.items()]
+    for entry, envs in profile.entry_timesteps.items():
+        budgets += [f"{entry} on {env}: {steps:,}" for env, steps in envs.items()]
+    budgets += [f"{entry.name}: {entry.total_timesteps:,}" for entry in study.entries if entry.total_timesteps]
+    return "; ".join(budgets)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ import click
 from erlbench.cli.options import options_command
 from erlbench.errors import UsageError
 from erlbench.experiment.options import MOST_SEEDS, RunArguments
-from erlbench.machine.resources import cores
 from erlbench.options import option, shared_option
 
 FIRST_SEED = 1000  # of trials: other seeds than those of the runs that are reported
@@ -57,8 +56,7 @@ def command(options: TuneOptions) -> None:
     if find_spec("optuna") is None:
         raise UsageError("tuning needs a package: pip install 'erlbench[tune]'")
     from erlbench.algorithms import registry
-    from erlbench.experiment.arguments import arguments
-    from erlbench.experiment.cells import RunOptions
+    from erlbench.experiment.arguments import arguments, run_options
     from erlbench.experiment.command import requested_cells
     from erlbench.running.admission import Rules, problems
     from erlbench.tuning import parse_space, tune
@@ -75,10 +73,11 @@ def command(options: TuneOptions) -> None:
             "eval_freq": options.eval_freq or max(1, options.total_timesteps // 10),
             "evaluate": "during",
             "out": str(options.out),
+            "processes": options.processes,
+            "quiet": True,
         }
     )
-    processes = cores() if options.processes is None else options.processes
-    how = RunOptions(processes=processes, verbosity=-1, command_line=("erlbench", "tune"))
+    how = replace(run_options(request, ("erlbench", "tune")), jobs=1)
     cells = requested_cells(request, problems(Rules()))
     if len({cell.env for cell in cells}) > 1:
         raise UsageError(f"one environment is tuned at a time, not {options.env}")

@@ -54,63 +54,50 @@ def command(options: VerifyOptions) -> None:
       erlbench verify results/Walker2d-v5/td3/seed-000 --again 3
     """
     from erlbench.bundle import open_bundles
-
-    same_as = [options.same_as] if options.same_as else []
-    with open_bundles([*options.runs, *same_as]) as folders:
-        if same_as:
-            _compare(*folders)
-        else:
-            _verify(folders, options)
-
-
-def _compare(run: Path, other: Path) -> None:
-    from erlbench.verification import DIFFERS, load_files
+    from erlbench.verification import load_files
     from erlbench.verification.same import compare_runs
 
-    checks = list(compare_runs(load_files(run), load_files(other)))
-    print_table("", ("file", "result", "what"), [(c.name, c.outcome, c.text) for c in checks])
-    _exit(any(check.outcome == DIFFERS for check in checks))
+    paths = [*options.runs, *filter(None, [options.same_as])]
+    with open_bundles(paths) as folders:
+        if options.same_as:
+            differs = _print_checks("", "file", [*compare_runs(*map(load_files, folders))])
+        else:
+            differs = _verify(folders, options)
+    click.get_current_context().exit(int(differs))
 
 
-def _verify(folders: Sequence[Path], options: VerifyOptions) -> None:
+def _verify(folders: Sequence[Path], options: VerifyOptions) -> bool:
+    """Print the checks of all runs below the folders; whether something differs."""
     from erlbench.verification import AGREES, DIFFERS, UNKNOWN, verify_all
     from erlbench.verification.rerun import run_again
 
-    paths = list(dict.fromkeys(path for folder in folders for path in _runs(folder)))
+    paths: dict[Path, None] = {}
+    for folder in folders:
+        if not (runs := run_folders(folder)):
+            raise UsageError(without_runs(folder))
+        paths |= dict.fromkeys(runs)
     if options.again is not None:
-        found = {path: [run_again(path, options.again, options.import_)] for path in paths}
+        checked = {path: [run_again(path, options.again, options.import_)] for path in paths}
     else:
-        found = verify_all(paths, options.import_)
-    differing = [path for path, checks in found.items() if any(check.outcome == DIFFERS for check in checks)]
-    if len(found) > 1:
-        rows = [
-            (path, *(_names(checks, outcome) for outcome in (AGREES, DIFFERS, UNKNOWN)))
-            for path, checks in found.items()
-        ]
-        print_table("", ("run", "agree", "differ", "cannot be verified"), rows)
-    for path in [*found] if options.verbose or len(found) == 1 else differing:
-        title = str(path) if len(found) > 1 else ""
-        print_table(title, ("check", "result", "what"), [(c.name, c.outcome, c.text) for c in found[path]])
-    if len(found) > 1:
-        partly = sum(any(check.outcome == UNKNOWN for check in checks) for checks in found.values())
-        click.echo(f"{len(found)} runs, {len(differing)} with differences, {partly} not verified in full")
-    _exit(bool(differing))
+        checked = verify_all(paths, options.import_)
+    if len(checked) == 1:
+        return _print_checks("", "check", *checked.values())
+    rows = []
+    for path, checks in checked.items():
+        names = [[check.name for check in checks if check.outcome == outcome] for outcome in (AGREES, DIFFERS, UNKNOWN)]
+        rows.append((path, len(names[0]), *(", ".join(some) or "-" for some in names[1:])))
+    print_table("", ("run", "agree", "differ", "cannot be verified"), rows)
+    for (path, checks), row in zip(checked.items(), rows, strict=True):
+        if options.verbose or row[2] != "-":
+            _print_checks(str(path), "check", checks)
+    differing, partly = (sum(row[column] != "-" for row in rows) for column in (2, 3))
+    click.echo(f"{len(rows)} runs, {differing} with differences, {partly} not verified in full")
+    return differing > 0
 
 
-def _names(checks: Sequence[Check], outcome: str) -> str:
-    from erlbench.verification import AGREES
+def _print_checks(title: str, what: str, checks: Sequence[Check]) -> bool:
+    """Print the checks of a run; whether something differs."""
+    from erlbench.verification import DIFFERS
 
-    named = [check.name for check in checks if check.outcome == outcome]
-    return str(len(named)) if outcome == AGREES else ", ".join(named) or "-"
-
-
-def _runs(folder: Path) -> list[Path]:
-    runs = run_folders(folder)
-    if not runs:
-        raise UsageError(without_runs(folder))
-    return runs
-
-
-def _exit(failed: bool) -> None:
-    if failed:
-        click.get_current_context().exit(1)
+    print_table(title, (what, "result", "what"), [(check.name, check.outcome, check.text) for check in checks])
+    return any(check.outcome == DIFFERS for check in checks)

@@ -126,9 +126,3 @@ def test_the_options_are_few():
     assert [
         f"--{name}" for name in ("smooth", "band", "profile", "studies", "failed") if f"--{name}" in result.stdout
     ] == []
-
-
-@pytest.mark.parametrize("name", ["compare", "plan"])
-def test_an_earlier_command_names_what_does_its_work_now(name):
-    result = invoke(name, "a", "b")
-    assert (result.exit_code, "is gone; use `erlbench " in result.output) == (2, True)
