@@ -12,7 +12,6 @@ from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
-from erlbench.algorithms import registry
 from erlbench.errors import ErlbenchError
 from erlbench.experiment.tuning_budgets import ALL, select_budgets
 from erlbench.settings import resolved_values, setting_text
@@ -65,6 +64,8 @@ def overridden(config: Config) -> dict[str, str]:
 
     Of an algorithm that is not the suite's, nothing is known.
     """
+    from erlbench.algorithms import registry  # not at the top: most reports need none of it
+
     run, settings = config["run"], config.get("settings", {})
     algo = str(run.get("algo"))
     if algo not in registry.ALGORITHMS:
@@ -80,6 +81,8 @@ def overridden(config: Config) -> dict[str, str]:
 
 def _describe(config: Config) -> dict[str, str]:
     """A text for each aspect of a configuration, and for each further setting."""
+    from erlbench.algorithms import registry
+
     run, settings = config["run"], config.get("settings", {})
     algo = str(run.get("algo"))
     aspects = {aspect: _join_settings(settings, names) for aspect, names in GROUPS.items()}
