@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterator
 
 from benchmarks.reference import REFERENCE
+from erlbench.envs.registry import problem, remember_problems
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.command import requested_cells
-from erlbench.experiment.estimate import estimator
-from erlbench.experiment.studies import FILE, load_studies
+from erlbench.experiment.estimate import estimate_cell
+from erlbench.experiment.studies import BENCHMARKS, FILE, load_studies
 from erlbench.experiment.study import Study
 from erlbench.records.read import ignore
 from erlbench.reporting.data.runs import find_runs
@@ -21,7 +22,7 @@ HEADER = "\n|Sentence|Source|Verdict|Effect|Study|Core-hours|\n|---|---|---|---|
 
 def claim_studies() -> list[Study]:
     """The studies that carry a sentence, by document: the suite's, and those beside stored results."""
-    files = (None, *sorted(REFERENCE.parent.rglob(FILE)))
+    files = (BENCHMARKS, *sorted(REFERENCE.parent.rglob(FILE)))
     found = (study for file in files for study in load_studies(file).values() if study.claim)
     return sorted(found, key=lambda study: study.source)
 
@@ -32,7 +33,7 @@ def claim_table() -> str:
 
 
 def _rows() -> Iterator[str]:
-    estimated, suite = estimator(), find_runs([REFERENCE], ignore)
+    problem_of, suite = remember_problems(problem), find_runs([REFERENCE], ignore)
     for study in claim_studies():
         folder = study.file.parent if study.file and study.file.name == FILE else None
         profile = "paper" if study.has_profiles else ""
@@ -40,7 +41,8 @@ def _rows() -> Iterator[str]:
         pairs = () if answer.standing in (Standing.NOT_RUN, Standing.NOT_COMPARABLE) else answer.answers
         effects = "; ".join(with_interval(*pair.effect) + " %" * pair.in_percent for pair in pairs)
         asked = {"study": (study.name,), "profile": profile or None, "out": str(folder or REFERENCE)}
-        hours = sum(estimated(cell, 1).core_seconds for cell in requested_cells(arguments(asked))) / 3600
+        cells = requested_cells(arguments(asked), problem_of)
+        hours = sum(estimate_cell(cell, 1, problem_of).core_seconds for cell in cells) / 3600
         price = f"{hours:,.{1 if hours < 10 else 0}f}"
         yield f"|{study.claim}|{study.source}|{answer.standing}|{effects}|`{study.name}`|{price}|\n"
 
