@@ -76,7 +76,7 @@ def test_killed_workers_and_a_killed_driver_change_no_row(tmp_path, whole):
 def test_show_tells_at_which_step_a_killed_run_goes_on(tmp_path, every, number):
     """Killed before there is a checkpoint but that of its begin, and later."""
     run = tmp_path / "InvertedPendulum-v5" / "cem" / "seed-000"
-    config = write_options(tmp_path / "config.toml", checkpoint_every=every)
+    config = write_options(tmp_path / "options.toml", checkpoint_every=every)
     more = ("--processes", "1", "--config", config, "--out", str(tmp_path))
     command = [sys.executable, "-m", "erlbench", "run", "--algo", "cem", *ARGUMENTS[:4], *more]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
