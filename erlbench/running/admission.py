@@ -67,6 +67,7 @@ def admitted(env: str, settings: Settings, rules: Rules) -> Admission:
             f"environment '{env}' cannot be repeated: {admission.unrepeatable}; its reset(seed) must decide all that "
             "an episode draws, or run it by --anyway (its results are marked)"
         )
+    also(_key(env, settings, replace(rules, anyway=True)), future)  # what is admitted is so anyway
     if fresh := admission.problem.env.fresh:
         also(_key(env, {**settings, "fresh": fresh}, rules), future)
     return admission
