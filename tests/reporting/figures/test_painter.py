@@ -56,7 +56,7 @@ def test_processes_that_draw_end_with_a_report_that_is_killed(tmp_path):
         assert alive(pids)
         process.kill()
         try:
-            wait_for(lambda: not alive(pids), 10)
+            wait_for(lambda: not alive(pids), 60)
         finally:
             for pid in pids:
                 kill(pid)
