@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
 import re
-import stat
-import struct
 import subprocess
 import sys
-import tempfile
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,7 +15,7 @@ from click.testing import CliRunner
 
 import erlbench
 from erlbench import bundle
-from erlbench.bundle import is_bundle, name_hider, open_bundles, write_bundle
+from erlbench.bundle import name_hider, open_bundles, write_bundle
 from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.experiment import studies
@@ -32,18 +26,7 @@ RUN = "mine/Foo-v5/cem/seed-000"
 SMALL = ("config.toml", "meta.json", "events.csv")
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The user alice on bigbox.lab, whose home folder is not below /home."""
-    folder = tmp_path / "people" / "alice"
-    folder.mkdir(parents=True)
-    (tmp_path / "tmp").mkdir()
-    for name in ("LOGNAME", "USER"):
-        monkeypatch.setenv(name, "alice")
-    monkeypatch.setenv("HOME", str(folder))
-    monkeypatch.setattr(platform, "node", lambda: "bigbox.lab")
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
-    return folder
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def call(*words: object) -> str:
@@ -305,161 +288,3 @@ def test_a_bundle_of_a_real_run_names_nobody_and_is_verified(tmp_path, home):
 
 
 # -- bundles of anybody -----------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def packed(tmp_path: Path) -> Path:
-    make_run(tmp_path / "mine", "Foo-v5", "cem", 0, [0, 10])
-    write_bundle([tmp_path / "mine"], tmp_path / "x.zip")
-    return tmp_path / "x.zip"
-
-
-def rewrite(
-    target: Path, more: dict[str, bytes] | None = None, change: Callable[[zipfile.ZipInfo], None] = lambda entry: None
-) -> None:
-    """Write a bundle anew with `more` files, each entry changed."""
-    with zipfile.ZipFile(target) as archive:
-        files = {name: archive.read(name) for name in archive.namelist()}
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in (*files.items(), *(more or {}).items()):
-            entry = zipfile.ZipInfo(name)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            change(entry)
-            archive.writestr(entry, data)
-
-
-def refuse(target: Path) -> str:
-    """The message on a bundle that is refused; nothing of it stays, inside or outside."""
-    before = sorted(map(str, target.parent.rglob("*")))
-    with pytest.raises(UsageError) as error, open_bundles([target]):
-        pass
-    assert sorted(map(str, target.parent.rglob("*"))) == before
-    assert "\n" not in str(error.value)
-    assert str(target) in str(error.value)
-    return str(error.value)
-
-
-NAMES = (
-    "../evil", f"{RUN}/../../../../evil", "/etc/passwd", f"/{RUN}/eval.csv", "C:/evil", "mine\\..\\evil", f"{RUN}//x",
-    f"./{RUN}/eval.csv", "~/x", f"{RUN}/evil.py", f"{RUN}/policies/../eval.csv", "erlbench.py", f"{RUN}/",
-    f"{RUN}/policies/x.safetensors", f"{RUN}/checkpoint/000001/state.json", f"{RUN}/lock", f"{RUN}/study.zip",
-    "mine/Foo-v5/cem/seed-0x0/eval.csv", f"{RUN}/eval.csv\x00.py", f"{RUN}/\x1b[2J", f"{'a/' * 20}seed-0/eval.csv",
-    f"{'a' * 300}/seed-0/eval.csv", "seed-0/eval.csv", "mine/-rf/seed-0/eval.csv", ".hidden/seed-0/eval.csv",
-    "mine/\u202e/seed-0/eval.csv", "mine/../seed-0/eval.csv", f"{RUN}/eval.csv\n",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_a_name_that_no_run_has_is_refused(packed, name):
-    rewrite(packed, {name: b"x"})
-    refuse(packed)
-
-
-@pytest.mark.parametrize("name", [f"{RUN}/EVAL.csv", f"{RUN}/eval.csv"])
-@pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_a_file_that_is_there_twice_is_refused(packed, name):
-    with zipfile.ZipFile(packed, "a") as archive:
-        archive.writestr(name, b"x")
-    refuse(packed)
-
-
-def test_a_link_becomes_a_file(packed):
-    def link(entry: zipfile.ZipInfo) -> None:
-        entry.external_attr = (stat.S_IFLNK | 0o777) << 16
-
-    rewrite(packed, change=link)
-    with open_bundles([packed]) as (folder,):
-        assert [path for path in folder.rglob("*") if path.is_symlink()] == []
-
-
-def test_files_beyond_all_bounds_are_refused(packed, monkeypatch):
-    monkeypatch.setattr(bundle, "MOST_BYTES", 1000)
-    rewrite(packed, {f"{RUN}/policies/1.safetensors": bytes(2000)})
-    refuse(packed)
-    monkeypatch.setattr(bundle, "MOST_BYTES", 10**6)
-    monkeypatch.setattr(bundle, "MOST_FILES", 3)
-    refuse(packed)
-    with pytest.raises(UsageError, match="name fewer folders"):
-        write_bundle([packed.parent / "mine"], packed)
-
-
-def test_a_file_that_is_larger_than_the_list_has_it_is_refused(packed):
-    rewrite(packed, {f"{RUN}/policies/1.safetensors": bytes(8 << 20)})
-    data = bytearray(packed.read_bytes())
-    place = data.rindex(f"{RUN}/policies".encode()) - 46
-    assert data[place : place + 4] == b"PK\x01\x02"
-    data[place + 24 : place + 28] = struct.pack("<L", 1000)
-    packed.write_bytes(data)
-    refuse(packed)
-
-
-@pytest.mark.parametrize(
-    "data", [b"", b"PK", b"PK\x05\x06" + bytes(18), b"<html>" * 100, os.urandom(3000), b"PK\x03\x04" + bytes(500)]
-)
-def test_what_is_no_zip_file_is_refused(packed, data):
-    packed.write_bytes(data)
-    refuse(packed)
-
-
-@pytest.mark.parametrize(
-    ("offset", "value"), [(10, struct.pack("<H", 65_000)), (12, struct.pack("<L", 1 << 30)), (16, struct.pack("<L", 5))]
-)
-def test_the_end_of_a_bundle_is_checked(packed, offset, value):
-    data = packed.read_bytes()
-    place = len(data) - 22 + offset
-    packed.write_bytes(data[:place] + value + data[place + len(value) :])
-    refuse(packed)
-
-
-def test_the_extension_for_large_files_is_refused_before_zipfile_reads_it(packed, monkeypatch):
-    data = packed.read_bytes()
-    packed.write_bytes(data[:-22] + b"PK\x06\x07" + struct.pack("<LQL", 0, 0, 1) + data[-22:])
-    monkeypatch.setattr(zipfile, "ZipFile", None)
-    refuse(packed)
-
-
-def test_a_bundle_that_is_cut_off_or_damaged_is_refused(packed):
-    data = packed.read_bytes()
-    for stop in range(0, len(data), max(1, len(data) // 40)):
-        packed.write_bytes(data[:stop])
-        refuse(packed)
-    for place in range(0, len(data), max(1, len(data) // 40)):
-        packed.write_bytes(data[:place] + bytes([data[place] ^ 0xFF]) + data[place + 1 :])
-        try:
-            with open_bundles([packed]) as (folder,):
-                assert (folder / "Foo-v5/cem/seed-000/eval.csv").is_file()  # a byte without meaning
-        except UsageError:
-            pass
-
-
-def test_a_fifo_and_a_sparse_file_are_no_bundles(packed):
-    packed.unlink()
-    os.mkfifo(packed)
-    assert not is_bundle(packed)  # so it is no folder either
-    packed.unlink()
-    with packed.open("wb") as file:
-        file.truncate(5 << 30)
-    assert "4 GiB" in refuse(packed)
-
-
-@pytest.mark.parametrize("command", ["report", "verify", "show", "convert"])
-def test_a_hostile_bundle_is_one_line_of_every_command(packed, command, tmp_path):
-    rewrite(packed, {"../evil": b"x"})
-    words = ["--out", str(tmp_path / "out")] if command in ("report", "convert") else []
-    result = CliRunner().invoke(cli, [command, str(packed), *words])
-    assert result.exit_code == 2
-    assert len(result.stderr.strip().splitlines()) == 1
-    assert not (tmp_path / "out").exists()
-
-
-def test_the_folder_of_a_bundle_is_private_and_goes(packed):
-    with open_bundles([packed]) as (folder,):
-        assert stat.S_IMODE(folder.parents[1].stat().st_mode) == 0o700
-    assert [*(packed.parent / "tmp").iterdir()] == []
-
-
-def test_a_bundle_of_an_earlier_version_is_read_without_its_list_and_plan(packed):
-    rewrite(packed, {"bundle.json": b"{}", "mine/plan.toml": b"", "mine/journal.jsonl": b""})
-    with open_bundles([packed]) as (folder,):
-        assert {Path(name).parts[-2] for name in files_of(folder)} == {"seed-000"}
