@@ -1,4 +1,4 @@
-"""Hooks of MkDocs: README, contributing and changelog are pages; other links to what is outside docs/ become text."""
+"""Hooks of MkDocs: tables that the code has, pages outside docs/, and links to other files, which become text."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ from typing import Any
 from mkdocs.structure.files import File
 from mkdocs.structure.nav import Link
 
+from erlbench.algorithms import registry
+from erlbench.records.schema import ROWS, columns_of
+from erlbench.settings import setting_rows
+
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 PAGES = {"README.md": "readme.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+GENERATED = re.compile(r"<!-- (settings|columns): (\S+) -->")
 LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
 
@@ -40,7 +45,26 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         link = os.path.relpath(target, here.parent)
         return f"[{match[1]}]({link}{'#' if anchor else ''}{anchor})"
 
-    return LINK.sub(on_site, markdown)
+    return GENERATED.sub(lambda match: generate_table(match[1], match[2]), LINK.sub(on_site, markdown))
+
+
+def generate_table(kind: str, name: str) -> str:
+    """The settings of an algorithm, or the columns of a file of a run, as Markdown; `LookupError` for no such name."""
+    if kind == "settings":
+        header = ("setting", "default", "what", "source")
+        rows = [
+            (f"`{row.name}`", row.default + (f" ({row.by_env})" if row.by_env else ""), row.help, row.source)
+            for row in setting_rows(registry.find(name).settings_type)
+        ]
+    else:
+        header = ("column", "unit", "what")
+        schema = {row.file: row for row in ROWS}[name]
+        rows = [
+            ("the algorithm's own" if column.own else f"`{column.name}`", column.unit, column.help)
+            for column in columns_of(schema)
+        ]
+    lines = [header, ("---",) * len(header), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def on_nav(nav: Any, **_: Any) -> Any:

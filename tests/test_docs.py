@@ -86,6 +86,8 @@ def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path):
     assert {"readme.html", "contributing.html", "changelog.html"} <= set(re.findall(r'href="([\w.-]+)"', index))
     assert "halfcheetah-300k.png" in index
     assert "Raises" in page
+    assert "<code>extra_ke_division</code>" in (tmp_path / "site" / "algorithms" / "cem.html").read_text()
+    assert "<code>fitness_timesteps</code>" in (tmp_path / "site" / "results.html").read_text()
     assert re.search(r'href="report/index\.html"[^>]*>\s*(?:<span[^>]*>\s*)?Report of the reference results', page)
     for html in (tmp_path / "site").rglob("*.html"):
         assert re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="https?://(?!erlbench)[^"]*"', html.read_text()) == []
