@@ -17,7 +17,7 @@ from erlbench.settings import setting_rows
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 PAGES = {"README.md": "readme.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
-GENERATED = re.compile(r"<!-- (settings|columns): (\S+) -->")
+GENERATED = re.compile(r"^<!-- (settings|columns): (\S+) -->$", re.MULTILINE)
 LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
 
