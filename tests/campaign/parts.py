@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.campaign import damage, kills, memory, power, shared, surroundings, words
-from tests.campaign.strangers import trial as strangers
+from tests.campaign import damage, kills, memory, power, surroundings, words
 from tests.campaign.trials import Part
 
 PARTS = {
@@ -17,8 +16,6 @@ PARTS = {
         Part("power", "a loss of power costs what came after the last checkpoint", power.trial, 40),
         Part("memory", "memory and open files stay as they are", memory.trial, 1),
         Part("folders", "damage to a run's folder is named and no row is computed over", damage.trial, 1000),
-        Part("strangers", "what a folder of others says is data, and nothing else", strangers.trial, 630),
-        Part("shared", "what other users of the machine plant changes no row and stops no run", shared.trial, 120),
         Part("kills", "no kill of any process changes a row", kills.trial, 200),
     )
 }

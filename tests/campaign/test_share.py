@@ -17,8 +17,6 @@ SEED = 0
         ("commands", 60),
         ("toml", 60),
         pytest.param("environments", 2, marks=pytest.mark.slow),
-        pytest.param("strangers", 18, marks=pytest.mark.slow),
-        pytest.param("shared", 3, marks=pytest.mark.slow),
         pytest.param("limits", 2, marks=pytest.mark.slow),
         pytest.param("power", 1, marks=pytest.mark.slow),
         pytest.param("folders", 15, marks=pytest.mark.slow),
