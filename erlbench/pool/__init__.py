@@ -1,4 +1,4 @@
-"""The worker pools: one interface over this process, processes, a cluster, and simulated time."""
+"""The worker pools: one interface over this process, processes and a cluster."""
 
 from __future__ import annotations
 
@@ -7,16 +7,5 @@ from erlbench.pool.options import PoolOptions
 from erlbench.pool.processes import ProcessPool
 from erlbench.pool.registry import local_pool, make_pool
 from erlbench.pool.serial import Abandoned, SerialPool
-from erlbench.pool.simulated import SimulatedPool
 
-__all__ = [
-    "Abandoned",
-    "Pool",
-    "PoolEvent",
-    "PoolOptions",
-    "ProcessPool",
-    "SerialPool",
-    "SimulatedPool",
-    "local_pool",
-    "make_pool",
-]
+__all__ = ["Abandoned", "Pool", "PoolEvent", "PoolOptions", "ProcessPool", "SerialPool", "local_pool", "make_pool"]

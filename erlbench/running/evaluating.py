@@ -48,7 +48,7 @@ class EvaluationStage:
     def take(self, final: bool = False) -> Taken:
         """Take the policy as it is now."""
         loop, state = self._loop, self.evaluator.state
-        digest = self._digest(loop.algorithm, loop.outstanding.tasks.values(), state, loop.pool_state())
+        digest = self._digest(loop.algorithm, loop.graph.tasks.values(), state, loop.order.state())
         task = self.evaluator.take(loop.clock, digest, final)
         loop.arrays.add(references(task))
         self.begin_beside()
@@ -64,13 +64,15 @@ class EvaluationStage:
 
     def rest(self) -> Iterator[Record]:
         """Have the pool of the training play the evaluations that are left."""
-        self._loop.pool.submit(task for task in self._unplayed() if task.id != self._beside)
+        tasks = [task for task in self._unplayed() if task.id != self._beside]
+        self._loop.order.requested(tasks)
+        self._loop.pool.submit(tasks)
         while self.evaluator.state.pending:
             yield from self.follow(self._loop.step(self._patiently_beside()))
 
     def _patiently_beside(self) -> Callable[[float], Result | None] | None:
         """Where to wait for the next result if only the evaluation beside the training is left."""
-        if self._aside is None or self._beside is None or self._loop.outstanding.tasks or len(self._unplayed()) > 1:
+        if self._aside is None or self._beside is None or self._loop.graph or len(self._unplayed()) > 1:
             return None
         return self._aside.next_result
 

@@ -13,8 +13,9 @@ from erlbench.pool import Pool
 from erlbench.records.schema import EventRow, Row
 from erlbench.running.asynchrony import Asynchrony
 from erlbench.running.clock import Clock
+from erlbench.running.graph import TaskGraph
 from erlbench.running.live_arrays import LiveArrays
-from erlbench.running.outstanding import Outstanding
+from erlbench.running.orders import ArrivalOrder, TaskOrder
 from erlbench.running.rows import episode_rows, generation_row, task_row
 from erlbench.work.preparation import Preparation
 from erlbench.work.tasks import Result, Task, arrays_of
@@ -46,17 +47,22 @@ WHOLE, FAILING = Whole(), Whole(failing=True)
 class Loop:
     """The loop between one algorithm and one pool, and what it has to know of the tasks that are out.
 
-    Results of a synchronous algorithm are delivered in the order of their tasks, whatever the order in which they
-    arrive. Each step ends with `WHOLE`. Before the error of a task is raised there is `FAILING`.
+    `order` makes the order in which results are delivered from that of the algorithm. Each step ends with `WHOLE`.
+    Before the error of a task is raised there is `FAILING`.
     """
 
     def __init__(
-        self, algorithm: Algorithm[Any, Any], pool: Pool, pauses: Callable[[], Sequence[tuple[float, float]]] = tuple
+        self,
+        algorithm: Algorithm[Any, Any],
+        pool: Pool,
+        order: Callable[[ArrivalOrder], ArrivalOrder] = lambda order: order,
+        pauses: Callable[[], Sequence[tuple[float, float]]] = tuple,
     ) -> None:
         self.algorithm = algorithm
         self.pool = pool
-        self.clock = Clock(pool.now)
-        self.outstanding = Outstanding(in_order=algorithm.is_synchronous(algorithm.settings))
+        self.graph = TaskGraph()
+        self.order = order((TaskOrder if algorithm.is_synchronous(algorithm.settings) else ArrivalOrder)(self.graph))
+        self.clock = Clock(self.order.now)
         self.asynchrony = Asynchrony()
         self.arrays = LiveArrays(pool.store)
         self.holders: Callable[[], Any] = tuple  # what else refers to arrays that are in use
@@ -87,7 +93,7 @@ class Loop:
         """Ask for tasks and tell their results until there are none; the loop may be left and entered again."""
         while True:
             self.submit(self.algorithm.ask())
-            if not self.outstanding.tasks:
+            if not self.graph:
                 return
             yield from self.step()
 
@@ -95,8 +101,8 @@ class Loop:
         """Wait for one result, by default of the pool, and take it in."""
         self._renew_limit()
         try:
-            self.phase = WAITS
-            result = (next_result or self.pool.next_result)(PATIENCE)
+            if self.order.needs_result():
+                self._receive(next_result or self.pool.next_result)
         except CellError:
             self.phase = WORKS
             yield from self.events(self.pool)  # they say how it came to this
@@ -106,12 +112,21 @@ class Loop:
         self.clock.tick()
         yield from self.events(self.pool)
         yield from self._new_pauses()
-        if result is not None and result.task not in self.outstanding.tasks:
-            yield result
-        elif result is not None:
-            for arrived in self.outstanding.in_turn(result):
-                yield from self._deliver(arrived)
+        for result in self.order.due():
+            self.clock.tick()
+            if result.task in self.graph:
+                yield from self._deliver(result)
+            else:
+                yield result
         yield WHOLE
+
+    def _receive(self, next_result: Callable[[float], Result | None]) -> None:
+        """Wait for a result, and start the tasks that waited for it."""
+        self.phase = WAITS
+        result = next_result(PATIENCE)
+        if result is not None:
+            self.pool.submit(self.graph.finish(result))
+            self.order.arrived(result)
 
     def submit(self, tasks: Iterable[Task]) -> None:
         """Hand tasks to the pool."""
@@ -119,25 +134,23 @@ class Loop:
         if not tasks:
             return
         self.arrays.add(ref for task in tasks for value in task.inputs.values() for ref in arrays_of(value))
-        self.outstanding.add(tasks, self.pool.now(), self.algorithm.counters)
-        self.pool.submit(tasks)
+        ready = self.graph.add(tasks, self.order.now(), self.algorithm.counters)
+        self.order.requested(tasks)
+        self.pool.submit(ready)
         self.clock.tick()  # simulated time has passed if a generation begins
 
     def events(self, pool: Pool) -> Iterator[EventRow]:
         """What happened in a pool since the last call."""
         for event in pool.events():
-            yield EventRow(self.clock.since_start(event.time), event.event, event.message)
-
-    def pool_state(self) -> dict[str, Any]:
-        """The pool's state with the results that wait for their turn, for checkpoints and digests."""
-        return self.pool.state(self.outstanding.arrived.values())
+            moment = self.order.now() if self.order.simulated else event.time
+            yield EventRow(self.clock.since_start(moment), event.event, event.message)
 
     def _new_pauses(self) -> Iterator[EventRow]:
         """The pauses that have ended since the last call; simulated time does not pass in them."""
         pauses = self._pauses()
         if len(pauses) == self._known_pauses:
             return
-        real = not self.pool.state()
+        real = not self.order.simulated
         for begin, end in pauses[self._known_pauses :]:
             if real:
                 self.clock.pause(begin, end)
@@ -147,13 +160,13 @@ class Loop:
 
     def _deliver(self, result: Result) -> Iterator[Record]:
         """Tell the algorithm one result."""
-        task, asked, held_back = self.outstanding.remove(result)
+        task, request, held_back = self.graph.pop(result)
         self.arrays.add(result.arrays.values())
         counters, generation = self.algorithm.counters, self.algorithm.counters.generation
-        row = task_row(task, result, self.clock, asked, counters)
-        self.asynchrony.took(row, result, asked.ready)
+        row = task_row(task, result, self.clock, request, counters)
+        self.asynchrony.took(row, result, request.ready)
         self.algorithm.tell(task, result)
-        self.outstanding.ask_again(held_back, counters)
+        self.graph.request_again(held_back, counters)
         yield row
         yield from episode_rows(task, result, counters.timesteps, self.clock)
         if counters.generation > generation:
@@ -164,5 +177,5 @@ class Loop:
     def _sweep(self) -> None:
         """Free the arrays that neither the algorithm nor a task refers to any more."""
         if self.arrays.many:
-            tasks, arrived = self.outstanding.tasks, self.outstanding.arrived
-            self.arrays.free_but((self.algorithm.snapshot(), tasks, self.holders(), arrived))
+            holders = self.algorithm.snapshot(), self.graph.tasks, self.holders(), self.order.undelivered
+            self.arrays.free_but(holders)

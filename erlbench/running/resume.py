@@ -64,7 +64,7 @@ def _restore(
     loop.algorithm.restore(payload["algorithm"])
     evaluations.evaluator.state = payload["evaluation"]
     evaluations.last_return = payload["last_return"]
-    loop.pool.restore(payload["pool"])
+    loop.order.restore(payload["pool"])
     clock = payload["clock"]
     if ended:
         clock = {"total": clock["trained"], "trained": None}
@@ -77,5 +77,5 @@ def _restore(
     prepare(tasks)
     loop.clock.restore(clock)
     loop.submit(tasks)
-    loop.outstanding.restore(payload.get("asked", {}), bool(payload["pool"]))  # real clocks begin anew
+    loop.graph.restore(payload.get("asked", {}), bool(payload["pool"]))  # real clocks begin anew
     evaluations.begin_beside()

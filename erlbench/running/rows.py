@@ -9,22 +9,22 @@ from erlbench.algorithms.base import Counters
 from erlbench.records.schema import EpisodeRow, GenerationRow, TaskRow
 from erlbench.running.asynchrony import Asynchrony
 from erlbench.running.clock import Clock
-from erlbench.running.outstanding import Asked
+from erlbench.running.graph import Request
 from erlbench.work.tasks import Counts, Result, Task, timesteps_of
 
 INFO_VALUES = {"success": None, "success_ever": None, "info": ()}  # what infos may have said of an episode, or nothing
 
 
 def task_row(
-    task: Task, result: Result, clock: Clock, asked: Asked | None = None, counters: Counters | None = None
+    task: Task, result: Result, clock: Clock, request: Request | None = None, counters: Counters | None = None
 ) -> TaskRow:
-    """A finished task; of training also when it was `asked` for, and the `counters` before its result is used."""
+    """A finished task; of training also its `request`, and the `counters` before its result is used."""
     values = result.values
     ready = staleness = critic_lag = None
-    if asked and counters:
-        ready = clock.since_start(asked.ready)
-        staleness = counters.generation - asked.generation
-        critic_lag = counters.critic_updates - asked.critic_updates
+    if request and counters:
+        ready = clock.since_start(request.ready)
+        staleness = counters.generation - request.generation
+        critic_lag = counters.critic_updates - request.critic_updates
     return TaskRow(
         result.task,
         task.kind,

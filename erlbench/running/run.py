@@ -14,13 +14,14 @@ from erlbench.envs.registry import Problem
 from erlbench.errors import CellError
 from erlbench.experiment.cells import SHARED, Cell, RunOptions, differences
 from erlbench.machine import description
-from erlbench.pool import Pool, PoolOptions, ProcessPool, SimulatedPool
+from erlbench.pool import Pool, PoolOptions, ProcessPool
 from erlbench.records.run import NEVER_TRAINED, REPLAY, config_hash
 from erlbench.running import extension, identity
 from erlbench.running.admission import admitted, rules_of
 from erlbench.running.listeners import Listener
 from erlbench.running.listeners.display import ShownRun
 from erlbench.running.listeners.files import RowFiles
+from erlbench.running.orders import ArrivalOrder, SimulatedOrder
 from erlbench.running.pauses import Pauses
 from erlbench.running.progress import Display
 from erlbench.running.results import RunDirectory
@@ -89,8 +90,6 @@ class RunningCell:
         self.replay = _replay(directory.path / REPLAY, task, pool.store)
         opened.callback(self.replay.close)
         algorithm = cell.algorithm(task, pool.store, self.replay)
-        if cell.simulated_time:
-            self.pool = SimulatedPool(pool, cell.processors, cell.costs, cell.simulated_critic == SHARED)
         known = identity.identity_of(cell, rules)  # before anything is written
         changes = differences(directory.known_config() or cell.config(), cell.config())
         directory.write_config(cell.config())
@@ -102,7 +101,7 @@ class RunningCell:
         self.shown = ShownRun(cell, directory, command.display, self.pool)
         self.training = Training(
             algorithm, self.pool, directory, files, self._options(pool), command.stop,
-            (self.shown, *self._curves(opened), *command.listeners), self.aside, command.pauses.known,
+            (self.shown, *self._curves(opened), *command.listeners), self.aside, self._order, command.pauses.known,
         )  # fmt: skip
         self.shown.training = self.training
         start = start_of(cell, command.options, command.machine, pool, known, admission)
@@ -125,6 +124,13 @@ class RunningCell:
         events = EventFile(self.directory.path, self.shown.returns, steps, warn)
         opened.callback(events.close)
         yield events
+
+    def _order(self, order: ArrivalOrder) -> ArrivalOrder:
+        """The order of results: `order`, or that of simulated time."""
+        cell = self.cell
+        if not cell.simulated_time:
+            return order
+        return SimulatedOrder(order, cell.processors, cell.costs, cell.simulated_critic == SHARED)
 
     def _options(self, pool: Pool) -> TrainingOptions:
         cell, asked = self.cell, self.command.options

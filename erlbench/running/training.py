@@ -24,6 +24,7 @@ from erlbench.running.listeners import Listener
 from erlbench.running.listeners.checkpoints import Checkpoints
 from erlbench.running.listeners.files import RowFiles
 from erlbench.running.loop import WHOLE, WORKS, Loop, Record
+from erlbench.running.orders import ArrivalOrder
 from erlbench.running.results import RunDirectory
 from erlbench.running.resume import resume
 from erlbench.work.tasks import Task
@@ -60,12 +61,13 @@ class Training:
         stop: threading.Event,
         listeners: Sequence[Listener] = (),
         aside: Pool | None = None,
+        order: Callable[[ArrivalOrder], ArrivalOrder] = lambda order: order,
         pauses: Callable[[], Sequence[tuple[float, float]]] = tuple,
     ) -> None:
         self.directory = directory
         self.files = files
         self.options = options
-        self.loop = Loop(algorithm, pool, pauses)
+        self.loop = Loop(algorithm, pool, order, pauses)
         evaluator = Evaluator(algorithm, options.eval_freq, options.eval_episodes, options.final_episodes)
         self.evaluations = EvaluationStage(self.loop, evaluator, self._keep, aside)
         self.checkpoints = Checkpoints(

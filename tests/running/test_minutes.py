@@ -15,7 +15,7 @@ from erlbench.errors import TaskError
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.command import requested_cells
 from erlbench.experiment.estimate import estimate
-from erlbench.pool import SimulatedPool
+from erlbench.pool import SerialPool
 from erlbench.running.readings import reading_words
 from erlbench.running.remaining import Reading
 from erlbench.running.run import gradient_workers
@@ -101,17 +101,17 @@ def test_a_task_that_fails_at_the_start_of_a_generation_changes_no_time(tmp_path
     """The driver's work before a generation was taken out of the time, as the clock had not been looked at since."""
     whole, parts = (cell_of("cem", tmp_path / name) for name in ("whole", "parts"))
     assert run(whole) == 0
-    taken = SimulatedPool.next_result
+    taken = SerialPool.next_result
     calls = []
 
     def failing(pool, timeout=None):
-        calls.append(pool._idle())
+        calls.append(pool)
         if len(calls) == 21:  # two generations of ten are over
             raise TaskError("no memory")
         return taken(pool, timeout)
 
     with monkeypatch.context() as patch:
-        patch.setattr(SimulatedPool, "next_result", failing)
+        patch.setattr(SerialPool, "next_result", failing)
         assert run(parts) == 1
     assert run(parts) == 0
     assert lines(whole, "train.csv") == lines(parts, "train.csv")

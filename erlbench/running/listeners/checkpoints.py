@@ -68,13 +68,13 @@ class Checkpoints:
         loop = self._loop
         return {
             "algorithm": loop.algorithm.snapshot(),
-            "outstanding": list(loop.outstanding.tasks.values()),
+            "outstanding": list(loop.graph.tasks.values()),
             "evaluation": self._evaluations.evaluator.state,
             "replay": loop.algorithm.context.replay.state(),
             "clock": loop.clock.state(),
             "files": self._files.state(),
-            "pool": loop.pool_state(),
+            "pool": loop.order.state(),
             "last_return": self._evaluations.last_return,
             "asynchrony": loop.asynchrony,
-            "asked": loop.outstanding.state(),
+            "asked": loop.graph.state(),
         }

@@ -12,7 +12,7 @@ import tomli_w
 
 from erlbench.experiment.cells import OWN, SHARED
 from erlbench.experiment.costs import BUILT_IN, built_in_costs, load_costs
-from tests.pool.schedules import schedule, simulated
+from tests.running.schedules import schedule, simulated
 from tests.runs import make_cell
 
 COSTS = replace(built_in_costs(), spread=0.0)

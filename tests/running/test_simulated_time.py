@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 from erlbench.experiment.costs import Costs
-from erlbench.pool import SimulatedPool, local_pool
-from erlbench.pool.simulated import SECOND, _attoseconds
+from erlbench.pool import local_pool
+from erlbench.running.orders import SimulatedOrder, TaskOrder
 from erlbench.work.tasks import Output, Priority, Task
+from tests.running.simulation import Simulation, simulation
 
 FUNCTIONS = "tests.pool.functions:"
 COSTS = Costs(timestep=1.0, critic_update=10.0, actor_update=5.0, overhead=0.0)
@@ -25,21 +26,21 @@ def work(task_id, lengths=(), critic=0, actor=0, priority=Priority.ROLLOUT, need
 
 def times(pool):
     found = []
-    while (result := pool.next_result(30)) is not None:
-        assert pool.now() == result.end
+    while (result := pool.next_result()) is not None:
+        assert pool.order.now() == result.end
         found.append((result.task, result.start, result.end, result.process))
     return found
 
 
 @pytest.mark.parametrize("processes", [0, 1, 2])
 def test_two_virtual_processors_share_the_tasks(processes):
-    with SimulatedPool(local_pool(processes), 2, COSTS) as pool:
+    with simulation(processes, 2, COSTS) as pool:
         pool.submit([work(1, [3]), work(2, [1, 1]), work(3, [2]), work(4, [1]), work(5, [2], priority=Priority.ACTOR)])
         assert times(pool) == [(2, 0, 2, 1), (1, 0, 3, 0), (3, 2, 4, 1), (4, 3, 4, 0), (5, 4, 6, 1)]
 
 
 def test_the_critic_has_its_own_processor_and_evaluations_need_none():
-    with SimulatedPool(local_pool(0), 1, COSTS) as pool:
+    with simulation(0, 1, COSTS) as pool:
         pool.submit([
             work(1, [4]), work(2, critic=1, priority=Priority.CRITIC), work(3, critic=1, priority=Priority.CRITIC),
             work(4, actor=1, priority=Priority.ACTOR, needs=[2]), work(5, [100], priority=Priority.EVALUATION),
@@ -51,27 +52,27 @@ def test_the_critic_has_its_own_processor_and_evaluations_need_none():
 
 def test_the_drivers_work_between_two_generations_takes_its_time():
     """It delays what comes when all is told, and nothing else; an interruption changes nothing."""
-    with SimulatedPool(local_pool(0), 2, replace(COSTS, update=0.5)) as pool, \
-         SimulatedPool(local_pool(0), 2, replace(COSTS, update=0.5)) as again:  # fmt: skip
+    with simulation(0, 2, replace(COSTS, update=0.5)) as pool, \
+         simulation(0, 2, replace(COSTS, update=0.5)) as again:  # fmt: skip
         pool.submit([work(1, [3])])
         pool.submit([work(2, [1])])  # beside the first: the driver's work is hidden
         assert times(pool) == [(2, 0.5, 1.5, 1), (1, 0.5, 3.5, 0)]
-        between = pool.state()
+        between = pool.order.state()
         pool.submit([work(3, [100], priority=Priority.EVALUATION)])  # no generation
         pool.submit([work(4, [2])])
-        under_way = pool.state()
+        under_way = pool.order.state()
         assert times(pool) == [(4, 4.0, 6.0, 0), (3, 3.5, 103.5, 3)]
-        again.restore(between)
+        again.order.restore(between)
         again.submit([work(4, [2])])
         assert times(again) == [(4, 4.0, 6.0, 0)]
-        again.restore(under_way)
+        again.order.restore(under_way)
         again.submit([work(4, [2])])
         assert times(again) == [(4, 4.0, 6.0, 0)]
 
 
 @pytest.mark.parametrize("processes", [0, 2])
 def test_a_task_waits_in_virtual_time_for_those_that_it_is_after(processes):
-    with SimulatedPool(local_pool(processes), 2, COSTS) as pool:
+    with simulation(processes, 2, COSTS) as pool:
         first = [work(1, [3]), work(2, critic=1, priority=Priority.CRITIC)]
         pool.submit([*first, dataclasses.replace(work(3, [1]), after=(1, 2)), work(4, [4])])
         assert times(pool) == [(1, 0, 3, 0), (4, 0, 4, 1), (2, 0, 10, 2), (3, 10, 11, 0)]
@@ -81,7 +82,7 @@ def test_a_task_waits_in_virtual_time_for_those_that_it_is_after(processes):
 
 def test_the_overhead_and_the_other_costs_add_up():
     costs = Costs(timestep=0.5, critic_update=0.25, actor_update=0.125, overhead=2.0)
-    with SimulatedPool(local_pool(0), 1, costs) as pool:
+    with simulation(0, 1, costs) as pool:
         pool.submit([work(1, [4, 2], critic=2, actor=3)])
         assert times(pool) == [(1, 0.0, 2.0 + 3.0 + 0.5 + 0.375, 0)]
 
@@ -89,13 +90,13 @@ def test_the_overhead_and_the_other_costs_add_up():
 def test_tasks_beside_each_other_are_slower_while_they_are():
     """Two tasks of 3 and 6 s, twice as slow beside each other: the second has 3 s left when the first ends at 6 s."""
     crowded = replace(COSTS, crowding=2.0, cores=2)
-    with SimulatedPool(local_pool(0), 2, crowded) as pool, SimulatedPool(local_pool(0), 2, crowded) as again:
+    with simulation(0, 2, crowded) as pool, simulation(0, 2, crowded) as again:
         pool.submit([work(1, [3]), work(2, [6]), work(9, [5], priority=Priority.EVALUATION)])
         assert pool.next_result().end == 5  # an evaluation is not slowed down
         assert pool.next_result().end == 6
-        under_way = pool.state()
+        under_way = pool.order.state()
         assert times(pool) == [(2, 0, 9, 1)]
-        again.restore(under_way)
+        again.order.restore(under_way)
         again.submit([work(2, [6])])
         assert times(again) == [(2, 0, 9, 1)]
 
@@ -106,26 +107,32 @@ def integers(value):
 
 @pytest.mark.parametrize("processes", [0, 3])
 def test_a_state_is_of_integers_in_the_order_of_tasks(processes):
-    """Nothing in it depends on which result the machine had first."""
-    with SimulatedPool(local_pool(processes), 3, TYPICAL) as pool:
+    """Nothing in it depends on which result the machine had first; a result that waits for its turn is past."""
+    with simulation(processes, 3, TYPICAL) as pool:
+        pool.order = SimulatedOrder(TaskOrder(pool.graph), 3, TYPICAL)
         pool.submit([work(4, [20]), work(3, [30]), work(2, [5]), work(7, [9]), work(1, critic=1, needs=[2])])
-        held = [pool.next_result(30)]
+        while not pool.order.state()["past"]:
+            if pool.order.needs_result():
+                result = pool.pool.next_result(30)
+                pool.pool.submit(pool.graph.finish(result))
+                pool.order.arrived(result)
+            assert not [*pool.order.due()]
         end = 1_950_000_000_000_000  # 1.5 ms, 1.3 times as long
         running = [[3, 0, 1, 2_500_000], [4, 0, 2, 1_500_000]]
-        assert pool.state(held) == {
+        assert pool.order.state() == {
             "now": end,
             "clock": end,
             "idle": False,
             "past": [[2, 0, 0, end]],
             "running": running,
         }
-        assert all(map(integers, pool.state(held).values()))
+        assert all(map(integers, pool.order.state().values()))
 
 
 def test_the_end_of_an_evaluation_cuts_no_work():
     """A task that is submitted then begins with the last end of a task, as the others' work is whole nanoseconds."""
     crowded = replace(COSTS, crowding=1.7, cores=3)
-    with SimulatedPool(local_pool(0), 2, crowded) as pool:
+    with simulation(0, 2, crowded) as pool:
         pool.submit([work(1, [3]), work(9, [4], priority=Priority.EVALUATION)])
         assert [pool.next_result().task, pool.next_result().task] == [1, 9]
         pool.submit([work(2, [6]), work(3, [1]), work(10, [1], priority=Priority.EVALUATION)])
@@ -134,23 +141,10 @@ def test_the_end_of_an_evaluation_cuts_no_work():
         assert times(pool) == [(3, 4, 5.35, 1), (4, 5.35, 6.7, 1), (2, 4, 10.7, 0)]
 
 
-@pytest.mark.parametrize("time", [0, 1, 333_333_333_333, 3_906_249_999_999_999, 5_208_333_333_333_333, 10**21 // 7])
-def test_a_time_in_a_state_is_reported_as_it_was(time):
-    assert _attoseconds(time / SECOND) / SECOND == time / SECOND
-
-
 def test_a_shared_critic_waits_for_the_processors_of_all():
-    with SimulatedPool(local_pool(0), 1, COSTS, shared_critic=True) as pool:
+    with simulation(0, 1, COSTS, shared_critic=True) as pool:
         pool.submit([work(1, [4]), work(2, critic=1, priority=Priority.CRITIC), work(3, [2])])
         assert times(pool) == [(1, 0, 4, 0), (3, 4, 6, 0), (2, 6, 16, 0)]
-
-
-def test_as_many_tasks_run_as_there_are_processes():
-    """Three virtual processors on one process: progress said `busy 3/1`."""
-    with SimulatedPool(local_pool(1), 3, COSTS) as pool:
-        pool.submit([work(1, [4]), work(2, [5]), work(3, [6])])
-        assert pool.next_result().task == 1
-        assert len(pool.running()) <= pool.processes == 1
 
 
 class Asynchronous:
@@ -160,6 +154,7 @@ class Asynchronous:
         self.count = 0
         self.total = 1
         self.log = []
+        self.arrays = {}  # of finished tasks
         self.episodes = []
         self.first = [self.episode() for _ in range(workers)] + [self.block(())]
 
@@ -167,6 +162,9 @@ class Asynchronous:
         self.count += 1
         key = (self.count, self.total)
         return Task(self.count, "test", FUNCTIONS + "episode", key, settings, inputs, priority, gradient=gradient)
+
+    def output(self, task_id):
+        return self.arrays.get(task_id, Output(task_id, "array"))
 
     def episode(self):
         self.episodes.append(self.count + 1)
@@ -176,17 +174,18 @@ class Asynchronous:
         return self.new({"critic_updates": 1 + self.total % 3}, dict(inputs), Priority.CRITIC)
 
     def tell(self, task, result):
+        self.arrays[result.task] = result.arrays["array"]
         self.log.append((result.task, result.values["lengths"][0], result.start, result.end, result.process))
         if task.priority == Priority.EVALUATION or self.count > 60:
             return []
         self.total = (31 * self.total + 7 * result.task + result.values["lengths"][0]) % 9973
         if task.priority == Priority.CRITIC:
-            return [self.block({"a": Output(task.id, "array")}.items())]
+            return [self.block({"a": self.output(task.id)}.items())]
         if task.priority == Priority.ACTOR:
             return [self.episode(), self.new({}, {}, Priority.EVALUATION)]
         if self.total % 3:
             return [self.episode()]
-        return [self.new({}, {"a": Output(self.episodes[-1], "array")}, Priority.ACTOR)]  # finished or not
+        return [self.new({}, {"a": self.output(self.episodes[-1])}, Priority.ACTOR)]
 
 
 def run(pool, algorithm, tasks, stop=10**9):
@@ -197,7 +196,7 @@ def run(pool, algorithm, tasks, stop=10**9):
         out |= {task.id: task for task in tasks}
         if not out or len(algorithm.log) == stop:
             return [filled(task, arrays) for task in out.values()]
-        result = pool.next_result(30)
+        result = pool.next_result()
         arrays[result.task] = result.arrays["array"]
         tasks = algorithm.tell(out.pop(result.task), result)
 
@@ -213,7 +212,7 @@ def filled(task, arrays):
 @pytest.fixture(scope="module")
 def reference():
     algorithm = Asynchronous(3)
-    with SimulatedPool(local_pool(0), 3, TYPICAL) as pool:
+    with simulation(0, 3, TYPICAL) as pool:
         run(pool, algorithm, algorithm.first)
     return algorithm.log
 
@@ -230,7 +229,7 @@ def test_the_reference_is_asynchronous(reference):
 @pytest.mark.parametrize("processes", [1, 3])
 def test_the_outcome_is_the_same_for_every_inner_pool(reference, processes):
     algorithm = Asynchronous(3)
-    with SimulatedPool(local_pool(processes), 3, TYPICAL) as pool:
+    with simulation(processes, 3, TYPICAL) as pool:
         run(pool, algorithm, algorithm.first)
     assert algorithm.log == reference
 
@@ -239,22 +238,13 @@ def test_the_outcome_is_the_same_for_every_inner_pool(reference, processes):
 def test_a_run_that_is_interrupted_goes_on_as_if_nothing_had_happened(reference, stop):
     algorithm = Asynchronous(3)
     with local_pool(2) as inner:
-        pool = SimulatedPool(inner, 3, TYPICAL)
+        pool = Simulation(inner, 3, TYPICAL)
         left = run(pool, algorithm, algorithm.first, stop)
-        state = pool.state()
-        pool = SimulatedPool(inner, 3, TYPICAL)
-        pool.restore(state)
-        assert pool.now() > 0
-        assert pool.state() == state
+        state = pool.order.state()
+        inner.reset()
+        pool = Simulation(inner, 3, TYPICAL)
+        pool.order.restore(state)
+        assert pool.order.now() > 0
+        assert pool.order.state() == state
         run(pool, algorithm, left)
     assert algorithm.log == reference
-
-
-def test_reset_goes_back_to_the_beginning():
-    with SimulatedPool(local_pool(0), 1, COSTS) as pool:
-        pool.submit([work(1, [3]), work(2, [3])])
-        pool.next_result()
-        pool.reset()
-        assert pool.now() == 0
-        pool.submit([work(1, [5])])
-        assert times(pool) == [(1, 0, 5, 0)]

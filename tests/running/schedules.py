@@ -15,9 +15,9 @@ from itertools import cycle
 
 from erlbench.envs.registry import problem
 from erlbench.experiment.cells import SHARED
-from erlbench.pool import SimulatedPool
-from erlbench.pool.base import PoolBase, Queue
+from erlbench.pool.base import PoolBase
 from erlbench.running.loop import Loop
+from erlbench.running.orders import SimulatedOrder
 from erlbench.work.replay import Replay
 from erlbench.work.seeding import generator
 from erlbench.work.store import Store
@@ -43,18 +43,17 @@ class ImaginedPool(PoolBase):
 
     def __init__(self, lengths):
         super().__init__()
-        self.store, self._lengths, self._queue = Store.create(), cycle(lengths), Queue(lambda task: None)
+        self.store, self._lengths, self._tasks = Store.create(), cycle(lengths), []
 
     def submit(self, tasks):
-        self._queue.add(tasks)
+        for task in tasks:
+            heapq.heappush(self._tasks, (task.priority, task.id, task))
 
     def next_result(self, timeout=None):
-        if not self._queue.ready(None):
+        if not self._tasks:
             return None
-        task = self._queue.pop(None)
-        result = Result(task.id, *self._outcome(task), 0.0, 0.0, 0)
-        self._queue.finish(result)
-        return result
+        *_, task = heapq.heappop(self._tasks)
+        return Result(task.id, *self._outcome(task), 0.0, 0.0, 0)
 
     def _outcome(self, task):
         name = task.function.rpartition(":")[2]
@@ -68,38 +67,37 @@ class ImaginedPool(PoolBase):
         return {f"{kind}_updates": int(task.settings.updates), "critic_loss": 0.0}, {output: array}
 
     def prepare(self, task, workers): ...
-    def interrupt(self): ...
     def reset(self): ...
     def running(self):
         return {}
-
-    def now(self):
-        return 0.0
 
     def close(self):
         self.store.close()
 
 
-class Log(SimulatedPool):
-    """What was submitted after how many results, what was done, and the schedule."""
+class Log(SimulatedOrder):
+    """What was requested after how many results, what was done, and the schedule."""
 
     def __init__(self, replay, *arguments):
         super().__init__(*arguments)
         self.replay, self.submitted, self.ended, self.did, self.recorded = replay, [], [], {}, set()
 
-    def submit(self, tasks):
-        tasks = list(tasks)
+    def requested(self, tasks):
         self.recorded |= {task.id for task in tasks if getattr(task.settings, "record", False)}
         if training := [task for task in tasks if task.priority != Priority.EVALUATION]:
             self.submitted.append((len(self.ended), training))
-        super().submit(tasks)
+        super().requested(tasks)
 
-    def next_result(self, timeout=None):
-        result = super().next_result(timeout)
-        if result is not None and result.task in self.recorded:  # the replay holds nothing but its length
-            self.replay.length += sum(result.values["lengths"])
-            self.replay.rows += sum(result.values["lengths"])
-        if result is not None and result.process <= self.workers:  # no evaluation
+    def due(self):
+        for result in super().due():
+            if result.task in self.recorded:  # the replay holds nothing but its length
+                self.replay.length += sum(result.values["lengths"])
+                self.replay.rows += sum(result.values["lengths"])
+            yield result
+
+    def _end_next(self):
+        result = super()._end_next()
+        if result.process <= self.workers:  # no evaluation
             values = result.values
             self.did[result.task] = (
                 timesteps_of(values), values.get("critic_updates", 0), values.get("actor_updates", 0)
@@ -117,12 +115,15 @@ def schedule(cell, costs, processors, lengths, critic):
         ImaginedPool(lengths) as inner,
         closing(Replay(cell.directory / "replay", task.observation_size, task.action_size)) as replay,
     ):
-        log = Log(replay, inner, processors, costs, critic == SHARED)
-        loop = Loop(narrow.algorithm(task, inner.store, replay), log)
+        loop = Loop(
+            narrow.algorithm(task, inner.store, replay),
+            inner,
+            lambda order: Log(replay, order, processors, costs, critic == SHARED),
+        )
         loop.begin()
         for _ in loop.train():
             pass
-    return log
+    return loop.order
 
 
 def work(costs, steps, critic, actor):

@@ -1,0 +1,292 @@
+"""The order in which results are delivered: of their tasks, of their arrival, or of simulated time.
+
+In simulated time a pool runs the tasks as fast as it can; their results are delivered in the order in which virtual
+processors would have finished them. Critic tasks have a processor of their own, as in AES-RL (Lee et al., 2020), where
+one worker trains the critic, or share those of all others, as in this suite's pool of processes. Evaluations need
+none. A task's duration is modelled by what it did, and by how many others of the training run at the same time.
+
+Nothing is rounded: work is in nanoseconds, factors are in billionths, and so times are in attoseconds, all of them
+integers. Between two ends each running task of the training loses the same work. Of tasks that end at the same time
+the one with the lower number comes first.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from erlbench.running.graph import TaskGraph
+from erlbench.work.tasks import Priority, Result, Task, dependencies, timesteps_of
+
+ACTORS, CRITIC, EVALUATION = "actors", "critic", "evaluation"  # lanes: which processors a task may run on
+BILLION = 10**9  # the factor 1; attoseconds in a nanosecond
+SECOND = 10**18  # attoseconds
+
+
+class ArrivalOrder:
+    """Results in the order in which they arrive, in real time. Those of tasks outside the graph never wait."""
+
+    simulated = False
+
+    def __init__(self, graph: TaskGraph) -> None:
+        self.graph = graph
+        self.undelivered: dict[int, Result] = {}
+        self.outside: list[Result] = []  # of tasks that are not in the graph
+
+    def now(self) -> float:
+        """The run's clock in seconds: time.monotonic(), or simulated time."""
+        return time.monotonic()
+
+    def requested(self, tasks: Iterable[Task]) -> None:
+        """Tasks have been requested."""
+
+    def needs_result(self) -> bool:
+        """Whether nothing is due before the pool gives another result."""
+        return True
+
+    def arrived(self, result: Result) -> None:
+        """Take in a result of the pool."""
+        if result.task in self.graph:
+            self.graph.note_end(result)
+            self.undelivered[result.task] = result
+        else:
+            self.outside.append(result)
+
+    def due(self) -> Iterator[Result]:
+        """The results to deliver now; each has left the graph before the next is asked for."""
+        while self.outside:
+            yield self.outside.pop(0)
+        while (following := self.following()) is not None:
+            yield self.undelivered.pop(following)
+
+    def following(self) -> int | None:
+        """The task whose result is delivered next, if it is there."""
+        return next(iter(self.undelivered), None)
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint has to keep, as plain values; nothing of real time."""
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from `state`; the tasks that were out are to be requested next."""
+
+
+class TaskOrder(ArrivalOrder):
+    """Results in the order of their tasks, whatever the order in which they arrive."""
+
+    def following(self) -> int | None:
+        first = self.graph.first
+        return first if first in self.undelivered else None
+
+
+class TaskCosts(Protocol):
+    """How long tasks take, and the driver between two generations."""
+
+    @property
+    def pause(self) -> int:
+        """Nanoseconds of the driver from the last result of all tasks to the next ones."""
+
+    def nanoseconds(self, timesteps: int, critic_updates: int, actor_updates: int) -> int:
+        """The duration of a task with these counts that runs alone."""
+
+    def slowed(self, tasks: int) -> int:
+        """By which factor tasks take longer while `tasks` tasks run at once, in billionths."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """When a task began, in attoseconds, and on which virtual processor."""
+
+    lane: str
+    time: int
+    processor: int
+    past: bool = False  # it ended before an interruption, and only its outcome is made again
+
+
+class SimulatedOrder(ArrivalOrder):
+    """Results in the order of simulated time; those of one moment, and of later ones, then in the order `then`.
+
+    Virtual processors 0 to `workers` - 1 take rollouts and actors, processor `workers` the critic's tasks unless
+    `shared_critic`; number `workers` + 1 stands for all evaluations, which start when requested and hinder nobody.
+    """
+
+    simulated = True
+
+    def __init__(self, then: ArrivalOrder, workers: int, costs: TaskCosts, shared_critic: bool = False) -> None:
+        self.graph, self.undelivered, self.outside = then.graph, then.undelivered, then.outside
+        self.workers = workers
+        self.costs = costs
+        self._then = then
+        self._shared_critic = shared_critic
+        self._now = 0  # the last end of any task
+        self._clock = 0  # the moment of `_left`: the last end of a task of the training
+        self._free = {ACTORS: list(range(workers)), CRITIC: [workers]}  # heaps of idle processors
+        self._lanes: dict[int, str] = {}  # of tasks that have not ended
+        self._missing: dict[int, int] = {}  # task -> how many tasks it waits for that have not ended
+        self._ready: dict[str, list[tuple[int, int]]] = {ACTORS: [], CRITIC: [], EVALUATION: []}  # (priority, id)
+        self._running: dict[int, Start] = {}
+        self._left: dict[int, int] = {}  # nanoseconds alone of the training's tasks that run and have been measured
+        self._ends: dict[int, int] = {}  # of evaluations and of what is past
+        self._results: dict[int, Result] = {}  # of tasks that have not ended
+        self._ended: dict[int, tuple[int, int, int]] = {}  # undelivered task -> start, processor, end
+        self._resumed: dict[int, tuple[int, int, int | None]] = {}  # task -> start, processor, left: as they were
+        self._past: dict[int, tuple[int, int, int]] = {}  # task -> start, processor, end of what had ended already
+        self._again = False  # whether the tasks that come next were requested before an interruption
+
+    def now(self) -> float:
+        return self._now / SECOND
+
+    def requested(self, tasks: Iterable[Task]) -> None:
+        tasks = list(tasks)
+        if self._idle() and not self._again and any(task.priority != Priority.EVALUATION for task in tasks):
+            self._now += self.costs.pause * BILLION
+        self._again = False
+        self._lanes |= {task.id: self._lane(task) for task in tasks}
+        for task in tasks:
+            waits_for = sum(other in self._lanes for other in dependencies(task))
+            if waits_for:
+                self._missing[task.id] = waits_for
+            else:
+                self._push(task)
+        self._start(EVALUATION)
+
+    def needs_result(self) -> bool:
+        """Whether a task that runs in simulated time has no result."""
+        if not self._occupied():
+            self._clock = self._now
+        for lane in (EVALUATION, CRITIC, ACTORS):
+            self._start(lane)
+        return not self._running or not self._running.keys() <= self._results.keys()
+
+    def arrived(self, result: Result) -> None:
+        self._results[result.task] = result
+
+    def due(self) -> Iterator[Result]:
+        """What the next end of a task brings."""
+        if self.needs_result():
+            return
+        self._then.arrived(self._end_next())
+        for result in self._then.due():
+            self._ended.pop(result.task, None)
+            yield result
+
+    def state(self) -> dict[str, Any]:
+        """The virtual moment, and the tasks under way, by number, as integers; the same for every pool.
+
+        `running`: `[task, start, processor, left]` each; what is left is None where it has not been measured. `past`:
+        `[task, start, processor, end]` of tasks that have ended and will be requested again, as they are undelivered.
+        """
+        running = [[task_id, *resumed] for task_id, resumed in self._resumed.items()]
+        past = [[task_id, *ended] for task_id, ended in self._past.items()]
+        for task_id, start in self._running.items():
+            if start.past:
+                past.append([task_id, start.time, start.processor, self._ends[task_id]])
+            else:
+                running.append([task_id, start.time, start.processor, self._left.get(task_id)])
+        past += [[task_id, *self._ended[task_id]] for task_id in self.undelivered]
+        return {
+            "now": self._now, "clock": self._clock, "running": sorted(running), "past": sorted(past),
+            "idle": self._idle() and not self._again,
+        }  # fmt: skip
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._now, self._clock = state["now"], state["clock"]
+        self._again = not state["idle"]
+        self._resumed = {task_id: (start, processor, left) for task_id, start, processor, left in state["running"]}
+        self._past = {task_id: (start, processor, end) for task_id, start, processor, end in state["past"]}
+        taken = {processor for _, processor, _ in self._resumed.values()}
+        for processors in self._free.values():
+            processors[:] = [processor for processor in processors if processor not in taken]
+
+    def _lane(self, task: Task) -> str:
+        if task.priority == Priority.EVALUATION:
+            return EVALUATION
+        return CRITIC if task.priority == Priority.CRITIC and not self._shared_critic else ACTORS
+
+    def _idle(self) -> bool:
+        """Whether no task of the training is under way or waits."""
+        return all(lane == EVALUATION for lane in self._lanes.values())
+
+    def _occupied(self) -> bool:
+        """Whether a virtual processor has a task."""
+        return sum(map(len, self._free.values())) <= self.workers
+
+    def _push(self, task: Task) -> None:
+        heapq.heappush(self._ready[self._lanes[task.id]], (task.priority, task.id))
+
+    def _start(self, lane: str) -> None:
+        """Start the ready tasks of a lane, lowest (priority, id) first, on its idle processors.
+
+        Those of the training start with an end of one of them, unless none runs: no work is cut in between.
+        """
+        ready = self._ready[lane]
+        if self._past or self._resumed:
+            self._start_again(lane)
+        while ready and (lane == EVALUATION or self._free[lane]):
+            processor = self.workers + 1 if lane == EVALUATION else heapq.heappop(self._free[lane])
+            _, task_id = heapq.heappop(ready)
+            self._running[task_id] = Start(lane, self._now if lane == EVALUATION else self._clock, processor)
+
+    def _start_again(self, lane: str) -> None:
+        """Start the ready tasks of a lane that had started before an interruption, as they had."""
+        ready = self._ready[lane]
+        for _, task_id in ready:
+            if task_id in self._past:
+                moment, processor, self._ends[task_id] = self._past.pop(task_id)
+                self._running[task_id] = Start(lane, moment, processor, past=True)
+            elif task_id in self._resumed:
+                moment, processor, left = self._resumed.pop(task_id)
+                self._running[task_id] = Start(lane, moment, processor)
+                if left is not None:
+                    self._left[task_id] = left
+        ready[:] = [entry for entry in ready if entry[1] not in self._running]
+        heapq.heapify(ready)
+
+    def _end_next(self) -> Result:
+        """End the running task that ends first, with its start, end and processor in simulated time."""
+        moment, task_id = min((end, task_id) for task_id, end in self._all_ends().items())
+        start, result = self._running.pop(task_id), self._results.pop(task_id)
+        if self._takes_a_processor(start):
+            heapq.heappush(self._free[start.lane], start.processor)
+            work = self._left.pop(task_id)
+            self._left = {other: left - work for other, left in self._left.items()}
+            self._clock = moment
+        else:
+            del self._ends[task_id]
+        if not start.past:
+            self._now = max(self._now, moment)
+        del self._lanes[task_id]
+        for other in self.graph.dependents(task_id):
+            if other in self._missing:
+                self._missing[other] -= 1
+                if not self._missing[other]:
+                    del self._missing[other]
+                    self._push(self.graph.tasks[other])
+        self._ended[task_id] = (start.time, start.processor, moment)
+        return replace(result, start=start.time / SECOND, end=moment / SECOND, process=start.processor)
+
+    def _takes_a_processor(self, start: Start) -> bool:
+        """Whether a running task slows other tasks down. Evaluations and ended tasks do not."""
+        return start.processor <= self.workers and not start.past
+
+    def _all_ends(self) -> dict[int, int]:
+        """When each running task ends if no other one starts or ends before; all have their results.
+
+        Evaluations neither slow other tasks down nor are slowed down.
+        """
+        for task_id, start in self._running.items():
+            if self._takes_a_processor(start):
+                if task_id not in self._left:
+                    self._left[task_id] = self._nanoseconds(task_id)
+            elif task_id not in self._ends:
+                self._ends[task_id] = start.time + self._nanoseconds(task_id) * BILLION
+        factor = self.costs.slowed(len(self._left))
+        return self._ends | {task_id: self._clock + left * factor for task_id, left in self._left.items()}
+
+    def _nanoseconds(self, task_id: int) -> int:
+        values = self._results[task_id].values
+        counts = timesteps_of(values), values.get("critic_updates", 0), values.get("actor_updates", 0)
+        return self.costs.nanoseconds(*counts)

@@ -1,0 +1,153 @@
+"""Tasks that are out: which can start, what fills their inputs, in which order results are delivered, and staleness."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from erlbench.algorithms.base import Counters
+from erlbench.errors import TaskError
+from erlbench.running.graph import Request, TaskGraph
+from erlbench.running.orders import ArrivalOrder, TaskOrder
+from erlbench.work.tasks import ArrayRef, Output, Result, Task, in_phases
+
+BEFORE, LATER = Counters(generation=1, critic_updates=10), Counters(generation=2, critic_updates=30)
+MEAN = ArrayRef("1.mean", (3,), "<f4")
+
+
+def task(number, *needs, **more):
+    inputs = {f"x{other}": Output(other, "mean") for other in needs}
+    return Task(number, "es", "module:function", (), inputs=inputs, **more)
+
+
+def result(number, end=0.0, **arrays):
+    return Result(number, {}, arrays, 0.0, end, 0)
+
+
+def graph_of(*tasks, now=5.0):
+    graph = TaskGraph()
+    return graph, ids(graph.add(tasks, now, BEFORE))
+
+
+def ids(tasks):
+    return [task.id for task in tasks]
+
+
+def deliver(order, number, end=0.0, **arrays):
+    """The ids of the tasks whose results are delivered when that of task `number` arrives."""
+    order.graph.finish(result(number, end, **arrays))
+    order.arrived(result(number, end, **arrays))
+    return [order.graph.pop(each)[0].id for each in order.due()]
+
+
+@pytest.mark.parametrize(("kind", "turns"), [(TaskOrder, [[], [], [1, 2, 3]]), (ArrivalOrder, [[3], [2], [1]])])
+def test_results_are_delivered_in_the_order_of_their_tasks_or_as_they_arrive(kind, turns):
+    graph, ready = graph_of(task(1), task(2), task(3))
+    order = kind(graph)
+    assert ready == [1, 2, 3]
+    assert [deliver(order, number) for number in (3, 2, 1)] == turns
+    assert not graph
+    assert not graph.requests
+
+
+@pytest.mark.parametrize("kind", [TaskOrder, ArrivalOrder])
+def test_a_result_of_a_task_outside_the_graph_waits_for_none(kind):
+    graph, _ = graph_of(task(1))
+    order = kind(graph)
+    order.arrived(result(9))
+    assert [each.task for each in order.due()] == [9]
+    assert len(graph) == 1
+
+
+def test_a_task_waits_for_all_its_inputs_and_gets_their_references():
+    """It starts as soon as they are there; what a checkpoint has of it is filled when they are delivered."""
+    graph, ready = graph_of(task(3, 1, 2), task(1), task(2))
+    assert ready == [1, 2]
+    assert graph.finish(result(1, mean=MEAN)) == []
+    other = ArrayRef("2.mean", (3,), "<f4")
+    (started,) = graph.finish(result(2, mean=other, more=MEAN))
+    assert started.inputs == {"x1": MEAN, "x2": other}
+    assert graph.tasks[3] == task(3, 1, 2)
+    assert graph.pop(result(1, mean=MEAN)) == (task(1), Request(5.0, 1, 10), [])
+    assert graph.tasks[3].inputs == {"x1": MEAN, "x2": Output(2, "mean")}
+
+
+def test_a_task_waits_for_those_that_it_is_after_whether_they_give_outputs_or_not():
+    graph, ready = graph_of(task(3, after=(1, 2)), task(1), task(2), task(4, 3))
+    assert ready == [1, 2]
+    assert ids(graph.finish(result(1))) == []
+    assert ids(graph.finish(result(2, mean=MEAN))) == [3]
+    assert graph.finish(result(3, mean=MEAN))[0].inputs == {"x3": MEAN}
+
+
+def test_what_is_finished_is_not_waited_for():
+    graph, _ = graph_of(task(1), task(2))
+    graph.finish(result(1, mean=MEAN))
+    graph.finish(result(2))
+    graph.pop(result(2))
+    (ready,) = graph.add([task(3, 1, after=(2,))], 6.0, BEFORE)
+    assert ready == replace(task(3), inputs={"x1": MEAN})
+    resumed, ready = graph_of(task(5, after=(1, 4)), task(4))  # task 1 was delivered before
+    assert ready == [4]
+    assert ids(resumed.finish(result(4))) == [5]
+
+
+def test_phases_wait_for_the_phase_before_that_has_tasks():
+    phases = in_phases([task(1), task(2)], [], [task(3, after=(9,))], [task(4)])
+    assert [(each.id, each.after) for each in phases] == [(1, ()), (2, ()), (3, (9, 1, 2)), (4, (3,))]
+
+
+def test_an_output_that_nothing_gives_is_an_error_that_names_both_tasks():
+    with pytest.raises(TaskError, match=r"task 3 \(es\) .*task 1") as caught:
+        graph_of(task(3, 1))
+    assert caught.value.task == 3
+    graph, _ = graph_of(task(1), task(2, 1))
+    with pytest.raises(TaskError, match="'mean' of task 1") as caught:
+        graph.finish(result(1, other=MEAN))
+    assert caught.value.task == 2
+
+
+def test_an_id_cannot_be_used_twice_at_a_time():
+    graph, _ = graph_of(task(1))
+    with pytest.raises(ValueError, match="task 1"):
+        graph.add([task(1)], 0.0, BEFORE)
+
+
+def test_a_task_is_ready_when_the_last_one_that_it_waits_for_has_ended():
+    graph, _ = graph_of(task(1), task(2), task(3, after=(1, 2)))
+    order = TaskOrder(graph)
+    assert deliver(order, 2, end=9.0) == []
+    assert deliver(order, 1, end=7.0) == [1, 2]
+    assert graph.requests[3] == Request(9.0, 1, 10)
+
+
+def test_a_barrier_makes_a_task_no_staler():
+    graph, _ = graph_of(task(1), task(2, after=(1,)), task(3))
+    graph.note_end(result(1, end=6.0))
+    _, _, held_back = graph.pop(result(1, end=6.0))
+    graph.request_again(held_back, LATER)
+    assert graph.requests == {2: Request(6.0, 2, 30), 3: Request(5.0, 1, 10)}
+
+
+@pytest.mark.parametrize(("same_clock", "ready"), [(True, 5.0), (False, 100.0)])
+def test_a_checkpoint_keeps_what_had_been_counted_and_the_moment_only_where_the_clock_goes_on(same_clock, ready):
+    before, _ = graph_of(task(4))
+    after, _ = graph_of(task(4), now=100.0)
+    after.restore(before.state(), same_clock)
+    assert after.requests == {4: Request(ready, 1, 10)}
+
+
+def test_the_time_of_a_task_does_not_grow_with_the_number_of_tasks():
+    def seconds(count: int) -> float:
+        tasks = [task(number) for number in range(count)]
+        began = time.process_time()
+        graph, _ = graph_of(*tasks)
+        order = TaskOrder(graph)
+        for number in reversed(range(count)):
+            deliver(order, number)
+        return time.process_time() - began
+
+    few, many = (min(seconds(count) for _ in range(3)) for count in (500, 16_000))
+    assert many < 32 * 8 * few
