@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -21,8 +20,6 @@ from erlbench.algorithms.gradients.learners.minibatches import Transitions, arit
 from erlbench.algorithms.gradients.learners.td3 import TD3Learner
 from erlbench.algorithms.gradients.programs.cuda_graphs import CudaGraphs
 from erlbench.algorithms.gradients.programs.program import Executor, InTurn, Program
-from erlbench.algorithms.gradients.programs.two_processes import SharedMemory
-from erlbench.algorithms.gradients.programs.where_idle import WhereIdle
 from erlbench.algorithms.training.update_settings import (
     ActorUpdate,
     CriticUpdate,
@@ -59,45 +56,19 @@ L = TypeVar("L", bound=Learner)
 
 
 def learner_of(workspace: Workspace, kind: Callable[[Any, str], L], settings: Update) -> tuple[L, Executor]:
-    """The workspace's learner with these settings, and what runs its programs; its contents never outlive a task."""
-    kept: _Kept = workspace.scratch.setdefault(_Kept, _Kept())
-    return kept.find(workspace, kind, settings)
+    """The learner with these settings, and what runs its programs.
 
-
-class _Kept:
-    """The learners that were used last, with the executors that keep something: a second process, or recordings."""
-
-    def __init__(self) -> None:
-        self._learners: OrderedDict[Any, tuple[Any, WhereIdle | CudaGraphs | None]] = OrderedDict()
-
-    def find(self, workspace: Workspace, kind: Callable[[Any, str], Any], settings: Update) -> tuple[Any, Executor]:
-        name, on_cpu, core = (kind, settings), workspace.device == "cpu", workspace.second_core
-        if name not in self._learners:
-            with SharedMemory() if on_cpu and core is not None else nullcontext():
-                self._learners[name] = kind(settings, workspace.device), None
-            if len(self._learners) > KEPT:
-                self._close(next(iter(self._learners)))
-        self._learners.move_to_end(name)
-        learner, executor = self._learners[name]
-        if on_cpu and core is None:
-            return learner, InTurn()
-        if executor is None:
-            executor = WhereIdle(learner.programs, arithmetic) if on_cpu else CudaGraphs(workspace.device)
-            self._learners[name] = learner, executor
-        if isinstance(executor, WhereIdle):
-            assert core is not None
-            executor.core = core
-        return learner, executor
-
-    def close(self) -> None:
-        """End what executors have started."""
-        for name in list(self._learners):
-            self._close(name)
-
-    def _close(self, name: Any) -> None:
-        _, executor = self._learners.pop(name)
-        if executor is not None:
-            executor.close()
+    The workspace keeps those used last; their contents never outlive a task.
+    """
+    learners: OrderedDict[Any, tuple[L, Executor]] = workspace.scratch.setdefault("learners", OrderedDict())
+    name = kind, settings
+    if name not in learners:
+        executor = InTurn() if workspace.device == "cpu" else CudaGraphs(workspace.device)
+        learners[name] = kind(settings, workspace.device), executor
+        if len(learners) > KEPT:
+            learners.popitem(last=False)
+    learners.move_to_end(name)
+    return learners[name]
 
 
 def make_updates(

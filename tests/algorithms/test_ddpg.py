@@ -27,7 +27,6 @@ from erlbench.work.seeding import Purpose, generator
 from erlbench.work.workspace import Workspace
 
 from .batches import Recorded, TheirBuffer, filled_memory
-from .cores import with_and_without
 from .episodes import check_schedule, run
 
 SMALL = DDPGSettings(hidden=(16, 16), critic_hidden=(16, 16), batch_size=8, start_timesteps=250)
@@ -190,14 +189,3 @@ def test_presets_of_ddpg_resolve(name):
     settings = resolve(DDPGSettings, "Hopper-v5", PRESETS[name])
     assert settings.hidden == settings.critic_hidden == (400, 300)
     assert (settings.final_init is None) == (name != "paper")
-
-
-def test_two_cores_change_no_bit_of_ddpg(context):
-    """One critic has no other beside it, but its actor is split."""
-    (task,) = DDPG(
-        replace(SMALL, hidden=(64, 48), critic_hidden=(48, 64), batch_size=64, start_timesteps=0), context
-    ).ask()
-    learners = with_and_without(
-        context.store, lambda workspace: context.store.get(workspace.run(task).arrays["learner"]).tobytes()
-    )
-    assert learners == learners[:1] * 4

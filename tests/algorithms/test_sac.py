@@ -28,7 +28,6 @@ from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec
 from erlbench.settings import resolve
 from erlbench.work.workspace import Workspace
 from tests.algorithms.batches import Recorded, TheirBuffer, filled_memory
-from tests.algorithms.cores import with_and_without
 
 from .episodes import check_random_warmup, check_schedule
 
@@ -195,20 +194,6 @@ def test_episodes_of_sac_are_pure(variant, context):
     )
     if settings.temperature is not None:
         assert again.values["temperature"] == settings.temperature
-
-
-@variants
-def test_two_cores_change_no_bit_of_sac(variant, context):
-    """An episode of 200 updates on one core and on two."""
-    more = {"start_timesteps": 0, "batch_size": 64, "hidden": (64, 48), "critic_hidden": (48, 64)}
-    (task,) = SAC(replace(SMALL, **{**VARIANTS[variant], **more}), context).ask()
-
-    def run(workspace):
-        result = workspace.run(task)
-        return result.values, context.store.get(result.arrays["learner"]).tobytes()
-
-    found = with_and_without(context.store, run)
-    assert found == found[:1] * 4
 
 
 def test_reported_policy_is_the_mean_and_samples_spread_around_it():

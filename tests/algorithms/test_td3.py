@@ -26,7 +26,6 @@ from erlbench.settings import resolve
 from erlbench.work.rollout import Episode
 from erlbench.work.workspace import Workspace
 from tests.algorithms.batches import Recorded, TheirBuffer, filled_memory
-from tests.algorithms.cores import with_and_without
 
 from .episodes import check_random_warmup, check_schedule, run
 
@@ -52,16 +51,6 @@ def test_episodes_of_td3_are_pure(context):
             assert outcome.values == result.values
             for name, ref in result.arrays.items():
                 assert outcome.arrays[name].tobytes() == context.store.get(ref).tobytes()
-
-
-def test_two_cores_change_no_bit_of_td3(context):
-    """An episode of 200 updates on one core and on two."""
-    settings = replace(SMALL, hidden=(64, 48), critic_hidden=(48, 64), batch_size=64, start_timesteps=0)
-    (task,) = TD3(settings, context).ask()
-    learners = with_and_without(
-        context.store, lambda workspace: context.store.get(workspace.run(task).arrays["learner"]).tobytes()
-    )
-    assert learners == learners[:1] * 4
 
 
 def test_restored_run_ends_the_same(context):

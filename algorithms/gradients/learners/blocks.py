@@ -17,7 +17,7 @@ from erlbench.algorithms.gradients.learners.numbers import in_memory
 from erlbench.algorithms.gradients.learners.sac import SoftActor
 from erlbench.algorithms.gradients.learners.target_actors import DeterministicTarget, StochasticTarget, mean_policy
 from erlbench.algorithms.gradients.learners.td3 import Actor, Critics
-from erlbench.algorithms.gradients.programs.program import Program, Stage, alone
+from erlbench.algorithms.gradients.programs.program import Program
 from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate
 
 MINIBATCHES = 8  # minibatches read at once; a constant, as matrix products depend in the last bit on their shape
@@ -42,22 +42,21 @@ class CriticBlock:
         self._target: StochasticTarget | DeterministicTarget
         self._target = kind(settings, self._minibatches.next_observations, device)
         self.report = self.critics.loss[None]
-        act = Program.build(lambda cores: self._target.act())
-        self._updates = [Program.build(partial(self._update, index)) for index in range(MINIBATCHES)]
-        self.programs = [act, *self._updates]
+        self._updates = [self._update(index) for index in range(MINIBATCHES)]
+        self.programs = [self._target.act(), *self._updates]
 
-    def _update(self, index: int, cores: int) -> list[Stage]:
+    def _update(self, index: int) -> Program:
         """A step of the critics towards y = r + discount * next value, and their targets follow.
 
         The next value is min_k Q'_k(s', a'), and with SAC's actor less by temperature * log pi(a'|s').
         """
         batch, critics = self._minibatches[index], self.critics
         rows = slice(index * len(batch.actions), (index + 1) * len(batch.actions))
-        stages = [alone(*critics.inputs.read(batch, self._target.actions[rows])), *critics.target_values()]
+        program = [*critics.inputs.read(batch, self._target.actions[rows]), *critics.target_values()]
         if self._target.log_probabilities is not None:
             entropy = self._target.log_probabilities[rows]
-            stages.append(alone(partial(critics.next_values.add_, entropy, alpha=-self._settings.temperature)))
-        return [*stages, *critics.fit(), critics.polyak_update(self.numbers["tau"])]
+            program.append(partial(critics.next_values.add_, entropy, alpha=-self._settings.temperature))
+        return [*program, *critics.fit(), critics.polyak_update(self.numbers["tau"])]
 
     def load(self, critic: np.ndarray, target_actor: np.ndarray, updates: int) -> None:
         """Take over critics that have made so many updates, and the actor of their targets."""
@@ -91,12 +90,12 @@ class ActorBlock:
         rate = self.numbers["learning_rate"]
         self.actor = Actor(policy, critic, self._observations, list(self._state), self._q1, rate)
         self.report = torch.zeros(0, device=device)
-        self.programs = [Program.build(partial(self._update, index)) for index in range(MINIBATCHES)]
+        self.programs = [self._update(index) for index in range(MINIBATCHES)]
 
-    def _update(self, index: int, cores: int) -> list[Stage]:
+    def _update(self, index: int) -> Program:
         """A step on -mean Q_1(s, pi(s))."""
         read = partial(self._observations.copy_, self._minibatches[index].observations)
-        return [alone(read), *self.actor.step(cores)]
+        return [read, *self.actor.step()]
 
     def load(self, parameters: np.ndarray, critic: np.ndarray) -> None:
         """Take over an actor and the critic that it climbs."""
@@ -136,13 +135,13 @@ class SoftActorBlock:
         rate, mean = self.numbers["learning_rate"], mean_policy(policy)
         self.actor = SoftActor(mean, critic, list(self._state), self._observations, self._critics, rate)
         self.report = torch.zeros(0, device=device)
-        self.programs = [Program.build(partial(self._update, index)) for index in range(MINIBATCHES)]
+        self.programs = [self._update(index) for index in range(MINIBATCHES)]
 
-    def _update(self, index: int, cores: int) -> list[Stage]:
+    def _update(self, index: int) -> Program:
         """A step on mean(temperature * log pi(a|s) - min_k Q_k(s, a)), a ~ pi(s)."""
         read = partial(self._observations.copy_, self._minibatches[index].observations)
         draw = self.actor.pi.draw(self._noise.values[index])
-        return [alone(read, *draw), *self.actor.slope(), self.actor.step(self._weight)]
+        return [read, *draw, *self.actor.slope(), *self.actor.step(self._weight)]
 
     def load(self, parameters: np.ndarray, critic: np.ndarray) -> None:
         """Take over an actor and the critics that it climbs."""

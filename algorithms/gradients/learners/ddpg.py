@@ -5,7 +5,7 @@ from __future__ import annotations
 from erlbench.algorithms.gradients.learners.joint import JointLearner
 from erlbench.algorithms.gradients.learners.td3 import Actor, Critics
 from erlbench.algorithms.gradients.programs.networks import Network, polyak_update
-from erlbench.algorithms.gradients.programs.program import Program, Stage, alone
+from erlbench.algorithms.gradients.programs.program import Program
 from erlbench.algorithms.training.update_settings import DDPGUpdate
 from erlbench.policy import NumpyPolicy
 
@@ -35,17 +35,17 @@ class DDPGLearner(JointLearner):
         self._target = Network(policy.sizes, policy.activation, "tanh", target[None], self._batch.next_observations)
         self.acting = NumpyPolicy(policy, self._host.tensor.numpy())
         self.report = self.critics.loss[None]
-        self.programs = [Program.build(self._stages)]
+        self.programs = [self._update()]
 
-    def _stages(self, cores: int) -> list[Stage]:
+    def _update(self) -> Program:
         """A step of the critic towards y = r + discount * Q'(s', pi'(s')), one of the actor up Q; targets follow."""
         critics, tau = self.critics, self.numbers["tau"]
         return [
-            alone(*self._target.forward()),
-            alone(*critics.inputs.read(self._batch, self._target.outputs[0])),
+            *self._target.forward(),
+            *critics.inputs.read(self._batch, self._target.outputs[0]),
             *critics.target_values(),
             *critics.fit(),
-            *self.actor.step(cores),
+            *self.actor.step(),
             critics.polyak_update(tau),
-            alone(polyak_update(self._actors[1], self._actors[0], tau)),
+            polyak_update(self._actors[1], self._actors[0], tau),
         ]

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from erlbench.algorithms.gradients.programs.networks import ALL, Network
-from erlbench.algorithms.gradients.programs.program import Lane
+from erlbench.algorithms.gradients.programs.program import Program
 from erlbench.policy import PolicySpec, parameter_count
 
 LOG_STD_RANGE = (-20.0, 2.0)  # beyond it log std is clipped, and has no gradient
@@ -70,7 +70,7 @@ class GaussianActor:
         self._inside = torch.zeros(shape, dtype=torch.bool, device=parameters.device)
         self.log_probabilities = parameters.new_zeros(len(observations), 1)
 
-    def sample(self, noise: Tensor) -> Lane:
+    def sample(self, noise: Tensor) -> Program:
         """`actions` = tanh(mean + std * noise), `(batch, action)`; `noise` is standard normal and kept."""
         mean, log_std = self._mean.outputs[0], self._log_std.outputs[0]
         return [
@@ -85,7 +85,7 @@ class GaussianActor:
             self.actions.tanh_,
         ]
 
-    def log_probability(self) -> Lane:
+    def log_probability(self) -> Program:
         """`log_probabilities` of the actions, `(batch, 1)`: sum of log N(u) - log(1 - tanh(u)^2 + epsilon)."""
         slope, terms, noise, total = self._slope, self._terms, self._noise, self.log_probabilities
         return [
@@ -101,11 +101,11 @@ class GaussianActor:
             partial(total.sub_, 0.5 * math.log(2.0 * math.pi) * self.actions.shape[1]),
         ]
 
-    def draw(self, noise: Tensor) -> Lane:
+    def draw(self, noise: Tensor) -> Program:
         """Both `actions` and `log_probabilities`."""
         return [*self.sample(noise), *self.log_probability()]
 
-    def backward(self, weight: Tensor, action_gradient: Tensor) -> Lane:
+    def backward(self, weight: Tensor, action_gradient: Tensor) -> Program:
         """The gradients of `weight` * sum of log probabilities + sum of (`action_gradient` * actions).
 
         The samples are functions of the parameters (reparameterised). After `log_probability`; `weight` has one
@@ -113,7 +113,7 @@ class GaussianActor:
         """
         slope, terms, gradient, trunk = self._slope, self._terms, action_gradient, self._trunk
         mean, log_std = self._mean.output_gradient[0], self._log_std.output_gradient[0]
-        heads: Lane = [
+        heads: Program = [
             partial(torch.add, slope, EPSILON, out=terms),
             partial(torch.div, self.actions, terms, out=terms),
             partial(terms.mul_, 2.0),

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from erlbench.algorithms.gradients.programs.program import Lane
+from erlbench.algorithms.gradients.programs.program import Program
 from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec
 
@@ -49,7 +49,7 @@ class CriticInputs:
         self.pairs, self.next_pairs = like.new_zeros(batch_size, columns), like.new_zeros(batch_size, columns)
         self.rewards, self.continues = like.new_zeros(batch_size, 1), like.new_zeros(batch_size, 1)
 
-    def read(self, batch: Minibatch, next_actions: Tensor | None = None) -> Lane:
+    def read(self, batch: Minibatch, next_actions: Tensor | None = None) -> Program:
         """Take over a minibatch: (s, a), r, whether the episode went on, and s' with a' where that is given."""
         split = batch.observations.shape[1]
         copies = [

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from erlbench.algorithms.gradients.learners.minibatches import Minibatch
 from erlbench.algorithms.gradients.learners.td3 import Critics
 from erlbench.algorithms.gradients.programs.adam import Adam
 from erlbench.algorithms.gradients.programs.networks import Network, polyak_update
-from erlbench.algorithms.gradients.programs.program import Lane, Program, Stage, alone
+from erlbench.algorithms.gradients.programs.program import Program
 from erlbench.algorithms.training.critic import CriticSpec
 from erlbench.algorithms.training.update_settings import SACUpdate, actor_size, learner_parts, value_sizes
 from erlbench.policy import PolicySpec
@@ -46,27 +47,25 @@ class SoftActor:
         self._smaller = torch.zeros(self.q.outputs.shape, dtype=torch.bool, device=parameters.device)
         self._slope = torch.zeros_like(self.pi.actions)
 
-    def slope(self) -> list[Stage]:
+    def slope(self) -> Program:
         """Q_k(s, a) of the actions that `pi` has drawn, and d(-mean min_k Q_k) / da."""
         q, smaller = self.q, self._smaller
         first, second = q.outputs
-        share: Lane = [partial(torch.le, first, second, out=smaller[0]),
-                       partial(torch.logical_not, smaller[0], out=smaller[1])]  # fmt: skip
-        share += [partial(q.output_gradient.copy_, smaller), partial(q.output_gradient.div_, -len(self._inputs))]
         return [
-            alone(
-                partial(self._inputs[:, : self._split].copy_, self._observations),
-                partial(self._inputs[:, self._split :].copy_, self.pi.actions),
-            ),
-            [q.forward(lane) for lane in q.lanes],
-            [share],
-            [[*q.backward(lane), *q.backward_to_inputs(lane)] for lane in q.lanes],
+            partial(self._inputs[:, : self._split].copy_, self._observations),
+            partial(self._inputs[:, self._split :].copy_, self.pi.actions),
+            *chain(*map(q.forward, q.parts)),
+            partial(torch.le, first, second, out=smaller[0]),
+            partial(torch.logical_not, smaller[0], out=smaller[1]),
+            partial(q.output_gradient.copy_, smaller),
+            partial(q.output_gradient.div_, -len(self._inputs)),
+            *chain(*([*q.backward(part), *q.backward_to_inputs(part)] for part in q.parts)),
         ]
 
-    def step(self, weight: Tensor) -> Stage:
+    def step(self, weight: Tensor) -> Program:
         """After `slope`, eq. 7: one Adam step on mean(alpha log pi(a|s) - min_k Q_k(s, a)); `weight`: alpha / batch."""
         slope = partial(torch.sum, self.q.input_gradient, 0, out=self._slope)
-        return alone(slope, *self.pi.backward(weight, self._slope), *self.adam.step())
+        return [slope, *self.pi.backward(weight, self._slope), *self.adam.step()]
 
 
 class SACLearner(JointLearner):
@@ -93,20 +92,22 @@ class SACLearner(JointLearner):
         self._acting = GaussianActor(policy, self._host.tensor, self._observation)
         self._act = self._acting.sample(self._acting_noise)
         self.report = torch.zeros(2, device=device)  # the critics' loss, and the mean log probability of the actions
-        self.programs = [Program.build(lambda cores: self._stages())]
+        self.programs = [self._update()]
 
-    def _stages(self) -> list[Stage]:
+    def _update(self) -> Program:
         """One gradient step of critics, actor, temperature and targets (v2, algorithm 1)."""
         log_probability = partial(torch.mean, self.actor.pi.log_probabilities, dim=(0, 1), out=self.report[1])
         value = self._value.polyak_update(self.numbers["tau"]) if self._value else []
         return [
             *self._critic_step(),
-            alone(partial(self.report[0].copy_, self.critics.loss)),
+            partial(self.report[0].copy_, self.critics.loss),
             *self._actor_step(),
-            alone(log_probability, *self._temperature.step(self.report[1]), *value),
+            log_probability,
+            *self._temperature.step(self.report[1]),
+            *value,
         ]
 
-    def _critic_step(self) -> list[Stage]:
+    def _critic_step(self) -> Program:
         """Eq. 5 with V(s') of eq. 3: y = r + discount * (min_k Q'_k(s', a') - alpha log pi(a'|s')), a' ~ pi(s').
 
         With a value network V is its target (v1, eq. 8). Beside it the actor draws its own actions.
@@ -115,28 +116,29 @@ class SACLearner(JointLearner):
         next_noise, noise = self._noise.values
         y, split = critics.next_values, self._batch.observations.shape[1]
         scale = partial(torch.mul, self._batch.rewards, self._settings.reward_scale, out=critics.inputs.rewards)
-        read: Lane = [*critics.inputs.read(self._batch), scale]
+        read: Program = [*critics.inputs.read(self._batch), scale]
         actor = self.actor.pi.draw(noise)
         if self._value is not None:
             value = partial(y.copy_, self._value.target.outputs[0])
-            return [[read], [self._value.target.forward(), actor], alone(value), *critics.fit()]
+            return [*read, *self._value.target.forward(), *actor, value, *critics.fit()]
         return [
-            [read],
-            [following.draw(next_noise), actor],
-            alone(partial(critics.inputs.next_pairs[:, split:].copy_, following.actions)),
+            *read,
+            *following.draw(next_noise),
+            *actor,
+            partial(critics.inputs.next_pairs[:, split:].copy_, following.actions),
             *critics.target_values(),
-            alone(partial(y.addcmul_, following.log_probabilities, self.alpha, value=-1.0)),
+            partial(y.addcmul_, following.log_probabilities, self.alpha, value=-1.0),
             *critics.fit(),
         ]
 
-    def _actor_step(self) -> list[Stage]:
+    def _actor_step(self) -> Program:
         """The actor's step (eq. 7). v2: the target critics follow; v1: V steps towards the same term, negated."""
-        value: list[Stage] = []
+        program = self.actor.slope()
         if self._value is not None:
-            value = [self._value.step(self.actor.q.outputs, self.actor.pi.log_probabilities, self.alpha)]
-        weight = alone(partial(torch.div, self.alpha, self._settings.batch_size, out=self._weight))
-        stages = [*self.actor.slope(), *value, weight, self.actor.step(self._weight)]
-        return stages if self._value is not None else [*stages, self.critics.polyak_update(self.numbers["tau"])]
+            program += self._value.step(self.actor.q.outputs, self.actor.pi.log_probabilities, self.alpha)
+        program.append(partial(torch.div, self.alpha, self._settings.batch_size, out=self._weight))
+        program += self.actor.step(self._weight)
+        return program if self._value is not None else [*program, self.critics.polyak_update(self.numbers["tau"])]
 
     def load(self, array: np.ndarray, critic_updates: int, actor_updates: int) -> None:
         """Take over a learner that has made so many updates."""
@@ -173,12 +175,12 @@ class Temperature:
         else:
             self.alpha.fill_(self._fixed)
 
-    def step(self, log_probability: Tensor) -> Lane:
+    def step(self, log_probability: Tensor) -> Program:
         """One Adam step on -log(alpha) * (mean log probability + target entropy); eq. 18 with log alpha for alpha."""
         if self._fixed is not None:
             return []
         gradient = self._gradient[0]
-        slope: Lane = [partial(torch.add, log_probability, self._target, out=gradient), gradient.neg_]
+        slope: Program = [partial(torch.add, log_probability, self._target, out=gradient), gradient.neg_]
         return [*slope, *self._adam.step(), partial(torch.exp, self._log, out=self.alpha)]
 
 
@@ -196,10 +198,10 @@ class Value:
         self.adam = Adam(self._parameters, gradient, moments, learning_rate)
         self._values = torch.zeros_like(self._online.outputs[0])
 
-    def step(self, q: Tensor, log_probability: Tensor, alpha: Tensor) -> Stage:
+    def step(self, q: Tensor, log_probability: Tensor, alpha: Tensor) -> Program:
         """One Adam step on half the mean squared error to min_k Q_k(s, a) - alpha log pi(a|s); v1, eq. 5."""
         online, values, error = self._online, self._values, self._online.output_gradient[0]
-        return alone(
+        return [
             partial(torch.minimum, *q, out=values),
             partial(values.addcmul_, log_probability, alpha, value=-1.0),
             *online.forward(),
@@ -208,8 +210,8 @@ class Value:
             *online.backward(),
             *online.gradients(),
             *self.adam.step(),
-        )
+        ]
 
-    def polyak_update(self, tau: Tensor) -> Lane:
+    def polyak_update(self, tau: Tensor) -> Program:
         """The target follows."""
         return [polyak_update(self._target, self._parameters, tau)]

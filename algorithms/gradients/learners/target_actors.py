@@ -12,7 +12,7 @@ from erlbench.algorithms.gradients.learners.gaussian_actor import GaussianActor,
 from erlbench.algorithms.gradients.learners.minibatches import Noise, load
 from erlbench.algorithms.gradients.learners.td3 import smoothed
 from erlbench.algorithms.gradients.programs.networks import Network
-from erlbench.algorithms.gradients.programs.program import Stage, alone
+from erlbench.algorithms.gradients.programs.program import Program
 from erlbench.algorithms.training.update_settings import CriticUpdate
 from erlbench.policy import PolicySpec
 
@@ -39,14 +39,12 @@ class DeterministicTarget:
         if self._settings.target_noise:
             self._noise.draw(random)
 
-    def act(self) -> list[Stage]:
-        """The stages that compute `actions`."""
-        settings = self._settings
-        stages = [alone(*self._network.forward())]
+    def act(self) -> Program:
+        """What computes `actions`."""
+        settings, act = self._settings, self._network.forward()
         if settings.target_noise:
-            noise = self._noise.values
-            stages.append(alone(*smoothed(self.actions, noise, settings.target_noise, settings.noise_clip)))
-        return stages
+            act += smoothed(self.actions, self._noise.values, settings.target_noise, settings.noise_clip)
+        return act
 
 
 class StochasticTarget:
@@ -68,9 +66,9 @@ class StochasticTarget:
         """Draw the noise of the next actions."""
         self._noise.draw(random)
 
-    def act(self) -> list[Stage]:
-        """The stages that compute `actions` and `log_probabilities`."""
-        return [alone(*self._actor.draw(self._noise.values))]
+    def act(self) -> Program:
+        """What computes `actions` and `log_probabilities`."""
+        return self._actor.draw(self._noise.values)
 
 
 def mean_policy(policy: PolicySpec) -> PolicySpec:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 
 import torch
 from torch import Tensor
@@ -14,16 +15,15 @@ from torch import Tensor
 from erlbench.algorithms.gradients.learners.joint import JointLearner
 from erlbench.algorithms.gradients.learners.minibatches import CriticInputs
 from erlbench.algorithms.gradients.programs.adam import Adam, clipped
-from erlbench.algorithms.gradients.programs.networks import HIDDEN, LAST, Network, polyak_update
-from erlbench.algorithms.gradients.programs.program import Lane, Program, Stage, alone
-from erlbench.algorithms.gradients.programs.splits import second_half, split_in_two
+from erlbench.algorithms.gradients.programs.networks import Network, polyak_update
+from erlbench.algorithms.gradients.programs.program import Operation, Program
 from erlbench.algorithms.training.critic import CriticSpec
 from erlbench.algorithms.training.update_settings import TD3Update
 from erlbench.policy import NumpyPolicy, PolicySpec
 
 
 class Critics:
-    """The critics Q_k, a lane each, their targets Q'_k, and Adam; `fit` reads `next_values` `(batch, 1)`."""
+    """The critics Q_k, their targets Q'_k, and Adam; `fit` reads `next_values` `(batch, 1)`."""
 
     def __init__(
         self, critic: CriticSpec, batch_size: int, state: Tensor, learning_rate: Tensor, discount: Tensor,
@@ -38,35 +38,43 @@ class Critics:
         gradient, shape = self._gradient.view(critic.count, -1), (critic.sizes, critic.activation, "linear")
         self.online = Network(*shape, online, self.inputs.pairs, gradient)
         self.target = Network(*shape, target, self.inputs.next_pairs)
-        splits = [critic.size * lane for lane in range(1, len(self.online.lanes))]
+        splits = [critic.size * k for k in range(1, len(self.online.parts))]
         self.adam = Adam(state[0], self._gradient, (state[2], state[3]), learning_rate, splits, weight_decay)
-        self._losses, self.loss = state.new_zeros(len(self.online.lanes)), state.new_zeros(())
+        self._losses, self.loss = state.new_zeros(len(self.online.parts)), state.new_zeros(())
 
-    def target_values(self) -> list[Stage]:
+    def target_values(self) -> Program:
         """`next_values` = min_k Q'_k(s', a'): clipped double Q-learning; with one critic DDPG's value."""
         smallest = partial(torch.amin, self.target.outputs, 0, out=self.next_values)
-        return [[self.target.forward(lane) for lane in self.target.lanes], alone(smallest)]
+        return [*chain(*map(self.target.forward, self.target.parts)), smallest]
 
-    def fit(self) -> list[Stage]:
+    def fit(self) -> Program:
         """One Adam step on `weight` * sum_k mean (Q_k(s, a) - y)^2, y = r + discount * continues * `next_values`."""
         y, data = self.next_values, self.inputs
         return [
-            alone(partial(y.mul_, data.continues), partial(y.mul_, self._discount), partial(y.add_, data.rewards)),
-            [self._descend(k, y) for k in range(len(self.online.lanes))],
-            alone(partial(torch.sum, self._losses, 0, out=self.loss), partial(self.loss.div_, self._rows)),
+            partial(y.mul_, data.continues),
+            partial(y.mul_, self._discount),
+            partial(y.add_, data.rewards),
+            *chain(*(self._descend(k, part, y) for k, part in enumerate(self.online.parts))),
+            partial(torch.sum, self._losses, 0, out=self.loss),
+            partial(self.loss.div_, self._rows),
         ]
 
-    def _descend(self, k: int, y: Tensor) -> Lane:
-        q, lane = self.online, self.online.lanes[k]
-        error = q.output_gradient[lane]
-        squared = partial(torch.dot, error.view(-1), error.view(-1), out=self._losses[k])
-        slope = [partial(torch.sub, q.outputs[lane], y, out=error), squared, partial(error.mul_, 2.0 / self._rows)]
-        passes: Lane = [*q.forward(lane), *slope, *q.backward(lane), *q.gradients(lane)]
-        return [*passes, *clipped(self._gradient, self._clip), *self.adam.step(k)]
+    def _descend(self, k: int, part: slice, y: Tensor) -> Program:
+        q, error = self.online, self.online.output_gradient[part]
+        return [
+            *q.forward(part),
+            partial(torch.sub, q.outputs[part], y, out=error),
+            partial(torch.dot, error.view(-1), error.view(-1), out=self._losses[k]),
+            partial(error.mul_, 2.0 / self._rows),
+            *q.backward(part),
+            *q.gradients(part),
+            *clipped(self._gradient, self._clip),
+            *self.adam.step(k),
+        ]
 
-    def polyak_update(self, tau: Tensor) -> Stage:
+    def polyak_update(self, tau: Tensor) -> Operation:
         """The targets follow."""
-        return alone(polyak_update(self.state[1], self.state[0], tau))
+        return polyak_update(self.state[1], self.state[0], tau)
 
 
 class Actor:
@@ -83,25 +91,27 @@ class Actor:
         self._observations, self._inputs = observations, parameters.new_zeros(len(observations), critic.sizes[0])
         self._pi = Network(policy.sizes, policy.activation, "tanh", parameters[None], observations, gradient[None])
         self._q1 = Network(critic.sizes, critic.activation, "linear", q1, self._inputs, input_columns=columns)
-        self.adam = Adam(parameters, gradient, moments, learning_rate, second_half(policy.sizes, parameters))
+        self.adam = Adam(parameters, gradient, moments, learning_rate)
 
-    def step(self, cores: int) -> list[Stage]:
-        """One Adam step on -mean Q_1(s, pi(s)), by rows of the minibatch and then by halves of the parameters."""
+    def step(self) -> Program:
+        """One Adam step on -mean Q_1(s, pi(s))."""
         pi, q1, pairs, split = self._pi, self._q1, self._inputs, self._split
-        lanes = split_in_two(cores, pi, q1)
-        read = [partial(pairs[:, :split].copy_, self._observations), partial(pairs[:, split:].copy_, pi.outputs[0])]
-        slope = partial(q1.output_gradient.fill_, -1.0 / len(pairs))
         return [
-            [pi.forward(rows=rows, layers=HIDDEN) for rows in lanes.rows],
-            alone(*pi.forward(layers=LAST), *read, slope),
-            [[*q1.forward(rows=rows), *q1.backward(rows=rows)] for rows in lanes.rows],
-            alone(*q1.backward_to_inputs(), partial(pi.output_gradient.copy_, q1.input_gradient)),
-            [pi.backward(rows=rows) for rows in lanes.rows],
-            [[*pi.gradients(half=half), *self.adam.step(k)] for half, k in zip(lanes.halves, lanes.adam)],
+            *pi.forward(),
+            partial(pairs[:, :split].copy_, self._observations),
+            partial(pairs[:, split:].copy_, pi.outputs[0]),
+            partial(q1.output_gradient.fill_, -1.0 / len(pairs)),
+            *q1.forward(),
+            *q1.backward(),
+            *q1.backward_to_inputs(),
+            partial(pi.output_gradient.copy_, q1.input_gradient),
+            *pi.backward(),
+            *pi.gradients(),
+            *self.adam.step(),
         ]
 
 
-def smoothed(actions: Tensor, noise: Tensor, scale: float, clip: float) -> Lane:
+def smoothed(actions: Tensor, noise: Tensor, scale: float, clip: float) -> Program:
     """Target policy smoothing: a' = clip(a' + clip(scale * noise, -clip, clip), -1, 1); `noise` is overwritten."""
     return [
         partial(noise.mul_, scale), partial(noise.clamp_, -clip, clip),
@@ -125,26 +135,23 @@ class TD3Learner(JointLearner):
         self._target = Network(policy.sizes, policy.activation, "tanh", target[None], self._batch.next_observations)
         self.acting = NumpyPolicy(policy, self._host.tensor.numpy())
         self.report = self.critics.loss[None]
-        plain = Program.build(lambda cores: self._critic_step())
-        delayed = Program.build(lambda cores: self._critic_step() + self._actor_step(cores))
-        self.programs = [plain, delayed]
+        self.programs = [self._critic_step(), [*self._critic_step(), *self._actor_step()]]
 
-    def _critic_step(self) -> list[Stage]:
+    def _critic_step(self) -> Program:
         """A step of both critics towards y = r + discount * min_k Q'_k(s', pi'(s') + clipped noise)."""
         settings, actions = self._settings, self._target.outputs[0]
         return [
-            alone(*self._target.forward()),
-            alone(*smoothed(actions, self._noise.values[0], settings.target_noise, settings.noise_clip)),
-            alone(*self.critics.inputs.read(self._batch, actions)),
+            *self._target.forward(),
+            *smoothed(actions, self._noise.values[0], settings.target_noise, settings.noise_clip),
+            *self.critics.inputs.read(self._batch, actions),
             *self.critics.target_values(),
             *self.critics.fit(),
         ]
 
-    def _actor_step(self, cores: int) -> list[Stage]:
+    def _actor_step(self) -> Program:
         """The delayed update: a step of the actor up Q_1, then all targets follow."""
         online, target, tau = self._actors[0], self._actors[1], self.numbers["tau"]
-        follow = alone(polyak_update(target, online, tau))
-        return [*self.actor.step(cores), self.critics.polyak_update(tau), follow]
+        return [*self.actor.step(), self.critics.polyak_update(tau), polyak_update(target, online, tau)]
 
     def update(self, number: int) -> list[Program]:
         """The programs of the update `number`; every `policy_delay`th also moves the actor and the targets."""

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from erlbench.algorithms.gradients.programs.program import Lane
+from erlbench.algorithms.gradients.programs.program import Program
 
 
 class Adam:
@@ -40,7 +40,7 @@ class Adam:
         for counted in self._steps:
             counted.fill_(steps)
 
-    def step(self, piece: int | None = None) -> Lane:
+    def step(self, piece: int | None = None) -> Program:
         """One step of descent of one piece, by default of all."""
         chosen = range(len(self._pieces)) if piece is None else (piece,)
         pairs = [(self._pieces[k], self._steps[k]) for k in chosen]
@@ -51,7 +51,7 @@ class Adam:
         ]
 
 
-def clipped(gradient: Tensor, bound: float | None) -> Lane:
+def clipped(gradient: Tensor, bound: float | None) -> Program:
     """Scale the gradient so that its norm is at most the bound, as `torch.nn.utils.clip_grad_norm_` does."""
     if bound is None:
         return []

@@ -20,7 +20,7 @@ class CudaGraphs:
         self._graphs: dict[int, torch.cuda.CUDAGraph | None] = {}  # by program, which its learner keeps
 
     def run(self, program: Program) -> None:
-        """Put all stages into the GPU's queue."""
+        """Put all operations into the GPU's queue."""
         name = id(program)
         if name not in self._graphs:
             self._graphs[name] = None
@@ -32,7 +32,3 @@ class CudaGraphs:
             with torch.cuda.device(self._device), torch.cuda.graph(graph):
                 self._in_turn.run(program)  # only recorded
         graph.replay()
-
-    def close(self) -> None:
-        """Free the recordings."""
-        self._graphs.clear()

@@ -1,8 +1,7 @@
 """Networks: forward and backward passes, and the targets' update, as operations on flat float32 vectors.
 
 The one place where passes are written. A network may stand for several of the same shape (twin critics): its tensors
-have a leading axis for them. A pass can be asked for some of the networks and for some rows of the minibatch only, a
-forward pass also for some of the layers.
+have a leading axis for them. A pass can be asked for some of the networks only.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ import torch
 from torch import Tensor
 
 from erlbench.algorithms.gradients.programs.operations import activate, differentiate, on_cpu, product
-from erlbench.algorithms.gradients.programs.parameters import Half, layers
-from erlbench.algorithms.gradients.programs.program import Lane, Operation
+from erlbench.algorithms.gradients.programs.parameters import layers
+from erlbench.algorithms.gradients.programs.program import Operation, Program
 
-ALL, HIDDEN, LAST = slice(None), slice(-1), slice(-1, None)  # layers; ALL also of networks, and of rows
+ALL = slice(None)
 
 
 class Network:
@@ -37,15 +36,13 @@ class Network:
         `activation`: of the hidden layers (tanh, relu, leaky-relu); `output`: linear or one of these.
         """
         networks, batch = len(parameters), len(inputs)
-        self.sizes, self.inputs, self.input_columns = tuple(sizes), inputs, input_columns
-        self.flat = [parameters] if gradients is None else [parameters, gradients]
-        self.activations = [activation] * (len(sizes) - 2) + [output]
+        self._activations = [activation] * (len(sizes) - 2) + [output]
         self._weights, self._biases = layers(parameters, sizes)
         self.layers = [inputs.new_zeros(networks, batch, size) for size in sizes[1:]]
         self.outputs = self.layers[-1]
         self._below = [inputs.expand(networks, *inputs.shape), *self.layers[:-1]]
-        # On a CPU each network is a lane; a GPU computes all at once.
-        self.lanes = [slice(k, k + 1) for k in range(networks)] if on_cpu(inputs) else [ALL]
+        # On a CPU each network by itself; a GPU computes all at once.
+        self.parts = [slice(k, k + 1) for k in range(networks)] if on_cpu(inputs) else [ALL]
         self._gradients = None if gradients is None else layers(gradients, sizes)
         self.deltas: list[Tensor] = []
         if gradients is not None or input_columns is not None:
@@ -55,41 +52,37 @@ class Network:
             self._columns = self._weights[0][:, :, input_columns]
             self.input_gradient = inputs.new_zeros(networks, batch, self._columns.shape[2])
 
-    def forward(self, networks: slice = ALL, rows: slice = ALL, layers: slice = ALL) -> Lane:
+    def forward(self, networks: slice = ALL) -> Program:
         """Layer by layer y = f(W x + b)."""
-        lane: Lane = []
-        parts = self._below, self._weights, self._biases, self.layers, self.activations
-        for x, w, b, layer, f in zip(*(part[layers] for part in parts)):
-            y = layer[networks, rows]
-            lane += [*product(x[networks, rows], w[networks].mT, y), partial(y.add_, b[networks]), *activate(f, y)]
-        return lane
+        program: Program = []
+        for x, w, b, layer, f in zip(self._below, self._weights, self._biases, self.layers, self._activations):
+            y = layer[networks]
+            program += [*product(x[networks], w[networks].mT, y), partial(y.add_, b[networks]), *activate(f, y)]
+        return program
 
-    def backward(self, networks: slice = ALL, rows: slice = ALL) -> Lane:
+    def backward(self, networks: slice = ALL) -> Program:
         """From the last layer: delta = d loss / d (W x + b), by delta_(i-1) = f'(W_i^T delta_i)."""
-        lane: Lane = []
+        program: Program = []
         for index in range(len(self.layers) - 1, -1, -1):
-            delta = self.deltas[index][networks, rows]
-            lane += differentiate(self.activations[index], self.layers[index][networks, rows], delta)
+            delta = self.deltas[index][networks]
+            program += differentiate(self._activations[index], self.layers[index][networks], delta)
             if index:
-                lane += product(delta, self._weights[index][networks], self.deltas[index - 1][networks, rows])
-        return lane
+                program += product(delta, self._weights[index][networks], self.deltas[index - 1][networks])
+        return program
 
-    def backward_to_inputs(self, networks: slice = ALL) -> Lane:
-        """After `backward` of all rows: d loss / d inputs = W^T delta."""
+    def backward_to_inputs(self, networks: slice = ALL) -> Program:
+        """After `backward`: d loss / d inputs = W^T delta."""
         return product(self.deltas[0][networks], self._columns[networks], self.input_gradient[networks])
 
-    def gradients(self, networks: slice = ALL, half: Half | None = None) -> Lane:
-        """After `backward` of all rows: dW = delta^T x and db = sum of delta over the minibatch."""
+    def gradients(self, networks: slice = ALL) -> Program:
+        """After `backward`: dW = delta^T x and db = sum of delta over the minibatch."""
         assert self._gradients is not None
-        lane: Lane = []
+        program: Program = []
         for index, (weights, biases) in enumerate(zip(*self._gradients)):
-            outputs = ALL if half is None else half.outputs(index)
-            delta, gradient = self.deltas[index][networks], weights[networks, outputs]
-            if gradient.numel():
-                lane += product(delta[:, :, outputs].mT, self._below[index][networks], gradient)
-            if half is None or half.has_biases(index):
-                lane.append(partial(torch.sum, delta, 1, keepdim=True, out=biases[networks]))
-        return lane
+            delta = self.deltas[index][networks]
+            program += product(delta.mT, self._below[index][networks], weights[networks])
+            program.append(partial(torch.sum, delta, 1, keepdim=True, out=biases[networks]))
+        return program
 
 
 def polyak_update(target: Tensor, online: Tensor, tau: Tensor) -> Operation:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from erlbench.algorithms.gradients.programs.program import Lane
+from erlbench.algorithms.gradients.programs.program import Program
 from erlbench.machine import kernel
 
 SLOPE = 0.01  # of leaky-relu below zero
@@ -21,7 +21,7 @@ def on_cpu(tensor: Tensor) -> bool:
     return tensor.device.type == "cpu"
 
 
-def product(a: Tensor, b: Tensor, out: Tensor) -> Lane:
+def product(a: Tensor, b: Tensor, out: Tensor) -> Program:
     """`out[k] = a[k] @ b[k]`, on a CPU by the BLAS of `kernel.products` if it is large, else by numpy's."""
     if b.shape[1] == 1:  # an outer product
         return [partial(torch.mul, a, b, out=out)]
@@ -34,7 +34,7 @@ def product(a: Tensor, b: Tensor, out: Tensor) -> Lane:
     return [partial(multiply, a[k].numpy(), b[k].numpy(), out=out[k].numpy()) for k in range(len(out))]
 
 
-def activate(activation: str, x: Tensor) -> Lane:
+def activate(activation: str, x: Tensor) -> Program:
     """`x = f(x)`."""
     if activation == "linear":
         return []
@@ -47,7 +47,7 @@ def activate(activation: str, x: Tensor) -> Lane:
     raise ValueError(f"unknown activation '{activation}'")
 
 
-def differentiate(activation: str, x: Tensor, delta: Tensor) -> Lane:
+def differentiate(activation: str, x: Tensor, delta: Tensor) -> Program:
     """`delta *= f'` where `x = f(...)` is the layer after its activation."""
     aten = torch.ops.aten
     if activation == "linear":

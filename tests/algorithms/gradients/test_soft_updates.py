@@ -20,7 +20,6 @@ from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec, initial_policy
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
-from tests.algorithms.cores import with_and_without
 from tests.devices import DEVICE
 
 from .test_updates import ACTION, KEY, OBSERVATION, check_not_a_number, close, minibatches, settings_of
@@ -161,16 +160,3 @@ def test_sacs_tasks_are_pure(task, replay, workspace, tmp_path):
 def test_not_a_number_is_an_error_of_sacs_tasks(replay, workspace):
     policy, critic = specs()
     check_not_a_number(policy, critic, partial(inputs, policy, critic, replay), workspace)
-
-
-@pytest.mark.parametrize("task", [update_critic, train_actor])
-def test_two_cores_change_no_bit_of_sacs_tasks(task, replay, workspace):
-    policy, critic = specs("relu", (64, 48))
-    given = inputs(policy, critic, replay)
-
-    def run(workspace):
-        outcome = task(settings_of(task, policy, critic, batch_size=64), given, KEY, workspace)
-        return outcome.values, {name: array.tobytes() for name, array in outcome.arrays.items()}
-
-    found = with_and_without(workspace.store, run)
-    assert found == found[:1] * 4

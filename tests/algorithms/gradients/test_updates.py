@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,8 +22,7 @@ from erlbench.work.replay import Replay
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
-from tests.algorithms.cores import IdleCore, with_and_without
-from tests.devices import DEVICE, on_a_cpu
+from tests.devices import DEVICE
 
 OBSERVATION, ACTION, KEY = 5, 2, (7, 4, 3)
 
@@ -246,33 +244,9 @@ def test_numpy_policy_equals_torch(activation):
     assert np.abs(actual - expected).max() < 1e-6
 
 
-@pytest.mark.parametrize("task", [update_critic, train_actor])
-def test_two_cores_change_no_bit_of_td3s_tasks(task, replay, workspace):
-    """A split minibatch, a split network, and an odd one that cannot be split."""
-    for hidden, batch_size in (((64, 48), 64), ((16, 12), 13)):
-        policy, critic = specs("relu", hidden)
-        given = inputs(policy, critic, replay)
-
-        def run(workspace):
-            outcome = task(settings_of(task, policy, critic, batch_size=batch_size), given, KEY, workspace)  # noqa: B023
-            return outcome.values, {name: array.tobytes() for name, array in outcome.arrays.items()}
-
-        found = with_and_without(workspace.store, run, shares=batch_size == 64)
-        assert found == found[:1] * 4
-
-
-@on_a_cpu
 def test_a_worker_keeps_the_learners_used_last(replay, workspace):
-    """As many as `KEPT`; the second process of one that goes ends."""
-    workspace.second_core = IdleCore()
-    pids = []
     for rate in range(KEPT + 1):
-        settings = settings_of(train_actor, *specs("relu", (64, 48)), batch_size=64, learning_rate=1e-4 * (1 + rate))
+        settings = settings_of(train_actor, *specs(), learning_rate=1e-4 * (1 + rate))
         train_actor(settings, inputs(settings.update.policy, settings.update.critic, replay), KEY, workspace)
-        kept = next(iter(workspace.scratch.values()))
-        pids.append(next(reversed(kept._learners.values()))[1]._pair.pid)
-        assert len(kept._learners) == min(rate + 1, KEPT)
-    assert not Path(f"/proc/{pids[0]}").exists()
-    assert all(Path(f"/proc/{pid}").exists() for pid in pids[1:])
-    workspace.close()
-    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+    rates = [settings.learning_rate for _, settings in workspace.scratch["learners"]]
+    assert rates == [1e-4 * (1 + rate) for rate in range(1, KEPT + 1)]

@@ -11,7 +11,6 @@ from erlbench.algorithms.gradients.programs import networks as passes
 from erlbench.algorithms.gradients.programs import operations
 from erlbench.algorithms.gradients.programs.adam import Adam
 from erlbench.algorithms.gradients.programs.networks import Network, polyak_update
-from erlbench.algorithms.gradients.programs.parameters import Half
 from erlbench.algorithms.gradients.reference.networks import mlp
 from erlbench.policy import ACTIVATIONS, parameter_count
 
@@ -54,13 +53,13 @@ def test_passes_equal_autograd(activation, output, networks, numpy_operations, m
             assert (a - b).abs().max() <= 1e-6 * max(1.0, b.abs().max().item())
 
 
-def test_a_lane_touches_nothing_of_the_others():
+def test_a_pass_of_one_network_touches_nothing_of_the_others():
     parameters, gradients = torch.randn(2, parameter_count(SIZES)), torch.zeros(2, parameter_count(SIZES))
     network = Network(SIZES, "relu", "linear", parameters, torch.randn(BATCH, SIZES[0]), gradients)
     run(network.forward())
     expected = network.outputs.clone()
     network.outputs.zero_()
-    first, second = network.lanes
+    first, second = network.parts
     run(network.forward(second))
     assert not network.outputs[0].any()
     assert torch.equal(network.outputs[1], expected[1])
@@ -69,25 +68,6 @@ def test_a_lane_touches_nothing_of_the_others():
     run(network.backward(first), network.gradients(first))
     assert gradients[0].any()
     assert not gradients[1].any()
-
-
-@pytest.mark.parametrize("layer", [0, 1, 2])
-def test_two_halves_are_all_gradients_once(layer):
-    sizes, split = SIZES, 2
-    parameters, gradients = torch.randn(1, parameter_count(sizes)), torch.zeros(1, parameter_count(sizes))
-    network = Network(sizes, "tanh", "linear", parameters, torch.randn(BATCH, sizes[0]), gradients)
-    run(network.forward())
-    network.output_gradient.fill_(1.0)
-    run(network.backward(), network.gradients())
-    expected, found = gradients.clone(), []
-    for first in (True, False):
-        gradients.fill_(torch.nan)
-        run(network.gradients(half=Half(layer, split, first)))
-        found.append(gradients.clone())
-    written = [~torch.isnan(tensor) for tensor in found]
-    assert torch.equal(written[0], ~written[1])
-    assert 0 < written[0].sum() < gradients.numel()
-    assert torch.allclose(torch.where(written[0], *found), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_adams_pieces_step_by_themselves():

@@ -25,7 +25,7 @@ from erlbench.algorithms.gradients.learners.minibatches import arithmetic
 from erlbench.algorithms.gradients.learners.sac import SACLearner
 from erlbench.algorithms.gradients.learners.td3 import TD3Learner
 from erlbench.algorithms.gradients.programs.cuda_graphs import CudaGraphs
-from erlbench.algorithms.gradients.programs.program import InTurn, Program, alone
+from erlbench.algorithms.gradients.programs.program import InTurn
 from erlbench.algorithms.gradients.updates import make_updates
 from erlbench.algorithms.sac import initial_learner as initial_sac
 from erlbench.algorithms.td3 import initial_learner as initial_td3
@@ -76,15 +76,15 @@ class Recorder:
 
     def run(self, program):
         if id(program) not in self.recorded:
-            self.recorded[id(program)] = [call for stage in program.one for lane in stage for call in record(lane)]
+            self.recorded[id(program)] = record(program)
             return
         for call in self.recorded[id(program)]:
             call()
 
 
-def record(lane):
+def record(program):
     calls = []
-    for operation in lane:
+    for operation in program:
         if getattr(operation, "func", None) in WRITERS:
             assert isinstance(operation.keywords["out"], np.ndarray)
             operation()
@@ -239,7 +239,7 @@ def test_cuda_graphs_repeat_every_bit(name):
 
 
 def program(*operations):
-    return Program.build(lambda cores: [alone(*operations)])
+    return list(operations)
 
 
 def test_what_allocates_or_branches_is_refused():
