@@ -21,6 +21,7 @@ from erlbench.algorithms.search.genetic import CODE, PAPER, Genetics, GeneticSet
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.training.critic import critic_spec
 from erlbench.algorithms.training.gradient_tasks import update_functions, update_task
+from erlbench.algorithms.training.learners import MODULE
 from erlbench.algorithms.training.update_settings import DDPGUpdate, Updates
 from erlbench.policy import ACTIVATIONS, initial_policy
 from erlbench.settings import setting
@@ -143,7 +144,7 @@ class ERL(Algorithm[ERLSettings, ERLState]):
             inputs: dict[str, Input] = {"learner": state.learner, "replay": view}
             update = DDPGUpdate.of(settings, self._policy, self._critic)
             values = Updates(update, updates, counters.critic_updates, counters.actor_updates)
-            tasks = [update_task(self, "critic", "update_ddpg", values, inputs)]
+            tasks = [update_task(self, "critic", f"{MODULE}:update_ddpg", values, inputs)]
             number = tasks[0].id
             state.learner, state.actor = Output(number, "learner"), Output(number, "actor")
         if state.copied_to is not None:

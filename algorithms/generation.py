@@ -20,9 +20,9 @@ class Generation:
     best: float = math.nan  # fitness in the generation before
     average: float = math.nan
 
-    def take(self, individual: int, result: Result) -> None:
-        """Take in the episodes that are an individual's fitness."""
-        self.fitness[individual] = fitness_of(result)
+    def take(self, individual: int, result: Result, fitness: float | None = None) -> None:
+        """Take in the episodes that are an individual's fitness, by default their mean return."""
+        self.fitness[individual] = fitness_of(result) if fitness is None else fitness
         self.steps += sum(result.values["lengths"])
 
     @property

@@ -19,6 +19,7 @@ from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.training.actor_critic_settings import unscaled
 from erlbench.algorithms.training.critic import critic_spec, initial_critic
 from erlbench.algorithms.training.gradient_tasks import update_functions, update_task
+from erlbench.algorithms.training.learners import MODULE
 from erlbench.algorithms.training.update_settings import TD3Update, Updates
 from erlbench.envs.registry import Problem
 from erlbench.policy import ACTIVATIONS, initial_parameters
@@ -171,7 +172,7 @@ class MultiActorTD3(Algorithm[MultiActorTD3Settings, MultiActorTD3State]):
         view = self.context.replay.view(settings.replay_size)
         self.state.critic_updates += updates
         inputs: dict[str, Input] = {"actor": actor.learner, "critic": critic, "replay": view}
-        return update_task(self, "critic", "update_td3", values, inputs, individual=index)
+        return update_task(self, "critic", f"{MODULE}:update_td3", values, inputs, individual=index)
 
     def _tell(self, task: Task, result: Result) -> None:
         """The last episode of a round decides how many updates follow it; the last block ends the round."""

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from erlbench.algorithms.training.actor_critic_settings import ActorCriticSettings
+from erlbench.algorithms.training.learners import find_learner
 from erlbench.envs.registry import Problem
 from erlbench.errors import UsageError
 from erlbench.policy import ACTIVATIONS, INITIALISATIONS, NETWORKS, SQUASHINGS, PolicySpec, initial_policy
@@ -66,9 +67,11 @@ def policy_of(problem: Problem, settings: NetworkSettings, normalisation: bool =
             if problem.discrete:
                 raise UsageError(f"bins={settings.bins} is for continuous actions; {problem.env.id} has discrete ones")
             more |= {"actions": "bins", "bins": settings.bins}
-    if isinstance(settings, ActorCriticSettings) and settings.learner == "sac":
+    if isinstance(settings, ActorCriticSettings) and find_learner(settings.learner).stochastic:
         if problem.discrete:
-            raise UsageError(f"learner=sac is for continuous actions; {problem.env.id} has discrete ones")
+            raise UsageError(
+                f"learner={settings.learner} is for continuous actions; {problem.env.id} has discrete ones"
+            )
         more["stochastic"] = True
     more["normalisation"] = normalisation
     return PolicySpec(sizes, settings.activation, problem.action_low, problem.action_high, **more)

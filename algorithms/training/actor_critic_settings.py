@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from erlbench.algorithms.training.learners import find_learner
 from erlbench.policy import ACTIVATIONS
 from erlbench.settings import setting
 
@@ -14,7 +15,6 @@ NOISE = (
 )
 # of environments whose actions are not in [-1, 1]
 ACTION_BOUNDS = {"Humanoid": 0.4, "HumanoidStandup": 0.4, "Pusher": 2.0, "Pendulum": 2.0, "InvertedPendulum": 3.0}
-LEARNERS = ("td3", "ddpg", "sac")
 
 
 def unscaled(value: float) -> dict[str, float]:
@@ -27,7 +27,7 @@ class ActorCriticSettings:
     """Hyper-parameters of the networks and of the learner's updates."""
 
     learner: str = setting(
-        "td3", "what trains: td3, ddpg (one critic) or sac (stochastic individuals)", CEM_RL, choices=LEARNERS
+        "td3", "what trains: td3, ddpg (one critic), sac (stochastic individuals), or MODULE:NAME", CEM_RL
     )
     hidden: tuple[int, ...] = setting((400, 300), "widths of the hidden layers of actor and critics", CEM_RL, minimum=1)
     activation: str = setting("tanh", "hidden activation of the actor", CEM_RL, choices=ACTIVATIONS)
@@ -49,7 +49,8 @@ class ActorCriticSettings:
 
     def check_learner(self) -> None:
         """Raise a `ValueError` where the networks do not fit the learner."""
-        if self.learner != "sac" and self.stochastic:
+        stochastic = find_learner(self.learner).stochastic
+        if self.stochastic and not stochastic:
             raise ValueError(f"stochastic individuals need learner=sac, not {self.learner}")
-        if self.learner == "sac" and not self.hidden:
-            raise ValueError("learner=sac needs at least one hidden layer")
+        if stochastic and not self.hidden:
+            raise ValueError(f"learner={self.learner} needs at least one hidden layer")

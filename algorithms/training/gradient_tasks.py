@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 from erlbench.algorithms.base import Algorithm
 from erlbench.algorithms.training.actor_critic_settings import ActorCriticSettings
 from erlbench.algorithms.training.critic import CriticSpec, critic_spec, initial_critic
+from erlbench.algorithms.training.learners import MODULE, find_learner
 from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, Update, Updates
 from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import ArrayRef, Input, Priority, ReplayView, Task
 
-MODULE = "erlbench.algorithms.gradients.updates"
 Settings = TypeVar("Settings", bound=ActorCriticSettings)
 
 
@@ -43,7 +43,7 @@ def new_critic(algorithm: Algorithm[Settings, Any]) -> CriticState:
 def critic_of(algorithm: Algorithm[Settings, Any]) -> CriticSpec:
     """The critic's network: the actor's hidden widths, and its own activation."""
     settings = algorithm.settings
-    count = 1 if settings.learner == "ddpg" else 2
+    count = find_learner(settings.learner).critics
     return critic_spec(algorithm.policy_spec, settings.hidden, settings.critic_activation, count)
 
 
@@ -63,7 +63,7 @@ def critic_task(
     shape `(policy.size,)`; both are float32. Minibatches are drawn from `view`. Actions are normalised to [-1, 1],
     rewards are the environment's. The output `critic` has the shape of the input.
     """
-    settings = algorithm.settings
+    settings, learner = algorithm.settings, find_learner(algorithm.settings.learner)
     update = CriticUpdate(
         algorithm.policy_spec,
         critic_of(algorithm),
@@ -71,21 +71,21 @@ def critic_task(
         learning_rate=settings.critic_learning_rate,
         discount=settings.discount,
         tau=settings.tau,
-        target_noise=settings.target_noise if settings.learner == "td3" else 0.0,
+        target_noise=settings.target_noise if learner.target_noise else 0.0,
         noise_clip=settings.noise_clip,
         temperature=settings.temperature,
     )
     inputs: dict[str, Input] = {"critic": critic, "target_actor": target_actor, "replay": view}
-    return update_task(algorithm, "critic", "update_critic", Updates(update, updates, step), inputs, individual)
+    return update_task(algorithm, "critic", learner.critic_function, Updates(update, updates, step), inputs, individual)
 
 
-def next_critic_block(algorithm: Algorithm[Any, Any], critic: CriticState) -> Task:
-    """The next `critic_block` updates of a critic that learns all the time, towards the targets of the mean.
+def next_critic_block(algorithm: Algorithm[Any, Any], critic: CriticState, updates: int) -> Task:
+    """The next `updates` updates of a critic that learns all the time, towards the targets of the mean.
 
     It marks the block as in flight. The task's `individual` is `context.workers`, which no individual of AES-RL has.
     """
-    settings, context = algorithm.settings, algorithm.context
-    view, updates = context.replay.view(settings.replay_size), settings.critic_block
+    context = algorithm.context
+    view = context.replay.view(algorithm.settings.replay_size)
     task = critic_task(
         algorithm, critic.parameters, algorithm.policy(), updates, critic.step, view, individual=context.workers
     )
@@ -112,7 +112,8 @@ def actor_task(
     policy, spec, rate = algorithm.policy_spec, critic_of(algorithm), settings.actor_learning_rate
     update = ActorUpdate(policy, spec, settings.batch_size, rate, settings.temperature)
     inputs: dict[str, Input] = {"parameters": parameters, "critic": critic, "replay": view}
-    return update_task(algorithm, "actor", "train_actor", Updates(update, updates), inputs, individual)
+    function = find_learner(settings.learner).actor_function
+    return update_task(algorithm, "actor", function, Updates(update, updates), inputs, individual)
 
 
 def update_task(
@@ -123,12 +124,12 @@ def update_task(
     inputs: dict[str, Input],
     individual: int = 0,
 ) -> Task:
-    """A task of the kind `critic` or `actor` with the task function `function` of `gradients/updates.py`."""
+    """A task of the kind `critic` or `actor` with the task function `function`, `module:name`."""
     task_id = algorithm.new_id()
     return Task(
         task_id,
         kind,
-        f"{MODULE}:{function}",
+        function,
         algorithm.key(Purpose.MINIBATCH, task_id),
         settings,
         inputs,

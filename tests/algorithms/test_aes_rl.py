@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from erlbench.algorithms.aes_rl import AESRL, PRESETS, probability_of_rl
-from erlbench.algorithms.parts.aes_rl_settings import TABLE_2, AESRLSettings
+from erlbench.algorithms.aes_rl import AESRL, PRESETS, TABLE_2, AESRLSettings
+from erlbench.algorithms.coupling import probability_of_rl
 from erlbench.errors import UsageError
 from erlbench.running.encoding import dataclass_named, decode, encode
 from erlbench.settings import resolve
@@ -40,14 +40,14 @@ def test_warm_up_plays_random_actions_and_teaches_nothing(make):
     ]
     assert all(task.settings.random_actions and task.settings.record for task in first)
     assert fake.ask() == []
-    mean = fake.algorithm.state.distribution.mean
+    mean = fake.algorithm.state.search.distribution.mean
     fake.finish(first[1])
     (again,) = fake.ask()
     assert (again.kind, again.individual) == ("random", 1)
     assert fake.algorithm.counters.generation == 0
-    assert fake.algorithm.state.distribution.mean is mean
+    assert fake.algorithm.state.search.distribution.mean is mean
     assert fake.replay.length == 10
-    assert (fake.algorithm.state.n_rl, fake.algorithm.state.n_es) == (1, 1)
+    assert (fake.algorithm.state.schedule.n_rl, fake.algorithm.state.schedule.n_es) == (1, 1)
 
 
 def test_public_code_learns_from_random_actions(make):
@@ -71,9 +71,9 @@ def test_gradients_start_after_the_warm_up(make):
     assert (critic.inputs["replay"].start, critic.inputs["replay"].stop) == (0, 30)
     assert {task.individual for task in tasks[:-1]} == {0, 1, 2}
     state = fake.algorithm.state
-    assert state.n_rl + state.n_es == 5
+    assert state.schedule.n_rl + state.schedule.n_es == 5
     actors = [task for task in tasks if task.kind == "actor"]
-    assert len(actors) == state.n_rl - 1
+    assert len(actors) == state.schedule.n_rl - 1
     for actor in actors:
         assert (actor.settings.updates, actor.priority) == (30, Priority.ACTOR)
         assert actor.inputs["critic"] == state.critic.parameters
@@ -105,8 +105,8 @@ def test_population_control_alternates(make):
     while fake.ask() or fake.open:
         fake.finish(fake.open[min(fake.open)])
     state, counters = fake.algorithm.state, fake.algorithm.counters
-    assert state.n_rl + state.n_es == 2 + state.launched - 3
-    assert abs(state.n_rl - state.n_es) <= 6
+    assert state.schedule.n_rl + state.schedule.n_es == 2 + state.schedule.launched - 3
+    assert abs(state.schedule.n_rl - state.schedule.n_es) <= 6
     assert 4000 <= counters.timesteps <= 4000 + 3 * 10
     assert counters.fitness_timesteps == 5 * (counters.timesteps - 30)
     assert counters.generation == counters.episodes - 3
@@ -130,7 +130,7 @@ def test_ratio_is_of_the_snapshot_and_moves_the_mean_of_the_moment(make):
     state = fake.algorithm.state
     first, second, _ = fake.ask()
     z = {task.individual: fake.input(task, "parameters").astype(float) for task in (first, second)}
-    start = state.distribution.mean
+    start = state.search.distribution.mean
     fake.finish(first, fitness=50.0)
     fake.finish(second, fitness=80.0)
     measurements = {task.individual: task for task in fake.ask()}
@@ -141,7 +141,7 @@ def test_ratio_is_of_the_snapshot_and_moves_the_mean_of_the_moment(make):
 
     fake.finish(measurements[0], fitness=50.0)  # a tie: p = 1/2
     moved = (start + z[0]) / 2
-    np.testing.assert_allclose(state.distribution.mean, moved)
+    np.testing.assert_allclose(state.search.distribution.mean, moved)
     assert fake.algorithm.policy() != snapshot
     (launched,) = fake.ask()
     assert launched.individual == 0
@@ -149,7 +149,7 @@ def test_ratio_is_of_the_snapshot_and_moves_the_mean_of_the_moment(make):
     assert measurements[1].inputs["parameters"] == snapshot
 
     fake.finish(measurements[1], fitness=-20.0)  # 100 better: p = 2/3, of the mean that has moved
-    np.testing.assert_allclose(state.distribution.mean, moved / 3 + 2 / 3 * z[1])
+    np.testing.assert_allclose(state.search.distribution.mean, moved / 3 + 2 / 3 * z[1])
     metrics = fake.algorithm.metrics()
     assert (metrics["f_z"], metrics["f_mean"], metrics["staleness"]) == (80.0, -20.0, 1)
     assert metrics["p"] == pytest.approx(2 / 3)
@@ -163,22 +163,24 @@ def test_trained_individuals_are_what_the_mean_moves_to(make):
     actor = next(task for task in tasks if task.kind == "actor")
     rollout = next(task for task in tasks if task.kind == "rl" and task.individual == actor.individual)
     trained = fake.input(actor, "parameters") + 1
-    assert isinstance(fake.algorithm.state.individuals[actor.individual].parameters, Perturbed)
+    assert isinstance(fake.algorithm.state.schedule.individuals[actor.individual].parameters, Perturbed)
     fake.finish(actor)
-    assert isinstance(fake.algorithm.state.individuals[actor.individual].parameters, ArrayRef)
+    assert isinstance(fake.algorithm.state.schedule.individuals[actor.individual].parameters, ArrayRef)
     fake.finish(rollout, fitness=1.0)
     measurement = next(task for task in fake.ask() if task.kind == "mean")
     fake.finish(measurement, fitness=0.0)
-    np.testing.assert_array_equal(fake.algorithm.state.distribution.mean, trained)
-    np.testing.assert_array_equal(fake.algorithm.state.distribution.mean, fake.store.get(fake.algorithm.policy()))
+    np.testing.assert_array_equal(fake.algorithm.state.search.distribution.mean, trained)
+    np.testing.assert_array_equal(
+        fake.algorithm.state.search.distribution.mean, fake.store.get(fake.algorithm.policy())
+    )
 
 
 def test_worse_individuals_change_nothing(make):
     fake = make(only_es(mean_update="fixed-range-linear"))
-    before = fake.algorithm.state.distribution
+    before = fake.algorithm.state.search.distribution
     fake.finish(fake.ask()[0], fitness=0.0)
     fake.finish(fake.ask()[0], fitness=1.0)
-    after = fake.algorithm.state.distribution
+    after = fake.algorithm.state.search.distribution
     assert after.mean is before.mean
     assert after.variance is before.variance
     assert (after.mean_ref, after.std_ref) == (before.mean_ref, before.std_ref)
@@ -187,16 +189,16 @@ def test_worse_individuals_change_nothing(make):
 
 def test_rank_based_rule_needs_no_measurement_and_moves_when_the_ring_is_full(make):
     fake = make(only_es(mean_update="oldest", variance_update="rank-based", ring=3, elites=1))
-    start = fake.algorithm.state.distribution.mean
+    start = fake.algorithm.state.search.distribution.mean
     vectors = []
     for fitness in (3.0, 9.0, 1.0):
-        assert fake.algorithm.state.distribution.mean is start
+        assert fake.algorithm.state.search.distribution.mean is start
         fake.ask()
         task = fake.open[min(fake.open)]
         vectors.append(fake.input(task, "parameters").astype(float))
         fake.finish(task, fitness=fitness)
     assert "mean" not in fake.kinds()
-    distribution = fake.algorithm.state.distribution
+    distribution = fake.algorithm.state.search.distribution
     np.testing.assert_allclose(distribution.mean, start + (vectors[1] - start) / 3)
     tau = 0.9 ** (1 / 3)
     epsilon = tau * 1e-3 + (1 - tau) * 1e-5
@@ -205,7 +207,7 @@ def test_rank_based_rule_needs_no_measurement_and_moves_when_the_ring_is_full(ma
     for fitness in (2.0, 2.0):  # the one of 9 is the oldest after two more, and then gone
         fake.ask()
         fake.finish(fake.open[min(fake.open)], fitness=fitness)
-    assert [member.fitness for member in fake.algorithm.state.ring] == [1.0, 2.0, 2.0]
+    assert [member.fitness for member in fake.algorithm.state.search.ring] == [1.0, 2.0, 2.0]
 
 
 def test_success_rule_window_slides(make):
@@ -216,7 +218,7 @@ def test_success_rule_window_slides(make):
         fake.finish(min((t for t in fake.open.values() if t.kind != "mean"), key=lambda t: t.id), fitness=1.0)
         (measurement,) = [task for task in fake.ask() if task.kind == "mean"]
         fake.finish(measurement, fitness=f_mean)
-        variances.append(fake.algorithm.state.distribution.variance[0] / 1e-3)
+        variances.append(fake.algorithm.state.search.distribution.variance[0] / 1e-3)
     np.testing.assert_allclose(variances, [1, 1, 1 / 0.99, 1, 0.99])
 
 
@@ -230,7 +232,7 @@ def test_budget_ends_launches_and_critic_but_those_in_flight_still_tell(make):
     while fake.ask() or fake.open:
         assert {task.kind for task in fake.open.values()} <= {"mean", "es", "rl", "actor", "critic"}
         fake.finish(fake.open[min(fake.open)])
-    assert fake.algorithm.state.individuals == {}
+    assert fake.algorithm.state.schedule.individuals == {}
     assert fake.algorithm.counters.generation == generation + 3
     assert fake.algorithm.counters.timesteps == 60
 
@@ -250,7 +252,9 @@ def test_a_checkpoint_in_mid_flight_goes_on_alike(make):
         while each.open:
             each.finish(each.open[min(each.open)], fitness=float(min(each.open) % 7))
             each.ask()
-    np.testing.assert_array_equal(fake.algorithm.state.distribution.mean, twin.algorithm.state.distribution.mean)
+    np.testing.assert_array_equal(
+        fake.algorithm.state.search.distribution.mean, twin.algorithm.state.search.distribution.mean
+    )
     assert fake.algorithm.counters == twin.algorithm.counters
     assert fake.algorithm.metrics() == twin.algorithm.metrics()
 

@@ -32,7 +32,7 @@ def generation(fake, fitness=lambda individual: float(individual), length=10):
 def test_cem_refits_the_distribution_to_the_elites(new_fake):
     fake = new_fake(CEM, CEMSettings(**SMALL))
     state = fake.algorithm.state
-    mean = state.distribution.mean
+    mean = state.search.distribution.mean
     tasks = fake.ask()
     assert [(task.kind, task.individual) for task in tasks] == [("es", individual) for individual in range(4)]
     assert not any(task.settings.record for task in tasks)
@@ -42,13 +42,15 @@ def test_cem_refits_the_distribution_to_the_elites(new_fake):
     for task, fitness in zip(tasks, (1.0, 7.0, 7.0, -2.0)):
         fake.finish(task, fitness)
     first, second = elite_weights(2)
-    np.testing.assert_allclose(state.distribution.mean, first * z[1] + second * z[2])
+    np.testing.assert_allclose(state.search.distribution.mean, first * z[1] + second * z[2])
     epsilon = 0.95 * 1e-3 + 0.05 * 1e-5
     spread = first * (z[1] - mean) ** 2 + second * (z[2] - mean) ** 2
-    np.testing.assert_allclose(state.distribution.variance, spread / 2 + epsilon)
+    np.testing.assert_allclose(state.search.distribution.variance, spread / 2 + epsilon)
     metrics = fake.algorithm.metrics()
     assert (metrics["fitness_best"], metrics["fitness_mean"], metrics["steps"]) == (7.0, 3.25, 40)
-    np.testing.assert_array_equal(fake.store.get(fake.algorithm.policy()), state.distribution.mean.astype(np.float32))
+    np.testing.assert_array_equal(
+        fake.store.get(fake.algorithm.policy()), state.search.distribution.mean.astype(np.float32)
+    )
     again = fake.ask()
     assert [task.inputs["parameters"].key for task in again[:2]] == [
         fake.algorithm.key(Purpose.NOISE, 1, index) for index in range(2)
@@ -61,23 +63,23 @@ def test_other_updates_of_the_mean(recombination, new_fake):
     fake = new_fake(CEMRL, CEMRLSettings(**SMALL_RL, recombination=recombination), total=1000)
     generation(fake)
     state = fake.algorithm.state
-    mean, tasks = state.distribution.mean, fake.ask()
+    mean, tasks = state.search.distribution.mean, fake.ask()
     by_individual, order = {}, (1.0, 7.0, 7.5, -2.0)
     for task in sorted(tasks, key=lambda task: task.id):
         if task.kind in ("es", "rl"):
             by_individual[task.individual] = fake.input(task, "parameters").astype(float)
         fake.finish(task, order[task.individual])
     z = [by_individual[individual] for individual in (2, 1, 0, 3)]
-    assert state.trained == [0, 1]
+    assert state.schedule.trained == [0, 1]
     epsilon = 0.95 * (0.95 * 1e-3 + 0.05 * 1e-5) + 0.05 * 1e-5
     if recombination == "equal":
         weights, expected = (0.5, 0.5), (z[0] + z[1]) / 2
     else:
         weights = elite_weights(2)
         expected = mean + 0.75 * (z[0] - mean) + 0.25 * (z[1] - z[2]) - 0.75 * (z[3] - mean)
-    np.testing.assert_allclose(state.distribution.mean, expected, atol=1e-12)
+    np.testing.assert_allclose(state.search.distribution.mean, expected, atol=1e-12)
     spread = weights[0] * (z[0] - mean) ** 2 + weights[1] * (z[1] - mean) ** 2
-    np.testing.assert_allclose(state.distribution.variance, spread / 2 + epsilon)
+    np.testing.assert_allclose(state.search.distribution.variance, spread / 2 + epsilon)
 
 
 def test_cem_stops_after_the_generation_that_uses_up_the_budget(new_fake):
@@ -90,14 +92,14 @@ def test_cem_stops_after_the_generation_that_uses_up_the_budget(new_fake):
 
 def test_cem_variance_without_the_extra_division(new_fake):
     fake = new_fake(CEM, CEMSettings(**SMALL, extra_ke_division=False))
-    mean = fake.algorithm.state.distribution.mean
+    mean = fake.algorithm.state.search.distribution.mean
     tasks = fake.ask()
     z = [fake.input(task, "parameters").astype(float) for task in tasks]
     for task in tasks:
         fake.finish(task, -task.individual)
     first, second = elite_weights(2)
     spread = first * (z[0] - mean) ** 2 + second * (z[1] - mean) ** 2
-    np.testing.assert_allclose(fake.algorithm.state.distribution.variance, spread + 0.95 * 1e-3 + 0.05 * 1e-5)
+    np.testing.assert_allclose(fake.algorithm.state.search.distribution.variance, spread + 0.95 * 1e-3 + 0.05 * 1e-5)
 
 
 def test_cem_rl_warms_up_with_its_own_policies(new_fake):
@@ -147,7 +149,7 @@ def test_cem_rl_of_aes_rls_code_asks_for_the_warm_up_before_each_individual(new_
             fake.finish(task, float(task.individual), length=1000)
     assert asked == [["random"]] * 11 + [["critic", "actor", "rl"]] * 4 + [["es"]] * 5
     state, counters = fake.algorithm.state, fake.algorithm.counters
-    assert (state.trained, state.rl_elites) == ([1, 2, 3, 4], 0)
+    assert (state.schedule.trained, state.schedule.rl_elites) == ([1, 2, 3, 4], 0)
     assert (counters.critic_updates, counters.actor_updates) == (8000, 40_000)
     assert fake.algorithm.metrics()["n_rl"] == 4
 
@@ -157,7 +159,7 @@ def test_cem_rl_generation_is_a_critic_chain_with_actors_beside_it(new_fake):
     generation(fake)
     critic = fake.algorithm.state.critic.parameters
     block0, actor0, block1, actor1, *rollouts = fake.ask()
-    population = list(fake.algorithm.state.individuals)
+    population = list(fake.algorithm.state.schedule.individuals)
     assert block0.inputs["critic"] == critic
     assert block0.inputs["target_actor"] == population[0]
     assert block1.inputs["critic"] == Output(block0.id, "critic")
@@ -180,12 +182,13 @@ def test_cem_rl_elites_are_the_trained_vectors(new_fake):
     fake = new_fake(CEMRL, CEMRLSettings(**SMALL_RL))
     generation(fake)
     fake.ask()
-    z = [fake.store.perturbed(value) for value in fake.algorithm.state.individuals]
+    z = [fake.store.perturbed(value) for value in fake.algorithm.state.schedule.individuals]
     for task in list(fake.open.values()):
         fake.finish(task, -task.individual)
     first, second = elite_weights(2)
     np.testing.assert_allclose(
-        fake.algorithm.state.distribution.mean, first * (z[0] + 1).astype(float) + second * (z[1] + 1).astype(float)
+        fake.algorithm.state.search.distribution.mean,
+        first * (z[0] + 1).astype(float) + second * (z[1] + 1).astype(float),
     )
     counters, metrics = fake.algorithm.counters, fake.algorithm.metrics()
     assert (counters.critic_updates, counters.actor_updates) == (40, 80)
@@ -201,7 +204,9 @@ def test_cem_rl_without_gradients_is_cem(new_fake):
             generation(each, lambda individual: float(individual % 3))
     assert fake.algorithm.state.critic is None
     assert fake.replay.length == 0
-    np.testing.assert_array_equal(fake.algorithm.state.distribution.mean, cem.algorithm.state.distribution.mean)
+    np.testing.assert_array_equal(
+        fake.algorithm.state.search.distribution.mean, cem.algorithm.state.search.distribution.mean
+    )
 
 
 def test_p_cem_rl_actors_all_train_on_the_final_critic(new_fake):
@@ -232,7 +237,7 @@ def test_p_cem_rl_barriers_separate_the_phases_and_change_no_result(new_fake):
         generation(plain)
     assert plain.algorithm.counters == barriers.algorithm.counters
     for name in ("mean", "variance"):
-        ours, theirs = (getattr(each.algorithm.state.distribution, name) for each in (plain, barriers))
+        ours, theirs = (getattr(each.algorithm.state.search.distribution, name) for each in (plain, barriers))
         np.testing.assert_array_equal(ours, theirs)
 
 
@@ -268,7 +273,9 @@ def test_a_checkpoint_within_a_generation_goes_on_alike(new_fake):
     twin.algorithm.restore(decode(encode(twin.algorithm.snapshot(), arrays), arrays, dataclass_named))
     for each in (fake, twin):
         generation(each)
-    np.testing.assert_array_equal(fake.algorithm.state.distribution.mean, twin.algorithm.state.distribution.mean)
+    np.testing.assert_array_equal(
+        fake.algorithm.state.search.distribution.mean, twin.algorithm.state.search.distribution.mean
+    )
 
 
 def test_settings_that_contradict_each_other():

@@ -34,7 +34,7 @@ def test_the_equations_are_where_the_architecture_says():
     """A row names functions, and equations, which the docstring of one of them names, too."""
     root = PAGES.parents[1]
     rows = re.findall(r"^\| (.+?) \| (\S+\.py `.+) \|$", (root / "docs/architecture.md").read_text(), re.MULTILINE)
-    assert {"aes_rl.py", "td3.py"} <= {name for _, places in rows for name in re.findall(r"(\w+\.py) `", places)}
+    assert {"steady_state.py", "td3.py"} <= {name for _, places in rows for name in re.findall(r"(\w+\.py) `", places)}
     for update, places in rows:
         functions = re.findall(r"([\w/]+\.py) `(\w+)`(?: of `(\w+)`)?", places)
         assert len(functions) == places.count(".py ")

@@ -1,0 +1,103 @@
+"""Who of a population is trained by gradients: the coupling of a search and a learner.
+
+`half` (CEM-RL, AES-RL): some individuals are trained before they are evaluated. `none`: nobody; the search is alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from erlbench.errors import UsageError
+from erlbench.settings import setting
+from erlbench.work.seeding import Purpose, generator
+
+if TYPE_CHECKING:
+    from erlbench.algorithms.hybrid import Hybrid
+    from erlbench.algorithms.search.search import Search
+
+CEM_RL, AES_CODE = "CEM-RL, public code", "AES-RL, public code"
+
+
+@dataclass(frozen=True)
+class NoSettings:
+    """The settings of a part that has none."""
+
+
+class Coupling:
+    """`none`: the search is alone; the base of the others."""
+
+    settings_type: ClassVar[type] = NoSettings
+
+    def __init__(self, settings: Any, run: Hybrid[Any]) -> None:
+        self.settings, self.run = settings, run
+
+    @classmethod
+    def check(cls, settings: Any, search: type[Search[Any, Any]], search_settings: Any) -> None:
+        """Raise `UsageError` for what has no meaning with generations of this search."""
+
+    @classmethod
+    def trains(cls, settings: Any) -> int:
+        """How many actors are trained at once in a generation; 0: there is no critic either."""
+        return 0
+
+    @property
+    def count(self) -> int:
+        """How many individuals of a generation are trained: the first ones."""
+        return 0
+
+    def chooses(self, number: int, n_rl: int, n_es: int) -> bool:
+        """Whether the individual `number` of an asynchronous schedule is trained, after so many of either kind."""
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class HalfSettings:
+    """Hyper-parameters of the coupling `half`, of generations and without generations."""
+
+    n_grad: int = setting(5, "individuals of a generation that are trained by gradients", CEM_RL, minimum=0)
+    p_desired: float = setting(
+        0.5, "share of individuals that are trained by gradients", AES_CODE, by_env={"Swimmer": 0.1},
+        minimum=0, maximum=1,
+    )  # fmt: skip
+    k_rl: float = setting(50.0, "gain of the population control (K_rl)", AES_CODE, minimum=0)
+
+
+class Half(Coupling):
+    """`half`: part of the population is trained, and the critic learns from everybody's transitions."""
+
+    settings_type: ClassVar[type] = HalfSettings
+
+    @classmethod
+    def check(cls, settings: HalfSettings, search: type[Search[Any, Any]], search_settings: Any) -> None:
+        population = search.population_of(search_settings)
+        if settings.n_grad > population:
+            raise UsageError(f"n_grad ({settings.n_grad}) cannot exceed population ({population})")
+        if population < 2:
+            raise UsageError("coupling=half trains part of a population, and one individual has no part")
+
+    @classmethod
+    def trains(cls, settings: HalfSettings) -> int:
+        return settings.n_grad
+
+    @property
+    def count(self) -> int:
+        """Whole pairs where the search mirrors: half a trained pair would count as noise."""
+        count: int = self.settings.n_grad
+        return count - count % 2 if self.run.search.pairs else count
+
+    def chooses(self, number: int, n_rl: int, n_es: int) -> bool:
+        if not self.run.learns:
+            return False
+        p = probability_of_rl(n_rl, n_es, self.settings.p_desired, self.settings.k_rl)
+        return bool(generator(*self.run.key(Purpose.POPULATION, number)).random() < p)
+
+
+def probability_of_rl(n_rl: int, n_es: int, desired: float, gain: float) -> float:
+    """AES-RL, eq. 3: clip(-K_rl (n_rl / (n_rl + n_es) - p_desired) + 0.5, 0, 1), for the numbers launched so far."""
+    return min(1.0, max(0.0, -gain * (n_rl / (n_rl + n_es) - desired) + 0.5))
+
+
+COUPLINGS: Mapping[str, type[Coupling]] = MappingProxyType({"half": Half, "none": Coupling})

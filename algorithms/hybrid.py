@@ -1,0 +1,243 @@
+"""A search, a learner, a coupling and a schedule as one algorithm; and a search alone.
+
+CEM-RL, P-CEM-RL and AES-RL are three products of these four choices (`cem_rl.py`, `p_cem_rl.py`, `aes_rl.py`); each
+choice is a setting of theirs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from types import MappingProxyType
+from typing import Any, ClassVar, TypeVar, cast
+
+from erlbench.algorithms.base import Algorithm, Context, Needs
+from erlbench.algorithms.coupling import COUPLINGS, Coupling
+from erlbench.algorithms.individuals import FitnessSettings
+from erlbench.algorithms.policy_settings import PolicySettings, initial_mean
+from erlbench.algorithms.schedule import Chain, Phases, Schedule, ScheduleState
+from erlbench.algorithms.search.search import INJECTIONS, SEARCHES, Search, SearchContext, SearchState, find_search
+from erlbench.algorithms.steady_state import SteadyState
+from erlbench.algorithms.training.actor_critic_settings import ActorCriticSettings
+from erlbench.algorithms.training.gradient_tasks import CriticState, new_critic, update_functions
+from erlbench.algorithms.training.learners import find_learner
+from erlbench.envs.registry import Problem
+from erlbench.errors import UsageError, nearest
+from erlbench.policy import PolicySpec
+from erlbench.settings import resolve, setting
+from erlbench.work.seeding import Purpose
+from erlbench.work.tasks import ArrayRef, Result, Task
+
+OURS = "this suite"
+_OF_ALL = {field.name for kind in (PolicySettings, FitnessSettings) for field in fields(kind)}
+SCHEDULES: Mapping[str, type[Schedule]] = MappingProxyType(
+    {"chain": Chain, "phases": Phases, "steady-state": SteadyState}
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HybridSettings(ActorCriticSettings, FitnessSettings):
+    """The four choices, and what goes with all of them."""
+
+    search: str = setting("cem", f"what samples: {', '.join(SEARCHES)}, or MODULE:CLASS", OURS)
+    coupling: str = setting("half", "who is trained: half of the population, or none", OURS, choices=tuple(COUPLINGS))
+    schedule: str = setting("chain", "in which order: see docs/hybrids.md", OURS, choices=tuple(SCHEDULES))
+    injected: str | None = setting(
+        None,
+        "what trained individuals do to the search: as-samples, mean-only (they move no variance), hansen (shortened); "
+        "none: what is usual for the search",
+        OURS,
+        choices=INJECTIONS,
+    )
+    options: str = setting("", "settings of the parts that this algorithm has not: NAME=VALUE NAME=VALUE", OURS)
+
+
+def parse_options(text: str) -> dict[str, str]:
+    """The values of `NAME=VALUE NAME=VALUE ...`."""
+    pairs = [item.partition("=") for item in text.split()]
+    if wrong := [name for name, sign, _ in pairs if not sign]:
+        raise UsageError(f"options must be NAME=VALUE, separated by blanks; '{wrong[0]}' is not")
+    return {name: value for name, _, value in pairs}
+
+
+def part_settings(kind: type, settings: Any, env: str) -> Any:
+    """An instance of `kind`, the settings of a part: the algorithm's own values win, then those of its `options`."""
+    if isinstance(settings, kind):
+        return settings
+    names = {field.name for field in fields(kind)}
+    own = {field.name: getattr(settings, field.name) for field in fields(settings) if field.name in names}
+    given = {name: value for name, value in parse_options(settings.options).items() if name in names}
+    return resolve(kind, env, given, own)
+
+
+def check_options(kinds: list[type], settings: Any) -> None:
+    """Raise `UsageError` for options that none of the parts has, or that the algorithm itself has as a setting."""
+    own = {field.name for field in fields(settings)}
+    known = {field.name for kind in kinds for field in fields(kind)} - own - _OF_ALL
+    for name in parse_options(settings.options):
+        if name in own:
+            raise UsageError(f"'{name}' is a setting of the algorithm: --set {name}=VALUE instead of options")
+        if name not in known:
+            hint = nearest(name, known) or f"; there are {', '.join(sorted(known)) or 'none'}"
+            raise UsageError(f"unknown option '{name}'{hint}")
+
+
+@dataclass(kw_only=True)
+class HybridState:
+    """Everything a hybrid needs to go on."""
+
+    search: SearchState
+    schedule: ScheduleState
+    critic: CriticState | None = None  # None where nobody is trained
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The classes of a run's parts, and their settings."""
+
+    search: type[Search[Any, Any]]
+    coupling: type[Coupling]
+    schedule: type[Schedule]
+    injected: str | None
+    of_search: Any
+    of_coupling: Any
+    of_schedule: Any
+
+    @property
+    def trained(self) -> int:
+        """Actors that are trained in a generation."""
+        return self.coupling.trains(self.of_coupling)
+
+
+S = TypeVar("S")
+
+
+class Hybrid(Algorithm[S, HybridState]):
+    """A search whose individuals are trained by a learner's gradients."""
+
+    task_functions: ClassVar[Mapping[str, type]] = {
+        **Algorithm.task_functions,
+        **update_functions("update_critic", "train_actor"),
+    }
+    critic_updates: ClassVar[float] = 1.0
+    actor_updates: ClassVar[float] = 5.0
+    has_learner: ClassVar[bool] = True
+    """Whether its settings have a learner; else its search is alone."""
+
+    def __init__(self, settings: S, context: Context) -> None:
+        super().__init__(settings, context)
+        parts = self.parts(settings, context.problem.env.id)
+        mean = initial_mean(self.policy_spec, settings, self.key(Purpose.PARAMETERS))
+        surroundings = SearchContext(self.policy_spec, mean, context.store, self.share, parts.injected)
+        self.search: Search[Any, Any] = parts.search(parts.of_search, surroundings)
+        self.coupling = parts.coupling(parts.of_coupling, cast(Any, self))
+        self.schedule = parts.schedule(parts.of_schedule, cast(Any, self))
+        self.learns = parts.trained > 0
+        critic = new_critic(cast(Any, self)) if self.learns else None
+        self.state = HybridState(search=self.search.state, schedule=self.schedule.state, critic=critic)
+
+    @classmethod
+    def parts(cls, settings: Any, env: str) -> Parts:
+        """What the settings choose; `env` gives the values of its environment to what they leave open."""
+        search = find_search(settings.search)
+        coupling, schedule = COUPLINGS[settings.coupling], SCHEDULES[settings.schedule]
+        kinds = (search.settings_type, coupling.settings_type, schedule.settings_type)
+        return Parts(
+            search, coupling, schedule, settings.injected, *(part_settings(kind, settings, env) for kind in kinds)
+        )
+
+    @classmethod
+    def check(cls, settings: S, problem: Problem) -> None:
+        super().check(settings, problem)
+        parts = cls.parts(settings, problem.env.id)
+        if parts.schedule.generations:
+            parts.coupling.check(parts.of_coupling, parts.search, parts.of_search)
+        elif parts.search.pairs:
+            raise UsageError(
+                f"{parts.search.__name__} estimates a gradient from mirrored pairs around one mean, and with "
+                f"schedule={settings.schedule} the mean moves between the two of a pair; use chain or phases"  # type: ignore[attr-defined]
+            )
+        if cls.has_learner:
+            find_learner(settings.learner)  # type: ignore[attr-defined]
+            kinds = [parts.search.settings_type, parts.coupling.settings_type, parts.schedule.settings_type]
+            check_options(kinds, settings)
+
+    @classmethod
+    def depends_on_budget(cls, settings: S) -> str:
+        return ""
+
+    @classmethod
+    def is_synchronous(cls, settings: S) -> bool:
+        parts = cls.parts(settings, "")
+        return parts.schedule.is_synchronous(parts.of_schedule)
+
+    @classmethod
+    def gradient_workers(cls, settings: S, workers: int) -> int:
+        parts = cls.parts(settings, "")
+        return parts.schedule.gradient_workers(parts.of_schedule, parts.trained, workers)
+
+    @property
+    def critic(self) -> CriticState:
+        """The critic that all individuals share; only where somebody is trained."""
+        assert self.state.critic is not None
+        return self.state.critic
+
+    @property
+    def observes(self) -> bool:
+        """Whether episodes contribute to statistics of observations."""
+        return self.policy_spec.normalisation
+
+    def policy(self) -> ArrayRef:
+        return self.search.mean_ref
+
+    def _ask(self) -> list[Task]:
+        return self.schedule.ask()
+
+    def _tell(self, task: Task, result: Result) -> None:
+        self.schedule.tell(task, result)
+
+    def metrics(self) -> dict[str, float]:
+        return self.schedule.metrics()
+
+    def measured(self) -> dict[str, float]:
+        return self.search.measured()
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        super().restore(snapshot)
+        self.search.state, self.schedule.state = self.state.search, self.state.schedule
+
+
+class SearchAlone(Hybrid[S]):
+    """A search without a learner, in generations."""
+
+    search_type: ClassVar[type[Search[Any, Any]]]
+    task_functions: ClassVar[Mapping[str, type]] = Algorithm.task_functions
+    critic_updates: ClassVar[float] = 0.0
+    actor_updates: ClassVar[float] = 0.0
+    has_learner: ClassVar[bool] = False
+
+    @classmethod
+    def parts(cls, settings: Any, env: str) -> Parts:
+        of_chain = Chain.settings_type()
+        return Parts(cls.search_type, Coupling, Chain, None, settings, None, of_chain)
+
+    @classmethod
+    def policy_for(cls, settings: S, problem: Problem) -> PolicySpec:
+        return cls.search_type.policy_for(settings, problem)
+
+    @classmethod
+    def needs(cls, settings: S, problem: Problem) -> Needs:
+        return Needs.of_episodes(problem, cls.search_type.population_of(settings) * settings.episodes)  # type: ignore[attr-defined]
+
+
+@cache
+def search_alone(search: type[Search[Any, Any]]) -> type[SearchAlone[Any]]:
+    """The algorithm of a search alone; its settings get those of policies and fitness that they lack."""
+    kind = search.settings_type
+    bases = tuple(base for base in (PolicySettings, FitnessSettings) if not issubclass(kind, base))
+    if bases:
+        kind = dataclasses.make_dataclass(kind.__name__, (), bases=(kind, *bases), frozen=True, kw_only=True)
+    members = {"__doc__": search.__doc__, "settings_type": kind, "search_type": search}
+    return type(search.__name__, (SearchAlone,), members)

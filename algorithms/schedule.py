@@ -1,0 +1,295 @@
+"""Schedules with generations: in which order critics learn, actors are trained, and individuals play.
+
+`chain`: Pourchot and Sigaud, "CEM-RL", ICLR 2019, algorithm 1. `phases`: P-CEM-RL of the AES-RL paper (Lee et al.,
+NeurIPS 2020, section 4.1), after its public code (github.com/KyunghyunLee/aes-rl).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from erlbench.algorithms.generation import Generation
+from erlbench.algorithms.individuals import start_states
+from erlbench.algorithms.search.search import Individual, Vector
+from erlbench.algorithms.training.gradient_tasks import actor_task, critic_task, next_critic_block
+from erlbench.settings import setting
+from erlbench.work.seeding import Purpose
+from erlbench.work.tasks import Counts, Input, Priority, Result, Task, in_phases
+
+if TYPE_CHECKING:
+    from erlbench.algorithms.hybrid import Hybrid
+
+CEM_RL, AES_CODE = "CEM-RL, public code", "AES-RL, public code"
+MORE_THAN, AT_LEAST, INDIVIDUAL = "more-than", "at-least", "individual"
+
+
+@dataclass(kw_only=True)
+class ScheduleState:
+    """The base of the states of schedules."""
+
+
+class Schedule(ABC):
+    """Asks for tasks and takes their results, for a run with a search, a coupling and perhaps a critic."""
+
+    settings_type: ClassVar[type]
+    generations: ClassVar[bool] = True
+    state: Any
+
+    def __init__(self, settings: Any, run: Hybrid[Any]) -> None:
+        self.settings, self.run = settings, run
+
+    @classmethod
+    def is_synchronous(cls, settings: Any) -> bool:
+        return True
+
+    @classmethod
+    def gradient_workers(cls, settings: Any, trained: int, workers: int) -> int:
+        """The most tasks with gradient steps at once, where `trained` actors are trained in a generation."""
+        return trained + 1 if trained else 0
+
+    @property
+    @abstractmethod
+    def warm(self) -> bool:
+        """Whether there is enough experience to learn from."""
+
+    @abstractmethod
+    def ask(self) -> list[Task]: ...
+
+    @abstractmethod
+    def tell(self, task: Task, result: Result) -> None: ...
+
+    @abstractmethod
+    def metrics(self) -> dict[str, float]: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChainSettings:
+    """Hyper-parameters of the chain's warm-up."""
+
+    start_timesteps: int = setting(10_000, "timesteps of warm-up, without gradients", CEM_RL, minimum=0)
+    warmup_gate: str = setting(
+        MORE_THAN,
+        "training begins after more-than, or at-least, start_timesteps, checked before each generation; individual "
+        "(cem-rl only): after more than that, checked before each individual, one after another",
+        CEM_RL,
+        choices=(MORE_THAN, AT_LEAST, INDIVIDUAL),
+    )
+    random_warmup: bool = setting(
+        False, "uniform random actions until training starts, instead of the individuals' own", CEM_RL
+    )
+
+
+@dataclass(kw_only=True)
+class ChainState(ScheduleState, Generation):
+    """The generation under way."""
+
+    individuals: list[Vector] = field(default_factory=list)  # trained or not
+    samples: list[Vector] = field(default_factory=list)  # the same before training
+    asked: int = 0  # individuals whose tasks have been asked for
+    trained: list[int] = field(default_factory=list)  # of them, those that are trained by gradients
+    rl_elites: int = 0  # how many of the generation before were among its elites
+    f_mean: float | None = None  # f(mu), where the search needs it, once it is known
+
+
+class Chain(Schedule):
+    """`chain`: a chain of critic blocks, actor i trained on the critic after block i, whole generations."""
+
+    settings_type: ClassVar[type] = ChainSettings
+    state: ChainState
+
+    def __init__(self, settings: Any, run: Hybrid[Any]) -> None:
+        super().__init__(settings, run)
+        self.state = ChainState()
+
+    @property
+    def warm(self) -> bool:
+        timesteps, start = self.run.counters.timesteps, self.settings.start_timesteps
+        enough = timesteps >= start if self.settings.warmup_gate == AT_LEAST else timesteps > start
+        return enough and self.run.context.replay.length >= self.run.settings.batch_size
+
+    def ask(self) -> list[Task]:
+        """A whole generation when none is under way; with the gate `individual` one individual after the other."""
+        state, run, alone = self.state, self.run, self.settings.warmup_gate == INDIVIDUAL
+        if state.individuals:
+            last = len(state.fitness) == state.asked < len(state.individuals)
+            return self.tasks_of(state.asked, state.asked + 1) if alone and last else []
+        if run.exhausted:
+            return []
+        generation = run.counters.generation
+        state.individuals = run.search.generation(lambda index: run.key(Purpose.NOISE, generation, index))
+        state.samples = list(state.individuals)
+        state.asked, state.trained, state.f_mean = 0, [], None
+        return self.tasks_of(0, 1 if alone else len(state.individuals)) + self.measurement()
+
+    def measurement(self) -> list[Task]:
+        """The episodes of the mean, where the search compares individuals with it."""
+        run, episodes = self.run, self.run.search.mean_episodes
+        if not episodes:
+            return []
+        seeds = start_states(run, run.counters.generation, episodes)
+        more = {"episodes": episodes, "seeds": seeds, "mode": not run.settings.stochastic}
+        return [run.rollout(run.policy(), kind="mean", counts=Counts.FITNESS, **more)]
+
+    def tasks_of(self, first: int, stop: int) -> list[Task]:
+        """The training, if it is time for it, and the episodes of the individuals from `first` to before `stop`."""
+        state, coupling = self.state, self.run.coupling
+        parameters: list[Input] = list(state.individuals)
+        trained = range(first, min(stop, coupling.count)) if coupling.count and self.warm else range(0)
+        state.trained += trained
+        state.asked = stop
+        tasks = self.training(parameters, trained) if trained else []
+        for task in tasks:
+            if task.kind == "actor":
+                parameters[task.individual] = task.output("parameters")
+        return tasks + self.evaluations(parameters, range(first, stop))
+
+    def training(self, parameters: Sequence[Input], trained: Sequence[int]) -> list[Task]:
+        """A chain of critic blocks, and the actors' training.
+
+        Actor i learns from the critic after i + 1 blocks, whose target actor is individual i before its training.
+        So it can train while the chain goes on, and the individuals that are not trained can be evaluated at once.
+        """
+        run, critic, steps = self.run, self.run.critic, self.state.previous_steps
+        view = run.context.replay.view(run.settings.replay_size)
+        latest: Input = critic.parameters
+        block = steps // run.coupling.count
+        tasks = []
+        for index in trained:
+            z = parameters[index]
+            if block:
+                tasks.append(critic_task(run, latest, z, block, critic.step, view, individual=index))
+                latest = tasks[-1].output("critic")
+                critic.step += block
+            tasks.append(actor_task(run, z, latest, steps, view, individual=index))
+        return tasks
+
+    def evaluations(self, parameters: Sequence[Input], individuals: range) -> list[Task]:
+        """The episodes of `individuals`; with a learner all of them go to the replay."""
+        run, learns = self.run, self.run.learns
+        more: dict[str, Any] = {"episodes": run.settings.episodes}
+        more["seeds"] = start_states(run, run.counters.generation)
+        if run.observes:
+            more["observe"] = 1.0
+        if not run.has_learner:
+            return run.rollouts([parameters[index] for index in individuals], kind="es", **more)
+        random = self.settings.random_warmup and not self.warm
+        more |= {"record": learns, "random_actions": random, "mode": not run.settings.stochastic}
+        kinds = ["random" if random else "rl" if index in self.state.trained else "es" for index in individuals]
+        return [
+            run.rollout(parameters[index], kind=kind, individual=index, **more)
+            for index, kind in zip(individuals, kinds)
+        ]
+
+    def tell(self, task: Task, result: Result) -> None:
+        state, run = self.state, self.run
+        if task.kind == "critic":
+            run.critic.parameters = result.arrays["critic"]
+        elif task.kind == "actor":
+            state.individuals[task.individual] = result.arrays["parameters"]
+        elif task.kind == "mean":
+            returns = result.values["returns"]
+            state.f_mean = math.fsum(returns) / len(returns)
+        else:
+            state.take(task.individual, result, run.search.fitness(result))
+            run.search.seen(state.fitness[task.individual], not run.learns or self.warm)
+            if "observed" in result.arrays:
+                run.search.observed(result.values["observed"], run.context.store.get(result.arrays["observed"]))
+        measured = state.f_mean is not None or not run.search.mean_episodes
+        if state.individuals and len(state.fitness) == len(state.individuals) and measured:
+            self._end()
+
+    def _end(self) -> None:
+        """Tell the search its generation."""
+        state, run = self.state, self.run
+        fitness, f_mean = state.in_order, math.nan if state.f_mean is None else state.f_mean
+        run.search.tell(
+            [
+                Individual(z=z, fitness=fitness[index], injected=z != sample, origin=sample, f_mean=f_mean)
+                for index, (z, sample) in enumerate(zip(state.individuals, state.samples))
+            ]
+        )
+        state.rl_elites = sum(index in state.trained for index in run.search.state.elites)
+        state.end(fitness)
+        state.individuals, state.samples = [], []
+        run.counters.generation += 1
+
+    def metrics(self) -> dict[str, float]:
+        state, search = self.state, self.run.search
+        columns = {**state.extremes(), **search.metrics(), "steps": state.previous_steps}
+        if self.run.has_learner:
+            columns |= {"n_rl": len(state.trained), "rl_elites": state.rl_elites}
+        return columns
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhasesSettings(ChainSettings):
+    """Hyper-parameters of the phases."""
+
+    parallel_critic: bool = setting(
+        False, "one critic learns all the time, towards the mean's targets; then results depend on timing", AES_CODE
+    )
+    critic_block: int = setting(1000, "updates per block of the parallel critic", AES_CODE, minimum=1)
+    barriers: bool = setting(
+        False, "wait for all between critic, actors and evaluations; costs time, changes no result", AES_CODE
+    )
+
+    def __post_init__(self) -> None:
+        if self.warmup_gate == INDIVIDUAL:
+            raise ValueError(f"warmup_gate '{INDIVIDUAL}' is cem-rl's, whose individuals follow each other")
+
+
+class Phases(Chain):
+    """`phases`: all critic blocks, then all actors on the last critic, in parallel."""
+
+    settings_type: ClassVar[type] = PhasesSettings
+
+    @classmethod
+    def is_synchronous(cls, settings: Any) -> bool:
+        return not settings.parallel_critic
+
+    def ask(self) -> list[Task]:
+        return super().ask() + self._critic_stream()
+
+    def tasks_of(self, first: int, stop: int) -> list[Task]:
+        """A generation; with barriers the critic comes first, then the actors, then the episodes."""
+        tasks = super().tasks_of(first, stop)
+        if not self.settings.barriers:
+            return tasks
+        critic, actors = ([task for task in tasks if task.kind == kind] for kind in ("critic", "actor"))
+        return in_phases(critic, actors, tasks[len(critic) + len(actors) :])
+
+    def training(self, parameters: Sequence[Input], trained: Sequence[int]) -> list[Task]:
+        """One critic block per RL individual, towards the targets of that one; then every actor on the last critic.
+
+        An actor makes as many updates as the last generation had steps, and so do the blocks together. With a parallel
+        critic there are no blocks.
+        """
+        run, critic, steps = self.run, self.run.critic, self.state.previous_steps
+        view, tasks = run.context.replay.view(run.settings.replay_size), []
+        latest: Input = critic.parameters
+        updates = 0 if self.settings.parallel_critic else steps // run.coupling.count
+        for index in trained if updates else ():
+            tasks.append(critic_task(run, latest, parameters[index], updates, critic.step, view))
+            latest = tasks[-1].output("critic")
+            critic.step += updates
+        return tasks + [actor_task(run, parameters[index], latest, steps, view, index) for index in trained]
+
+    def _critic_stream(self) -> list[Task]:
+        """With a parallel critic: its next block towards the mean's targets, as long as there is budget."""
+        run = self.run
+        if not self.settings.parallel_critic or not run.learns or run.exhausted or not self.warm:
+            return []
+        if run.critic.in_flight:
+            return []
+        # It never ends, so it must not go before the actors that wait for the same processes.
+        block = next_critic_block(run, run.critic, self.settings.critic_block)
+        return [replace(block, priority=Priority.ACTOR)]
+
+    def tell(self, task: Task, result: Result) -> None:
+        if task.kind == "critic":
+            self.run.critic.in_flight = False
+        super().tell(task, result)

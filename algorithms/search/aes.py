@@ -1,0 +1,279 @@
+"""AES-RL's search: every individual moves mean and variance by itself, by ten pairs of rules.
+
+Lee, Lee, Shin, Kweon, "An Efficient Asynchronous Method for Integrating Evolutionary and Gradient-based Policy
+Search", NeurIPS 2020, sections 3.3 and 3.4, with what only its public code says (github.com/KyunghyunLee/aes-rl).
+The rules are in `mean_updates.py` and `variance_updates.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from erlbench.algorithms.search.fitness_scale import FitnessScale
+from erlbench.algorithms.search.mean_updates import MEAN_UPDATES, OLDEST, Psg, move, oldest, update_ratio
+from erlbench.algorithms.search.search import (
+    AS_SAMPLES,
+    HANSEN,
+    MEAN_ONLY,
+    Individual,
+    Search,
+    SearchState,
+    Vector,
+    shortened,
+)
+from erlbench.algorithms.search.search_distribution import (
+    PARAMETERS_AT_ONCE,
+    SearchDistribution,
+    cem_variance,
+    decayed,
+    elite_weights,
+    ranking,
+    weighted_moments,
+)
+from erlbench.algorithms.search.variance_updates import (
+    ONLINE_ADAPTIVE,
+    ONLINE_FIXED,
+    RANK_BASED,
+    SUCCESS_RULE_FROZEN,
+    VARIANCE_UPDATES,
+    freeze,
+    online_adaptive,
+    online_fixed,
+    slide,
+    success_rule,
+)
+from erlbench.settings import setting
+from erlbench.work.seeding import Key
+from erlbench.work.tasks import ArrayRef
+
+CODE = "AES-RL, public code"
+PAPER = "AES-RL, section 3"
+
+# About 0.16 of a good score; the first six are the authors', the others ours.
+FITNESS_SCALE = {
+    "HalfCheetah": 2000.0,
+    "Walker2d": 800.0,
+    "Hopper": 600.0,
+    "Ant": 960.0,
+    "Humanoid": 960.0,
+    "Swimmer": 48.0,
+    "HumanoidStandup": 20000.0,
+    "InvertedDoublePendulum": 1500.0,
+    "InvertedPendulum": 160.0,
+    "Pendulum": 200.0,
+    "Pusher": 10.0,
+    "Reacher": 6.0,
+}
+SCALE_SOURCE = "AES-RL, public code (Mujoco's locomotion tasks); else about 0.16 of a good score"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AESSearchSettings:
+    """Hyper-parameters of the two rules."""
+
+    mean_update: str = setting("baseline-relative", "how far the mean moves", PAPER, choices=MEAN_UPDATES)
+    variance_update: str = setting(ONLINE_ADAPTIVE, "how the variance adapts", PAPER, choices=VARIANCE_UPDATES)
+    range: float | None = setting(
+        None,
+        "r of the fixed-range rules, in units of return; none: the standard deviation of the warm-up's returns",
+        SCALE_SOURCE,
+        by_env=FITNESS_SCALE,
+        minimum=1e-9,
+    )
+    baseline: float | None = setting(
+        None,
+        "f_b of the relative baseline, in units of return; none: as for `range`",
+        SCALE_SOURCE,
+        by_env=FITNESS_SCALE,
+        minimum=1e-9,
+    )
+    absolute_baseline: float | None = setting(
+        None,
+        "f_b of the absolute baseline, a bad score; none: minus `baseline`, or the lowest of the warm-up's returns if "
+        "that is none, too",
+        "AES-RL, public code; else ours",
+        by_env={"Pendulum": -1600.0, "Pusher": -150.0, "Reacher": -60.0},
+    )
+    psg_positive: float = setting(1.0, "factor of p for better individuals (p_positive)", CODE)
+    psg_negative: float = setting(0.0, "factor of p for worse individuals (p_negative)", CODE)
+    n_fixed: float = setting(10.0, "n of the online variance update with a fixed population", CODE, minimum=1)
+    initial_variance: float = setting(1e-3, "initial variance of each parameter", CODE, minimum=0)
+    floor: float = setting(1e-5, "smallest variance; also the limit of the rank-based rule's epsilon", CODE, minimum=0)
+    success_threshold: float = setting(0.2, "success ratio above which the variance grows", CODE, minimum=0, maximum=1)
+    success_factor: float = setting(0.99, "change of the variance per individual, success rule", CODE, minimum=0.01)
+    ring: int = setting(10, "last individuals that the rank-based rules and the success rule look at", CODE, minimum=2)
+    elites: int = setting(5, "best of them that count in the rank-based rules", CODE, minimum=1)
+    tau_cem: float = setting(0.90, "epsilon's decay per `ring` individuals (rank-based)", CODE, minimum=0, maximum=1)
+    extra_ke_division: bool = setting(True, "divide the rank-based variance by K_e once more", CODE)
+    mean_episodes: int = setting(5, "episodes that measure f(mu), once per individual", CODE, minimum=1)
+    always_measure: bool = setting(
+        False, "play these episodes even if no rule uses f(mu)", "off: our choice; AES-RL's code does it"
+    )
+
+    def __post_init__(self) -> None:
+        if self.elites > self.ring:
+            raise ValueError(f"elites ({self.elites}) cannot exceed ring ({self.ring})")
+        if self.mean_update == OLDEST and self.variance_update in (ONLINE_FIXED, ONLINE_ADAPTIVE):
+            raise ValueError(
+                f"mean_update 'oldest' has no update ratio, which variance_update '{self.variance_update}' needs; "
+                f"use '{RANK_BASED}'"
+            )
+
+    @property
+    def is_absolute(self) -> bool:
+        """Whether the mean update needs a bad score in place of a scale."""
+        return self.mean_update.startswith("baseline-absolute")
+
+    @property
+    def scale(self) -> float | None:
+        """The r or f_b of the mean update; None where the run finds it out."""
+        if self.is_absolute:
+            minus = None if self.baseline is None else -self.baseline
+            return minus if self.absolute_baseline is None else self.absolute_baseline
+        return self.baseline if self.mean_update == "baseline-relative" else self.range
+
+    @property
+    def scale_setting(self) -> str:
+        """The setting that `scale` is of; empty for mean updates without one."""
+        if self.mean_update in ("full-move", OLDEST):
+            return ""
+        relative = "baseline" if self.mean_update == "baseline-relative" else "range"
+        return "absolute_baseline" if self.is_absolute else relative
+
+    @property
+    def psg(self) -> Psg:
+        """(p_positive, p_negative)."""
+        return self.psg_positive, self.psg_negative
+
+
+@dataclass(kw_only=True)
+class AESState(SearchState):
+    """Mean and variance, and what the rules remember."""
+
+    distribution: SearchDistribution
+    epsilon: float  # of the rank-based variance
+    ring: list[Individual] = field(default_factory=list)  # the last ones, for the rank-based rules
+    successes: list[bool] = field(default_factory=list)
+    ratio: float = math.nan  # p of the latest update
+    scale: FitnessScale | None = None  # of returns, where the settings have none
+
+
+class AESSearch(Search[AESSearchSettings, AESState]):
+    """Moves the mean towards each individual by the ratio p, and adapts the variance."""
+
+    settings_type: ClassVar[type] = AESSearchSettings
+    injection: ClassVar[str] = AS_SAMPLES
+
+    def start(self, mean: np.ndarray) -> AESState:
+        settings = self.settings
+        self._weights = elite_weights(settings.elites)
+        distribution = SearchDistribution.create(mean, settings.initial_variance, self.context.share)
+        scale = FitnessScale() if settings.scale is None and settings.scale_setting else None
+        return AESState(distribution=distribution, epsilon=settings.initial_variance, scale=scale)
+
+    @classmethod
+    def population_of(cls, settings: AESSearchSettings) -> int:
+        return settings.ring
+
+    @property
+    def at_once(self) -> int:
+        return 1
+
+    @property
+    def _rank_based(self) -> tuple[bool, bool]:
+        return self.settings.mean_update == OLDEST, self.settings.variance_update == RANK_BASED
+
+    @property
+    def mean_episodes(self) -> int:
+        needed = self.settings.always_measure or not all(self._rank_based)
+        return self.settings.mean_episodes if needed else 0
+
+    @property
+    def mean_ref(self) -> ArrayRef:
+        return self.state.distribution.mean_ref
+
+    def sample(self, key: Key) -> Vector:
+        return self.state.distribution.sample(key)
+
+    def seen(self, fitness: float, warm: bool) -> None:
+        if self.state.scale is not None:
+            self.state.scale.add(fitness, warm)
+
+    def tell(self, individuals: Sequence[Individual]) -> None:
+        for individual in individuals:
+            self.state.ratio = self._update(individual)
+
+    def _update(self, individual: Individual) -> float:
+        """Move mean and variance; the ratio p that was used, for the oldest rule 1 / ring."""
+        settings, state, f_z, f_mean = self.settings, self.state, individual.fitness, individual.f_mean
+        centre, spread = self._rank(individual) if any(self._rank_based) else (None, None)
+        old, variance = state.distribution.mean, state.distribution.variance
+        z = np.asarray(self.context.store.load(individual.z))
+        if individual.injected and self.injected == HANSEN:
+            z = old + shortened(z - old, np.sqrt(variance))
+        if settings.mean_update == OLDEST:
+            p = 0.0 if centre is None else 1.0 / settings.ring
+            mean = old if centre is None else oldest(old, centre, settings.ring)
+        else:
+            p = update_ratio(settings.mean_update, f_z, f_mean, self._scale(), settings.psg)
+            mean = move(old, z, p) if p else old
+        if not individual.injected or self.injected != MEAN_ONLY:
+            variance = self._adapted(variance, z, old, mean, p, spread, f_z > f_mean)
+        if self.injected == HANSEN:
+            bounds = (state.distribution.variance * math.exp(sign) for sign in (-2.0, 2.0))
+            variance = np.clip(variance, *bounds)
+        state.distribution = state.distribution.moved(mean, variance, self.context.share)
+        return p
+
+    def _adapted(
+        self, variance: np.ndarray, z: np.ndarray, old: np.ndarray, mean: np.ndarray, p: float,
+        spread: np.ndarray | None, success: bool,
+    ) -> np.ndarray:  # fmt: skip
+        """The variance by the rule of the settings, `(P,)`."""
+        settings, state, rule = self.settings, self.state, self.settings.variance_update
+        if rule == ONLINE_ADAPTIVE:
+            return online_adaptive(variance, z, old, mean, p, settings.floor)
+        if rule == ONLINE_FIXED:
+            return online_fixed(variance, z, old, mean, p, settings.n_fixed, settings.floor)
+        if rule == RANK_BASED:
+            if spread is None:
+                return variance
+            # `ring` individuals decay epsilon like one generation.
+            state.epsilon = decayed(state.epsilon, settings.tau_cem ** (1.0 / settings.ring), settings.floor)
+            return cem_variance(spread, state.epsilon, settings.elites, settings.extra_ke_division)
+        remember = freeze if rule == SUCCESS_RULE_FROZEN else slide
+        state.successes, acts = remember(state.successes, success, settings.ring)
+        if not acts:
+            return variance
+        return success_rule(
+            variance, state.successes, settings.success_threshold, settings.success_factor, settings.floor
+        )
+
+    def _rank(self, individual: Individual) -> tuple[np.ndarray, np.ndarray] | tuple[None, None]:
+        """Put an individual into the ring, in the oldest one's place; the elites' moments once the ring is full."""
+        settings, state = self.settings, self.state
+        state.ring = [*state.ring, individual][-settings.ring :]
+        if len(state.ring) < settings.ring:
+            return None, None
+        best = ranking([member.fitness for member in state.ring])[: settings.elites]
+        elites = [self.context.store.blocks(state.ring[index].z, PARAMETERS_AT_ONCE) for index in best]
+        return weighted_moments(state.distribution.mean, elites, self._weights)
+
+    def _scale(self) -> float:
+        """The r or f_b of the mean update: the settings', else what the first individuals' returns give."""
+        known = self.state.scale
+        if known is None:
+            return self.settings.scale or 0.0
+        return known.worst() if self.settings.is_absolute else known.now()
+
+    def measured(self) -> dict[str, float]:
+        known = self.state.scale
+        return {self.settings.scale_setting: self._scale()} if known is not None and known.known else {}
+
+    def metrics(self) -> dict[str, float]:
+        return {"variance_mean": float(self.state.distribution.variance.mean())}

@@ -1,0 +1,133 @@
+"""The cross-entropy method with a diagonal Gaussian, as a search.
+
+Pourchot and Sigaud, "CEM-RL", ICLR 2019, section 2.2, with the constants of its public code
+(github.com/apourchot/CEM-RL). `search_distribution.py` has the equations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from erlbench.algorithms.search.search import AS_SAMPLES, HANSEN, MEAN_ONLY, Individual, Search, SearchState, Vector
+from erlbench.algorithms.search.search import shortened as shorten
+from erlbench.algorithms.search.search_distribution import (
+    LOG,
+    PARAMETERS_AT_ONCE,
+    RANKS,
+    RECOMBINATIONS,
+    SearchDistribution,
+    cem_variance,
+    decayed,
+    rank_move,
+    ranking,
+    recombination_weights,
+    weighted_moments,
+)
+from erlbench.settings import setting
+from erlbench.work.seeding import Key
+from erlbench.work.tasks import ArrayRef
+
+CEM_RL = "CEM-RL, public code"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CEMSearchSettings:
+    """Hyper-parameters of CEM's search distribution."""
+
+    population: int = setting(10, "individuals per generation", CEM_RL, minimum=2)
+    elites: int = setting(5, "best individuals that make the next distribution (K_e)", CEM_RL, minimum=1)
+    recombination: str = setting(
+        LOG,
+        "the mean's update: elites with log or equal weights, or all by centred ranks",
+        CEM_RL,
+        choices=RECOMBINATIONS,
+    )
+    initial_variance: float = setting(
+        1e-3, "initial variance of each parameter, and initial epsilon", CEM_RL, minimum=0
+    )
+    epsilon_end: float = setting(1e-5, "limit of epsilon, which is added to the variance", CEM_RL, minimum=0)
+    tau_cem: float = setting(0.95, "epsilon's decay per generation", CEM_RL, minimum=0, maximum=1)
+    antithetic: bool = setting(True, "the second half mirrors the first (even populations)", CEM_RL)
+    extra_ke_division: bool = setting(
+        True, "divide the weighted variance by K_e once more", "CEM-RL, public code; the paper has no such factor"
+    )
+
+    def __post_init__(self) -> None:
+        if self.elites > self.population:
+            raise ValueError(f"elites ({self.elites}) cannot exceed population ({self.population})")
+
+
+@dataclass(kw_only=True)
+class CEMState(SearchState):
+    """Mean and variance, and the noise that is added to the variance."""
+
+    distribution: SearchDistribution
+    epsilon: float
+
+
+class CEMSearch(Search[CEMSearchSettings, CEMState]):
+    """Refits mean and variance to the elites."""
+
+    settings_type: ClassVar[type] = CEMSearchSettings
+    injection: ClassVar[str] = AS_SAMPLES
+
+    def start(self, mean: np.ndarray) -> CEMState:
+        variance = self.settings.initial_variance
+        distribution = SearchDistribution.create(mean, variance, self.context.share)
+        return CEMState(distribution=distribution, epsilon=variance)
+
+    @property
+    def mean_ref(self) -> ArrayRef:
+        return self.state.distribution.mean_ref
+
+    def sample(self, key: Key) -> Vector:
+        return self.state.distribution.sample(key)
+
+    def generation(self, key: Callable[[int], Key]) -> list[Vector]:
+        size = self.settings.population
+        return list(self.state.distribution.population(size, self.settings.antithetic and size % 2 == 0, key))
+
+    def tell(self, individuals: Sequence[Individual]) -> None:
+        """Eq. 1 to 3; the variance is taken around the old mean."""
+        settings, state, store = self.settings, self.state, self.context.store
+        elites: Sequence[Iterable[np.ndarray]]
+        old, ranked = state.distribution, ranking([each.fitness for each in individuals])
+        state.elites = ranked[: settings.elites]
+        state.epsilon = decayed(state.epsilon, settings.tau_cem, settings.epsilon_end)
+        weights = recombination_weights(settings.recombination, settings.elites)
+        if self.injected == HANSEN:
+            std = np.sqrt(old.variance)
+            vectors = [self._limited(individuals[index], std) for index in state.elites]
+            elites = [_blocks(vector) for vector in vectors]
+        else:
+            elites = [store.blocks(individuals[index].z, PARAMETERS_AT_ONCE) for index in state.elites]
+        mean, spread = weighted_moments(old.mean, elites, weights)
+        if settings.recombination == RANKS:
+            mean = rank_move(old.mean, (np.asarray(store.load(individuals[index].z)) for index in ranked), len(ranked))
+        if self.injected == MEAN_ONLY:
+            samples = [index for index in ranked if not individuals[index].injected][: settings.elites]
+            if not samples:  # nothing is known about the variance
+                state.distribution = old.moved(mean, old.variance, self.context.share)
+                return
+            weights = recombination_weights(settings.recombination, len(samples))
+            elites = [store.blocks(individuals[index].z, PARAMETERS_AT_ONCE) for index in samples]
+            _, spread = weighted_moments(old.mean, elites, weights)
+        variance = cem_variance(spread, state.epsilon, settings.elites, settings.extra_ke_division)
+        if self.injected == HANSEN:
+            variance = np.clip(variance, old.variance * np.exp(-2.0), old.variance * np.exp(2.0))
+        state.distribution = old.moved(mean, variance, self.context.share)
+
+    def _limited(self, individual: Individual, std: np.ndarray) -> np.ndarray:
+        z, mean = self.load(individual.z), self.state.distribution.mean
+        return mean + shorten(z - mean, std) if individual.injected else z
+
+    def metrics(self) -> dict[str, float]:
+        return {"epsilon": self.state.epsilon, "variance_mean": float(self.state.distribution.variance.mean())}
+
+
+def _blocks(vector: np.ndarray) -> list[np.ndarray]:
+    return [vector[start : start + PARAMETERS_AT_ONCE] for start in range(0, vector.size, PARAMETERS_AT_ONCE)]

@@ -1,0 +1,161 @@
+"""What a search is: it samples individuals, and learns from those that are told, some of them changed by training.
+
+A search is one line of `SEARCHES`, or a user's MODULE:CLASS. It runs alone (`hybrid.search_alone`), and in a hybrid
+beside a learner (`hybrid.Hybrid`). Its state is a dataclass of plain values and arrays: a checkpoint is that dataclass.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+
+from erlbench.algorithms.individuals import fitness_of
+from erlbench.algorithms.named import find_named
+from erlbench.algorithms.policy_settings import policy_of
+from erlbench.envs.registry import Problem
+from erlbench.policy import PolicySpec
+from erlbench.work.seeding import Key
+from erlbench.work.store import Store
+from erlbench.work.tasks import ArrayRef, Perturbed, Result
+
+SEARCHES: Mapping[str, str] = MappingProxyType(
+    {"cem": "erlbench.algorithms.search.cem:CEMSearch", "aes": "erlbench.algorithms.search.aes:AESSearch"}
+)
+AS_SAMPLES, MEAN_ONLY, HANSEN = "as-samples", "mean-only", "hansen"
+INJECTIONS = (AS_SAMPLES, MEAN_ONLY, HANSEN)
+
+Vector = Perturbed | ArrayRef
+
+
+@dataclass(kw_only=True)
+class Individual:
+    """An evaluated individual, as a search is told it."""
+
+    z: Vector  # as it was evaluated
+    fitness: float
+    injected: bool = False  # no sample of the search: trained by gradients, or put in from outside
+    origin: Vector | None = None  # the sample before its training; None where there was none
+    age: int = 0  # updates of the search since it was sampled
+    f_mean: float = float("nan")  # f(mu) of the moment, where the search asks for it
+
+
+@dataclass(kw_only=True)
+class SearchState:
+    """The base of the states of searches."""
+
+    elites: list[int] = field(default_factory=list)  # places of those that counted in the last `tell`, best first
+
+
+@dataclass(frozen=True)
+class SearchContext:
+    """What a run gives its search."""
+
+    policy: PolicySpec
+    mean: np.ndarray  # (policy.size,) float32: where it starts
+    store: Store
+    share: Callable[[np.ndarray], ArrayRef]
+    injected: str | None = None  # what the user chose
+
+
+S = TypeVar("S")
+D = TypeVar("D", bound=SearchState)
+
+
+class Search(ABC, Generic[S, D]):
+    """Samples and learns; returns are maximised."""
+
+    settings_type: ClassVar[type]
+    injection: ClassVar[str] = MEAN_ONLY
+    """What injected individuals do where the user chose nothing: see `injected`."""
+    pairs: ClassVar[bool] = False
+    """Whether its estimate needs mirrored pairs: individuals 2 i and 2 i + 1 of a generation have opposite noise."""
+
+    def __init__(self, settings: S, context: SearchContext) -> None:
+        self.settings, self.context = settings, context
+        self.injected = context.injected or self.injection
+        """as-samples: they count like samples. mean-only: they move the mean, and variances follow the samples alone.
+        hansen: as samples, but shortened to a sample's length, and log sigma changes by 1 at most."""
+        self.state: D = self.start(context.mean[: context.policy.learnt_size].astype(np.float64))
+
+    @abstractmethod
+    def start(self, mean: np.ndarray) -> D:
+        """The state before the first individual; the mean is `(P,)` float64."""
+
+    @abstractmethod
+    def sample(self, key: Key) -> Vector:
+        """The individual that `key` names."""
+
+    @abstractmethod
+    def tell(self, individuals: Sequence[Individual]) -> None:
+        """Learn from `at_once` evaluated individuals, or from a whole generation."""
+
+    @property
+    @abstractmethod
+    def mean_ref(self) -> ArrayRef:
+        """The policy to report, usually the mean."""
+
+    @classmethod
+    def population_of(cls, settings: S) -> int:
+        """Individuals of a generation."""
+        return int(settings.population)  # type: ignore[attr-defined]
+
+    @property
+    def at_once(self) -> int:
+        """How many individuals an asynchronous schedule gathers before it tells them."""
+        return self.population_of(self.settings)
+
+    @property
+    def mean_episodes(self) -> int:
+        """Episodes that measure f(mu), which the search compares individuals with; 0: it does not need f(mu)."""
+        return 0
+
+    def generation(self, key: Callable[[int], Key]) -> list[Vector]:
+        """The individuals of a generation, from `key(0)`, `key(1)`, ..."""
+        return [self.sample(key(index)) for index in range(self.population_of(self.settings))]
+
+    def fitness(self, result: Result) -> float:
+        """What an individual's episodes are worth: by default their mean return."""
+        return fitness_of(result)
+
+    def seen(self, fitness: float, warm: bool) -> None:
+        """Note a fitness as soon as it is known, also of individuals that are never told."""
+
+    def observed(self, count: int, sums: np.ndarray) -> None:
+        """Note `count` observations with `sums` `(2, observation)`: their sum, and that of their squares."""
+
+    def metrics(self) -> dict[str, float]:
+        """Columns of train.csv."""
+        return {}
+
+    def measured(self) -> dict[str, float]:
+        """Values of settings that it found out by itself (`Algorithm.measured`)."""
+        return {}
+
+    @classmethod
+    def policy_for(cls, settings: S, problem: Problem) -> PolicySpec:
+        """The policies that it searches when it runs alone."""
+        return policy_of(problem, settings)  # type: ignore[arg-type]
+
+    def load(self, z: Vector) -> np.ndarray:
+        """The learnt part of an individual, `(P,)` float64."""
+        return np.asarray(self.context.store.load(z))[: self.context.policy.learnt_size].astype(np.float64)
+
+
+def shortened(displacement: np.ndarray, std: np.ndarray) -> np.ndarray:
+    """`displacement / std` with at most the length of a long sample, sqrt(d) + 2 d / (d + 2); times `std`.
+
+    Hansen, "Injecting external solutions into CMA-ES" (arXiv:1110.4181), eq. 3.
+    """
+    d = displacement.size
+    length = float(np.linalg.norm(displacement / std))
+    return displacement * min(1.0, (np.sqrt(d) + 2.0 * d / (d + 2.0)) / length) if length else displacement
+
+
+def find_search(name: str) -> type[Search[Any, Any]]:
+    """The search of this name, or of MODULE:CLASS; raises `UsageError`."""
+    return find_named("search", name, SEARCHES, Search)

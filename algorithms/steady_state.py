@@ -1,0 +1,258 @@
+"""The schedule without generations: each worker takes one individual through its life on its own.
+
+Lee, Lee, Shin, Kweon, "An Efficient Asynchronous Method for Integrating Evolutionary and Gradient-based Policy
+Search" (AES-RL), NeurIPS 2020, with what only its public code says (github.com/KyunghyunLee/aes-rl): sample, train by
+gradients or not, play, measure a snapshot of the mean where the search needs it, and tell the search. A critic learns
+beside them all the time.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from erlbench.algorithms.individuals import start_states
+from erlbench.algorithms.schedule import Schedule, ScheduleState
+from erlbench.algorithms.search.search import Individual, Vector
+from erlbench.algorithms.training.gradient_tasks import actor_task, next_critic_block
+from erlbench.settings import setting
+from erlbench.work.seeding import Purpose
+from erlbench.work.tasks import ArrayRef, Counts, Input, Result, Task
+
+if TYPE_CHECKING:
+    from erlbench.algorithms.hybrid import Hybrid
+
+CODE, OURS = "AES-RL, public code", "this suite"
+RANDOM, OWN = "random-actions", "own-policies"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SteadyStateSettings:
+    """Hyper-parameters of the schedule."""
+
+    critic_block: int = setting(1000, "critic updates per block", CODE, minimum=1)
+    critic_ratio: float | None = setting(
+        None,
+        "fixed number of critic updates per timestep: the critic waits for individuals, and new individuals wait for a "
+        "critic that is a block behind; "
+        "none: the critic makes at most one per timestep, and nothing waits for it",
+        OURS,
+        minimum=1e-9,
+    )
+    actor_episodes: int = setting(
+        10, "an actor gets as many updates as the last so many episodes had steps", CODE, minimum=1
+    )
+    start_timesteps: int = setting(10_000, "timesteps of warm-up, without gradients", CODE, minimum=0)
+    warmup: str = setting(RANDOM, "what individuals do during the warm-up", CODE, choices=(RANDOM, OWN))
+    tell_in_warmup: bool = setting(
+        False, "update the distribution with returns of random actions too", "off: our choice; AES-RL's code does it"
+    )
+
+
+@dataclass(kw_only=True)
+class Underway:
+    """One individual on its way: sampled, perhaps trained, evaluated, compared with the mean."""
+
+    kind: str  # es, rl, or random: with random actions
+    parameters: Vector  # a vector in the store once it is trained
+    sample: Vector  # the same before training
+    born: int  # generation at which it was sampled
+    number: int = 0  # of individuals sampled before it
+    fitness: float | None = None  # f(z), once known
+    snapshot: ArrayRef | None = None  # the mean when its episode ended, until its measurement is asked for
+
+
+@dataclass(kw_only=True)
+class InFlight(ScheduleState):
+    """The individuals in flight, and what was launched."""
+
+    individuals: dict[int, Underway] = field(default_factory=dict)  # by place
+    finished: list[Individual] = field(default_factory=list)  # until they are as many as the search wants at once
+    lengths: list[int] = field(default_factory=list)  # of the last individuals' episodes
+    launched: int = 0
+    n_rl: int = 1  # launched, both from one on as in the public code
+    n_es: int = 1
+    last: dict[str, float] = field(default_factory=dict)  # about the latest individual, for metrics
+
+
+class SteadyState(Schedule):
+    """`steady-state`: individuals come and go one by one; results depend on timing."""
+
+    settings_type: ClassVar[type] = SteadyStateSettings
+    generations: ClassVar[bool] = False
+    state: InFlight
+
+    def __init__(self, settings: Any, run: Hybrid[Any]) -> None:
+        super().__init__(settings, run)
+        self.state = InFlight()
+
+    @classmethod
+    def is_synchronous(cls, settings: Any) -> bool:
+        return False
+
+    @classmethod
+    def gradient_workers(cls, settings: Any, trained: int, workers: int) -> int:
+        return workers + 1 if trained else 0
+
+    @property
+    def warm(self) -> bool:
+        """Whether the warm-up is over and there is enough experience to learn from."""
+        run = self.run
+        enough = run.context.replay.length >= run.settings.batch_size
+        return run.counters.timesteps >= self.settings.start_timesteps and enough
+
+    def ask(self) -> list[Task]:
+        """Measurements of the mean, a new individual for every free place, and the critic's next block."""
+        run, individuals = self.run, self.state.individuals
+        tasks = [self._measurement(place, each) for place, each in individuals.items() if each.snapshot is not None]
+        if not run.exhausted:
+            free = [place for place in range(run.context.workers) if place not in individuals]
+            for place in free if self._critic_keeps_up else ():
+                tasks += self._launch(place)
+            tasks += self._critic_block()
+        return tasks
+
+    @property
+    def _critic_keeps_up(self) -> bool:
+        """Whether individuals need not wait for the critic; with `critic_ratio` it may be one block behind."""
+        settings, counters = self.settings, self.run.counters
+        if settings.critic_ratio is None or not self.run.learns or not self.warm:
+            return True
+        return bool(counters.critic_updates + settings.critic_block > settings.critic_ratio * counters.timesteps)
+
+    def _launch(self, place: int) -> list[Task]:
+        """Sample an individual (no mirrored pairs), train it by gradients or not, and play its episodes."""
+        state, run, number = self.state, self.run, self.state.launched
+        z = run.search.sample(run.key(Purpose.NOISE, number))
+        kind = self._choose(number)
+        state.launched += 1
+        state.individuals[place] = Underway(
+            kind=kind, parameters=z, sample=z, born=run.counters.generation, number=number
+        )
+        if kind != "rl":
+            return [self._evaluation(z, place)]
+        view = run.context.replay.view(run.settings.replay_size)
+        training = actor_task(run, z, run.critic.parameters, sum(state.lengths), view, place)
+        return [training, self._evaluation(training.output("parameters"), place)]
+
+    def _evaluation(self, parameters: Input, place: int) -> Task:
+        """The episodes that are an individual's fitness; they go to the replay."""
+        individual, run = self.state.individuals[place], self.run
+        return run.rollout(
+            parameters,
+            kind=individual.kind,
+            episodes=run.settings.episodes,
+            seeds=start_states(run, individual.number),
+            record=run.learns,
+            random_actions=individual.kind == "random",
+            mode=not run.settings.stochastic,
+            individual=place,
+        )
+
+    def _choose(self, number: int) -> str:
+        """The kind of the next individual; no RL during the warm-up."""
+        state, run = self.state, self.run
+        if run.learns and not self.warm:
+            return "random" if self.settings.warmup == RANDOM else "es"
+        if run.coupling.chooses(number, state.n_rl, state.n_es):
+            state.n_rl += 1
+            return "rl"
+        state.n_es += 1
+        return "es"
+
+    def _measurement(self, place: int, individual: Underway) -> Task:
+        """The episodes that measure f(mu) on the mean of the moment when the individual's episodes ended.
+
+        Shared start states are the individual's, as far as there are as many.
+        """
+        run, episodes = self.run, self.run.search.mean_episodes
+        snapshot, individual.snapshot = individual.snapshot, None
+        assert snapshot is not None
+        return run.rollout(
+            snapshot,
+            kind="mean",
+            counts=Counts.FITNESS,
+            episodes=episodes,
+            mode=not run.settings.stochastic,
+            individual=place,
+            seeds=start_states(run, individual.number, episodes),
+        )
+
+    def _critic_block(self) -> list[Task]:
+        """The next block of critic updates: one at a time, never begun ahead of the timesteps times their ratio."""
+        settings, run = self.settings, self.run
+        ratio = 1.0 if settings.critic_ratio is None else settings.critic_ratio
+        if not run.learns or run.critic.in_flight or not self.warm:
+            return []
+        if run.critic.step >= ratio * run.counters.timesteps:
+            return []
+        return [next_critic_block(run, run.critic, settings.critic_block)]
+
+    def tell(self, task: Task, result: Result) -> None:
+        state, run = self.state, self.run
+        if task.kind == "critic":
+            run.critic.parameters, run.critic.in_flight = result.arrays["critic"], False
+            return
+        individual = state.individuals[task.individual]
+        if task.kind == "actor":
+            individual.parameters = result.arrays["parameters"]
+        elif task.kind == "mean":
+            returns = result.values["returns"]
+            self._finish(task.individual, math.fsum(returns) / len(returns))
+        else:
+            state.lengths = [*state.lengths, *result.values["lengths"]][-self.settings.actor_episodes :]
+            self._evaluated(task.individual, individual, run.search.fitness(result))
+
+    def _evaluated(self, place: int, individual: Underway, fitness: float) -> None:
+        """An individual's episodes have ended: measure the mean, or go on if f(mu) is not needed."""
+        individual.fitness = fitness
+        search = self.run.search
+        search.seen(fitness, self.warm)
+        if individual.kind == "random" and not self.settings.tell_in_warmup:
+            del self.state.individuals[place]
+        elif search.mean_episodes:
+            individual.snapshot = self.run.policy()
+        else:
+            self._finish(place, math.nan)
+
+    def _finish(self, place: int, f_mean: float) -> None:
+        """Update the then-current distribution with an individual and the snapshot's score; free its place."""
+        state, run = self.state, self.run
+        individual = state.individuals.pop(place)
+        assert individual.fitness is not None
+        age = run.counters.generation - individual.born
+        changed = individual.parameters != individual.sample
+        state.finished.append(
+            Individual(
+                z=individual.parameters,
+                fitness=individual.fitness,
+                injected=changed,
+                origin=individual.sample,
+                age=age,
+                f_mean=f_mean,
+            )
+        )
+        told = len(state.finished) >= run.search.at_once
+        if told:
+            run.search.tell(state.finished)
+            state.finished = []
+        state.last = {
+            "p": getattr(run.search.state, "ratio", math.nan),
+            "f_z": individual.fitness,
+            "f_mean": f_mean,
+            "is_rl": float(individual.kind == "rl"),
+            "staleness": age,
+        }
+        run.counters.generation += told
+
+    def metrics(self) -> dict[str, float]:
+        state, run = self.state, self.run
+        nothing = {"p": math.nan, "f_z": math.nan, "f_mean": math.nan, "is_rl": math.nan, "staleness": math.nan}
+        return {
+            **(state.last or nothing),
+            **run.search.metrics(),
+            "n_rl": state.n_rl,
+            "n_es": state.n_es,
+            "critic_lag": run.counters.timesteps - run.counters.critic_updates,
+        }
