@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from erlbench.algorithms.gradients.learners.minibatches import arithmetic
+from erlbench.algorithms.gradients.minibatches import arithmetic
 from erlbench.algorithms.training.update_settings import Episodes
 from erlbench.envs.registry import EnvSpec
 from erlbench.errors import NumericalError

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 
 from erlbench.algorithms.gradients.episode_loop import Act, Memory, learn_episodes
-from erlbench.algorithms.gradients.learners.ddpg import DDPGLearner
-from erlbench.algorithms.gradients.learners.minibatches import saved
-from erlbench.algorithms.gradients.learners.sac import SACLearner
-from erlbench.algorithms.gradients.learners.td3 import TD3Learner
+from erlbench.algorithms.gradients.minibatches import saved
+from erlbench.algorithms.gradients.programs.ddpg import DDPGProgram
 from erlbench.algorithms.gradients.programs.program import Executor
+from erlbench.algorithms.gradients.programs.sac import SACProgram
+from erlbench.algorithms.gradients.programs.td3 import TD3Program
 from erlbench.algorithms.gradients.updates import check_reports, checked_means, learner_of, make_updates
 from erlbench.algorithms.training.update_settings import DDPGUpdate, Episodes, SACUpdate, TD3Update
 from erlbench.work.contract import info_values
@@ -26,7 +26,7 @@ from erlbench.work.workspace import Workspace
 
 def train_td3(settings: Episodes[TD3Update], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
     """Task function: episodes with updates of TD3; inputs and outcome as `_train` has them."""
-    learner, executor = learner_of(workspace, TD3Learner, settings.update)
+    learner, executor = learner_of(workspace, TD3Program, settings.update)
 
     def act(observation: np.ndarray, random: np.random.Generator, action: np.ndarray) -> None:
         noise = random.standard_normal(len(action), dtype=np.float32)
@@ -42,7 +42,7 @@ def train_td3(settings: Episodes[TD3Update], inputs: Mapping[str, Any], key: Key
 
 def train_ddpg(settings: Episodes[DDPGUpdate], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
     """Task function: episodes with updates of DDPG; inputs and outcome as `_train` has them."""
-    learner, executor = learner_of(workspace, DDPGLearner, settings.update)
+    learner, executor = learner_of(workspace, DDPGProgram, settings.update)
     noise = ExplorationNoise(settings.update.policy.sizes[-1], settings.noise_decay, settings.exploration_noise)
 
     def act(observation: np.ndarray, random: np.random.Generator, action: np.ndarray) -> None:
@@ -55,7 +55,7 @@ def train_ddpg(settings: Episodes[DDPGUpdate], inputs: Mapping[str, Any], key: K
 
 def train_sac(settings: Episodes[SACUpdate], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
     """Task function: episodes with updates of SAC; as `_train`, and the values `entropy` and `temperature` (last)."""
-    learner, executor = learner_of(workspace, SACLearner, settings.update)
+    learner, executor = learner_of(workspace, SACProgram, settings.update)
     outcome = _train(learner, executor, settings, inputs, key, workspace, learner.act)
     fixed = settings.update.temperature
     temperature = learner.alpha.item() if fixed is None else fixed
@@ -63,7 +63,7 @@ def train_sac(settings: Episodes[SACUpdate], inputs: Mapping[str, Any], key: Key
 
 
 def _train(
-    learner: TD3Learner | DDPGLearner | SACLearner,
+    learner: TD3Program | DDPGProgram | SACProgram,
     executor: Executor,
     settings: Episodes[Any],
     inputs: Mapping[str, Any],

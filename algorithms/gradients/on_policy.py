@@ -20,7 +20,7 @@ from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.type_aliases import RolloutBufferSamples
 from torch import Tensor
 
-from erlbench.algorithms.gradients.learners.minibatches import load, saved
+from erlbench.algorithms.gradients.minibatches import load, saved
 from erlbench.algorithms.gradients.ppo_collection import Rollout, collect
 from erlbench.algorithms.parts.ppo_networks import actor_parameters, reported_parameters
 from erlbench.algorithms.parts.trpo_settings import OnPolicyIteration, OnPolicySettings

@@ -1,6 +1,6 @@
 """The task functions of updates from the replay: critics alone, an actor alone, or TD3's and DDPG's joint updates.
 
-One loop makes all updates: draw minibatches, run the program, note the loss. The learners are in `learners/`.
+One loop makes all updates: draw minibatches, run the program, note the loss. What is computed stands in `learners/`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 from torch import Tensor
 
 from erlbench.algorithms.gradients.episode_loop import Memory
-from erlbench.algorithms.gradients.learners.blocks import ActorBlock, CriticBlock, SoftActorBlock
-from erlbench.algorithms.gradients.learners.ddpg import DDPGLearner
-from erlbench.algorithms.gradients.learners.minibatches import Transitions, arithmetic, saved
-from erlbench.algorithms.gradients.learners.td3 import TD3Learner
+from erlbench.algorithms.gradients.minibatches import Transitions, arithmetic, saved
+from erlbench.algorithms.gradients.programs.blocks import ActorProgram, CriticProgram, SoftActorProgram
 from erlbench.algorithms.gradients.programs.cuda_graphs import CudaGraphs
+from erlbench.algorithms.gradients.programs.ddpg import DDPGProgram
 from erlbench.algorithms.gradients.programs.program import Executor, InTurn, Program
+from erlbench.algorithms.gradients.programs.td3 import TD3Program
 from erlbench.algorithms.training.update_settings import (
     ActorUpdate,
     CriticUpdate,
@@ -37,7 +37,7 @@ KEPT = 4  # learners that a worker keeps between tasks, those used last
 NUMBERS = "the critic's loss", "the actions' mean log probability"  # of an update, in the order of `report`
 
 
-class Learner(Protocol):
+class LearnerProgram(Protocol):
     """Networks, optimisers and buffers, and the programs of their updates."""
 
     block: int  # minibatches that one `draw` reads
@@ -52,7 +52,7 @@ class Learner(Protocol):
         """The programs of the update `number`, the first of a block after `draw`."""
 
 
-L = TypeVar("L", bound=Learner)
+L = TypeVar("L", bound=LearnerProgram)
 
 
 def learner_of(workspace: Workspace, kind: Callable[[Any, str], L], settings: Update) -> tuple[L, Executor]:
@@ -72,7 +72,7 @@ def learner_of(workspace: Workspace, kind: Callable[[Any, str], L], settings: Up
 
 
 def make_updates(
-    learner: Learner, source: Transitions, random: np.random.Generator, executor: Executor, numbers: range
+    learner: LearnerProgram, source: Transitions, random: np.random.Generator, executor: Executor, numbers: range
 ) -> Tensor:
     """Make the updates `numbers`, `len(numbers)` rows of `report`; a minibatch is drawn from all of `source`."""
     if source.stop <= source.start:
@@ -111,7 +111,7 @@ def update_critic(
     Values: `critic_updates`, `critic_loss` (mean over the updates). Arrays: `critic`.
     A NaN or infinite loss or parameter raises `NumericalError`.
     """
-    learner, executor = learner_of(workspace, CriticBlock, settings.update)
+    learner, executor = learner_of(workspace, CriticProgram, settings.update)
     learner.load(inputs["critic"], inputs["target_actor"], settings.critic_updates)
     loss = _from_replay(learner, settings, inputs, key, workspace, executor)
     critic = saved(learner.critics.state, "the critic")
@@ -127,7 +127,7 @@ def train_actor(settings: Updates[ActorUpdate], inputs: Mapping[str, Any], key: 
     if not np.isfinite(inputs["critic"][0]).all():
         raise NumericalError("the critic has a NaN or infinite value")
     soft = settings.update.policy.stochastic
-    kind: Callable[[ActorUpdate, str], SoftActorBlock | ActorBlock] = SoftActorBlock if soft else ActorBlock
+    kind: Callable[[ActorUpdate, str], SoftActorProgram | ActorProgram] = SoftActorProgram if soft else ActorProgram
     learner, executor = learner_of(workspace, kind, settings.update)
     learner.load(inputs["parameters"], inputs["critic"])
     _from_replay(learner, settings, inputs, key, workspace, executor)
@@ -143,7 +143,7 @@ def update_td3(settings: Updates[TD3Update], inputs: Mapping[str, Any], key: Key
     A NaN or infinite value raises `NumericalError`.
     """
     update = settings.update
-    learner, executor = learner_of(workspace, TD3Learner, update)
+    learner, executor = learner_of(workspace, TD3Program, update)
     state = np.concatenate([inputs["actor"].ravel(), inputs["critic"].ravel()])
     learner.load(state, settings.critic_updates, settings.actor_updates)
     loss = _from_replay(learner, settings, inputs, key, workspace, executor)
@@ -164,7 +164,7 @@ def update_ddpg(settings: Updates[DDPGUpdate], inputs: Mapping[str, Any], key: K
     `actor_updates`, `critic_loss` (mean). Arrays: `learner`, `actor`. A NaN or infinite loss or parameter raises
     `NumericalError`.
     """
-    learner, executor = learner_of(workspace, DDPGLearner, settings.update)
+    learner, executor = learner_of(workspace, DDPGProgram, settings.update)
     learner.load(inputs["learner"], settings.critic_updates, settings.actor_updates)
     loss = _from_replay(learner, settings, inputs, key, workspace, executor)
     values = {"critic_updates": settings.updates, "actor_updates": settings.updates, "critic_loss": loss}
@@ -173,7 +173,7 @@ def update_ddpg(settings: Updates[DDPGUpdate], inputs: Mapping[str, Any], key: K
 
 
 def _from_replay(
-    learner: Learner, settings: Updates[Any], inputs: Mapping[str, Any], key: Key, workspace: Workspace,
+    learner: LearnerProgram, settings: Updates[Any], inputs: Mapping[str, Any], key: Key, workspace: Workspace,
     executor: Executor,
 ) -> float:  # fmt: skip
     """Make a task's updates; the critics' mean loss, or 0 where there is none."""

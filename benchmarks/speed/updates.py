@@ -13,11 +13,11 @@ from benchmarks.harness import Claim, cpu_seconds, median, take_turns
 from benchmarks.speed.floors import Floors
 from erlbench.algorithms import sac, td3
 from erlbench.algorithms.gradients.episode_loop import Memory
-from erlbench.algorithms.gradients.learners.minibatches import arithmetic
-from erlbench.algorithms.gradients.learners.sac import SACLearner
-from erlbench.algorithms.gradients.learners.td3 import TD3Learner
+from erlbench.algorithms.gradients.minibatches import arithmetic
 from erlbench.algorithms.gradients.programs.program import InTurn
-from erlbench.algorithms.gradients.updates import Learner, make_updates, train_actor, update_critic
+from erlbench.algorithms.gradients.programs.sac import SACProgram
+from erlbench.algorithms.gradients.programs.td3 import TD3Program
+from erlbench.algorithms.gradients.updates import LearnerProgram, make_updates, train_actor, update_critic
 from erlbench.algorithms.training.critic import critic_spec, initial_critic
 from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, TD3Update, Updates
 from erlbench.policy import PolicySpec, initial_parameters
@@ -82,9 +82,9 @@ class Bench:
         self.batch = batch
         relu = PolicySpec(self.policy.sizes, "relu", self.policy.action_low, self.policy.action_high)
         critic = critic_spec(relu, hidden, "relu")
-        self._td3 = TD3Learner(TD3Update.of(td3.TD3Settings(batch_size=batch, learning_rate=1e-3), relu, critic), "cpu")
+        self._td3 = TD3Program(TD3Update.of(td3.TD3Settings(batch_size=batch, learning_rate=1e-3), relu, critic), "cpu")
         self._td3.load(td3.initial_learner(relu, critic, (0,)), 0, 0)
-        self._sac = SACLearner(sac.update_of(sac.SACSettings(batch_size=batch), relu, critic), "cpu")
+        self._sac = SACProgram(sac.update_of(sac.SACSettings(batch_size=batch), relu, critic), "cpu")
         self._sac.load(sac.initial_learner(relu, critic, False, (0,)), 0, 0)
         self._memory = Memory(view, workspace, 1, TRANSITIONS)
 
@@ -96,7 +96,7 @@ class Bench:
         """SAC's step with its minibatch and noise."""
         return self._updates(self._sac)
 
-    def _updates(self, learner: Learner) -> float:
+    def _updates(self, learner: LearnerProgram) -> float:
         random, executor = np.random.default_rng(0), InTurn()
 
         def run() -> None:

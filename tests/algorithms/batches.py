@@ -21,6 +21,11 @@ def filled_memory(context, random, action_size):
     return memory
 
 
+def flat_parameters(module):
+    """All parameters of a module as a flat vector."""
+    return torch.nn.utils.parameters_to_vector(module.parameters()).detach().numpy()
+
+
 class Recorded:
     """Draws what a generator draws, and keeps it for the other side."""
 

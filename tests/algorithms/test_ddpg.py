@@ -13,9 +13,9 @@ from stable_baselines3.common.logger import Logger
 from erlbench.algorithms.ddpg import DDPG, PRESETS, DDPGSettings, initial_learner
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.episodes import train_ddpg
-from erlbench.algorithms.gradients.learners.ddpg import DDPGLearner
+from erlbench.algorithms.gradients.learners.networks import MLP
+from erlbench.algorithms.gradients.programs.ddpg import DDPGProgram
 from erlbench.algorithms.gradients.programs.program import InTurn
-from erlbench.algorithms.gradients.reference.networks import flat_parameters, mlp
 from erlbench.algorithms.gradients.updates import make_updates, update_ddpg
 from erlbench.algorithms.training.critic import critic_spec
 from erlbench.algorithms.training.update_settings import DDPGUpdate, Updates
@@ -26,7 +26,7 @@ from erlbench.work.exploration import ExplorationNoise
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.workspace import Workspace
 
-from .batches import Recorded, TheirBuffer, filled_memory
+from .batches import Recorded, TheirBuffer, filled_memory, flat_parameters
 from .episodes import check_schedule, run
 
 SMALL = DDPGSettings(hidden=(16, 16), critic_hidden=(16, 16), batch_size=8, start_timesteps=250)
@@ -51,7 +51,7 @@ def test_updates_of_ddpg_equal_stable_baselines3(decay, clip, context):
         )
     policy = PolicySpec((3, 24, 16, 1), "relu", (-2.0,), (2.0,))
     critic = critic_spec(policy, (24, 16), "relu", 1)
-    mine = DDPGLearner(
+    mine = DDPGProgram(
         DDPGUpdate(
             policy,
             critic,
@@ -107,8 +107,7 @@ def test_episodes_are_pure_and_their_noise_is_the_one_asked_for(noise, context):
             assert outcome.arrays[name].tobytes() == context.store.get(ref).tobytes()
     reader = Workspace(context.store).replay(context.replay.view())
     observations = torch.from_numpy(np.array(reader.observations[reader.rows]))
-    actor = mlp(algorithm.policy_spec.sizes, "relu", policy, torch.nn.Tanh())
-    means = actor(observations).detach().numpy()
+    means = MLP(algorithm.policy_spec.sizes, "relu", "tanh", torch.from_numpy(policy))(observations).numpy()
     left = (reader.transitions[:, :1] - means)[:600].reshape(3, 200).astype(float)
     theta = 0.15 if noise == "ou" else 1.0
     shocks = (left[:, 1:] - (1 - theta) * left[:, :-1]).ravel()
@@ -139,7 +138,7 @@ def test_a_block_is_so_many_updates_from_the_replay(context):
     outcome = update_ddpg(settings, given, (1, 2), workspace)
     used = update_ddpg(settings, given, (1, 2), workspace)
     assert outcome.arrays["learner"].tobytes() == used.arrays["learner"].tobytes()
-    mine, random = DDPGLearner(settings.update, "cpu"), generator(1, 2, int(Purpose.MINIBATCH))
+    mine, random = DDPGProgram(settings.update, "cpu"), generator(1, 2, int(Purpose.MINIBATCH))
     mine.load(given["learner"], 400, 400)
     memory = Memory.of(view, workspace)
     assert (memory.start, memory.stop) == (150, 650)

@@ -64,17 +64,6 @@ def test_no_algorithm_imports_torch_on_the_drivers_side():
     assert done.stdout.split() == [str(len(registry.ALGORITHMS)), "False"]
 
 
-def test_only_tests_import_the_references():
-    found = [
-        path.relative_to(ROOT).as_posix()
-        for path in (*ROOT.rglob("*.py"), *(ROOT / "algorithms").rglob("*.py"))  # behind a link
-        if "reference" not in path.relative_to(ROOT).parts
-        and any("gradients.reference" in name for name in imports(module_of(path)))
-    ]
-    assert found == []
-    assert "erlbench.algorithms.gradients.reference.networks" in imports("erlbench.algorithms.gradients.reference.td3")
-
-
 def test_the_task_functions_are_found():
     named = set().union(*map(named_in, NAMING))
     gradients = "erlbench.algorithms.gradients"

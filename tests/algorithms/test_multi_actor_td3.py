@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from erlbench.algorithms.gradients.episode_loop import Memory
-from erlbench.algorithms.gradients.learners.td3 import TD3Learner
 from erlbench.algorithms.gradients.programs.program import InTurn
+from erlbench.algorithms.gradients.programs.td3 import TD3Program
 from erlbench.algorithms.gradients.updates import make_updates, update_td3
 from erlbench.algorithms.multi_actor_td3 import PRESETS, MultiActorTD3, MultiActorTD3Settings
 from erlbench.envs.registry import problem
@@ -110,7 +110,7 @@ def test_blocks_are_td3s_updates_on_a_shared_critic(context):
     for task, actor, before in zip(blocks[:2], algorithm.state.actors, (0, 60)):
         given = {"actor": store.get(actor.learner), "critic": shared, "replay": task.inputs["replay"]}
         outcome = update_td3(task.settings, given, task.key, workspace)
-        mine = TD3Learner(task.settings.update, "cpu")
+        mine = TD3Program(task.settings.update, "cpu")
         mine.load(np.concatenate([given["actor"].ravel(), shared.ravel()]), before, 0)
         random, memory = generator(*task.key, int(Purpose.MINIBATCH)), Memory.of(given["replay"], workspace)
         make_updates(mine, memory, random, InTurn(), range(60))

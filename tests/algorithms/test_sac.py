@@ -13,12 +13,11 @@ import torch
 from stable_baselines3.common.logger import Logger
 
 from erlbench.algorithms.gradients.episodes import train_sac
-from erlbench.algorithms.gradients.learners.gaussian_actor import GaussianActor
-from erlbench.algorithms.gradients.learners.sac import SACLearner
+from erlbench.algorithms.gradients.learners.sac import GaussianPolicy
 from erlbench.algorithms.gradients.programs import networks, operations
+from erlbench.algorithms.gradients.programs.gaussian_actor import GaussianActor
 from erlbench.algorithms.gradients.programs.program import InTurn
-from erlbench.algorithms.gradients.reference.networks import flat_parameters
-from erlbench.algorithms.gradients.reference.sac import TanhGaussian
+from erlbench.algorithms.gradients.programs.sac import SACProgram
 from erlbench.algorithms.gradients.updates import make_updates
 from erlbench.algorithms.sac import PRESETS, SAC, SACSettings, initial_learner
 from erlbench.algorithms.training.critic import critic_spec
@@ -27,7 +26,7 @@ from erlbench.errors import NumericalError, UsageError
 from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec
 from erlbench.settings import resolve
 from erlbench.work.workspace import Workspace
-from tests.algorithms.batches import Recorded, TheirBuffer, filled_memory
+from tests.algorithms.batches import Recorded, TheirBuffer, filled_memory, flat_parameters
 
 from .episodes import check_random_warmup, check_schedule
 
@@ -80,12 +79,13 @@ def test_samples_and_gradients_equal_autograd(activation, numpy_operations, monk
         run_all([actor.draw(noise)])
         actions, log_probability = actor.actions.clone(), actor.log_probabilities.clone()
         run_all([actor.backward(torch.tensor([0.3]), weights.clone())])
-    theirs = TanhGaussian(policy, parameters.numpy()).double()
+    wanted = torch.zeros(len(parameters)).double()
+    theirs = GaussianPolicy(policy, parameters.double(), wanted)
     expected, expected_log = theirs.sample(observations.double(), noise.double())
     (0.3 * expected_log.sum() + (weights * expected).sum()).backward()
     close(actions, expected.detach())
     close(log_probability, expected_log.detach())
-    close(gradients, torch.cat([parameter.grad.flatten() for parameter in theirs.parameters()]))
+    close(gradients, wanted)
     raw = actor._log_std.outputs[0]
     assert (raw > 2).any()
     assert (raw < 2).any()
@@ -125,7 +125,7 @@ def test_updates_of_sac_equal_stable_baselines3(context):
     array[: len(actor)] = actor
     start = 3 * len(actor) + 3
     array[start : start + 2 * len(q)] = np.concatenate([q, q])
-    mine = SACLearner(update_of(policy, critic, batch, target_entropy=-1.0), "cpu")
+    mine = SACProgram(update_of(policy, critic, batch, target_entropy=-1.0), "cpu")
     mine.load(array, 0, 0)
     assert (model.target_entropy, model.learning_rate, model.gamma, model.tau) == (-1.0, 3e-4, 0.99, 0.005)
     random = np.random.default_rng(0)
@@ -199,7 +199,7 @@ def test_episodes_of_sac_are_pure(variant, context):
 def test_reported_policy_is_the_mean_and_samples_spread_around_it():
     """`NumpyPolicy` of the vector's beginning equals the sample without noise; `act` draws tanh(N(mean, std))."""
     array = initial_learner(POLICY, CRITIC, False, (4,))
-    learner = SACLearner(update_of(POLICY, CRITIC, 8), "cpu")
+    learner = SACProgram(update_of(POLICY, CRITIC, 8), "cpu")
     learner.load(array, 0, 0)
     reported, observation = NumpyPolicy(POLICY, array[: POLICY.size]), np.array([0.5, -1.0, 2.0])
 

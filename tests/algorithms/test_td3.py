@@ -13,9 +13,8 @@ from stable_baselines3.common.logger import Logger
 
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.episodes import train_td3
-from erlbench.algorithms.gradients.learners.td3 import TD3Learner
 from erlbench.algorithms.gradients.programs.program import InTurn
-from erlbench.algorithms.gradients.reference.networks import flat_parameters
+from erlbench.algorithms.gradients.programs.td3 import TD3Program
 from erlbench.algorithms.gradients.updates import make_updates
 from erlbench.algorithms.td3 import PRESETS, TD3, TD3Settings, initial_learner
 from erlbench.algorithms.training.critic import critic_spec
@@ -25,7 +24,7 @@ from erlbench.policy import PolicySpec
 from erlbench.settings import resolve
 from erlbench.work.rollout import Episode
 from erlbench.work.workspace import Workspace
-from tests.algorithms.batches import Recorded, TheirBuffer, filled_memory
+from tests.algorithms.batches import Recorded, TheirBuffer, filled_memory, flat_parameters
 
 from .episodes import check_random_warmup, check_schedule, run
 
@@ -81,7 +80,7 @@ def test_updates_of_td3_equal_stable_baselines3(context):
     numbers = model.learning_rate, model.gamma, model.tau, model.target_policy_noise, model.target_noise_clip
     names = ("learning_rate", "discount", "tau", "target_noise", "noise_clip")
     update = TD3Update(policy, critic, batch, **dict(zip(names, numbers, strict=True)), policy_delay=2)
-    mine = TD3Learner(update, "cpu")
+    mine = TD3Program(update, "cpu")
     actor, q = flat_parameters(model.actor), flat_parameters(model.critic)
     zeros = np.zeros_like
     mine.load(np.concatenate([actor, actor, zeros(actor), zeros(actor), q, q, zeros(q), zeros(q)]), 0, 0)

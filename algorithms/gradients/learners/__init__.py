@@ -1,1 +1,1 @@
-"""The learners, each beside its paper's equations: TD3, DDPG, SAC, and the separate updates of CEM-RL and its kin."""
+"""The updates of learners as their papers have them, in torch; tests hold the fast programs to these losses."""

@@ -1,164 +1,75 @@
 """The separate updates of CEM-RL, P-CEM-RL and AES-RL: critics towards a frozen actor, an actor up frozen critics.
 
-So many actors can be trained beside the chain of critic updates (Pourchot & Sigaud 2019; Lee et al. 2020). Minibatches
-are drawn `MINIBATCHES` at a time, and the target actor's actions computed for all of them at once.
+So many actors can be trained beside the chain of critic updates (Pourchot and Sigaud, ICLR 2019, algorithm 1; Lee et
+al., NeurIPS 2020). The losses are TD3's, with one critic and no noise DDPG's; with a stochastic policy they are SAC's
+with a fixed temperature.
 """
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
 
-import numpy as np
 import torch
+from torch import Tensor
 
-from erlbench.algorithms.gradients.learners.gaussian_actor import joined, separated
-from erlbench.algorithms.gradients.learners.minibatches import Minibatches, Noise, Transitions, load, saved
-from erlbench.algorithms.gradients.learners.numbers import in_memory
-from erlbench.algorithms.gradients.learners.sac import SoftActor
-from erlbench.algorithms.gradients.learners.target_actors import DeterministicTarget, StochasticTarget, mean_policy
-from erlbench.algorithms.gradients.learners.td3 import Actor, Critics
-from erlbench.algorithms.gradients.programs.program import Program
+from erlbench.algorithms.gradients.learners.networks import MLP, FlatAdam, follow
+from erlbench.algorithms.gradients.learners.sac import GaussianPolicy
+from erlbench.algorithms.gradients.learners.td3 import actor_loss, critic_loss, smoothed_actions, twin_critics, values
+from erlbench.algorithms.gradients.minibatches import Minibatch
 from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate
-
-MINIBATCHES = 8  # minibatches read at once; a constant, as matrix products depend in the last bit on their shape
 
 
 class CriticBlock:
-    """Critic updates towards a frozen target actor: TD3's, or SAC's with a fixed temperature if it is stochastic.
+    """Critics `(4, count * size)` of `training/critic.py`, whose targets are those of one actor."""
 
-    With one critic and no noise TD3's are DDPG's.
-    """
+    def __init__(self, settings: CriticUpdate, critics: Tensor, target_actor: Tensor) -> None:
+        """`target_actor`: the vector of the policy; of a stochastic one as `GaussianPolicy` has it."""
+        policy, critic = settings.policy, settings.critic
+        self.settings, self.critics, self.soft = settings, critics, policy.stochastic
+        self.adam = FlatAdam(critics[0], critics[2:], settings.learning_rate)
+        self.q, self.target_q = twin_critics(critic, critics[0], self.adam.gradients), twin_critics(critic, critics[1])
+        self.gaussian = GaussianPolicy(replace(policy, stochastic=False), target_actor) if self.soft else None
+        self.actor = MLP(policy.sizes, policy.activation, "tanh", target_actor) if not self.soft else None
 
-    block = MINIBATCHES
-
-    def __init__(self, settings: CriticUpdate, device: str) -> None:
-        policy, critic, batch_size = settings.policy, settings.critic, settings.batch_size
-        self._settings = settings
-        numbers = self.numbers = in_memory(settings, device)
-        state, weight = torch.zeros(critic.shape, device=device), 0.5 if policy.stochastic else 1.0  # SAC's 1/2
-        self.critics = Critics(critic, batch_size, state, numbers["learning_rate"], numbers["discount"], weight)
-        self._minibatches = Minibatches(policy, batch_size, MINIBATCHES, device)
-        kind = StochasticTarget if policy.stochastic else DeterministicTarget
-        self._target: StochasticTarget | DeterministicTarget
-        self._target = kind(settings, self._minibatches.next_observations, device)
-        self.report = self.critics.loss[None]
-        self._updates = [self._update(index) for index in range(MINIBATCHES)]
-        self.programs = [self._target.act(), *self._updates]
-
-    def _update(self, index: int) -> Program:
-        """A step of the critics towards y = r + discount * next value, and their targets follow.
-
-        The next value is min_k Q'_k(s', a'), and with SAC's actor less by temperature * log pi(a'|s').
-        """
-        batch, critics = self._minibatches[index], self.critics
-        rows = slice(index * len(batch.actions), (index + 1) * len(batch.actions))
-        program = [*critics.inputs.read(batch, self._target.actions[rows]), *critics.target_values()]
-        if self._target.log_probabilities is not None:
-            entropy = self._target.log_probabilities[rows]
-            program.append(partial(critics.next_values.add_, entropy, alpha=-self._settings.temperature))
-        return [*program, *critics.fit(), critics.polyak_update(self.numbers["tau"])]
-
-    def load(self, critic: np.ndarray, target_actor: np.ndarray, updates: int) -> None:
-        """Take over critics that have made so many updates, and the actor of their targets."""
-        load(self.critics.state, critic)
-        self._target.load(target_actor)
-        self.critics.adam.reset(updates)
-
-    def draw(self, source: Transitions, random: np.random.Generator) -> None:
-        """`MINIBATCHES` minibatches, and the noise of their next actions, if there is any."""
-        self._minibatches.draw(source, random)
-        self._target.draw(random)
-
-    def update(self, number: int) -> list[Program]:
-        """The programs of the update `number`."""
-        index = number % MINIBATCHES
-        return [self._updates[index]] if index else self.programs[:2]
+    def update(self, batch: Minibatch, noise: Tensor) -> Tensor:
+        """One step towards y = r + discount * V(s'), `noise` `(batch, action)`; the critics' loss."""
+        settings, following = self.settings, batch.next_observations
+        with torch.no_grad():
+            if self.gaussian is not None:
+                actions, log_probabilities = self.gaussian.sample(following, noise)
+                next_values = values(self.target_q, following, actions) - settings.temperature * log_probabilities
+            else:
+                assert self.actor is not None
+                scale, clip = settings.target_noise, settings.noise_clip
+                next_values = values(
+                    self.target_q, following, smoothed_actions(self.actor, following, noise, scale, clip)
+                )
+            y = batch.rewards + settings.discount * batch.continues * next_values
+        loss = (0.5 if self.soft else 1.0) * critic_loss(self.q, batch, y)
+        self.adam.descend(loss)
+        follow(self.critics[1], self.critics[0], settings.tau)
+        return loss.detach()
 
 
 class ActorBlock:
-    """The deterministic policy gradient of one actor, with a fresh Adam, up a frozen Q_1."""
+    """One actor, with a fresh Adam, up frozen critics."""
 
-    block = MINIBATCHES
+    def __init__(self, settings: ActorUpdate, parameters: Tensor, critics: Tensor) -> None:
+        """`parameters`: as `CriticBlock`'s `target_actor`; `critics` `(count * size,)`."""
+        policy = settings.policy
+        self.settings, self.q = settings, twin_critics(settings.critic, critics)
+        self.adam = FlatAdam(parameters, torch.zeros(2, len(parameters)), settings.learning_rate)
+        gradients = self.adam.gradients
+        mean = replace(policy, stochastic=False)
+        self.gaussian = GaussianPolicy(mean, parameters, gradients) if policy.stochastic else None
+        self.actor = MLP(policy.sizes, policy.activation, "tanh", parameters, gradients)
 
-    def __init__(self, settings: ActorUpdate, device: str) -> None:
-        policy, critic, batch_size = settings.policy, settings.critic, settings.batch_size
-        self._state = torch.zeros(3, policy.size, device=device)
-        self._q1 = torch.zeros(critic.size, device=device)
-        self._minibatches = Minibatches(policy, batch_size, MINIBATCHES, device)
-        self._observations = torch.zeros(batch_size, policy.sizes[0], device=device)
-        self.numbers = in_memory(settings, device)
-        rate = self.numbers["learning_rate"]
-        self.actor = Actor(policy, critic, self._observations, list(self._state), self._q1, rate)
-        self.report = torch.zeros(0, device=device)
-        self.programs = [self._update(index) for index in range(MINIBATCHES)]
-
-    def _update(self, index: int) -> Program:
-        """A step on -mean Q_1(s, pi(s))."""
-        read = partial(self._observations.copy_, self._minibatches[index].observations)
-        return [read, *self.actor.step()]
-
-    def load(self, parameters: np.ndarray, critic: np.ndarray) -> None:
-        """Take over an actor and the critic that it climbs."""
-        load(self._q1, critic[0, : len(self._q1)])
-        self._state.zero_()
-        load(self._state[0], parameters)
-        self.actor.adam.reset(0)
-
-    def parameters(self) -> np.ndarray:
-        """The actor; a NaN or infinite value raises `NumericalError`."""
-        return saved(self._state[0], "the actor")
-
-    def draw(self, source: Transitions, random: np.random.Generator) -> None:
-        """`MINIBATCHES` minibatches of observations."""
-        self._minibatches.draw(source, random, observations_only=True)
-
-    def update(self, number: int) -> list[Program]:
-        """The programs of the update `number`."""
-        return [self.programs[number % MINIBATCHES]]
-
-
-class SoftActorBlock:
-    """SAC's steps of one actor, with a fresh Adam and a fixed temperature, up frozen critics."""
-
-    block = MINIBATCHES
-
-    def __init__(self, settings: ActorUpdate, device: str) -> None:
-        policy, critic, batch_size = settings.policy, settings.critic, settings.batch_size
-        self._policy = policy
-        self._state = torch.zeros(3, policy.size, device=device)
-        self._critics = torch.zeros(critic.count * critic.size, device=device)
-        self._minibatches = Minibatches(policy, batch_size, MINIBATCHES, device)
-        self._noise = Noise((MINIBATCHES, batch_size, policy.sizes[-1]), device)
-        self._observations = torch.zeros(batch_size, policy.sizes[0], device=device)
-        self._weight = torch.zeros(1, device=device).fill_(settings.temperature / batch_size)
-        self.numbers = in_memory(settings, device)
-        rate, mean = self.numbers["learning_rate"], mean_policy(policy)
-        self.actor = SoftActor(mean, critic, list(self._state), self._observations, self._critics, rate)
-        self.report = torch.zeros(0, device=device)
-        self.programs = [self._update(index) for index in range(MINIBATCHES)]
-
-    def _update(self, index: int) -> Program:
-        """A step on mean(temperature * log pi(a|s) - min_k Q_k(s, a)), a ~ pi(s)."""
-        read = partial(self._observations.copy_, self._minibatches[index].observations)
-        draw = self.actor.pi.draw(self._noise.values[index])
-        return [read, *draw, *self.actor.slope(), *self.actor.step(self._weight)]
-
-    def load(self, parameters: np.ndarray, critic: np.ndarray) -> None:
-        """Take over an actor and the critics that it climbs."""
-        load(self._critics, critic[0])
-        self._state.zero_()
-        load(self._state[0], separated(self._policy, parameters))
-        self.actor.adam.reset(0)
-
-    def parameters(self) -> np.ndarray:
-        """The actor; a NaN or infinite value raises `NumericalError`."""
-        return joined(self._policy, saved(self._state[0], "the actor"))
-
-    def draw(self, source: Transitions, random: np.random.Generator) -> None:
-        """`MINIBATCHES` minibatches of observations, and the noise of the actions there."""
-        self._minibatches.draw(source, random, observations_only=True)
-        self._noise.draw(random)
-
-    def update(self, number: int) -> list[Program]:
-        """The programs of the update `number`."""
-        return [self.programs[number % MINIBATCHES]]
+    def update(self, batch: Minibatch, noise: Tensor) -> None:
+        """One step on -mean Q_1(s, pi(s)), or on mean(temperature * log pi(a|s) - min_k Q_k(s, a)), a ~ pi(s)."""
+        observations = batch.observations
+        if self.gaussian is None:
+            self.adam.descend(actor_loss(self.actor, self.q[0], observations))
+            return
+        actions, log_probabilities = self.gaussian.sample(observations, noise)
+        soft_values = values(self.q, observations, actions) - self.settings.temperature * log_probabilities
+        self.adam.descend(-soft_values.mean())

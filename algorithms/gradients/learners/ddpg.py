@@ -1,51 +1,43 @@
-"""DDPG: one joint update of its networks (Lillicrap et al. 2016, algorithm 1)."""
+"""DDPG (Lillicrap et al., ICLR 2016, algorithm 1): TD3 with one critic, without noise on target actions and delay."""
 
 from __future__ import annotations
 
-from erlbench.algorithms.gradients.learners.joint import JointLearner
-from erlbench.algorithms.gradients.learners.td3 import Actor, Critics
-from erlbench.algorithms.gradients.programs.networks import Network, polyak_update
-from erlbench.algorithms.gradients.programs.program import Program
+import torch
+from torch import Tensor
+
+from erlbench.algorithms.gradients.learners.networks import MLP, FlatAdam, follow
+from erlbench.algorithms.gradients.learners.td3 import actor_loss, critic_loss, twin_critics, values
+from erlbench.algorithms.gradients.minibatches import Minibatch
 from erlbench.algorithms.training.update_settings import DDPGUpdate
-from erlbench.policy import NumpyPolicy
 
 
-class DDPGLearner(JointLearner):
-    """DDPG's networks and its update on one minibatch; `state` is the flat vector of `ddpg.initial_learner`."""
+class DDPGLearner:
+    """Actor, critic, their targets, and Adam, on the flat vector of `ddpg.initial_learner`."""
 
-    def __init__(self, settings: DDPGUpdate, device: str) -> None:
-        policy, critic, batch_size = settings.policy, settings.critic, settings.batch_size
-        if critic.count != 1:
-            raise ValueError(f"DDPG has one critic, not {critic.count}")
-        super().__init__(settings, 4 * policy.size + 4 * critic.size, policy.size, 0, device)
-        self._actors = self.state[: 4 * policy.size].view(4, policy.size)  # online, target, Adam's moments
-        self.critics = Critics(
-            critic,
-            batch_size,
-            self.state[4 * policy.size :].view(critic.shape),
-            self.numbers["critic_learning_rate"],
-            self.numbers["discount"],
-            weight_decay=settings.critic_weight_decay,
-            gradient_clip=settings.critic_gradient_clip,
+    def __init__(self, settings: DDPGUpdate, state: Tensor) -> None:
+        policy, critic = settings.policy, settings.critic
+        self.settings, split = settings, 4 * policy.size
+        self.actors, self.critics = state[:split].view(4, -1), state[split:].view(4, -1)  # online, target, moments
+        self.actor_adam = FlatAdam(self.actors[0], self.actors[2:], settings.actor_learning_rate)
+        self.critic_adam = FlatAdam(
+            self.critics[0], self.critics[2:], settings.critic_learning_rate, weight_decay=settings.critic_weight_decay
         )
-        online, target, *moments = self._actors
-        q, rate = self.critics.state[0], self.numbers["actor_learning_rate"]
-        self.actor = Actor(policy, critic, self._batch.observations, [online, *moments], q, rate)
-        self.adams = self.critics.adam, self.actor.adam
-        self._target = Network(policy.sizes, policy.activation, "tanh", target[None], self._batch.next_observations)
-        self.acting = NumpyPolicy(policy, self._host.tensor.numpy())
-        self.report = self.critics.loss[None]
-        self.programs = [self._update()]
+        shape = policy.sizes, policy.activation, "tanh"
+        self.actor = MLP(*shape, self.actors[0], self.actor_adam.gradients)
+        self.target_actor = MLP(*shape, self.actors[1])
+        self.q = twin_critics(critic, self.critics[0], self.critic_adam.gradients)
+        self.target_q = twin_critics(critic, self.critics[1])
+        self.frozen_q = twin_critics(critic, self.critics[0])[0]
 
-    def _update(self) -> Program:
-        """A step of the critic towards y = r + discount * Q'(s', pi'(s')), one of the actor up Q; targets follow."""
-        critics, tau = self.critics, self.numbers["tau"]
-        return [
-            *self._target.forward(),
-            *critics.inputs.read(self._batch, self._target.outputs[0]),
-            *critics.target_values(),
-            *critics.fit(),
-            *self.actor.step(),
-            critics.polyak_update(tau),
-            polyak_update(self._actors[1], self._actors[0], tau),
-        ]
+    def update(self, number: int, batch: Minibatch, noise: Tensor) -> Tensor:
+        """One update of everything, without noise; the critic's loss."""
+        settings, following = self.settings, batch.next_observations
+        with torch.no_grad():
+            next_values = values(self.target_q, following, self.target_actor(following))
+            y = batch.rewards + settings.discount * batch.continues * next_values
+        loss = critic_loss(self.q, batch, y)
+        self.critic_adam.descend(loss, settings.critic_gradient_clip)
+        self.actor_adam.descend(actor_loss(self.actor, self.frozen_q, batch.observations))
+        follow(self.critics[1], self.critics[0], settings.tau)
+        follow(self.actors[1], self.actors[0], settings.tau)
+        return loss.detach()[None]

@@ -1,217 +1,104 @@
-"""SAC: one update of its networks (Haarnoja et al. 2018, arXiv:1812.05905: v2), and of v1's value network (ICML 2018).
+"""SAC: v2 (Haarnoja et al., arXiv:1812.05905, algorithm 1), and v1 with a state-value network (ICML 2018).
 
 Equation numbers are v2's where nothing else is said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
-from itertools import chain
-
-import numpy as np
 import torch
 from torch import Tensor
+from torch.distributions import Normal
+from torch.nn.functional import mse_loss
 
-from erlbench.algorithms.gradients.learners.gaussian_actor import GaussianActor
-from erlbench.algorithms.gradients.learners.joint import JointLearner
-from erlbench.algorithms.gradients.learners.minibatches import Minibatch
-from erlbench.algorithms.gradients.learners.td3 import Critics
-from erlbench.algorithms.gradients.programs.adam import Adam
-from erlbench.algorithms.gradients.programs.networks import Network, polyak_update
-from erlbench.algorithms.gradients.programs.program import Program
-from erlbench.algorithms.training.critic import CriticSpec
-from erlbench.algorithms.training.update_settings import SACUpdate, actor_size, learner_parts, value_sizes
-from erlbench.policy import PolicySpec
+from erlbench.algorithms.gradients.learners.networks import MLP, FlatAdam, follow
+from erlbench.algorithms.gradients.learners.td3 import critic_loss, twin_critics, values
+from erlbench.algorithms.gradients.minibatches import Minibatch
+from erlbench.algorithms.training.update_settings import SACUpdate, learner_parts, value_sizes
+from erlbench.policy import PolicySpec, parameter_count
 
 
-class SoftActor:
-    """The stochastic actor pi and Adam, climbing min_k Q_k(s, a) - alpha log pi(a|s); the critics are only read."""
+class GaussianPolicy:
+    """a = tanh(u), u ~ N(mean(s), std(s)^2): the deterministic policy's vector, and behind it the head of log std."""
 
-    def __init__(
-        self, policy: PolicySpec, critic: CriticSpec, state: Sequence[Tensor], observations: Tensor, critics: Tensor,
-        learning_rate: Tensor,
-    ) -> None:  # fmt: skip
-        """`state`: parameters and Adam's two moments, rows of `actor_size(policy)`; all are used in place.
+    def __init__(self, policy: PolicySpec, parameters: Tensor, gradients: Tensor | None = None) -> None:
+        """`parameters` `(actor_size(policy),)`; see `MLP`."""
+        trunk, head, activation = policy.sizes[:-1], policy.sizes[-2:], policy.activation
+        split = parameter_count(trunk)
 
-        `policy` is the deterministic one, tanh(mean); `observations` `(batch, observation)`, `critics` `(2 * n,)`.
-        """
-        parameters, *moments = state
-        gradient = torch.zeros_like(parameters)
-        self.pi = GaussianActor(policy, parameters, observations, gradient)
-        self.adam = Adam(parameters, gradient, moments, learning_rate)
-        self._observations, self._split, columns = observations, policy.sizes[0], slice(policy.sizes[0], None)
-        self._inputs = parameters.new_zeros(len(observations), critic.sizes[0])
-        networks = critics.view(critic.count, -1)
-        self.q = Network(critic.sizes, critic.activation, "linear", networks, self._inputs, input_columns=columns)
-        self._smaller = torch.zeros(self.q.outputs.shape, dtype=torch.bool, device=parameters.device)
-        self._slope = torch.zeros_like(self.pi.actions)
+        def network(part: slice, sizes: tuple[int, ...], output: str) -> MLP:
+            return MLP(sizes, activation, output, parameters[part], None if gradients is None else gradients[part])
 
-    def slope(self) -> Program:
-        """Q_k(s, a) of the actions that `pi` has drawn, and d(-mean min_k Q_k) / da."""
-        q, smaller = self.q, self._smaller
-        first, second = q.outputs
-        return [
-            partial(self._inputs[:, : self._split].copy_, self._observations),
-            partial(self._inputs[:, self._split :].copy_, self.pi.actions),
-            *chain(*map(q.forward, q.parts)),
-            partial(torch.le, first, second, out=smaller[0]),
-            partial(torch.logical_not, smaller[0], out=smaller[1]),
-            partial(q.output_gradient.copy_, smaller),
-            partial(q.output_gradient.div_, -len(self._inputs)),
-            *chain(*([*q.backward(part), *q.backward_to_inputs(part)] for part in q.parts)),
-        ]
+        self._trunk = network(slice(0, split), trunk, activation)
+        self._mean = network(slice(split, policy.size), head, "linear")
+        self._log_std = network(slice(policy.size, None), head, "linear")
 
-    def step(self, weight: Tensor) -> Program:
-        """After `slope`, eq. 7: one Adam step on mean(alpha log pi(a|s) - min_k Q_k(s, a)); `weight`: alpha / batch."""
-        slope = partial(torch.sum, self.q.input_gradient, 0, out=self._slope)
-        return [slope, *self.pi.backward(weight, self._slope), *self.adam.step()]
+    def sample(self, observations: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+        """Actions, reparameterised with `noise` ~ N(0, 1), and their log probabilities `(batch, 1)` (appendix C)."""
+        features = self._trunk(observations)
+        gaussian = Normal(self._mean(features), self._log_std(features).clamp(-20, 2).exp())
+        u = gaussian.mean + gaussian.stddev * noise
+        actions = torch.tanh(u)
+        density: Tensor = gaussian.log_prob(u)  # type: ignore[no-untyped-call]
+        return actions, (density - torch.log(1 - actions**2 + 1e-6)).sum(1, keepdim=True)
 
 
-class SACLearner(JointLearner):
-    """SAC's networks and its update on one minibatch; `state` is the flat vector of `sac.initial_learner`."""
+class SACLearner:
+    """Actor, twin critics, temperature, with v1 the value network; their targets, and Adam; on one flat vector."""
 
-    def __init__(self, settings: SACUpdate, device: str) -> None:
-        policy, critic, batch_size = settings.policy, settings.critic, settings.batch_size
-        self._settings = settings
+    def __init__(self, settings: SACUpdate, state: Tensor) -> None:
+        """`state`: the flat vector of `sac.initial_learner`."""
+        policy, critic, rate = settings.policy, settings.critic, settings.learning_rate
         shapes = learner_parts(policy, critic, settings.value_network)
-        sizes = [rows * columns for rows, columns in shapes.values()]
-        super().__init__(settings, sum(sizes), actor_size(policy), 2, device)  # noise: of the next actions, and its own
-        parts = {name: part.view(shapes[name]) for name, part in zip(shapes, torch.split(self.state, sizes))}
-        batch, rate = self._batch, self.numbers["learning_rate"]
-        self.critics = Critics(critic, batch_size, parts["critic"], rate, self.numbers["discount"], 0.5)
-        critics = self.critics.state[0]
-        self.actor = SoftActor(policy, critic, list(parts["actor"]), batch.observations, critics, rate)
-        self.adams = self.critics.adam, self.actor.adam
-        self._next_actor = GaussianActor(policy, parts["actor"][0], batch.next_observations)
-        self._temperature = Temperature(parts["temperature"], rate, settings.temperature, settings.target_entropy)
-        self.alpha, self._weight = self._temperature.alpha, self.state.new_zeros(1)
-        self._value = Value(settings, parts["value"], batch, rate) if settings.value_network else None
-        self._observation = torch.zeros(1, policy.sizes[0])
-        self._acting_noise = torch.zeros(1, policy.sizes[-1])
-        self._acting = GaussianActor(policy, self._host.tensor, self._observation)
-        self._act = self._acting.sample(self._acting_noise)
-        self.report = torch.zeros(2, device=device)  # the critics' loss, and the mean log probability of the actions
-        self.programs = [self._update()]
+        parts = torch.split(state, [rows * columns for rows, columns in shapes.values()])
+        rows = {name: part.view(shape) for (name, shape), part in zip(shapes.items(), parts)}
+        self.settings, self.critics = settings, rows["critic"]
+        self.actor_adam = FlatAdam(rows["actor"][0], rows["actor"][1:], rate)
+        self.critic_adam = FlatAdam(self.critics[0], self.critics[2:], rate)
+        self.actor = GaussianPolicy(policy, rows["actor"][0], self.actor_adam.gradients)
+        self.q = twin_critics(critic, self.critics[0], self.critic_adam.gradients)
+        self.target_q, self.frozen_q = twin_critics(critic, self.critics[1]), twin_critics(critic, self.critics[0])
+        self.log_alpha = rows["temperature"][0].detach().requires_grad_()
+        self.alpha_adam = FlatAdam(rows["temperature"][0], rows["temperature"][1:], rate)
+        self.log_alpha.grad = self.alpha_adam.gradients
+        if settings.value_network:
+            self.values = rows["value"]
+            self.value_adam, shape = FlatAdam(self.values[0], self.values[2:], rate), (value_sizes(policy, critic),)
+            self.v = MLP(*shape, critic.activation, "linear", self.values[0], self.value_adam.gradients)
+            self.target_v = MLP(*shape, critic.activation, "linear", self.values[1])
 
-    def _update(self) -> Program:
-        """One gradient step of critics, actor, temperature and targets (v2, algorithm 1)."""
-        log_probability = partial(torch.mean, self.actor.pi.log_probabilities, dim=(0, 1), out=self.report[1])
-        value = self._value.polyak_update(self.numbers["tau"]) if self._value else []
-        return [
-            *self._critic_step(),
-            partial(self.report[0].copy_, self.critics.loss),
-            *self._actor_step(),
-            log_probability,
-            *self._temperature.step(self.report[1]),
-            *value,
-        ]
+    @property
+    def alpha(self) -> Tensor:
+        """The temperature: fixed, or learnt."""
+        fixed = self.settings.temperature
+        return self.log_alpha.detach().exp() if fixed is None else torch.full_like(self.log_alpha, fixed)
 
-    def _critic_step(self) -> Program:
-        """Eq. 5 with V(s') of eq. 3: y = r + discount * (min_k Q'_k(s', a') - alpha log pi(a'|s')), a' ~ pi(s').
+    def update(self, number: int, batch: Minibatch, noise: Tensor) -> Tensor:
+        """One update (eq. 5 and 7 and 18; v1's eq. 5 and 8) with `noise` `(2, batch, action)`: of a', and of a.
 
-        With a value network V is its target (v1, eq. 8). Beside it the actor draws its own actions.
+        The critics' loss, and the mean log probability of the actions.
         """
-        critics, following = self.critics, self._next_actor
-        next_noise, noise = self._noise.values
-        y, split = critics.next_values, self._batch.observations.shape[1]
-        scale = partial(torch.mul, self._batch.rewards, self._settings.reward_scale, out=critics.inputs.rewards)
-        read: Program = [*critics.inputs.read(self._batch), scale]
-        actor = self.actor.pi.draw(noise)
-        if self._value is not None:
-            value = partial(y.copy_, self._value.target.outputs[0])
-            return [*read, *self._value.target.forward(), *actor, value, *critics.fit()]
-        return [
-            *read,
-            *following.draw(next_noise),
-            *actor,
-            partial(critics.inputs.next_pairs[:, split:].copy_, following.actions),
-            *critics.target_values(),
-            partial(y.addcmul_, following.log_probabilities, self.alpha, value=-1.0),
-            *critics.fit(),
-        ]
+        settings, alpha, observations = self.settings, self.alpha, batch.observations
+        loss = 0.5 * critic_loss(self.q, batch, self.targets(batch, noise[0], alpha))  # eq. 5; v1, eq. 8
+        self.critic_adam.descend(loss)
+        actions, log_probabilities = self.actor.sample(observations, noise[1])
+        soft_values = values(self.frozen_q, observations, actions) - alpha * log_probabilities
+        self.actor_adam.descend(-soft_values.mean())  # eq. 7
+        if settings.value_network:
+            self.value_adam.descend(0.5 * mse_loss(self.v(observations), soft_values.detach()))  # v1, eq. 5
+        entropy = log_probabilities.detach().mean()
+        if settings.temperature is None:  # eq. 18, with log alpha for alpha: towards the target entropy
+            self.alpha_adam.descend(-(self.log_alpha * (entropy + settings.target_entropy)).sum())
+        online, target = (self.values[0], self.values[1]) if settings.value_network else self.critics[:2]
+        follow(target, online, settings.tau)
+        return torch.stack([loss.detach(), entropy])
 
-    def _actor_step(self) -> Program:
-        """The actor's step (eq. 7). v2: the target critics follow; v1: V steps towards the same term, negated."""
-        program = self.actor.slope()
-        if self._value is not None:
-            program += self._value.step(self.actor.q.outputs, self.actor.pi.log_probabilities, self.alpha)
-        program.append(partial(torch.div, self.alpha, self._settings.batch_size, out=self._weight))
-        program += self.actor.step(self._weight)
-        return program if self._value is not None else [*program, self.critics.polyak_update(self.numbers["tau"])]
-
-    def load(self, array: np.ndarray, critic_updates: int, actor_updates: int) -> None:
-        """Take over a learner that has made so many updates."""
-        super().load(array, critic_updates, actor_updates)
-        self._temperature.reset(actor_updates)
-        if self._value is not None:
-            self._value.adam.reset(critic_updates)
-
-    def act(self, observation: np.ndarray, random: np.random.Generator, action: np.ndarray) -> None:
-        """Write a sample of the policy into `action`."""
-        self._observation.numpy()[0] = observation
-        random.standard_normal(out=self._acting_noise.numpy(), dtype=np.float32)
-        for operation in self._act:
-            operation()
-        action[:] = self._acting.actions.numpy()[0]
-
-
-class Temperature:
-    """The temperature alpha, a fixed number or exp of a parameter."""
-
-    def __init__(self, state: Tensor, learning_rate: Tensor, fixed: float | None, target_entropy: float) -> None:
-        """`state` `(3, 1)`: log alpha and Adam's moments, used in place; `fixed` None: it is learnt."""
-        self._log, *moments = state
-        self._gradient = torch.zeros_like(self._log)
-        self._adam = Adam(self._log, self._gradient, moments, learning_rate)
-        self._fixed, self._target = fixed, target_entropy
-        self.alpha = torch.ones_like(self._log)
-
-    def reset(self, steps: int) -> None:
-        """Go on after so many steps."""
-        self._adam.reset(steps)
-        if self._fixed is None:
-            torch.exp(self._log, out=self.alpha)
-        else:
-            self.alpha.fill_(self._fixed)
-
-    def step(self, log_probability: Tensor) -> Program:
-        """One Adam step on -log(alpha) * (mean log probability + target entropy); eq. 18 with log alpha for alpha."""
-        if self._fixed is not None:
-            return []
-        gradient = self._gradient[0]
-        slope: Program = [partial(torch.add, log_probability, self._target, out=gradient), gradient.neg_]
-        return [*slope, *self._adam.step(), partial(torch.exp, self._log, out=self.alpha)]
-
-
-class Value:
-    """v1's state-value network V with its target."""
-
-    def __init__(self, settings: SACUpdate, state: Tensor, batch: Minibatch, learning_rate: Tensor) -> None:
-        """`state`: online, target, Adam's moments, `(4, n)`, used in place."""
-        sizes, activation = value_sizes(settings.policy, settings.critic), settings.critic.activation
-        self._parameters, self._target, *moments = state
-        gradient = torch.zeros_like(self._parameters)
-        online, observations = self._parameters[None], batch.observations
-        self._online = Network(sizes, activation, "linear", online, observations, gradient[None])
-        self.target = Network(sizes, activation, "linear", self._target[None], batch.next_observations)
-        self.adam = Adam(self._parameters, gradient, moments, learning_rate)
-        self._values = torch.zeros_like(self._online.outputs[0])
-
-    def step(self, q: Tensor, log_probability: Tensor, alpha: Tensor) -> Program:
-        """One Adam step on half the mean squared error to min_k Q_k(s, a) - alpha log pi(a|s); v1, eq. 5."""
-        online, values, error = self._online, self._values, self._online.output_gradient[0]
-        return [
-            partial(torch.minimum, *q, out=values),
-            partial(values.addcmul_, log_probability, alpha, value=-1.0),
-            *online.forward(),
-            partial(torch.sub, online.outputs[0], values, out=error),
-            partial(error.div_, len(values)),
-            *online.backward(),
-            *online.gradients(),
-            *self.adam.step(),
-        ]
-
-    def polyak_update(self, tau: Tensor) -> Program:
-        """The target follows."""
-        return [polyak_update(self._target, self._parameters, tau)]
+    def targets(self, batch: Minibatch, noise: Tensor, alpha: Tensor) -> Tensor:
+        """Y = r + discount * V(s'), V(s') = min_k Q'_k(s', a') - alpha log pi(a'|s') (eq. 3), or v1's target."""
+        settings, following = self.settings, batch.next_observations
+        with torch.no_grad():
+            if settings.value_network:
+                next_values = self.target_v(following)
+            else:
+                actions, log_probabilities = self.actor.sample(following, noise)
+                next_values = values(self.target_q, following, actions) - alpha * log_probabilities
+            return settings.reward_scale * batch.rewards + settings.discount * batch.continues * next_values

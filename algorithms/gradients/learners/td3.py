@@ -1,4 +1,4 @@
-"""TD3: one update of its networks (Fujimoto et al. 2018, algorithm 1); its critics and actor serve other learners, too.
+"""TD3 (Fujimoto, van Hoof and Meger, ICML 2018, algorithm 1), from the minibatch to the targets.
 
 Actions are normalised to [-1, 1] everywhere: in the replay, for the critics, and so for the target policy's noise.
 """
@@ -6,153 +6,74 @@ Actions are normalised to [-1, 1] everywhere: in the replay, for the critics, an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from itertools import chain
 
 import torch
 from torch import Tensor
+from torch.nn.functional import mse_loss
 
-from erlbench.algorithms.gradients.learners.joint import JointLearner
-from erlbench.algorithms.gradients.learners.minibatches import CriticInputs
-from erlbench.algorithms.gradients.programs.adam import Adam, clipped
-from erlbench.algorithms.gradients.programs.networks import Network, polyak_update
-from erlbench.algorithms.gradients.programs.program import Operation, Program
+from erlbench.algorithms.gradients.learners.networks import MLP, FlatAdam, follow
+from erlbench.algorithms.gradients.minibatches import Minibatch
 from erlbench.algorithms.training.critic import CriticSpec
 from erlbench.algorithms.training.update_settings import TD3Update
-from erlbench.policy import NumpyPolicy, PolicySpec
 
 
-class Critics:
-    """The critics Q_k, their targets Q'_k, and Adam; `fit` reads `next_values` `(batch, 1)`."""
-
-    def __init__(
-        self, critic: CriticSpec, batch_size: int, state: Tensor, learning_rate: Tensor, discount: Tensor,
-        weight: float = 1.0, weight_decay: float = 0.0, gradient_clip: float | None = None,
-    ) -> None:  # fmt: skip
-        """`state`: `critic.shape` as in `algorithms.training.critic`, used in place; `weight` multiplies the loss."""
-        self.state, self._discount, self._clip, self._rows = state, discount, gradient_clip, batch_size / weight
-        self.inputs = CriticInputs(batch_size, critic.sizes[0], state)
-        self.next_values = state.new_zeros(batch_size, 1)
-        self._gradient = torch.zeros_like(state[0])
-        online, target, *_ = state.view(4, critic.count, critic.size)
-        gradient, shape = self._gradient.view(critic.count, -1), (critic.sizes, critic.activation, "linear")
-        self.online = Network(*shape, online, self.inputs.pairs, gradient)
-        self.target = Network(*shape, target, self.inputs.next_pairs)
-        splits = [critic.size * k for k in range(1, len(self.online.parts))]
-        self.adam = Adam(state[0], self._gradient, (state[2], state[3]), learning_rate, splits, weight_decay)
-        self._losses, self.loss = state.new_zeros(len(self.online.parts)), state.new_zeros(())
-
-    def target_values(self) -> Program:
-        """`next_values` = min_k Q'_k(s', a'): clipped double Q-learning; with one critic DDPG's value."""
-        smallest = partial(torch.amin, self.target.outputs, 0, out=self.next_values)
-        return [*chain(*map(self.target.forward, self.target.parts)), smallest]
-
-    def fit(self) -> Program:
-        """One Adam step on `weight` * sum_k mean (Q_k(s, a) - y)^2, y = r + discount * continues * `next_values`."""
-        y, data = self.next_values, self.inputs
-        return [
-            partial(y.mul_, data.continues),
-            partial(y.mul_, self._discount),
-            partial(y.add_, data.rewards),
-            *chain(*(self._descend(k, part, y) for k, part in enumerate(self.online.parts))),
-            partial(torch.sum, self._losses, 0, out=self.loss),
-            partial(self.loss.div_, self._rows),
-        ]
-
-    def _descend(self, k: int, part: slice, y: Tensor) -> Program:
-        q, error = self.online, self.online.output_gradient[part]
-        return [
-            *q.forward(part),
-            partial(torch.sub, q.outputs[part], y, out=error),
-            partial(torch.dot, error.view(-1), error.view(-1), out=self._losses[k]),
-            partial(error.mul_, 2.0 / self._rows),
-            *q.backward(part),
-            *q.gradients(part),
-            *clipped(self._gradient, self._clip),
-            *self.adam.step(k),
-        ]
-
-    def polyak_update(self, tau: Tensor) -> Operation:
-        """The targets follow."""
-        return polyak_update(self.state[1], self.state[0], tau)
+def smoothed_actions(actor: MLP, observations: Tensor, noise: Tensor, scale: float, clip: float) -> Tensor:
+    """Target policy smoothing: a' = clip(pi'(s') + clip(scale * noise, -clip, clip), -1, 1)."""
+    return (actor(observations) + (scale * noise).clamp(-clip, clip)).clamp(-1.0, 1.0)
 
 
-class Actor:
-    """The actor pi and Adam: the deterministic policy gradient up Q_1, which is only read."""
-
-    def __init__(
-        self, policy: PolicySpec, critic: CriticSpec, observations: Tensor, state: Sequence[Tensor], critics: Tensor,
-        learning_rate: Tensor,
-    ) -> None:  # fmt: skip
-        """`state`: rows of parameters and Adam's two moments; `critics` begin with Q_1; all are used in place."""
-        parameters, *moments = state
-        gradient, q1 = torch.zeros_like(parameters), critics[None, : critic.size]
-        self._split, columns = policy.sizes[0], slice(policy.sizes[0], None)
-        self._observations, self._inputs = observations, parameters.new_zeros(len(observations), critic.sizes[0])
-        self._pi = Network(policy.sizes, policy.activation, "tanh", parameters[None], observations, gradient[None])
-        self._q1 = Network(critic.sizes, critic.activation, "linear", q1, self._inputs, input_columns=columns)
-        self.adam = Adam(parameters, gradient, moments, learning_rate)
-
-    def step(self) -> Program:
-        """One Adam step on -mean Q_1(s, pi(s))."""
-        pi, q1, pairs, split = self._pi, self._q1, self._inputs, self._split
-        return [
-            *pi.forward(),
-            partial(pairs[:, :split].copy_, self._observations),
-            partial(pairs[:, split:].copy_, pi.outputs[0]),
-            partial(q1.output_gradient.fill_, -1.0 / len(pairs)),
-            *q1.forward(),
-            *q1.backward(),
-            *q1.backward_to_inputs(),
-            partial(pi.output_gradient.copy_, q1.input_gradient),
-            *pi.backward(),
-            *pi.gradients(),
-            *self.adam.step(),
-        ]
+def values(critics: Sequence[MLP], observations: Tensor, actions: Tensor) -> Tensor:
+    """min_k Q_k(s, a), `(batch, 1)`: clipped double Q-learning; with one critic DDPG's Q."""
+    pairs = torch.cat([observations, actions], 1)
+    return torch.stack([critic(pairs) for critic in critics]).amin(0)
 
 
-def smoothed(actions: Tensor, noise: Tensor, scale: float, clip: float) -> Program:
-    """Target policy smoothing: a' = clip(a' + clip(scale * noise, -clip, clip), -1, 1); `noise` is overwritten."""
-    return [
-        partial(noise.mul_, scale), partial(noise.clamp_, -clip, clip),
-        partial(actions.add_, noise), partial(actions.clamp_, -1.0, 1.0),
-    ]  # fmt: skip
+def critic_loss(critics: Sequence[MLP], batch: Minibatch, y: Tensor) -> Tensor:
+    """sum_k mean (Q_k(s, a) - y)^2."""
+    pairs = torch.cat([batch.observations, batch.actions], 1)
+    return torch.stack([mse_loss(critic(pairs), y) for critic in critics]).sum()
 
 
-class TD3Learner(JointLearner):
-    """TD3's networks and its update on one minibatch; `state` is the flat vector of `td3.initial_learner`."""
+def actor_loss(actor: MLP, q1: MLP, observations: Tensor) -> Tensor:
+    """-mean Q_1(s, pi(s)): the deterministic policy gradient; `q1` is only read."""
+    return -q1(torch.cat([observations, actor(observations)], 1)).mean()
 
-    def __init__(self, settings: TD3Update, device: str) -> None:
+
+def twin_critics(spec: CriticSpec, row: Tensor, gradients: Tensor | None = None) -> list[MLP]:
+    """The critics of a row `(count * size,)` of `training/critic.py`."""
+    parts = [slice(k * spec.size, (k + 1) * spec.size) for k in range(spec.count)]
+    learnt = [None if gradients is None else gradients[part] for part in parts]
+    return [MLP(spec.sizes, spec.activation, "linear", row[part], grad) for part, grad in zip(parts, learnt)]
+
+
+class TD3Learner:
+    """Actor, twin critics, their targets, and Adam, on the flat vector of `td3.initial_learner`."""
+
+    def __init__(self, settings: TD3Update, state: Tensor) -> None:
         policy, critic = settings.policy, settings.critic
-        super().__init__(settings, 4 * policy.size + 8 * critic.size, policy.size, 1, device)
-        self._settings, rate = settings, self.numbers["learning_rate"]
-        self._actors = self.state[: 4 * policy.size].view(4, policy.size)  # online, target, Adam's moments
-        online, target, *moments = self._actors
-        critics = self.state[4 * policy.size :].view(critic.shape)
-        self.critics = Critics(critic, settings.batch_size, critics, rate, self.numbers["discount"])
-        self.actor = Actor(policy, critic, self._batch.observations, [online, *moments], critics[0], rate)
-        self.adams = self.critics.adam, self.actor.adam
-        self._target = Network(policy.sizes, policy.activation, "tanh", target[None], self._batch.next_observations)
-        self.acting = NumpyPolicy(policy, self._host.tensor.numpy())
-        self.report = self.critics.loss[None]
-        self.programs = [self._critic_step(), [*self._critic_step(), *self._actor_step()]]
+        self.settings, split = settings, 4 * policy.size
+        self.actors, self.critics = state[:split].view(4, -1), state[split:].view(4, -1)  # online, target, moments
+        self.actor_adam = FlatAdam(self.actors[0], self.actors[2:], settings.learning_rate)
+        self.critic_adam = FlatAdam(self.critics[0], self.critics[2:], settings.learning_rate)
+        shape = policy.sizes, policy.activation, "tanh"
+        self.actor = MLP(*shape, self.actors[0], self.actor_adam.gradients)
+        self.target_actor = MLP(*shape, self.actors[1])
+        self.q = twin_critics(critic, self.critics[0], self.critic_adam.gradients)
+        self.target_q = twin_critics(critic, self.critics[1])
+        self.frozen_q1 = twin_critics(critic, self.critics[0])[0]
 
-    def _critic_step(self) -> Program:
-        """A step of both critics towards y = r + discount * min_k Q'_k(s', pi'(s') + clipped noise)."""
-        settings, actions = self._settings, self._target.outputs[0]
-        return [
-            *self._target.forward(),
-            *smoothed(actions, self._noise.values[0], settings.target_noise, settings.noise_clip),
-            *self.critics.inputs.read(self._batch, actions),
-            *self.critics.target_values(),
-            *self.critics.fit(),
-        ]
-
-    def _actor_step(self) -> Program:
-        """The delayed update: a step of the actor up Q_1, then all targets follow."""
-        online, target, tau = self._actors[0], self._actors[1], self.numbers["tau"]
-        return [*self.actor.step(), self.critics.polyak_update(tau), polyak_update(target, online, tau)]
-
-    def update(self, number: int) -> list[Program]:
-        """The programs of the update `number`; every `policy_delay`th also moves the actor and the targets."""
-        return [self.programs[number % self._settings.policy_delay == 0]]
+    def update(self, number: int, batch: Minibatch, noise: Tensor) -> Tensor:
+        """The update `number`, from 0, with `noise` `(1, batch, action)` ~ N(0, 1); the critics' loss."""
+        settings, following = self.settings, batch.next_observations
+        with torch.no_grad():
+            actions = smoothed_actions(
+                self.target_actor, following, noise[0], settings.target_noise, settings.noise_clip
+            )
+            y = batch.rewards + settings.discount * batch.continues * values(self.target_q, following, actions)
+        loss = critic_loss(self.q, batch, y)
+        self.critic_adam.descend(loss)
+        if number % settings.policy_delay == 0:  # the delayed update
+            self.actor_adam.descend(actor_loss(self.actor, self.frozen_q1, batch.observations))
+            follow(self.critics[1], self.critics[0], settings.tau)
+            follow(self.actors[1], self.actors[0], settings.tau)
+        return loss.detach()[None]

@@ -10,21 +10,26 @@ import numpy as np
 import pytest
 import torch
 
-from erlbench.algorithms.gradients.learners.gaussian_actor import GaussianActor, joined, separated
-from erlbench.algorithms.gradients.reference.networks import flat_parameters, follow
-from erlbench.algorithms.gradients.reference.sac import SACReference
+from erlbench.algorithms.gradients.programs.gaussian_actor import GaussianActor, joined, separated
 from erlbench.algorithms.gradients.updates import train_actor, update_critic
 from erlbench.algorithms.training.critic import critic_spec, initial_critic
-from erlbench.algorithms.training.update_settings import SACUpdate
 from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec, initial_policy
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
 from tests.devices import DEVICE
 
-from .test_updates import ACTION, KEY, OBSERVATION, check_not_a_number, close, minibatches, settings_of
-
-TEMPERATURE = 0.3
+from .test_updates import (
+    ACTION,
+    KEY,
+    OBSERVATION,
+    check_not_a_number,
+    close,
+    learnt_actor,
+    learnt_critics,
+    minibatches,
+    settings_of,
+)  # fmt: skip
 
 
 def specs(activation="tanh", hidden=(16, 12)):
@@ -84,51 +89,31 @@ def test_a_stochastic_policys_vector_and_the_gaussian_actors():
     assert np.abs(expected - mode).max() > 0.1
 
 
-def sac_reference(policy, critic, row, actor):
-    """SAC with the critics of a `(4, n)` array and an actor's vector."""
-    sizes = 3 * policy.size, 3
-    learner = np.zeros(sum(sizes) + row.size, np.float32)
-    learner[: policy.size], learner[sum(sizes) :] = separated(policy, actor), row.ravel()
-    plain = replace(policy, stochastic=False)
-    update = SACUpdate(
-        plain,
-        critic,
-        32,
-        learning_rate=1e-3,
-        discount=0.99,
-        tau=0.005,
-        reward_scale=1.0,
-        temperature=TEMPERATURE,
-        target_entropy=-1.0,
-        value_network=False,
-    )
-    return SACReference(update, learner)
+def apart(policy, given):
+    """The inputs of a task with the heads of the actors separated, as autograd's learners have them."""
+    return given | {name: separated(policy, given[name]) for name in ("target_actor", "parameters")}
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_critic_updates_of_sac_equal_autograd(activation, replay, workspace):
     policy, critic = specs(activation)
-    given = inputs(policy, critic, replay)
-    theirs, losses = sac_reference(policy, critic, given["critic"], given["target_actor"]), []
-    for batch, noise in minibatches(workspace, given["replay"], 30, 32, True):
-        losses.append(theirs.critic_step(batch, noise))
-        follow(theirs.target_critics, theirs.critics, 0.005)
-    outcome = update_critic(settings_of(update_critic, policy, critic), given, KEY, workspace)
-    assert outcome.values == {"critic_updates": 30, "critic_loss": pytest.approx(np.mean(losses), rel=1e-5)}
-    close(outcome.arrays["critic"][0], flat_parameters(theirs.critics))
-    close(outcome.arrays["critic"][1], flat_parameters(theirs.target_critics))
+    given, settings = inputs(policy, critic, replay), settings_of(update_critic, policy, critic)
+    batches = minibatches(workspace, given["replay"], 30, 32, True)
+    rows, loss = learnt_critics(settings, apart(policy, given), batches)
+    outcome = update_critic(settings, given, KEY, workspace)
+    assert outcome.values == {"critic_updates": 30, "critic_loss": pytest.approx(loss, rel=1e-5)}
+    close(outcome.arrays["critic"][0], rows[0])
+    close(outcome.arrays["critic"][1], rows[1])
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_actor_updates_of_sac_equal_autograd(activation, replay, workspace):
     policy, critic = specs(activation)
-    given = inputs(policy, critic, replay)
-    theirs = sac_reference(policy, critic, given["critic"], given["parameters"])
-    for batch, noise in minibatches(workspace, given["replay"], 30, 32, True):
-        theirs.actor_step(batch.observations, noise)
-    outcome = train_actor(settings_of(train_actor, policy, critic), given, KEY, workspace)
+    given, settings = inputs(policy, critic, replay), settings_of(train_actor, policy, critic)
+    expected = learnt_actor(settings, apart(policy, given), minibatches(workspace, given["replay"], 30, 32, True))
+    outcome = train_actor(settings, given, KEY, workspace)
     assert outcome.values == {"actor_updates": 30}
-    close(separated(policy, outcome.arrays["parameters"]), flat_parameters(theirs.actor))
+    close(separated(policy, outcome.arrays["parameters"]), expected)
     biases = slice(-2 * ACTION, None)  # the mean's, then those of log std
     assert np.abs(outcome.arrays["parameters"][biases] - given["parameters"][biases]).min() > 0
 

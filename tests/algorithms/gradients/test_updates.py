@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-from erlbench.algorithms.gradients.learners.blocks import MINIBATCHES
-from erlbench.algorithms.gradients.reference.ddpg import DDPGReference
-from erlbench.algorithms.gradients.reference.networks import Experience, flat_parameters, follow, mlp
-from erlbench.algorithms.gradients.reference.td3 import TD3Reference
+from erlbench.algorithms.gradients.learners.blocks import ActorBlock, CriticBlock
+from erlbench.algorithms.gradients.learners.networks import MLP
+from erlbench.algorithms.gradients.minibatches import Minibatch
+from erlbench.algorithms.gradients.programs.blocks import MINIBATCHES
 from erlbench.algorithms.gradients.updates import KEPT, train_actor, update_critic
 from erlbench.algorithms.training.critic import critic_spec, initial_critic
-from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, DDPGUpdate, TD3Update, Updates
+from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, Updates
 from erlbench.errors import NumericalError
 from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec, initial_parameters
 from erlbench.work.replay import Replay
@@ -83,7 +83,9 @@ def minibatches(workspace, view, updates, batch, noise):
     for first in range(0, updates, MINIBATCHES):
         indices = random.integers(view.start, view.stop, MINIBATCHES * batch).reshape(MINIBATCHES, batch)
         drawn = (
-            random.standard_normal((MINIBATCHES * batch, ACTION), dtype=np.float32) if noise else np.zeros(MINIBATCHES)
+            random.standard_normal((MINIBATCHES * batch, ACTION), dtype=np.float32)
+            if noise
+            else np.zeros(MINIBATCHES, np.float32)
         )
         drawn = drawn.reshape(MINIBATCHES, -1, ACTION if noise else 1)
         for index in range(min(MINIBATCHES, updates - first)):
@@ -91,95 +93,70 @@ def minibatches(workspace, view, updates, batch, noise):
             reader.gather(indices[index], *arrays)
             observations, transitions, following = map(torch.from_numpy, arrays)
             actions, rewards, continues = transitions.split([ACTION, 1, 1], 1)
-            yield Experience(observations, actions, rewards, continues, following), torch.from_numpy(drawn[index])
+            yield Minibatch(observations, actions, rewards, continues, following), torch.from_numpy(drawn[index])
 
 
-def td3_reference(policy, critic, row, actor):
-    """TD3 with the critics of a `(4, n)` array and an actor that is its own target."""
-    update = TD3Update(
-        policy,
-        critic,
-        32,
-        learning_rate=1e-3,
-        discount=0.99,
-        tau=0.005,
-        target_noise=0.2,
-        noise_clip=0.5,
-        policy_delay=2,
-    )
-    return TD3Reference(update, np.concatenate([actor, actor, actor, actor, row.ravel()]))
+def learnt_critics(settings, given, batches):
+    """The critics' array after steps on these minibatches, by autograd, and the mean loss."""
+    critics = torch.from_numpy(given["critic"].copy())
+    learner = CriticBlock(settings.update, critics, torch.from_numpy(given["target_actor"]))
+    losses = [learner.update(batch, noise).item() for batch, noise in batches]
+    return critics.numpy(), np.mean(losses)
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_critic_updates_of_td3_equal_autograd(activation, replay, workspace):
     policy, critic = specs(activation)
-    given = inputs(policy, critic, replay)
-    theirs, losses = td3_reference(policy, critic, given["critic"], given["target_actor"]), []
-    for batch, noise in minibatches(workspace, given["replay"], 30, 32, True):
-        losses.append(theirs.critic_step(batch, noise))
-        follow(theirs.target_critics, theirs.critics, 0.005)
-    outcome = update_critic(settings_of(update_critic, policy, critic), given, KEY, workspace)
-    assert outcome.values == {"critic_updates": 30, "critic_loss": pytest.approx(np.mean(losses), rel=1e-5)}
-    rows = outcome.arrays["critic"]
-    close(rows[0], flat_parameters(theirs.critics))
-    close(rows[1], flat_parameters(theirs.target_critics))
-    for row, name in ((2, "exp_avg"), (3, "exp_avg_sq")):
-        close(rows[row], np.concatenate([s[name].flatten().numpy() for s in theirs.critic_adam.state.values()]))
+    given, settings = inputs(policy, critic, replay), settings_of(update_critic, policy, critic)
+    rows, loss = learnt_critics(settings, given, minibatches(workspace, given["replay"], 30, 32, True))
+    outcome = update_critic(settings, given, KEY, workspace)
+    assert outcome.values == {"critic_updates": 30, "critic_loss": pytest.approx(loss, rel=1e-5)}
+    for row, expected in zip(outcome.arrays["critic"], rows):
+        close(row, expected)
 
 
 def test_ddpgs_critic_updates_equal_autograd(replay, workspace):
     """One critic, target actions without noise."""
     policy, _ = specs()
     critic = critic_spec(policy, (16, 12), "relu", 1)
-    given = inputs(policy, critic, replay)
-    update = DDPGUpdate(
-        policy,
-        critic,
-        32,
-        actor_learning_rate=1e-3,
-        critic_learning_rate=1e-3,
-        critic_weight_decay=0.0,
-        critic_gradient_clip=None,
-        discount=0.99,
-        tau=0.005,
-    )
-    theirs, losses = DDPGReference(update, np.concatenate([*[given["target_actor"]] * 4, given["critic"].ravel()])), []
-    for batch, _ in minibatches(workspace, given["replay"], 30, 32, False):
-        losses.append(theirs.critic_step(batch))
-        follow(theirs.target_critic, theirs.critic, 0.005)
-    outcome = update_critic(settings_of(update_critic, policy, critic, target_noise=0.0), given, KEY, workspace)
-    assert outcome.values == {"critic_updates": 30, "critic_loss": pytest.approx(np.mean(losses), rel=1e-5)}
+    given, settings = inputs(policy, critic, replay), settings_of(update_critic, policy, critic, target_noise=0.0)
+    rows, loss = learnt_critics(settings, given, minibatches(workspace, given["replay"], 30, 32, False))
+    outcome = update_critic(settings, given, KEY, workspace)
+    assert outcome.values == {"critic_updates": 30, "critic_loss": pytest.approx(loss, rel=1e-5)}
     assert outcome.arrays["critic"].shape == (4, critic.size)
-    close(outcome.arrays["critic"][0], flat_parameters(theirs.critic))
-    close(outcome.arrays["critic"][1], flat_parameters(theirs.target_critic))
+    for row, expected in zip(outcome.arrays["critic"], rows):
+        close(row, expected)
+
+
+def learnt_actor(settings, given, batches):
+    """The actor's vector after steps on these minibatches, by autograd."""
+    parameters = torch.from_numpy(given["parameters"].copy())
+    learner = ActorBlock(settings.update, parameters, torch.from_numpy(given["critic"][0]))
+    for batch, noise in batches:
+        learner.update(batch, noise)
+    return parameters.numpy()
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_actor_updates_of_td3_equal_autograd(activation, replay, workspace):
     policy, critic = specs(activation)
-    given = inputs(policy, critic, replay)
-    theirs = td3_reference(policy, critic, given["critic"], given["parameters"])
-    for batch, _ in minibatches(workspace, given["replay"], 30, 32, False):
-        theirs.actor_step(batch.observations)
-    outcome = train_actor(settings_of(train_actor, policy, critic), given, KEY, workspace)
+    given, settings = inputs(policy, critic, replay), settings_of(train_actor, policy, critic)
+    expected = learnt_actor(settings, given, minibatches(workspace, given["replay"], 30, 32, False))
+    outcome = train_actor(settings, given, KEY, workspace)
     assert outcome.values == {"actor_updates": 30}
-    close(outcome.arrays["parameters"], flat_parameters(theirs.actor))
+    close(outcome.arrays["parameters"], expected)
 
 
 def test_updates_in_two_tasks_continue_adam(replay, workspace):
-    """One update and then another with its `step` equals autograd's two, on the batches of both keys."""
+    """One update and then another with its `step` equals autograd's two, on the same batch."""
     policy, critic = specs()
     given = inputs(policy, critic, replay)
-    theirs = td3_reference(policy, critic, given["critic"], given["target_actor"])
-    batch, noise = next(minibatches(workspace, given["replay"], 1, 32, True))
+    once = [*minibatches(workspace, given["replay"], 1, 32, True)]
+    rows, _ = learnt_critics(settings_of(update_critic, policy, critic), given, once * 2)
     for step in range(2):
-        theirs.critic_step(batch, noise)
-        follow(theirs.target_critics, theirs.critics, 0.005)
-        outcome = update_critic(
-            settings_of(update_critic, policy, critic, updates=1, critic_updates=step), given, KEY, workspace
-        )
-        given["critic"] = outcome.arrays["critic"]
-    close(given["critic"][0], flat_parameters(theirs.critics))
+        settings = settings_of(update_critic, policy, critic, updates=1, critic_updates=step)
+        given["critic"] = update_critic(settings, given, KEY, workspace).arrays["critic"]
+    close(given["critic"][0], rows[0])
 
 
 @pytest.mark.parametrize("task", [update_critic, train_actor])
@@ -238,10 +215,9 @@ def test_numpy_policy_equals_torch(activation):
     parameters = initial_parameters(policy.sizes, (5,))
     observations = np.random.default_rng(1).standard_normal((50, OBSERVATION)).astype(np.float32)
     numpy_policy = NumpyPolicy(policy, parameters)
-    actor = mlp(policy.sizes, activation, parameters, torch.nn.Tanh())
-    expected = actor(torch.from_numpy(observations)).detach().numpy()
+    expected = MLP(policy.sizes, activation, "tanh", torch.from_numpy(parameters))(torch.from_numpy(observations))
     actual = np.array([numpy_policy.normalised(observation).copy() for observation in observations])
-    assert np.abs(actual - expected).max() < 1e-6
+    assert np.abs(actual - expected.numpy()).max() < 1e-6
 
 
 def test_a_worker_keeps_the_learners_used_last(replay, workspace):

@@ -19,13 +19,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from erlbench.algorithms.ddpg import initial_learner as initial_ddpg
-from erlbench.algorithms.gradients.learners.blocks import ActorBlock, CriticBlock, SoftActorBlock
-from erlbench.algorithms.gradients.learners.ddpg import DDPGLearner
-from erlbench.algorithms.gradients.learners.minibatches import arithmetic
-from erlbench.algorithms.gradients.learners.sac import SACLearner
-from erlbench.algorithms.gradients.learners.td3 import TD3Learner
+from erlbench.algorithms.gradients.minibatches import arithmetic
+from erlbench.algorithms.gradients.programs.blocks import ActorProgram, CriticProgram, SoftActorProgram
 from erlbench.algorithms.gradients.programs.cuda_graphs import CudaGraphs
+from erlbench.algorithms.gradients.programs.ddpg import DDPGProgram
 from erlbench.algorithms.gradients.programs.program import InTurn
+from erlbench.algorithms.gradients.programs.sac import SACProgram
+from erlbench.algorithms.gradients.programs.td3 import TD3Program
 from erlbench.algorithms.gradients.updates import make_updates
 from erlbench.algorithms.sac import initial_learner as initial_sac
 from erlbench.algorithms.td3 import initial_learner as initial_td3
@@ -118,26 +118,26 @@ FIRST, OTHERS = Numbers(1e-3, 0.99, 0.005), Numbers(3e-4, 0.9, 0.02)
 def td3(numbers):
     more = {"target_noise": 0.2, "noise_clip": 0.5, "policy_delay": 2}
     update = TD3Update(POLICY, TWINS, BATCH, **numbers._asdict(), **more)
-    learner = TD3Learner(update, DEVICE)
+    learner = TD3Program(update, DEVICE)
     return learner, learner.state, lambda: learner.load(initial_td3(POLICY, TWINS, (1,)), 0, 0)
 
 
 def ddpg(numbers, clip=0.1):
     rates = dict.fromkeys(("actor_learning_rate", "critic_learning_rate"), numbers.learning_rate)
     more = {"critic_weight_decay": 1e-2, "critic_gradient_clip": clip, "discount": numbers.discount}
-    learner = DDPGLearner(DDPGUpdate(POLICY, ONE, BATCH, **rates, **more, tau=numbers.tau), DEVICE)
+    learner = DDPGProgram(DDPGUpdate(POLICY, ONE, BATCH, **rates, **more, tau=numbers.tau), DEVICE)
     return learner, learner.state, lambda: learner.load(initial_ddpg(POLICY, ONE, None, (1,)), 0, 0)
 
 
 def sac(numbers, temperature=None, value_network=False):
     more = {"reward_scale": 2.0, "temperature": temperature, "target_entropy": -2.0, "value_network": value_network}
-    learner = SACLearner(SACUpdate(PLAIN, TWINS, BATCH, **numbers._asdict(), **more), DEVICE)
+    learner = SACProgram(SACUpdate(PLAIN, TWINS, BATCH, **numbers._asdict(), **more), DEVICE)
     return learner, learner.state, lambda: learner.load(initial_sac(PLAIN, TWINS, value_network, (1,)), 0, 0)
 
 
 def critics(policy, noise, numbers):
     more = {"target_noise": noise, "noise_clip": 0.5, "temperature": 0.2}
-    learner = CriticBlock(CriticUpdate(policy, TWINS, BATCH, **numbers._asdict(), **more), DEVICE)
+    learner = CriticProgram(CriticUpdate(policy, TWINS, BATCH, **numbers._asdict(), **more), DEVICE)
     initial = initial_critic(TWINS, (1,)), initial_policy(policy, (2,))
     return learner, learner.critics.state, lambda: learner.load(*initial, 0)
 
@@ -158,8 +158,8 @@ LEARNERS = {
     "critics": partial(critics, POLICY, 0.2),
     "critics, no noise": partial(critics, POLICY, 0.0),
     "critics, soft": partial(critics, SOFT, 0.0),
-    "actor": partial(actor, ActorBlock, POLICY),
-    "actor, soft": partial(actor, SoftActorBlock, SOFT),
+    "actor": partial(actor, ActorProgram, POLICY),
+    "actor, soft": partial(actor, SoftActorProgram, SOFT),
 }
 
 

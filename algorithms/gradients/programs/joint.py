@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from erlbench.algorithms.gradients.learners.minibatches import HostCopy, Minibatches, Noise, Transitions, load
-from erlbench.algorithms.gradients.learners.numbers import in_memory
+from erlbench.algorithms.gradients.minibatches import HostCopy, Minibatches, Noise, Transitions, load
 from erlbench.algorithms.gradients.programs.adam import Adam
+from erlbench.algorithms.gradients.programs.numbers import in_memory
 from erlbench.algorithms.gradients.programs.program import Program
 from erlbench.algorithms.training.update_settings import Update
 

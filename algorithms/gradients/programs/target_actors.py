@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from erlbench.algorithms.gradients.learners.gaussian_actor import GaussianActor, separated
-from erlbench.algorithms.gradients.learners.minibatches import Noise, load
-from erlbench.algorithms.gradients.learners.td3 import smoothed
+from erlbench.algorithms.gradients.minibatches import Noise, load
+from erlbench.algorithms.gradients.programs.gaussian_actor import GaussianActor, separated
 from erlbench.algorithms.gradients.programs.networks import Network
 from erlbench.algorithms.gradients.programs.program import Program
+from erlbench.algorithms.gradients.programs.td3 import smoothed
 from erlbench.algorithms.training.update_settings import CriticUpdate
 from erlbench.policy import PolicySpec
 

@@ -1,0 +1,74 @@
+"""Networks on flat float32 vectors, for autograd; Adam on them; targets that follow.
+
+A learner's state is rows of the same length: parameters, targets, and Adam's two moments. `MLP` and `FlatAdam` use them
+in place, so a checkpoint has the whole state, and nothing is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import leaky_relu, linear
+
+from erlbench.policy import layer_slices
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "tanh": torch.tanh,
+    "relu": torch.relu,
+    "leaky-relu": leaky_relu,
+    "linear": lambda x: x,
+}
+
+
+class MLP:
+    """An MLP, PyTorch's order of parameters. Without `gradients` nothing is learnt: a target, or frozen."""
+
+    def __init__(
+        self, sizes: Sequence[int], activation: str, output: str, parameters: Tensor, gradients: Tensor | None = None
+    ) -> None:
+        """`parameters`, `gradients`: `(parameter_count(sizes),)`; `backward` adds to `gradients`."""
+        self._hidden, self._output = ACTIVATIONS[activation], ACTIVATIONS[output]
+        self._layers = []
+        for (weight, bias), inputs, outputs in zip(layer_slices(sizes), sizes, sizes[1:]):
+            tensors = parameters[weight].view(outputs, inputs), parameters[bias]
+            if gradients is not None:
+                tensors = tensors[0].detach().requires_grad_(), tensors[1].detach().requires_grad_()
+                tensors[0].grad, tensors[1].grad = gradients[weight].view(outputs, inputs), gradients[bias]
+            self._layers.append(tensors)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Outputs `(batch, sizes[-1])` of inputs `(batch, sizes[0])`."""
+        for weight, bias in self._layers[:-1]:
+            x = self._hidden(linear(x, weight, bias))
+        return self._output(linear(x, *self._layers[-1]))
+
+
+class FlatAdam:
+    """Adam (Kingma and Ba 2015, PyTorch's defaults but for what is named) on one flat vector."""
+
+    def __init__(self, parameters: Tensor, moments: Tensor, learning_rate: float, **named: float) -> None:
+        """`parameters` `(n,)` and `moments` `(2, n)` are used in place; `named`: `beta1`, `weight_decay`, ..."""
+        self.gradients = torch.zeros_like(parameters)
+        self.steps = parameters.new_zeros(())
+        tensors: Any = [parameters], [self.gradients], [moments[0]], [moments[1]], [], [self.steps]
+        defaults = {"beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0.0, "amsgrad": False, "maximize": False}
+        options: dict[str, Any] = {**defaults, **named}
+        self._step = partial(torch._fused_adam_, *tensors, lr=learning_rate, **options)
+
+    def descend(self, loss: Tensor, clip: float | None = None) -> None:
+        """One step down the gradient of `loss`, whose norm is at most `clip`."""
+        self.gradients.zero_()
+        loss.backward()  # type: ignore[no-untyped-call]
+        if clip is not None:  # as torch.nn.utils.clip_grad_norm_
+            self.gradients.mul_((clip / (self.gradients.norm() + 1e-6)).clamp(max=1.0))
+        self.steps += 1
+        self._step()
+
+
+def follow(target: Tensor, online: Tensor, tau: float) -> None:
+    """Targets: theta' <- tau theta + (1 - tau) theta'."""
+    target.lerp_(online, tau)

@@ -1,0 +1,155 @@
+"""The program of `learners/td3.py`; its critics and actor serve other learners, too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import chain
+
+import torch
+from torch import Tensor
+
+from erlbench.algorithms.gradients.minibatches import CriticInputs
+from erlbench.algorithms.gradients.programs.adam import Adam, clipped
+from erlbench.algorithms.gradients.programs.joint import JointLearner
+from erlbench.algorithms.gradients.programs.networks import Network, polyak_update
+from erlbench.algorithms.gradients.programs.program import Operation, Program
+from erlbench.algorithms.training.critic import CriticSpec
+from erlbench.algorithms.training.update_settings import TD3Update
+from erlbench.policy import NumpyPolicy, PolicySpec
+
+
+class Critics:
+    """The critics Q_k, their targets Q'_k, and Adam; `fit` reads `next_values` `(batch, 1)`."""
+
+    def __init__(
+        self, critic: CriticSpec, batch_size: int, state: Tensor, learning_rate: Tensor, discount: Tensor,
+        weight: float = 1.0, weight_decay: float = 0.0, gradient_clip: float | None = None,
+    ) -> None:  # fmt: skip
+        """`state`: `critic.shape` as in `algorithms.training.critic`, used in place; `weight` multiplies the loss."""
+        self.state, self._discount, self._clip, self._rows = state, discount, gradient_clip, batch_size / weight
+        self.inputs = CriticInputs(batch_size, critic.sizes[0], state)
+        self.next_values = state.new_zeros(batch_size, 1)
+        self._gradient = torch.zeros_like(state[0])
+        online, target, *_ = state.view(4, critic.count, critic.size)
+        gradient, shape = self._gradient.view(critic.count, -1), (critic.sizes, critic.activation, "linear")
+        self.online = Network(*shape, online, self.inputs.pairs, gradient)
+        self.target = Network(*shape, target, self.inputs.next_pairs)
+        splits = [critic.size * k for k in range(1, len(self.online.parts))]
+        self.adam = Adam(state[0], self._gradient, (state[2], state[3]), learning_rate, splits, weight_decay)
+        self._losses, self.loss = state.new_zeros(len(self.online.parts)), state.new_zeros(())
+
+    def target_values(self) -> Program:
+        """`next_values` = min_k Q'_k(s', a'): clipped double Q-learning; with one critic DDPG's value."""
+        smallest = partial(torch.amin, self.target.outputs, 0, out=self.next_values)
+        return [*chain(*map(self.target.forward, self.target.parts)), smallest]
+
+    def fit(self) -> Program:
+        """One Adam step on `weight` * sum_k mean (Q_k(s, a) - y)^2, y = r + discount * continues * `next_values`."""
+        y, data = self.next_values, self.inputs
+        return [
+            partial(y.mul_, data.continues),
+            partial(y.mul_, self._discount),
+            partial(y.add_, data.rewards),
+            *chain(*(self._descend(k, part, y) for k, part in enumerate(self.online.parts))),
+            partial(torch.sum, self._losses, 0, out=self.loss),
+            partial(self.loss.div_, self._rows),
+        ]
+
+    def _descend(self, k: int, part: slice, y: Tensor) -> Program:
+        q, error = self.online, self.online.output_gradient[part]
+        return [
+            *q.forward(part),
+            partial(torch.sub, q.outputs[part], y, out=error),
+            partial(torch.dot, error.view(-1), error.view(-1), out=self._losses[k]),
+            partial(error.mul_, 2.0 / self._rows),
+            *q.backward(part),
+            *q.gradients(part),
+            *clipped(self._gradient, self._clip),
+            *self.adam.step(k),
+        ]
+
+    def polyak_update(self, tau: Tensor) -> Operation:
+        """The targets follow."""
+        return polyak_update(self.state[1], self.state[0], tau)
+
+
+class Actor:
+    """The actor pi and Adam: the deterministic policy gradient up Q_1, which is only read."""
+
+    def __init__(
+        self, policy: PolicySpec, critic: CriticSpec, observations: Tensor, state: Sequence[Tensor], critics: Tensor,
+        learning_rate: Tensor,
+    ) -> None:  # fmt: skip
+        """`state`: rows of parameters and Adam's two moments; `critics` begin with Q_1; all are used in place."""
+        parameters, *moments = state
+        gradient, q1 = torch.zeros_like(parameters), critics[None, : critic.size]
+        self._split, columns = policy.sizes[0], slice(policy.sizes[0], None)
+        self._observations, self._inputs = observations, parameters.new_zeros(len(observations), critic.sizes[0])
+        self._pi = Network(policy.sizes, policy.activation, "tanh", parameters[None], observations, gradient[None])
+        self._q1 = Network(critic.sizes, critic.activation, "linear", q1, self._inputs, input_columns=columns)
+        self.adam = Adam(parameters, gradient, moments, learning_rate)
+
+    def step(self) -> Program:
+        """One Adam step on -mean Q_1(s, pi(s))."""
+        pi, q1, pairs, split = self._pi, self._q1, self._inputs, self._split
+        return [
+            *pi.forward(),
+            partial(pairs[:, :split].copy_, self._observations),
+            partial(pairs[:, split:].copy_, pi.outputs[0]),
+            partial(q1.output_gradient.fill_, -1.0 / len(pairs)),
+            *q1.forward(),
+            *q1.backward(),
+            *q1.backward_to_inputs(),
+            partial(pi.output_gradient.copy_, q1.input_gradient),
+            *pi.backward(),
+            *pi.gradients(),
+            *self.adam.step(),
+        ]
+
+
+def smoothed(actions: Tensor, noise: Tensor, scale: float, clip: float) -> Program:
+    """Target policy smoothing: a' = clip(a' + clip(scale * noise, -clip, clip), -1, 1); `noise` is overwritten."""
+    return [
+        partial(noise.mul_, scale), partial(noise.clamp_, -clip, clip),
+        partial(actions.add_, noise), partial(actions.clamp_, -1.0, 1.0),
+    ]  # fmt: skip
+
+
+class TD3Program(JointLearner):
+    """TD3's networks and its update on one minibatch; `state` is the flat vector of `td3.initial_learner`."""
+
+    def __init__(self, settings: TD3Update, device: str) -> None:
+        policy, critic = settings.policy, settings.critic
+        super().__init__(settings, 4 * policy.size + 8 * critic.size, policy.size, 1, device)
+        self._settings, rate = settings, self.numbers["learning_rate"]
+        self._actors = self.state[: 4 * policy.size].view(4, policy.size)  # online, target, Adam's moments
+        online, target, *moments = self._actors
+        critics = self.state[4 * policy.size :].view(critic.shape)
+        self.critics = Critics(critic, settings.batch_size, critics, rate, self.numbers["discount"])
+        self.actor = Actor(policy, critic, self._batch.observations, [online, *moments], critics[0], rate)
+        self.adams = self.critics.adam, self.actor.adam
+        self._target = Network(policy.sizes, policy.activation, "tanh", target[None], self._batch.next_observations)
+        self.acting = NumpyPolicy(policy, self._host.tensor.numpy())
+        self.report = self.critics.loss[None]
+        self.programs = [self._critic_step(), [*self._critic_step(), *self._actor_step()]]
+
+    def _critic_step(self) -> Program:
+        """A step of both critics towards y = r + discount * min_k Q'_k(s', pi'(s') + clipped noise)."""
+        settings, actions = self._settings, self._target.outputs[0]
+        return [
+            *self._target.forward(),
+            *smoothed(actions, self._noise.values[0], settings.target_noise, settings.noise_clip),
+            *self.critics.inputs.read(self._batch, actions),
+            *self.critics.target_values(),
+            *self.critics.fit(),
+        ]
+
+    def _actor_step(self) -> Program:
+        """The delayed update: a step of the actor up Q_1, then all targets follow."""
+        online, target, tau = self._actors[0], self._actors[1], self.numbers["tau"]
+        return [*self.actor.step(), self.critics.polyak_update(tau), polyak_update(target, online, tau)]
+
+    def update(self, number: int) -> list[Program]:
+        """The programs of the update `number`; every `policy_delay`th also moves the actor and the targets."""
+        return [self.programs[number % self._settings.policy_delay == 0]]
