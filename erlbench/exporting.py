@@ -21,8 +21,7 @@ from erlbench.api import Results
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import folder_name
 from erlbench.files import place_below, reason
-from erlbench.records.tags import EVALUATION, KEYS, SEARCH, TRAINING
-from erlbench.records.training import running_means, thinned
+from erlbench.records.training import EVALUATION, KEYS, SEARCH, TRAINING, running_means, thinned
 
 FRAMES = ("cells", "evaluations", "episodes", "tasks", "generations")
 ENVIRONMENTS = "environments"  # in scores.npz

@@ -10,7 +10,7 @@ import pandas as pd
 
 from erlbench import files
 from erlbench.errors import UsageError, warn
-from erlbench.records.imported import imported_of
+from erlbench.records.config import imported_of
 from erlbench.records.read import read_rows
 from erlbench.records.run import IDENTITY, RunFiles, run_folders, shared_cores
 from erlbench.records.schema import Row, header

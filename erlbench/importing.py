@@ -24,8 +24,7 @@ from erlbench.errors import UsageError, nearest
 from erlbench.experiment.cells import folder_name
 from erlbench.files import place_below, printable, reason
 from erlbench.foreign_files import CLEANRL, SB3, TABLE, ForeignRun, read_content, read_runs, refuse
-from erlbench.records.imported import EVALUATIONS, KIND, TRAINING, UNSAID, Imported
-from erlbench.records.names import is_environment, is_name
+from erlbench.records.config import EVALUATIONS, KIND, TRAINING, UNSAID, Imported, is_environment, is_name
 from erlbench.records.run import CONFIG, META, STATUS, file_checksum
 from erlbench.records.schema import EpisodeRow, EvaluationRow, Row, header
 from erlbench.records.training import WINDOW, thinned

@@ -13,7 +13,8 @@ import erlbench
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments
-from erlbench.records.older import SETTINGS, of_today, read_config
+from erlbench.records.config import read_config
+from erlbench.records.older import SETTINGS, of_today
 from erlbench.reporting.data.runs import load_run
 from erlbench.settings import resolve
 from erlbench.verification import AGREES, load_files

@@ -19,9 +19,16 @@ from erlbench.cli.tables import duration, print_table, setting_texts
 from erlbench.errors import UsageError, warn
 from erlbench.launch.queue import slurm_jobs
 from erlbench.options import argument, option
-from erlbench.records.admission import admission_marks
 from erlbench.records.read import read_columns
-from erlbench.records.run import CONFIG, NEVER_TRAINED, RunFiles, run_folders, shared_cores, without_runs
+from erlbench.records.run import (
+    CONFIG,
+    NEVER_TRAINED,
+    RunFiles,
+    admission_marks,
+    run_folders,
+    shared_cores,
+    without_runs,
+)
 from erlbench.records.schema import EvaluationRow
 from erlbench.records.training import WINDOW
 from erlbench.running.checkpoint import continuation

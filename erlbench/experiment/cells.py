@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from erlbench.errors import UsageError
 from erlbench.experiment.costs import DEFAULTS, Costs, built_in_costs, rounded
 from erlbench.files import table_in
-from erlbench.records.names import is_name
+from erlbench.records.config import is_name
 from erlbench.settings import as_toml, toml_values
 
 if TYPE_CHECKING:

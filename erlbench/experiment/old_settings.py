@@ -10,7 +10,7 @@ from erlbench.experiment.cells import ABSENT, IN_RUN, Cell, differences
 from erlbench.experiment.costs import load_costs
 from erlbench.experiment.options import OPTIONS
 from erlbench.files import table_in
-from erlbench.records.older import read_config
+from erlbench.records.config import read_config
 from erlbench.records.run import CONFIG
 from erlbench.settings import resolve, toml_values
 

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from erlbench.errors import nearest
-from erlbench.files import read_toml, table_in
-from erlbench.records.names import check_called
+from erlbench.files import table_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,13 +70,6 @@ def fields_of_today(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a dataclass that a checkpoint names `module:name`, under the names of today."""
     names = _FIELDS.get(name, {})
     return {names.get(field, field): value for field, value in fields.items()}
-
-
-def read_config(path: Path) -> dict[str, Any]:
-    """The tables of a run's config.toml, settings under the names of today; raises OSError and ValueError."""
-    config = of_today(read_toml(path, inside=1))
-    check_called(config)
-    return config
 
 
 def of_today(config: dict[str, Any]) -> dict[str, Any]:

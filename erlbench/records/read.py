@@ -39,15 +39,15 @@ if TYPE_CHECKING:
 Warn = Callable[[str], None]
 NAMED = 3  # damaged rows of a file that are named one by one
 EMPTY = ("", "nan", "NaN")
-SMALL = 2**17  # bytes of rows; below, pandas needs more time to begin than Python for all of them
+SMALL = 2**16  # bytes of rows; below, pandas needs more time to begin than Python for all of them
 # pandas is imported by the functions that need it: commands that read no rows start sooner.
 _TYPES: dict[str, Any] = {"text": str, "numbers": object, "integers": object}  # pandas finds those of numbers
 _PLAIN = re.compile(rb"[\t\n\x20-\x7e]*")
-# Cells that the parser of pandas takes for a number, and for an integer.
-_NUMBER = re.compile(r" *[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)? *| *[+-]?(?i:inf|infinity) *|nan|NaN|", re.ASCII)
-_INTEGER = re.compile(r" *[+-]?\d{1,18} *", re.ASCII)
-# Cells with commas between them, of which Python takes for a number what pandas does.
-_DECIMALS, _SIGNED, _LONGEST = re.compile(r"[-+.eE0-9,]*"), re.compile(r"[-+0-9,]*"), 18
+# Cells that the parser of pandas takes for a number; columns of numbers and of integers, a comma behind each cell.
+_CELL = r" *[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)? *| *[+-]?(?i:inf|infinity) *|nan|NaN|"
+_NUMBER, _NUMBERS = re.compile(_CELL, re.ASCII), re.compile(rf"(?:(?:{_CELL}),)*", re.ASCII)
+_INTEGERS = re.compile(r"(?: *[+-]?\d{1,18} *,)+", re.ASCII)
+FileColumns = Mapping[str, RowColumn | None]  # of a file in its order; None: the schema does not have it
 Columns = dict[str, Any]  # the cells by column: arrays of numbers or tuples, and a sequence of texts
 
 
@@ -99,13 +99,14 @@ def parse_columns(data: bytes, row: type[Row], path: Path, warn: Warn = ignore) 
     if len(set(names)) < len(names):
         warn(f"{path}:{line}: two columns have one name; the file is left out")
         return None
-    known = _known(row, names)
+    own = next((column for column in columns_of(row) if column.own), None)  # the algorithm's own columns are numbers
+    known = {name: declared(row).get(name, own) for name in names}
     body = data[begin[1] + 1 : end]
     cells = None
     if _is_whole(body, len(names)):
-        cells = (_split(body, known) if len(body) < SMALL else None) or _parsed(body, known)
+        cells = _parse_long(body, known) if len(body) >= SMALL else _parse_short(body, known)
     if cells is None:
-        cells = _columns(_whole_rows(body, known, path, line + 1, warn), known)
+        cells = _parse_cells(_whole_rows(body, known, path, line + 1, warn), known)
     return _without_repeats(_ordered(cells, len(next(iter(cells.values()))), row), row, path, warn)
 
 
@@ -126,12 +127,6 @@ def _names(line: str, row: type[Row]) -> list[str]:
     return [known[name].name if name in known else name for name in _cells(line)]
 
 
-def _known(row: type[Row], names: Sequence[str]) -> dict[str, RowColumn | None]:
-    """The file's columns in its order; None for one that the schema does not have. The algorithm's own are numbers."""
-    own = next((column for column in columns_of(row) if column.own), None)
-    return {name: declared(row).get(name, own) for name in names}
-
-
 def _is_whole(body: bytes, columns: int) -> bool:
     """Whether all rows can have as many cells as the header, with neither quotes nor comments between them."""
     if b'"' in body or body.startswith(b"#") or b"\n#" in body:
@@ -139,37 +134,16 @@ def _is_whole(body: bytes, columns: int) -> bool:
     return body.count(b",") == body.count(b"\n") * (columns - 1)
 
 
-def _split(body: bytes, known: Mapping[str, RowColumn | None]) -> Columns | None:
-    """The cells by column, by Python; None where one of them is no plain number."""
-    rows = [line.split(",") for line in body.decode().split("\n")[:-1]]
-    if {len(cells) for cells in rows} != {len(known)}:
-        return None
+def _parse_short(body: bytes, known: FileColumns) -> Columns | None:
+    """The cells by column, by Python; None where one of the rows may not count."""
     try:
-        return {name: _plain(cells, known[name]) for name, cells in zip(known, zip(*rows, strict=True), strict=True)}
+        return _parse_cells([line.split(",") for line in body.decode().split("\n")[:-1]], known)
     except ValueError:
         return None
 
 
-def _plain(cells: Sequence[str], column: RowColumn | None) -> Any:
-    """The cells of a column; ValueError where one of them is no plain number."""
-    if column is not None and not column.numeric:
-        return cells if column.kind == "text" else _several(cells, column)
-    joined, full = ",".join(cells), "" not in cells
-    whole = full and (column is None or column.kind == "integer")
-    if whole and _SIGNED.fullmatch(joined) and max(map(len, cells)) <= _LONGEST:
-        return np.array(list(map(int, cells)), int)
-    if not _DECIMALS.fullmatch(joined):
-        raise ValueError(joined)
-    numbers = np.array(list(map(float, cells)) if full else [float(cell or "nan") for cell in cells])
-    if column is not None and column.required and not np.isfinite(numbers).all():
-        raise ValueError(joined)
-    return numbers
-
-
-def _parsed(body: bytes, known: Mapping[str, RowColumn | None]) -> Columns | None:
+def _parse_long(body: bytes, known: FileColumns) -> Columns | None:
     """The cells by column, by the parser of pandas; None where one of the rows may not count."""
-    if not body.strip():
-        return _columns([], known)
     import pandas as pd
 
     numeric = [name for name, column in known.items() if column is None or column.numeric]
@@ -235,23 +209,33 @@ def _texts(values: Sequence[str]) -> Any:
     return pd.array(list(values), dtype=pd.StringDtype(na_value=np.nan))
 
 
-def _columns(rows: Sequence[Sequence[str]], known: Mapping[str, RowColumn | None]) -> Columns:
-    """The cells by column of rows that count."""
-    columns = zip(*rows, strict=True) if rows else ((),) * len(known)
-    return {name: _column(cells, column) for (name, column), cells in zip(known.items(), columns, strict=True)}
+def _parse_cells(rows: Sequence[Sequence[str]], known: FileColumns) -> Columns:
+    """The cells by column; ValueError where one of the rows does not count."""
+    cells = zip(*rows, strict=True) if rows else ((),) * len(known)
+    return {name: _parse_column(of, column) for (name, column), of in zip(known.items(), cells, strict=True)}
 
 
-def _column(cells: Sequence[str], column: RowColumn | None) -> Any:
+def _parse_column(cells: Sequence[str], column: RowColumn | None) -> Any:
     """The cells of a column; of one that the schema does not have numbers, if that is what they all are."""
     if column is not None and not column.numeric:
         return cells if column.kind == "text" else _several(cells, column)
-    if column is None and not all(map(_NUMBER.fullmatch, cells)):
-        return cells
-    whole = (column is None or column.kind == "integer") and bool(cells) and all(map(_INTEGER.fullmatch, cells))
-    return np.array([int(cell) if whole else float(cell or "nan") for cell in cells], int if whole else float)
+    joined = ",".join((*cells, ""))
+    if (column is None or column.kind == "integer") and _INTEGERS.fullmatch(joined):
+        return np.array(list(map(int, cells)), int)
+    try:
+        numbers = np.array([float(cell or "nan") for cell in cells] if "" in cells else list(map(float, cells)), float)
+    except ValueError:
+        numbers = None
+    if numbers is None or not _NUMBERS.fullmatch(joined):  # Python takes more texts for numbers
+        if column is None:
+            return cells
+        raise ValueError(f"{column.name} is no number")
+    if column is not None and column.required and not np.isfinite(numbers).all():
+        raise ValueError(f"{column.name} is not finite")
+    return numbers
 
 
-def _whole_rows(body: bytes, known: dict[str, RowColumn | None], path: Path, first: int, warn: Warn) -> list[list[str]]:
+def _whole_rows(body: bytes, known: FileColumns, path: Path, first: int, warn: Warn) -> list[list[str]]:
     """The cells of the rows that count; the damaged ones are named."""
     whole: list[list[str]] = []
     damaged = 0
@@ -270,7 +254,7 @@ def _whole_rows(body: bytes, known: dict[str, RowColumn | None], path: Path, fir
     return whole
 
 
-def _problem(cells: Sequence[str], known: dict[str, RowColumn | None]) -> str:
+def _problem(cells: Sequence[str], known: FileColumns) -> str:
     """Why a row does not count; empty where it does."""
     if len(cells) != len(known):
         return f"{len(cells)} cells instead of {len(known)}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from erlbench.errors import UsageError
 from erlbench.files import read_bytes, read_object, readable, reason
-from erlbench.records.older import read_config
+from erlbench.records.config import read_config
 from erlbench.records.schema import COUNTED, EventRow, Row
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ REDACTED = "redacted"  # in status.json of a run in a bundle: the checksums that
 LOCK = "lock"
 ERROR = "error.txt"  # the traceback of a failed run
 ASIDE = ".old-"  # in the name of a run's folder that was moved aside; a number follows
+NOT_TRIED = "the environment was not tried"
 MOST_FOLDERS = 200_000
 _WITHOUT_RUNS = frozenset({CHECKPOINTS, REPLAY, TRAINING_END})
 
@@ -109,6 +110,20 @@ def shared_cores(meta: Mapping[str, Any]) -> bool | None:
     return any(start["cells_at_once"] > 1 and start.get("exclusive") is not True for start in recorded) or (
         False if recorded else None
     )
+
+
+def admission_marks(meta: Mapping[str, Any]) -> list[str]:
+    """Why a run may not be repeatable, by any of its starts, each once; empty where all is well or not recorded."""
+    marks = []
+    for start in starts(meta):
+        found = start.get("admission")
+        if not isinstance(found, Mapping):
+            continue
+        if isinstance(reason := found.get("unrepeatable"), str) and reason:
+            marks.append(f"the environment cannot be repeated: {reason[:300]}")
+        elif found.get("tried") is False:
+            marks.append(NOT_TRIED)
+    return list(dict.fromkeys(marks))
 
 
 def checksum(length: int, crc: int) -> str:

@@ -1,21 +1,39 @@
-"""Training returns: the running mean that a run has before its evaluations are played."""
+"""Curves of a run that goes on: the running mean of its training returns, and the names that TensorBoard draws."""
 
 from __future__ import annotations
 
+import math
 from collections import deque
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from erlbench.records.read import read_rows
-from erlbench.records.schema import EpisodeRow
+from erlbench.records.schema import EpisodeRow, EvaluationRow, GenerationRow, columns_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 WINDOW = 100  # episodes, as in Stable-Baselines3's ep_rew_mean
 MEASURED = ("mean", "validation")  # kinds of episodes that measure the policy; all others train
+
+# The names under which TensorBoard draws a run's columns.
+TRAINING = "rollout/ep_rew_mean"  # Stable-Baselines3's name of the running mean of training returns
+SEARCH = "search/"  # before the columns of train.csv
+EVALUATION: Mapping[str, str] = MappingProxyType(
+    {
+        "eval/mean_reward": "return_mean",
+        "eval/std_reward": "return_std",
+        "time/train_time_s": "train_time_s",
+        "train/critic_updates": "critic_updates",
+        "train/actor_updates": "actor_updates",
+        "train/episodes": "episodes",
+    }
+)
+KEYS = frozenset({"env", "name", "seed", "generation", "timesteps", "train_time_s", "critic_updates", "actor_updates"})
 
 
 class TrainingReturns:
@@ -55,3 +73,13 @@ def thinned(count: int, most: int) -> np.ndarray:
 
 def _trained(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[~rows["kind"].isin(MEASURED)]
+
+
+def tagged(row: EvaluationRow | GenerationRow) -> dict[str, float]:
+    """The numbers of a row by their names; those that are empty or NaN are left out."""
+    if isinstance(row, EvaluationRow):
+        found = {tag: getattr(row, column) for tag, column in EVALUATION.items()}
+    else:
+        values = {one.name: getattr(row, one.name) for one in columns_of(GenerationRow) if not one.own} | {**row.own}
+        found = {f"{SEARCH}{name}": value for name, value in values.items() if name not in KEYS}
+    return {tag: float(value) for tag, value in found.items() if value is not None and not math.isnan(value)}

@@ -7,14 +7,21 @@ import os
 import sys
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
-from io import StringIO
+from dataclasses import dataclass
+from operator import attrgetter, methodcaller
 from pathlib import Path
 from typing import Any
 
 from erlbench.errors import CellError
 from erlbench.files import check_regular, is_same_file, open_file, read_bytes
-from erlbench.records.schema import Row, RowColumn, cached, columns_of, declared, header
+from erlbench.records.schema import Row, columns_of, declared, header
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """Takes the lines of `csv.writer`, which wants a file."""
+
+    write: Callable[[str], object]
 
 
 class RowFile:
@@ -34,6 +41,7 @@ class RowFile:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         self._file = open(open_file(self.path, flags, inside=1), "ab", buffering=0)
         self._lines: list[str] = []  # not yet in the file
+        self._writer = csv.writer(_Lines(self._lines.append), lineterminator="\n")
         self._length = 0
         self._crc = 0
 
@@ -64,13 +72,14 @@ class RowFile:
         """Add one row."""
         if self._columns is None:
             self._begin_columns(header(self.row, tuple(row.own)))  # type: ignore[attr-defined]
-        self._lines.append(self._line(row))
+        self._writer.writerow(self._cells(row))
 
     def flush(self) -> None:
         """Append the rows added so far to the file; they are lost if that fails."""
         if self._lines:
-            lines, self._lines = self._lines, []
-            self._append("".join(lines).encode())
+            data = "".join(self._lines).encode()
+            self._lines.clear()
+            self._append(data)
 
     def discard(self) -> None:
         """Forget the rows added since the last `flush`."""
@@ -111,12 +120,12 @@ class RowFile:
 
     def _begin_columns(self, columns: tuple[str, ...]) -> None:
         self._go_on_with(columns)
-        self._lines.append(_joined(columns))
+        self._writer.writerow(columns)
 
     def _go_on_with(self, columns: Sequence[str] | None) -> None:
         self._columns = None if columns is None else tuple(columns)
         if self._columns is not None:
-            self._line = line_of(self.row, self._columns)
+            self._cells = _cells_of(self.row, self._columns)
 
     def _cut(self, length: int) -> None:
         self._lines.clear()
@@ -131,56 +140,36 @@ class RowFile:
         self._crc = zlib.crc32(data, self._crc)
 
 
-@cached
-def line_of(row: type[Row], columns: tuple[str, ...]) -> Callable[[Row], str]:
-    """The function that makes the line of a row, as one f-string: tasks.csv gets one for every task.
+def _cells_of(row: type[Row], columns: Sequence[str]) -> Callable[[Row], list[Any]]:
+    """The function that gives the cells of a row, in the order of a file's `columns`, as `csv.writer` takes them.
 
-    `columns` are those of the file: some may have older names, be missing there, or be the algorithm's own.
+    Some columns may have older names or be missing in the file; those that the schema does not have are the
+    algorithm's own: empty where the row has none.
     """
     known = declared(row)
-    cells = [
-        _cell_of(row, column) if (column := known.get(name)) else f"{{own(row, {number})}}"
-        for number, name in enumerate(columns)
-    ]
-    names = {"text": _text, "cell": _cell, "numbers": _numbers, "integers": _numbers}
-    # Only names of the schema are in the program: those of a file stay in `columns`.
-    program = f"lambda row: f'{','.join(cells)}\\n'"
-    made: Callable[[Row], str] = eval(program, names | {"own": lambda row, number: _own(row, columns[number])})
-    return made
+    own = next((column.name for column in columns_of(row) if column.own), "")
+    first = columns_of(row)[0].name
+    values = attrgetter(*(known[name].name if name in known else own or first for name in columns))
+    converts: list[tuple[int, Callable[[Any], Any]]] = []
+    for at, name in enumerate(columns):
+        if name not in known:
+            converts.append((at, methodcaller("get", name) if own else lambda _: ""))
+        elif not known[name].numeric:
+            converts.append((at, _one_line if known[name].kind == "text" else _spaced))
+
+    def cells(row: Row) -> list[Any]:
+        found = list(values(row))
+        for at, convert in converts:
+            found[at] = convert(found[at])
+        return found
+
+    return cells
 
 
-def _cell_of(row: type[Row], column: RowColumn) -> str:
-    """The part of an f-string that is the column's cell."""
-    if column.numeric:
-        optional = "None" in str(row.__annotations__[column.name])
-        return f"{{text(row.{column.name})}}" if optional else f"{{row.{column.name}}}"
-    return f"{{{'cell' if column.kind == 'text' else column.kind}(row.{column.name})}}"
+def _one_line(text: str) -> str:
+    return " ".join(text.splitlines())
 
 
-def _own(row: Any, name: str) -> str:
-    """The cell of a column that the schema does not have; empty where the row has none, either."""
-    return _text(getattr(row, "own", {}).get(name))
-
-
-def _text(value: Any) -> str:
-    """A number as it stands in a row; empty for None."""
-    if value is None:
-        return ""
-    return repr(float(value)) if isinstance(value, float) else str(value)  # the shortest that gives the same number
-
-
-def _numbers(values: Sequence[float]) -> str:
-    return " ".join(map(_text, values))
-
-
-@lru_cache(1024)
-def _cell(text: str) -> str:
-    """A text as it stands in a row, on one line; there are few different ones."""
-    return _joined([" ".join(text.splitlines())]).rstrip("\n") if text else ""
-
-
-def _joined(cells: Sequence[str]) -> str:
-    """The line of these cells, which are quoted where they have to be."""
-    buffer = StringIO()
-    csv.writer(buffer, lineterminator="\n").writerow(cells)
-    return buffer.getvalue()
+def _spaced(values: Sequence[float]) -> str:
+    """Several numbers in a cell."""
+    return " ".join(str(float(value) if isinstance(value, float) else value) for value in values)

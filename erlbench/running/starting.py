@@ -10,7 +10,7 @@ from erlbench.errors import UsageError
 from erlbench.experiment.cells import LOCAL, Cell, RunOptions
 from erlbench.experiment.studies import add_studies
 from erlbench.machine import kernel
-from erlbench.records.imported import imported_of
+from erlbench.records.config import imported_of
 from erlbench.records.run import CHECKPOINTS, META, TRAINING_END
 from erlbench.running import extension, identity
 from erlbench.running.admission import Rules, rules_of

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from erlbench.errors import UsageError
-from erlbench.records.admission import admission_marks
-from erlbench.records.imported import imported_of
+from erlbench.records.config import imported_of
+from erlbench.records.run import admission_marks
 from erlbench.verification.files import AGREES, DIFFERS, UNKNOWN, Check, Files, check_files, load_files
 from erlbench.verification.policy import check_policies
 from erlbench.verification.rows import check_rows

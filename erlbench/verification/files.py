@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from erlbench.algorithms import registry
 from erlbench.envs.catalogue import module_of
 from erlbench.files import table_in
-from erlbench.records.imported import imported_of
+from erlbench.records.config import imported_of
 from erlbench.records.older import find_missing, version_of
 from erlbench.records.read import parse_rows
 from erlbench.records.run import ASIDE, CONFIG, HASHED, REDACTED, RunFiles, checked, config_hash, starts

@@ -10,7 +10,7 @@ from erlbench.envs.catalogue import module_of
 from erlbench.errors import ErlbenchError
 from erlbench.files import table_in
 from erlbench.machine import description, modules_here
-from erlbench.records.admission import admission_marks
+from erlbench.records.run import admission_marks
 from erlbench.running.identity import identity_of_run
 from erlbench.verification.files import AGREES, UNKNOWN, Check, Files
 from erlbench.words import counted

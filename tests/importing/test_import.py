@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import erlbench
 from erlbench.cli import cli
-from erlbench.records.imported import EVALUATIONS, TRAINING, UNSAID
+from erlbench.records.config import EVALUATIONS, TRAINING, UNSAID
 from erlbench.reporting import build_report
 from erlbench.reporting.data.runs import find_runs
 from erlbench.verification import AGREES, DIFFERS, UNKNOWN, verify, verify_all

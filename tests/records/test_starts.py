@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from erlbench.records.admission import admission_marks
-from erlbench.records.run import starts
+from erlbench.records.run import admission_marks, starts
 from erlbench.reporting.data.machine import parse_machine
 from erlbench.verification import DIFFERS, load_files
 from erlbench.verification.files import check_files

@@ -10,8 +10,8 @@ import pytest
 
 import erlbench
 from erlbench.errors import ErlbenchError, UsageError
-from erlbench.records.admission import admission_marks
 from erlbench.records.read import read_rows
+from erlbench.records.run import admission_marks
 from erlbench.records.schema import EpisodeRow, EvaluationRow
 from erlbench.reporting.data.identities import not_repeatable
 from erlbench.reporting.data.runs import find_runs

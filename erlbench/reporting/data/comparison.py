@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from erlbench.records.imported import TRAINING
+from erlbench.records.config import TRAINING
 from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.data.runs import Array, Run
 from erlbench.reporting.data.score import (

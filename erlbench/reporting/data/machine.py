@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from erlbench.records.admission import admission_marks
-from erlbench.records.run import shared_cores, starts
+from erlbench.records.run import admission_marks, shared_cores, starts
 from erlbench.work.identity import Identity, recorded
 
 

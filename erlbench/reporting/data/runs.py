@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 from erlbench import files
 from erlbench.envs.catalogue import FRESH
 from erlbench.errors import UsageError
-from erlbench.records.imported import Imported, imported_of
-from erlbench.records.names import is_environment, is_name
-from erlbench.records.older import read_config
+from erlbench.records.config import Imported, imported_of, is_environment, is_name, read_config
 from erlbench.records.read import parse_columns, read_columns
 from erlbench.records.run import CONFIG, META, NEVER_TRAINED, ROWS, STATUS, folders, is_as_written
 from erlbench.records.schema import EvaluationRow

@@ -17,7 +17,7 @@ from typing import Any
 
 from erlbench.errors import UsageError
 from erlbench.files import read_toml, readable
-from erlbench.records.names import is_name
+from erlbench.records.config import is_name
 from erlbench.reporting.data.comparison import Comparison, everything
 from erlbench.reporting.data.cut import Moment, cut_runs
 from erlbench.reporting.data.remarks import Warn

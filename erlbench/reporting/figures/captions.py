@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from erlbench.records.imported import TRAINING
+from erlbench.records.config import TRAINING
 from erlbench.reporting.data.comparability import comparable
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.published import Published

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from erlbench.records.imported import Imported
+from erlbench.records.config import Imported
 from erlbench.reporting.data.comparison import Comparison
 from erlbench.reporting.data.runs import Run
 from erlbench.reporting.documents.formats import NONE

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from erlbench.experiment.fairness import overridden
-from erlbench.records.imported import EVALUATIONS, TRAINING
+from erlbench.records.config import EVALUATIONS, TRAINING
 from erlbench.reporting.data.cells import same_setting
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.origin import origin_of

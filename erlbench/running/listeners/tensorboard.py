@@ -14,8 +14,7 @@ from typing import IO, Any
 from erlbench.errors import UsageError
 from erlbench.files import reason
 from erlbench.records.schema import RESUMED, EpisodeRow, EvaluationRow, EventRow, GenerationRow
-from erlbench.records.tags import TRAINING, tagged
-from erlbench.records.training import TrainingReturns
+from erlbench.records.training import TRAINING, TrainingReturns, tagged
 from erlbench.running.loop import Record, Whole
 
 NAME = "events.out.tfevents"
