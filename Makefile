@@ -22,7 +22,7 @@ USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help venv install lock demo docs reproduce test test-all test-data test-newest campaign lint format typecheck bench wheel clean
+.PHONY: help venv install lock demo docs reproduce test test-all test-data test-changed test-newest campaign lint format typecheck bench wheel clean
 
 help: ## list the targets (default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -85,6 +85,12 @@ test: $(STAMP) ## run the fast tests, TEST_PROCESSES=2 files at a time; ARGS=tes
 
 test-data: $(STAMP) ## test stored results and the numbers of pages
 	$(BIN)/python $(PYTEST) -m data $(ARGS)
+
+test-changed: $(STAMP) ## run the fast tests of the folders that differ from BASE=HEAD
+	@changed=$$(git diff --name-only $(or $(BASE),HEAD) -- erlbench algorithms envs tests | sed -nE \
+	  's#^(erlbench/)?(([a-z_]+)/.*|[a-z_]+\.py)$$#\3#p; s#^tests/([a-z_]+)/.*#\1#p' | sort -u); \
+	folders=$$(for name in $$changed; do [ -d tests/$$name ] && echo tests/$$name; done); \
+	$(BIN)/python -m pytest $(FAST) $${folders:-tests/test_imports.py} $(ARGS)
 
 test-all: $(STAMP) ## run all tests, slow ones and those of stored results included
 	$(BIN)/python $(PYTEST) $(ARGS)
