@@ -12,11 +12,10 @@ from typing import Any, TypeVar
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.envs.registry import problem
 from erlbench.pool import local_pool
-from erlbench.records.schema import GenerationRow
-from erlbench.running.listeners.files import RowFiles
-from erlbench.running.loop import Record
+from erlbench.records.schema import GenerationRow, Row
+from erlbench.running.loop import Run, RunSettings
 from erlbench.running.results import RunDirectory
-from erlbench.running.training import Training, TrainingOptions
+from erlbench.running.row_files import RowFiles
 from erlbench.work.replay import Replay
 
 ENVIRONMENT = "HalfCheetah-v5"
@@ -29,9 +28,9 @@ def train(
     """A new algorithm on HalfCheetah-v5, trained to its end in a fresh pool, and its rows; no checkpoint on the way."""
     task, rows = problem(ENVIRONMENT), []
 
-    def keep(record: Record) -> None:
-        if isinstance(record, GenerationRow):
-            rows.append(record)
+    def keep(row: Row) -> None:
+        if isinstance(row, GenerationRow):
+            rows.append(row)
 
     with local_pool(processes) as pool, tempfile.TemporaryDirectory() as name, ExitStack() as ends:
         folder = Path(name)
@@ -43,6 +42,6 @@ def train(
         directory.hold()
         ends.callback(directory.release)
         files = ends.enter_context(closing(RowFiles(folder, ENVIRONMENT, directory.check)))
-        options = TrainingOptions(eval_freq=10**9, eval_episodes=1, final_episodes=1, checkpoint_every=1e9)
-        Training(algorithm, pool, directory, files, options, threading.Event(), (keep,)).run()
+        options = RunSettings(eval_freq=10**9, eval_episodes=1, final_episodes=1, checkpoint_every=1e9)
+        Run(algorithm, pool, directory, files, options, threading.Event(), listeners=(keep,)).run()
     return algorithm, rows

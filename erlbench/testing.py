@@ -13,10 +13,9 @@ from typing import Any
 from erlbench.algorithms import registry
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.records.read import read_rows
-from erlbench.records.schema import EpisodeRow
+from erlbench.records.schema import EpisodeRow, Row, TaskRow
 from erlbench.running import progress
 from erlbench.running.jobs import Runner
-from erlbench.running.loop import WHOLE, Record
 from erlbench.settings import resolve, setting_rows
 from erlbench.verification import AGREES, load_files
 from erlbench.verification.same import compare_runs
@@ -87,8 +86,8 @@ def _run(cell: Cell, processes: int, stop_after: int = 0, save_replay: bool = Fa
     """Run a cell, and return how it ended; `stop_after` interrupts it after this number of results."""
     stop, results = threading.Event(), itertools.count(1)
 
-    def interrupt(record: Record) -> None:
-        if record is WHOLE and next(results) == stop_after:
+    def interrupt(row: Row) -> None:
+        if isinstance(row, TaskRow) and next(results) == stop_after:
             stop.set()
 
     options = RunOptions(processes, verbosity=-1, device="cpu", save_replay=save_replay)

@@ -6,7 +6,6 @@ import csv
 import json
 import signal
 from collections.abc import Callable, Iterable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,10 @@ from erlbench.algorithms import registry
 from erlbench.envs.registry import build, problem
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.policy import NumpyPolicy, PolicySpec
+from erlbench.records.schema import Row
 from erlbench.running.evaluation import evaluation_seeds
-from erlbench.running.loop import WHOLE, Record
+from erlbench.running.loop import Run
 from erlbench.running.runner import run_cells
-from erlbench.running.training import Training
 from erlbench.settings import resolve
 from erlbench.verification.same import MEASURED
 from erlbench.work.rollout import play
@@ -87,37 +86,49 @@ def csv_rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
-def listen(monkeypatch: pytest.MonkeyPatch, listener: Callable[[Training, Record], None]) -> None:
-    """Have every training call `listener` with each record, before all others."""
-    init = Training.__init__
+def listen(monkeypatch: pytest.MonkeyPatch, listener: Callable[[Run, Row], None]) -> None:
+    """Have every run call `listener` with each row, after the row was written."""
+    write = Run.write
 
-    def made(training, *args, **options):
-        init(training, *args, **options)
-        training.listeners = (partial(listener, training), *training.listeners)
+    def written(run, *rows):
+        for row in rows:
+            write(run, row)
+            listener(run, row)
 
-    monkeypatch.setattr(Training, "__init__", made)
+    monkeypatch.setattr(Run, "write", written)
 
 
-def at_result(monkeypatch: pytest.MonkeyPatch, number: int, act: Callable[[Training], None]) -> None:
-    """Have `act` happen when result `number` has been taken in, counted over all trainings."""
+def between_steps(monkeypatch: pytest.MonkeyPatch, act: Callable[[Run], None]) -> None:
+    """Have every run call `act` after each step, before it looks whether it is to be saved or to stop."""
+    between = Run._between_steps
+
+    def acted(run):
+        act(run)
+        between(run)
+
+    monkeypatch.setattr(Run, "_between_steps", acted)
+
+
+def at_result(monkeypatch: pytest.MonkeyPatch, number: int, act: Callable[[Run], None]) -> None:
+    """Have `act` happen after step `number`, counted over all runs."""
     seen = [0]
 
-    def counted(training, record):
-        seen[0] += record is WHOLE
-        if record is WHOLE and seen[0] == number:
-            act(training)
+    def counted(run):
+        seen[0] += 1
+        if seen[0] == number:
+            act(run)
 
-    listen(monkeypatch, counted)
+    between_steps(monkeypatch, counted)
 
 
 def interrupt_after(monkeypatch: pytest.MonkeyPatch, results: int) -> None:
-    """Have a training stop when `results` results have been taken in."""
+    """Have a run stop when `results` results have been taken in."""
     at_result(monkeypatch, results, stop)
 
 
-def stop(training: Training) -> None:
-    """Ask a training to stop."""
-    training.stop.set()
+def stop(run: Run) -> None:
+    """Ask a run to stop."""
+    run.stop.set()
 
 
 def interrupt(cell: Cell, *results: int, **options) -> Cell:

@@ -9,8 +9,7 @@ from typing import Any
 class Clock:
     """Seconds since the training began, over all starts of a run; the time between two starts does not count.
 
-    Nothing is ever taken out of the training time. Evaluations cannot make it longer: they run after the training, or
-    beside it in a process that takes only what the training leaves idle.
+    Nothing is ever taken out of the training time.
     """
 
     def __init__(self, now: Callable[[], float]) -> None:

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
+import numpy as np
+
 from erlbench.algorithms.base import Algorithm
-from erlbench.records.schema import EvaluationRow, row_of
+from erlbench.files import new_file
+from erlbench.policy import serialise_policy
+from erlbench.records.run import POLICIES
+from erlbench.records.schema import EvaluationRow, Row, row_of
 from erlbench.running.clock import Clock
-from erlbench.running.rows import INFO_VALUES
+from erlbench.running.results import RunDirectory
+from erlbench.running.rows import INFO_VALUES, task_row
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.seeding import Key, Purpose, environment_seed
-from erlbench.work.tasks import Counts, Priority, Result, Task
+from erlbench.work.tasks import Counts, Input, Priority, Result, Task
+
+Load = Callable[[Input], Any]
 
 FIRST_ID = 10**12  # ids of evaluations stay clear of the algorithm's, whose random streams are keyed by them
 BUCKET = 10_000  # training steps whose evaluations have the same start states
 PART = 10  # episodes of one task of the final evaluation
+LAST = 5  # evaluations on the way whose policies are kept
 
 
 @dataclass
@@ -92,19 +103,25 @@ def evaluation_seeds(seed: int, timesteps: int | None, episodes: int) -> tuple[i
     return tuple(environment_seed(*key, episode) for episode in range(episodes))
 
 
-class Evaluator:
+class Evaluations:
     """Takes the reported policy every `frequency` training steps and plays `episodes` deterministic episodes.
 
     The final evaluation, of the policy that is saved, plays `final_episodes`. A stochastic policy acts by its mode, and
-    no action has noise.
+    no action has noise. The last policies on the way are kept in `directory`.
     """
 
-    def __init__(self, algorithm: Algorithm[Any, Any], frequency: int, episodes: int, final_episodes: int) -> None:
+    def __init__(
+        self, algorithm: Algorithm[Any, Any], frequency: int, episodes: int, final_episodes: int,
+        directory: RunDirectory,
+    ) -> None:  # fmt: skip
         self.algorithm = algorithm
         self.frequency = frequency
         self.episodes = episodes
         self.final_episodes = final_episodes
         self.state = EvaluationState()
+        self.last_return: float | None = None
+        self._directory = directory
+        self._begun: set[int] = set()  # tasks that the pool has had
 
     def due(self) -> bool:
         """Whether a multiple of `frequency` has been passed since the last evaluation; the final one is not asked."""
@@ -115,6 +132,13 @@ class Evaluator:
         """After the training: how many evaluations the run has, with the final one, and how many were played."""
         left = sum(pending.values is None for pending in self.state.pending)
         return self.state.taken + (not self.state.final), self.state.taken - left
+
+    def begin_unplayed(self) -> list[Task]:
+        """The tasks of the evaluations that are left, but for those that this gave before."""
+        unplayed = [task for pending in self.state.pending for task in pending.unplayed()]
+        tasks = [task for task in unplayed if task.id not in self._begun]
+        self._begun.update(task.id for task in tasks)
+        return tasks
 
     def take(self, clock: Clock, digest: str, final: bool = False) -> Task:
         """The task that evaluates the policy as it is now; `digest` is that of the run's state.
@@ -158,32 +182,60 @@ class Evaluator:
         self.state.final = final
         return task
 
-    def asked(self, result: Result) -> tuple[Pending, Task]:
-        """The evaluation that a result belongs to, and its task."""
-        tasks = ((pending, task) for pending in self.state.pending for task in pending.tasks())
-        return next((pending, task) for pending, task in tasks if task.id == result.task)
+    def played(self, result: Result, clock: Clock, load: Load) -> Iterator[Row]:
+        """The rows of an evaluation, or of a part of one, that has played, in the order of their policies.
 
-    def finish(self, result: Result, keep: Callable[[Pending], str]) -> Iterator[EvaluationRow]:
-        """Take in the result of an evaluation or of a part of it; the rows whose turn it is now.
-
-        They come in the order of their policies. `keep` keeps the policy of each and gives its SHA-256.
+        `load` gives the parameters of an input.
         """
-        pending, _ = self.asked(result)
+        tasks = ((pending, task) for pending in self.state.pending for task in pending.tasks())
+        pending, task = next((pending, task) for pending, task in tasks if task.id == result.task)
+        yield task_row(task, result, clock)
         pending.take_in(result)
         while self.state.pending and (values := self.state.pending[0].values) is not None:
-            pending = self.state.pending.pop(0)
-            returns, lengths = values["returns"], values["lengths"]
-            self.algorithm.counters.evaluation_timesteps += sum(lengths)
-            found = {
-                **pending.row,
-                "evaluation_timesteps": self.algorithm.counters.evaluation_timesteps,
-                "return_mean": fmean(returns),
-                "return_std": stdev(returns) if len(returns) > 1 else 0.0,
-                "returns": returns,
-                "lengths": lengths,
-                "policy_sha256": keep(pending),
-                "success": values.get("success", ()),
-                "success_ever": values.get("success_ever", ()),
-                "info": [number for numbers in values.get("info", ()) for number in numbers],
-            }
-            yield row_of(EvaluationRow, found)  # what an older version did not count stays empty
+            row = self._row(self.state.pending[0], values, load)
+            del self.state.pending[0]
+            self.last_return = row.return_mean
+            yield row
+
+    def _row(self, pending: Pending, values: dict[str, Any], load: Load) -> EvaluationRow:
+        returns, lengths = values["returns"], values["lengths"]
+        self.algorithm.counters.evaluation_timesteps += sum(lengths)
+        columns = {
+            **pending.row,
+            "evaluation_timesteps": self.algorithm.counters.evaluation_timesteps,
+            "return_mean": fmean(returns),
+            "return_std": stdev(returns) if len(returns) > 1 else 0.0,
+            "returns": returns,
+            "lengths": lengths,
+            "policy_sha256": self._keep(pending, load),
+            "success": values.get("success", ()),
+            "success_ever": values.get("success_ever", ()),
+            "info": [number for numbers in values.get("info", ()) for number in numbers],
+        }
+        return row_of(EvaluationRow, columns)
+
+    def _keep(self, pending: Pending, load: Load) -> str:
+        """Keep the policy of an evaluation whose row comes next, and remove older ones; the SHA-256 of its file.
+
+        The final policy has a file of its own.
+        """
+        self._directory.check()
+        row, shown = pending.row, self.state.shown
+        data = serialise_policy(np.asarray(load(pending.task.inputs["parameters"])), self.algorithm.policy_spec)
+        if not row["final"]:
+            path = policy_file(self._directory.path, row["evaluation"])
+            path.parent.mkdir(exist_ok=True)
+            part = path.with_name("part")
+            with open(new_file(part), "wb") as made:
+                made.write(data)
+            part.rename(path)
+        shown.append((row["evaluation"], row["timesteps"], row["train_time_s"]))
+        for index, *_ in shown[:-LAST]:
+            policy_file(self._directory.path, index).unlink(missing_ok=True)
+        del shown[:-LAST]
+        return hashlib.sha256(data).hexdigest()
+
+
+def policy_file(run: Path, evaluation: int) -> Path:
+    """Where the policy of an evaluation is, if it is kept."""
+    return run / POLICIES / f"{evaluation:06d}.safetensors"

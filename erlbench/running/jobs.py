@@ -20,11 +20,10 @@ from erlbench.pool.serial import Abandoned
 from erlbench.running import extension
 from erlbench.running.failures import explained
 from erlbench.running.lease import LostLease
-from erlbench.running.listeners import Listener
 from erlbench.running.loop import BEGINS, WAITS
 from erlbench.running.progress import Display
 from erlbench.running.results import RunDirectory
-from erlbench.running.run import DONE, FAILED, INTERRUPTED, Command, RunningCell
+from erlbench.running.run import DONE, FAILED, INTERRUPTED, Command, Listener, RunningCell
 from erlbench.running.scheduling import schedule_of
 from erlbench.running.starting import processes_for
 
@@ -113,11 +112,11 @@ class Runner:
         for _, pool in [*self._pools.values()]:
             pool.interrupt()
         for thread, run in [*self._runs.items()]:
-            if run is not None and run.training.loop.phase == WAITS:
+            if run is not None and run.loop.phase == WAITS:
                 pool = self._pools[thread][1]
                 if isinstance(pool, SerialPool) and pool.abandon(run.save_for):
                     self._abandoned.add(thread)
-            elif (run is None or run.training.loop.phase == BEGINS) and time.monotonic() - self._interrupted > GRACE:
+            elif (run is None or run.loop.phase == BEGINS) and time.monotonic() - self._interrupted > GRACE:
                 self._abandoned.add(thread)
 
     def abandoned(self) -> bool:
@@ -164,7 +163,7 @@ class Runner:
             together = {"cells_at_once": max(1, self._at_once), "exclusive": exclusive}
             run = RunningCell(cell, directory, self.pool(cell), self.command, together)
             self._runs[threading.get_ident()] = run
-            run.training.run()
+            run.loop.run()
             run.finish()
         except Interrupted:
             return run.end(INTERRUPTED, "") if run else INTERRUPTED
@@ -175,7 +174,7 @@ class Runner:
             return FAILED
         except Exception as error:
             message = explained(error, directory, run.pool.store if run else None)
-            if finished and (run is None or not run.training.begun):  # it could not be extended
+            if finished and (run is None or not run.loop.begun):  # it could not be extended
                 directory.put_back(finished)
             elif run is not None:
                 run.end(FAILED, message)

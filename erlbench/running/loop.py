@@ -1,136 +1,190 @@
-"""The loop of a run: ask, submit, wait, tell. What happens in it is a stream of records."""
+"""One run: ask, submit, wait, deliver, tell, write. Everything that a checkpoint holds is an attribute of `Run`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import threading
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from erlbench.algorithms.base import Algorithm
-from erlbench.errors import CellError
+from erlbench.errors import CellError, Interrupted
 from erlbench.machine.threads import Renewal
-from erlbench.pool import Pool
+from erlbench.policy import serialise_policy
+from erlbench.pool import Abandoned, Pool
+from erlbench.records.run import CHECKPOINTS, KEPT, POLICY, TRAINING_END, checksum
 from erlbench.records.schema import EventRow, Row
+from erlbench.running import saving
 from erlbench.running.asynchrony import Asynchrony
+from erlbench.running.checkpoint import KEEP
 from erlbench.running.clock import Clock
+from erlbench.running.evaluation import Evaluations
 from erlbench.running.graph import TaskGraph
+from erlbench.running.lease import LostLease
 from erlbench.running.live_arrays import LiveArrays
 from erlbench.running.orders import ArrivalOrder, TaskOrder
+from erlbench.running.results import RunDirectory
+from erlbench.running.row_files import RowFiles
 from erlbench.running.rows import episode_rows, generation_row, task_row
+from erlbench.running.state_digest import StateDigest
 from erlbench.work.preparation import Preparation
 from erlbench.work.tasks import Result, Task, arrays_of
 
 PATIENCE = 0.2  # seconds that a step waits for a result
+FIRST_SAVE = 10.0  # seconds that a run trains before it is first saved; a longer interval counts from then on
 # What a run does. Another thread may save it while it waits, and leave it alone while it begins.
 BEGINS, WAITS, WORKS = "begins", "waits", "works"
 
 
-@dataclass(frozen=True)
-class Whole:
-    """All results that have arrived are taken in, so the run can be saved here; `failing`: a task has failed."""
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """How a cell is driven; none of it changes what a synchronous algorithm computes."""
 
-    failing: bool = False
-
-
-@dataclass(frozen=True)
-class Taken:
-    """An evaluation was taken: the policy, and what was counted, are kept for its row."""
-
-    number: int  # from 0
-    final: bool
-
-
-Record = Row | Result | Whole | Taken  # a result in the stream is of a task that the algorithm did not ask for
-WHOLE, FAILING = Whole(), Whole(failing=True)
+    eval_freq: int
+    eval_episodes: int
+    final_episodes: int
+    checkpoint_every: float = 60.0  # seconds
+    gradient_workers: int = 0  # that the training will need; they are there before the clock starts
+    modules: tuple[str, ...] = ()  # that those import besides torch
+    keep_end: bool = False  # keep a checkpoint of the training's end, from which a larger budget goes on
+    keep_all: bool = False  # keep a checkpoint of each evaluation
+    evaluate_during: bool = False  # play evaluations beside the training, where the pool has nothing else to do
+    until: int | None = None  # the evaluation after which the run stops
 
 
-class Loop:
-    """The loop between one algorithm and one pool, and what it has to know of the tasks that are out.
+class Run:
+    """Trains and evaluates one algorithm on one pool, and writes its files.
 
-    `order` makes the order in which results are delivered from that of the algorithm. Each step ends with `WHOLE`.
-    Before the error of a task is raised there is `FAILING`.
+    `order` makes the order in which results are delivered from that of the algorithm. `listeners` are called with each
+    row when it is written, `watch` between two steps. One that raises ends the run as failed: the rows until then are
+    in their files, and the next start goes on from the last checkpoint.
     """
 
     def __init__(
         self,
         algorithm: Algorithm[Any, Any],
         pool: Pool,
+        directory: RunDirectory,
+        files: RowFiles,
+        settings: RunSettings,
+        stop: threading.Event,
+        *,
         order: Callable[[ArrivalOrder], ArrivalOrder] = lambda order: order,
+        listeners: Sequence[Callable[[Row], None]] = (),
+        watch: Callable[[Run], None] = lambda run: None,
         pauses: Callable[[], Sequence[tuple[float, float]]] = tuple,
     ) -> None:
         self.algorithm = algorithm
         self.pool = pool
+        self.directory = directory
+        self.files = files
+        self.settings = settings
+        self.stop = stop  # set: the run ends where it can be saved
         self.graph = TaskGraph()
         self.order = order((TaskOrder if algorithm.is_synchronous(algorithm.settings) else ArrivalOrder)(self.graph))
         self.clock = Clock(self.order.now)
         self.asynchrony = Asynchrony()
+        self.evaluations = Evaluations(
+            algorithm, settings.eval_freq, settings.eval_episodes, settings.final_episodes, directory
+        )
         self.arrays = LiveArrays(pool.store)
-        self.holders: Callable[[], Any] = tuple  # what else refers to arrays that are in use
+        self.digest = StateDigest(pool.store)
         self.phase = BEGINS
-        self._renew_limit = Renewal()
-        self._pauses = pauses
+        self.begun = False  # whether the run has begun, or gone on from a checkpoint
+        self.sums: dict[str, str] = {}  # of the files of a finished run
+        self._listeners, self._watch, self._pauses = listeners, watch, pauses
         self._known_pauses = len(pauses())
+        self._renew_limit = Renewal()
+        self._save_at = time.monotonic() + min(settings.checkpoint_every, FIRST_SAVE)
 
-    def prepare(self, tasks: Sequence[Task], gradient_workers: int = 0, modules: tuple[str, ...] = ()) -> None:
-        """Have the workers there that these first tasks need, and those that will compute gradients.
+    def run(self) -> None:
+        """Train and evaluate to the end of the budget, or raise; what was reached is saved in either case."""
+        try:
+            self._begin()
+            self.begun = True
+            if not self.evaluations.state.final:
+                self.train()
+                self._end_training()
+            self.play_evaluations()
+            self._finish()
+        except LostLease:
+            self.files.discard()
+            self.pool.reset()
+            raise
+        except Abandoned:
+            self.pool.reset()
+            raise
+        except BaseException:
+            self.phase = WORKS  # so that it is waited for
+            self.pool.reset()
+            with suppress(OSError):
+                self.files.write_waiting()
+            raise
 
-        The latter import `modules` besides torch.
-        """
-        settings = Preparation(self.algorithm.context.problem.env, modules)
-        task = Task(-1, "preparation", "erlbench.work.preparation:prepare", (), settings)
-        for gradient, workers in ((True, gradient_workers), (False, sum(not task.gradient for task in tasks))):
-            if workers:
-                self.pool.prepare(replace(task, gradient=gradient), workers)
-
-    def begin(self, gradient_workers: int = 0, modules: tuple[str, ...] = ()) -> None:
-        """Ask for the first tasks, start the workers, then the clock, and hand out the tasks."""
+    def _begin(self) -> None:
+        """Go on from the newest checkpoint; without one, begin."""
+        if saving.restore(self):
+            return
+        self.files.start()
+        self.take_evaluation()
+        self.save()  # before there is a row: a run with rows always has a checkpoint to go on from
         tasks = self.algorithm.ask()
-        self.prepare(tasks, gradient_workers, modules)
+        self.prepare(tasks)
         self.clock.start()
         self.submit(tasks)
+        self.play_beside()
 
-    def train(self) -> Iterator[Record]:
-        """Ask for tasks and tell their results until there are none; the loop may be left and entered again."""
-        while True:
+    def train(self) -> None:
+        """Ask for tasks and tell their results until there are none, or the evaluation is taken to stop after."""
+        while not self._reached():
             self.submit(self.algorithm.ask())
             if not self.graph:
                 return
-            yield from self.step()
+            self.step()
 
-    def step(self, next_result: Callable[[float], Result | None] | None = None) -> Iterator[Record]:
-        """Wait for one result, by default of the pool, and take it in."""
+    def _end_training(self) -> None:
+        if self._reached():
+            self.play_evaluations()
+            self.save()
+            raise Interrupted(f"stopped after evaluation {self.settings.until}")
+        self.clock.end_training()
+        if self.settings.keep_end:
+            self.play_evaluations()
+            self.save(TRAINING_END, keep=1)
+        self.take_evaluation(final=True)
+
+    def _finish(self) -> None:
+        """Write the policy and the last rows."""
+        self.files.flush()
+        self.files.sync()
+        policy = np.asarray(self.pool.store.load(self.algorithm.policy()))
+        data = serialise_policy(policy, self.algorithm.policy_spec)
+        self.directory.write(POLICY, data)
+        self.sums = self.files.sums() | {POLICY: checksum(len(data), zlib.crc32(data))}
+
+    # -- one step -----------------------------------------------------------------------------------------------------
+
+    def step(self) -> None:
+        """Wait for a result, and take in those whose turn it is."""
         self._renew_limit()
-        try:
-            if self.order.needs_result():
-                self._receive(next_result or self.pool.next_result)
-        except CellError:
-            self.phase = WORKS
-            yield from self.events(self.pool)  # they say how it came to this
-            yield FAILING
-            raise
-        self.phase = WORKS
+        if self.order.needs_result():
+            self._receive()
         self.clock.tick()
-        yield from self.events(self.pool)
-        yield from self._new_pauses()
         for result in self.order.due():
             self.clock.tick()
             if result.task in self.graph:
-                yield from self._deliver(result)
+                self._take(result)
             else:
-                yield result
-        yield WHOLE
+                self.write(*self.evaluations.played(result, self.clock, self.pool.store.load))
+        self._between_steps()
 
-    def _receive(self, next_result: Callable[[float], Result | None]) -> None:
-        """Wait for a result, and start the tasks that waited for it."""
-        self.phase = WAITS
-        result = next_result(PATIENCE)
-        if result is not None:
-            self.pool.submit(self.graph.finish(result))
-            self.order.arrived(result)
-
-    def submit(self, tasks: Iterable[Task]) -> None:
-        """Hand tasks to the pool."""
-        tasks = list(tasks)
+    def submit(self, tasks: Sequence[Task]) -> None:
+        """Take tasks in that the algorithm asked for, and start those that can."""
         if not tasks:
             return
         self.arrays.add(ref for task in tasks for value in task.inputs.values() for ref in arrays_of(value))
@@ -139,27 +193,23 @@ class Loop:
         self.pool.submit(ready)
         self.clock.tick()  # simulated time has passed if a generation begins
 
-    def events(self, pool: Pool) -> Iterator[EventRow]:
-        """What happened in a pool since the last call."""
-        for event in pool.events():
-            moment = self.order.now() if self.order.simulated else event.time
-            yield EventRow(self.clock.since_start(moment), event.event, event.message)
+    def _receive(self) -> None:
+        """Wait for a result of the pool, and start the tasks that waited for it."""
+        self.phase = WAITS
+        try:
+            result = self.pool.next_result(PATIENCE)
+            if result is not None:
+                self.pool.submit(self.graph.finish(result))
+                self.order.arrived(result)
+        except CellError:
+            self.phase = WORKS
+            self._write_events()  # they say how it came to this
+            self.save()  # the state is whole, and the cause may be gone at the next start
+            raise
+        self.phase = WORKS
 
-    def _new_pauses(self) -> Iterator[EventRow]:
-        """The pauses that have ended since the last call; simulated time does not pass in them."""
-        pauses = self._pauses()
-        if len(pauses) == self._known_pauses:
-            return
-        real = not self.order.simulated
-        for begin, end in pauses[self._known_pauses :]:
-            if real:
-                self.clock.pause(begin, end)
-            moment = self.clock.since_start(begin) if real else self.clock.total
-            yield EventRow(moment, "paused", f"nothing ran for {end - begin:.1f} s")
-        self._known_pauses = len(pauses)
-
-    def _deliver(self, result: Result) -> Iterator[Record]:
-        """Tell the algorithm one result."""
+    def _take(self, result: Result) -> None:
+        """Tell the algorithm one result, and write its rows; at the end of a generation look at the policy."""
         task, request, held_back = self.graph.pop(result)
         self.arrays.add(result.arrays.values())
         counters, generation = self.algorithm.counters, self.algorithm.counters.generation
@@ -167,15 +217,99 @@ class Loop:
         self.asynchrony.took(row, result, request.ready)
         self.algorithm.tell(task, result)
         self.graph.request_again(held_back, counters)
-        yield row
-        yield from episode_rows(task, result, counters.timesteps, self.clock)
+        self.write(row, *episode_rows(task, result, counters.timesteps, self.clock))
         if counters.generation > generation:
             self.algorithm.end_generation(self.clock.train)
-            yield generation_row(counters, self.algorithm.metrics(), self.asynchrony, self.clock)
-        self._sweep()
-
-    def _sweep(self) -> None:
-        """Free the arrays that neither the algorithm nor a task refers to any more."""
+            self.write(generation_row(counters, self.algorithm.metrics(), self.asynchrony, self.clock))
+            if self.evaluations.due():
+                self.take_evaluation()
+                self.play_beside()
         if self.arrays.many:
-            holders = self.algorithm.snapshot(), self.graph.tasks, self.holders(), self.order.undelivered
+            holders = self.algorithm.snapshot(), self.graph.tasks, self.evaluations.state, self.order.undelivered
             self.arrays.free_but(holders)
+
+    def _between_steps(self) -> None:
+        """Nothing is half done here: the one place where a run is shown, saved from time to time, and stopped."""
+        self._write_events()
+        self._note_pauses()
+        self.files.flush_in_time()
+        self._watch(self)
+        if self.stop.is_set() or time.monotonic() >= self._save_at:
+            self.save()
+        if self.stop.is_set():
+            raise Interrupted("interrupted; everything is saved, the same command continues")
+
+    # -- evaluations --------------------------------------------------------------------------------------------------
+
+    def take_evaluation(self, final: bool = False) -> None:
+        """Take the policy as it is now; it is played after the training."""
+        state = self.evaluations.state
+        digest = self.digest(self.algorithm, self.graph.tasks.values(), state, self.order.state())
+        task = self.evaluations.take(self.clock, digest, final)
+        self.arrays.add(ref for value in task.inputs.values() for ref in arrays_of(value))
+        if self.settings.keep_all and not final:
+            self.save(KEPT, number=state.taken)
+
+    def play_beside(self) -> None:
+        """Have the pool play the evaluations that were taken, if that is wanted before the training ends."""
+        if self.settings.evaluate_during:
+            self._submit_evaluations()
+
+    def _submit_evaluations(self) -> None:
+        if tasks := self.evaluations.begin_unplayed():
+            self.order.requested(tasks)
+            self.pool.submit(tasks)
+
+    def play_evaluations(self) -> None:
+        """Have the pool play the evaluations that are left, and wait for them."""
+        self._submit_evaluations()
+        while self.evaluations.state.pending:
+            self.step()
+
+    def _reached(self) -> bool:
+        return self.settings.until is not None and self.evaluations.state.taken > self.settings.until
+
+    # -- around a step ------------------------------------------------------------------------------------------------
+
+    def prepare(self, tasks: Sequence[Task]) -> None:
+        """Have the workers there that these first tasks need, and those that will compute gradients."""
+        settings = Preparation(self.algorithm.context.problem.env, self.settings.modules)
+        task = Task(-1, "preparation", "erlbench.work.preparation:prepare", (), settings)
+        rollouts = sum(not task.gradient for task in tasks)
+        for gradient, workers in ((True, self.settings.gradient_workers), (False, rollouts)):
+            if workers:
+                self.pool.prepare(replace(task, gradient=gradient), workers)
+
+    def save(self, folder: str = CHECKPOINTS, keep: int = KEEP, number: int | None = None) -> None:
+        """Write a checkpoint; also from another thread while this one waits for a result.
+
+        The last `keep` of `folder` stay; all, if it has a `number` of its own.
+        """
+        saving.save(self, folder, keep, number)
+        if folder == CHECKPOINTS:  # from which a run that is killed goes on
+            every = self.settings.checkpoint_every
+            begins = self.phase == BEGINS  # nothing is trained yet
+            self._save_at = time.monotonic() + (min(every, FIRST_SAVE) if begins else every)
+
+    def write(self, *rows: Row) -> None:
+        """Write rows to their files, and say so to the listeners."""
+        for row in rows:
+            self.files.write(row)
+            for listener in self._listeners:
+                listener(row)
+
+    def _write_events(self) -> None:
+        """What happened in the pool since the last call."""
+        for event in self.pool.events():
+            moment = self.order.now() if self.order.simulated else event.time
+            self.write(EventRow(self.clock.since_start(moment), event.event, event.message))
+
+    def _note_pauses(self) -> None:
+        """The pauses that have ended since the last call; simulated time does not pass in them."""
+        pauses = self._pauses()
+        for begin, end in pauses[self._known_pauses :]:
+            if not self.order.simulated:
+                self.clock.pause(begin, end)
+            moment = self.clock.total if self.order.simulated else self.clock.since_start(begin)
+            self.write(EventRow(moment, "paused", f"nothing ran for {end - begin:.1f} s"))
+        self._known_pauses = len(pauses)

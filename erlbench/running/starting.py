@@ -15,7 +15,7 @@ from erlbench.records.run import CHECKPOINTS, META, TRAINING_END
 from erlbench.running import extension, identity
 from erlbench.running.admission import Rules, rules_of
 from erlbench.running.checkpoint import FORMAT, format_of, unreadable
-from erlbench.running.listeners.tensorboard import check_installed
+from erlbench.running.live_curves import check_installed
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import DONE
 from erlbench.work import identity as recorded_identity

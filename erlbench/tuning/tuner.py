@@ -22,10 +22,9 @@ from erlbench.algorithms import registry
 from erlbench.errors import CellError, ErlbenchError, Interrupted, UsageError
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.records.run import STATUS
-from erlbench.records.schema import EvaluationRow
+from erlbench.records.schema import EvaluationRow, Row
 from erlbench.running import signals
 from erlbench.running.jobs import Runner
-from erlbench.running.loop import Record
 from erlbench.running.progress import Quiet
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import DONE, FAILED
@@ -63,12 +62,12 @@ class Pruning(threading.Event):
         """Whether the run is to save and end."""
         return super().is_set() or self._user.is_set()
 
-    def __call__(self, record: Record) -> None:
+    def __call__(self, row: Row) -> None:
         """Report an evaluation."""
-        if not isinstance(record, EvaluationRow) or (step := self._offset + record.evaluation + 1) in self._known:
+        if not isinstance(row, EvaluationRow) or (step := self._offset + row.evaluation + 1) in self._known:
             return
-        self._trial.report(fmean([*self._before, record.return_mean]), step)
-        if not record.final and self._trial.should_prune():
+        self._trial.report(fmean([*self._before, row.return_mean]), step)
+        if not row.final and self._trial.should_prune():
             self.set()
 
 

@@ -17,9 +17,8 @@ from erlbench.files import read_bytes, reason
 from erlbench.policy.file import load_policy
 from erlbench.pool import local_pool
 from erlbench.records.run import POLICIES, POLICY
-from erlbench.running import kept_policies
 from erlbench.running.admission import admitted
-from erlbench.running.evaluation import evaluation_seeds, in_parts
+from erlbench.running.evaluation import evaluation_seeds, in_parts, policy_file
 from erlbench.running.identity import UNTRIED
 from erlbench.verification.files import AGREES, DIFFERS, UNKNOWN, Check, Files
 from erlbench.work.rollout import RolloutSettings
@@ -74,7 +73,7 @@ def check_policies(run: Files, alike: bool, trusted: bool) -> Iterator[Check]:
 def _find_policies(run: Files) -> dict[int, Path]:
     """The files of policies by the index of their row in eval.csv."""
     final = run.evaluations["final"]
-    paths = {index: kept_policies.file(run.path, index) for index, last in enumerate(final) if last != 1}
+    paths = {index: policy_file(run.path, index) for index, last in enumerate(final) if last != 1}
     if len(final):
         paths[len(final) - 1] = run.path / POLICY
     return {index: path for index, path in paths.items() if path.is_file()}

@@ -12,7 +12,7 @@ from erlbench.algorithms import registry
 from erlbench.experiment.cells import RunOptions
 from erlbench.running import live_arrays, progress
 from erlbench.running.jobs import Runner
-from erlbench.running.loop import Loop
+from erlbench.running.loop import Run
 from tests.runs import (
     ASYNCHRONOUS,
     SYNCHRONOUS,
@@ -41,15 +41,15 @@ def watched(tmp_path_factory):
 
     @functools.cache
     def finished(algo):
-        cell, counts, sweep = make_cell(algo, tmp_path_factory.mktemp(algo)), [], Loop._sweep
+        cell, counts, take = make_cell(algo, tmp_path_factory.mktemp(algo)), [], Run._take
 
-        def counted(loop):
-            sweep(loop)
-            counts.append(len(list(loop.pool.store.folder.iterdir())))
+        def counted(run, result):
+            take(run, result)
+            counts.append(len(list(run.pool.store.folder.iterdir())))
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(live_arrays, "SWEEP_FROM", SWEEP_FROM)
-            patch.setattr(Loop, "_sweep", counted)
+            patch.setattr(Run, "_take", counted)
             assert run(cell) == 0
         return cell, counts
 

@@ -12,12 +12,11 @@ from erlbench.pool import local_pool
 from erlbench.records.schema import TaskRow
 from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
 from erlbench.running.encoding import dataclass_named, encode, references
-from erlbench.running.loop import WHOLE
 from erlbench.running.vocabulary import Vocabulary
 from erlbench.settings import setting_rows
 from erlbench.work.replay import Replay
 from tests.checkpoints import known, types_in
-from tests.runs import four_first, listen, make_cell, rows, run
+from tests.runs import between_steps, four_first, make_cell, rows, run
 
 ALGORITHMS = list(registry.ALGORITHMS)
 
@@ -58,10 +57,10 @@ def test_its_state_goes_through_a_checkpoint(algo, tmp_path):
 def test_every_checkpoint_of_a_run_comes_back_as_it_was(algo, tmp_path, monkeypatch):
     saved, types, seen = [], {}, []
 
-    def save(training, record):
-        if record is WHOLE and training.files.counted[TaskRow].state()["length"] // 256 > len(saved):
-            seen.append(Vocabulary(training.loop.algorithm))
-            training.save()
+    def save(run):
+        if run.files.counted[TaskRow].state()["length"] // 256 > len(saved):
+            seen.append(Vocabulary(run.algorithm))
+            run.save()
 
     def checked(folder, payload, arrays, keep, number):
         path = save_checkpoint(folder, payload, arrays, keep, number)
@@ -78,8 +77,8 @@ def test_every_checkpoint_of_a_run_comes_back_as_it_was(algo, tmp_path, monkeypa
         saved.append(path)
         return path
 
-    monkeypatch.setattr("erlbench.running.listeners.checkpoints.save_checkpoint", checked)
-    listen(monkeypatch, save)
+    monkeypatch.setattr("erlbench.running.saving.save_checkpoint", checked)
+    between_steps(monkeypatch, save)
     assert run(make_cell(algo, tmp_path, steps=400)) == 0
     assert len(saved) >= 2
     missing = {name: sorted(fields) for name, fields in types.items() if not fields <= set(known().get(name, ()))}

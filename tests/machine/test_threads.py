@@ -21,7 +21,7 @@ from erlbench.machine.threads import ONE_THREAD, threads_of_libraries
 from erlbench.pool import local_pool
 from erlbench.records.run import RunFiles
 from tests.pool.helpers import one, task
-from tests.runs import listen, make_cell, run
+from tests.runs import between_steps, make_cell, run
 
 NUMBERS = """
 import json, os, sys, threading
@@ -154,14 +154,14 @@ if __name__ == "__main__":
 def test_it_holds_to_the_end_of_a_run_however_that_comes(tmp_path, monkeypatch, algo, end):
     seen = []
 
-    def look(training, record):
+    def look(run):
         seen.append(threads_of_libraries())
         if end == "failed" and len(seen) > 40:
             raise ZeroDivisionError
         if end == "interrupted" and len(seen) > 40:
-            training.stop.set()
+            run.stop.set()
 
-    listen(monkeypatch, look)
+    between_steps(monkeypatch, look)
     cell = make_cell(algo, tmp_path, steps=400)
     assert run(cell) == {"done": 0, "failed": 1, "interrupted": 130}[end]
     assert set(seen) == {1}

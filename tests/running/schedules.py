@@ -12,11 +12,13 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import cycle
+from threading import Event
+from unittest.mock import Mock
 
 from erlbench.envs.registry import problem
 from erlbench.experiment.cells import SHARED
 from erlbench.pool.base import PoolBase
-from erlbench.running.loop import Loop
+from erlbench.running.loop import Run, RunSettings
 from erlbench.running.orders import SimulatedOrder
 from erlbench.work.replay import Replay
 from erlbench.work.seeding import generator
@@ -115,15 +117,14 @@ def schedule(cell, costs, processors, lengths, critic):
         ImaginedPool(lengths) as inner,
         closing(Replay(cell.directory / "replay", task.observation_size, task.action_size)) as replay,
     ):
-        loop = Loop(
-            narrow.algorithm(task, inner.store, replay),
-            inner,
-            lambda order: Log(replay, order, processors, costs, critic == SHARED),
-        )
-        loop.begin()
-        for _ in loop.train():
-            pass
-    return loop.order
+        run = Run(
+            narrow.algorithm(task, inner.store, replay), inner, Mock(), Mock(),
+            RunSettings(eval_freq=10**12, eval_episodes=1, final_episodes=1), Event(),
+            order=lambda order: Log(replay, order, processors, costs, critic == SHARED),
+        )  # fmt: skip
+        run.clock.start()
+        run.train()
+    return run.order
 
 
 def work(costs, steps, critic, actor):

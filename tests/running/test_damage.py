@@ -10,8 +10,8 @@ import pytest
 from erlbench.errors import UsageError
 from erlbench.records.schema import EpisodeRow
 from erlbench.running.checkpoint import checkpoints
+from erlbench.running.loop import Run
 from erlbench.running.results import RunDirectory
-from erlbench.running.training import Training
 from tests.runs import all_rows, at_result, interrupt, make_cell, rows, run
 
 
@@ -142,7 +142,7 @@ def test_a_run_has_a_checkpoint_before_it_has_rows(tmp_path, monkeypatch):
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(Training, "_train", kill)
+        patch.setattr(Run, "train", kill)
         with pytest.raises(Killed):
             run(cell, checkpoint_every=1000.0)
     assert RunDirectory(cell.directory).has_checkpoint()

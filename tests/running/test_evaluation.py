@@ -5,7 +5,7 @@ import pytest
 from erlbench.records.schema import TaskRow
 from erlbench.running.clock import Clock
 from erlbench.running.evaluation import evaluation_seeds
-from erlbench.running.training import Training
+from erlbench.running.loop import Run
 from tests.runs import csv_rows, listen, make_cell, replayed, returns, rows, run, stop
 
 
@@ -41,12 +41,13 @@ def test_policies_are_equal_whatever_the_frequency_of_evaluations(tmp_path):
 def test_a_run_that_is_stopped_in_its_final_evaluation_takes_it_once(tmp_path, monkeypatch):
     cell = make_cell("cem", tmp_path, steps=300)
     with monkeypatch.context() as patch:
+        play = Run.play_evaluations
 
         def stop_first(training):
             stop(training)
-            training._hear(training.evaluations.rest())
+            play(training)
 
-        patch.setattr(Training, "_finish", stop_first)
+        patch.setattr(Run, "play_evaluations", stop_first)
         assert run(cell) == 130
     assert run(cell) == 0
     assert [row["final"] for row in rows(cell.directory, "eval.csv")].count("1") == 1
@@ -93,7 +94,7 @@ def test_a_run_goes_on_in_the_middle_of_its_final_evaluation(tmp_path, monkeypat
     with monkeypatch.context() as patch:
 
         def stop_in_the_middle(training, record):
-            if isinstance(record, TaskRow) and training.evaluations.evaluator.state.final:
+            if isinstance(record, TaskRow) and training.evaluations.state.final:
                 played.append(record.task)
                 if len(played) == 2:
                     stop(training)

@@ -7,8 +7,8 @@ import pytest
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.records.run import TRAINING_END
+from erlbench.running.loop import Run
 from erlbench.running.results import RunDirectory
-from erlbench.running.training import Training
 from erlbench.verification import DIFFERS, verify
 from tests.runs import all_rows, interrupt, make_cell, replayed, returns, rows, run
 
@@ -85,7 +85,7 @@ def test_killed_before_it_begins_and_before_it_ends(tmp_path, monkeypatch, where
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Training, where, killed)
+        patch.setattr(Run, where, killed)
         with pytest.raises(KeyboardInterrupt):
             run(longer)
     assert run(longer) == 0

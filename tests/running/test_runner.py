@@ -22,9 +22,9 @@ from erlbench.records.run import POLICY
 from erlbench.records.write import RowFile
 from erlbench.reporting.data.runs import find_runs
 from erlbench.running import signals, starting
+from erlbench.running.loop import Run
 from erlbench.running.results import RunDirectory
 from erlbench.running.runner import run_cells
-from erlbench.running.training import Training
 from tests.processes import wait_for
 from tests.runs import make_cell, rows, run
 
@@ -68,8 +68,8 @@ def test_numpy_does_not_warn_of_a_value_that_is_too_large(tmp_path, recwarn, alg
 
 
 def test_a_run_that_cannot_begin_leaves_no_file_open(tmp_path, monkeypatch):
-    """Its replay is open when the algorithm, or the training, is made."""
-    for where in ("running.run.RowFiles", "running.run.Training", "algorithms.td3.TD3.__init__"):
+    """Its replay is open when the algorithm, or the run, is made."""
+    for where in ("running.run.RowFiles", "running.run.Run", "algorithms.td3.TD3.__init__"):
         cell = make_cell("td3", tmp_path / where)
         before = len(os.listdir("/proc/self/fd"))
         with monkeypatch.context() as patch:
@@ -85,7 +85,7 @@ def test_a_task_that_ends_just_after_its_run_was_abandoned_is_no_traceback(tmp_p
         stop.set()
         raise Abandoned
 
-    monkeypatch.setattr(Training, "run", abandoned)
+    monkeypatch.setattr(Run, "run", abandoned)
     cell = make_cell("cem", tmp_path, steps=50)
     assert run_cells([cell], RunOptions(0, verbosity=-1, command_line=("erlbench",)), stop) == 130
 

@@ -12,14 +12,14 @@ from erlbench.errors import UsageError
 from erlbench.records.read import read_rows
 from erlbench.records.schema import EvaluationRow, GenerationRow
 from erlbench.records.training import TrainingReturns
-from erlbench.running.listeners import tensorboard
-from erlbench.running.listeners.tensorboard import EventFile
+from erlbench.running import live_curves
+from erlbench.running.live_curves import EventFile
 from tests.runs import interrupt, make_cell, run
 
 
 @pytest.fixture(autouse=True)
 def all_points(monkeypatch):
-    monkeypatch.setattr(tensorboard, "EVERY", 0.0)
+    monkeypatch.setattr(live_curves, "EVERY", 0.0)
 
 
 @pytest.mark.parametrize("stops", [(), (15, 10)])
@@ -58,7 +58,7 @@ def test_a_file_that_cannot_be_written_is_told_once_and_ends_nothing(tmp_path):
 
 
 def test_without_tensorboard_nothing_starts(tmp_path, monkeypatch):
-    monkeypatch.setattr(tensorboard.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(live_curves.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"erlbench\[exports\]"):
         run(make_cell("cem", tmp_path), tensorboard=True)
     assert not list(tmp_path.iterdir())

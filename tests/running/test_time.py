@@ -25,14 +25,13 @@ def trained(cell):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("evaluate", ["during", "after"])
 @pytest.mark.parametrize("processes", [0, 1, 2, 3, 4])
-def test_the_training_time_is_the_physical_one(evaluate, processes, tmp_path):
+def test_the_training_time_is_the_physical_one(processes, tmp_path):
     """CEM's generations of four episodes: never less than their rounds on the processes, and 2 % more at most."""
     physical = GENERATIONS * -(-POPULATION // max(1, processes)) * STEPS * SECONDS
     for attempt in range(ATTEMPTS):
         cell = make_cell(
-            "cem", tmp_path / str(attempt), steps=GENERATIONS * POPULATION * STEPS, evaluate=evaluate, eval_freq=100,
+            "cem", tmp_path / str(attempt), steps=GENERATIONS * POPULATION * STEPS, evaluate="after", eval_freq=100,
             eval_episodes=1, final_episodes=1, settings={"population": POPULATION, "elites": 2}, **SLEEPING,
         )  # fmt: skip
         assert run(cell, processes=processes) == 0
@@ -48,7 +47,15 @@ def test_asynchronous_training_is_not_reported_faster_than_its_steps(tmp_path):
     """Workers are always busy here, so a slot that evaluated would slow the training down, and be subtracted."""
     settings = {"mean_episodes": 1}
     cell = make_cell(
-        "aes-rl", tmp_path, steps=600, workers=2, eval_freq=100, eval_episodes=1, settings=settings, **SLEEPING
+        "aes-rl",
+        tmp_path,
+        steps=600,
+        workers=2,
+        eval_freq=100,
+        eval_episodes=1,
+        settings=settings,
+        evaluate="after",
+        **SLEEPING,
     )
     assert run(cell, processes=2) == 0
     last = rows(cell.directory, "eval.csv")[-1]
@@ -57,8 +64,8 @@ def test_asynchronous_training_is_not_reported_faster_than_its_steps(tmp_path):
     tasks = csv_rows(cell.directory / "tasks.csv")
     training_end = max(float(row["end_s"]) for row in tasks if row["kind"] != "evaluation")
     evaluations = [row for row in tasks if row["kind"] == "evaluation"]
-    assert evaluations  # the final one is on a slot of the training, the others on the process beside them
-    assert {row["process"] for row in evaluations if float(row["start_s"]) < training_end} <= {"2"}
+    assert evaluations
+    assert min(float(row["start_s"]) for row in evaluations) >= training_end
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from erlbench.running.checkpoint import checkpoints
-from erlbench.running.training import Training
+from erlbench.running.loop import Run
 from tests.runs import all_rows, interrupt, make_cell, rows, run, stop
 
 
@@ -70,14 +70,14 @@ def test_interrupted_while_evaluating_afterwards(tmp_path, monkeypatch):
     whole = make_cell("cem", tmp_path / "whole", evaluate="after")
     assert run(whole) == 0
     parts = make_cell("cem", tmp_path / "parts", evaluate="after")
-    finish = Training._finish
+    play = Run.play_evaluations
 
     def stop_first(training):
         stop(training)
-        finish(training)
+        play(training)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Training, "_finish", stop_first)
+        patch.setattr(Run, "play_evaluations", stop_first)
         assert run(parts) == 130
     assert run(parts) == 0
     assert all_rows(parts.directory) == all_rows(whole.directory)

@@ -102,7 +102,7 @@ def test_a_trial_without_a_future_is_pruned(tmp_path, monkeypatch):
         return trial.number >= 1
 
     monkeypatch.setattr(optuna.Trial, "should_prune", should_prune)
-    monkeypatch.setattr("erlbench.running.listeners.display.REFRESH", 0.0)
+    monkeypatch.setattr("erlbench.running.shown.REFRESH", 0.0)
     words = ["--search", "population=10..12", "--seeds", 1, "--total-timesteps", 4000, "--trials", 3]
     words += ["--processes", 1, "--env", "Pendulum-v1", "--eval-freq", 500, "--set", "hidden=8"]
     result = invoke(tmp_path, *words)

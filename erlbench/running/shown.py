@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from erlbench.experiment.cells import Cell
 from erlbench.pool import Pool
-from erlbench.records.schema import RESUMED, EpisodeRow, EventRow
+from erlbench.records.schema import RESUMED, EpisodeRow, EventRow, Row
 from erlbench.records.training import TrainingReturns
-from erlbench.running.loop import WHOLE, Record
+from erlbench.running.loop import Run
 from erlbench.running.progress import Display
 from erlbench.running.remaining import Reading
 from erlbench.running.results import RunDirectory
-
-if TYPE_CHECKING:
-    from erlbench.running.training import Training
 
 REFRESH = 0.25  # seconds between two readings of a cell
 STATUS_EVERY = 10.0  # seconds between two writings of a running cell's status.json
@@ -23,9 +20,7 @@ SHOWN = ("node joined", "node lost", "node refused", "discarded")  # events that
 
 
 class ShownRun:
-    """Keeps the display and status.json up to date."""
-
-    training: Training  # of which it is a listener
+    """Keeps the display and status.json up to date; called with each row, and between two steps."""
 
     def __init__(self, cell: Cell, directory: RunDirectory, display: Display, pool: Pool) -> None:
         self.returns = TrainingReturns()
@@ -33,31 +28,34 @@ class ShownRun:
         self._shown = self._written = 0.0
         self._measured: dict[str, float] = {}
 
-    def begin(self) -> None:
+    def begin(self, run: Run) -> None:
         """Say that the run goes on; again as soon as it has gone on from its checkpoint."""
-        self.write("running", "")
+        self.write(run, "running", "")
         self._written = 0.0
 
-    def __call__(self, record: Record) -> None:
-        """Take a record in; show and write where nothing is half done."""
-        if isinstance(record, EpisodeRow):
-            self.returns.add(record)
-        elif isinstance(record, EventRow):
-            if record.event == RESUMED:
+    def __call__(self, row: Row) -> None:
+        """Take a row in."""
+        if isinstance(row, EpisodeRow):
+            self.returns.add(row)
+        elif isinstance(row, EventRow):
+            if row.event == RESUMED:
                 self.returns.restore(self._directory.path)
-            if record.event in SHOWN:
-                self._display.message(f"{self._cell.label}: {record.event}: {record.message}")
-        if record is not WHOLE or time.monotonic() - self._shown < REFRESH:
+            if row.event in SHOWN:
+                self._display.message(f"{self._cell.label}: {row.event}: {row.message}")
+
+    def update(self, run: Run) -> None:
+        """Show where the run is, and write it from time to time."""
+        if time.monotonic() - self._shown < REFRESH:
             return
         self._shown = time.monotonic()
-        self.record_measured()
-        self._display.update(self._cell.label, self._reading())
+        self.record_measured(run)
+        self._display.update(self._cell.label, self._reading(run))
         if self._shown - self._written >= STATUS_EVERY:
-            self.write("running", "")
+            self.write(run, "running", "")
 
-    def record_measured(self) -> None:
+    def record_measured(self, run: Run) -> None:
         """Print, and write to meta.json, which values of settings the run has found out by itself."""
-        found = self.training.loop.algorithm.measured()
+        found = run.algorithm.measured()
         if not found or found == self._measured:
             return
         self._measured = found
@@ -65,39 +63,37 @@ class ShownRun:
         values = ", ".join(f"{name} {value:.4g}" for name, value in found.items())
         self._display.message(f"{self._cell.label}: {values}, by a rule from the first returns")
 
-    def _reading(self) -> Reading:
-        loop, evaluations = self.training.loop, self.training.evaluations
-        counters = loop.algorithm.counters
-        planned, played = evaluations.evaluator.progress() if loop.clock.ended else (0, 0)
+    def _reading(self, run: Run) -> Reading:
+        counters = run.algorithm.counters
+        planned, played = run.evaluations.progress() if run.clock.ended else (0, 0)
         return Reading(
             timesteps=counters.timesteps,
             total_timesteps=self._cell.total_timesteps,
-            last_return=evaluations.last_return,
+            last_return=run.evaluations.last_return,
             busy=len(self._pool.running()),
             processes=max(1, self._pool.processes),
             generation=counters.generation,
             total_generations=self._cell.total_generations,
             evaluations=planned,
             evaluated=played,
-            minutes=loop.clock.train / 60,
+            minutes=run.clock.train / 60,
             total_minutes=self._cell.total_minutes,
             training_return=self.returns.mean,
         )
 
-    def write(self, status: str, message: str, **more: Any) -> None:
+    def write(self, run: Run, status: str, message: str, **more: Any) -> None:
         """Write status.json; `more` are further keys."""
-        loop = self.training.loop
         self._written = time.monotonic()
         self._directory.write_status(
             status=status,
             message=message,
-            timesteps=loop.algorithm.counters.timesteps,
+            timesteps=run.algorithm.counters.timesteps,
             total_timesteps=self._cell.total_timesteps or None,
             **({"total_minutes": minutes} if (minutes := self._cell.total_minutes) is not None else {}),
-            train_time_s=loop.clock.train,
-            total_time_s=loop.clock.total,
-            paused_s=loop.clock.paused,
-            return_mean=self.training.evaluations.last_return,
+            train_time_s=run.clock.train,
+            total_time_s=run.clock.total,
+            paused_s=run.clock.paused,
+            return_mean=run.evaluations.last_return,
             training_return=self.returns.mean,
             **more,
         )

@@ -14,7 +14,6 @@ from erlbench.errors import CellError
 from erlbench.records.run import checksum
 from erlbench.records.schema import COUNTED, EpisodeRow, EvaluationRow, EventRow, GenerationRow, Row, TaskRow
 from erlbench.records.write import RowFile
-from erlbench.running.loop import Record, Whole
 
 FLUSH_EVERY = 1.0  # seconds between two writes of the rows
 # The names of the files in checkpoints.
@@ -43,15 +42,17 @@ class RowFiles:
         self._check = check
         self._flushed = time.monotonic()
 
-    def __call__(self, record: Record) -> None:
-        """Take a record."""
-        if isinstance(record, Row):
-            self._all[type(record)].write(record)
-            if isinstance(record, EventRow):
-                self.events.flush()
-            elif isinstance(record, EvaluationRow):
-                self.flush()
-        elif isinstance(record, Whole) and time.monotonic() - self._flushed >= FLUSH_EVERY:
+    def write(self, row: Row) -> None:
+        """Take a row."""
+        self._all[type(row)].write(row)
+        if isinstance(row, EventRow):
+            self.events.flush()
+        elif isinstance(row, EvaluationRow):
+            self.flush()
+
+    def flush_in_time(self) -> None:
+        """Flush when the last time was a second ago."""
+        if time.monotonic() - self._flushed >= FLUSH_EVERY:
             self.flush()
 
     def start(self) -> None:
@@ -64,10 +65,10 @@ class RowFiles:
         self._check()
         for file in self.counted.values():
             file.check_place()
-        self.write()
+        self.write_waiting()
         self._flushed = time.monotonic()
 
-    def write(self) -> None:
+    def write_waiting(self) -> None:
         """Write all rows to the files that are open."""
         for file in self.counted.values():
             file.flush()

@@ -13,9 +13,8 @@ from typing import IO, Any
 
 from erlbench.errors import UsageError
 from erlbench.files import reason
-from erlbench.records.schema import RESUMED, EpisodeRow, EvaluationRow, EventRow, GenerationRow
+from erlbench.records.schema import RESUMED, EpisodeRow, EvaluationRow, EventRow, GenerationRow, Row
 from erlbench.records.training import TRAINING, TrainingReturns, tagged
-from erlbench.running.loop import Record, Whole
 
 NAME = "events.out.tfevents"
 EVERY = 1.0  # seconds between two points of the training return
@@ -46,22 +45,20 @@ class EventFile:
         number = len(list(folder.glob(f"{NAME}.*")))  # TensorBoard reads the files in the order of their names
         self._path = folder / f"{NAME}.{time.time():.0f}.{number:03d}.{socket.gethostname()}.{os.getpid()}"
         self._file: IO[bytes] | None = None
-        self._failed = self._played = False
+        self._failed = False
         self._shown = 0.0
         self._write(file_version="brain.Event:2")
 
-    def __call__(self, record: Record) -> None:
-        """Take a record."""
-        if isinstance(record, EvaluationRow | GenerationRow):
-            self._values(int(record.timesteps), tagged(record))
-        elif isinstance(record, EpisodeRow):
-            self._played = True
-        elif isinstance(record, EventRow) and record.event == RESUMED:
+    def __call__(self, row: Row) -> None:
+        """Take a row."""
+        if isinstance(row, EvaluationRow | GenerationRow):
+            self._values(int(row.timesteps), tagged(row))
+        elif isinstance(row, EventRow) and row.event == RESUMED:
             self._write(session_log={"status": "START"}, step=self._steps() + 1)
-        elif isinstance(record, Whole) and self._played and time.monotonic() - self._shown >= EVERY:
+        elif isinstance(row, EpisodeRow) and time.monotonic() - self._shown >= EVERY:
             if (mean := self._returns.mean) is not None:
                 self._values(self._steps(), {TRAINING: mean})
-            self._shown, self._played = time.monotonic(), False
+            self._shown = time.monotonic()
 
     def close(self) -> None:
         """Close the file."""
