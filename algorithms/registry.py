@@ -42,6 +42,10 @@ ALGORITHMS: Mapping[str, AlgorithmEntry] = MappingProxyType(
             "erlbench.algorithms.nevergrad:Nevergrad", extra=("nevergrad", "nevergrad"), library="nevergrad"
         ),
         "openai-es": AlgorithmEntry("erlbench.algorithms.openai_es:OpenAIES"),
+        "snes": AlgorithmEntry("erlbench.algorithms.snes:SNES"),
+        "ga": AlgorithmEntry("erlbench.algorithms.ga:GA"),
+        "ars": AlgorithmEntry("erlbench.algorithms.ars:ARS"),
+        "pgpe": AlgorithmEntry("erlbench.algorithms.pgpe:PGPE"),
         "cem": AlgorithmEntry("erlbench.algorithms.cem:CEM"),
         "cma-es": AlgorithmEntry("erlbench.algorithms.cma_es:CMAES", library="cma"),
         "cem-rl": AlgorithmEntry("erlbench.algorithms.cem_rl:CEMRL"),
@@ -84,17 +88,17 @@ def find(name: str) -> type[Algorithm[Any, Any]]:
     where = entry(name).where
     module, _, attribute = where.partition(":")
     if name in ALGORITHMS:
-        found: type[Algorithm[Any, Any]] = getattr(importlib.import_module(module), attribute)
-        return found
+        return _algorithm_of(getattr(importlib.import_module(module), attribute))
     from erlbench.algorithms.base import Algorithm
+    from erlbench.algorithms.search.search import Search
 
     modules_here.name_module(module if ":" in name else "")
     try:
         plugged = getattr(importlib.import_module(module), attribute)
     except Exception as error:
         raise UsageError(f"algorithm '{name}' cannot be imported ({where}): {type(error).__name__}: {error}") from error
-    if isinstance(plugged, type) and issubclass(plugged, Algorithm):
-        return plugged
+    if isinstance(plugged, type) and issubclass(plugged, Algorithm | Search):
+        return _algorithm_of(plugged)
     if callable(plugged):
         from erlbench.algorithms.ask_tell import algorithm_of  # an object with ask and tell, or what makes one
 
@@ -103,6 +107,17 @@ def find(name: str) -> type[Algorithm[Any, Any]]:
         f"algorithm '{name}' ({where}) is neither a subclass of erlbench.algorithms.base.Algorithm nor makes an object "
         "with ask and tell"
     )
+
+
+def _algorithm_of(listed: type[Any]) -> type[Algorithm[Any, Any]]:
+    """The class itself, or the algorithm of a search alone."""
+    from erlbench.algorithms.search.search import Search
+
+    if not issubclass(listed, Search):
+        return listed
+    from erlbench.algorithms.hybrid import search_alone
+
+    return search_alone(listed)
 
 
 def name_of(made: Any) -> str:

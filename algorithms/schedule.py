@@ -115,8 +115,9 @@ class Chain(Schedule):
         """A whole generation when none is under way; with the gate `individual` one individual after the other."""
         state, run, alone = self.state, self.run, self.settings.warmup_gate == INDIVIDUAL
         if state.individuals:
-            last = len(state.fitness) == state.asked < len(state.individuals)
-            return self.tasks_of(state.asked, state.asked + 1) if alone and last else []
+            if not len(state.fitness) == state.asked < len(state.individuals):
+                return []
+            return self.tasks_of(state.asked, state.asked + 1 if alone else len(state.individuals))
         if run.exhausted:
             return []
         generation = run.counters.generation
@@ -200,7 +201,17 @@ class Chain(Schedule):
                 run.search.observed(result.values["observed"], run.context.store.get(result.arrays["observed"]))
         measured = state.f_mean is not None or not run.search.mean_episodes
         if state.individuals and len(state.fitness) == len(state.individuals) and measured:
-            self._end()
+            if run.search.extends(state.steps, len(state.individuals)):
+                self._extend()
+            else:
+                self._end()
+
+    def _extend(self) -> None:
+        """As many individuals more."""
+        state, run, generation = self.state, self.run, self.run.counters.generation
+        first = len(state.individuals)
+        more = run.search.generation(lambda index: run.key(Purpose.NOISE, generation, first + index))
+        state.individuals, state.samples = [*state.individuals, *more], [*state.samples, *more]
 
     def _end(self) -> None:
         """Tell the search its generation."""

@@ -37,6 +37,8 @@ SMALL_OF: Mapping[str, Mapping[str, Any]] = {
     "aes-rl": {"actor_episodes": 1, "mean_episodes": 1},
     "cma-es": {"hidden": (8,), "population": 6},
     "erl": {"update_ratio": 0.1, "sync_period": 2},
+    "ga": {"parents": 2},
+    "ars": {"directions": 2, "top": 1},
     "esac": {"gradient_interval": 2, "sac_episodes": 4, "validation_every": 2, "validation_episodes": 2},
     "multi-actor-td3": {"update_ratio": 0.2},
     "nevergrad": {"hidden": (8,), "population": 6},

@@ -48,6 +48,10 @@ CELLS = {
     "openai-es": ("openai-es", {}),
     "cma-es": ("cma-es", {"hidden": (16,)}),
     "nevergrad": ("nevergrad", {"hidden": (16,)}),
+    "snes": ("snes", {}),
+    "ga": ("ga", {"parents": 2}),
+    "ars": ("ars", {"directions": 2, "top": 1}),
+    "pgpe": ("pgpe", {}),
 }
 STEPS = {"td3": 700, "sac": 700, "ddpg": 700, "esac": 2400}  # the others need two generations
 ASYNCHRONOUS = ("aes-rl",)  # with several processes its result depends on timing

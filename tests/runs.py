@@ -31,6 +31,7 @@ SMALL = {
     "rollout_steps": 50,
 }  # fmt: skip
 SMALL_OF = {
+    "ga": {"population": 6, "parents": 2}, "pgpe": {"population": 6},
     "esac": {
         "critic_hidden": (16, 16), "population": 10, "gradient_interval": 2, "sac_episodes": 2, "validation_every": 2,
         "validation_episodes": 2,

@@ -8,7 +8,7 @@ The rules are in `mean_updates.py` and `variance_updates.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -24,11 +24,14 @@ from erlbench.algorithms.search.search import (
     Search,
     SearchState,
     Vector,
+    displacement,
+    own_displacement,
     shortened,
 )
 from erlbench.algorithms.search.search_distribution import (
     PARAMETERS_AT_ONCE,
     SearchDistribution,
+    blocks,
     cem_variance,
     decayed,
     elite_weights,
@@ -222,8 +225,11 @@ class AESSearch(Search[AESSearchSettings, AESState]):
         else:
             p = update_ratio(settings.mean_update, f_z, f_mean, self._scale(), settings.psg)
             mean = move(old, z, p) if p else old
-        if not individual.injected or self.injected != MEAN_ONLY:
+        if self.injected != MEAN_ONLY:
             variance = self._adapted(variance, z, old, mean, p, spread, f_z > f_mean)
+        elif not individual.injected:
+            z = old + own_displacement(self, individual, old)
+            variance = self._adapted(variance, z, old, move(old, z, p), p, spread, f_z > f_mean)
         if self.injected == HANSEN:
             bounds = (state.distribution.variance * math.exp(sign) for sign in (-2.0, 2.0))
             variance = np.clip(variance, *bounds)
@@ -254,15 +260,29 @@ class AESSearch(Search[AESSearchSettings, AESState]):
             variance, state.successes, settings.success_threshold, settings.success_factor, settings.floor
         )
 
-    def _rank(self, individual: Individual) -> tuple[np.ndarray, np.ndarray] | tuple[None, None]:
+    def _rank(self, individual: Individual) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Put an individual into the ring, in the oldest one's place; the elites' moments once the ring is full."""
         settings, state = self.settings, self.state
         state.ring = [*state.ring, individual][-settings.ring :]
         if len(state.ring) < settings.ring:
             return None, None
         best = ranking([member.fitness for member in state.ring])[: settings.elites]
-        elites = [self.context.store.blocks(state.ring[index].z, PARAMETERS_AT_ONCE) for index in best]
-        return weighted_moments(state.distribution.mean, elites, self._weights)
+        elites: Sequence[Iterable[np.ndarray]]
+        if self.injected == HANSEN:
+            mean, std = state.distribution.mean, np.sqrt(state.distribution.variance)
+            elites = [blocks(mean + displacement(self, state.ring[index], mean, std)) for index in best]
+        else:
+            elites = [self.context.store.blocks(state.ring[index].z, PARAMETERS_AT_ONCE) for index in best]
+        centre, spread = weighted_moments(state.distribution.mean, elites, self._weights)
+        return centre, self._own_spread() if self.injected == MEAN_ONLY else spread
+
+    def _own_spread(self) -> np.ndarray | None:
+        """The spread of the best samples of the ring, trained ones left out."""
+        samples = [member for member in self.state.ring if not member.injected]
+        best = ranking([member.fitness for member in samples])[: self.settings.elites]
+        mean, weights = self.state.distribution.mean, elite_weights(max(1, len(best)))
+        moves = (own_displacement(self, samples[index], mean) for index in best)
+        return sum((w * d**2 for w, d in zip(weights, moves)), np.zeros_like(mean)) if best else None
 
     def _scale(self) -> float:
         """The r or f_b of the mean update: the settings', else what the first individuals' returns give."""

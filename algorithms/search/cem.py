@@ -12,14 +12,24 @@ from typing import ClassVar
 
 import numpy as np
 
-from erlbench.algorithms.search.search import AS_SAMPLES, HANSEN, MEAN_ONLY, Individual, Search, SearchState, Vector
-from erlbench.algorithms.search.search import shortened as shorten
+from erlbench.algorithms.search.search import (
+    AS_SAMPLES,
+    HANSEN,
+    MEAN_ONLY,
+    Individual,
+    Search,
+    SearchState,
+    Vector,
+    displacement,
+    own_displacement,
+)
 from erlbench.algorithms.search.search_distribution import (
     LOG,
     PARAMETERS_AT_ONCE,
     RANKS,
     RECOMBINATIONS,
     SearchDistribution,
+    blocks,
     cem_variance,
     decayed,
     rank_move,
@@ -101,8 +111,7 @@ class CEMSearch(Search[CEMSearchSettings, CEMState]):
         weights = recombination_weights(settings.recombination, settings.elites)
         if self.injected == HANSEN:
             std = np.sqrt(old.variance)
-            vectors = [self._limited(individuals[index], std) for index in state.elites]
-            elites = [_blocks(vector) for vector in vectors]
+            elites = [blocks(old.mean + displacement(self, individuals[i], old.mean, std)) for i in state.elites]
         else:
             elites = [store.blocks(individuals[index].z, PARAMETERS_AT_ONCE) for index in state.elites]
         mean, spread = weighted_moments(old.mean, elites, weights)
@@ -114,20 +123,12 @@ class CEMSearch(Search[CEMSearchSettings, CEMState]):
                 state.distribution = old.moved(mean, old.variance, self.context.share)
                 return
             weights = recombination_weights(settings.recombination, len(samples))
-            elites = [store.blocks(individuals[index].z, PARAMETERS_AT_ONCE) for index in samples]
+            elites = [blocks(old.mean + own_displacement(self, individuals[index], old.mean)) for index in samples]
             _, spread = weighted_moments(old.mean, elites, weights)
         variance = cem_variance(spread, state.epsilon, settings.elites, settings.extra_ke_division)
         if self.injected == HANSEN:
             variance = np.clip(variance, old.variance * np.exp(-2.0), old.variance * np.exp(2.0))
         state.distribution = old.moved(mean, variance, self.context.share)
 
-    def _limited(self, individual: Individual, std: np.ndarray) -> np.ndarray:
-        z, mean = self.load(individual.z), self.state.distribution.mean
-        return mean + shorten(z - mean, std) if individual.injected else z
-
     def metrics(self) -> dict[str, float]:
         return {"epsilon": self.state.epsilon, "variance_mean": float(self.state.distribution.variance.mean())}
-
-
-def _blocks(vector: np.ndarray) -> list[np.ndarray]:
-    return [vector[start : start + PARAMETERS_AT_ONCE] for start in range(0, vector.size, PARAMETERS_AT_ONCE)]

@@ -1,4 +1,4 @@
-"""Running mean and standard deviation of the observations, as OpenAI's evolution-strategies-starter has them."""
+"""Running mean and standard deviation of the observations, for OpenAI-ES, ARS and PGPE."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 PRIOR = 1e-2  # how many observations with mean 0 and mean square 1 there were before the first
 LOWEST_VARIANCE = 1e-2
+LOWEST_OF_ARS = 1e-7  # standard deviation below which an input is 0
 
 
 @dataclass
@@ -19,9 +20,9 @@ class ObservationStatistics:
     squares: np.ndarray
 
     @classmethod
-    def create(cls, size: int) -> ObservationStatistics:
-        """Before the first observation: mean 0, standard deviation 1."""
-        return cls(PRIOR, np.zeros(size), np.full(size, PRIOR))
+    def create(cls, size: int, prior: float = PRIOR) -> ObservationStatistics:
+        """Before the first observation: mean 0, standard deviation 1; the prior is OpenAI-ES's."""
+        return cls(prior, np.zeros(size), np.full(size, prior))
 
     def add(self, count: int, sums: np.ndarray) -> None:
         """Take in `count` observations with `sums` `(2, observation)`: their sum, and that of their squares."""
@@ -32,6 +33,18 @@ class ObservationStatistics:
     @property
     def moments(self) -> np.ndarray:
         """Mean and standard deviation, at least 0.1: `(2 * observation,)`, the end of a policy's vector."""
+        if not self.count:
+            return np.concatenate((np.zeros_like(self.total), np.ones_like(self.total)))
         mean = self.total / self.count
         variance = np.maximum(self.squares / self.count - mean**2, LOWEST_VARIANCE)
         return np.concatenate((mean, np.sqrt(variance)))
+
+    @property
+    def moments_of_ars(self) -> np.ndarray:
+        """As `moments`, by ARS's public code: ddof 1, plus 1e-8, and infinite (so the input is 0) below 1e-7."""
+        if self.count < 2:
+            return np.concatenate((np.zeros_like(self.total), np.ones_like(self.total)))
+        mean = self.total / self.count
+        variance = np.maximum(self.squares - self.count * mean**2, 0.0) / (self.count - 1)
+        std = np.sqrt(variance)
+        return np.concatenate((mean, np.where(std < LOWEST_OF_ARS, np.inf, std + 1e-8)))

@@ -77,3 +77,30 @@ class Sgd:
         moments.first = self.momentum * moments.first + (1.0 - self.momentum) * gradient
         step: np.ndarray = -self.learning_rate * moments.first
         return step
+
+
+@dataclass(frozen=True)
+class ClipUp:
+    """Toklu, Liskowski, Srivastava, PPSN 2020, algorithm 1: gradients of one length, and a velocity of bounded length.
+
+    It maximises, unlike the others. A zero gradient adds nothing to the velocity.
+    """
+
+    step_size: float
+    max_speed: float
+    momentum: float = 0.9
+
+    def start(self, size: int) -> Moments:
+        return Moments(np.zeros(size), np.empty(0))
+
+    def step(self, moments: Moments, gradient: np.ndarray) -> np.ndarray:
+        moments.steps += 1
+        length = float(np.linalg.norm(gradient))
+        velocity: np.ndarray = self.momentum * moments.first
+        if length > 0.0:
+            velocity += self.step_size * (gradient / length)
+        speed = float(np.linalg.norm(velocity))
+        if speed > self.max_speed:
+            velocity *= self.max_speed / speed
+        moments.first = velocity
+        return velocity

@@ -17,6 +17,7 @@ import numpy as np
 from erlbench.algorithms.individuals import fitness_of
 from erlbench.algorithms.named import find_named
 from erlbench.algorithms.policy_settings import policy_of
+from erlbench.algorithms.registry import ALGORITHMS
 from erlbench.envs.registry import Problem
 from erlbench.policy import PolicySpec
 from erlbench.work.seeding import Key
@@ -24,7 +25,13 @@ from erlbench.work.store import Store
 from erlbench.work.tasks import ArrayRef, Perturbed, Result
 
 SEARCHES: Mapping[str, str] = MappingProxyType(
-    {"cem": "erlbench.algorithms.search.cem:CEMSearch", "aes": "erlbench.algorithms.search.aes:AESSearch"}
+    {
+        "cem": "erlbench.algorithms.search.cem:CEMSearch",
+        "aes": "erlbench.algorithms.search.aes:AESSearch",
+        **{name: ALGORITHMS[name].where for name in ("snes", "ga", "ars", "pgpe")},
+        "openai-es": "erlbench.algorithms.search.openai_es:OpenAIESSearch",
+        "none": "erlbench.algorithms.search.none:NoSearch",
+    }
 )
 AS_SAMPLES, MEAN_ONLY, HANSEN = "as-samples", "mean-only", "hansen"
 INJECTIONS = (AS_SAMPLES, MEAN_ONLY, HANSEN)
@@ -141,9 +148,41 @@ class Search(ABC, Generic[S, D]):
         """The policies that it searches when it runs alone."""
         return policy_of(problem, settings)  # type: ignore[arg-type]
 
+    def extends(self, steps: int, individuals: int) -> bool:
+        """Whether a generation with so many environment steps and individuals gets as many individuals more."""
+        return False
+
+    def share_policy(self, mean: np.ndarray, moments: np.ndarray | None = None) -> ArrayRef:
+        """The mean as a policy, with the moments of observations at its end where it normalises them."""
+        vector = mean if moments is None else np.concatenate((mean, moments))
+        return self.context.share(vector.astype(np.float32))
+
     def load(self, z: Vector) -> np.ndarray:
         """The learnt part of an individual, `(P,)` float64."""
         return np.asarray(self.context.store.load(z))[: self.context.policy.learnt_size].astype(np.float64)
+
+
+def own_displacement(search: Search[Any, Any], sample: Individual, mean: np.ndarray) -> np.ndarray:
+    """Z - centre, `(P,)` float64, of the centre around which a sample was drawn, from which the mean may have moved.
+
+    Of what was not drawn around a centre it is z - mean.
+    """
+    centre = search.load(sample.z.centre) if isinstance(sample.z, Perturbed) else mean
+    return search.load(sample.z) - centre
+
+
+def displacement(search: Search[Any, Any], individual: Individual, mean: np.ndarray, std: np.ndarray) -> np.ndarray:
+    """Z - mean, `(P,)` float64; of an injected individual shortened where `injected` is hansen."""
+    move = search.load(individual.z) - mean
+    return shortened(move, std) if individual.injected and search.injected == HANSEN else move
+
+
+def finite(fitness: Sequence[float]) -> np.ndarray:
+    """The fitness, float64; what is not finite is as the worst that is."""
+    values = np.array(fitness, np.float64)
+    known = np.isfinite(values)
+    values[~known] = values[known].min() if known.any() else 0.0
+    return values
 
 
 def shortened(displacement: np.ndarray, std: np.ndarray) -> np.ndarray:

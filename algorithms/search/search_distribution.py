@@ -127,6 +127,11 @@ def weighted_moments(
     return centre, spread
 
 
+def blocks(vector: np.ndarray) -> list[np.ndarray]:
+    """A vector in blocks of `PARAMETERS_AT_ONCE`."""
+    return [vector[start : start + PARAMETERS_AT_ONCE] for start in range(0, vector.size, PARAMETERS_AT_ONCE)]
+
+
 def cem_variance(spread: np.ndarray, epsilon: float, elites: int, extra_ke_division: bool) -> np.ndarray:
     """The weighted spread plus epsilon, eq. 3.
 

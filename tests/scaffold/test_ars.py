@@ -22,11 +22,11 @@ PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"
 def module(tmp_path, monkeypatch):
     """The module on the page, as Python finds it."""
     [code] = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
-    (tmp_path / "erlbench_ars.py").write_text(code)
+    (tmp_path / "erlbench_my_ars.py").write_text(code)
     monkeypatch.syspath_prepend(tmp_path)
-    import erlbench_ars
+    import erlbench_my_ars
 
-    return erlbench_ars
+    return erlbench_my_ars
 
 
 def public_step(returns, deltas, step_size, top):
@@ -39,10 +39,10 @@ def public_step(returns, deltas, step_size, top):
 @pytest.mark.parametrize(("directions", "top"), [(1, 1), (5, 5), (9, 4)])
 def test_its_steps_are_those_of_the_public_code(module, tmp_path, directions, top):
     task, random = problem("Swimmer-v5"), np.random.default_rng(0)
-    settings = module.ArsSettings(directions=directions, top=top, nu=0.1, step_size=0.3)
+    settings = module.MyArsSettings(directions=directions, top=top, nu=0.1, step_size=0.3)
     with local_pool(0) as pool:
         replay = Replay(tmp_path / "replay", task.observation_size, task.action_size)
-        algorithm = module.Ars(
+        algorithm = module.MyArs(
             settings, Context(problem=task, seed=0, total_timesteps=10**6, workers=1, store=pool.store, replay=replay)
         )
         assert algorithm.policy_spec.size == 16  # two actions, eight observations, no bias
@@ -64,8 +64,8 @@ def test_equal_returns_move_nothing(module, tmp_path):
     task = problem("Swimmer-v5")
     with local_pool(0) as pool:
         replay = Replay(tmp_path / "replay", task.observation_size, task.action_size)
-        algorithm = module.Ars(
-            module.ArsSettings(),
+        algorithm = module.MyArs(
+            module.MyArsSettings(),
             Context(problem=task, seed=0, total_timesteps=10**6, workers=1, store=pool.store, replay=replay),
         )
         for one in algorithm.ask():
@@ -75,4 +75,4 @@ def test_equal_returns_move_nothing(module, tmp_path):
 
 @pytest.mark.slow
 def test_it_is_what_every_algorithm_must_be(module, tmp_path):
-    check_algorithm("erlbench_ars:Ars", tmp_path / "runs")
+    check_algorithm("erlbench_my_ars:MyArs", tmp_path / "runs")

@@ -1,0 +1,149 @@
+"""ARS: augmented random search, version V2, and V1 by a preset.
+
+Mania, Guy, Recht, "Simple random search of static linear policies is competitive for reinforcement learning", NeurIPS
+2018, algorithm 2, with what only its public code says (github.com/modestyachts/ARS).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from erlbench.algorithms.individuals import FitnessSettings
+from erlbench.algorithms.policy_settings import PolicySettings, policy_of
+from erlbench.algorithms.search.observation_statistics import ObservationStatistics
+from erlbench.algorithms.search.search import Individual, Search, SearchState, Vector, displacement, finite
+from erlbench.envs.registry import Problem
+from erlbench.policy import INITIALISATIONS, SQUASHINGS, PolicySpec
+from erlbench.settings import setting
+from erlbench.work.seeding import Key
+from erlbench.work.tasks import ArrayRef, Perturbed, Result
+
+PAPER, CODE = "ARS, table of chosen settings", "ARS, public code"
+PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}, "v1": {"normalise_observations": False}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ARSSettings(PolicySettings, FitnessSettings):
+    """Hyper-parameters of ARS; the policy is linear, without bias, and starts at zero."""
+
+    hidden: tuple[int, ...] = setting((), "widths of the hidden layers; () is linear", PAPER, minimum=1)
+    bias: bool = setting(False, "whether layers have biases", PAPER)
+    squashing: str = setting(
+        "linear", "how continuous actions are bounded; linear: only the environment clips them", PAPER,
+        choices=SQUASHINGS,
+    )  # fmt: skip
+    initialisation: str = setting("zero", "initialisation of the weights", PAPER, choices=INITIALISATIONS)
+    directions: int = setting(
+        8, "directions per iteration (N)", CODE,
+        by_env={"Swimmer": 1, "Walker2d": 40, "Ant": 60, "Humanoid": 230}, minimum=1,
+    )  # fmt: skip
+    top: int = setting(
+        8, "best directions that make the step (b)", CODE,
+        by_env={"Swimmer": 1, "Hopper": 4, "Walker2d": 30, "Ant": 20, "Humanoid": 230}, minimum=1,
+    )  # fmt: skip
+    step_size: float = setting(
+        0.02, "step size (alpha)", CODE, by_env={"Hopper": 0.01, "Walker2d": 0.03, "Ant": 0.015}, minimum=0
+    )
+    nu: float = setting(
+        0.03, "standard deviation of the exploration noise", CODE,
+        by_env={"Swimmer": 0.01, "Hopper": 0.025, "Walker2d": 0.025, "Ant": 0.025, "Humanoid": 0.0075}, minimum=1e-12,
+    )  # fmt: skip
+    normalise_observations: bool = setting(
+        True, "normalise observations by mean and standard deviation of all that were seen (V2)", PAPER
+    )
+    reward_shift: float = setting(
+        0.0, "subtracted from each reward in what the search is told", CODE,
+        by_env={"Hopper": 1.0, "Walker2d": 1.0, "Ant": 1.0, "Humanoid": 5.0},
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        if self.top > self.directions:
+            raise ValueError(f"top ({self.top}) cannot exceed directions ({self.directions})")
+
+
+@dataclass(kw_only=True)
+class ARSState(SearchState):
+    """The parameters M as a flat vector, and the statistics of all observations."""
+
+    mean: np.ndarray  # (P,) float64
+    policy: ArrayRef  # the mean as a policy, with the statistics at the iteration's start
+    statistics: ObservationStatistics
+    sigma_r: float = math.nan  # of the last step
+
+
+class ARS(Search[ARSSettings, ARSState]):
+    """Augmented random search: mirrored directions of a linear policy, the best of them, steps over sigma_R."""
+
+    settings_type: ClassVar[type] = ARSSettings
+    pairs: ClassVar[bool] = True
+
+    @classmethod
+    def policy_for(cls, settings: ARSSettings, problem: Problem) -> PolicySpec:
+        policy = policy_of(problem, settings, settings.normalise_observations and problem.observation_size > 0)
+        return replace(policy, observation_clip=math.inf)
+
+    @classmethod
+    def population_of(cls, settings: ARSSettings) -> int:
+        return 2 * settings.directions
+
+    def start(self, mean: np.ndarray) -> ARSState:
+        statistics = ObservationStatistics.create(self.context.policy.sizes[0], 0.0)
+        return ARSState(mean=mean, policy=self._publish(mean, statistics), statistics=statistics)
+
+    def _publish(self, mean: np.ndarray, statistics: ObservationStatistics) -> ArrayRef:
+        return self.share_policy(mean, statistics.moments_of_ars if self.context.policy.normalisation else None)
+
+    @property
+    def mean_ref(self) -> ArrayRef:
+        return self.state.policy
+
+    def sample(self, key: Key) -> Vector:
+        return self._direction(key, 1)
+
+    def _direction(self, key: Key, sign: int) -> Vector:
+        return Perturbed(self.state.policy, self.settings.nu, key, sign, size=self.state.mean.size)
+
+    def generation(self, key: Callable[[int], Key]) -> list[Vector]:
+        """Lines 3 to 5: both signs of N directions."""
+        return [self._direction(key(index), sign) for index in range(self.settings.directions) for sign in (1, -1)]
+
+    def fitness(self, result: Result) -> float:
+        return super().fitness(result) - self.settings.reward_shift * float(np.mean(result.values["lengths"]))
+
+    def observed(self, count: int, sums: np.ndarray) -> None:
+        self.state.statistics.add(count, sums)
+
+    def tell(self, individuals: Sequence[Individual]) -> None:
+        """Lines 6 to 8: M += alpha / (b sigma_R) sum of (r+ - r-) delta over the b best directions.
+
+        Those that tie with the last of the b are kept, too, and b is how many are kept. A trained individual counts by
+        its own displacement: the pair's term is (r+ - r) delta+ + (r- - r) delta-, r the mean of what is kept.
+        """
+        settings, state = self.settings, self.state
+        returns = finite([each.fitness for each in individuals]).reshape(-1, 2)
+        best = returns.max(axis=1)
+        kept = np.flatnonzero(best >= np.percentile(best, 100 * (1 - settings.top / settings.directions)))
+        state.elites = [int(2 * pair + returns[pair].argmax()) for pair in kept[np.argsort(-best[kept], kind="stable")]]
+        state.sigma_r = float(returns[kept].std())
+        step, scale = np.zeros_like(state.mean), np.full_like(state.mean, settings.nu)
+        for pair in kept if state.sigma_r else ():  # equal returns say nothing
+            both = [individuals[2 * int(pair) + second] for second in (0, 1)]
+            if any(each.injected for each in both):
+                advantage = returns[pair] - returns[kept].mean()
+                step += sum(
+                    a * displacement(self, each, state.mean, scale) / settings.nu for a, each in zip(advantage, both)
+                )
+            else:
+                delta = self.context.store.noise(both[0].z.key, state.mean.size)  # type: ignore[union-attr]
+                step += (returns[pair, 0] - returns[pair, 1]) * delta.astype(np.float64)
+        if state.sigma_r:
+            state.mean = state.mean + settings.step_size / (len(kept) * state.sigma_r) * step
+        state.policy = self._publish(state.mean, state.statistics)
+
+    def metrics(self) -> dict[str, float]:
+        return {"sigma_r": self.state.sigma_r, "parameter_norm": float(np.linalg.norm(self.state.mean))}

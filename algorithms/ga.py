@@ -1,0 +1,73 @@
+"""GA: the plain genetic algorithm: truncation selection, Gaussian mutation, one elite, no crossover.
+
+Such, Madhavan, Conti, Lehman, Stanley, Clune, "Deep Neuroevolution: Genetic Algorithms Are a Competitive Alternative
+for Training Deep Neural Networks for Reinforcement Learning" (arXiv:1712.06567), algorithm 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from erlbench.algorithms.individuals import FitnessSettings
+from erlbench.algorithms.policy_settings import OURS, PolicySettings
+from erlbench.algorithms.search.search import AS_SAMPLES, Individual, Search, SearchState, Vector
+from erlbench.algorithms.search.search_distribution import ranking
+from erlbench.settings import setting
+from erlbench.work.seeding import Key, Purpose, generator
+from erlbench.work.tasks import ArrayRef, Perturbed
+
+PAPER = "Deep GA, algorithm 1"
+PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GASettings(PolicySettings, FitnessSettings):
+    """Hyper-parameters of the genetic algorithm."""
+
+    population: int = setting(40, "individuals per generation, the elite among them (N)", OURS, minimum=2)
+    parents: int = setting(10, "best individuals that have children (T)", OURS, minimum=1)
+    mutation_stdev: float = setting(0.05, "standard deviation of a mutation (sigma)", OURS, minimum=0)
+
+
+@dataclass(kw_only=True)
+class GAState(SearchState):
+    """The parents, best first; at the start the initial policy alone."""
+
+    parents: list[ArrayRef]
+
+
+class GA(Search[GASettings, GAState]):
+    """Genetic algorithm: the best have mutated children, and the very best stays as it is."""
+
+    settings_type: ClassVar[type] = GASettings
+    injection: ClassVar[str] = AS_SAMPLES  # it has no variance
+
+    def start(self, mean: np.ndarray) -> GAState:
+        return GAState(parents=[self.share_policy(mean)])
+
+    @property
+    def mean_ref(self) -> ArrayRef:
+        """The elite."""
+        return self.state.parents[0]
+
+    def sample(self, key: Key) -> Vector:
+        """A child of a parent that is drawn uniformly."""
+        parents = self.state.parents
+        place = int(generator(*key, int(Purpose.POPULATION)).integers(len(parents)))
+        return Perturbed(parents[place], self.settings.mutation_stdev, key)
+
+    def generation(self, key: Callable[[int], Key]) -> list[Vector]:
+        """The children, and behind them the elite, so that it is not trained."""
+        return [*(self.sample(key(index)) for index in range(self.settings.population - 1)), self.mean_ref]
+
+    def tell(self, individuals: Sequence[Individual]) -> None:
+        """The best become the parents; among equals a later one comes first, so the elite keeps its place."""
+        last = len(individuals) - 1
+        fitness = [each.fitness for each in reversed(individuals)]
+        self.state.elites = [last - place for place in ranking(fitness)[: self.settings.parents]]
+        chosen = [individuals[place].z for place in self.state.elites]
+        self.state.parents = [z if isinstance(z, ArrayRef) else self.share_policy(self.load(z)) for z in chosen]

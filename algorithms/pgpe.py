@@ -1,0 +1,170 @@
+"""PGPE with ClipUp: policy gradients with parameter-based exploration.
+
+Sehnke et al., "Parameter-exploring policy gradients", Neural Networks 23, 2010, in the form of Toklu, Liskowski,
+Srivastava, "ClipUp: A Simple and Powerful Optimizer for Distribution-based Policy Evolution", PPSN 2020, with what
+only its public code says (github.com/nnaisense/pgpelib).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from erlbench.algorithms.individuals import FitnessSettings
+from erlbench.algorithms.policy_settings import PolicySettings, policy_of
+from erlbench.algorithms.search.evolution_strategy import centred_ranks
+from erlbench.algorithms.search.observation_statistics import ObservationStatistics
+from erlbench.algorithms.search.optimisers import ClipUp, Moments
+from erlbench.algorithms.search.search import MEAN_ONLY, Individual, Search, SearchState, Vector, displacement, finite
+from erlbench.algorithms.search.search_distribution import ranking
+from erlbench.envs.registry import Problem
+from erlbench.policy import INITIALISATIONS, PolicySpec
+from erlbench.settings import setting
+from erlbench.work.seeding import Key
+from erlbench.work.tasks import ArrayRef, Perturbed, Result
+
+PAPER, CODE = "ClipUp, table 1", "ClipUp, public code"
+# EvoTorch's script rl_clipup.py: step size and radius as multiples of the maximum speed
+PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}, "evotorch": {"step_size": 0.01125, "radius": 0.225}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PGPESettings(PolicySettings, FitnessSettings):
+    """Hyper-parameters of PGPE; the policy is linear with bias, and starts at zero."""
+
+    hidden: tuple[int, ...] = setting((), "widths of the hidden layers; () is linear", PAPER, minimum=1)
+    initialisation: str = setting("zero", "initialisation of the weights", PAPER, choices=INITIALISATIONS)
+    population: int = setting(
+        100, "individuals per generation, two of each mirrored pair (lambda)", PAPER,
+        by_env={"Humanoid": 200, "LunarLanderContinuous": 200}, minimum=2,
+    )  # fmt: skip
+    population_max: int = setting(
+        0, "a generation gets further populations below this number (lambda_max); 0: none", PAPER,
+        by_env={"Walker2d": 800, "Humanoid": 3200}, minimum=0,
+    )  # fmt: skip
+    generation_steps: int = setting(
+        0, "and below so many environment steps (T)", PAPER, by_env={"Walker2d": 75_000, "Humanoid": 150_000}, minimum=0
+    )
+    radius: float = setting(
+        0.225, "length of the initial standard deviations: each is radius / sqrt(d)", PAPER,
+        by_env={"Humanoid": 0.27, "LunarLanderContinuous": 4.5}, minimum=1e-12,
+    )  # fmt: skip
+    max_speed: float = setting(
+        0.015, "longest step of the mean (v_max)", PAPER, by_env={"LunarLanderContinuous": 0.3}, minimum=0
+    )
+    step_size: float = setting(
+        0.0075, "length of a gradient in the velocity (alpha)", PAPER, by_env={"LunarLanderContinuous": 0.15}, minimum=0
+    )
+    momentum: float = setting(0.9, "momentum of the velocity", PAPER, minimum=0, maximum=1)
+    stdev_learning_rate: float = setting(0.1, "step of the standard deviations (eta_sigma)", PAPER, minimum=0)
+    stdev_max_change: float = setting(0.2, "largest change of a standard deviation, relative", PAPER, minimum=0)
+    normalise_observations: bool = setting(
+        True, "normalise observations by mean and standard deviation of all that were seen", PAPER,
+        by_env={"LunarLanderContinuous": False},
+    )  # fmt: skip
+    reward_shift: float = setting(
+        0.0, "subtracted from each reward in what the search is told", PAPER, by_env={"Walker2d": 1.0, "Humanoid": 5.0}
+    )
+
+    def __post_init__(self) -> None:
+        if self.population % 2:
+            raise ValueError(f"population must be even, for mirrored pairs, not {self.population}")
+
+
+@dataclass(kw_only=True)
+class PGPEState(SearchState):
+    """Mean, standard deviations, velocity, and the statistics of all observations."""
+
+    mean: np.ndarray  # (P,) float64
+    std: np.ndarray  # (P,) float64
+    velocity: Moments
+    policy: ArrayRef  # the mean as a policy, with the statistics at the generation's start
+    std_ref: ArrayRef
+    statistics: ObservationStatistics
+
+
+class PGPE(Search[PGPESettings, PGPEState]):
+    """Policy gradients with parameter-based exploration: mirrored pairs, ranks, ClipUp."""
+
+    settings_type: ClassVar[type] = PGPESettings
+    pairs: ClassVar[bool] = True
+
+    @classmethod
+    def policy_for(cls, settings: PGPESettings, problem: Problem) -> PolicySpec:
+        return policy_of(problem, settings, settings.normalise_observations and problem.observation_size > 0)
+
+    def start(self, mean: np.ndarray) -> PGPEState:
+        settings = self.settings
+        self._clipup = ClipUp(settings.step_size, settings.max_speed, settings.momentum)
+        std = np.full(mean.size, settings.radius / math.sqrt(mean.size))
+        statistics = ObservationStatistics.create(self.context.policy.sizes[0], 0.0)
+        return PGPEState(
+            mean=mean,
+            std=std,
+            velocity=self._clipup.start(mean.size),
+            policy=self._publish(mean, statistics),
+            std_ref=self.context.share(std.astype(np.float32)),
+            statistics=statistics,
+        )
+
+    def _publish(self, mean: np.ndarray, statistics: ObservationStatistics) -> ArrayRef:
+        return self.share_policy(mean, statistics.moments if self.context.policy.normalisation else None)
+
+    @property
+    def mean_ref(self) -> ArrayRef:
+        return self.state.policy
+
+    def sample(self, key: Key) -> Vector:
+        return self._perturbed(key, 1)
+
+    def _perturbed(self, key: Key, sign: int) -> Vector:
+        return Perturbed(self.state.policy, self.state.std_ref, key, sign, size=self.state.mean.size)
+
+    def generation(self, key: Callable[[int], Key]) -> list[Vector]:
+        return [self._perturbed(key(pair), sign) for pair in range(self.settings.population // 2) for sign in (1, -1)]
+
+    def extends(self, steps: int, individuals: int) -> bool:
+        return steps < self.settings.generation_steps and individuals < self.settings.population_max
+
+    def fitness(self, result: Result) -> float:
+        return super().fitness(result) - self.settings.reward_shift * float(np.mean(result.values["lengths"]))
+
+    def observed(self, count: int, sums: np.ndarray) -> None:
+        self.state.statistics.add(count, sums)
+
+    def tell(self, individuals: Sequence[Individual]) -> None:
+        """The two gradients, with centred ranks w whose mean is zero, d = z - mean and n pairs.
+
+        Mean: sum of w d / (2 n), which is sum of (w+ - w-) sigma e / (2 n) for mirrored samples. Sigma: sum of
+        w (d^2 - sigma^2) / (2 n sigma), which is that of (w+ + w-) / 2 for them. By default trained individuals have
+        no part in sigma's.
+        """
+        settings, state = self.settings, self.state
+        fitness = finite([each.fitness for each in individuals])
+        state.elites = ranking(fitness.tolist())[: len(individuals) // 2]
+        samples = np.array([not each.injected or self.injected != MEAN_ONLY for each in individuals])
+        of_mean, of_std = centred_ranks(fitness), np.zeros(len(fitness))
+        of_std[samples] = centred_ranks(fitness[samples])
+        slope, growth = np.zeros_like(state.mean), np.zeros_like(state.mean)
+        for w, v, individual in zip(of_mean, of_std, individuals):
+            d = displacement(self, individual, state.mean, state.std)
+            slope += w * d
+            growth += v * (d * d - state.std**2) / state.std
+        change = settings.stdev_learning_rate * growth / max(1, samples.sum())
+        limit = settings.stdev_max_change * state.std
+        state.std = state.std + np.clip(change, -limit, limit)
+        state.mean = state.mean + self._clipup.step(state.velocity, slope / len(individuals))
+        state.policy = self._publish(state.mean, state.statistics)
+        state.std_ref = self.context.share(state.std.astype(np.float32))
+
+    def metrics(self) -> dict[str, float]:
+        state = self.state
+        return {
+            "stdev_mean": float(state.std.mean()),
+            "parameter_norm": float(np.linalg.norm(state.mean)),
+            "speed": float(np.linalg.norm(state.velocity.first)),
+        }

@@ -1,0 +1,113 @@
+"""SNES: separable natural evolution strategy.
+
+Wierstra, Schaul, Glasmachers, Sun, Peters, Schmidhuber, "Natural Evolution Strategies", JMLR 15, 2014, algorithm 6.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from erlbench.algorithms.individuals import FitnessSettings
+from erlbench.algorithms.policy_settings import OURS, PolicySettings
+from erlbench.algorithms.search.search import (
+    HANSEN,
+    MEAN_ONLY,
+    Individual,
+    Search,
+    SearchState,
+    Vector,
+    displacement,
+    finite,
+)
+from erlbench.algorithms.search.search_distribution import SearchDistribution, ranking
+from erlbench.settings import setting
+from erlbench.work.seeding import Key
+from erlbench.work.tasks import ArrayRef, Perturbed
+
+PAPER = "SNES, table 1"
+PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SNESSettings(PolicySettings, FitnessSettings):
+    """Hyper-parameters of SNES."""
+
+    population: int = setting(20, "individuals per generation (lambda)", OURS, minimum=2)
+    initial_variance: float = setting(1e-2, "initial variance of each parameter", OURS, minimum=1e-12)
+    mean_learning_rate: float = setting(1.0, "step of the mean (eta_mu)", PAPER, minimum=0)
+    stdev_learning_rate: float | None = setting(
+        None, "step of log sigma (eta_sigma); none: (3 + log d) / (5 sqrt d) for d parameters", PAPER, minimum=0
+    )
+
+
+@dataclass(kw_only=True)
+class SNESState(SearchState):
+    """Mean and variance."""
+
+    distribution: SearchDistribution
+
+
+def utilities(fitness: Sequence[float]) -> np.ndarray:
+    """u_k = max(0, log(n/2 + 1) - log k) / sum - 1/n for the ranks k = 1, 2, ... from the best; ties share theirs."""
+    values, n = finite(fitness), len(fitness)
+    by_rank = np.maximum(0.0, math.log(n / 2 + 1) - np.log(np.arange(1, n + 1)))
+    by_rank = by_rank / by_rank.sum() - 1.0 / n
+    _, group = np.unique(-values, return_inverse=True)
+    ordered = np.sort(group)
+    shared = np.array([by_rank[ordered == index].mean() for index in range(group.max() + 1)])
+    return np.asarray(shared[group])
+
+
+class SNES(Search[SNESSettings, SNESState]):
+    """Separable natural evolution strategy: every parameter has its own step size, which follows the ranks."""
+
+    settings_type: ClassVar[type] = SNESSettings
+
+    def start(self, mean: np.ndarray) -> SNESState:
+        distribution = SearchDistribution.create(mean, self.settings.initial_variance, self.context.share)
+        return SNESState(distribution=distribution)
+
+    @property
+    def mean_ref(self) -> ArrayRef:
+        return self.state.distribution.mean_ref
+
+    def sample(self, key: Key) -> Vector:
+        return self.state.distribution.sample(key)
+
+    def tell(self, individuals: Sequence[Individual]) -> None:
+        """Mean += eta_mu sigma sum u s, sigma *= exp(eta_sigma / 2 sum u (s^2 - 1)), with z = mean + sigma s."""
+        settings, old = self.settings, self.state.distribution
+        mean, std = old.mean, np.sqrt(old.variance)
+        fitness = [each.fitness for each in individuals]
+        self.state.elites = ranking(fitness)[: len(individuals) // 2]
+        samples = [not each.injected or self.injected != MEAN_ONLY for each in individuals]
+        counted = iter(utilities([f for f, is_sample in zip(fitness, samples) if is_sample]) if any(samples) else ())
+        move, growth = np.zeros_like(mean), np.zeros_like(mean)
+        for u, individual, is_sample in zip(utilities(fitness), individuals, samples):
+            d = displacement(self, individual, mean, std)
+            move += u * d
+            if is_sample:
+                growth += next(counted) * (self._noise(individual, d / std) ** 2 - 1.0)
+        size, eta = mean.size, settings.stdev_learning_rate
+        step = ((3 + math.log(size)) / (5 * math.sqrt(size)) if eta is None else eta) / 2 * growth
+        if self.injected == HANSEN:
+            step = np.clip(step, -1.0, 1.0)
+        variance = (std * np.exp(step)) ** 2
+        moved = mean + settings.mean_learning_rate * move
+        self.state.distribution = old.moved(moved, variance, self.context.share)
+
+    def _noise(self, individual: Individual, s: np.ndarray) -> np.ndarray:
+        """The noise of a sample, also of an old one, which belongs to another mean than today's; else `s`."""
+        z = individual.z
+        if individual.injected or not individual.age or not isinstance(z, Perturbed):
+            return s
+        return z.sign * self.context.store.noise(z.key, s.size).astype(np.float64)
+
+    def metrics(self) -> dict[str, float]:
+        variance = self.state.distribution.variance
+        return {"variance_mean": float(variance.mean()), "variance_max": float(variance.max())}

@@ -1,0 +1,327 @@
+"""One update of each search against a float64 computation of its own, and what trained individuals do to it."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from erlbench.algorithms.ars import ARS, ARSSettings
+from erlbench.algorithms.ga import GA, GASettings
+from erlbench.algorithms.pgpe import PGPE, PGPESettings
+from erlbench.algorithms.search.aes import AESSearch, AESSearchSettings
+from erlbench.algorithms.search.cem import CEMSearch, CEMSearchSettings
+from erlbench.algorithms.search.none import NoSearch, NoSearchSettings
+from erlbench.algorithms.search.observation_statistics import ObservationStatistics
+from erlbench.algorithms.search.openai_es import OpenAIESSearch, OpenAIESSearchSettings
+from erlbench.algorithms.search.optimisers import ClipUp
+from erlbench.algorithms.search.search import SEARCHES, Individual, SearchContext, find_search, shortened
+from erlbench.algorithms.snes import SNES, SNESSettings, utilities
+from erlbench.errors import UsageError
+from erlbench.policy import PolicySpec
+from erlbench.work.store import Store
+from erlbench.work.tasks import Result
+
+POLICY = PolicySpec((4, 20, 2), "tanh", (-1.0, -1.0), (1.0, 1.0))
+SIZE = POLICY.learnt_size
+NORMALISED = PolicySpec((4, 20, 2), "tanh", (-1.0, -1.0), (1.0, 1.0), normalisation=True)
+
+
+@pytest.fixture
+def make():
+    """Makes searches that start at seeded normal numbers."""
+    store, numbers = Store.create(), itertools.count()
+
+    def new(kind, settings, injected=None, policy=POLICY):
+        mean = np.random.default_rng(7).normal(size=policy.size).astype(np.float32)
+        mean[policy.learnt_size :] = np.repeat((0.0, 1.0), policy.sizes[0])[: policy.size - policy.learnt_size]
+        context = SearchContext(
+            policy, mean, store, lambda array: store.put(f"{next(numbers)}.shared", array), injected
+        )
+        return kind(settings, context)
+
+    yield new
+    store.close()
+
+
+def generation(search, number=0):
+    return search.generation(lambda index: (5, number, index))
+
+
+def told(search, fitness, number=0):
+    """Tell a generation of samples; their vectors, float64 `(n, P)`, as they were."""
+    individuals = [Individual(z=z, fitness=f) for z, f in zip(generation(search, number), fitness, strict=True)]
+    vectors = np.array([search.load(each.z) for each in individuals])
+    search.tell(individuals)
+    return vectors
+
+
+def test_snes_is_algorithm_6(make):
+    search = make(SNES, SNESSettings(population=5, initial_variance=0.04))
+    mean, fitness = search.state.distribution.mean, (1.0, 9.0, 3.0, -2.0, 4.0)
+    z = told(search, fitness)
+    u = np.array([max(0.0, math.log(3.5) - math.log(k)) for k in range(1, 6)])
+    u = u / u.sum() - 0.2
+    s = (z[[1, 4, 2, 0, 3]] - mean) / 0.2
+    eta = (3 + math.log(SIZE)) / (5 * math.sqrt(SIZE))
+    np.testing.assert_allclose(search.state.distribution.mean, mean + 0.2 * u @ s, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(
+        np.sqrt(search.state.distribution.variance), 0.2 * np.exp(eta / 2 * u @ (s**2 - 1)), rtol=1e-6
+    )
+    np.testing.assert_allclose(u.sum(), 0.0, atol=1e-15)
+    assert search.state.elites == [1, 4]
+
+
+def test_ties_share_their_utilities():
+    np.testing.assert_allclose(utilities([2.0, 2.0, 2.0, 2.0]), 0.0, atol=1e-15)
+    first, second, third = utilities([3.0, 1.0, 3.0])
+    assert first == third == pytest.approx(-second / 2)
+    np.testing.assert_array_equal(utilities([1.0, math.nan, 0.0]), utilities([1.0, 0.0, 0.0]))
+
+
+def test_ars_is_algorithm_2(make):
+    settings = ARSSettings(directions=4, top=2, step_size=0.3, nu=0.1)
+    search = make(ARS, settings)
+    mean, returns = search.state.mean, np.array([[1.0, 4.0], [9.0, 2.0], [0.0, 3.0], [5.0, 6.0]])
+    z = told(search, returns.ravel())
+    delta = (z[::2] - mean) / 0.1
+    kept = [1, 3]  # the best of each pair: 4, 9, 3, 6; the median is 5
+    sigma = np.std([9.0, 2.0, 5.0, 6.0])
+    expected = mean + 0.3 / (2 * sigma) * sum((returns[k, 0] - returns[k, 1]) * delta[k] for k in kept)
+    np.testing.assert_allclose(search.state.mean, expected, rtol=1e-5, atol=1e-6)
+    assert (search.state.sigma_r, search.state.elites) == (pytest.approx(sigma), [2, 7])
+    before = search.state.mean
+    told(search, [1.0] * 8)  # equal returns say nothing
+    np.testing.assert_array_equal(search.state.mean, before)
+
+
+def test_ars_keeps_ties_and_divides_by_how_many_it_keeps(make):
+    search = make(ARS, ARSSettings(directions=3, top=1, step_size=1.0, nu=0.1))
+    mean = search.state.mean
+    z = told(search, [5.0, 1.0, 2.0, 5.0, 0.0, 0.0])
+    delta = (z[::2] - mean) / 0.1
+    expected = mean + (4 * delta[0] - 3 * delta[1]) / (2 * np.std([5.0, 1.0, 2.0, 5.0]))
+    np.testing.assert_allclose(search.state.mean, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_ars_normalises_by_the_states_of_earlier_iterations(make):
+    search = make(ARS, ARSSettings(directions=1, top=1), policy=NORMALISED)
+    observations = np.array([[1.0, 2.0, 5.0, 0.0], [3.0, 2.0, 4.0, 0.0], [8.0, 2.0, 3.0, 0.0]])
+    before = search.state.policy
+    search.observed(3, np.stack((observations.sum(0), (observations**2).sum(0))))
+    assert search.state.policy == before
+    told(search, [1.0, 0.0])
+    vector = search.context.store.get(search.state.policy)[SIZE:].reshape(2, 4)
+    np.testing.assert_allclose(vector[0], observations.mean(0), rtol=1e-6)
+    np.testing.assert_allclose(vector[1], [observations[:, 0].std(ddof=1), np.inf, 1.0, np.inf], rtol=1e-6)
+
+
+def test_shaped_fitness_subtracts_the_shift_of_each_step(make):
+    result = Result(1, {"returns": [10.0, 20.0], "lengths": [4, 6]}, {}, 0.0, 1.0, 0)
+    for kind, settings in ((ARS, ARSSettings(reward_shift=1.5)), (PGPE, PGPESettings(reward_shift=1.5))):
+        assert make(kind, settings).fitness(result) == 15.0 - 1.5 * 5
+
+
+def test_pgpe_is_that_of_the_public_code(make):
+    settings = PGPESettings(population=6, radius=0.5, max_speed=1.0, step_size=0.5, momentum=0.9)
+    search = make(PGPE, settings)
+    mean, velocity = search.state.mean, np.zeros(SIZE)
+    np.testing.assert_allclose(search.state.std, 0.5 / math.sqrt(SIZE))
+    for step in range(2):
+        std = search.state.std
+        fitness = np.array([1.0, 9.0, 3.0, -2.0, 4.0, 5.0])
+        z = told(search, fitness, step)
+        w = (np.argsort(np.argsort(fitness)) / 5 - 0.5).reshape(3, 2)
+        noise = z[::2] - mean  # sigma e
+        slope = sum(0.5 * (w[k, 0] - w[k, 1]) * noise[k] for k in range(3)) / 3
+        growth = sum((0.5 * (w[k, 0] + w[k, 1]) - w.mean()) * (noise[k] ** 2 - std**2) / std for k in range(3)) / 3
+        velocity = 0.5 * slope / np.linalg.norm(slope) + 0.9 * velocity
+        velocity *= min(1.0, 1.0 / np.linalg.norm(velocity))
+        np.testing.assert_allclose(search.state.mean, mean + velocity, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(
+            search.state.std, std + np.clip(0.1 * growth, -0.2 * std, 0.2 * std), rtol=1e-5, atol=1e-7
+        )
+        mean = search.state.mean
+
+
+def test_clipup_bounds_the_speed_and_survives_a_zero_gradient():
+    optimiser, moments = ClipUp(0.3, 0.4, 0.5), ClipUp(0.3, 0.4, 0.5).start(2)
+    np.testing.assert_array_equal(optimiser.step(moments, np.zeros(2)), np.zeros(2))
+    np.testing.assert_allclose(optimiser.step(moments, np.array([0.0, 7.0])), [0.0, 0.3])
+    np.testing.assert_allclose(optimiser.step(moments, np.array([0.0, 1e-9])), [0.0, 0.4])
+    np.testing.assert_allclose(optimiser.step(moments, np.zeros(2)), [0.0, 0.2])
+
+
+def test_pgpe_extends_a_generation_until_it_has_its_steps(make):
+    search = make(PGPE, PGPESettings(population=4, population_max=12, generation_steps=100))
+    cases = {(99, 8): True, (100, 8): False, (50, 12): False}
+    assert {case: search.extends(*case) for case in cases} == cases
+
+
+def test_ga_keeps_its_elite_and_mutates_the_best(make):
+    search = make(GA, GASettings(population=4, parents=2, mutation_stdev=0.1))
+    first = search.context.store.get(search.mean_ref)
+    z = told(search, [3.0, 1.0, 5.0, 4.0])
+    np.testing.assert_array_equal(z[3], first)
+    np.testing.assert_array_equal(search.context.store.get(search.mean_ref), z[2].astype(np.float32))
+    parents = search.state.parents
+    assert len(parents) == 2
+    children = generation(search, 1)
+    assert children[-1] == parents[0]
+    assert {child.centre for child in children[:-1]} <= set(parents)
+    drawn = {search.sample((1, 2, number)).centre for number in range(20)}
+    assert drawn == set(parents)
+    search.tell([Individual(z=z, fitness=5.0) for z in children])
+    assert search.mean_ref == parents[0]  # a tie changes no elite
+
+
+def test_openai_es_is_its_algorithm_2_with_adam(make):
+    search = make(OpenAIESSearch, OpenAIESSearchSettings(population=4, sigma=0.1, learning_rate=0.2, l2=0.0))
+    mean = search.state.mean
+    z = told(search, [1.0, 2.0, 7.0, 3.0])
+    w = np.array([-0.5, -1 / 6, 0.5, 1 / 6])
+    slope = w @ (z - mean) / (4 * 0.1)
+    step = 0.2 * slope / (np.abs(slope) + 1e-8 / math.sqrt(1e-3))
+    np.testing.assert_allclose(search.state.mean - mean, step, rtol=1e-3)
+
+
+def test_without_selection_the_mean_follows_the_average_whatever_the_fitness(make):
+    search = make(NoSearch, NoSearchSettings(population=4))
+    variance = search.state.distribution.variance
+    z = told(search, [1.0, math.nan, 7.0, 3.0])
+    np.testing.assert_allclose(search.state.distribution.mean, z.mean(0), atol=1e-7)
+    assert search.state.distribution.variance is variance
+
+
+ADAPTIVE = {
+    "snes": (SNES, SNESSettings(population=10, initial_variance=1e-3)),
+    "pgpe": (PGPE, PGPESettings(population=10, radius=math.sqrt(SIZE * 1e-3))),
+    "cem": (CEMSearch, CEMSearchSettings(population=10)),
+    "aes": (AESSearch, AESSearchSettings(baseline=1.0)),
+    "aes, ranks": (AESSearch, AESSearchSettings(mean_update="oldest", variance_update="rank-based")),
+    "aes, fixed": (AESSearch, AESSearchSettings(baseline=1.0, variance_update="online-fixed")),
+}
+
+
+def deviations(search):
+    state = search.state
+    return state.std if hasattr(state, "std") else np.sqrt(state.distribution.variance)
+
+
+def train(search, random, individuals, scale=0.1):
+    """Half of them moved by heavy-tailed steps, as gradients move them."""
+    half = len(individuals) // 2
+    for index, z in enumerate(individuals):
+        vector = search.load(z)
+        trained = index < half
+        if trained:
+            vector = vector + scale * random.standard_t(3, SIZE)
+            z = search.context.share(vector.astype(np.float32))
+        fitness = float(random.normal()) + trained
+        yield Individual(z=z, fitness=fitness, injected=trained, origin=z, f_mean=0.0)
+
+
+@pytest.mark.parametrize("name", ADAPTIVE)
+@pytest.mark.parametrize("injected", ["mean-only", "hansen"])
+def test_trained_individuals_do_not_blow_up_any_variance(name, injected, make):
+    """The largest deviation of all parameters, over thirty generations in which the trained ones are the best."""
+    kind, settings = ADAPTIVE[name]
+    search, random = make(kind, settings, injected), np.random.default_rng(3)
+    start = deviations(search).max()
+    for number in range(30):
+        search.tell(list(train(search, random, generation(search, number))))
+        assert deviations(search).max() <= 10 * start
+    assert np.isfinite(deviations(search)).all()
+
+
+def test_as_samples_they_do(make):
+    """What the rule above is against."""
+    kind, settings = ADAPTIVE["snes"]
+    search, random = make(kind, settings, "as-samples"), np.random.default_rng(3)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for number in range(30):
+            search.tell(list(train(search, random, generation(search, number))))
+    assert not deviations(search).max() <= 10 * math.sqrt(1e-3)
+
+
+@pytest.mark.parametrize("name", ["snes", "pgpe"])
+@pytest.mark.parametrize("trained", [False, True])
+def test_flat_fitness_leaves_the_deviations_where_they_are(name, trained, make):
+    """Fitness that says nothing: the mean deviation of all parameters stays within 1 % over 200 generations."""
+    kind, settings = ADAPTIVE[name]
+    search, random = make(kind, settings), np.random.default_rng(4)
+    start = deviations(search).mean()
+    for number in range(200):
+        individuals = list(train(search, random, generation(search, number), 0.02 if trained else 0.0))
+        for each in individuals:
+            each.fitness = 1.0
+            each.injected &= trained
+        search.tell(individuals)
+    assert deviations(search).mean() == pytest.approx(start, rel=0.01)
+
+
+def test_fitness_that_is_noise_is_a_martingale_of_log_sigma(make):
+    search, random, logs = make(SNES, SNESSettings(population=10)), np.random.default_rng(4), []
+    for number in range(200):
+        told(search, random.normal(size=10), number)
+        logs.append(np.log(deviations(search)).mean())
+    assert abs(logs[-1] - math.log(0.1)) < 4 * np.std(np.diff(logs)) * math.sqrt(200)
+
+
+@pytest.mark.parametrize("name", ["snes", "cem", "pgpe", "openai-es", "ars"])
+def test_trained_individuals_move_the_mean_by_where_they_are(name, make):
+    """Not by the noise that they were sampled with: a pair that is trained in one direction draws the mean there."""
+    kind, settings = {
+        **ADAPTIVE,
+        "openai-es": (OpenAIESSearch, OpenAIESSearchSettings(population=10)),
+        "ars": (ARS, ARSSettings(directions=5, top=5)),
+    }[name]
+    search = make(kind, settings)
+    mean, towards = search.load(search.mean_ref), np.ones(SIZE)
+    individuals = [
+        Individual(
+            z=search.context.share((search.load(z) + towards).astype(np.float32)) if index < 4 else z,
+            fitness=10.0 - index,
+            injected=index < 4,
+        )
+        for index, z in enumerate(generation(search))
+    ]
+    search.tell(individuals)
+    move = search.load(search.mean_ref) - mean
+    assert move @ towards / (np.linalg.norm(move) * np.linalg.norm(towards)) > 0.9
+
+
+def test_a_shortened_vector_has_at_most_the_length_of_a_long_sample():
+    std = np.full(100, 0.1)
+    long, short = shortened(np.ones(100), std), shortened(np.full(100, 0.05), std)
+    assert np.linalg.norm(long / std) == pytest.approx(10 + 200 / 102)
+    np.testing.assert_array_equal(short, np.full(100, 0.05))
+
+
+def test_old_samples_count_by_their_noise(make):
+    """In the steady state the mean moves while they play: their displacement from it is no sample of sigma."""
+    search = make(SNES, SNESSettings(population=4, initial_variance=1e-4))
+    old = generation(search)
+    search.state.distribution = search.state.distribution.moved(
+        search.state.distribution.mean + 1.0, search.state.distribution.variance, search.context.share
+    )
+    search.tell([Individual(z=z, fitness=float(index), age=1) for index, z in enumerate(old)])
+    assert deviations(search).max() < 0.02
+
+
+def test_statistics_of_openai_es_and_ars():
+    rows = np.random.default_rng(0).normal(2.0, 3.0, (50, 2))
+    ours, theirs = ObservationStatistics.create(2), ObservationStatistics.create(2, 0.0)
+    for each in (ours, theirs):
+        each.add(50, np.stack((rows.sum(0), (rows**2).sum(0))))
+    np.testing.assert_allclose(theirs.moments_of_ars, [*rows.mean(0), *rows.std(0, ddof=1)], rtol=1e-7)
+    np.testing.assert_allclose(theirs.moments, [*rows.mean(0), *rows.std(0)])
+    assert ours.moments[0] == pytest.approx(rows[:, 0].sum() / 50.01)
+    np.testing.assert_array_equal(ObservationStatistics.create(2, 0.0).moments_of_ars, [0.0, 0.0, 1.0, 1.0])
+
+
+def test_searches_by_name():
+    assert {name: find_search(name).__name__ for name in SEARCHES}.keys() == set(SEARCHES)
+    for name, words in (("snse", "'snes'"), ("math:sin", "is no"), ("no_such_module:X", "cannot be imported")):
+        with pytest.raises(UsageError, match=words):
+            find_search(name)

@@ -1,0 +1,189 @@
+"""Search x learner x coupling x schedule: each combination for two generations, and whole runs of some."""
+
+import itertools
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from erlbench.algorithms import registry
+from erlbench.algorithms.cem_rl import CEMRL, CEMRLSettings
+from erlbench.algorithms.coupling import COUPLINGS
+from erlbench.algorithms.hybrid import SCHEDULES
+from erlbench.algorithms.search.search import SEARCHES, Individual, find_search
+from erlbench.algorithms.training.learners import LEARNERS
+from erlbench.errors import UsageError
+from erlbench.running.encoding import dataclass_named, decode, encode
+from erlbench.settings import resolve
+from erlbench.testing import check_algorithm
+from tests.runs import all_rows, check_counts, interrupt, make_cell, run
+
+SMALL = {"population": 4, "elites": 2, "n_grad": 2, "hidden": (4,), "batch_size": 4, "start_timesteps": 30}
+OPTIONS = {"ars": "directions=2 top=1", "ga": "parents=2", "aes": "baseline=100 ring=4"}
+MATRIX = list(itertools.product(SEARCHES, LEARNERS, COUPLINGS, SCHEDULES))
+REFUSED = {(search, "steady-state") for search in SEARCHES if find_search(search).pairs}
+
+
+def settings_of(search, learner="td3", coupling="half", schedule="chain", **more):
+    given = SMALL | {"options": OPTIONS.get(search, "")} | more
+    return CEMRLSettings(search=search, learner=learner, coupling=coupling, schedule=schedule, **given)
+
+
+def finish_all(fake, generations):
+    """Play until so many updates of the search; how many actors were trained."""
+    trained = 0
+    while fake.algorithm.counters.generation < generations:
+        fake.ask()
+        task = fake.open[min(fake.open)]
+        trained += task.kind == "actor"
+        fake.finish(task, fitness=float(task.id % 7))
+    return trained
+
+
+@pytest.mark.parametrize("choices", MATRIX, ids=" ".join)
+def test_all_combinations_run_train_and_go_on_from_a_checkpoint(choices, new_fake):
+    search, _, coupling, schedule = choices
+    if (search, schedule) in REFUSED:
+        with pytest.raises(UsageError, match="mirrored pairs around one mean"):
+            new_fake(CEMRL, settings_of(*choices))
+        return
+    fake, twin = (new_fake(CEMRL, settings_of(*choices), workers=2) for _ in range(2))
+    trained, _ = (finish_all(each, 3) for each in (fake, twin))
+    assert (trained > 0) == (coupling != "none")
+    assert fake.algorithm.is_synchronous(fake.algorithm.settings) == (schedule != "steady-state")
+    mean = fake.store.get(fake.algorithm.policy())
+    assert np.isfinite(mean).all()
+    arrays = {}
+    twin.algorithm.restore(decode(encode(twin.algorithm.snapshot(), arrays), arrays, dataclass_named))
+    for each in (fake, twin):
+        finish_all(each, 5)
+    after, of_twin = (each.store.get(each.algorithm.policy()) for each in (fake, twin))
+    np.testing.assert_array_equal(after, of_twin)
+    assert search == "ga" or not np.array_equal(after, mean)
+    assert fake.algorithm.metrics().keys() == twin.algorithm.metrics().keys()
+
+
+def test_at_least_four_fifths_of_the_combinations_run():
+    assert len([each for each in MATRIX if (each[0], each[3]) in REFUSED]) <= len(MATRIX) / 5
+
+
+@pytest.mark.parametrize("search", ["cem", "snes", "pgpe"])
+def test_a_search_is_told_who_was_trained(search, new_fake, monkeypatch):
+    fake, told = new_fake(CEMRL, settings_of(search)), []
+    finish_all(fake, 1)
+    kind = type(fake.algorithm.search)
+    tell = kind.tell
+    monkeypatch.setattr(kind, "tell", lambda self, individuals: (told.extend(individuals), tell(self, individuals)))
+    finish_all(fake, 2)
+    assert [each.injected for each in told] == [True, True, False, False]
+    for each in told:
+        origin, z = (np.asarray(fake.store.load(value)) for value in (each.origin, each.z))
+        np.testing.assert_allclose(z, origin + each.injected, rtol=1e-6)
+
+
+def test_mirrored_searches_train_whole_pairs(new_fake):
+    fake = new_fake(CEMRL, settings_of("pgpe", n_grad=3))
+    finish_all(fake, 2)
+    assert fake.algorithm.state.schedule.trained == [0, 1]
+
+
+def test_aes_in_generations_measures_its_mean(new_fake):
+    fake = new_fake(CEMRL, settings_of("aes"))
+    tasks = fake.ask()
+    assert [task.kind for task in tasks] == ["es"] * 4 + ["mean"]
+    for task in tasks[:-1]:
+        fake.finish(task, fitness=50.0)
+    assert fake.algorithm.counters.generation == 0
+    fake.finish(tasks[-1], fitness=0.0)
+    assert fake.algorithm.counters.generation == 1
+
+
+def test_a_population_in_the_steady_state_is_told_at_once(new_fake):
+    fake = new_fake(CEMRL, settings_of("snes", schedule="steady-state"), workers=3)
+    counts = []
+    for _ in range(12):
+        fake.ask()
+        fake.finish(min((task for task in fake.open.values() if task.kind != "critic"), key=lambda task: task.id))
+        counts.append(fake.algorithm.counters.generation)
+    assert max(counts) >= 1
+    assert np.diff(counts).max() == 1
+    assert len(fake.algorithm.state.schedule.finished) < 4
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"search": "snse"}, "unknown search 'snse'; did you mean 'snes'"),
+        ({"learner": "td4"}, "unknown learner 'td4'; did you mean 'td3'"),
+        ({"options": "directions"}, "must be NAME=VALUE"),
+        ({"options": "top=3"}, "unknown option 'top'"),
+        ({"options": "population=3"}, "--set population=VALUE instead"),
+        ({"search": "none", "population": 1, "n_grad": 1, "elites": 1}, "at least 2"),
+        ({"search": "ars", "options": "directions=1 top=1", "n_grad": 3}, r"n_grad \(3\) cannot exceed population"),
+        ({"search": "snes", "options": "stdev_learning_rate=-1"}, "must be at least 0"),
+    ],
+)
+def test_what_cannot_run_is_refused(settings, words, new_fake):
+    with pytest.raises(UsageError, match=words):
+        new_fake(CEMRL, resolve(CEMRLSettings, "Fake-v0", {}, SMALL | settings))
+
+
+@pytest.mark.parametrize(
+    ("search", "more"),
+    [("snes", {"learner": "sac"}), ("ars", {"options": "directions=2 top=1", "schedule": "phases", "learner": "ddpg"})],
+)
+def test_a_whole_run_of_a_combination_is_interrupted_and_gives_the_same_rows(search, more, tmp_path):
+    settings = {"search": search, "population": 4, "n_grad": 2, "elites": 2, "start_timesteps": 100} | more
+    whole, parts = (make_cell("cem-rl", tmp_path / name, steps=600, settings=settings) for name in "ab")
+    assert run(whole) == 0
+    interrupt(parts, 7, 20)
+    assert run(parts) == 0
+    assert all_rows(parts.directory) == all_rows(whole.directory)
+    assert int(all_rows(whole.directory)["eval.csv"][-1]["actor_updates"]) > 0
+
+
+def test_a_whole_run_in_the_steady_state(tmp_path):
+    settings = {"search": "ga", "schedule": "steady-state", "options": "parents=2", "population": 4, "elites": 2}
+    cell = make_cell("cem-rl", tmp_path, settings=settings | {"start_timesteps": 100})
+    assert not registry.find("cem-rl").is_synchronous(cell.settings)
+    interrupt(cell, 20)
+    assert run(cell) == 0
+    check_counts(cell)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "hybrids.md"
+
+
+@pytest.fixture(scope="module")
+def page_modules(tmp_path_factory):
+    """The modules of the page, typed into files."""
+    search, learner = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
+    assert max(len(text.splitlines()) for text in (search, learner)) <= 40
+    folder = tmp_path_factory.mktemp("modules")
+    (folder / "my_search.py").write_text(search)
+    (folder / "my_learner.py").write_text(learner)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        yield
+
+
+def test_the_page_s_search_and_learner_run_together_and_go_on(page_modules, tmp_path):
+    settings = {
+        "search": "my_search:BetterHalf", "learner": "my_learner:smoothed", "options": "spread=0.02",
+        "population": 4, "n_grad": 2, "elites": 2, "start_timesteps": 100,
+    }  # fmt: skip
+    whole, parts = (make_cell("cem-rl", tmp_path / name, steps=600, settings=settings) for name in "ab")
+    assert run(whole) == 0
+    interrupt(parts, 20)
+    assert run(parts) == 0
+    assert all_rows(parts.directory) == all_rows(whole.directory)
+    assert int(all_rows(whole.directory)["eval.csv"][-1]["actor_updates"]) > 0
+
+
+def test_the_page_s_search_alone_conforms(page_modules, tmp_path):
+    check_algorithm("my_search:BetterHalf", tmp_path / "runs", settings={"hidden": (8,)})
+
+
+def test_individuals_are_told_with_nothing_to_compare_them_with_by_default():
+    assert np.isnan(Individual(z=None, fitness=1.0).f_mean)
