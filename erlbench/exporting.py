@@ -1,4 +1,4 @@
-"""Results in the files of other programs: TensorBoard, rliable, Stable-Baselines3, CSV and Parquet.
+"""Results in the files of other programs: TensorBoard, rliable, Stable-Baselines3 and CSV.
 
 Exports by run write to ENV/NAME/seed-NNN below the export's folder, as in a folder of results.
 """
@@ -10,7 +10,6 @@ import json
 import os
 import zipfile
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,6 @@ from erlbench.records.training import EVALUATION, KEYS, SEARCH, TRAINING, runnin
 FRAMES = ("cells", "evaluations", "episodes", "tasks", "generations")
 ENVIRONMENTS = "environments"  # in scores.npz
 MOST_POINTS = 1000  # of the curve of training returns
-PACKAGES = {"tensorboard": "tensorboard", "parquet": "pyarrow"}
 
 
 def export_results(results: Results, target: str, out: Path) -> list[Path]:
@@ -34,7 +32,7 @@ def export_results(results: Results, target: str, out: Path) -> list[Path]:
 
     Raises `UsageError` for a missing package, two runs of one name, and a folder that cannot be written.
     """
-    if (package := PACKAGES.get(target)) and importlib.util.find_spec(package) is None:
+    if target == "tensorboard" and importlib.util.find_spec(target) is None:
         raise UsageError(f"--to {target} needs a package: pip install 'erlbench[exports]'")
     try:
         written = TARGETS[target](results, out)
@@ -171,16 +169,13 @@ def _read_curves(run: Results) -> Iterator[tuple[int, float, dict[str, float]]]:
             yield int(row["timesteps"]), float(row["train_time_s"]), values
 
 
-def export_frames(results: Results, out: Path, suffix: str) -> list[Path]:
-    """Each frame of `Results` as a file; cells with several numbers have spaces between them, or are lists."""
-    paths = [make_place(out, f"{name}.{suffix}") for name in FRAMES]
+def export_frames(results: Results, out: Path) -> list[Path]:
+    """Each frame of `Results` as a CSV; cells with several numbers have spaces between them."""
+    paths = [make_place(out, f"{name}.csv") for name in FRAMES]
     for path in paths:
         frame = getattr(results, path.stem)
-        if suffix == "parquet":
-            frame.map(lambda cell: list(cell) if isinstance(cell, tuple) else cell).to_parquet(path, index=False)
-        else:
-            texts = frame.map(lambda cell: " ".join(map(str, cell)) if isinstance(cell, tuple) else cell)
-            texts.to_csv(path, index=False)
+        texts = frame.map(lambda cell: " ".join(map(str, cell)) if isinstance(cell, tuple) else cell)
+        texts.to_csv(path, index=False)
     return paths
 
 
@@ -188,6 +183,5 @@ TARGETS: dict[str, Callable[[Results, Path], list[Path]]] = {
     "tensorboard": export_tensorboard,
     "rliable": export_rliable,
     "sb3": export_sb3,
-    "csv": partial(export_frames, suffix="csv"),
-    "parquet": partial(export_frames, suffix="parquet"),
+    "csv": export_frames,
 }

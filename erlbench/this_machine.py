@@ -26,7 +26,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(  # for users -> module
         "ppo": ("stable_baselines3",),
         "trpo": ("sb3_contrib",),
         "video": ("imageio_ffmpeg",),
-        "exports": ("pyarrow", "tensorboard"),
+        "exports": ("tensorboard",),
         "tune": ("optuna",),
         "ray": ("ray",),
         "slurm": ("submitit",),

@@ -20,7 +20,7 @@ from erlbench.words import counted
 
 BUNDLE = "bundle"
 SOURCES = ("sb3", "cleanrl", "csv", BUNDLE)
-TARGETS = ("tensorboard", "rliable", "sb3", "csv", "parquet", BUNDLE)
+TARGETS = ("tensorboard", "rliable", "sb3", "csv", BUNDLE)
 BOTH = ("paths", "from_", "to", "out")  # options of both directions
 
 
@@ -57,7 +57,7 @@ def command(asked: ConvertOptions) -> None:
     --from cleanrl  event files of CleanRL
     --from csv      tables with the columns env, algo, seed, step, return
     --to FORMAT     tensorboard: curves; rliable: final scores; sb3: its files;
-                    csv, parquet: all rows
+                    csv: all rows
     --to bundle     one file of runs, which every command reads as a folder
 
     What the files of another program do not say stays unknown. A bundle has no command line, home folder, user or host.

@@ -45,5 +45,6 @@ OLD_OPTIONS: Mapping[str, Mapping[str, str]] = {
         "--processes": "one process plays the policies",
         "--seconds": "the time is limited by what the run recorded",
     },
+    "show": dict.fromkeys(("--follow", "-f"), "`watch erlbench show DIR` shows it again and again"),
     "play": {"--angle": "there is nothing in its place"},
 }

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 import click
 
-from erlbench.cli.completion import COMPLETIONS, complete
 from erlbench.options import Option, list_options, make_options
 
 ALL = "erlbench.cli.options.all"  # in the context: the help shows all options
@@ -75,7 +74,6 @@ def _make_parameter(declared: Option) -> click.Parameter:
         "metavar": declared.metavar,
         "required": declared.default is MISSING,
         "type": click.Path(path_type=Path) if declared.type in (Path, tuple[Path, ...]) else None,
-        "shell_complete": COMPLETIONS.get(declared.name, complete(lambda: declared.choices)),
     }
     if declared.positional:
         return click.Argument([declared.name], nargs=-1 if declared.is_repeatable else 1, **shared)

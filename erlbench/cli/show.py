@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +35,6 @@ from erlbench.running.results import RunDirectory
 from erlbench.work.identity import fingerprint, last_recorded
 from erlbench.work.repeats import repeats_of, scores_in_words
 
-PAUSE = 5.0  # seconds between two looks
 TRAINING = "training"
 COLUMNS = ("run", "status", "steps", TRAINING, "last score", "message")
 OPTIONAL = (TRAINING, "message")  # columns that are left out where they are empty
@@ -50,9 +48,6 @@ class ShowOptions:
 
     runs: tuple[Path, ...] = argument("RUN...")
     last: int = option(5, "evaluations to show", short="-n", minimum=1)
-    follow: bool = option(
-        False, "wait for the first run, then show all every few seconds until none is active", short="-f"
-    )
 
 
 @options_command(ShowOptions)
@@ -63,37 +58,20 @@ def command(options: ShowOptions) -> None:
     Examples:
       erlbench show results/Walker2d-v5/aes-rl/seed-000
       erlbench show results
-      erlbench show first-machine second-machine --follow
+      watch erlbench show first-machine second-machine
       erlbench show study.zip
     """
     from erlbench.bundle import open_bundles
 
     with open_bundles(options.runs) as folders:
-        if options.follow:
-            _wait(folders)
-        while True:
-            if options.follow:
-                click.clear()
-            single = len(folders) == 1 and (folders[0] / CONFIG).is_file()
-            goes_on = _show_run(folders[0], options.last) if single else _show_all(folders)
-            if not (options.follow and goes_on):
-                return
-            time.sleep(PAUSE)
+        if len(folders) == 1 and (folders[0] / CONFIG).is_file():
+            _show_run(folders[0], options.last)
+        else:
+            _show_all(folders)
 
 
-def _wait(folders: Sequence[Path]) -> None:
-    """Return once each folder holds a run, or jobs in Slurm's queue will write some."""
-    for folder in folders:
-        if folder.is_file():
-            raise UsageError(without_runs(folder))
-        if not run_folders(folder) and not slurm_jobs(folder):
-            click.echo(f"waiting for the first run in {folder}", err=True)
-    while not all(map(run_folders, folders)) and not any(map(slurm_jobs, folders)):
-        time.sleep(PAUSE)
-
-
-def _show_all(folders: Sequence[Path]) -> bool:
-    """One row for each run below the folders; whether any of them runs now, or waits in Slurm's queue."""
+def _show_all(folders: Sequence[Path]) -> None:
+    """One row for each run below the folders, and the jobs in Slurm's queue that will write some."""
     jobs = sum(map(slurm_jobs, folders), Counter[str]())
     rows: list[tuple[Any, ...]] = []
     for folder in folders:
@@ -118,15 +96,14 @@ def _show_all(folders: Sequence[Path]) -> bool:
     click.echo(_counts(states) or "No run has begun.")
     if jobs:
         click.echo(f"Jobs in Slurm: {_counts(jobs)}")
-    return "running" in states or bool(jobs)
 
 
 def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {state}" for state, count in counts.items())
 
 
-def _show_run(run: Path, last: int) -> bool:
-    """Settings, status and evaluations of one run; whether it runs now."""
+def _show_run(run: Path, last: int) -> None:
+    """Settings, status and evaluations of one run."""
     config, status, meta = RunFiles(run).readable_config(), _status(run), RunFiles(run).meta()
     for table in ("run", "settings", "env_settings"):
         if values := files.table_in(config, table):
@@ -157,7 +134,6 @@ def _show_run(run: Path, last: int) -> bool:
         print_table("Last evaluations", shown, [*zip(*([*map(_number, columns[name])] for name in shown))])
     else:
         click.echo("No evaluation yet.")
-    return status["status"] == "running"
 
 
 def _last_evaluations(run: Path, last: int) -> dict[str, Any]:

@@ -32,9 +32,7 @@ class TuneOptions:
     seeds: int = option(2, "runs per trial", minimum=1, maximum=MOST_SEEDS)
     total_timesteps: int = shared_option(RunArguments, "total_timesteps", 100_000, help="training steps per run")
     eval_freq: int | None = shared_option(
-        RunArguments,
-        "eval_freq",
-        help="training steps between evaluations; each may prune the trial [default: a tenth]",
+        RunArguments, "eval_freq", help="training steps between evaluations [default: a tenth]"
     )
     processes: int | None = shared_option(RunArguments, "processes", help="worker processes [default: the cores]")
     out: Path = option(Path("tuning"), "folder of the trials, of optuna.db and of best.toml", "DIR")
@@ -44,9 +42,8 @@ class TuneOptions:
 def command(options: TuneOptions) -> None:
     """Search settings of an algorithm with Optuna (pip install 'erlbench[tune]').
 
-    A trial trains the same settings with several seeds, from 1000 on. Its value is the mean final score. Bad trials are
-    stopped early, but not with --processes 0. After Ctrl-C the same command goes on. best.toml holds the cost of the
-    search: report it with any result of these settings.
+    A trial trains the same settings with several seeds, from 1000 on. Its value is the mean final score. After Ctrl-C
+    the same command goes on. best.toml holds the cost of the search: report it with any result of these settings.
 
     \b
     Example:

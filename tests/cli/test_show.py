@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from erlbench.cli import cli, show
+from erlbench.cli import cli
 from erlbench.frames import find_run_folders
 from erlbench.running.checkpoint import save_checkpoint
 from erlbench.running.results import RunDirectory
@@ -161,8 +161,7 @@ exit 0
 """
 
 
-def test_show_follows_while_slurm_has_jobs(run, tmp_path, monkeypatch):
-    """Jobs that wait, or were preempted and wait again, are no reason to stop looking."""
+def test_show_counts_the_jobs_of_slurm(run, tmp_path, monkeypatch):
     (tmp_path / ".jobs").mkdir()
     for job in ("17_0", "17_1", "17_2"):
         (tmp_path / ".jobs" / f"{job}_submitted.pkl").touch()
@@ -170,11 +169,9 @@ def test_show_follows_while_slurm_has_jobs(run, tmp_path, monkeypatch):
     (tmp_path / "bin" / "squeue").write_text(SQUEUE.format(calls=tmp_path / "calls"))
     (tmp_path / "bin" / "squeue").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    monkeypatch.setattr(show, "PAUSE", 0.0)
-    result = invoke("show", tmp_path, "--follow")
+    result = invoke("show", tmp_path)
     assert result.exit_code == 0
     assert {"1 running", "2 pending"} <= {*re.findall(r"\d \w+ing", result.stdout)}
-    assert result.stdout.count("1 killed") == 2, "it looked again while there were jobs"
     asked = set(re.search("--jobs=(.*)", (tmp_path / "calls").read_text())[1].split(","))
     assert asked == {"17_0", "17_1", "17_2"}
 
@@ -192,41 +189,6 @@ def test_a_file_is_no_run(command, run):
     result = invoke(command, run / "config.toml")
     assert result.exit_code == 2
     assert result.stderr.startswith(f"erlbench: {run / 'config.toml'} is a file")
-
-
-def test_show_follows_until_nothing_runs(run, monkeypatch):
-    looks = []
-    monkeypatch.setattr(show, "_status", lambda path: {"status": "running" if len(looks) < 2 else "done"})
-    monkeypatch.setattr(show.time, "sleep", looks.append)
-    result = invoke("show", run.parents[2], "--follow")
-    assert result.exit_code == 0
-    assert [line for line in result.stdout.splitlines() if line[0].isdigit()] == ["1 running", "1 running", "1 done"]
-    assert looks == [show.PAUSE] * 2
-
-
-def test_show_waits_for_the_first_run(run, tmp_path, monkeypatch):
-    """Neither the folder nor a run in it is there when it is started; then the run begins, and ends."""
-    results, looks = tmp_path / "later", []
-
-    def sleep(seconds):
-        looks.append(seconds)
-        if len(looks) == 1:
-            results.mkdir()
-        if len(looks) == 2:
-            shutil.copytree(run.parents[1], results / "Hopper-v5")
-            monkeypatch.setattr(RunDirectory, "held", lambda self: len(looks) < 3)
-            (results / "Hopper-v5" / "td3" / "seed-000" / "status.json").unlink()  # which is written last
-
-    monkeypatch.setattr(show.time, "sleep", sleep)
-    result = invoke("show", results, "--follow")
-    assert result.exit_code == 0
-    assert result.stderr == f"waiting for the first run in {results}\n"
-    assert [line for line in result.stdout.splitlines() if line[0].isdigit()] == ["1 running", "1 unknown"]
-    assert looks == [show.PAUSE] * 3
-
-
-def test_show_does_not_wait_in_a_file(run):
-    assert invoke("show", run / "config.toml", "--follow").exit_code == 2
 
 
 def test_a_time_on_shared_cores_is_marked(run, tmp_path):

@@ -147,17 +147,6 @@ def test_stable_baselines_reads_the_episodes(results, export):
     assert len(returns) == len(episodes)
 
 
-def test_pandas_reads_the_frames(results, export):
-    import pandas as pd
-
-    folder = export("parquet")
-    frame = pd.read_parquet(folder / "evaluations.parquet")
-    assert frame["return_mean"].tolist() == results.evaluations["return_mean"].tolist()
-    assert list(frame["returns"].iloc[0]) == list(results.evaluations["returns"].iloc[0])
-    for name in ("cells", "episodes", "tasks", "generations"):
-        assert len(pd.read_parquet(folder / f"{name}.parquet")) == len(getattr(results, name))
-
-
 def test_csv_files_are_read_back(results, export):
     import pandas as pd
 
@@ -170,20 +159,9 @@ def test_csv_files_are_read_back(results, export):
         assert len(pd.read_csv(folder / f"{name}.csv")) == len(getattr(results, name))
 
 
-def test_parquet_of_runs_whose_numbers_are_partly_nan(tmp_path):
-    import pandas as pd
-
-    for name, std in (("cem", "1.5"), ("td3", "nan")):
-        folder = make_run(tmp_path, "Foo-v5", name, 0, [0])
-        header = "timesteps,train_time_s,return_mean,return_std,returns,lengths"
-        (folder / "eval.csv").write_text(f"{header}\n10,1.0,3.5,{std},,\n")
-    export_results(erlbench.load_results(tmp_path), "parquet", tmp_path)
-    assert pd.read_parquet(tmp_path / "evaluations.parquet")["return_std"].dropna().tolist() == [1.5]
-
-
 def test_a_missing_package_is_named(results, tmp_path, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    result = CliRunner().invoke(cli, ["convert", str(results.runs[0]), "--to", "parquet", "--out", str(tmp_path)])
+    result = CliRunner().invoke(cli, ["convert", str(results.runs[0]), "--to", "tensorboard", "--out", str(tmp_path)])
     assert result.exit_code == 2
     assert "pip install 'erlbench[exports]'" in result.stderr
 
@@ -234,7 +212,7 @@ def made(folder: Path, score: float, *seeds: int) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("target", ["rliable", "sb3", "csv", "parquet"])
+@pytest.mark.parametrize("target", ["rliable", "sb3", "csv"])
 def test_a_second_export_replaces_the_files_of_the_first(tmp_path, target):
     first, second = (erlbench.load_results(made(tmp_path / name, score, 0)) for name, score in (("a", 10), ("b", 20)))
     for results, out in ((first, "out"), (second, "out"), (second, "expected")):
@@ -244,16 +222,6 @@ def test_a_second_export_replaces_the_files_of_the_first(tmp_path, target):
         for folder in (tmp_path / "out", tmp_path / "expected")
     )
     assert found == expected
-
-
-def test_parquet_has_the_rows_of_two_runs_of_one_cell(tmp_path):
-    import pandas as pd
-
-    for name, score in (("a", 10), ("b", 20)):
-        made(tmp_path / "runs" / name, score, 0)
-    export_results(erlbench.load_results(tmp_path / "runs"), "parquet", tmp_path)
-    assert sorted(pd.read_parquet(tmp_path / "cells.parquet")["score"]) == [10, 20]
-    assert sorted(pd.read_parquet(tmp_path / "episodes.parquet")["r"]) == [10, 20]
 
 
 def test_a_run_without_episodes_has_no_monitor_file(tmp_path):
