@@ -5,18 +5,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from erlbench.algorithms.training.gradient_tasks import next_critic_block
 from erlbench.errors import UsageError
 from erlbench.settings import setting
 from erlbench.work.seeding import Purpose, generator
 
 if TYPE_CHECKING:
     from erlbench.algorithms.hybrid import Hybrid
-    from erlbench.algorithms.search.search import Search
+    from erlbench.algorithms.search.search import Individual, Search, Vector
+    from erlbench.work.tasks import ArrayRef, Result, Task
 
 CEM_RL, AES_CODE = "CEM-RL, public code", "AES-RL, public code"
 
@@ -26,6 +27,11 @@ class NoSettings:
     """The settings of a part that has none."""
 
 
+@dataclass(kw_only=True)
+class CouplingState:
+    """The base of the states of couplings."""
+
+
 class Coupling:
     """`none`: the search is alone; the base of the others."""
 
@@ -33,6 +39,11 @@ class Coupling:
 
     def __init__(self, settings: Any, run: Hybrid[Any]) -> None:
         self.settings, self.run = settings, run
+        self.state: Any = None  # a `CouplingState`, where it has one
+
+    def start(self) -> CouplingState | None:
+        """Its state when a run begins, if it has one."""
+        return None
 
     @classmethod
     def check(cls, settings: Any, search: type[Search[Any, Any]], search_settings: Any) -> None:
@@ -51,6 +62,42 @@ class Coupling:
     def chooses(self, number: int, n_rl: int, n_es: int) -> bool:
         """Whether the individual `number` of an asynchronous schedule is trained, after so many of either kind."""
         return False
+
+    def inject(self, individuals: list[Vector]) -> None:
+        """Put vectors from outside into a generation that was sampled."""
+
+    @property
+    def injected(self) -> tuple[int, ...]:
+        """Their places."""
+        return ()
+
+    def beside(self, steps: int, warm: bool) -> list[Task]:
+        """What a learner does beside a generation, after one of so many steps."""
+        return []
+
+    @property
+    def ready(self) -> bool:
+        """Whether that is done."""
+        return True
+
+    def end(self, individuals: Sequence[Individual]) -> None:
+        """Note what the search was told."""
+
+    def replaces(self, number: int) -> ArrayRef | None:
+        """What the individual `number` of an asynchronous schedule is in place of a sample."""
+        return None
+
+    def stream(self, updates: int) -> list[Task]:
+        """The next updates of a critic that learns all the time, towards the targets of the mean."""
+        return [next_critic_block(self.run, self.run.critic, updates)]
+
+    def tell(self, task: Task, result: Result) -> bool:
+        """Take the result of a task of its own; whether it was one."""
+        return False
+
+    def metrics(self) -> dict[str, float]:
+        """Columns of train.csv."""
+        return {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +145,3 @@ class Half(Coupling):
 def probability_of_rl(n_rl: int, n_es: int, desired: float, gain: float) -> float:
     """AES-RL, eq. 3: clip(-K_rl (n_rl / (n_rl + n_es) - p_desired) + 0.5, 0, 1), for the numbers launched so far."""
     return min(1.0, max(0.0, -gain * (n_rl / (n_rl + n_es) - desired) + 0.5))
-
-
-COUPLINGS: Mapping[str, type[Coupling]] = MappingProxyType({"half": Half, "none": Coupling})

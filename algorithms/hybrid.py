@@ -14,11 +14,12 @@ from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar, cast
 
 from erlbench.algorithms.base import Algorithm, Context, Needs
-from erlbench.algorithms.coupling import COUPLINGS, Coupling
+from erlbench.algorithms.coupling import Coupling, CouplingState, Half
 from erlbench.algorithms.individuals import FitnessSettings
 from erlbench.algorithms.policy_settings import PolicySettings, initial_mean
 from erlbench.algorithms.schedule import Chain, Phases, Schedule, ScheduleState
 from erlbench.algorithms.search.search import INJECTIONS, SEARCHES, Search, SearchContext, SearchState, find_search
+from erlbench.algorithms.side import Side
 from erlbench.algorithms.steady_state import SteadyState
 from erlbench.algorithms.training.actor_critic_settings import ActorCriticSettings
 from erlbench.algorithms.training.gradient_tasks import CriticState, new_critic, update_functions
@@ -32,6 +33,7 @@ from erlbench.work.tasks import ArrayRef, Result, Task
 
 OURS = "this suite"
 _OF_ALL = {field.name for kind in (PolicySettings, FitnessSettings) for field in fields(kind)}
+COUPLINGS: Mapping[str, type[Coupling]] = MappingProxyType({"half": Half, "side": Side, "none": Coupling})
 SCHEDULES: Mapping[str, type[Schedule]] = MappingProxyType(
     {"chain": Chain, "phases": Phases, "steady-state": SteadyState}
 )
@@ -42,7 +44,9 @@ class HybridSettings(ActorCriticSettings, FitnessSettings):
     """The four choices, and what goes with all of them."""
 
     search: str = setting("cem", f"what samples: {', '.join(SEARCHES)}, or MODULE:CLASS", OURS)
-    coupling: str = setting("half", "who is trained: half of the population, or none", OURS, choices=tuple(COUPLINGS))
+    coupling: str = setting(
+        "half", "who is trained: half of the population, a learner at its side, or none", OURS, choices=tuple(COUPLINGS)
+    )
     schedule: str = setting("chain", "in which order: see docs/hybrids.md", OURS, choices=tuple(SCHEDULES))
     injected: str | None = setting(
         None,
@@ -91,6 +95,7 @@ class HybridState:
     search: SearchState
     schedule: ScheduleState
     critic: CriticState | None = None  # None where nobody is trained
+    coupling: CouplingState | None = None
 
 
 @dataclass(frozen=True)
@@ -136,7 +141,10 @@ class Hybrid(Algorithm[S, HybridState]):
         self.schedule = parts.schedule(parts.of_schedule, cast(Any, self))
         self.learns = parts.trained > 0
         critic = new_critic(cast(Any, self)) if self.learns else None
-        self.state = HybridState(search=self.search.state, schedule=self.schedule.state, critic=critic)
+        self.coupling.state = self.coupling.start()
+        self.state = HybridState(
+            search=self.search.state, schedule=self.schedule.state, critic=critic, coupling=self.coupling.state
+        )
 
     @classmethod
     def parts(cls, settings: Any, env: str) -> Parts:
@@ -207,6 +215,7 @@ class Hybrid(Algorithm[S, HybridState]):
     def restore(self, snapshot: dict[str, Any]) -> None:
         super().restore(snapshot)
         self.search.state, self.schedule.state = self.state.search, self.state.schedule
+        self.coupling.state = self.state.coupling
 
 
 class SearchAlone(Hybrid[S]):

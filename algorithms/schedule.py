@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from erlbench.algorithms.generation import Generation
 from erlbench.algorithms.individuals import start_states
 from erlbench.algorithms.search.search import Individual, Vector
-from erlbench.algorithms.training.gradient_tasks import actor_task, critic_task, next_critic_block
+from erlbench.algorithms.training.gradient_tasks import actor_task, critic_task
 from erlbench.settings import setting
 from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import Counts, Input, Priority, Result, Task, in_phases
@@ -123,8 +123,10 @@ class Chain(Schedule):
         generation = run.counters.generation
         state.individuals = run.search.generation(lambda index: run.key(Purpose.NOISE, generation, index))
         state.samples = list(state.individuals)
+        run.coupling.inject(state.individuals)
         state.asked, state.trained, state.f_mean = 0, [], None
-        return self.tasks_of(0, 1 if alone else len(state.individuals)) + self.measurement()
+        tasks = run.coupling.beside(state.previous_steps, self.warm) if run.learns else []
+        return [*tasks, *self.tasks_of(0, 1 if alone else len(state.individuals)), *self.measurement()]
 
     def measurement(self) -> list[Task]:
         """The episodes of the mean, where the search compares individuals with it."""
@@ -179,7 +181,8 @@ class Chain(Schedule):
             return run.rollouts([parameters[index] for index in individuals], kind="es", **more)
         random = self.settings.random_warmup and not self.warm
         more |= {"record": learns, "random_actions": random, "mode": not run.settings.stochastic}
-        kinds = ["random" if random else "rl" if index in self.state.trained else "es" for index in individuals]
+        learnt = {*self.state.trained, *run.coupling.injected}
+        kinds = ["random" if random else "rl" if index in learnt else "es" for index in individuals]
         return [
             run.rollout(parameters[index], kind=kind, individual=index, **more)
             for index, kind in zip(individuals, kinds)
@@ -187,7 +190,9 @@ class Chain(Schedule):
 
     def tell(self, task: Task, result: Result) -> None:
         state, run = self.state, self.run
-        if task.kind == "critic":
+        if run.coupling.tell(task, result):
+            state.steps += sum(result.values.get("lengths", ()))
+        elif task.kind == "critic":
             run.critic.parameters = result.arrays["critic"]
         elif task.kind == "actor":
             state.individuals[task.individual] = result.arrays["parameters"]
@@ -200,6 +205,7 @@ class Chain(Schedule):
             if "observed" in result.arrays:
                 run.search.observed(result.values["observed"], run.context.store.get(result.arrays["observed"]))
         measured = state.f_mean is not None or not run.search.mean_episodes
+        measured &= run.coupling.ready
         if state.individuals and len(state.fitness) == len(state.individuals) and measured:
             if run.search.extends(state.steps, len(state.individuals)):
                 self._extend()
@@ -217,12 +223,19 @@ class Chain(Schedule):
         """Tell the search its generation."""
         state, run = self.state, self.run
         fitness, f_mean = state.in_order, math.nan if state.f_mean is None else state.f_mean
-        run.search.tell(
-            [
-                Individual(z=z, fitness=fitness[index], injected=z != sample, origin=sample, f_mean=f_mean)
-                for index, (z, sample) in enumerate(zip(state.individuals, state.samples))
-            ]
-        )
+        outside = run.coupling.injected
+        individuals = [
+            Individual(
+                z=z,
+                fitness=fitness[index],
+                injected=z != sample,
+                origin=None if index in outside else sample,
+                f_mean=f_mean,
+            )
+            for index, (z, sample) in enumerate(zip(state.individuals, state.samples))
+        ]
+        run.search.tell(individuals)
+        run.coupling.end(individuals)
         state.rl_elites = sum(index in state.trained for index in run.search.state.elites)
         state.end(fitness)
         state.individuals, state.samples = [], []
@@ -232,7 +245,7 @@ class Chain(Schedule):
         state, search = self.state, self.run.search
         columns = {**state.extremes(), **search.metrics(), "steps": state.previous_steps}
         if self.run.has_learner:
-            columns |= {"n_rl": len(state.trained), "rl_elites": state.rl_elites}
+            columns |= {"n_rl": len(state.trained), "rl_elites": state.rl_elites, **self.run.coupling.metrics()}
         return columns
 
 
@@ -297,8 +310,8 @@ class Phases(Chain):
         if run.critic.in_flight:
             return []
         # It never ends, so it must not go before the actors that wait for the same processes.
-        block = next_critic_block(run, run.critic, self.settings.critic_block)
-        return [replace(block, priority=Priority.ACTOR)]
+        tasks = run.coupling.stream(self.settings.critic_block)
+        return [replace(task, priority=Priority.ACTOR) for task in tasks]
 
     def tell(self, task: Task, result: Result) -> None:
         if task.kind == "critic":

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from erlbench.algorithms.individuals import start_states
 from erlbench.algorithms.schedule import Schedule, ScheduleState
 from erlbench.algorithms.search.search import Individual, Vector
-from erlbench.algorithms.training.gradient_tasks import actor_task, next_critic_block
+from erlbench.algorithms.training.gradient_tasks import actor_task
 from erlbench.settings import setting
 from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import ArrayRef, Counts, Input, Result, Task
@@ -54,7 +54,7 @@ class SteadyStateSettings:
 class Underway:
     """One individual on its way: sampled, perhaps trained, evaluated, compared with the mean."""
 
-    kind: str  # es, rl, or random: with random actions
+    kind: str  # es, rl, random: with random actions, or copy: of a learner's actor
     parameters: Vector  # a vector in the store once it is trained
     sample: Vector  # the same before training
     born: int  # generation at which it was sampled
@@ -124,11 +124,13 @@ class SteadyState(Schedule):
     def _launch(self, place: int) -> list[Task]:
         """Sample an individual (no mirrored pairs), train it by gradients or not, and play its episodes."""
         state, run, number = self.state, self.run, self.state.launched
-        z = run.search.sample(run.key(Purpose.NOISE, number))
-        kind = self._choose(number)
+        sample = run.search.sample(run.key(Purpose.NOISE, number))
+        copy = run.coupling.replaces(number) if self.warm else None
+        kind = self._choose(number) if copy is None else "copy"
+        z = sample if copy is None else copy
         state.launched += 1
         state.individuals[place] = Underway(
-            kind=kind, parameters=z, sample=z, born=run.counters.generation, number=number
+            kind=kind, parameters=z, sample=sample, born=run.counters.generation, number=number
         )
         if kind != "rl":
             return [self._evaluation(z, place)]
@@ -141,7 +143,7 @@ class SteadyState(Schedule):
         individual, run = self.state.individuals[place], self.run
         return run.rollout(
             parameters,
-            kind=individual.kind,
+            kind="rl" if individual.kind == "copy" else individual.kind,
             episodes=run.settings.episodes,
             seeds=start_states(run, individual.number),
             record=run.learns,
@@ -187,10 +189,12 @@ class SteadyState(Schedule):
             return []
         if run.critic.step >= ratio * run.counters.timesteps:
             return []
-        return [next_critic_block(run, run.critic, settings.critic_block)]
+        return run.coupling.stream(settings.critic_block)
 
     def tell(self, task: Task, result: Result) -> None:
         state, run = self.state, self.run
+        if run.coupling.tell(task, result):
+            return
         if task.kind == "critic":
             run.critic.parameters, run.critic.in_flight = result.arrays["critic"], False
             return
@@ -228,7 +232,7 @@ class SteadyState(Schedule):
                 z=individual.parameters,
                 fitness=individual.fitness,
                 injected=changed,
-                origin=individual.sample,
+                origin=None if individual.kind == "copy" else individual.sample,
                 age=age,
                 f_mean=f_mean,
             )
@@ -236,12 +240,14 @@ class SteadyState(Schedule):
         told = len(state.finished) >= run.search.at_once
         if told:
             run.search.tell(state.finished)
+            if len(state.finished) > 1:
+                run.coupling.end(state.finished)
             state.finished = []
         state.last = {
             "p": getattr(run.search.state, "ratio", math.nan),
             "f_z": individual.fitness,
             "f_mean": f_mean,
-            "is_rl": float(individual.kind == "rl"),
+            "is_rl": float(individual.kind in ("rl", "copy")),
             "staleness": age,
         }
         run.counters.generation += told
@@ -255,4 +261,5 @@ class SteadyState(Schedule):
             "n_rl": state.n_rl,
             "n_es": state.n_es,
             "critic_lag": run.counters.timesteps - run.counters.critic_updates,
+            **run.coupling.metrics(),
         }

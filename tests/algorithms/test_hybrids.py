@@ -9,9 +9,9 @@ import pytest
 
 from erlbench.algorithms import registry
 from erlbench.algorithms.cem_rl import CEMRL, CEMRLSettings
-from erlbench.algorithms.coupling import COUPLINGS
-from erlbench.algorithms.hybrid import SCHEDULES
+from erlbench.algorithms.hybrid import COUPLINGS, SCHEDULES
 from erlbench.algorithms.search.search import SEARCHES, Individual, find_search
+from erlbench.algorithms.side import BESIDE
 from erlbench.algorithms.training.learners import LEARNERS
 from erlbench.errors import UsageError
 from erlbench.running.encoding import dataclass_named, decode, encode
@@ -88,6 +88,50 @@ def test_mirrored_searches_train_whole_pairs(new_fake):
     assert fake.algorithm.state.schedule.trained == [0, 1]
 
 
+def test_a_learner_at_the_side_replaces_the_worst_and_moves_to_the_best(new_fake):
+    options = {"coupling": "side", "options": "side_blocks=2 soft_update=0.25 sync_period=2"}
+    fake = new_fake(CEMRL, settings_of("cem", **options))
+    state, told = fake.algorithm.state.coupling, []
+    tell = fake.algorithm.search.tell
+    fake.algorithm.search.tell = lambda individuals: (told.extend(individuals), tell(individuals))
+    for generation in range(4):
+        tasks, before = fake.ask(), fake.store.get(state.actor)
+        noisy, *turns = [task for task in tasks if task.individual == BESIDE]
+        assert (noisy.kind, noisy.settings.record, noisy.settings.action_noise) == ("rl", True, 0.1)
+        assert [task.kind for task in turns] == (["critic", "actor"] * 2 if generation else [])
+        if turns:
+            assert {task.settings.updates for task in turns} == {25}  # 50 steps of the generation before
+            assert turns[0].inputs["target_actor"] == noisy.inputs["parameters"] == state.actor
+            assert turns[3].inputs["critic"] == turns[2].output("critic")
+            assert turns[3].inputs["parameters"] == turns[1].output("parameters")
+        members = [task for task in tasks if task.individual != BESIDE]
+        copied = generation == 2  # after two generations
+        assert [task.kind for task in members] == ["es", "rl" if copied else "es", "es", "es"]
+        if copied:
+            np.testing.assert_array_equal(fake.input(members[1], "parameters"), before)
+        best = fake.input(members[2], "parameters")
+        for task in tasks:
+            fake.finish(task, fitness={1: -1.0, 2: 9.0}.get(task.individual, 3.0))
+        trained = before + len(turns) / 2  # the stand-in adds 1 for each training
+        np.testing.assert_allclose(fake.store.get(state.actor), 0.75 * trained + 0.25 * best, rtol=1e-5)
+        assert [each.injected for each in told[-4:]] == [False, copied, False, False]
+        assert [each.origin is None for each in told[-4:]] == [False, copied, False, False]
+        assert fake.algorithm.metrics()["learner_rank"] == (4 if copied else 0)
+    assert fake.algorithm.counters.critic_updates == 3 * 50
+
+
+def test_a_learner_at_the_side_joins_the_steady_state(new_fake):
+    fake = new_fake(CEMRL, settings_of("snes", coupling="side", schedule="steady-state"), workers=2)
+    copies = 0
+    for _ in range(60):
+        for task in fake.ask():
+            copies += task.kind == "rl"
+            assert task.kind != "actor" or task.individual == BESIDE
+        fake.finish(fake.open[min(fake.open)])
+    assert copies == fake.algorithm.state.schedule.launched // 4 - 1  # not in the warm-up
+    assert fake.algorithm.counters.actor_updates == fake.algorithm.counters.critic_updates > 0
+
+
 def test_aes_in_generations_measures_its_mean(new_fake):
     fake = new_fake(CEMRL, settings_of("aes"))
     tasks = fake.ask()
@@ -120,6 +164,7 @@ def test_a_population_in_the_steady_state_is_told_at_once(new_fake):
         ({"options": "top=3"}, "unknown option 'top'"),
         ({"options": "population=3"}, "--set population=VALUE instead"),
         ({"search": "none", "population": 1, "n_grad": 1, "elites": 1}, "at least 2"),
+        ({"search": "none", "coupling": "side", "population": 1, "n_grad": 0, "elites": 1}, "at least 2"),
         ({"search": "ars", "options": "directions=1 top=1", "n_grad": 3}, r"n_grad \(3\) cannot exceed population"),
         ({"search": "snes", "options": "stdev_learning_rate=-1"}, "must be at least 0"),
     ],
@@ -131,7 +176,10 @@ def test_what_cannot_run_is_refused(settings, words, new_fake):
 
 @pytest.mark.parametrize(
     ("search", "more"),
-    [("snes", {"learner": "sac"}), ("ars", {"options": "directions=2 top=1", "schedule": "phases", "learner": "ddpg"})],
+    [
+        ("snes", {"learner": "sac", "coupling": "side"}),
+        ("ars", {"options": "directions=2 top=1", "schedule": "phases", "learner": "ddpg"}),
+    ],
 )
 def test_a_whole_run_of_a_combination_is_interrupted_and_gives_the_same_rows(search, more, tmp_path):
     settings = {"search": search, "population": 4, "n_grad": 2, "elites": 2, "start_timesteps": 100} | more
