@@ -104,7 +104,7 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     check_device(asked.device)
     how = run_options(asked, ("erlbench.run",))
     check_importable(asked.env, how.processes)
-    cells = requested_cells(asked, problems(rules_of(how)))
+    cells = requested_cells(asked, problems(rules_of(how, () if asked.study else asked.algo)))
     code = run_cells(cells, how)
     if code == Interrupted.exit_code:
         if anything_saved(cells):

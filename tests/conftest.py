@@ -16,14 +16,6 @@ limit_threads()
 LEFT_OUT = pytest.StashKey[Counter[tuple[str, ...]]]()
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _own_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What passed its trial is remembered for these tests alone."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
 @pytest.fixture
 def temporary_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Where programs that a test kills leave their sockets, whose paths must be short; it is removed afterwards."""

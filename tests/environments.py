@@ -75,7 +75,7 @@ class Stuck(Broken):
         return super().step(action)
 
     def _sleep(self):
-        if multiprocess.parent_process() is not None and "erlbench.work.admission" in sys.modules:
+        if multiprocess.parent_process() is None and "erlbench.running.loop" not in sys.modules:
             return  # it is only tried
         Path(os.environ["STUCK"]).touch()
         time.sleep(30.0)

@@ -148,11 +148,11 @@ def _envs(words: Sequence[str], verbose: bool) -> None:
 
 def _other(name: str) -> None:
     """What an environment is that the suite does not list; its module is imported in a process of its own."""
-    from erlbench.pool.clean import ask_clean_process
     from erlbench.running.admission import LIMIT
     from erlbench.work.facts import answer_of
+    from erlbench.work.inspection import ask
 
-    facts, failure = ask_clean_process(answer_of, name, limit=LIMIT)
+    facts, failure = ask(answer_of, name, limit=LIMIT)
     if isinstance(facts, str) or facts is None:
         raise UsageError(facts or f"environment '{name}' cannot be looked at: {failure}")
     print_table(name, ("", ""), [*facts.rows, *([("cannot be run", facts.refusal)] if facts.refusal else [])])

@@ -53,7 +53,7 @@ def run(**given: Any) -> None:
     from erlbench.running.extension import useless_replays
 
     check_device(asked.device)
-    rules = rules_of(run_options(asked, ()))
+    rules = rules_of(run_options(asked, ()), () if asked.study else asked.algo)
     problem_of = problems(rules)
     cells = requested_cells(asked, problem_of)
     if not asked.quiet:
@@ -101,7 +101,7 @@ def _describe_environments(cells: Sequence[Cell], rules: Rules) -> dict[str, Non
     from erlbench.running.admission import admitted
 
     lines: dict[str, None] = {}
-    for cell in cells:  # a trial is remembered
+    for cell in cells:
         with contextlib.suppress(ErlbenchError):
             trial = admitted(cell.env, cell.env_settings, rules)
             described = trial.described if split_preset(cell.env)[0] in LISTED else None

@@ -1,31 +1,39 @@
-"""The door for environments: each is made and tried in a clean process before anything of a run starts here."""
+"""The door for environments: each is made and tried in a process of its own before anything of a run starts here.
+
+From the same process comes the identity of a run: what its problem and its algorithm load there.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable, Hashable, Mapping
-from concurrent.futures import Future
-from dataclasses import dataclass, replace
-from functools import partial
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import gymnasium
 
+from erlbench.algorithms import registry
 from erlbench.envs.catalogue import extra_of, module_of, split_preset
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError, UsageError
-from erlbench.experiment.cells import HUNG_AFTER, RunOptions
-from erlbench.pool.clean import ask_clean_process
-from erlbench.running.inspections import Inspection, also, inspection, of_files
+from erlbench.experiment.cells import HUNG_AFTER, Cell, RunOptions
+from erlbench.settings import toml_values
 from erlbench.work import identity
-from erlbench.work.admission import Admission, inspect
 from erlbench.work.facts import candidates, registering
+from erlbench.work.inspection import Inspection, ask
+from erlbench.work.trial import Admission, inspect
 
 LIMIT = 120.0  # seconds to make and try an environment, unless `task_timeout` says otherwise
 OF_ALL = ("gymnasium.", "erlbench.")  # modules whose ids every process registers
-SEARCHED = 20.0  # seconds to import one module that may register an id
+SEARCHED = 20.0  # seconds to import one module that may register an id, or an algorithm
+IMPORTED = 60.0  # seconds to import an algorithm
+GRADIENTS = ("torch", "erlbench.algorithms.gradients.updates", "erlbench.algorithms.gradients.episodes")
 Settings = Mapping[str, Any]
+BELIEVED = 600.0  # seconds that a failure counts, so that nobody waits for a hanging environment twice
 
 
 @dataclass(frozen=True)
@@ -35,17 +43,48 @@ class Rules:
     anyway: bool = False  # whether those run that are refused, or that crash or hang while they are tried
     limit: float = LIMIT  # seconds
     tries: bool = True  # whether episodes are tried
+    modules: tuple[str, ...] = ()  # of the command's algorithm, to be imported after the trial
 
 
-def rules_of(options: RunOptions) -> Rules:
-    """The rules that a command asks for."""
+@dataclass(frozen=True)
+class _Trial:
+    """What a process has answered, and when."""
+
+    answer: Admission | None  # None where it has not answered
+    failure: str = ""  # why not
+    sources: Mapping[str, str] = field(default_factory=dict)  # digests of modules that belong to no distribution
+    process: Inspection | None = None  # it may still import the algorithm
+    ended: float = field(default_factory=time.monotonic)
+
+    def is_fresh(self) -> bool:
+        """Whether its modules are still the same; where they are not known, whether it was not long ago."""
+        if self.answer is None or not self.answer.files:
+            return time.monotonic() - self.ended < BELIEVED
+        return identity.described(self.answer.files)["modules"] == self.sources
+
+
+_trials: dict[Hashable, _Trial] = {}  # for the life of this process
+_guard = threading.RLock()
+
+TRIED, UNTRIED = Rules(), Rules(tries=False)
+
+
+def rules_of(options: RunOptions, algorithms: Iterable[str] = ()) -> Rules:
+    """The rules that a command asks for, which runs these algorithms, as far as they are known (`ALGO@PRESET`)."""
     limit = LIMIT if options.task_timeout == HUNG_AFTER else options.task_timeout
-    return Rules(options.anyway, limit, options.admission)
+    names = {name.partition("@")[0] for name in algorithms}
+    modules = modules_of(*names) if len(names) == 1 else ()
+    return Rules(options.anyway, limit, options.admission, modules)
 
 
-def begin(env: str, settings: Settings, rules: Rules) -> Future[Inspection]:
-    """Begin to inspect an environment; returns at once."""
-    return inspection(_key(env, settings, rules), partial(_inspect, env, dict(settings), rules))
+def modules_of(algo: str) -> tuple[str, ...]:
+    """The modules that a run of an algorithm imports, beside those of its environment; none of an unknown one."""
+    try:
+        entry = registry.entry(algo)
+    except UsageError:
+        return ()
+    own = filter(None, (entry.where.partition(":")[0], entry.library))
+    return (*own, *((*GRADIENTS, *registry.gradient_modules(algo)) if registry.learns(algo) else ()))
 
 
 def admitted(env: str, settings: Settings, rules: Rules) -> Admission:
@@ -53,13 +92,12 @@ def admitted(env: str, settings: Settings, rules: Rules) -> Admission:
 
     Raises `UsageError` where it is refused, and `CellError` where it crashes or hangs.
     """
-    future = begin(env, settings, rules)
-    found = future.result()
-    admission = found.answer
-    if not isinstance(admission, Admission):
+    trial = _trial(env, settings, rules)
+    admission = trial.answer
+    if admission is None:
         import mujoco  # noqa: F401  # a MUJOCO_GL that it does not know ends every process; this says so
 
-        raise CellError(f"environment '{env}' cannot be run: {found.failure}")
+        raise CellError(f"environment '{env}' cannot be run: {trial.failure}")
     if admission.refusal:
         raise UsageError(admission.refusal) from (_Traceback(admission.details) if admission.details else None)
     if admission.unrepeatable and not rules.anyway:
@@ -67,15 +105,52 @@ def admitted(env: str, settings: Settings, rules: Rules) -> Admission:
             f"environment '{env}' cannot be repeated: {admission.unrepeatable}; its reset(seed) must decide all that "
             "an episode draws, or run it by --anyway (its results are marked)"
         )
-    also(_key(env, settings, replace(rules, anyway=True)), future)  # what is admitted is so anyway
-    if fresh := admission.problem.env.fresh:
-        also(_key(env, {**settings, "fresh": fresh}, rules), future)
     return admission
 
 
 def problems(rules: Rules) -> Callable[[str, Settings], Problem]:
     """The function from an environment and its settings to its problem, by these rules."""
     return lambda env, settings: admitted(env, settings, rules).problem
+
+
+def identity_of(cell: Cell, rules: Rules = TRIED) -> dict[str, Any]:
+    """The identity of the cell's problem here and now; empty where it cannot be found out."""
+    return identity_of_run(cell.algo, cell.env, cell.env_settings, toml_values(cell.settings), rules)
+
+
+def identity_of_run(
+    algo: str, env: str, env_settings: Settings, settings: Settings, rules: Rules = UNTRIED
+) -> dict[str, Any]:
+    """As `identity_of`, of what a config.toml says."""
+    modules = modules_of(algo)
+    trial = _trial(env, env_settings, replace(rules, modules=modules))
+    admission = trial.answer
+    if admission is None or not admission.files:
+        return {}
+    if trial.process is not None:
+        admission = trial.process.answer()[0]
+    files: Mapping[str, str] | None = admission.all_files
+    if admission.imported != modules:
+        files = _loaded_by(modules, tuple(sys.path), tuple(map(_source, modules)))
+        files = files and {**admission.files, **files}
+    if not files:
+        return {}
+    return {
+        **identity.described(files),
+        "files": {
+            name: identity.file_digest(path)
+            for table, values in (("env_settings", env_settings), ("settings", settings))
+            for name, path in identity.named_files(table, values)
+        },
+        "model": admission.model,
+    }
+
+
+@cache
+def _loaded_by(modules: tuple[str, ...], path: tuple[str, ...], sources: tuple[str, ...]) -> dict[str, str] | None:
+    """What a process has loaded that imports these modules, None where it cannot; the rest is for the cache."""
+    files: dict[str, str] | None = ask(identity.imported, modules, limit=IMPORTED)[0]
+    return files
 
 
 class _Traceback(Exception):
@@ -85,19 +160,33 @@ class _Traceback(Exception):
         return f"\n{self.args[0]}"
 
 
-def _inspect(env: str, settings: dict[str, Any], rules: Rules) -> Inspection:
-    arguments = (env, settings, rules.tries)
-    env_id = split_preset(env)[0]
+def _trial(env: str, settings: Settings, rules: Rules) -> _Trial:
+    """The trial of an environment, of now or of before."""
+    with _guard:
+        key = _key(env, settings, rules)
+        trial = _trials.get(key)
+        if trial is None or not trial.is_fresh():
+            trial = _trials[key] = _try(env, settings, rules)
+            if trial.answer is not None and not trial.answer.refusal:
+                _trials.setdefault(_key(env, settings, replace(rules, anyway=True)), trial)
+                if fresh := trial.answer.problem.env.fresh:
+                    _trials.setdefault(_key(env, {**settings, "fresh": fresh}, rules), trial)
+    return trial
+
+
+def _try(env: str, settings: Settings, rules: Rules) -> _Trial:
+    env_id, failure, process = split_preset(env)[0], "", None
+    answer: Admission | None
     if not module_of(env_id) and _is_only_here(env_id):
-        return Inspection(answer=inspect(lambda phase: None, *arguments))
-    answer, failure = ask_clean_process(inspect, *arguments, limit=rules.limit)
-    if isinstance(answer, Admission) and answer.refusal and _is_unknown(env_id, answer.refusal):
-        answer = replace(answer, refusal=answer.refusal + _hint(env_id))
-    if not isinstance(answer, Admission) or answer.refusal:
-        if rules.anyway and rules.tries:
-            return _inspect(env, settings, replace(rules, tries=False))
-        return Inspection(answer=answer, failure=failure)
-    return of_files(answer, answer.files, answer.model)
+        answer = replace(inspect(lambda kind, value: None, env, settings, rules.tries), files={})  # of this program
+    else:
+        process = Inspection(inspect, env, dict(settings), rules.tries, rules.modules, limit=rules.limit)
+        answer, failure = process.answer(last=False)
+        if answer is not None and answer.refusal and _is_unknown(env_id, answer.refusal):
+            answer = replace(answer, refusal=answer.refusal + _hint(env_id))
+    if rules.anyway and rules.tries and (answer is None or answer.refusal):
+        return _try(env, settings, replace(rules, tries=False))
+    return _Trial(answer, failure, identity.described(answer.files)["modules"] if answer else {}, process)
 
 
 def _is_unknown(env_id: str, refusal: str) -> bool:
@@ -109,23 +198,16 @@ def _is_unknown(env_id: str, refusal: str) -> bool:
 def _hint(env_id: str) -> str:
     """The installed module that registers an id, as it is typed; each is imported in a process of its own."""
     for module in candidates():
-        if ask_clean_process(registering, module, env_id, limit=SEARCHED)[0]:
+        if ask(registering, module, env_id, limit=SEARCHED)[0]:
             return f"; {module} registers it: give --env {module}:{env_id}"
     return "; an environment of a package or of your own is typed MODULE:ID"
 
 
 def _key(env: str, settings: Settings, rules: Rules) -> Hashable:
-    """What decides an inspection: also the files that the settings name and the one of the environment's module."""
+    """What decides a trial: also the files that the settings name and the one of the environment's module."""
     files = tuple((name, identity.file_digest(name)) for _, name in identity.named_files("", dict(settings)))
-    return (
-        tuple(sys.path),
-        env,
-        repr(sorted(settings.items())),
-        files,
-        _source(module_of(env)),
-        rules.tries,
-        rules.anyway,
-    )
+    values = repr(sorted(settings.items()))
+    return tuple(sys.path), env, values, files, _source(module_of(env)), rules.tries, rules.anyway
 
 
 def _source(module: str) -> str:

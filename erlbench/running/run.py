@@ -17,8 +17,8 @@ from erlbench.machine import description
 from erlbench.pool import Pool
 from erlbench.records.run import NEVER_TRAINED, REPLAY, config_hash
 from erlbench.records.schema import Row
-from erlbench.running import extension, identity
-from erlbench.running.admission import admitted, rules_of
+from erlbench.running import extension
+from erlbench.running.admission import admitted, identity_of, rules_of
 from erlbench.running.loop import Run, RunSettings
 from erlbench.running.orders import ArrivalOrder, SimulatedOrder
 from erlbench.running.pauses import Pauses
@@ -75,13 +75,12 @@ class RunningCell:
         """Make the algorithm and the run, and open the files; `opened` closes them."""
         cell, directory, pool, command = self.cell, self.directory, self.pool, self.command
         rules = rules_of(command.options)
-        identity.begin(cell, rules)
         admission = admitted(cell.env, cell.env_settings, rules)
         task = replace(admission.problem, env=replace(admission.problem.env, info=cell.info))
         self.replay = _replay(directory.path / REPLAY, task, pool.store)
         opened.callback(self.replay.close)
         algorithm = cell.algorithm(task, pool.store, self.replay)
-        known = identity.identity_of(cell, rules)  # before anything is written
+        known = identity_of(cell, rules)  # before anything is written
         changes = differences(directory.known_config() or cell.config(), cell.config())
         directory.write_config(cell.config())
         files = RowFiles(directory.path, cell.env, directory.check)

@@ -13,7 +13,7 @@ from erlbench.machine import kernel
 from erlbench.machine.threads import threads_of_libraries
 from erlbench.pool import Pool
 from erlbench.running.checkpoint import FORMAT
-from erlbench.work.admission import Admission
+from erlbench.work.trial import Admission
 
 
 def start_of(

@@ -12,8 +12,8 @@ from erlbench.experiment.studies import add_studies
 from erlbench.machine import kernel
 from erlbench.records.config import imported_of
 from erlbench.records.run import CHECKPOINTS, META, TRAINING_END
-from erlbench.running import extension, identity
-from erlbench.running.admission import Rules, rules_of
+from erlbench.running import extension
+from erlbench.running.admission import Rules, identity_of, rules_of
 from erlbench.running.checkpoint import FORMAT, format_of, unreadable
 from erlbench.running.live_curves import check_installed
 from erlbench.running.results import RunDirectory
@@ -25,12 +25,10 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
     """Refuse, before anything starts, what cannot go well: other settings, a held lock, an unwritable folder."""
     if options.tensorboard:
         check_installed()
-    for number, cell in enumerate(cells):
+    for cell in cells:
         directory = RunDirectory(cell.directory)
         if not cell.directory.exists():
             directory.check_parent()
-            if number < (options.jobs or options.processes):
-                identity.begin(cell, rules_of(options))  # beside what follows
             continue
         directory.hold()
         try:
@@ -100,7 +98,7 @@ def _check_kernel(directory: RunDirectory, meta: Mapping[str, Any], cell: Cell) 
 def _check_identity(directory: RunDirectory, meta: Mapping[str, Any], cell: Cell, rules: Rules) -> None:
     """Refuse another problem or other software than that of the last start; what was not recorded refuses nothing."""
     before = recorded_identity.last_recorded(meta)
-    if before and (different := recorded_identity.changes(before, identity.identity_of(cell, rules))):
+    if before and (different := recorded_identity.changes(before, identity_of(cell, rules))):
         raise UsageError(
             f"{directory.path} was begun with something else than is here: {'; '.join(different)}; put back what it "
             "was begun with, go on by --anyway (the report says so), or start anew by --force"

@@ -17,9 +17,8 @@ from erlbench.files import read_bytes, reason
 from erlbench.policy.file import load_policy
 from erlbench.pool import local_pool
 from erlbench.records.run import POLICIES, POLICY
-from erlbench.running.admission import admitted
+from erlbench.running.admission import UNTRIED, admitted
 from erlbench.running.evaluation import evaluation_seeds, in_parts, policy_file
-from erlbench.running.identity import UNTRIED
 from erlbench.verification.files import AGREES, DIFFERS, UNKNOWN, Check, Files
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.tasks import Priority, Task

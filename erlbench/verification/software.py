@@ -11,7 +11,7 @@ from erlbench.errors import ErlbenchError
 from erlbench.files import table_in
 from erlbench.machine import description, modules_here
 from erlbench.records.run import admission_marks
-from erlbench.running.identity import identity_of_run
+from erlbench.running.admission import identity_of_run
 from erlbench.verification.files import AGREES, UNKNOWN, Check, Files
 from erlbench.words import counted
 from erlbench.work import identity

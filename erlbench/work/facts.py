@@ -64,15 +64,15 @@ def _described(found: Described) -> list[tuple[str, str]]:
     ]
 
 
-def answer_of(say: Callable[[str], None], name: str) -> EnvironmentFacts | str:
-    """The facts, or the mistake in one line."""
+def answer_of(tell: Callable[[str, Any], None], name: str) -> EnvironmentFacts | str:
+    """The facts, or the mistake in one line; for a process of its own."""
     try:
-        return facts_of(say, name)
+        return facts_of(lambda phase: tell("phase", phase), name)
     except UsageError as error:
         return str(error)
 
 
-def registering(say: Callable[[str], None], module: str, env_id: str) -> bool:
+def registering(tell: object, module: str, env_id: str) -> bool:
     """Whether importing a module registers an id."""
     importlib.import_module(module)
     return env_id in gymnasium.registry

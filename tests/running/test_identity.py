@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import gymnasium.envs.mujoco
@@ -20,9 +19,8 @@ from gymnasium.envs.registration import registry as registered
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.machine.description import version
-from erlbench.pool.clean import in_clean_process
+from erlbench.running.admission import identity_of
 from erlbench.running.checkpoint import FORMAT
-from erlbench.running.identity import identity_of
 from erlbench.work import identity
 from tests.runs import interrupt, interrupt_after, make_cell, run
 
@@ -90,7 +88,7 @@ def test_it_has_what_a_clean_process_loads_and_nothing_of_the_driver(tmp_path):
     assert meta(cell)["format"] == meta(cell)["starts"][-1]["format"] == FORMAT
     code = (
         "import json; from pathlib import Path; from tests.runs import make_cell\n"
-        "from erlbench.running.identity import identity_of\n"
+        "from erlbench.running.admission import identity_of\n"
         f"print(json.dumps(identity_of(make_cell('cem', Path({str(tmp_path)!r})))))"
     )
     root = Path(__file__).parents[2]
@@ -203,15 +201,6 @@ def test_what_was_not_recorded_refuses_nothing(tmp_path):
     (cell.directory / "meta.json").write_text(json.dumps(old))
     assert run(cell) == 0
     assert [*map(bool, (start.get("identity") for start in meta(cell)["starts"]))] == [False, True]
-
-
-def test_a_clean_process_has_a_limit_and_may_raise_or_die():
-    begun = time.monotonic()
-    assert in_clean_process(time.sleep, 60, limit=0.2) is None
-    assert time.monotonic() - begun < 20
-    assert in_clean_process(os._exit, 1) is None
-    assert in_clean_process(int, "x") is None
-    assert in_clean_process(int, "7") == 7
 
 
 def test_a_run_of_a_later_format_is_refused(tmp_path):

@@ -15,7 +15,7 @@ from erlbench.errors import UsageError
 from erlbench.machine import description
 from erlbench.records.run import file_checksum
 from erlbench.records.schema import EvaluationRow, header
-from erlbench.running import inspections
+from erlbench.running import admission
 from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files, verify
 from erlbench.verification.same import compare_runs
 from tests.runs import make_cell, run
@@ -170,8 +170,8 @@ def test_where_no_process_starts_the_check_says_so_and_nothing_differs(folder, m
         patch.setattr("erlbench.verification.policy.local_pool", refuse)
         (check,) = [check for check in verify(folder) if check.name == "policy"]
         assert (check.outcome, "Connection refused" in check.text) == (UNKNOWN, True)
-    monkeypatch.setattr(inspections, "_known", {})
-    monkeypatch.setattr("erlbench.pool.clean.started", refuse)
+    monkeypatch.setattr(admission, "_trials", {})
+    monkeypatch.setattr("erlbench.work.inspection.subprocess.Popen", refuse)
     (check,) = [check for check in verify(folder) if check.name == "policy"]
     assert (check.outcome, "Connection refused" in check.text) == (UNKNOWN, True)
 

@@ -2,13 +2,12 @@
 
 import pytest
 
-from erlbench.work.admission import inspect
-from erlbench.work.remembered import folder
+from erlbench.work.trial import inspect
 from tests.faults import LIMIT
 
 
 def tried(name, settings=None, tries=True):
-    return inspect(lambda phase: None, f"tests.faults:{name}-v0", settings or {}, tries)
+    return inspect(lambda kind, value: None, f"tests.faults:{name}-v0", settings or {}, tries)
 
 
 @pytest.mark.parametrize("name", ["Line", "Goal", "Exact"])
@@ -86,37 +85,3 @@ def test_an_action_that_both_repeat_is_named():
 
 def test_an_untried_environment_says_so():
     assert tried("Global", tries=False).record() == {"tried": False}
-
-
-@pytest.mark.slow
-def test_a_trial_that_was_passed_is_remembered_as_long_as_its_file_can_be_trusted(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    played = []
-    monkeypatch.setattr("erlbench.work.admission.try_problem", lambda *arguments: played.append(1) or ("", "", ()))
-    tried("Line")
-    tried("Line")
-    assert len(played) == 1
-    (file,) = folder().iterdir()
-    assert file.stat().st_mode & 0o777 == 0o600
-    whole = file.read_text()
-    for damage in (
-        lambda: file.write_text("{"),
-        lambda: file.write_text('{"fresh": "never", "remarks": []}'),
-        lambda: file.write_text('{"fresh": "", "remarks": ["\\u001b[2J"]}'),
-        lambda: file.write_text('{"fresh": "", "remarks": "no"}'),
-        lambda: file.chmod(0o644),
-        lambda: (file.unlink(), (tmp_path / "elsewhere").write_text(whole), file.symlink_to(tmp_path / "elsewhere")),
-        lambda: folder().chmod(0o755),
-    ):
-        played.clear()
-        damage()
-        tried("Line")
-        assert len(played) == 1
-        folder().chmod(0o700)
-        tried("Line")
-        assert len(played) == 1 + (not file.exists()), "it is remembered again"
-
-
-def test_where_nothing_can_be_remembered_all_is_as_before(monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/no")
-    assert tried("Line").refusal == ""

@@ -1,6 +1,6 @@
 """Trying an environment before a run trusts it: whether its seed decides an episode, and a step is what it must be.
 
-`inspect` is for a clean process: whatever the environment does there, to crash or to hang included, harms nobody.
+`inspect` is for a process of its own (`inspection.py`): whatever the environment does there harms nobody.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from erlbench.envs.catalogue import FRESH
 from erlbench.envs.registry import Described, Problem, build, describe_problem
 from erlbench.envs.wrappers import Env
 from erlbench.errors import ErlbenchError, UsageError, said_by
-from erlbench.work import identity, remembered
+from erlbench.work import identity
 from erlbench.work.contract import Infos, advance, reset
 from erlbench.work.rollout import is_finite
 from erlbench.work.seeding import generator
 
 Say = Callable[[str], None]
+Tell = Callable[[str, Any], None]
 SEEDS = (7, 1_000_003, 2**31 - 1)
 STEPS, SECONDS = 200, 0.15  # of an episode that is tried, at most; two steps at least
 RESETS, PATIENCE = 24, 0.5  # of an object before its first episode is played again, and seconds for them, at most
@@ -30,14 +31,16 @@ RESETS, PATIENCE = 24, 0.5  # of an object before its first episode is played ag
 
 @dataclass(frozen=True, kw_only=True)
 class Admission:
-    """What a clean process has found out of a problem."""
+    """What the trial of a problem gave."""
 
     described: Described | None = None  # None where it is refused
     refusal: str = ""  # in one line
     details: str = ""  # the traceback, where an exception was the reason
     unrepeatable: str = ""  # what differed between episodes with one seed
     tried: bool = False
-    files: dict[str, str] = field(default_factory=dict)  # of the modules that it has loaded
+    files: dict[str, str] = field(default_factory=dict)  # of the modules that the environment loads
+    imported: tuple[str, ...] = ()  # the algorithm's modules, which were imported after the trial
+    all_files: dict[str, str] = field(default_factory=dict)  # with those that they load
     model: str = ""  # digest of the compiled model
 
     @property
@@ -65,11 +68,22 @@ class Admission:
         }
 
 
-def inspect(say: Say, name: str, settings: Mapping[str, Any], tries: bool) -> Admission:
+def inspect(
+    tell: Tell, name: str, settings: Mapping[str, Any], tries: bool, modules: tuple[str, ...] = ()
+) -> Admission:
     """Describe an environment and, if `tries`, try it; what goes wrong is the admission's `refusal`.
 
-    `say` is given what comes next, so that somebody knows it if this process ends.
+    `tell("phase", text)` is told what comes next, so that somebody knows it if this process ends. The algorithm's
+    `modules` are imported afterwards, so that one process gives all of a run's identity.
     """
+    admission = _inspect_or_refuse(lambda phase: tell("phase", phase), name, settings, tries)
+    if not modules or admission.refusal:
+        return admission
+    tell("answer", admission)
+    return replace(admission, imported=modules, all_files=identity.of_modules(modules))
+
+
+def _inspect_or_refuse(say: Say, name: str, settings: Mapping[str, Any], tries: bool) -> Admission:
     last = ["its import"]
 
     def next_is(phase: str) -> None:
@@ -97,14 +111,7 @@ def _inspect(say: Say, name: str, settings: Mapping[str, Any], tries: bool) -> A
         say("close()")
         env.close()
         return Admission(described=found, files=files, model=model)
-    key = remembered.key_of(name, settings, files, model)
-    known = remembered.recall(key)
-    if known is not None and settings.get("fresh", known.fresh) == known.fresh:
-        fresh, unrepeatable, remarks = known.fresh, "", known.remarks
-    else:
-        fresh, unrepeatable, remarks = try_problem(say, found.problem, env)
-        if not unrepeatable:
-            remembered.keep(key, remembered.Passed(fresh, remarks))
+    fresh, unrepeatable, remarks = try_problem(say, found.problem, env)
     say("close()")
     env.close()
     problem = replace(found.problem, env=replace(found.problem.env, fresh=fresh))

@@ -1,0 +1,151 @@
+"""A function's value from a Python of its own, which harms nobody: for environments, which may crash or hang.
+
+    answer, failure = ask(inspect, "module:Id-v0", {}, True, limit=120.0)
+
+Arguments and answers are plain values and the dataclasses in `_CLASSES`; they go as JSON, a line each. The process is
+silent and sees no GPU, it finds the modules that this one finds, and it ends with this one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from erlbench.envs.registry import Described, EnvSpec, Problem
+from erlbench.machine import modules_here
+from erlbench.machine.descriptors import lead_nowhere
+from erlbench.machine.libraries import prepare_libraries
+from erlbench.machine.parent import end_with_parent
+from erlbench.work.facts import EnvironmentFacts
+from erlbench.work.trial import Admission
+
+STARTING = 120.0  # seconds for the start of Python, beside a function's own
+# Modules that a worker has loaded too; what is loaded before `multiprocess`, Python loads by itself (`identity.FIRST`).
+PRELOAD = ("numpy", "mujoco", "gymnasium", "erlbench.envs.mujoco_fast", "erlbench.pool.worker", "erlbench.work.rollout")
+BOOT = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1])['path']; import multiprocess; "
+    "from erlbench.work.inspection import main; main()"
+)
+POLL_INTERVAL = 0.01  # seconds
+ANSWER, PHASE = "answer", "phase"  # kinds of lines
+_CLASSES = {kind.__name__: kind for kind in (Admission, Described, EnvSpec, EnvironmentFacts, Problem)}
+
+
+def ask(function: Callable[..., Any], *arguments: Any, limit: float) -> tuple[Any, str]:
+    """The answer of `function(tell, *arguments)` there, and an empty text; or None, and why there is none.
+
+    The function returns its answer, or gives one before by `tell(ANSWER, answer)`. It is ended after `limit` seconds.
+    The reason names the phase that it told: "it ended its process in step 1 (signal 11, SIGSEGV)".
+    """
+    return Inspection(function, *arguments, limit=limit).answer()
+
+
+class Inspection:
+    """As `ask`, while the process goes on."""
+
+    def __init__(self, function: Callable[..., Any], *arguments: Any, limit: float) -> None:
+        request = {
+            "path": sys.path, "here": modules_here.state(), "module": function.__module__, "name": function.__name__,
+            "arguments": encode(list(arguments)), "limit": limit,
+        }  # fmt: skip
+        self._limit, self._failure = limit, ""
+        self._output = tempfile.TemporaryFile()  # and no pipe, which a child of an environment would hold open
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", BOOT, json.dumps(request)], stdin=subprocess.DEVNULL,
+                stdout=self._output, stderr=subprocess.DEVNULL, env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
+                start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            self._failure = f"no process can be started for it ({error})"
+        self._ends = time.monotonic() + limit + STARTING
+
+    def answer(self, last: bool = True) -> tuple[Any, str]:
+        """The last answer, once the process has ended; or the first one, as soon as it is there."""
+        if self._failure:
+            return None, self._failure
+        try:
+            while (code := self._process.poll()) is None and (last or ANSWER not in self._told()):
+                if time.monotonic() > self._ends:
+                    self._process.kill()
+                time.sleep(POLL_INTERVAL)
+        except BaseException:  # such as Ctrl-C
+            self._process.kill()
+            raise
+        told = self._told()
+        if ANSWER in told:
+            return decode(told[ANSWER]), ""
+        assert code is not None
+        if -code in (signal.SIGALRM, signal.SIGKILL):
+            return None, f"it takes more than {self._limit:g} s in {told[PHASE]}"
+        end = f"signal {-code}, {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        return None, f"it ended its process in {told[PHASE]} ({end})"
+
+    def _told(self) -> dict[str, Any]:
+        """The last of each kind of lines."""
+        data = os.pread(self._output.fileno(), os.fstat(self._output.fileno()).st_size, 0)
+        return {PHASE: "its import"} | dict(json.loads(line) for line in data.splitlines(True) if line.endswith(b"\n"))
+
+
+def main() -> None:
+    """The process: do what the request on the command line says, and end, whatever threads there are."""
+    end_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    prepare_libraries()
+    request = json.loads(sys.argv[1])
+    if request["here"] is not None:
+        modules_here.install(*request["here"])
+    output = os.dup(1)
+    for descriptor in (1, 2):
+        lead_nowhere(descriptor)
+
+    def tell(kind: str, value: Any) -> None:
+        os.write(output, f"{json.dumps([kind, encode(value)], default=_plain)}\n".encode())
+
+    try:
+        for name in PRELOAD:
+            importlib.import_module(name)
+        function = getattr(importlib.import_module(request["module"]), request["name"])
+        signal.setitimer(signal.ITIMER_REAL, request["limit"])  # the kernel ends the process, in C code too
+        tell(ANSWER, function(tell, *decode(request["arguments"])))
+    finally:
+        os._exit(0)
+
+
+def encode(value: Any) -> Any:
+    """`value` as JSON has it: what is neither list, text nor number becomes an object with one entry, its kind."""
+    if isinstance(value, list):
+        return [encode(item) for item in value]
+    if isinstance(value, tuple):
+        return {"tuple": encode(list(value))}
+    if isinstance(value, Mapping):
+        return {"dict": [[encode(key), encode(item)] for key, item in value.items()]}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {type(value).__name__: {field.name: encode(getattr(value, field.name)) for field in fields(value)}}
+    return value
+
+
+def decode(value: Any) -> Any:
+    """What `encode` was given."""
+    if isinstance(value, list):
+        return [decode(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    ((kind, content),) = value.items()
+    if kind in _CLASSES:
+        return _CLASSES[kind](**{name: decode(item) for name, item in content.items()})
+    return tuple(decode(content)) if kind == "tuple" else {decode(key): decode(item) for key, item in content}
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy as one of Python; a text for what else a setting may hold."""
+    return value.item() if hasattr(value, "item") else repr(value)

@@ -1,0 +1,52 @@
+"""A Python of its own: what it answers, and why it does not."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+
+from erlbench.envs.registry import Described, EnvSpec, Problem
+from erlbench.work.inspection import ask, decode, encode
+from erlbench.work.trial import Admission
+
+
+def wait(tell, seconds):
+    tell("phase", "its nap")
+    time.sleep(seconds)
+
+
+def end(tell, code):
+    os._exit(code)
+
+
+def answer_and_wait(tell, value):
+    tell("answer", value)
+    time.sleep(60)
+
+
+def test_a_process_has_a_limit_and_may_die_and_what_it_has_answered_counts():
+    assert ask(wait, 60, limit=0.2) == (None, "it takes more than 0.2 s in its nap")
+    assert ask(end, 3, limit=9.0) == (None, "it ended its process in its import (exit code 3)")
+    assert ask(answer_and_wait, (7, float("inf")), limit=0.2) == ((7, float("inf")), "")
+
+
+def test_an_admission_is_the_same_on_both_sides():
+    spec = EnvSpec("Pendulum-v1", 200, {"range": (0.5, float("inf")), "names": ["a"]}, zeros={3: 2}, info=("x",))
+    problem = Problem(spec, 3, 1, (-2.0,), (2.0,))
+    admission = Admission(described=Described(problem, remarks=("r",)), tried=True, files={"numpy": "/x"})
+    assert decode(encode(admission)) == admission
+    assert isinstance(decode(encode([1, (2.5, None)]))[1], tuple)
+
+
+def test_no_process_is_said_so(monkeypatch):
+    monkeypatch.setattr("erlbench.work.inspection.sys.executable", "/nowhere/python")
+    assert "no process can be started" in ask(wait, 1, limit=1.0)[1]
+
+
+@pytest.mark.parametrize("name", ["PYTHONSAFEPATH", "CUDA_VISIBLE_DEVICES"])
+def test_this_process_keeps_its_surroundings(name, monkeypatch):
+    monkeypatch.delenv(name, raising=False)
+    ask(end, 0, limit=1.0)
+    assert name not in os.environ
