@@ -33,7 +33,6 @@ from erlbench.reporting.documents.model import Table
 from erlbench.reporting.figures.axis import AXES
 from erlbench.reporting.figures.painter import painter
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.pages.alone import embed_files
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.index import write_index
 from erlbench.reporting.pages.page import SMOKE, Maker
@@ -196,7 +195,6 @@ class _Report:
                 sources = [one.source for run_set in run_sets for one in maker.published.references.of(run_set)]
                 write_references(self.out / REFERENCES, runs, sources)
                 index = write_index(self.out, pages, runs, list(self._warnings), charts, self.options.checklist)
-            embed_files(index)  # all of them are drawn
             folder.sign(self.out, others)
         except OSError as error:
             reason = error.strerror or error

@@ -1,7 +1,4 @@
-"""Defects of the report: caveats, colours, and scores beside those of other people.
-
-Each test states what is right and fails today; its mark names the point. Whoever mends a point removes its mark.
-"""
+"""What strangers found in reports: caveats, colours, and scores beside those of other people."""
 
 from __future__ import annotations
 
@@ -84,7 +81,6 @@ def caveat(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return report(results, "--paper", "--formats", "svg,pdf")
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="report 1: the paper's table has the simulator steps")
 def test_the_papers_table_says_that_one_side_used_more_simulator_steps(plain, tmp_path):
     """The verdict says 7.0 times, and 28k against 4k; the table or its caption has one of them."""
     page = report(make_results(tmp_path / "results", fitness=6), "--paper")
@@ -93,7 +89,6 @@ def test_the_papers_table_says_that_one_side_used_more_simulator_steps(plain, tm
     assert steps.search(paper_table(page))
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="report 2: the paper's table names all budgets")
 def test_the_papers_table_names_the_budget_of_each_environment(tmp_path):
     results = make_results(tmp_path / "results", envs=("Pendulum-v1", "Hopper-v5"), steps=(2000, 4000))
     text = paper_table(report(results, "--paper"))
@@ -101,13 +96,11 @@ def test_the_papers_table_names_the_budget_of_each_environment(tmp_path):
         assert re.search(rf"(?<!\d){thousands}(k|,000|\{{,\}}000|\\,000|000)\b", text)
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="report 3: the paper's table has unlike networks")
 def test_the_papers_table_says_that_networks_are_unlike(plain, tmp_path):
     page = report(make_results(tmp_path / "results", hidden=("256, 256", "32, 32")), "--paper")
     assert paper_table(page) != paper_table(plain)
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="report 4: the paper's figure has the caveats")
 def test_the_papers_figure_has_the_caveats(plain, caveat):
     """In the figure itself or in its caption; the curves are the same."""
     assert set(grid(plain)) == set(grid(caveat)) >= {"grid.svg", "grid.pdf", "caption"}
@@ -125,7 +118,6 @@ def curve_colours(figure: Path) -> list[str]:
     return [colour for _, colour in sorted(curves)]
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="report 5: an algorithm has one colour on a page")
 def test_an_algorithm_has_one_colour_in_all_figures_of_a_page(tmp_path):
     """One environment has both algorithms, the other one of them: two panels of the paper's figure have its curve."""
     results = make_results(tmp_path / "results")
@@ -139,7 +131,6 @@ def test_an_algorithm_has_one_colour_in_all_figures_of_a_page(tmp_path):
     assert in_grid == alone == highest
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="report 6: a colour stays when others are added")
 def test_an_algorithm_keeps_its_colour_where_another_is_added(tmp_path):
     two = report(make_results(tmp_path / "two", (CEM, TD3)), "--paper", "--formats", "svg")
     three = report(make_results(tmp_path / "three", (CEM, TD3, AES)), "--paper", "--formats", "svg")
@@ -148,7 +139,6 @@ def test_an_algorithm_keeps_its_colour_where_another_is_added(tmp_path):
     assert after[1:] == before  # the highest curve is that of the algorithm that was added
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="report 7: a row has ours and theirs of one stretch")
 def test_a_row_of_scores_has_our_return_at_the_step_of_the_reference_beside_it(tmp_path):
     """Ours are at 1,001 up to 290,000 steps and at 9,001 at 300,000, where the reference runs end."""
     steps = [*range(0, 300_001, 10_000)]
@@ -162,7 +152,6 @@ def test_a_row_of_scores_has_our_return_at_the_step_of_the_reference_beside_it(t
 
 
 @pytest.mark.parametrize("env", ["Partial", "both"])
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="report 8: a success need not be said each time")
 def test_successes_are_scored_where_not_every_episode_says_so(successes, tmp_path, env):
     """`Partial` says a success where there is one, and nothing in all other episodes."""
     folder = successes if env == "both" else successes / env

@@ -34,16 +34,16 @@ def interrupted(*_):
 
 
 def test_a_report_removes_files_of_the_last_one_and_no_others(tmp_path, monkeypatch):
-    """Once tables of an earlier report stayed, such as reach.tex, and a user's own index.md was overwritten."""
+    """Once tables of an earlier report stayed, such as reach.csv, and a user's own index.md was overwritten."""
     make_run(tmp_path / "results", "Ant-v5", "cem", 0, [0, 1])
     out = tmp_path / "report"
     build_report([tmp_path / "results"], out, {}, None, lambda _: None, ReportOptions(reach=(0.5,)))
     (out / "all-runs" / "notes.txt").write_text("mine")
-    assert (out / "all-runs" / "reach.tex").is_file()
+    assert (out / "all-runs" / "reach.csv").is_file()
     build_report([tmp_path / "results"], out, {}, None, lambda _: None)
-    assert not (out / "all-runs" / "reach.tex").exists()
+    assert not (out / "all-runs" / "reach.csv").exists()
     assert read(out / "all-runs" / "notes.txt") == "mine"
-    assert (out / "all-runs" / "scores.tex").is_file()
+    assert (out / "all-runs" / "scores.csv").is_file()
     build_report([tmp_path / "results"], out, {}, None, lambda _: None, ReportOptions(formats=("pdf", "svg")))
     assert {path.suffix for path in (out / "all-runs").glob("curves-*")} == {".pdf", ".svg"}
     monkeypatch.setattr("erlbench.reporting.write_index", interrupted)
@@ -128,7 +128,7 @@ def test_a_whole_report(tmp_path):
     for page in out.glob("*/index.md"):
         captions = [line for line in read(page).splitlines() if "Files: [png]" in line]
         assert [caption for caption in captions if len(caption.partition(" Files:")[0]) > 3 * 120] == []
-    assert {path.name for path in (out / "times").glob("times.*")} == {"times.md", "times.tex", "times.csv"}
+    assert {path.name for path in (out / "times").glob("times.*")} == {"times.md", "times.csv"}
     assert "Published final values are left out" in read(out / "study" / "index.md")
 
 

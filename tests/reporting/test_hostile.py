@@ -19,6 +19,7 @@ from erlbench.reporting import build_report
 from erlbench.reporting.data.remarks import RemarkKind
 from erlbench.reporting.documents.files import csv_value
 from erlbench.reporting.options import ReportOptions
+from erlbench.reporting.paper_style import PaperStyle
 from tests.reporting.make_runs import make_run
 
 SCRIPT = "<script>document.title='taken over'</script><img src=x onerror=\"document.title='taken over'\">"
@@ -114,7 +115,8 @@ def hostile(tmp_path):
         config(run, f'[run]\nenv = "Hopper-v5"\nname = "td3"\nseed = {seed}\nworkers = {json.dumps(text)}\n[settings]\n'
                f"{json.dumps(text)} = {json.dumps(text)}\n")  # fmt: skip
     make_run(tmp_path / "results", "Hopper-v5", "td3", 20, [1.0, 2.0])
-    build_report([tmp_path / "results"], tmp_path / "report", {}, None, lambda message: None)
+    options = ReportOptions(paper=PaperStyle())
+    build_report([tmp_path / "results"], tmp_path / "report", {}, None, lambda message: None, options)
     return tmp_path
 
 

@@ -317,10 +317,17 @@ def _evaluations(path: Path, said: Any, warn: Warn) -> tuple[Evaluations, bool]:
     if rows is None:
         return Evaluations(**{name: np.empty(0) for name in ARRAYS}), as_written  # type: ignore[arg-type]
     arrays: dict[str, Any] = {name: np.asarray(rows[name], np.float64) for name in ARRAYS}
-    last: dict[str, Any] = {
-        f"last_{name}": rows[name][-1] if len(rows[name]) else () for name in ("returns", "success", "success_ever")
-    }
+    last: dict[str, Any] = {"last_returns": rows["returns"][-1] if len(rows["returns"]) else ()}
+    last |= {f"last_{name}": _last_successes(rows[name], last["last_returns"]) for name in ("success", "success_ever")}
     return Evaluations(**arrays, **last), as_written
+
+
+def _last_successes(rows: Sequence[tuple[float, ...]], returns: tuple[float, ...]) -> tuple[float, ...]:
+    """1 or 0 for each of the last evaluation's episodes; an environment may say nothing where there is no success."""
+    if not any(value == value for row in rows for value in row):
+        return ()
+    last = rows[-1] or (math.nan,) * len(returns)
+    return tuple(0.0 if math.isnan(value) else value for value in last)
 
 
 def _has_final(evaluations: Evaluations, timesteps: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -36,10 +37,14 @@ def csv_value(value: Any) -> Any:
 
 
 def write_table(table: Table[Any], folder: Path) -> None:
-    """Write `<name>.md`, `<name>.tex` and `<name>.csv`."""
-    label = f"{folder.name}-{table.name}"
-    for suffix, text in (("md", markdown.table(table)), ("tex", latex.table(table, label)), ("csv", to_csv(table))):
-        (folder / f"{table.name}.{suffix}").write_text(text, encoding="utf-8")
+    """Write `<name>.md` and `<name>.csv`, and for a paper `<name>.tex`."""
+    write: dict[str, Callable[[], str]] = {
+        "md": lambda: markdown.table(table),
+        "csv": lambda: to_csv(table),
+        "tex": lambda: latex.table(table, f"{folder.name}-{table.name}"),
+    }
+    for suffix in table.files:
+        (folder / f"{table.name}.{suffix}").write_text(write[suffix](), encoding="utf-8")
 
 
 def write_document(document: Document, folder: Path) -> Path:

@@ -22,8 +22,6 @@ from erlbench.reporting.documents.model import (
     Text,
 )
 
-TABLE_FILES = ("md", "tex", "csv")
-
 
 def document(content: Document) -> str:
     """The whole document."""
@@ -53,7 +51,7 @@ def block(content: Block) -> str:
                 notes and f"\n{notes}"
             )
         case Table():
-            files = f"\nFiles: {_files(content.name, TABLE_FILES)}\n" if content.name else ""
+            files = f"\nFiles: {_files(content.name, content.files)}\n" if content.name else ""
             return table(content) + files
         case _:
             assert_never(content)

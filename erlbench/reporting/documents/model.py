@@ -86,12 +86,17 @@ class Table(Generic[Item]):
     rows: Sequence[Item]
     remarks: Sequence[str] = ()  # what the caption says besides the columns' notes, a sentence or more each
     folds: bool = False  # a page shows it on demand
-    spans: bool = False  # both columns of a paper, where one is too narrow
+    for_paper: bool = False  # it is a file of LaTeX, too
 
     def __post_init__(self) -> None:
         for what, names in (("header", self.header), ("name", [n for c in self.columns for n in c.names])):
             if twice := sorted({name for name in names if names.count(name) > 1}):
                 raise ValueError(f"table {self.name}: two columns have the {what} {', '.join(twice)}")
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The kinds of its files; none without a name."""
+        return ("md", "csv", *(["tex"] if self.for_paper else [])) if self.name else ()
 
     @property
     def shown(self) -> list[Column[Item]]:

@@ -11,6 +11,7 @@ from erlbench.records.schema import GenerationRow
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.figures.axis import AXES, Axis, averaged, seed_curve, smoothing_note
+from erlbench.reporting.figures.colours import colour_numbers
 from erlbench.reporting.figures.model import ALWAYS, Panel, Plot, Series
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.statistics.curves import Points, band_kind, band_words
@@ -84,7 +85,7 @@ def _series(
     unit: float,
 ) -> list[Series]:
     """The mean of each column of a panel for each run set."""
-    series = []
+    series, colours = [], colour_numbers(run_set.name for run_set in run_sets)
     for index, (run_set, name) in enumerate((run_set, name) for run_set in run_sets for name in panel):
         line = seed_curve([one for one in found[run_set.name][name] if len(one[1][0])], band)
         label = " ".join(
@@ -92,7 +93,8 @@ def _series(
         )
         if len(line.x):
             series.append(Series(
-                label=label, group=label, x=line.x / unit, y=line.mean, colour=index, beside=True,
+                label=label, group=label, x=line.x / unit, y=line.mean, beside=True,
+                colour=colours[run_set.name] if len(panel) == 1 else index,
                 bands={ALWAYS: (line.low, line.high)},
             ))  # fmt: skip
     return series

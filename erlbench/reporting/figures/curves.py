@@ -12,6 +12,7 @@ from erlbench.reporting.data.runs import Run
 from erlbench.reporting.data.seeds import sample_words
 from erlbench.reporting.figures.axis import AXES, averaged, seed_curve
 from erlbench.reporting.figures.captions import curve_caption
+from erlbench.reporting.figures.colours import colour_numbers
 from erlbench.reporting.figures.model import Band, Panel, Plot, RunLine, Series
 from erlbench.reporting.figures.references import behind, published_generations, published_points
 from erlbench.reporting.figures.training import training_of, training_series
@@ -81,7 +82,7 @@ class Curves:
         lines = [*(one for _, own in drawn for _, one in own), *(one for _, own in training for one in own)]
         largest = max((float(one.x[-1]) for one in lines), default=0.0)
         label, unit = AXES[name].unit(largest)
-        colours = {run_set.name: number for number, run_set in enumerate(group.run_sets)}
+        colours = colour_numbers(run_set.name for run_set in comparison.run_sets)
         levels = published_levels(comparison, group, self.published)
         series = []
         for run_set, own in drawn:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from erlbench.reporting.data.caveats import caveats
 from erlbench.reporting.data.comparison import Comparison, Group
+from erlbench.reporting.figures.colours import colour_numbers
 from erlbench.reporting.figures.model import CURVE, PALETTE, Panel, Plot, Series, Sheet
 from erlbench.reporting.paper_style import PaperStyle, chosen
 from erlbench.reporting.statistics.curves import band_words
@@ -31,13 +33,15 @@ def grid_plot(comparison: Comparison, plots: Sequence[tuple[Group, Plot]], style
             panels[comparison.slug(group)] = replace(
                 plot.panels[plot.paper[0]],
                 title=style.label(group.env, comparison.group_name(group) if twice else group.env),
-                series=[_plain(one, labels[one.group], order.index(one.group)) for one in series],
+                series=[_plain(one, labels[one.group]) for one in series],
             )
     if not panels:
         return None
     bands = {plot.band for _, plot in shown}
     band = bands.pop() if len(bands) == 1 else "range"
-    palette = tuple(style.colours.get(names[one], PALETTE[i % len(PALETTE)]) for i, one in enumerate(order))
+    numbers = colour_numbers(one.name for one in comparison.run_sets)
+    chosen_colours = {number: style.colours[name] for name, number in numbers.items() if name in style.colours}
+    palette = tuple(chosen_colours.get(i, PALETTE[i % len(PALETTE)]) for i in range(1 + max(numbers.values())))
     return Plot(
         kind="grid",
         title="",
@@ -48,10 +52,13 @@ def grid_plot(comparison: Comparison, plots: Sequence[tuple[Group, Plot]], style
             width=style.width, height=style.height, columns=style.columns, font=style.font, family=style.family,
             palette=palette,
         ),
-        caption=[f"Evaluation returns on all environments of the page, mean over runs; band: {band_words(band)}."],
+        caption=[
+            f"Evaluation returns on all environments of the page, mean over runs; band: {band_words(band)}.",
+            *caveats(comparison),
+        ],
     )  # fmt: skip
 
 
-def _plain(series: Series, label: str, number: int) -> Series:
+def _plain(series: Series, label: str) -> Series:
     """A curve as a small panel shows it: its mean and band alone."""
-    return replace(series, label=label, group=label, colour=number, runs=(), level=None)
+    return replace(series, label=label, group=label, runs=(), level=None)

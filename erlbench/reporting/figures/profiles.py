@@ -8,6 +8,7 @@ import numpy as np
 
 from erlbench.reporting.data.comparison import Comparison
 from erlbench.reporting.data.seeds import sample_words
+from erlbench.reporting.figures.colours import colour_numbers
 from erlbench.reporting.figures.model import Panel, Plot, Series
 from erlbench.reporting.statistics.baseline import groups_with_baseline
 from erlbench.reporting.statistics.estimates import performance_profile
@@ -30,11 +31,12 @@ def profiles_plot(comparison: Comparison) -> Plot | None:
     for run_set in (one for group in groups_with_baseline(comparison) for one in group.run_sets if one.exists):
         labels[run_set.name] = run_set.label
         runs[run_set.name] += sum(map(len, run_set.run_scores))
+    colours = colour_numbers(labels)
     everything = np.concatenate(list(values.values()))
     x = np.linspace(min(0.0, everything.min()), 1.02 * everything.max(), THRESHOLDS)
     series = [
         Series(label=f"{labels[name]} ({sample_words(own.size, runs[name])})", group=name,
-               colour=[*labels].index(name), x=x, y=performance_profile(own, x), beside=True)
+               colour=colours[name], x=x, y=performance_profile(own, x), beside=True)
         for name, own in values.items()
     ]  # fmt: skip
     environments = ", ".join(group.env for group in comparison.groups if group.run_set(comparison.baseline))

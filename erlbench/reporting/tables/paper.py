@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from erlbench.reporting.data.caveats import caveats
 from erlbench.reporting.data.comparison import Comparison, RunSet
 from erlbench.reporting.data.seeds import STD, sample_words
 from erlbench.reporting.documents.formats import plus_minus, slug, with_interval
@@ -127,8 +128,8 @@ def paper_table(comparison: Comparison, statistic: str, style: PaperStyle) -> Ta
     if any(runs > n for n, runs in sizes):
         remarks.append(f"A seed with several runs counts by their mean{'' if how.interval else f'; ± is {STD}'}.")
     remarks += [f"Below {FEWEST_RUNS} seeds there is no interval."] if how.interval and sizes else []
-    remarks += [f"{comparison.score_words}; {comparison.budget}.", _bold(len(verdicts))]
-    return Table(NAME, comparison.heading(comparison.score_title), columns, rows, remarks, spans=True)
+    remarks += [f"{comparison.score_words}; {comparison.budget}.", *caveats(comparison), _bold(len(verdicts))]
+    return Table(NAME, comparison.heading(comparison.score_title), columns, rows, remarks, for_paper=True)
 
 
 def all_pairs(comparison: Comparison) -> list[tuple[str, str]]:

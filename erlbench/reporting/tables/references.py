@@ -56,6 +56,8 @@ def reference_columns(rows: Sequence[ReferenceRow]) -> list[Column[ReferenceRow]
                name=("reference_mean", "reference_std", "reference_runs"), shown=bool(found),
                note="mean ± standard deviation (runs) of other people's runs at the nearest common step, from the "
                f"first source of the table of reference runs: {sources}."),
+        Column("Ours there", lambda row: _ours(row.reference), number, name="reference_ours", shown=bool(found),
+               note="mean of our scores at the step of the reference runs."),
         Column("Reference median", lambda row: estimates.median(_theirs(row.reference)), number, shown=bool(found),
                note="of the same runs."),
         Column("P(ours better)", lambda row: _probability(row.reference), interval, shown=bool(found),
@@ -98,6 +100,10 @@ def references_table(comparison: Comparison, references: References) -> Table[Be
                shown=False),
     ]  # fmt: skip
     return Table("reference-runs", comparison.heading("reference runs"), columns, rows, list(_remarks(rows)))
+
+
+def _ours(found: Beside | None) -> float:
+    return math.nan if found is None else estimates.mean(found.pair.our_scores)
 
 
 def _theirs(found: Beside | None) -> Sequence[float]:

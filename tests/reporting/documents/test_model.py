@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from erlbench.reporting.documents import latex, markdown
+from erlbench.reporting.documents import markdown
 from erlbench.reporting.documents.files import to_csv, write_document
 from erlbench.reporting.documents.formats import (
     NONE,
@@ -55,7 +55,6 @@ def test_header_cells_csv_and_notes_come_from_one_declaration():
         r"**Sizes\_of**", "", "| Thing | Size (m) |", "| --- | ---: |", r"| [a\|b](there.md) | 1.25 |",
         "| **[c](there.md)** | 3.50 ± 0.12 |", "", "- A remark.", "- Size: how large.",
     ]  # fmt: skip
-    assert r"\textbf{c} & 3.50 $\pm$ 0.12 \\" in latex.table(table, "x")
 
 
 def test_two_columns_never_share_a_header_or_a_name():
@@ -73,12 +72,11 @@ def test_a_document_and_its_files(tmp_path):
               Folds((Fold("li*e", ("behind",)),)), Code(("ls",)),
               figure, small_table(), small_table("")]  # fmt: skip
     index = write_document(Document(blocks), tmp_path / "page")
-    assert {path.name for path in index.parent.iterdir()} == {"index.md", "sizes.md", "sizes.tex", "sizes.csv"}
+    assert {path.name for path in index.parent.iterdir()} == {"index.md", "sizes.md", "sizes.csv"}
     text = index.read_text(encoding="utf-8")
     assert text.startswith("# Top\n\nSee [this](a.md).\n\n- one\n- t\\*o\n\n- li\\*e\n  - behind\n\n```sh\nls\n```\n\n")
     assert "\n![A figure](f.png)\n\nCaption. Files: [png](f.png), [svg](f.svg), [pdf](f.pdf)\n\n- Note.\n" in text
     assert text.count("Files: [md](sizes.md)") == 1
-    assert r"\label{tab:page-sizes}" in (index.parent / "sizes.tex").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

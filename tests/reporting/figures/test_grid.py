@@ -53,7 +53,7 @@ def test_both_renderers_take_dash_and_marker_from_the_model(tmp_path):
     page = page_of(tmp_path)
     plot = Curves(load_published(), ReportOptions()).plot(page, page.groups[0])
     drawn = ChartData().chart(plot).data["panels"]["timesteps"]["series"]
-    assert [(one["dash"], one["symbol"]) for one in drawn] == [("solid", "circle"), ("longdash", "square")]
+    assert [(one["dash"], one["symbol"]) for one in drawn] == [("solid", "triangle-down"), ("solid", "circle")]
     known = {series(number).marker for number in range(8)}
     assert known <= style.MARKERS.keys() == style.GLYPHS.keys()
     assert {series(number).dash for number in range(8)} <= style.DASHES.keys()
@@ -79,8 +79,8 @@ def test_order_selection_colours_and_size_are_those_of_the_style(tmp_path):
     )
     ((name, panel),) = plot.panels.items()
     assert name.startswith("Foo-v5")
-    assert [(one.label, one.colour) for one in panel.series if one.look == CURVE] == [("cem", 1), ("td3", 0)]
-    assert plot.sheet.palette == ("#123456", PALETTE[1])
+    assert [(one.label, one.colour) for one in panel.series if one.look == CURVE] == [("cem", 4), ("td3", 0)]
+    assert plot.sheet.palette == ("#123456", *PALETTE[1:5])
     assert (plot.sheet.width, plot.sheet.font) == (3.3, 7.0)
 
 
