@@ -96,7 +96,8 @@ class Algorithm(ABC, Generic[Settings, State]):
     open_episodes: ClassVar[bool] = False
     """Whether an episode may be open when a run ends. Its steps are then counted, but in no row of episodes.csv."""
     task_functions: ClassVar[Mapping[str, type]] = MappingProxyType({ROLLOUT: RolloutSettings})
-    """The functions that its tasks may name, each with the class of their settings; see `declares`."""
+    """The functions that its tasks may name, each with the class of their settings; see `declares`. Those of a user's
+    part, such as a learner, are in an instance's own."""
     generation_settings: ClassVar[tuple[str, ...]] = ("population", "episodes")
     """Settings that say how many training steps a generation has, where its settings class has them."""
     state: State
@@ -181,7 +182,7 @@ class Algorithm(ABC, Generic[Settings, State]):
         """The tasks that may start now; none means: wait for a result, or, with none in flight, the end."""
         tasks = self._ask()
         for function in {task.function for task in tasks}:
-            if not self.declares(function):
+            if function not in self.task_functions and not self.declares(function):
                 raise CellError(
                     f"{type(self).__name__} names the task function {function}, which it does not declare; add it to "
                     "its task_functions"

@@ -24,6 +24,7 @@ from erlbench.algorithms.steady_state import SteadyState
 from erlbench.algorithms.training.actor_critic_settings import ActorCriticSettings
 from erlbench.algorithms.training.gradient_tasks import CriticState, new_critic, update_functions
 from erlbench.algorithms.training.learners import find_learner
+from erlbench.algorithms.training.update_settings import Updates
 from erlbench.envs.registry import Problem
 from erlbench.errors import UsageError, nearest
 from erlbench.policy import PolicySpec
@@ -133,6 +134,10 @@ class Hybrid(Algorithm[S, HybridState]):
 
     def __init__(self, settings: S, context: Context) -> None:
         super().__init__(settings, context)
+        if self.has_learner:
+            learner = find_learner(settings.learner)  # type: ignore[attr-defined]
+            functions = dict.fromkeys((learner.critic_function, learner.actor_function), Updates)
+            self.task_functions = {**type(self).task_functions, **functions}  # type: ignore[misc]
         parts = self.parts(settings, context.problem.env.id)
         mean = initial_mean(self.policy_spec, settings, self.key(Purpose.PARAMETERS))
         surroundings = SearchContext(self.policy_spec, mean, context.store, self.share, parts.injected)

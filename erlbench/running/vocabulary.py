@@ -103,8 +103,9 @@ class Vocabulary:
 
     def _check_task(self, task: Task) -> None:
         """Only a declared function, with settings of its class, or one that the plug-in's own module defines."""
-        settings = self._algorithm.task_functions.get(task.function, object)
-        if not self._algorithm.declares(task.function) or not isinstance(task.settings, settings):
+        functions = self._algorithm.task_functions
+        declared = task.function in functions or self._algorithm.declares(task.function)
+        if not declared or not isinstance(task.settings, functions.get(task.function, object)):
             raise DamagedCheckpoint(f"a task names {task.function[:80]!r}, no task function of the command's algorithm")
 
 

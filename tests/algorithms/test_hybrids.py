@@ -216,9 +216,10 @@ def page_modules(tmp_path_factory):
         yield
 
 
-def test_the_page_s_search_and_learner_run_together_and_go_on(page_modules, tmp_path):
+@pytest.mark.parametrize("learner", ["smoothed", "decayed"])
+def test_the_page_s_search_and_learners_run_together_and_go_on(learner, page_modules, tmp_path):
     settings = {
-        "search": "my_search:BetterHalf", "learner": "my_learner:smoothed", "options": "spread=0.02",
+        "search": "my_search:BetterHalf", "learner": f"my_learner:{learner}", "options": "spread=0.02",
         "population": 4, "n_grad": 2, "elites": 2, "start_timesteps": 100,
     }  # fmt: skip
     whole, parts = (make_cell("cem-rl", tmp_path / name, steps=600, settings=settings) for name in "ab")
