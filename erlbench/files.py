@@ -1,7 +1,8 @@
-"""Reading files that somebody else may have written: regular files only, bounded in size, depth and numbers.
+"""Reading files that somebody else may have written, and writing so that no kill leaves half a file.
 
 Run directories are copied, edited, damaged and received from others. What reads them must neither wait for ever (a FIFO
-or a device in place of a file) nor use up memory (a sparse file of gigabytes) nor follow links in a circle.
+or a device in place of a file) nor use up memory (a sparse file of gigabytes) nor follow links in a circle: only
+regular files are read, bounded in size, depth and numbers. What is written goes aside, to the disk, and is renamed.
 """
 
 from __future__ import annotations
@@ -194,3 +195,31 @@ def check_regular(path: Path) -> None:
         return  # there is nothing, or opening it says what
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise CellError(f"{path} is no regular file; move it away and run the same command again")
+
+
+def write_durably(path: Path, data: bytes) -> None:
+    """Replace the file `path`: whoever reads it, also after a loss of power, sees the old or the new one, whole."""
+    part = path.with_name(path.name + ".part")
+    with open(new_file(part), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    part.rename(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the names in `folder` reach the disk: files that were made, renamed or removed there."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, so that they outlast a loss of power."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in missing:
+        sync_folder(path.parent)

@@ -24,7 +24,9 @@ from erlbench.records.run import (
     NEVER_TRAINED,
     RunFiles,
     admission_marks,
+    repeats_of,
     run_folders,
+    scores_in_words,
     shared_cores,
     without_runs,
 )
@@ -33,7 +35,6 @@ from erlbench.records.training import WINDOW
 from erlbench.running.checkpoint import continuation
 from erlbench.running.results import RunDirectory
 from erlbench.work.identity import fingerprint, last_recorded
-from erlbench.work.repeats import repeats_of, scores_in_words
 
 TRAINING = "training"
 COLUMNS = ("run", "status", "steps", TRAINING, "last score", "message")

@@ -32,7 +32,6 @@ KEPT = "kept-checkpoints"  # one for each evaluation, with `keep_checkpoints`
 TRAINING_END = "training-end"  # the checkpoint from which a larger budget goes on
 NEVER_TRAINED = "done, never trained"  # the status in words of a run that ended before its first gradient step
 REDACTED = "redacted"  # in status.json of a run in a bundle: the checksums that files had before
-LOCK = "lock"
 ERROR = "error.txt"  # the traceback of a failed run
 ASIDE = ".old-"  # in the name of a run's folder that was moved aside; a number follows
 NOT_TRIED = "the environment was not tried"
@@ -124,6 +123,47 @@ def admission_marks(meta: Mapping[str, Any]) -> list[str]:
         elif found.get("tried") is False:
             marks.append(NOT_TRIED)
     return list(dict.fromkeys(marks))
+
+
+def repeats_of(run: Path, meta: Mapping[str, Any] | None = None) -> list[Mapping[str, Any]]:
+    """The earlier runs of the folder `run`, the oldest first, as meta.json lists them in `repeats`.
+
+    They are the folders `<run>.old-N` beside it, and those that they or the run itself list: these may be gone. `meta`:
+    of the run, where it was read before.
+    """
+    found: dict[str, Mapping[str, Any]] = {}
+    for folder in (run, *sorted(run.parent.glob(f"{run.name}{ASIDE}*"))):
+        of_folder = meta if folder is run and meta is not None else RunFiles(folder).meta()
+        listed = _dicts(of_folder.get("repeats")) + ([] if folder is run else [_entry(folder, of_folder)])
+        for entry in listed:
+            found.setdefault(str(entry.get("folder")), entry)
+    return sorted(found.values(), key=lambda entry: (str(entry.get("started")), str(entry.get("folder"))))
+
+
+def _entry(folder: Path, meta: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What is known of a run that was moved aside to `folder`."""
+    status = RunFiles(folder).status()
+    return {
+        "folder": folder.name,
+        "status": str(status.get("status", "unknown")),
+        "score": status.get("return_mean"),
+        "timesteps": status.get("timesteps"),
+        "started": str(next(iter(starts(meta)), meta).get("started", "")),
+    }
+
+
+def _dicts(value: Any) -> list[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def scores_in_words(repeats: Iterable[Mapping[str, Any]]) -> str:
+    """Earlier runs in a line: "done, score -1,455; failed"."""
+    return "; ".join(map(_in_words, repeats))
+
+
+def _in_words(entry: Mapping[str, Any]) -> str:
+    score, status = entry.get("score"), str(entry.get("status", "unknown"))[:20]
+    return f"{status}, score {score:,.4g}" if isinstance(score, int | float) else status
 
 
 def checksum(length: int, crc: int) -> str:

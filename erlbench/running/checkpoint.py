@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load, save
 
-from erlbench.files import LARGE, read_bytes
+from erlbench.files import LARGE, read_bytes, sync_folder, write_durably
 from erlbench.records.run import CHECKPOINTS, TRAINING_END, RunFiles
-from erlbench.running.durable import sync_folder, write_durably
 from erlbench.running.encoding import DamagedCheckpoint, Find, decode, encode
 
 KEEP = 2

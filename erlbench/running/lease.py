@@ -1,9 +1,9 @@
 """A lease on a run directory: at most one driver holds it, on any machine that sees the directory.
 
-`flock` excludes processes of one machine, and on many network file systems no others. A lease needs only that a file
-can be created exclusively. Leases are numbered, `lease-000001`, `lease-000002`, ...; the one with the highest number
-counts, and a driver that wants the directory creates the next one. Of two that try, one succeeds. The numbers never go
-back, so a process that read the folder long ago cannot create one that counts.
+A lease needs only that a file can be created exclusively, as on network file systems. Leases are numbered,
+`lease-000001`, `lease-000002`, ...; the one with the highest number counts, and a driver that wants the directory
+creates the next one. Of two that try, one succeeds. The numbers never go back, so a process that read the folder long
+ago cannot create one that counts.
 
 The holder sets the file's time every `HEARTBEAT` seconds. A lease is over when its holder has released it, when its
 process is gone (seen only on the holder's own machine), or when its time has not moved for `PATIENCE` seconds. The
@@ -47,10 +47,18 @@ class Lease:
         self._thread.start()
 
     def check(self) -> None:
-        """Raise `LostLease` when another driver has taken the folder, as after a long suspension of this process."""
+        """Raise `CellError` when the folder is no longer at its path, as it was moved, removed or replaced.
+
+        It is a `LostLease` when another driver has taken the folder, as after a long suspension of this process.
+        """
         if _newest(self.folder) > self._number:
             raise LostLease(
                 f"another driver has taken {self.folder} over: this one gave no sign of life for {PATIENCE:.0f} seconds"
+            )
+        if not files.is_same_file(_path(self.folder, self._number), self._file):
+            raise CellError(
+                f"{self.folder} was moved, removed or replaced while this run held it; nothing more was written. Move "
+                "it back, if it still exists, and run the same command again"
             )
 
     def release(self) -> None:

@@ -1,4 +1,4 @@
-"""The run directory: its lock, its configuration and its status."""
+"""The run directory: its lease, its configuration and its status."""
 
 from __future__ import annotations
 
@@ -14,27 +14,24 @@ from typing import Any
 import tomli_w
 
 from erlbench import files
-from erlbench.errors import CellError, UsageError, explain
-from erlbench.machine.locks import lock_file
+from erlbench.errors import UsageError, explain
 from erlbench.records.run import (
     ASIDE,
     CHECKPOINTS,
     CONFIG,
     EVENTS,
     KEPT,
-    LOCK,
     META,
     REPLAY,
     STATUS,
     RunFiles,
     file_checksum,
     has_checkpoint,
+    repeats_of,
     starts,
 )
 from erlbench.running import lease
-from erlbench.running.durable import make_folder, write_durably
 from erlbench.running.lease import Lease
-from erlbench.work.repeats import repeats_of
 
 
 class RunDirectory(RunFiles):
@@ -42,37 +39,22 @@ class RunDirectory(RunFiles):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._folder: int | None = None  # the directory that is held, wherever it is now
-        self._lock: int | None = None  # for this machine
-        self._lease: Lease | None = None  # for others
+        self._lease: Lease | None = None
 
     # -- whose it is ----------------------------------------------------------------------------------------------
 
     def hold(self) -> None:
-        """Make the directory and take its lock; raises `UsageError` when another run holds it."""
+        """Make the directory and take its lease; raises `UsageError` when another run holds it."""
         try:
-            make_folder(self.path)
+            files.make_folder(self.path)
             files.refuse_links(self.path)
-            self._folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
-            self._lock = files.open_file(self.path / LOCK, os.O_CREAT | os.O_RDWR, inside=1)
-            with suppress(OSError):  # a file system without locks: the lease has to do
-                try:
-                    lock_file(self._lock, wait=False)
-                except BlockingIOError:
-                    message = f"{self.path} is held by another run; wait for it or choose another --out"
-                    raise UsageError(message) from None
             self._lease = Lease(self.path)
-            self.check()
         except (OSError, files.Unusable) as error:
-            self.release()
             why = explain(error, self.path) if isinstance(error, OSError) else error
             raise UsageError(f"{self.path} cannot be written: {why}") from error
-        except BaseException:
-            self.release()
-            raise
 
     def held(self) -> bool:
-        """Whether a driver runs the cell now, on any machine; takes no lock, so that it hinders no start."""
+        """Whether a driver runs the cell now, on any machine; takes no lease, so that it hinders no start."""
         return bool(lease.holder(self.path))
 
     def check(self) -> None:
@@ -80,24 +62,14 @@ class RunDirectory(RunFiles):
 
         Another machine's driver has taken it, or somebody has moved, removed or replaced it.
         """
-        if self._lock is None or self._folder is None or self._lease is None:
-            return
-        for path, descriptor in ((self.path, self._folder), (self.path / LOCK, self._lock)):
-            if not files.is_same_file(path, descriptor):
-                raise CellError(
-                    f"{path} was moved, removed or replaced while this run held it; nothing more was written. Move "
-                    "it back, if it still exists, and run the same command again"
-                )
-        self._lease.check()
+        if self._lease is not None:
+            self._lease.check()
 
     def release(self) -> None:
         """Give the directory back."""
         if self._lease is not None:
             self._lease.release()
-        for descriptor in (self._lock, self._folder):
-            if descriptor is not None:
-                os.close(descriptor)
-        self._lease = self._lock = self._folder = None
+        self._lease = None
 
     def check_parent(self) -> None:
         """Raise `UsageError` when the directory cannot be made; makes nothing."""
@@ -176,7 +148,7 @@ class RunDirectory(RunFiles):
     def write(self, name: str, data: bytes) -> None:
         """Replace a file as a whole, unless the directory is no longer this driver's."""
         self.check()
-        write_durably(self.path / name, data)
+        files.write_durably(self.path / name, data)
 
     def discard_checkpoints(self) -> None:
         """Remove what only an unfinished run needs: checkpoints, and the replay unless a kept one needs it."""

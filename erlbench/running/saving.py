@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from erlbench.errors import CellError
+from erlbench.files import sync_folder
 from erlbench.records.run import CHECKPOINTS, TRAINING_END
 from erlbench.records.schema import RESUMED, EventRow
 from erlbench.running.checkpoint import checkpoints, load_checkpoint, save_checkpoint
-from erlbench.running.durable import sync_folder
 from erlbench.running.encoding import DamagedCheckpoint, references
 from erlbench.running.vocabulary import Vocabulary
 

@@ -1,4 +1,4 @@
-"""Leases: one holder at a time, with and without flock, on one machine and on several."""
+"""Leases: one holder at a time, on one machine and on several."""
 
 from __future__ import annotations
 
@@ -122,16 +122,13 @@ def test_a_holder_that_was_replaced_is_told(tmp_path):
     assert json.loads(theirs.read_text()) == FAR
 
 
-def test_many_starts_at_once_without_flock_never_both_run(tmp_path):
+def test_many_starts_at_once_never_both_run(tmp_path):
     """Each that gets the directory writes a file that must not be there, and removes it."""
     code = """
-import fcntl, os, random, sys, time
+import os, random, sys, time
 from pathlib import Path
 from erlbench.errors import UsageError
 from erlbench.running.results import RunDirectory
-def no_flock(*_):
-    raise OSError(95, "Operation not supported")
-fcntl.flock = no_flock
 folder, got, end = Path(sys.argv[1]), 0, time.monotonic() + 3
 while time.monotonic() < end:
     directory = RunDirectory(folder / "seed-000")
@@ -155,7 +152,7 @@ print(got)
     assert sum(counts) > 10
 
 
-def test_a_directory_is_broken_free_without_flock_when_its_driver_is_killed(tmp_path, monkeypatch):
+def test_a_directory_is_broken_free_when_its_driver_is_killed(tmp_path):
     code = "import sys, time; from pathlib import Path; from erlbench.running.results import RunDirectory; " + (
         "RunDirectory(Path(sys.argv[1])).hold(); print('held', flush=True); time.sleep(60)"
     )
@@ -163,10 +160,6 @@ def test_a_directory_is_broken_free_without_flock_when_its_driver_is_killed(tmp_
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
 
-    def no_flock(*_):
-        raise OSError(95, "Operation not supported")
-
-    monkeypatch.setattr("fcntl.flock", no_flock)
     with pytest.raises(UsageError, match=rf"\b{process.pid}\b"):
         RunDirectory(tmp_path).hold()
     process.send_signal(signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""The run directory: locks, settings that differ, old runs moved aside."""
+"""The run directory: leases, settings that differ, old runs moved aside."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def test_a_lock_ends_with_its_process(tmp_path):
         "RunDirectory(Path(sys.argv[1])).hold(); os._exit(9)"
     )
     subprocess.run([sys.executable, "-c", script, str(tmp_path / "run")], check=False)
-    assert (tmp_path / "run" / "lock").exists()
+    assert (tmp_path / "run" / "lease-000001").exists()
     RunDirectory(tmp_path / "run").hold()
 
 

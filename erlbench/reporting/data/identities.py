@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from erlbench.records.run import scores_in_words
 from erlbench.reporting.data.runs import Run
 from erlbench.work.identity import changes
-from erlbench.work.repeats import scores_in_words
 
 MOST = 5  # differences that are listed
 Cells = Iterable[tuple[str, Sequence[Run]]]  # label and runs

@@ -19,12 +19,11 @@ from erlbench.envs.catalogue import FRESH
 from erlbench.errors import UsageError
 from erlbench.records.config import Imported, imported_of, is_environment, is_name, read_config
 from erlbench.records.read import parse_columns, read_columns
-from erlbench.records.run import CONFIG, META, NEVER_TRAINED, ROWS, STATUS, folders, is_as_written
+from erlbench.records.run import CONFIG, META, NEVER_TRAINED, ROWS, STATUS, folders, is_as_written, repeats_of
 from erlbench.records.schema import EvaluationRow
 from erlbench.reporting.data.cells import cells_of
 from erlbench.reporting.data.machine import Machine, parse_machine
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
-from erlbench.work.repeats import repeats_of
 
 Array = NDArray[np.float64]
 Key = tuple[str, str, int, int, int, float]  # environment, name, seed; steps, generations and minutes of the budget
