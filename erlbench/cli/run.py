@@ -126,8 +126,8 @@ def _describe_kept(cells: Sequence[Cell]) -> Iterator[str]:
     """Which values of folders win over defaults and presets of today."""
     folders: dict[tuple[str, ...], list[Path]] = {}
     for cell in cells:
-        if cell.origin.kept:
-            folders.setdefault(cell.origin.kept, []).append(cell.directory)
+        if cell.kept:
+            folders.setdefault(cell.kept, []).append(cell.directory)
     for kept, (first, *others) in folders.items():
         more = f" and {len(others)} more" if others else ""
         further = f" and {len(kept) - MOST_KEPT} more" if len(kept) > MOST_KEPT else ""

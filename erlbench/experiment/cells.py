@@ -54,19 +54,6 @@ ABSENT: Mapping[str, Any] = MappingProxyType(
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
 
 
-@dataclass(frozen=True)
-class Origin:
-    """Where the values of a cell are from whose folder may hold a run already."""
-
-    typed: frozenset[str] = frozenset("*")  # "table.key" of what the user typed, "table.*" of a table, "*" for all
-    retired: Mapping[str, Any] = field(default_factory=dict)  # settings of older versions that the folder holds
-    kept: tuple[str, ...] = ()  # what the folder holds and the command would have otherwise, in words
-
-    def has_typed(self, table: str, key: str) -> bool:
-        """Whether the value of a table of config.toml was typed."""
-        return not self.typed.isdisjoint((f"{table}.{key}", f"{table}.*", "*"))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Cell:
     """Everything that decides a run's results, and where they go."""
@@ -94,7 +81,9 @@ class Cell:
     simulated_critic: str = CRITIC  # `OWN` or `SHARED`
     costs: Costs = field(default_factory=built_in_costs)  # modelled durations
     info: tuple[str, ...] = ()  # keys of the environment's infos whose numbers are recorded
-    origin: Origin = field(default_factory=Origin, compare=False)
+    stated: frozenset[str] | None = field(default=None, compare=False, repr=False)  # "table.key"; None: everything
+    saved: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)  # config.toml of its folder
+    kept: tuple[str, ...] = field(default=(), compare=False, repr=False)  # what it has by its folder alone, in words
 
     @property
     def directory(self) -> Path:
@@ -115,7 +104,7 @@ class Cell:
         """What config.toml holds: the tables `run`, `settings` and `env_settings`, plain values only."""
         values = {name: getattr(self, name) for name in IN_RUN}
         run = as_toml({name: value for name, value in values.items() if name not in ABSENT or value != ABSENT[name]})
-        settings = {**self.origin.retired, **toml_values(self.settings)}
+        settings = {**table_in(self.saved, "settings"), **toml_values(self.settings)}  # also those that are no more
         tables = {"run": run, "settings": settings, "env_settings": dict(self.env_settings)}
         if self.simulated_time:
             run |= {"simulated_processes": self.processors, "simulated_critic": self.simulated_critic}
@@ -140,8 +129,12 @@ class Cell:
         return registry.find(self.algo)(self.settings, context)
 
     def departures(self, saved: Mapping[str, Any]) -> list[str]:
-        """What differs from the configuration of its folder, of all that was typed; as `differences`."""
-        return differences(saved, self.config(), self.origin.has_typed)
+        """What differs from the configuration of its folder, of all that is stated or saved; as `differences`."""
+
+        def counts(table: str, key: str) -> bool:
+            return self.stated is None or f"{table}.{key}" in self.stated or key in table_in(saved, table)
+
+        return differences(saved, self.config(), counts)
 
 
 @dataclass(frozen=True)

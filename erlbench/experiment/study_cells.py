@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.envs.catalogue import canonical, extra_of, installed
@@ -14,9 +13,8 @@ from erlbench.envs.options import plain_values
 from erlbench.envs.registry import Problem, problem
 from erlbench.errors import UsageError, nearest, warn
 from erlbench.experiment.algorithm_settings import check_settings, list_settings, select_settings
-from erlbench.experiment.cells import Cell, Origin
-from erlbench.experiment.command import RESULTS, ProblemOf, simulated_of, typed_of, workers_of
-from erlbench.experiment.costs import Costs
+from erlbench.experiment.build import ProblemOf, Statement, stated_options
+from erlbench.experiment.costs import Costs, load_costs
 from erlbench.experiment.options import RunArguments
 from erlbench.experiment.studies import (
     BENCHMARKS,
@@ -31,12 +29,13 @@ from erlbench.experiment.study import NO_PROFILE, Entry, Profile, Study, entry_s
 from erlbench.experiment.toml_file import Keys
 from erlbench.options import list_options
 
+RESULTS = Path("results")
 PROFILE = "smoke"
 DECIDED = ("preset", "name", "workers", "total_generations", "total_minutes")  # options that belong to a study
 
 
-def study_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell]:
-    """The cells of the studies that the user asked for; a `UsageError` where an option belongs to none of them."""
+def study_statements(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Statement]:
+    """What the requested studies state of their cells; a `UsageError` where an option belongs to none of them."""
     for option in DECIDED:
         if getattr(arguments, option) not in (None, ()):
             flag = list_options(RunArguments)[option].flag
@@ -53,8 +52,8 @@ def study_cells(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Cell
         sharing = [study, *(other for other in known.values() if name in other.profiles and name != NO_PROFILE)]
         timed = {entry.name for other in sharing if other.times_cells for entry in other.entries}
         for env, entry in _chosen_pairs(study, arguments.algo):
-            for cell in _entry_cells(arguments, study, entry, env, problem_of):
-                yield dataclasses.replace(cell, one_core=entry.name in timed)
+            statement = _state(arguments, study, entry, env, problem_of)
+            yield dataclasses.replace(statement, further={**statement.further, "one_core": entry.name in timed})
 
 
 def validate(studies: Iterable[Study], problem_of: ProblemOf = problem) -> None:
@@ -154,55 +153,50 @@ def _with_envs(study: Study, only: tuple[str, ...]) -> Study:
     return dataclasses.replace(study, profiles=profiles)
 
 
-def _entry_cells(
-    arguments: RunArguments, study: Study, entry: Entry, env: str, problem_of: ProblemOf
-) -> Iterator[Cell]:
+def _state(arguments: RunArguments, study: Study, entry: Entry, env: str, problem_of: ProblemOf) -> Statement:
+    """What a study states of an entry on an environment, and what the command has in its place."""
     (profile,) = study.profiles.values()
     given = select_settings(arguments.set, (entry.algo, entry.name), registry.find(entry.algo).settings_type)
-    stated = {f"settings.{name}" for name in [*profile_settings(profile, entry), *given]}
-    typed = typed_of(arguments) | {"run.*", "env_settings.*"} | stated
     if arguments.total_timesteps:
         entry = dataclasses.replace(entry, total_timesteps=arguments.total_timesteps)
         profile = dataclasses.replace(profile, entry_timesteps={})
     env_settings = {**profile.entry_env_settings(entry), **plain_values(arguments.env_set)}
     longest = problem_of(env, env_settings).env.max_episode_steps if entry.nominal else 1
-    for seed in arguments.seeds or profile.seeds:
-        yield Cell(
-            algo=entry.algo,
-            preset=entry.preset,
-            name=entry.name,
-            env=env,
-            seed=seed,
-            settings=entry_settings(profile, entry, env, given),
-            total_timesteps=profile.most_timesteps(env, entry),
-            total_generations=profile.generations(entry, profile.timesteps(env, entry), longest),
-            total_minutes=profile.total_minutes,
-            workers=workers_of(entry.algo, entry.workers),
-            eval_freq=arguments.eval_freq or profile.eval_freq,
-            eval_episodes=arguments.eval_episodes or profile.eval_episodes,
-            final_episodes=arguments.final_episodes or profile.final_episodes,
-            evaluate=arguments.evaluate or profile.evaluate,
-            info=arguments.info or profile.info,
-            out=_study_folder(study, arguments),
-            processes=entry.processes,
-            env_settings=env_settings,
-            origin=Origin(typed | ({"costs.*"} if profile.simulated_time else set())),
-            **_simulated(arguments, study, profile),
-        )
-
-
-def _simulated(arguments: RunArguments, study: Study, profile: Profile) -> dict[str, Any]:
-    """The fields of a cell about simulated time: the study's, else those of the command."""
-    if profile.simulated_time is None:
-        return simulated_of(arguments)
-    if arguments.simulated_time:
-        raise UsageError(f"study '{study.name}' decides the simulated time; omit --simulated-time and its options")
-    return {
-        "simulated_time": True,
-        "simulated_processes": profile.simulated_time.processes,
-        "simulated_critic": profile.simulated_time.critic,
-        "costs": Costs(**profile.costs),
+    run = {
+        "preset": entry.preset,
+        "workers": entry.workers,
+        "eval_freq": profile.eval_freq,
+        "eval_episodes": profile.eval_episodes,
+        "final_episodes": profile.final_episodes,
+        "evaluate": profile.evaluate,
+        "info": profile.info,
+        "simulated_time": False,
+        **stated_options(arguments),
+        "total_timesteps": profile.most_timesteps(env, entry),
+        "total_generations": profile.generations(entry, profile.timesteps(env, entry), longest),
+        "total_minutes": profile.total_minutes,
     }
+    costs = load_costs(Path(arguments.costs)) if arguments.costs else None
+    if profile.simulated_time is not None:
+        if arguments.simulated_time:
+            raise UsageError(f"study '{study.name}' decides the simulated time; omit --simulated-time and its options")
+        run["simulated_time"] = True
+        run["simulated_processes"] = profile.simulated_time.processes
+        run["simulated_critic"] = profile.simulated_time.critic
+        costs = Costs(**profile.costs)
+    return Statement(
+        algo=entry.algo,
+        env=env,
+        name=entry.name,
+        out=_study_folder(study, arguments),
+        seeds=arguments.seeds or profile.seeds,
+        run=run,
+        settings={**profile_settings(profile, entry), **given},
+        env_settings=env_settings,
+        states_all_env_settings=True,
+        costs=costs,
+        further={"processes": entry.processes},
+    )
 
 
 def _require_extras(chosen: Sequence[Study], algo: tuple[str, ...]) -> None:

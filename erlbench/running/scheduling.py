@@ -8,7 +8,7 @@ from functools import partial
 
 from erlbench.algorithms import registry
 from erlbench.envs.registry import remember_problems
-from erlbench.experiment.cells import Cell, Origin, RunOptions
+from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.estimate import estimate_cell, never_timed
 from erlbench.experiment.schedule import Schedule, Share, plan
 from erlbench.machine.description import gpus
@@ -34,7 +34,7 @@ def schedule_of(cells: Sequence[Cell], options: RunOptions) -> Schedule:
     kinds: dict[Share | str, tuple[Share, ...]] = {DONE: (DONE,)}  # of configurations, which seeds share
     demands = []
     for cell in cells:
-        kind = DONE if _is_done(cell, options) else repr(replace(cell, seed=0, origin=Origin()))
+        kind = DONE if _is_done(cell, options) else repr(replace(cell, seed=0))
         if kind not in kinds:
             kinds[kind] = tuple(_demand(cell, options, estimated, gpu))
         demands.append(kinds[kind])

@@ -107,14 +107,14 @@ def test_another_default_of_today_breaks_no_folder(tmp_path, monkeypatch):
 
     monkeypatch.setattr(CEM, "settings_type", Later)
     later = dataclasses.replace(built_in_costs(), timestep=1.0)
-    monkeypatch.setattr("erlbench.experiment.command.built_in_costs", lambda: later)
+    monkeypatch.setattr("erlbench.experiment.build.built_in_costs", lambda: later)
     (fresh,) = requested_cells(arguments({**BASE, "out": str(tmp_path / "fresh"), "simulated_time": True}))
     assert (fresh.settings.tau_cem, fresh.costs.timestep) == (0.5, 1.0)
     for typed in ({}, {"simulated_time": True}):
         (cell,) = requested_cells(arguments({**BASE, "out": str(tmp_path), **typed}))
         assert (cell.settings.tau_cem, cell.costs) == (0.95, load_costs(path))
         assert cell.config() == before
-        assert any(text.startswith("settings.tau_cem: 0.95 ") for text in cell.origin.kept)
+        assert any(text.startswith("settings.tau_cem: 0.95 ") for text in cell.kept)
     assert again(tmp_path) == 0
     assert config(path) == before
 
