@@ -181,13 +181,18 @@ class Algorithm(ABC, Generic[Settings, State]):
     def ask(self) -> list[Task]:
         """The tasks that may start now; none means: wait for a result, or, with none in flight, the end."""
         tasks = self._ask()
+        self.check_declared(tasks)
+        return tasks
+
+    @final
+    def check_declared(self, tasks: Iterable[Task]) -> None:
+        """Raise `CellError` for a task whose function is not declared."""
         for function in {task.function for task in tasks}:
             if function not in self.task_functions and not self.declares(function):
                 raise CellError(
-                    f"{type(self).__name__} names the task function {function}, which it does not declare; add it to "
-                    "its task_functions"
+                    f"{type(self).__name__} names the task function {function[:80]}, which it does not declare; add it "
+                    "to its task_functions"
                 )
-        return tasks
 
     @final
     def tell(self, task: Task, result: Result) -> None:

@@ -1,4 +1,4 @@
-"""What older versions wrote: other names of settings and checkpoint dataclasses, and fewer files and columns.
+"""What older versions wrote: other names of settings, and fewer files and columns.
 
 For columns that had other names see the schema.
 """
@@ -24,33 +24,6 @@ SETTINGS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     dict.fromkeys(("cem", "cem-rl", "p-cem-rl"), _CEM) | dict.fromkeys(("td3", "ddpg", "sac", "erl", "esac"), _REPLAY)
 )
 
-# Dataclasses of checkpoints: the old module:name, and the name of today.
-_TYPES: Mapping[str, str] = MappingProxyType(
-    {
-        "erlbench.algorithms.openai_es:Generation": "erlbench.algorithms.openai_es:Gathered",
-        "erlbench.algorithms.cma_es:CMAESState": "erlbench.algorithms.replayed:ToldState",
-        "erlbench.algorithms.nevergrad:NevergradState": "erlbench.algorithms.replayed:ToldState",
-    }
-)
-# Their fields: the old dataclass, and the names of today by those of before.
-_FIELDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
-    {
-        "erlbench.algorithms.cma_es:CMAESState": {
-            "mean": "reported", "mean_ref": "reported_ref", "rankings": "losses", "individuals": "candidates",
-        }
-    }
-)  # fmt: skip
-# Their modules: the old one, and where it is now. A dataclass alone may move where its old module still imports it.
-_MODULES: Mapping[str, str] = MappingProxyType(
-    {
-        f"erlbench.algorithms.{module}": f"erlbench.algorithms.{room}.{module}"
-        for room, modules in (
-            ("parts", ("esac_state", "ppo_settings")),
-            ("training", ("critic", "gradient_tasks", "update_settings")),
-        )
-        for module in modules
-    }
-)
 # What a version and all later ones write: entries of meta.json, and columns of eval.csv in each row.
 _IN_META: Mapping[tuple[int, ...], tuple[str, ...]] = MappingProxyType({(0, 1, 0): ("starts",), (0, 2, 0): ("format",)})
 _IN_ROWS: Mapping[tuple[int, ...], tuple[str, ...]] = MappingProxyType({(0, 2, 0): ("digest", "policy_sha256")})
@@ -58,18 +31,6 @@ _OF_FORMATS = (0, 2, 0)  # the first version that writes a format, and checksums
 # The files with checksums, at first, and since each start records the SHA-256 of config.toml.
 _SUMMED = ("eval.csv", "episodes.csv", "tasks.csv", "train.csv", "policy.safetensors")
 _SUMMED_LATER = (*_SUMMED, "events.csv", "config.toml", "meta.json")
-
-
-def type_of_today(name: str) -> tuple[str, str]:
-    """Where a dataclass that a checkpoint names `module:name` is: its module and its name in it."""
-    module, _, own = _TYPES.get(name, name).partition(":")
-    return _MODULES.get(module, module), own
-
-
-def fields_of_today(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a dataclass that a checkpoint names `module:name`, under the names of today."""
-    names = _FIELDS.get(name, {})
-    return {names.get(field, field): value for field, value in fields.items()}
 
 
 def of_today(config: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,12 @@ from safetensors.numpy import load, save
 
 from erlbench.files import LARGE, read_bytes, sync_folder, write_durably
 from erlbench.records.run import CHECKPOINTS, TRAINING_END, RunFiles
-from erlbench.running.encoding import DamagedCheckpoint, Find, decode, encode
+from erlbench.running.encoding import SUITE, DamagedCheckpoint, decode, encode
 
 KEEP = 2
 LARGEST = 2**36  # bytes of a file
-FORMAT = 3  # of a run's files; another number for every change of what they are made of
-READABLE = (2, 3)  # formats of checkpoints; 2 has simulated time in floats, so such a run cannot go on
+FORMAT = 4  # of a run's files; another number for every change of what they are made of
+WRITERS = {2: "0.1.0", 3: "0.2.0"}  # the last version that wrote a format of before
 _FORMAT = re.compile(rb'\{"format": (\d+),')
 
 
@@ -97,20 +97,16 @@ def continuation(run: RunFiles) -> str:
     return "nothing of it was saved yet; the same command starts it again from 0"
 
 
-def unreadable(found: object, simulated: bool = False) -> str:
+def unreadable(written: Any) -> str:
     """Why a checkpoint of this format cannot be gone on from; empty where it can."""
-    if found not in READABLE:
-        return f"another version of erlbench wrote it (format {found}, here {FORMAT})"
-    if simulated and found == 2:
-        return "an older version of erlbench wrote it, whose simulated time was rounded (format 2)"
-    return ""
+    if written == FORMAT:
+        return ""
+    writer = f"version {WRITERS[written]}" if written in WRITERS else "another version"
+    return f"{writer} of erlbench wrote it (format {written}, here {FORMAT})"
 
 
-def load_checkpoint(path: Path, find: Find) -> tuple[Any, dict[str, np.ndarray]]:
-    """Payload and named arrays of one checkpoint, with the dataclasses that `find` gives; raises `DamagedCheckpoint`.
-
-    The checksum finds damage, not intent: `erlbench.running.vocabulary` says what a payload may be.
-    """
+def load_checkpoint(path: Path, packages: Collection[str] = (SUITE,)) -> tuple[Any, dict[str, np.ndarray]]:
+    """Payload and named arrays of one checkpoint, with dataclasses of `packages` alone; raises `DamagedCheckpoint`."""
     try:
         checksum, newline, text = read_bytes(path / "state.json", inside=3).partition(b"\n")
         data = _arrays(path / "arrays.safetensors")
@@ -120,7 +116,7 @@ def load_checkpoint(path: Path, find: Find) -> tuple[Any, dict[str, np.ndarray]]
         if reason := unreadable(stored["format"]):
             raise DamagedCheckpoint(reason)
         arrays = load(data)
-        return decode(stored["payload"], arrays, find), arrays
+        return decode(stored["payload"], arrays, packages), arrays
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise DamagedCheckpoint(str(error)) from error
 

@@ -68,5 +68,5 @@ class Clock:
         """Go on as if no time had passed since `state`."""
         self._last = self._now()
         self._origin = self._last - state["total"]
-        self._trained = state.get("trained")  # checkpoints of before know no end of training
-        self._paused = state.get("paused", 0.0)
+        self._trained = state["trained"]
+        self._paused = state["paused"]

@@ -4,49 +4,51 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
-from erlbench.records.older import fields_of_today, type_of_today
 from erlbench.work.tasks import ArrayRef
 
-Find = Callable[[str], type | None]
+SUITE = "erlbench"
 
 
 class DamagedCheckpoint(Exception):
     """A checkpoint that cannot be read."""
 
 
-def references(value: Any) -> Iterator[ArrayRef]:
-    """All array references in nested containers and dataclasses."""
+class Length(int):
+    """How many items of a container follow."""
+
+
+def leaves(value: Any, chosen: Mapping[type, tuple[str, ...]] | None = None) -> Iterator[Any]:
+    """What nested containers and dataclasses hold, depth first: of each container its `Length`, then its items.
+
+    Of a dataclass that `chosen` names these are the fields that it lists, else all that its constructor takes.
+    """
     if isinstance(value, ArrayRef):
         yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from references(item)
-    elif isinstance(value, list | tuple | deque):
-        for item in value:
-            yield from references(item)
-    elif is_dataclass(value) and not isinstance(value, type):
-        for field in fields(value):
-            yield from references(getattr(value, field.name))
-
-
-def dataclasses_in(value: Any) -> Iterator[Any]:
-    """All dataclasses in nested containers and dataclasses, as keys and as values."""
+        return
     if isinstance(value, Mapping):
-        for pair in value.items():
-            yield from dataclasses_in(pair)
+        items: Collection[Any] = [part for pair in value.items() for part in pair]
     elif isinstance(value, list | tuple | deque):
-        for item in value:
-            yield from dataclasses_in(item)
+        items = value
     elif is_dataclass(value) and not isinstance(value, type):
+        names = (chosen or {}).get(type(value)) or tuple(field.name for field in fields(value) if field.init)
+        items = [getattr(value, name) for name in names]
+    else:
         yield value
-        for field in fields(value):
-            yield from dataclasses_in(getattr(value, field.name))
+        return
+    yield Length(len(items))
+    for item in items:
+        yield from leaves(item, chosen)
+
+
+def references(value: Any) -> Iterator[ArrayRef]:
+    """All array references in nested containers and dataclasses."""
+    return (leaf for leaf in leaves(value) if isinstance(leaf, ArrayRef))
 
 
 def encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
@@ -78,42 +80,37 @@ def encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     raise TypeError(f"a checkpoint cannot hold a {type(value).__name__}: {value!r}")
 
 
-def decode(value: Any, arrays: Mapping[str, np.ndarray], find: Find) -> Any:
-    """The inverse of `encode`; `find` gives the dataclass of a name, or None for one that must not be made."""
+def decode(value: Any, arrays: Mapping[str, np.ndarray], packages: Collection[str] = (SUITE,)) -> Any:
+    """The inverse of `encode`; it makes dataclasses of modules that are loaded and belong to `packages`, no others."""
     if isinstance(value, list):
-        return [decode(item, arrays, find) for item in value]
+        return [decode(item, arrays, packages) for item in value]
     if not isinstance(value, dict):
         return value
     if "$array" in value:
         return arrays[value["$array"]]
     if "$tuple" in value:
-        return tuple(decode(item, arrays, find) for item in value["$tuple"])
+        return tuple(decode(item, arrays, packages) for item in value["$tuple"])
     if "$deque" in value:
-        return deque((decode(item, arrays, find) for item in value["$deque"]), value["maxlen"])
+        return deque((decode(item, arrays, packages) for item in value["$deque"]), value["maxlen"])
     if "$dict" in value:
-        return {_hashable(decode(key, arrays, find)): decode(item, arrays, find) for key, item in value["$dict"]}
-    found = find(value["$type"])
-    if found is None:
+        pairs = ((decode(key, arrays, packages), decode(item, arrays, packages)) for key, item in value["$dict"])
+        return {tuple(key) if isinstance(key, list) else key: item for key, item in pairs}
+    kind = _dataclass_named(value["$type"])
+    if kind is None or kind.__module__.partition(".")[0] not in packages:
         raise DamagedCheckpoint(f"no checkpoint of this run holds a {str(value['$type'])[:80]!r}")
-    fields = fields_of_today(value["$type"], value["fields"])
-    items = {name: decode(item, arrays, find) for name, item in fields.items()}
-    return found(**items)
+    return kind(**{name: decode(item, arrays, packages) for name, item in value["fields"].items()})
 
 
 def _type_name(kind: type) -> str:
-    """The name by which `dataclass_named` finds a dataclass again."""
+    """The name by which `_dataclass_named` finds a dataclass again."""
     name = f"{kind.__module__}:{kind.__qualname__}"
-    if dataclass_named(name) is not kind:
+    if _dataclass_named(name) is not kind:
         raise TypeError(f"a checkpoint cannot hold a {name}, which is not at the top level of its module")
     return name
 
 
-def dataclass_named(name: str) -> type | None:
-    """The dataclass `module:name`, perhaps its old name, of a loaded module: no checkpoint has a module imported."""
-    module, own = type_of_today(name)
-    found = getattr(sys.modules.get(module), own, None)
-    return found if isinstance(found, type) and is_dataclass(found) else None
-
-
-def _hashable(key: Any) -> Any:
-    return tuple(key) if isinstance(key, list) else key
+def _dataclass_named(name: str) -> type | None:
+    """The dataclass `module:name` of a loaded module: no checkpoint has a module imported."""
+    module, _, own = name.partition(":")
+    kind = getattr(sys.modules.get(module), own, None)
+    return kind if isinstance(kind, type) and is_dataclass(kind) else None

@@ -89,6 +89,7 @@ class EvaluationState:
     final: bool = False  # whether that was the final one
     shown: list[tuple[int, int, float]] = field(default_factory=list)  # of the last rows: index, steps, seconds
     pending: list[Pending] = field(default_factory=list)  # in order
+    last_return: float | None = None  # of the last row
 
 
 def evaluation_seeds(seed: int, timesteps: int | None, episodes: int) -> tuple[int, ...]:
@@ -119,7 +120,6 @@ class Evaluations:
         self.episodes = episodes
         self.final_episodes = final_episodes
         self.state = EvaluationState()
-        self.last_return: float | None = None
         self._directory = directory
         self._begun: set[int] = set()  # tasks that the pool has had
 
@@ -194,7 +194,7 @@ class Evaluations:
         while self.state.pending and (values := self.state.pending[0].values) is not None:
             row = self._row(self.state.pending[0], values, load)
             del self.state.pending[0]
-            self.last_return = row.return_mean
+            self.state.last_return = row.return_mean
             yield row
 
     def _row(self, pending: Pending, values: dict[str, Any], load: Load) -> EvaluationRow:

@@ -122,8 +122,8 @@ class TaskGraph:
 
     def restore(self, state: Mapping[int, Sequence[Any]], same_clock: bool) -> None:
         """Take in a `state` after its tasks were added; with another clock only the moment is that of now."""
-        for task_id, (generation, critic_updates, *ready) in state.items():
-            moment = ready[0] if ready and same_clock else self.requests[task_id].ready
+        for task_id, (generation, critic_updates, ready) in state.items():
+            moment = ready if same_clock else self.requests[task_id].ready
             self.requests[task_id] = Request(moment, generation, critic_updates)
 
     def _filled(self, task: Task) -> Task:

@@ -19,7 +19,7 @@ from erlbench.policy import serialise_policy
 from erlbench.pool import Abandoned, Pool
 from erlbench.records.run import CHECKPOINTS, KEPT, POLICY, TRAINING_END, checksum
 from erlbench.records.schema import EventRow, Row
-from erlbench.running import saving
+from erlbench.running import state
 from erlbench.running.asynchrony import Asynchrony
 from erlbench.running.checkpoint import KEEP
 from erlbench.running.clock import Clock
@@ -31,7 +31,6 @@ from erlbench.running.orders import ArrivalOrder, TaskOrder
 from erlbench.running.results import RunDirectory
 from erlbench.running.row_files import RowFiles
 from erlbench.running.rows import episode_rows, generation_row, task_row
-from erlbench.running.state_digest import StateDigest
 from erlbench.work.preparation import Preparation
 from erlbench.work.tasks import Result, Task, arrays_of
 
@@ -93,7 +92,7 @@ class Run:
             algorithm, settings.eval_freq, settings.eval_episodes, settings.final_episodes, directory
         )
         self.arrays = LiveArrays(pool.store)
-        self.digest = StateDigest(pool.store)
+        self.digest = state.StateDigest(pool.store)
         self.phase = BEGINS
         self.begun = False  # whether the run has begun, or gone on from a checkpoint
         self.sums: dict[str, str] = {}  # of the files of a finished run
@@ -128,7 +127,7 @@ class Run:
 
     def _begin(self) -> None:
         """Go on from the newest checkpoint; without one, begin."""
-        if saving.restore(self):
+        if state.restore(self):
             return
         self.files.start()
         self.take_evaluation()
@@ -243,12 +242,10 @@ class Run:
 
     def take_evaluation(self, final: bool = False) -> None:
         """Take the policy as it is now; it is played after the training."""
-        state = self.evaluations.state
-        digest = self.digest(self.algorithm, self.graph.tasks.values(), state, self.order.state())
-        task = self.evaluations.take(self.clock, digest, final)
+        task = self.evaluations.take(self.clock, self.digest(self), final)
         self.arrays.add(ref for value in task.inputs.values() for ref in arrays_of(value))
         if self.settings.keep_all and not final:
-            self.save(KEPT, number=state.taken)
+            self.save(KEPT, number=self.evaluations.state.taken)
 
     def play_beside(self) -> None:
         """Have the pool play the evaluations that were taken, if that is wanted before the training ends."""
@@ -285,7 +282,7 @@ class Run:
 
         The last `keep` of `folder` stay; all, if it has a `number` of its own.
         """
-        saving.save(self, folder, keep, number)
+        state.save(self, folder, keep, number)
         if folder == CHECKPOINTS:  # from which a run that is killed goes on
             every = self.settings.checkpoint_every
             begins = self.phase == BEGINS  # nothing is trained yet

@@ -146,7 +146,7 @@ class RunningCell:
         """How a run that is done ended, in words."""
         if self._never_trained():
             return NEVER_TRAINED
-        score = self.loop.evaluations.last_return
+        score = self.loop.evaluations.state.last_return
         return DONE if score is None else f"{DONE}, final score {score:,.1f}"
 
     def _never_trained(self) -> bool:

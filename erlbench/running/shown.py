@@ -69,7 +69,7 @@ class ShownRun:
         return Reading(
             timesteps=counters.timesteps,
             total_timesteps=self._cell.total_timesteps,
-            last_return=run.evaluations.last_return,
+            last_return=run.evaluations.state.last_return,
             busy=len(self._pool.running()),
             processes=max(1, self._pool.processes),
             generation=counters.generation,
@@ -93,7 +93,7 @@ class ShownRun:
             train_time_s=run.clock.train,
             total_time_s=run.clock.total,
             paused_s=run.clock.paused,
-            return_mean=run.evaluations.last_return,
+            return_mean=run.evaluations.state.last_return,
             training_return=self.returns.mean,
             **more,
         )

@@ -63,16 +63,16 @@ def check_continuing(directory: RunDirectory, cell: Cell, options: RunOptions) -
         )
     if status.get("status") == DONE and not extension.pending(status, cell):
         return
-    _check_format(directory, cell, TRAINING_END if status.get("status") == DONE else CHECKPOINTS)
+    _check_format(directory, TRAINING_END if status.get("status") == DONE else CHECKPOINTS)
     if not options.anyway:
         _check_kernel(directory, meta, cell)
         _check_identity(directory, meta, cell, rules_of(options))
 
 
-def _check_format(directory: RunDirectory, cell: Cell, folder: str) -> None:
+def _check_format(directory: RunDirectory, folder: str) -> None:
     """Refuse checkpoints that this version cannot read as they were meant."""
     found = format_of(directory.path / folder)
-    if found is not None and (reason := unreadable(found, cell.simulated_time)):
+    if found is not None and (reason := unreadable(found)):
         raise UsageError(
             f"{directory.path / folder} cannot be gone on from: {reason}; finish the run with the version that began "
             "it, or start anew by --force (the old run is moved aside)"

@@ -21,7 +21,7 @@ from erlbench.running.admission import UNTRIED, problems
 from erlbench.running.runner import run_cells
 from erlbench.verification.files import AGREES, DIFFERS, UNKNOWN, Check, Files, load_files
 from erlbench.verification.policy import SECONDS, STEPS_PER_SECOND
-from erlbench.verification.same import compare_rows
+from erlbench.verification.same import compare_rows, unlike_digests
 from erlbench.verification.software import check_software
 
 NAME = "again"
@@ -80,7 +80,8 @@ def _compare(run: Files, again: Files, number: int) -> Check:
     if len(theirs) <= number:
         reason = str(again.status.get("message") or "it stopped before")
         return Check(NAME, DIFFERS, f"the second run did not come to evaluation {number}: {reason}")
-    checks = [compare_rows(EvaluationRow, ours, theirs)]
+    unlike = unlike_digests(run, again)
+    checks = [compare_rows(EvaluationRow, ours, theirs, unlike)]
     played, again_played = (files.rows.get(EpisodeRow) for files in (run, again))
     if played is not None and again_played is not None:
         steps = ours["timesteps"].iloc[-1]
@@ -93,4 +94,6 @@ def _compare(run: Files, again: Files, number: int) -> Check:
         if check.outcome == DIFFERS:
             outcome = DIFFERS if check_software(run).outcome == AGREES else UNKNOWN
             return Check(NAME, outcome, f"{check.name} of the second run: {check.text}")
-    return Check(NAME, AGREES, f"the digests and rows of evaluations 0 to {number} are those of a second run")
+    what = "rows" if unlike else "digests and rows"
+    text = f"the {what} of evaluations 0 to {number} are those of a second run"
+    return Check(NAME, AGREES, f"{text}; {unlike}" if unlike else text)

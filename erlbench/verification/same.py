@@ -11,7 +11,7 @@ import numpy as np
 
 from erlbench import files
 from erlbench.records.run import POLICY
-from erlbench.records.schema import COUNTED, Row, columns_of
+from erlbench.records.schema import COUNTED, Row, columns_of, header
 from erlbench.verification.files import AGREES, DIFFERS, UNKNOWN, Check, Files
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # What differs between two equal runs: times, and which process had a task.
 MEASURED = frozenset(column.name for row in COUNTED for column in columns_of(row) if column.measured)
+DIGESTS_FROM = 4  # format of a run since which digests have been computed as today
 FEWEST = 5  # different returns that tell runs apart
 Marks = frozenset[int]
 
@@ -27,7 +28,7 @@ def compare_runs(run: Files, other: Files) -> Iterator[Check]:
     """Compare configuration, rows and saved policy of two runs."""
     yield _configuration(run, other)
     for row in COUNTED:
-        yield compare_rows(row, run.rows.get(row), other.rows.get(row))
+        yield compare_rows(row, run.rows.get(row), other.rows.get(row), unlike_digests(run, other))
     yield _policies(run, other)
 
 
@@ -43,11 +44,22 @@ def _configuration(run: Files, other: Files) -> Check:
     return Check("config.toml", DIFFERS if differing else AGREES, text)
 
 
-def compare_rows(row: type[Row], ours: pd.DataFrame | None, theirs: pd.DataFrame | None) -> Check:
+def unlike_digests(run: Files, other: Files) -> str:
+    """Why the digests of two runs are not compared: they are computed otherwise since `DIGESTS_FROM`. Else empty."""
+    formats = [int(files.meta.get("format") or 0) for files in (run, other)]
+    if (formats[0] >= DIGESTS_FROM) == (formats[1] >= DIGESTS_FROM):
+        return ""
+    return f"digests of formats {formats[0]} and {formats[1]} are not compared"
+
+
+def compare_rows(
+    row: type[Row], ours: pd.DataFrame | None, theirs: pd.DataFrame | None, unlike_digests: str = ""
+) -> Check:
     """Compare all columns that no clock measured; the first cell that differs is named."""
     if ours is None or theirs is None:
         return Check(row.file, UNKNOWN, "missing in one of the runs")
-    columns = [name for name in dict.fromkeys([*ours, *theirs]) if name not in MEASURED]
+    left_out = MEASURED | {"digest"} if unlike_digests else MEASURED
+    columns = [name for name in dict.fromkeys([*ours, *theirs]) if name not in left_out]
     counts, length = (len(ours), len(theirs)), min(len(ours), len(theirs))
     ours, theirs = (_in_order(row, rows).reindex(columns=columns).head(length) for rows in (ours, theirs))
     equal = ((ours == theirs) | (ours.isna() & theirs.isna())).to_numpy()
@@ -57,7 +69,8 @@ def compare_rows(row: type[Row], ours: pd.DataFrame | None, theirs: pd.DataFrame
         return Check(row.file, DIFFERS, f"row {index}, {columns[column]}: {texts[0]}, {texts[1]}")
     if counts[0] != counts[1]:
         return Check(row.file, DIFFERS, f"{counts[0]:,} rows and {counts[1]:,}; the first ones are equal")
-    return Check(row.file, AGREES, f"{length:,} rows, all columns but times")
+    more = f"; {unlike_digests}" if unlike_digests and "digest" in header(row) else ""
+    return Check(row.file, AGREES, f"{length:,} rows, all columns but times{more}")
 
 
 def _policies(run: Files, other: Files) -> Check:

@@ -7,7 +7,6 @@ import numpy as np
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import EnvSpec, Problem
 from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
-from erlbench.running.encoding import dataclass_named
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
 from erlbench.work.tasks import Outcome, Output, Result
@@ -83,7 +82,7 @@ def go_on(first, second, folder, fitness):
     assert "pickle" not in str(list(path.rglob("*")))
     for ref in [*snapshot["state"].candidates, snapshot["state"].reported_ref]:
         second.store.put(ref.name, first.store.get(ref))
-    second.algorithm.restore(load_checkpoint(path, dataclass_named)[0]["algorithm"])
+    second.algorithm.restore(load_checkpoint(path)[0]["algorithm"])
     second.open = {task.id: task for task in tasks}
     for task in tasks:
         value = fitness(first.input(task, "parameters"))

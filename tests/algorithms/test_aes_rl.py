@@ -8,7 +8,7 @@ import pytest
 from erlbench.algorithms.aes_rl import AESRL, PRESETS, TABLE_2, AESRLSettings
 from erlbench.algorithms.coupling import probability_of_rl
 from erlbench.errors import UsageError
-from erlbench.running.encoding import dataclass_named, decode, encode
+from erlbench.running.encoding import decode, encode
 from erlbench.settings import resolve
 from erlbench.work.tasks import ArrayRef, Counts, Output, Perturbed, Priority
 from tests.runs import make_cell, rows, run
@@ -247,7 +247,7 @@ def test_a_checkpoint_in_mid_flight_goes_on_alike(make):
             each.ask()
     arrays = {}
     encoded = encode(twin.algorithm.snapshot(), arrays)
-    twin.algorithm.restore(decode(encoded, arrays, dataclass_named))
+    twin.algorithm.restore(decode(encoded, arrays))
     for each in (fake, twin):
         while each.open:
             each.finish(each.open[min(each.open)], fitness=float(min(each.open) % 7))

@@ -9,7 +9,7 @@ from erlbench.algorithms.cem_rl import CEMRL, CEMRLSettings
 from erlbench.algorithms.p_cem_rl import PCEMRL, PCEMRLSettings
 from erlbench.algorithms.search.search_distribution import elite_weights
 from erlbench.errors import UsageError
-from erlbench.running.encoding import dataclass_named, decode, encode
+from erlbench.running.encoding import decode, encode
 from erlbench.settings import resolve
 from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import Output, Priority
@@ -270,7 +270,7 @@ def test_a_checkpoint_within_a_generation_goes_on_alike(new_fake):
         each.ask()
         each.finish(each.open[min(each.open)])
     arrays = {}
-    twin.algorithm.restore(decode(encode(twin.algorithm.snapshot(), arrays), arrays, dataclass_named))
+    twin.algorithm.restore(decode(encode(twin.algorithm.snapshot(), arrays), arrays))
     for each in (fake, twin):
         generation(each)
     np.testing.assert_array_equal(

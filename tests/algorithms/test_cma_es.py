@@ -21,11 +21,9 @@ from erlbench.envs.registry import problem
 from erlbench.errors import CellError, UsageError
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters, parameter_count
 from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
-from erlbench.running.encoding import dataclass_named, decode, encode
 from erlbench.work.rollout import RolloutSettings, rollout
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.workspace import Workspace
-from tests.checkpoints import known
 
 from .fake import ACTION, OBSERVATION
 
@@ -227,7 +225,7 @@ def test_replay_continues_bit_by_bit(fake, tmp_path, covariance, hidden):
     for task in tasks[:2]:
         first.finish(task, -sphere(first.input(task, "parameters")))
     path = save_checkpoint(tmp_path / "checkpoint", first.algorithm.snapshot(), {})
-    second.algorithm.restore(load_checkpoint(path, dataclass_named)[0])
+    second.algorithm.restore(load_checkpoint(path)[0])
     for task in tasks[2:]:
         second.open[task.id] = task
         second.finish(task, -sphere(first.input(task, "parameters")))
@@ -259,29 +257,3 @@ def test_pycma_neither_touches_the_global_generator_nor_writes_nor_prints(fake, 
         np.testing.assert_array_equal(old, new)
     assert {path.name for path in tmp_path.iterdir()} == {"0", "1", "2", "3"}
     assert capsys.readouterr().out == ""
-
-
-def test_a_checkpoint_of_version_0_2_0_goes_on(fake):
-    """It has a state of its own, whose rankings have a row for each generation, and no digest."""
-    whole, first, second = fake(population=6), fake(population=6), fake(population=6)
-    for _ in range(20):
-        generation(whole)
-    for _ in range(15):
-        generation(first)
-    snapshot = first.algorithm.snapshot()
-    now = snapshot["state"]
-    rankings = np.zeros((16, 6), np.int32)
-    rankings[:15] = now.losses[:90].reshape(15, 6)
-    old = {
-        "fitness": now.fitness, "steps": now.steps, "previous_steps": now.previous_steps, "best": now.best,
-        "average": now.average, "mean": now.reported, "mean_ref": now.reported_ref, "rankings": rankings,
-        "individuals": [],
-    }  # fmt: skip
-    assert sorted(old) == known()["erlbench.algorithms.cma_es:CMAESState"]
-    arrays: dict[str, np.ndarray] = {}
-    fields = {name: encode(value, arrays) for name, value in old.items()}
-    state = decode({"$type": "erlbench.algorithms.cma_es:CMAESState", "fields": fields}, arrays, dataclass_named)
-    second.algorithm.restore({**snapshot, "state": state})
-    for _ in range(5):
-        generation(second)
-    np.testing.assert_array_equal(second.algorithm.state.reported, whole.algorithm.state.reported)

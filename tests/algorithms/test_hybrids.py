@@ -14,7 +14,7 @@ from erlbench.algorithms.search.search import SEARCHES, Individual, find_search
 from erlbench.algorithms.side import BESIDE
 from erlbench.algorithms.training.learners import LEARNERS
 from erlbench.errors import UsageError
-from erlbench.running.encoding import dataclass_named, decode, encode
+from erlbench.running.encoding import decode, encode
 from erlbench.settings import resolve
 from erlbench.testing import check_algorithm
 from tests.runs import all_rows, check_counts, interrupt, make_cell, run
@@ -55,7 +55,7 @@ def test_all_combinations_run_train_and_go_on_from_a_checkpoint(choices, new_fak
     mean = fake.store.get(fake.algorithm.policy())
     assert np.isfinite(mean).all()
     arrays = {}
-    twin.algorithm.restore(decode(encode(twin.algorithm.snapshot(), arrays), arrays, dataclass_named))
+    twin.algorithm.restore(decode(encode(twin.algorithm.snapshot(), arrays), arrays))
     for each in (fake, twin):
         finish_all(each, 5)
     after, of_twin = (each.store.get(each.algorithm.policy()) for each in (fake, twin))

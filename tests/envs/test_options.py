@@ -11,7 +11,7 @@ from erlbench.envs.registry import EnvSpec, build, problem
 from erlbench.envs.wrappers import RepeatAction
 from erlbench.errors import UsageError
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters
-from erlbench.running.encoding import dataclass_named, decode, encode
+from erlbench.running.encoding import decode, encode
 from erlbench.work.rollout import play
 
 
@@ -36,7 +36,7 @@ def test_a_checkpoint_keeps_the_environment():
     spec = problem("Ant-v5@paper", {"frame_skip": 2, "healthy_z_range": "[0.2, 1.5]"}).env
     assert spec.kwargs["healthy_z_range"] == [0.2, 1.5]
     saved = json.loads(json.dumps(encode(spec, {})))
-    assert decode(saved, {}, dataclass_named) == spec
+    assert decode(saved, {}) == spec
 
 
 def test_elsewhere_actions_are_repeated_and_rewards_summed():

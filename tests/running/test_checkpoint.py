@@ -1,18 +1,19 @@
-"""Checkpoints: a round trip of everything that a state may hold, and damage that is noticed."""
+"""Checkpoints: a round trip of everything that a state may hold, damage that is noticed, and what none may hold."""
 
-import importlib
+import os
 from collections import deque
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-from erlbench.algorithms import openai_es, ppo
-from erlbench.records.older import fields_of_today, type_of_today
 from erlbench.running.checkpoint import checkpoints, load_checkpoint, save_checkpoint
-from erlbench.running.encoding import DamagedCheckpoint, dataclass_named, decode, references
+from erlbench.running.encoding import DamagedCheckpoint, Length, decode, leaves, references
 from erlbench.work.tasks import ArrayRef, Output, Task
-from tests.checkpoints import known
+from tests.forgery import dataclasses, forge
+from tests.runs import all_rows, interrupt, make_cell, run
+
+PACKAGES = ("erlbench", "tests")
 
 
 @dataclass
@@ -32,7 +33,7 @@ def state():
 
 def test_a_state_comes_back_exactly(tmp_path, state):
     path = save_checkpoint(tmp_path, {"state": state, "flag": True}, {"3.critic": np.ones(2, np.float32)})
-    payload, arrays = load_checkpoint(path, dataclass_named)
+    payload, arrays = load_checkpoint(path, PACKAGES)
     back = payload["state"]
     np.testing.assert_array_equal(back.mean, state.mean)
     assert back.mean.dtype == np.float64
@@ -43,38 +44,17 @@ def test_a_state_comes_back_exactly(tmp_path, state):
     np.testing.assert_array_equal(arrays["3.critic"], [1, 1])
 
 
-def test_references_are_found_in_nested_values(state):
+def test_the_leaves_of_nested_values_come_in_their_order(state):
     assert [ref.name for ref in references({"s": [state, (ArrayRef("9.x", (1,)),)]})] == ["3.critic", "9.x"]
-
-
-@pytest.mark.parametrize(
-    ("name", "found"),
-    [
-        ("erlbench.algorithms.openai_es:Generation", openai_es.Gathered),
-        ("erlbench.algorithms.ppo:PPOSettings", ppo.PPOSettings),
-        ("erlbench.algorithms.ppo:PPOIteration", ppo.PPOIteration),
-    ],
-)
-def test_what_had_another_name_or_module_is_found(name, found):
-    """Checkpoints of older versions name these so; each of their fields is still there."""
-    values = {field.name: None for field in fields(found)}
-    assert decode({"$type": name, "fields": values}, {}, dataclass_named) == found(**values)
-
-
-@pytest.mark.parametrize("name", known())
-def test_checkpoints_of_this_format_stay_readable(name):
-    """A dataclass keeps its fields, and new ones have defaults; if it moves, `renamed.py` has the old name."""
-    importlib.import_module(type_of_today(name)[0])
-    taken = [field for field in fields(dataclass_named(name)) if field.init]
-    required = {field.name for field in taken if field.default is field.default_factory is MISSING}
-    names = set(fields_of_today(name, dict.fromkeys(known()[name])))
-    assert required <= names <= {field.name for field in taken}
+    assert [*leaves({"a": [1, (None, deque(["b"]))]})] == [2, "a", 2, 1, 2, None, 1, "b"]
+    chosen = [*leaves(Output(4, "x"), {Output: ("name",)})]
+    assert (chosen, type(chosen[0])) == ([1, "x"], Length)
 
 
 def test_the_last_two_are_kept_newest_first(tmp_path):
     for number in range(4):
         save_checkpoint(tmp_path, {"number": number}, {})
-    assert [load_checkpoint(path, dataclass_named)[0]["number"] for path in checkpoints(tmp_path)] == [3, 2]
+    assert [load_checkpoint(path)[0]["number"] for path in checkpoints(tmp_path)] == [3, 2]
 
 
 @pytest.mark.parametrize("name", ["state.json", "arrays.safetensors"])
@@ -88,20 +68,12 @@ def test_damage_is_noticed(tmp_path, state, name, damage):
     else:
         (path / name).write_bytes(data[: len(data) // 2] if damage == "truncate" else data)
     with pytest.raises(DamagedCheckpoint):
-        load_checkpoint(path, dataclass_named)
+        load_checkpoint(path, PACKAGES)
 
 
 def test_an_object_that_is_no_plain_data_is_refused(tmp_path):
     with pytest.raises(TypeError, match="cannot hold a object"):
         save_checkpoint(tmp_path, {"x": object()}, {})
-
-
-def test_a_checkpoint_of_another_version_says_so(tmp_path, state, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr("erlbench.running.checkpoint.FORMAT", 1)
-        path = save_checkpoint(tmp_path, state, {})
-    with pytest.raises(DamagedCheckpoint, match=r"format 1, here 3"):
-        load_checkpoint(path, dataclass_named)
 
 
 def test_a_class_that_cannot_be_found_again_is_refused_when_it_is_saved(tmp_path):
@@ -113,10 +85,12 @@ def test_a_class_that_cannot_be_found_again_is_refused_when_it_is_saved(tmp_path
         save_checkpoint(tmp_path, Local(1), {})
 
 
-def test_a_file_cannot_name_what_is_no_dataclass_or_not_loaded(tmp_path):
-    for name in ("subprocess:Popen", "erlbench.nowhere:State", "os:system", "State", ""):
-        with pytest.raises(DamagedCheckpoint, match="no checkpoint"):
-            decode({"$type": name, "fields": {}}, {}, dataclass_named)
+@pytest.mark.parametrize(
+    "name", ["subprocess:Popen", "erlbench.nowhere:State", "os:system", "State", "", f"{__name__}:State"]
+)
+def test_no_class_is_made_that_is_no_dataclass_of_the_packages(name):
+    with pytest.raises(DamagedCheckpoint, match="no checkpoint"):
+        decode({"$type": name, "fields": {}}, {})
 
 
 def test_a_file_that_somebody_made_gigabytes_long_is_damaged_and_not_read(tmp_path):
@@ -126,8 +100,61 @@ def test_a_file_that_somebody_made_gigabytes_long_is_damaged_and_not_read(tmp_pa
         with open(path / name, "r+b") as file:
             file.truncate(200 << 30)
         with pytest.raises(DamagedCheckpoint, match="larger than"):
-            load_checkpoint(path, dataclass_named)
+            load_checkpoint(path)
         (path / name).write_bytes(whole)
-    payload, arrays = load_checkpoint(path, dataclass_named)
-    assert payload == {"a": 1}
-    assert arrays["x"].tolist() == [1.0, 1.0, 1.0]
+    assert load_checkpoint(path)[0] == {"a": 1}
+
+
+# -- in a run ---------------------------------------------------------------------------------------------------------
+
+
+def function(name):
+    def edit(payload):
+        for task in dataclasses(payload, ":Task"):
+            task["fields"]["function"] = name
+
+    return edit
+
+
+def array_names(payload):
+    for ref in dataclasses(payload, ":ArrayRef"):
+        ref["fields"]["name"] = "../../x"
+
+
+def other_state(payload):
+    (snapshot,) = (value["$dict"] for key, value in payload["$dict"] if key == "algorithm")
+    snapshot[:] = [(key, {"$dict": []} if key == "state" else value) for key, value in snapshot]
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        function("cProfile:runctx"), function("erlbench.algorithms.gradients.updates:update_td3"), array_names,
+        other_state,
+    ],
+)  # fmt: skip
+def test_a_state_that_names_functions_or_files_is_refused(tmp_path, capsys, edit):
+    """Of another algorithm, too; the checksum fits."""
+    cell = interrupt(make_cell("cem", tmp_path, steps=600), 27)
+    before = all_rows(cell.directory)
+    forge(cell.directory, edit)
+    assert run(cell) == 1
+    error = capsys.readouterr().err
+    assert "cannot be used" in error
+    assert "Traceback" not in error
+    assert all_rows(cell.directory) == before
+
+
+def test_open_files_do_not_grow_with_evaluations_and_checkpoints(tmp_path, monkeypatch):
+    """A checkpoint reads the policies of all evaluations that wait; none stays open, and few are open at once."""
+    counts, load = [], np.frombuffer
+
+    def counted(*arguments, **more):
+        counts.append(len(os.listdir("/proc/self/fd")))
+        return load(*arguments, **more)
+
+    monkeypatch.setattr(np, "frombuffer", counted)
+    cell = make_cell("cem", tmp_path, steps=3000, eval_freq=20)
+    assert run(cell, checkpoint_every=0.0) == 0
+    half = len(counts) // 2
+    assert max(counts[half:]) <= max(counts[:half])

@@ -1,74 +1,81 @@
-"""Runs that commit 772e070 (version 0.1.0, checkpoints of format 2) began and interrupted, under the code of today."""
+"""Runs of earlier formats: what is left of one is verified; none goes on."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import tarfile
-from pathlib import Path
 
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.experiment.arguments import arguments
-from erlbench.experiment.command import requested_cells
-from erlbench.machine import kernel
+from erlbench.records.run import CHECKPOINTS, TRAINING_END
 from erlbench.running.checkpoint import FORMAT
-from erlbench.verification import AGREES, DIFFERS, verify
-from tests.runs import all_rows, csv_rows, run
-
-ARCHIVE = Path(__file__).parent / "interrupted-772e070.tar.gz"
-
-
-def begun(kind: str, algo: str, folder: Path):
-    """The cell of a run of the archive, whose folder lies where the cell looks for it."""
-    with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(folder, filter="data")
-    (cell,) = requested_cells(
-        arguments({"config": str(folder / kind / algo / "seed-000" / "config.toml"), "out": str(folder)})
-    )
-    cell.directory.parent.parent.mkdir()
-    (folder / kind / algo).rename(cell.directory.parent)
-    return cell
+from erlbench.verification import AGREES, DIFFERS, load_files, verify
+from erlbench.verification.rerun import run_again
+from erlbench.verification.same import compare_runs
+from tests.runs import csv_rows, interrupt, make_cell, run
 
 
-@pytest.mark.parametrize(("algo", "processes"), [("cem", 0), pytest.param("aes-rl", 2, marks=pytest.mark.slow)])
-def test_a_run_on_the_clock_continues(tmp_path, algo, processes):
-    cell = begun("clock", algo, tmp_path)
-    before = {name: (cell.directory / name).read_text() for name in ("eval.csv", "tasks.csv")}
-    header = before["tasks.csv"].partition("\n")[0]
-    assert run(cell, processes=processes, anyway=True) == 0
-    assert (cell.directory / "tasks.csv").read_text().partition("\n")[0] == header  # its files keep their columns
-    assert {len(row) for row in csv_rows(cell.directory / "tasks.csv")} == {len(header.split(","))}
-    starts = json.loads((cell.directory / "meta.json").read_text())["starts"]
-    assert [start.get("format") for start in starts] == [None, FORMAT]
-    assert DIFFERS not in {check.outcome for check in verify(cell.directory)}
+def made_by(cell, number, folder):
+    """Have a run's newest checkpoint, and its meta.json, be of another format."""
+    for state in cell.directory.glob(f"{folder}/*/state.json"):
+        state.write_bytes(state.read_bytes().replace(b'{"format": %d,' % FORMAT, b'{"format": %d,' % number))
+    meta = json.loads((cell.directory / "meta.json").read_text())
+    for start in [meta, *meta["starts"]]:
+        if "format" in start:
+            start["format"] = number
+    (cell.directory / "meta.json").write_text(json.dumps(meta))
 
 
-def test_a_synchronous_run_has_the_numbers_of_a_whole_one(tmp_path):
-    cell = begun("clock", "cem", tmp_path)
-    before = json.loads((cell.directory / "meta.json").read_text())
-    if kernel.in_words(before, learns=False) != kernel.in_words(kernel.describe(), learns=False):
-        pytest.skip("the run was begun on a processor with other arithmetic")
-    whole = dataclasses.replace(cell, out=tmp_path / "whole")
-    assert run(cell) == run(whole) == 0
-    old, new = all_rows(cell.directory), all_rows(whole.directory)
-    for name, rows in old.items():
-        assert rows == [{column: row[column] for column in rows[0]} for row in new[name]]
-
-
-def test_only_a_run_in_simulated_time_is_refused(tmp_path):
-    cell = begun("simulated", "cem", tmp_path)
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [(2, "version 0.1.0 of erlbench wrote it (format 2"), (3, "version 0.2.0 of erlbench wrote it (format 3"),
+     (1, "another version of erlbench wrote it (format 1")],
+)  # fmt: skip
+def test_an_interrupted_run_is_refused_and_left_as_it_is(tmp_path, number, message):
+    cell = interrupt(make_cell("cem", tmp_path), 12)
+    made_by(cell, number, CHECKPOINTS)
     before = {path: path.read_bytes() for path in cell.directory.rglob("*.*") if path.is_file()}
-    with pytest.raises(UsageError, match="format 2"):
+    with pytest.raises(UsageError) as caught:
         run(cell, anyway=True)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
     assert {path: path.read_bytes() for path in before} == before
 
 
-def test_an_unknown_format_is_refused(tmp_path):
-    cell = begun("clock", "cem", tmp_path)
-    for state in cell.directory.glob("checkpoint/*/state.json"):
-        state.write_bytes(state.read_bytes().replace(b'{"format": 2,', b'{"format": 9,'))
-    with pytest.raises(UsageError, match="format 9"):
+def test_a_finished_run_is_not_extended_but_left_alone_with_its_own_budget(tmp_path):
+    cell = make_cell("cem", tmp_path, steps=400)
+    assert run(cell) == 0
+    made_by(cell, 3, TRAINING_END)
+    assert run(cell) == 0
+    with pytest.raises(UsageError, match=r"version 0\.2\.0 of erlbench wrote it \(format 3"):
+        run(make_cell("cem", tmp_path, steps=800))
+
+
+def test_a_later_format_is_refused(tmp_path):
+    cell = interrupt(make_cell("cem", tmp_path), 12)
+    made_by(cell, FORMAT + 1, CHECKPOINTS)
+    with pytest.raises(UsageError, match="later version"):
         run(cell, anyway=True)
-    assert AGREES not in {check.outcome for check in verify(cell.directory) if check.name == "status"}
+
+
+def test_the_digests_of_a_finished_run_are_not_compared(tmp_path):
+    """They were computed otherwise; all else is."""
+    old, new = (make_cell("cem", tmp_path / name, steps=400, workers=0) for name in ("old", "new"))
+    assert run(old, new) == 0
+    text = (old.directory / "eval.csv").read_text()
+    for row in csv_rows(old.directory / "eval.csv"):
+        text = text.replace(row["digest"], "0" * 32)
+    (old.directory / "eval.csv").write_text(text)
+    assert run_again(old.directory, 1).outcome == DIFFERS
+    made_by(old, 3, TRAINING_END)
+    check = run_again(old.directory, 1)
+    assert check.outcome == AGREES
+    assert "digests of formats 3 and 4 are not compared" in check.text
+    (evaluations,) = (
+        check
+        for check in compare_runs(load_files(old.directory), load_files(new.directory))
+        if check.name == "eval.csv"
+    )
+    assert evaluations.outcome == AGREES
+    assert "not compared" in evaluations.text
+    assert {check.name: check.outcome for check in verify(old.directory)}["policy"] == AGREES

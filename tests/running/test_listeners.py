@@ -12,7 +12,7 @@ import pytest
 
 from erlbench.experiment.cells import RunOptions
 from erlbench.records.schema import COUNTED, EpisodeRow, EvaluationRow, GenerationRow, TaskRow
-from erlbench.running import loop, progress, saving
+from erlbench.running import loop, progress, state
 from erlbench.running.jobs import Runner
 from erlbench.running.results import RunDirectory
 from tests.runs import all_rows, between_steps, make_cell, run
@@ -42,8 +42,8 @@ def test_the_rows_that_a_checkpoint_counts_on_are_in_their_files(tmp_path, monke
 
     def look(run):
         run.save()
-        state = run.files.state()
-        saved.append([state[name]["length"] for name in ("eval", "episodes", "tasks", "train")])
+        lengths = run.files.state()
+        saved.append([lengths[name]["length"] for name in ("eval", "episodes", "tasks", "train")])
         sizes = [(run.directory.path / row.file).stat().st_size for row in COUNTED]
         assert sorted(sizes) == sorted(saved[-1])
 
@@ -59,13 +59,13 @@ def test_the_first_checkpoint_comes_early_and_those_of_evaluations_delay_none(
     """A second passes with each look at the clock; a checkpoint of each evaluation is kept besides."""
     seconds, saved = itertools.count(), []
     monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
-    write = saving.save_checkpoint
+    write = state.save_checkpoint
 
     def note(folder, *arguments):
         saved.extend([next(seconds)] if folder.name == "checkpoint" else [])
         return write(folder, *arguments)
 
-    monkeypatch.setattr(saving, "save_checkpoint", note)
+    monkeypatch.setattr(state, "save_checkpoint", note)
     cell = make_cell("cem", tmp_path, steps=2000, eval_freq=50)
     assert run(cell, checkpoint_every=every, keep_checkpoints=True) == 0
     begun, *later = saved

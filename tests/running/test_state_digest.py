@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import dataclass, replace
 
 import gymnasium
 import numpy as np
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.running.state_digest import StateDigest
+from erlbench.running.checkpoint import FORMAT
+from erlbench.running.state import PARTS, StateDigest
 from erlbench.verification import AGREES, DIFFERS, UNKNOWN
 from erlbench.verification.rerun import run_again
 from erlbench.work.store import Store
+from erlbench.work.tasks import ReplayView, Result, Task
 from tests.runs import csv_rows, interrupt, make_cell, run
 
 
@@ -47,12 +50,51 @@ def test_in_simulated_time_asynchronous_runs_have_equal_digests(tmp_path, algo):
     assert digests(whole) == digests(parts) == digests(workers)
 
 
-def test_the_digest_of_a_state_is_that_of_version_0_2_0(tmp_path):
+def digest(folder, name="1.x", **parts):
+    """The digest of a state that has an array in a store, under `name`."""
+    store = Store(folder)
+    array = store.put(name, np.arange(6, dtype=np.float32).reshape(2, 3))
+    given = {"algorithm": {"array": array, "inline": np.ones(2)}, "ids": 3, "tasks": []} | parts
+    return StateDigest(store).of({part: given.get(part) for part in PARTS})
+
+
+def test_the_digest_of_a_state_stays_what_it_is(tmp_path):
     """Stored digests stay comparable: another way to compute them needs another format."""
-    store = Store(tmp_path)
-    array = store.put("1.x", np.arange(6, dtype=np.float32).reshape(2, 3))
-    state = {"array": array, "inline": np.ones(2), "n": [1, (2,)]}
-    assert StateDigest(store).of(state) == "2efcfd9a9a8b7318524ff31103ab632c"
+    assert FORMAT == 4
+    assert digest(tmp_path) == "75d87171b4ccdb709b645443f0fc57f4"
+
+
+@dataclass
+class Before:
+    a: int
+    b: tuple
+
+
+@dataclass
+class After:
+    first: int
+    second: list
+
+
+def test_no_name_of_a_class_a_field_or_an_array_is_in_it(tmp_path):
+    assert digest(tmp_path, "1.x") == digest(tmp_path, "2.y")
+    assert digest(tmp_path, algorithm=Before(1, (2.5,))) == digest(tmp_path, algorithm=After(1, [2.5]))
+    result = Result(1, {"x": 1}, {}, 0.0, 1.0, 0)
+    later = Result(1, {"x": 1}, {}, 5.0, 7.0, 3, cpu=0.5)
+    assert digest(tmp_path, algorithm=[result]) == digest(tmp_path, algorithm=[later])
+    task = Task(1, "es", "a:b", (1, 2), {"x": 1})
+    assert digest(tmp_path, tasks=[task]) == digest(tmp_path, tasks=[replace(task, function="c:d", settings={})])
+
+
+def test_every_value_and_its_kind_and_place_are_in_it(tmp_path):
+    values = [None, 0, 0.0, False, True, "", "0", 1, -1, 1.5, [], [[]], [0, 1], [1, 0], [[0], 1], "ab", ["a", "b"],
+              {"a": 1}, {"a": 2}, {"b": 1}, np.zeros(2), np.zeros(2, np.float32), np.zeros((2, 1)), -0.0,
+              Task(1, "es", "a:b", (1,)), Task(1, "es", "a:b", (2,)), Result(1, {"x": 1}, {}, 0, 0, 0),
+              Result(1, {"x": 2}, {}, 0, 0, 0), ReplayView("replay", 1, 1, 0, 5),
+              ReplayView("replay", 1, 1, 0, 6)]  # fmt: skip
+    found = {digest(tmp_path, algorithm=value) for value in values}
+    found |= {digest(tmp_path, ids=4), digest(tmp_path, seed=1), digest(tmp_path, tasks=[1])}
+    assert len(found) == len(values) + 3
 
 
 class Edited(gymnasium.Env):

@@ -1,0 +1,207 @@
+"""The state of a run: what a checkpoint holds of it, what its digest is of, and going on from it.
+
+The digest is of values and arrays in a fixed order. No name of a module, class, field or array is in it, nothing that
+was measured, and nothing of a pool: equal runs have equal digests, whatever ran them. Simulated time is in it, as it
+decides the order of results.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from erlbench.algorithms.base import Algorithm
+from erlbench.errors import CellError
+from erlbench.records.run import CHECKPOINTS, TRAINING_END
+from erlbench.records.schema import RESUMED, EventRow
+from erlbench.running.checkpoint import checkpoints, load_checkpoint, save_checkpoint
+from erlbench.running.durable import sync_folder
+from erlbench.running.encoding import SUITE, DamagedCheckpoint, Length, leaves, references
+from erlbench.running.evaluation import FIRST_ID
+from erlbench.work.store import Store
+from erlbench.work.tasks import ArrayRef, ReplayView, Result, Task
+
+if TYPE_CHECKING:
+    from erlbench.running.loop import Run
+
+DIGITS = 32  # of a digest, hexadecimal: 128 bits of SHA-256
+# What a digest is of: parts of a run's state in this order, and of these classes some fields alone.
+PARTS = ("seed", "counters", "ids", "time is up", "algorithm", "tasks", "evaluations", "replay", "simulated time")
+FIELDS: Mapping[type, tuple[str, ...]] = {
+    Task: ("id", "kind", "key", "inputs", "counts", "individual", "after"),
+    Result: ("task", "values", "arrays"),
+    ReplayView: ("start", "stop"),
+}
+WRONG = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)  # of a state that no run wrote
+
+
+def state_of(run: Run) -> dict[str, Any]:
+    """All that the next start needs to go on with the same numbers: values, dataclasses, and references of arrays."""
+    return {
+        "algorithm": run.algorithm.snapshot(),
+        "tasks": list(run.graph.tasks.values()),
+        "requests": run.graph.state(),
+        "order": run.order.state(),
+        "evaluations": run.evaluations.state,
+        "replay": run.algorithm.context.replay.state(),
+        "clock": run.clock.state(),
+        "asynchrony": run.asynchrony,
+        "files": run.files.state(),
+    }
+
+
+def save(run: Run, folder: str, keep: int, number: int | None) -> None:
+    """Write a checkpoint; the files that it describes reach the disk before it does."""
+    run.files.flush()
+    run.files.sync()
+    replay = run.algorithm.context.replay
+    replay.flush()
+    sync_folder(replay.folder)
+    state = state_of(run)
+    arrays = {ref.name: run.pool.store.get(ref).copy() for ref in references(state)}  # copied: a map is an open file
+    save_checkpoint(run.directory.path / folder, state, arrays, keep, number)
+    sync_folder(run.directory.path)
+
+
+class StateDigest:
+    """Digests of one run's states. Arrays of a store never change, so each of them is hashed once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._arrays: dict[str, bytes] = {}  # hashes by name, of the last state and this one
+        self._last: dict[str, bytes] = {}
+
+    def __call__(self, run: Run) -> str:
+        """The digest of a run's state."""
+        snapshot, evaluations = run.algorithm.snapshot(), run.evaluations.state
+        counters = snapshot["counters"] | {"evaluation_timesteps": 0}  # evaluations may be under way
+        return self.of({
+            "seed": run.algorithm.context.seed,
+            "counters": list(counters.values()),
+            "ids": snapshot["ids"],
+            "time is up": snapshot.get("time_is_up", False),
+            "algorithm": snapshot["state"],
+            "tasks": list(run.graph.tasks.values()),
+            "evaluations": [evaluations.taken, evaluations.last_timesteps],
+            "replay": list(run.algorithm.context.replay.state().values()),
+            "simulated time": [_training(value) for value in run.order.state().values()],
+        })  # fmt: skip
+
+    def of(self, parts: Mapping[str, Any]) -> str:
+        """The digest of the parts of a state; references stand for their arrays."""
+        self._last, self._arrays = self._arrays, {}
+        digest = hashlib.sha256()
+        for name in PARTS:
+            digest.update(f"{name}\n".encode())
+            for leaf in leaves(parts[name], FIELDS):
+                digest.update(self._bytes(leaf))
+        return digest.hexdigest()[:DIGITS]
+
+    def _bytes(self, leaf: Any) -> bytes:
+        """A value with its kind, so that no two sequences of values are the same bytes."""
+        if isinstance(leaf, Length):
+            return b"(%d;" % leaf
+        if leaf is None or isinstance(leaf, bool | np.bool_):
+            return {None: b"n", False: b"-", True: b"+"}[None if leaf is None else bool(leaf)]
+        if isinstance(leaf, int | np.integer):
+            return b"i%d;" % leaf
+        if isinstance(leaf, float | np.floating):
+            return b"f" + struct.pack("<d", leaf)
+        if isinstance(leaf, str):
+            return b"s%d;%s" % (len(leaf.encode()), leaf.encode())
+        if isinstance(leaf, ArrayRef):
+            known = self._last.get(leaf.name) or self._arrays.get(leaf.name) or _hash(self._store.get(leaf))
+            self._arrays[leaf.name] = known
+            return b"a" + known
+        if isinstance(leaf, np.ndarray):
+            return b"a" + _hash(leaf)
+        raise TypeError(f"a state cannot hold a {type(leaf).__name__}: {leaf!r}")
+
+
+def _training(value: Any) -> Any:
+    """A part of the order's state without the tasks of evaluations."""
+    return [entry for entry in value if entry[0] < FIRST_ID] if isinstance(value, list) else value
+
+
+def _hash(array: np.ndarray) -> bytes:
+    data = np.ascontiguousarray(array)
+    return hashlib.sha256(f"{data.dtype.str}{data.shape}".encode() + data.tobytes()).digest()
+
+
+# -- going on ---------------------------------------------------------------------------------------------------------
+
+
+def restore(run: Run) -> bool:
+    """Go on from the newest checkpoint that is whole; False where there is none.
+
+    Raises `CellError` when there are only damaged checkpoints.
+    """
+    reasons, folder = [], run.directory.path
+    for path in (path for name in (CHECKPOINTS, TRAINING_END) for path in checkpoints(folder / name)):
+        try:
+            state, arrays = load_checkpoint(path, _packages(run))
+            _check(run, state, arrays)
+            run.files.check(state["files"])
+            run.algorithm.context.replay.restore(state["replay"])
+        except (DamagedCheckpoint, CellError, *WRONG) as error:
+            reasons.append(f"{path.parent.name} {path.name} cannot be used: {error}")
+            continue
+        try:
+            run.files.restore(state["files"])
+            _restore(run, state, arrays, ended=path.parent.name == TRAINING_END)
+        except WRONG as error:
+            raise CellError(f"{path} cannot be used: {error!r}; start anew by --force") from error
+        run.write(*(EventRow(run.clock.total, "discarded", reason) for reason in reasons))
+        steps = run.algorithm.counters.timesteps
+        message = f"continued at {steps} timesteps from {path.parent.name} {path.name}"
+        run.write(EventRow(run.clock.total, RESUMED, message))
+        return True
+    if reasons:
+        raise CellError(f"{folder}: {'; '.join(reasons)}; repair the files, or start anew by --force")
+    return False
+
+
+def _packages(run: Run) -> set[str]:
+    """Whose dataclasses the state may hold: those of this package, and of the algorithm's."""
+    modules = [base.__module__ for base in type(run.algorithm).__mro__ if issubclass(base, Algorithm)]
+    return {SUITE, *(module.partition(".")[0] for module in modules)}
+
+
+def _check(run: Run, state: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    """Raise `DamagedCheckpoint` for the state of another algorithm, or one that names a file or a function."""
+    if not isinstance(state["algorithm"]["state"], type(run.algorithm.state)):
+        raise DamagedCheckpoint("its state is none of the algorithm of this command")
+    for ref in references(state):
+        if "/" in ref.name or ref.name not in arrays:
+            raise DamagedCheckpoint(f"{ref.name[:80]!r} is no array of it")
+    run.algorithm.check_declared(state["tasks"])
+
+
+def _restore(run: Run, state: dict[str, Any], arrays: Mapping[str, np.ndarray], ended: bool) -> None:
+    """Take in a state; one of the end of a training goes on with a larger budget."""
+    refs = {ref.name: ref for ref in references(state)}
+    for name in refs:
+        run.pool.store.put(name, arrays[name])
+    run.arrays.add(refs.values())
+    run.asynchrony = state["asynchrony"]
+    run.algorithm.restore(state["algorithm"])
+    run.evaluations.state = state["evaluations"]
+    run.order.restore(state["order"])
+    clock = state["clock"]
+    if ended:
+        clock = clock | {"total": clock["trained"], "trained": None}
+        run.clock.restore(clock)
+        if run.evaluations.due():  # at the end of the smaller budget only the final evaluation was
+            run.take_evaluation()
+    tasks = state["tasks"]
+    if not tasks and not run.evaluations.state.final:
+        tasks = run.algorithm.ask()  # of a run that was stopped before its first task
+    run.prepare(tasks)
+    run.clock.restore(clock)
+    run.submit(tasks)
+    run.graph.restore(state["requests"], run.order.simulated)  # real clocks begin anew
+    run.play_beside()
