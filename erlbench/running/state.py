@@ -8,6 +8,8 @@ decides the order of results.
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 import struct
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -16,11 +18,11 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm
 from erlbench.errors import CellError
+from erlbench.files import sync_folder
 from erlbench.records.run import CHECKPOINTS, TRAINING_END
 from erlbench.records.schema import RESUMED, EventRow
 from erlbench.running.checkpoint import checkpoints, load_checkpoint, save_checkpoint
-from erlbench.running.durable import sync_folder
-from erlbench.running.encoding import SUITE, DamagedCheckpoint, Length, leaves, references
+from erlbench.running.encoding import SUITE, DamagedCheckpoint, Length, encode, leaves, references
 from erlbench.running.evaluation import FIRST_ID
 from erlbench.work.store import Store
 from erlbench.work.tasks import ArrayRef, ReplayView, Result, Task
@@ -166,9 +168,10 @@ def restore(run: Run) -> bool:
 
 
 def _packages(run: Run) -> set[str]:
-    """Whose dataclasses the state may hold: those of this package, and of the algorithm's."""
-    modules = [base.__module__ for base in type(run.algorithm).__mro__ if issubclass(base, Algorithm)]
-    return {SUITE, *(module.partition(".")[0] for module in modules)}
+    """Whose dataclasses the state may hold: this package's, the algorithm's, and those of its state as it begins."""
+    bases = [base.__module__ for base in type(run.algorithm).__mro__ if issubclass(base, Algorithm)]
+    begins = re.findall(r'"\$type": "(\w+)', json.dumps(encode(run.algorithm.state, {})))
+    return {SUITE, *begins, *(module.partition(".")[0] for module in bases)}
 
 
 def _check(run: Run, state: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
