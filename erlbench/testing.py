@@ -14,8 +14,8 @@ from erlbench.algorithms import registry
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.records.read import read_rows
 from erlbench.records.schema import EpisodeRow, Row, TaskRow
-from erlbench.running import progress
 from erlbench.running.jobs import Runner
+from erlbench.running.progress import Display
 from erlbench.settings import resolve, setting_rows
 from erlbench.verification import AGREES, load_files
 from erlbench.verification.same import compare_runs
@@ -91,7 +91,7 @@ def _run(cell: Cell, processes: int, stop_after: int = 0, save_replay: bool = Fa
             stop.set()
 
     options = RunOptions(processes, verbosity=-1, device="cpu", save_replay=save_replay)
-    with closing(Runner(options, progress.create(-1), stop, [interrupt])) as runner:
+    with closing(Runner(options, Display(-1), stop, [interrupt])) as runner:
         return runner.run(cell)
 
 

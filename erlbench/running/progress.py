@@ -5,178 +5,179 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from typing import Any, Protocol
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
 
-from rich.console import Console, Group, RenderableType
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
+from rich.console import Console
+from rich.progress import BarColumn, Progress, Task, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
 from erlbench.machine.descriptors import Unbroken
-from erlbench.running.readings import LittleCurve, overall, reading_words
-from erlbench.running.remaining import Reading, Remaining, Workload
 
 PLAIN_EVERY = 15.0  # seconds between two lines of one cell
 REDRAW = 0.2  # seconds, at least, between two pictures
+clock = time.monotonic  # of rates
+WINDOW = 600.0  # seconds that a rate is measured over, as a generation may take minutes
 
 
-class Display(Protocol):
-    """What the runner reports about its cells; called from several threads."""
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """Where a cell is."""
 
-    def update(self, cell: str, reading: Reading) -> None: ...
-    def message(self, text: str) -> None: ...
-    def finished(self, cell: str, text: str) -> None: ...
-    def failed(self, cell: str, reason: str) -> None: ...
-    def close(self) -> None: ...
-    def summary(self, text: str) -> None: ...
+    timesteps: int
+    total_timesteps: int  # 0 where minutes alone end the cell
+    last_return: float | None  # of an evaluation
+    busy: int  # processes
+    processes: int
+    generation: int = 0  # generations that are complete
+    total_generations: int | None = None  # where the run ends if its steps are not used up before
+    evaluations: int = 0  # of the whole run, once the training is over
+    evaluated: int = 0  # those that were played by then
+    minutes: float = 0.0  # of training
+    total_minutes: float | None = None  # which have to pass besides the steps
+    training_return: float | None = None  # the mean of its last training episodes
+
+    @property
+    def whole(self) -> int:
+        """The work of the whole run: the steps of its budget, or 1 where it has none."""
+        return self.total_timesteps or 1
+
+    @property
+    def work(self) -> float:
+        """How far the run is: by its steps and minutes or by its generations, whichever ends it first."""
+        by_generation = self.generation / self.total_generations if self.total_generations else 0.0
+        done = float(self.timesteps) if self.total_timesteps else self.whole
+        if self.total_minutes is not None:
+            done = min(done, self.minutes / self.total_minutes * self.whole)
+        return min(float(self.whole), max(done, by_generation * self.whole))
+
+    def words(self) -> str:
+        """Steps, and minutes or generations where they end the run; returns; busy processes."""
+        total = f"/{self.total_timesteps:,}" if self.total_timesteps else ""
+        budget = f"{self.timesteps:,}{total} steps"
+        if self.total_minutes is not None:
+            budget += f", {self.minutes:.1f}/{self.total_minutes:g} modelled minutes"
+        if self.total_generations:
+            budget = f"{self.timesteps:,} steps, generation {self.generation}/{self.total_generations}"
+        if self.evaluations:
+            budget += f"  evaluation {min(self.evaluated + 1, self.evaluations)} of {self.evaluations}"
+        elif self.training_return is not None:
+            budget += f"  training return {self.training_return:,.1f}"
+        score = "-" if self.last_return is None else f"{self.last_return:,.1f}"
+        return f"{budget}  score {score}  busy {self.busy}/{self.processes}"
 
 
-def create(verbosity: int, workloads: Iterable[Workload] = (), at_once: int = 1) -> Display:
-    """A display for `verbosity` (-1 quiet, 0 normal, 1 verbose) of `workloads`, of which `at_once` run at a time."""
-    stream: Any = Unbroken(sys.stderr)
-    if verbosity < 0:
-        return Quiet(stream)
-    remaining = Remaining(workloads, at_once)
-    console = Console(file=stream, highlight=False)  # honours NO_COLOR
-    return Bars(console, remaining) if console.is_terminal else Plain(stream, remaining)
+class Display:
+    """Says how `cells` cells go on; called from several threads. Quiet, it says what fails, and messages.
+
+    Bars are drawn when a cell reports its reading: a thread that draws by itself would leave lines of the picture
+    behind when it draws while another one prints.
+    """
+
+    def __init__(self, verbosity: int = 0, cells: int = 1, console: Console | None = None) -> None:
+        stream: Any = Unbroken(sys.stderr)
+        self._console = console or Console(file=stream, highlight=False)  # honours NO_COLOR
+        self._quiet = verbosity < 0
+        self._cells, self._ended = cells, 0
+        self._lock = threading.RLock()
+        draws = self._console.is_terminal and not self._quiet
+        words = TextColumn("{task.fields[words]}", markup=False, style="dim", table_column=_cut(2))
+        self._progress = Progress(
+            TextColumn("{task.description}", markup=False, table_column=_cut(1)), BarColumn(12), TimeRemainingColumn(),
+            words, console=self._console, auto_refresh=False, transient=True, expand=True,
+            speed_estimate_period=WINDOW, get_time=lambda: clock(), disable=not draws,
+        )  # fmt: skip
+        self._all = self._progress.add_task("", total=cells, words="")
+        self._bars: dict[str, TaskID] = {}
+        self._trained: set[str] = set()
+        self._printed: dict[str, float] = {}
+        self._drawn = 0.0
+        self._progress.start()
+
+    def update(self, cell: str, reading: Reading) -> None:
+        """Move the bar of a cell, or print a line when its last one is old enough."""
+        if self._quiet:
+            return
+        with self._lock:
+            bar = self._move(cell, reading)
+            now = time.monotonic()
+            if not self._progress.disable and now - self._drawn >= REDRAW:
+                self._drawn = now
+                self._progress.refresh()
+            elif self._progress.disable and now - self._printed.setdefault(cell, now) >= PLAIN_EVERY:
+                self._printed[cell] = now
+                rate = "-" if bar.speed is None or reading.evaluations else f"{bar.speed:,.0f}"
+                overall = self._bar(self._all)
+                self.message(
+                    f"{cell}: {reading.words()}  {rate}/s  {_time_left(bar)} left  [{overall.description}, "
+                    f"{_time_left(overall)} left for all]"
+                )
+
+    def message(self, text: str) -> None:
+        """One line, above the bars."""
+        with self._lock:
+            self._console.print(text, markup=False, soft_wrap=True)
+
+    def finished(self, cell: str, text: str) -> None:
+        """Say how a cell ended, in place of its bar."""
+        with self._lock:
+            self._ended += 1
+            if cell in self._bars:
+                self._progress.remove_task(self._bars.pop(cell))
+                self._progress.refresh()
+            if not self._quiet:
+                self.message(f"{cell}: {text}")
+
+    def failed(self, cell: str, reason: str) -> None:
+        """Say why a cell cannot go on."""
+        self.finished(cell, f"failed: {reason}")
+        if self._quiet:
+            self.message(f"{cell}: failed: {reason}")
+
+    def summary(self, text: str) -> None:
+        """Say what there is at the end, unless quiet."""
+        if not self._quiet:
+            self.message(text)
+
+    def close(self) -> None:
+        """Stop drawing."""
+        with self._lock:
+            self._progress.stop()
+
+    def _move(self, cell: str, reading: Reading) -> Task:
+        if cell not in self._bars:
+            self._bars[cell] = self._progress.add_task(cell, total=reading.whole, words="")
+        bar = self._bars[cell]
+        if reading.evaluations and cell not in self._trained:
+            self._trained.add(cell)
+            self._progress.reset(bar, total=reading.evaluations)
+        done = reading.evaluated if reading.evaluations else reading.work
+        self._progress.update(bar, completed=done, words=reading.words())
+        trained = [
+            1.0 if name in self._trained else self._bar(bar).completed / (self._bar(bar).total or 1)
+            for name, bar in self._bars.items()
+        ]
+        number = min(self._cells, max(1, self._ended + len(self._bars)))
+        self._progress.update(
+            self._all, completed=self._ended + sum(trained), description=f"cell {number} of {self._cells}"
+        )
+        return self._bar(bar)
+
+    def _bar(self, number: TaskID) -> Task:
+        return next(bar for bar in self._progress.tasks if bar.id == number)
+
+
+def _cut(ratio: int) -> Column:
+    return Column(no_wrap=True, overflow="ellipsis", ratio=ratio)
+
+
+def _time_left(bar: Task) -> str:
+    """`0:01:12`, or `-:--:--` while that is not known."""
+    return "-:--:--" if bar.time_remaining is None else str(timedelta(seconds=int(bar.time_remaining)))
 
 
 def is_watched() -> bool:
     """Whether somebody sees standard error: it is a terminal's, or a notebook's."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return sys.stderr.isatty() or hasattr(shell, "kernel")
-
-
-class Quiet:
-    """Errors only."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def update(self, cell: str, reading: Reading) -> None:
-        """Nothing."""
-
-    def message(self, text: str) -> None:
-        """One line on standard error."""
-        print(text, file=self._stream, flush=True)
-
-    def finished(self, cell: str, text: str) -> None:
-        """Nothing."""
-
-    def failed(self, cell: str, reason: str) -> None:
-        """Say why the cell cannot go on."""
-        self.message(f"{cell}: failed: {reason}")
-
-    def close(self) -> None:
-        """Nothing."""
-
-    def summary(self, text: str) -> None:
-        """Nothing."""
-
-
-class Plain(Quiet):
-    """One line per cell every few seconds."""
-
-    def __init__(self, stream: Any, remaining: Remaining) -> None:
-        super().__init__(stream)
-        self._lock = threading.Lock()
-        self._remaining = remaining
-        self._printed: dict[str, float] = {}
-
-    def update(self, cell: str, reading: Reading) -> None:
-        """Print a line when the last one is old enough."""
-        with self._lock:
-            now = time.monotonic()
-            self._remaining.update(cell, reading, now)
-            if now - self._printed.setdefault(cell, now) >= PLAIN_EVERY:
-                self._printed[cell] = now
-                words = "  ".join(reading_words(reading, *self._remaining.of(cell)))
-                self.message(f"{cell}: {words}  [{overall(self._remaining)}]")
-
-    def finished(self, cell: str, text: str) -> None:
-        """Say how the cell ended."""
-        with self._lock:
-            self._remaining.end(cell)
-        self.message(f"{cell}: {text}")
-
-    def failed(self, cell: str, reason: str) -> None:
-        """Say why the cell cannot go on."""
-        self.finished(cell, f"failed: {reason}")
-
-    def summary(self, text: str) -> None:
-        """What there is at the end."""
-        self.message(text)
-
-
-class Bars:
-    """Two lines per running cell, and one for all; none is wider than the terminal.
-
-    They are drawn again when a cell reports its reading. A thread that draws by itself, as `Live` has by default,
-    leaves lines of the picture behind when it draws while another one prints.
-    """
-
-    def __init__(self, console: Console, remaining: Remaining) -> None:
-        self._remaining = remaining
-        self._lock = threading.RLock()  # one thread draws or prints at a time
-        self._drawn = 0.0
-        self._running: dict[str, Reading] = {}
-        self._curves: dict[str, LittleCurve] = {}
-        self._live = Live(console=console, get_renderable=self._picture, auto_refresh=False, transient=True)
-        self._live.start()
-
-    def update(self, cell: str, reading: Reading) -> None:
-        """Move the bar."""
-        with self._lock:
-            self._remaining.update(cell, reading, time.monotonic())
-            self._running[cell] = reading
-            self._curves.setdefault(cell, LittleCurve()).add(reading)
-            if time.monotonic() - self._drawn >= REDRAW:
-                self._live.refresh()
-                self._drawn = time.monotonic()
-
-    def message(self, text: str) -> None:
-        """One line above the bars."""
-        with self._lock:
-            self._live.console.print(text, markup=False, soft_wrap=True)
-
-    def finished(self, cell: str, text: str) -> None:
-        """Replace the bar by a line."""
-        with self._lock:
-            self._running.pop(cell, None)
-            curve = str(self._curves.pop(cell, ""))
-            self._remaining.end(cell)
-            self._live.refresh()  # else its bar stays until another cell moves its own
-            self.message(f"{cell}: {text} {curve}".rstrip())
-
-    def failed(self, cell: str, reason: str) -> None:
-        """Replace the bar by the reason."""
-        with self._lock:
-            self._curves.pop(cell, None)
-        self.finished(cell, f"failed: {reason}")
-
-    def close(self) -> None:
-        """Stop drawing."""
-        with self._lock:
-            self._live.stop()
-
-    def summary(self, text: str) -> None:
-        """What there is at the end."""
-        self.message(text)
-
-    def _picture(self) -> RenderableType:
-        return Group(*self._lines())
-
-    def _lines(self) -> Iterator[RenderableType]:
-        for cell, reading in self._running.items():
-            row = Table.grid(padding=(0, 1), expand=True)
-            row.add_column(no_wrap=True, overflow="ellipsis")
-            row.add_column(width=24)
-            row.add_row(Text(cell), ProgressBar(reading.whole, min(reading.work, reading.whole), width=24))
-            yield row
-            words = reading_words(reading, *self._remaining.of(cell), compact=True)
-            words.insert(-1, str(self._curves.get(cell, "")))
-            yield Text("  " + "  ".join(filter(None, words)), no_wrap=True, overflow="ellipsis", style="dim")
-        if self._remaining.workloads:
-            yield Text(overall(self._remaining), no_wrap=True, overflow="ellipsis")

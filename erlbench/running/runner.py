@@ -11,10 +11,10 @@ from erlbench.errors import Interrupted
 from erlbench.experiment.cells import LOCAL, Cell, RunOptions
 from erlbench.machine.descriptors import allow_workers
 from erlbench.pool.registry import connected
-from erlbench.running import progress, signals
+from erlbench.running import signals
 from erlbench.running.checkpoint import saved_steps
 from erlbench.running.jobs import Runner
-from erlbench.running.remaining import Workload
+from erlbench.running.progress import Display
 from erlbench.running.results import RunDirectory
 from erlbench.running.run import DONE, FAILED, INTERRUPTED
 from erlbench.running.scheduling import schedule_of
@@ -32,13 +32,7 @@ def _run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event
     _allow_workers(cells, options)
     check_directories(cells, options)
     schedule = schedule_of(cells, options)
-    kinds = [(cell.name, cell.env) for cell in cells]
-    seconds = {kind: share.seconds for kind, share in zip(kinds, schedule.shares, strict=True) if not share.done}
-    workloads = [
-        Workload(cell.label, kind, cell.total_timesteps or 1, seconds.get(kind, 1.0))
-        for cell, kind in zip(cells, kinds, strict=True)
-    ]
-    display = progress.create(options.verbosity, workloads, schedule.forecast().at_once)
+    display = Display(options.verbosity, len(cells))
     runner = Runner(options, display, stop)
     try:
         outcomes = Counter(runner.run_all(cells, schedule))

@@ -10,8 +10,7 @@ from erlbench.pool import Pool
 from erlbench.records.schema import RESUMED, EpisodeRow, EventRow, Row
 from erlbench.records.training import TrainingReturns
 from erlbench.running.loop import Run
-from erlbench.running.progress import Display
-from erlbench.running.remaining import Reading
+from erlbench.running.progress import Display, Reading
 from erlbench.running.results import RunDirectory
 
 REFRESH = 0.25  # seconds between two readings of a cell

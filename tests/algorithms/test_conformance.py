@@ -10,9 +10,10 @@ import pytest
 
 from erlbench.algorithms import registry
 from erlbench.experiment.cells import RunOptions
-from erlbench.running import live_arrays, progress
+from erlbench.running import live_arrays
 from erlbench.running.jobs import Runner
 from erlbench.running.loop import Run
+from erlbench.running.progress import Display
 from tests.runs import (
     ASYNCHRONOUS,
     SYNCHRONOUS,
@@ -66,7 +67,7 @@ def whole(watched):
 def runners():
     """Runners by their number of processes, whose workers go from algorithm to algorithm: they import PyTorch once."""
     made = {
-        processes: Runner(RunOptions(processes, verbosity=-1, device="cpu"), progress.create(-1), threading.Event())
+        processes: Runner(RunOptions(processes, verbosity=-1, device="cpu"), Display(-1), threading.Event())
         for processes in (1, 3)
     }
     yield made
@@ -173,6 +174,6 @@ def test_the_number_of_processes_changes_no_digit(algo, whole, runners, tmp_path
 def test_a_stop_before_the_first_task_is_an_interruption(tmp_path):
     stop = threading.Event()
     stop.set()
-    runner = Runner(RunOptions(0), progress.create(-1), stop)
+    runner = Runner(RunOptions(0), Display(-1), stop)
     assert runner.run(make_cell("cem", tmp_path)) == "interrupted"
     runner.close()

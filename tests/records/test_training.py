@@ -10,8 +10,6 @@ import pytest
 from erlbench.records.read import read_rows
 from erlbench.records.schema import EpisodeRow, row_of
 from erlbench.records.training import TrainingReturns, running_means, thinned
-from erlbench.running.readings import LittleCurve, reading_words
-from erlbench.running.remaining import Reading
 from tests.runs import interrupt, make_cell, run
 
 
@@ -59,31 +57,3 @@ def test_thinned_points_keep_both_ends():
     assert thinned(5, 10).tolist() == [0, 1, 2, 3, 4]
     assert thinned(1001, 3).tolist() == [0, 500, 1000]
     assert thinned(1, 3).tolist() == [0]
-
-
-def reading_of(steps, score, training, evaluations=0):
-    return Reading(
-        timesteps=steps, total_timesteps=100, last_return=score, busy=1, processes=2, evaluations=evaluations,
-        training_return=training,
-    )  # fmt: skip
-
-
-def test_the_line_of_a_run_has_its_training_return_before_it_has_a_score():
-    def words(score, training, evaluations=0):
-        reading = reading_of(50, score, training, evaluations)
-        return reading_words(reading, 1.0, 50.0, compact=True)[3:-1]
-
-    assert words(None, None) == ["score -"]
-    assert words(None, 12.34) == ["training 12.3"]
-    assert words(5.0, 12.34) == ["training 12.3", "score 5.0"]
-    assert words(5.0, 12.34, evaluations=3) == ["score 5.0"]  # the training is over
-
-
-def test_the_little_curve_grows_with_the_training_and_ends_with_the_scores():
-    curve = LittleCurve()
-    for steps in range(0, 51, 5):
-        curve.add(reading_of(steps, None, float(steps)))
-    assert str(curve) == "▁▃▃▅▆▇█"  # 5, 15, 20, 30, 40, 45, 50: the last of each twelfth of the budget
-    for score in (3.0, 1.0, 2.0):
-        curve.add(reading_of(100, score, 50.0, evaluations=3))
-    assert str(curve) == "█▁▅"

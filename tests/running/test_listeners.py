@@ -12,8 +12,9 @@ import pytest
 
 from erlbench.experiment.cells import RunOptions
 from erlbench.records.schema import COUNTED, EpisodeRow, EvaluationRow, GenerationRow, TaskRow
-from erlbench.running import loop, progress, state
+from erlbench.running import loop, state
 from erlbench.running.jobs import Runner
+from erlbench.running.progress import Display
 from erlbench.running.results import RunDirectory
 from tests.runs import all_rows, between_steps, make_cell, run
 
@@ -21,7 +22,7 @@ from tests.runs import all_rows, between_steps, make_cell, run
 def heard(cell, *listeners):
     """Run a cell with listeners; how it ended."""
     options = RunOptions(0, verbosity=-1, device="cpu")
-    with closing(Runner(options, progress.create(-1), threading.Event(), listeners)) as runner:
+    with closing(Runner(options, Display(-1), threading.Event(), listeners)) as runner:
         return runner.run(cell)
 
 

@@ -16,8 +16,7 @@ from erlbench.experiment.arguments import arguments
 from erlbench.experiment.command import requested_cells
 from erlbench.experiment.estimate import estimate
 from erlbench.pool import SerialPool
-from erlbench.running.readings import reading_words
-from erlbench.running.remaining import Reading
+from erlbench.running.progress import Reading
 from erlbench.running.run import gradient_workers
 from tests.runs import FILES, interrupt, make_cell, run, write_options
 
@@ -176,7 +175,7 @@ def test_progress_and_estimates_follow_the_minutes(tmp_path):
         timesteps=5000, total_timesteps=0, last_return=None, busy=1, processes=2, minutes=1.5, total_minutes=6.0
     )
     assert minutes.work / minutes.whole == pytest.approx(0.25)
-    assert reading_words(minutes, 10.0, None)[0] == "5,000 steps, 1.5/6 modelled minutes"
+    assert minutes.words().startswith("5,000 steps, 1.5/6 modelled minutes  ")
     both = replace(minutes, total_timesteps=50_000)
     assert both.work / both.whole == pytest.approx(0.1)  # the one that is less far decides
     cell = cell_of("p-cem-rl", tmp_path, settings={"start_timesteps": 300})

@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from erlbench.experiment.cells import RunOptions
-from erlbench.running import progress
 from erlbench.running.jobs import Runner
+from erlbench.running.progress import Display
 from tests.runs import SYNCHRONOUS, all_rows, make_cell, run
 
 pytestmark = pytest.mark.slow
@@ -33,7 +33,7 @@ def serial(tmp_path_factory):
 def runner(nodes):
     """One that keeps its pool on both nodes from cell to cell."""
     options = RunOptions(1, verbosity=-1, device="cpu", pool=nodes.kind)
-    made = Runner(options, progress.create(-1), threading.Event())
+    made = Runner(options, Display(-1), threading.Event())
     yield made
     made.close()
 
