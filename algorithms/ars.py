@@ -7,21 +7,19 @@ Mania, Guy, Recht, "Simple random search of static linear policies is competitiv
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from erlbench.algorithms.individuals import FitnessSettings
-from erlbench.algorithms.policy_settings import PolicySettings, policy_of
+from erlbench.algorithms.policy_settings import PolicySettings
 from erlbench.algorithms.search.observation_statistics import ObservationStatistics
-from erlbench.algorithms.search.search import Individual, Search, SearchState, Vector, displacement, finite
+from erlbench.algorithms.search.search import Individual, MirroredSearch, MirroredState, displacement, finite
 from erlbench.envs.registry import Problem
 from erlbench.policy import INITIALISATIONS, SQUASHINGS, PolicySpec
 from erlbench.settings import setting
-from erlbench.work.seeding import Key
-from erlbench.work.tasks import ArrayRef, Perturbed, Result
 
 PAPER, CODE = "ARS, table of chosen settings", "ARS, public code"
 PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}, "v1": {"normalise_observations": False}}
@@ -67,56 +65,34 @@ class ARSSettings(PolicySettings, FitnessSettings):
 
 
 @dataclass(kw_only=True)
-class ARSState(SearchState):
+class ARSState(MirroredState):
     """The parameters M as a flat vector, and the statistics of all observations."""
 
-    mean: np.ndarray  # (P,) float64
-    policy: ArrayRef  # the mean as a policy, with the statistics at the iteration's start
-    statistics: ObservationStatistics
     sigma_r: float = math.nan  # of the last step
 
 
-class ARS(Search[ARSSettings, ARSState]):
+class ARS(MirroredSearch[ARSSettings, ARSState]):
     """Augmented random search: mirrored directions of a linear policy, the best of them, steps over sigma_R."""
 
     settings_type: ClassVar[type] = ARSSettings
-    pairs: ClassVar[bool] = True
 
     @classmethod
     def policy_for(cls, settings: ARSSettings, problem: Problem) -> PolicySpec:
-        policy = policy_of(problem, settings, settings.normalise_observations and problem.observation_size > 0)
-        return replace(policy, observation_clip=math.inf)
+        return replace(super().policy_for(settings, problem), observation_clip=math.inf)
 
     @classmethod
     def population_of(cls, settings: ARSSettings) -> int:
         return 2 * settings.directions
 
     def start(self, mean: np.ndarray) -> ARSState:
-        statistics = ObservationStatistics.create(self.context.policy.sizes[0], 0.0)
-        return ARSState(mean=mean, policy=self._publish(mean, statistics), statistics=statistics)
+        return ARSState(**self.begin(mean))
 
-    def _publish(self, mean: np.ndarray, statistics: ObservationStatistics) -> ArrayRef:
-        return self.share_policy(mean, statistics.moments_of_ars if self.context.policy.normalisation else None)
+    def moments(self, statistics: ObservationStatistics) -> np.ndarray:
+        return statistics.moments_of_ars
 
     @property
-    def mean_ref(self) -> ArrayRef:
-        return self.state.policy
-
-    def sample(self, key: Key) -> Vector:
-        return self._direction(key, 1)
-
-    def _direction(self, key: Key, sign: int) -> Vector:
-        return Perturbed(self.state.policy, self.settings.nu, key, sign, size=self.state.mean.size)
-
-    def generation(self, key: Callable[[int], Key]) -> list[Vector]:
-        """Lines 3 to 5: both signs of N directions."""
-        return [self._direction(key(index), sign) for index in range(self.settings.directions) for sign in (1, -1)]
-
-    def fitness(self, result: Result) -> float:
-        return super().fitness(result) - self.settings.reward_shift * float(np.mean(result.values["lengths"]))
-
-    def observed(self, count: int, sums: np.ndarray) -> None:
-        self.state.statistics.add(count, sums)
+    def scale(self) -> float:
+        return self.settings.nu
 
     def tell(self, individuals: Sequence[Individual]) -> None:
         """Lines 6 to 8: M += alpha / (b sigma_R) sum of (r+ - r-) delta over the b best directions.
@@ -143,7 +119,7 @@ class ARS(Search[ARSSettings, ARSState]):
                 step += (returns[pair, 0] - returns[pair, 1]) * delta.astype(np.float64)
         if state.sigma_r:
             state.mean = state.mean + settings.step_size / (len(kept) * state.sigma_r) * step
-        state.policy = self._publish(state.mean, state.statistics)
+        state.policy = self.publish(state.mean, state.statistics)
 
     def metrics(self) -> dict[str, float]:
         return {"sigma_r": self.state.sigma_r, "parameter_norm": float(np.linalg.norm(self.state.mean))}

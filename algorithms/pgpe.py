@@ -8,24 +8,21 @@ only its public code says (github.com/nnaisense/pgpelib).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from erlbench.algorithms.individuals import FitnessSettings
-from erlbench.algorithms.policy_settings import PolicySettings, policy_of
+from erlbench.algorithms.policy_settings import PolicySettings
 from erlbench.algorithms.search.evolution_strategy import centred_ranks
-from erlbench.algorithms.search.observation_statistics import ObservationStatistics
 from erlbench.algorithms.search.optimisers import ClipUp, Moments
-from erlbench.algorithms.search.search import MEAN_ONLY, Individual, Search, SearchState, Vector, displacement, finite
+from erlbench.algorithms.search.search import MEAN_ONLY, Individual, MirroredSearch, MirroredState, displacement, finite
 from erlbench.algorithms.search.search_distribution import ranking
-from erlbench.envs.registry import Problem
-from erlbench.policy import INITIALISATIONS, PolicySpec
+from erlbench.policy import INITIALISATIONS
 from erlbench.settings import setting
-from erlbench.work.seeding import Key
-from erlbench.work.tasks import ArrayRef, Perturbed, Result
+from erlbench.work.tasks import ArrayRef
 
 PAPER, CODE = "ClipUp, table 1", "ClipUp, public code"
 # EvoTorch's script rl_clipup.py: step size and radius as multiples of the maximum speed
@@ -76,65 +73,32 @@ class PGPESettings(PolicySettings, FitnessSettings):
 
 
 @dataclass(kw_only=True)
-class PGPEState(SearchState):
+class PGPEState(MirroredState):
     """Mean, standard deviations, velocity, and the statistics of all observations."""
 
-    mean: np.ndarray  # (P,) float64
     std: np.ndarray  # (P,) float64
-    velocity: Moments
-    policy: ArrayRef  # the mean as a policy, with the statistics at the generation's start
     std_ref: ArrayRef
-    statistics: ObservationStatistics
+    velocity: Moments
 
 
-class PGPE(Search[PGPESettings, PGPEState]):
+class PGPE(MirroredSearch[PGPESettings, PGPEState]):
     """Policy gradients with parameter-based exploration: mirrored pairs, ranks, ClipUp."""
 
     settings_type: ClassVar[type] = PGPESettings
-    pairs: ClassVar[bool] = True
-
-    @classmethod
-    def policy_for(cls, settings: PGPESettings, problem: Problem) -> PolicySpec:
-        return policy_of(problem, settings, settings.normalise_observations and problem.observation_size > 0)
 
     def start(self, mean: np.ndarray) -> PGPEState:
         settings = self.settings
         self._clipup = ClipUp(settings.step_size, settings.max_speed, settings.momentum)
         std = np.full(mean.size, settings.radius / math.sqrt(mean.size))
-        statistics = ObservationStatistics.create(self.context.policy.sizes[0], 0.0)
-        return PGPEState(
-            mean=mean,
-            std=std,
-            velocity=self._clipup.start(mean.size),
-            policy=self._publish(mean, statistics),
-            std_ref=self.context.share(std.astype(np.float32)),
-            statistics=statistics,
-        )
-
-    def _publish(self, mean: np.ndarray, statistics: ObservationStatistics) -> ArrayRef:
-        return self.share_policy(mean, statistics.moments if self.context.policy.normalisation else None)
+        std_ref = self.context.share(std.astype(np.float32))
+        return PGPEState(std=std, std_ref=std_ref, velocity=self._clipup.start(mean.size), **self.begin(mean))
 
     @property
-    def mean_ref(self) -> ArrayRef:
-        return self.state.policy
-
-    def sample(self, key: Key) -> Vector:
-        return self._perturbed(key, 1)
-
-    def _perturbed(self, key: Key, sign: int) -> Vector:
-        return Perturbed(self.state.policy, self.state.std_ref, key, sign, size=self.state.mean.size)
-
-    def generation(self, key: Callable[[int], Key]) -> list[Vector]:
-        return [self._perturbed(key(pair), sign) for pair in range(self.settings.population // 2) for sign in (1, -1)]
+    def scale(self) -> ArrayRef:
+        return self.state.std_ref
 
     def extends(self, steps: int, individuals: int) -> bool:
         return steps < self.settings.generation_steps and individuals < self.settings.population_max
-
-    def fitness(self, result: Result) -> float:
-        return super().fitness(result) - self.settings.reward_shift * float(np.mean(result.values["lengths"]))
-
-    def observed(self, count: int, sums: np.ndarray) -> None:
-        self.state.statistics.add(count, sums)
 
     def tell(self, individuals: Sequence[Individual]) -> None:
         """The two gradients, with centred ranks w whose mean is zero, d = z - mean and n pairs.
@@ -158,7 +122,7 @@ class PGPE(Search[PGPESettings, PGPEState]):
         limit = settings.stdev_max_change * state.std
         state.std = state.std + np.clip(change, -limit, limit)
         state.mean = state.mean + self._clipup.step(state.velocity, slope / len(individuals))
-        state.policy = self._publish(state.mean, state.statistics)
+        state.policy = self.publish(state.mean, state.statistics)
         state.std_ref = self.context.share(state.std.astype(np.float32))
 
     def metrics(self) -> dict[str, float]:

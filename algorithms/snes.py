@@ -17,17 +17,15 @@ from erlbench.algorithms.policy_settings import OURS, PolicySettings
 from erlbench.algorithms.search.search import (
     HANSEN,
     MEAN_ONLY,
+    GaussianSearch,
+    GaussianState,
     Individual,
-    Search,
-    SearchState,
-    Vector,
     displacement,
     finite,
 )
-from erlbench.algorithms.search.search_distribution import SearchDistribution, ranking
+from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.settings import setting
-from erlbench.work.seeding import Key
-from erlbench.work.tasks import ArrayRef, Perturbed
+from erlbench.work.tasks import Perturbed
 
 PAPER = "SNES, table 1"
 PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}}
@@ -45,13 +43,6 @@ class SNESSettings(PolicySettings, FitnessSettings):
     )
 
 
-@dataclass(kw_only=True)
-class SNESState(SearchState):
-    """Mean and variance."""
-
-    distribution: SearchDistribution
-
-
 def utilities(fitness: Sequence[float]) -> np.ndarray:
     """u_k = max(0, log(n/2 + 1) - log k) / sum - 1/n for the ranks k = 1, 2, ... from the best; ties share theirs."""
     values, n = finite(fitness), len(fitness)
@@ -63,21 +54,13 @@ def utilities(fitness: Sequence[float]) -> np.ndarray:
     return np.asarray(shared[group])
 
 
-class SNES(Search[SNESSettings, SNESState]):
+class SNES(GaussianSearch[SNESSettings, GaussianState]):
     """Separable natural evolution strategy: every parameter has its own step size, which follows the ranks."""
 
     settings_type: ClassVar[type] = SNESSettings
 
-    def start(self, mean: np.ndarray) -> SNESState:
-        distribution = SearchDistribution.create(mean, self.settings.initial_variance, self.context.share)
-        return SNESState(distribution=distribution)
-
-    @property
-    def mean_ref(self) -> ArrayRef:
-        return self.state.distribution.mean_ref
-
-    def sample(self, key: Key) -> Vector:
-        return self.state.distribution.sample(key)
+    def start(self, mean: np.ndarray) -> GaussianState:
+        return GaussianState(distribution=self.distribution(mean))
 
     def tell(self, individuals: Sequence[Individual]) -> None:
         """Mean += eta_mu sigma sum u s, sigma *= exp(eta_sigma / 2 sum u (s^2 - 1)), with z = mean + sigma s."""
@@ -109,5 +92,4 @@ class SNES(Search[SNESSettings, SNESState]):
         return z.sign * self.context.store.noise(z.key, s.size).astype(np.float64)
 
     def metrics(self) -> dict[str, float]:
-        variance = self.state.distribution.variance
-        return {"variance_mean": float(variance.mean()), "variance_max": float(variance.max())}
+        return {**super().metrics(), "variance_max": float(self.state.distribution.variance.max())}

@@ -20,17 +20,15 @@ from erlbench.algorithms.search.search import (
     AS_SAMPLES,
     HANSEN,
     MEAN_ONLY,
+    GaussianSearch,
+    GaussianState,
     Individual,
-    Search,
-    SearchState,
-    Vector,
     displacement,
     own_displacement,
     shortened,
 )
 from erlbench.algorithms.search.search_distribution import (
     PARAMETERS_AT_ONCE,
-    SearchDistribution,
     blocks,
     cem_variance,
     decayed,
@@ -51,8 +49,6 @@ from erlbench.algorithms.search.variance_updates import (
     success_rule,
 )
 from erlbench.settings import setting
-from erlbench.work.seeding import Key
-from erlbench.work.tasks import ArrayRef
 
 CODE = "AES-RL, public code"
 PAPER = "AES-RL, section 3"
@@ -155,10 +151,9 @@ class AESSearchSettings:
 
 
 @dataclass(kw_only=True)
-class AESState(SearchState):
+class AESState(GaussianState):
     """Mean and variance, and what the rules remember."""
 
-    distribution: SearchDistribution
     epsilon: float  # of the rank-based variance
     ring: list[Individual] = field(default_factory=list)  # the last ones, for the rank-based rules
     successes: list[bool] = field(default_factory=list)
@@ -166,7 +161,7 @@ class AESState(SearchState):
     scale: FitnessScale | None = None  # of returns, where the settings have none
 
 
-class AESSearch(Search[AESSearchSettings, AESState]):
+class AESSearch(GaussianSearch[AESSearchSettings, AESState]):
     """Moves the mean towards each individual by the ratio p, and adapts the variance."""
 
     settings_type: ClassVar[type] = AESSearchSettings
@@ -175,9 +170,8 @@ class AESSearch(Search[AESSearchSettings, AESState]):
     def start(self, mean: np.ndarray) -> AESState:
         settings = self.settings
         self._weights = elite_weights(settings.elites)
-        distribution = SearchDistribution.create(mean, settings.initial_variance, self.context.share)
         scale = FitnessScale() if settings.scale is None and settings.scale_setting else None
-        return AESState(distribution=distribution, epsilon=settings.initial_variance, scale=scale)
+        return AESState(distribution=self.distribution(mean), epsilon=settings.initial_variance, scale=scale)
 
     @classmethod
     def population_of(cls, settings: AESSearchSettings) -> int:
@@ -195,13 +189,6 @@ class AESSearch(Search[AESSearchSettings, AESState]):
     def mean_episodes(self) -> int:
         needed = self.settings.always_measure or not all(self._rank_based)
         return self.settings.mean_episodes if needed else 0
-
-    @property
-    def mean_ref(self) -> ArrayRef:
-        return self.state.distribution.mean_ref
-
-    def sample(self, key: Key) -> Vector:
-        return self.state.distribution.sample(key)
 
     def seen(self, fitness: float, warm: bool) -> None:
         if self.state.scale is not None:
@@ -294,6 +281,3 @@ class AESSearch(Search[AESSearchSettings, AESState]):
     def measured(self) -> dict[str, float]:
         known = self.state.scale
         return {self.settings.scale_setting: self._scale()} if known is not None and known.known else {}
-
-    def metrics(self) -> dict[str, float]:
-        return {"variance_mean": float(self.state.distribution.variance.mean())}

@@ -16,9 +16,9 @@ from erlbench.algorithms.search.search import (
     AS_SAMPLES,
     HANSEN,
     MEAN_ONLY,
+    GaussianSearch,
+    GaussianState,
     Individual,
-    Search,
-    SearchState,
     Vector,
     displacement,
     own_displacement,
@@ -28,7 +28,6 @@ from erlbench.algorithms.search.search_distribution import (
     PARAMETERS_AT_ONCE,
     RANKS,
     RECOMBINATIONS,
-    SearchDistribution,
     blocks,
     cem_variance,
     decayed,
@@ -39,7 +38,6 @@ from erlbench.algorithms.search.search_distribution import (
 )
 from erlbench.settings import setting
 from erlbench.work.seeding import Key
-from erlbench.work.tasks import ArrayRef
 
 CEM_RL = "CEM-RL, public code"
 
@@ -72,30 +70,20 @@ class CEMSearchSettings:
 
 
 @dataclass(kw_only=True)
-class CEMState(SearchState):
+class CEMState(GaussianState):
     """Mean and variance, and the noise that is added to the variance."""
 
-    distribution: SearchDistribution
     epsilon: float
 
 
-class CEMSearch(Search[CEMSearchSettings, CEMState]):
+class CEMSearch(GaussianSearch[CEMSearchSettings, CEMState]):
     """Refits mean and variance to the elites."""
 
     settings_type: ClassVar[type] = CEMSearchSettings
     injection: ClassVar[str] = AS_SAMPLES
 
     def start(self, mean: np.ndarray) -> CEMState:
-        variance = self.settings.initial_variance
-        distribution = SearchDistribution.create(mean, variance, self.context.share)
-        return CEMState(distribution=distribution, epsilon=variance)
-
-    @property
-    def mean_ref(self) -> ArrayRef:
-        return self.state.distribution.mean_ref
-
-    def sample(self, key: Key) -> Vector:
-        return self.state.distribution.sample(key)
+        return CEMState(distribution=self.distribution(mean), epsilon=self.settings.initial_variance)
 
     def generation(self, key: Callable[[int], Key]) -> list[Vector]:
         size = self.settings.population
@@ -131,4 +119,4 @@ class CEMSearch(Search[CEMSearchSettings, CEMState]):
         state.distribution = old.moved(mean, variance, self.context.share)
 
     def metrics(self) -> dict[str, float]:
-        return {"epsilon": self.state.epsilon, "variance_mean": float(self.state.distribution.variance.mean())}
+        return {"epsilon": self.state.epsilon, **super().metrics()}

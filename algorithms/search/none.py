@@ -11,11 +11,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from erlbench.algorithms.search.search import Individual, Search, SearchState, Vector, displacement
-from erlbench.algorithms.search.search_distribution import SearchDistribution
+from erlbench.algorithms.search.search import GaussianSearch, GaussianState, Individual, displacement
 from erlbench.settings import setting
-from erlbench.work.seeding import Key
-from erlbench.work.tasks import ArrayRef
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,28 +23,13 @@ class NoSearchSettings:
     initial_variance: float = setting(1e-3, "variance of each parameter, fixed", "CEM-RL, public code", minimum=0)
 
 
-@dataclass(kw_only=True)
-class NoSearchState(SearchState):
-    """The mean, and the fixed variance."""
-
-    distribution: SearchDistribution
-
-
-class NoSearch(Search[NoSearchSettings, NoSearchState]):
+class NoSearch(GaussianSearch[NoSearchSettings, GaussianState]):
     """No selection at all."""
 
     settings_type: ClassVar[type] = NoSearchSettings
 
-    def start(self, mean: np.ndarray) -> NoSearchState:
-        distribution = SearchDistribution.create(mean, self.settings.initial_variance, self.context.share)
-        return NoSearchState(distribution=distribution)
-
-    @property
-    def mean_ref(self) -> ArrayRef:
-        return self.state.distribution.mean_ref
-
-    def sample(self, key: Key) -> Vector:
-        return self.state.distribution.sample(key)
+    def start(self, mean: np.ndarray) -> GaussianState:
+        return GaussianState(distribution=self.distribution(mean))
 
     def tell(self, individuals: Sequence[Individual]) -> None:
         old = self.state.distribution

@@ -6,7 +6,7 @@ Salimans, Ho, Chen, Sidor, Sutskever, "Evolution Strategies as a Scalable Altern
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,11 +14,9 @@ import numpy as np
 
 from erlbench.algorithms.search.evolution_strategy import centred_ranks
 from erlbench.algorithms.search.optimisers import Adam, Moments
-from erlbench.algorithms.search.search import Individual, Search, SearchState, Vector, displacement
+from erlbench.algorithms.search.search import Individual, MirroredSearch, MirroredState, displacement
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.settings import setting
-from erlbench.work.seeding import Key
-from erlbench.work.tasks import ArrayRef, Perturbed
 
 PUBLIC = "OpenAI-ES, public code"
 
@@ -38,34 +36,24 @@ class OpenAIESSearchSettings:
 
 
 @dataclass(kw_only=True)
-class OpenAIESSearchState(SearchState):
+class OpenAIESSearchState(MirroredState):
     """The mean, and Adam's moments."""
 
-    mean: np.ndarray  # (P,) float64
     moments: Moments
-    policy: ArrayRef
 
 
-class OpenAIESSearch(Search[OpenAIESSearchSettings, OpenAIESSearchState]):
+class OpenAIESSearch(MirroredSearch[OpenAIESSearchSettings, OpenAIESSearchState]):
     """Mirrored perturbations of a fixed size, centred ranks, Adam."""
 
     settings_type: ClassVar[type] = OpenAIESSearchSettings
-    pairs: ClassVar[bool] = True
 
     def start(self, mean: np.ndarray) -> OpenAIESSearchState:
         self._adam = Adam(self.settings.learning_rate)
-        return OpenAIESSearchState(mean=mean, moments=self._adam.start(mean.size), policy=self.share_policy(mean))
+        return OpenAIESSearchState(moments=self._adam.start(mean.size), **self.begin(mean))
 
     @property
-    def mean_ref(self) -> ArrayRef:
-        return self.state.policy
-
-    def sample(self, key: Key) -> Vector:
-        return Perturbed(self.state.policy, self.settings.sigma, key)
-
-    def generation(self, key: Callable[[int], Key]) -> list[Vector]:
-        sigma, pairs = self.settings.sigma, range(self.settings.population // 2)
-        return [Perturbed(self.state.policy, sigma, key(pair), sign) for pair in pairs for sign in (1, -1)]
+    def scale(self) -> float:
+        return self.settings.sigma
 
     def tell(self, individuals: Sequence[Individual]) -> None:
         """The gradient: sum of w (z - mean) / (n sigma) for centred ranks w; trained ones by their own z."""
@@ -77,7 +65,7 @@ class OpenAIESSearch(Search[OpenAIESSearchSettings, OpenAIESSearchState]):
             slope += w * displacement(self, individual, state.mean, std)
         slope /= len(individuals) * settings.sigma
         state.mean = state.mean + self._adam.step(state.moments, settings.l2 * state.mean - slope)
-        state.policy = self.share_policy(state.mean)
+        state.policy = self.publish(state.mean, state.statistics)
 
     def metrics(self) -> dict[str, float]:
         return {"parameter_norm": float(np.linalg.norm(self.state.mean))}

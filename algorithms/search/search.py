@@ -18,6 +18,8 @@ from erlbench.algorithms.individuals import fitness_of
 from erlbench.algorithms.named import find_named
 from erlbench.algorithms.policy_settings import policy_of
 from erlbench.algorithms.registry import ALGORITHMS
+from erlbench.algorithms.search.observation_statistics import ObservationStatistics
+from erlbench.algorithms.search.search_distribution import SearchDistribution
 from erlbench.envs.registry import Problem
 from erlbench.policy import PolicySpec
 from erlbench.work.seeding import Key
@@ -160,6 +162,94 @@ class Search(ABC, Generic[S, D]):
     def load(self, z: Vector) -> np.ndarray:
         """The learnt part of an individual, `(P,)` float64."""
         return np.asarray(self.context.store.load(z))[: self.context.policy.learnt_size].astype(np.float64)
+
+
+@dataclass(kw_only=True)
+class GaussianState(SearchState):
+    """The state of a search with a mean and a variance of each parameter."""
+
+    distribution: SearchDistribution
+
+
+G = TypeVar("G", bound=GaussianState)
+
+
+class GaussianSearch(Search[S, G]):
+    """A search with a diagonal Gaussian, whose settings have `initial_variance`."""
+
+    def distribution(self, mean: np.ndarray) -> SearchDistribution:
+        """That of the start."""
+        return SearchDistribution.create(mean, self.settings.initial_variance, self.context.share)  # type: ignore[attr-defined]
+
+    @property
+    def mean_ref(self) -> ArrayRef:
+        return self.state.distribution.mean_ref
+
+    def sample(self, key: Key) -> Vector:
+        return self.state.distribution.sample(key)
+
+    def metrics(self) -> dict[str, float]:
+        return {"variance_mean": float(self.state.distribution.variance.mean())}
+
+
+@dataclass(kw_only=True)
+class MirroredState(SearchState):
+    """The state of a search by mirrored pairs."""
+
+    mean: np.ndarray  # (P,) float64
+    policy: ArrayRef  # the mean as a policy, with the statistics of observations at the generation's start
+    statistics: ObservationStatistics
+
+
+M = TypeVar("M", bound=MirroredState)
+
+
+class MirroredSearch(Search[S, M]):
+    """A search by mirrored pairs around one mean; its settings may have a `reward_shift`."""
+
+    pairs: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def scale(self) -> ArrayRef | float:
+        """The standard deviation of samples."""
+
+    @classmethod
+    def policy_for(cls, settings: S, problem: Problem) -> PolicySpec:
+        normalised = getattr(settings, "normalise_observations", False) and problem.observation_size > 0
+        return policy_of(problem, settings, normalised)  # type: ignore[arg-type]
+
+    def begin(self, mean: np.ndarray) -> dict[str, Any]:
+        """The fields of `MirroredState` before the first generation."""
+        statistics = ObservationStatistics.create(self.context.policy.sizes[0], 0.0)
+        return {"mean": mean, "policy": self.publish(mean, statistics), "statistics": statistics}
+
+    def publish(self, mean: np.ndarray, statistics: ObservationStatistics) -> ArrayRef:
+        """The mean as a policy, with the moments of observations at its end where it normalises them."""
+        moments = self.moments(statistics) if self.context.policy.normalisation else None
+        return self.share_policy(mean, moments)
+
+    def moments(self, statistics: ObservationStatistics) -> np.ndarray:
+        """Mean and standard deviation of the observations, `(2 * observation,)`."""
+        return statistics.moments
+
+    @property
+    def mean_ref(self) -> ArrayRef:
+        return self.state.policy
+
+    def sample(self, key: Key, sign: int = 1) -> Vector:
+        return Perturbed(self.state.policy, self.scale, key, sign, size=self.state.mean.size)
+
+    def generation(self, key: Callable[[int], Key]) -> list[Vector]:
+        pairs = range(self.population_of(self.settings) // 2)
+        return [self.sample(key(pair), sign) for pair in pairs for sign in (1, -1)]
+
+    def fitness(self, result: Result) -> float:
+        shift = getattr(self.settings, "reward_shift", 0.0)
+        return fitness_of(result) - shift * float(np.mean(result.values["lengths"]))
+
+    def observed(self, count: int, sums: np.ndarray) -> None:
+        self.state.statistics.add(count, sums)
 
 
 def own_displacement(search: Search[Any, Any], sample: Individual, mean: np.ndarray) -> np.ndarray:
