@@ -11,7 +11,6 @@ from io import TextIOWrapper
 from typing import NoReturn
 
 from erlbench.errors import explain
-from erlbench.machine import modules_here
 from erlbench.machine.descriptors import give_up_on_full_streams, open_standard_streams
 from erlbench.machine.libraries import prepare_libraries
 
@@ -26,7 +25,6 @@ def main() -> None:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _leave)
     prepare_libraries()
-    _find_modules_here()
     from erlbench.cli import cli
 
     try:
@@ -76,13 +74,6 @@ def _end(code: str | int | None) -> NoReturn:
     if any(thread.name.startswith("erlbench-job") for thread in threading.enumerate()):
         os._exit(code if isinstance(code, int) else 1)
     sys.exit(code)
-
-
-def _find_modules_here() -> None:
-    """Let `--env mymodule:MyTask-v0` find that module in the current folder, behind all that is installed."""
-    with suppress(FileNotFoundError):  # the folder may have been removed
-        if not sys.flags.safe_path:
-            modules_here.install()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """TD3 and SAC: whole steps with environment and replay, against Stable-Baselines3.
 
-Both have the same networks, batch, updates per step and environment. One thread is measured in processor time, two
-cores by the wall clock.
+Both have the same networks, batch, updates per step and environment; what is compared is processor time of one thread.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import math
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +16,14 @@ import gymnasium
 import numpy as np
 import torch
 
-from benchmarks.harness import NO_PEER, Claim, cpu_seconds, median, take_turns, wall_seconds
+from benchmarks.harness import NO_PEER, Claim, cpu_seconds, median, take_turns
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
-from erlbench.machine.resources import cores
 from erlbench.settings import resolve
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
-from erlbench.work.workspace import Core, Workspace
+from erlbench.work.workspace import Workspace
 
 ALGORITHMS, ENVIRONMENT, HIDDEN, BATCH = ("td3", "sac"), "HalfCheetah-v5", (256, 256), 256
 WARM_UP, STEPS, REPEATS = 1000, 150, 9
@@ -35,11 +32,11 @@ PEER = {
     "learning_rate": 3e-4, "buffer_size": 1_000_000, "batch_size": BATCH, "tau": 0.005, "gamma": 0.99, "train_freq": 1,
     "gradient_steps": 1, "policy_kwargs": {"net_arch": [*HIDDEN]}, "device": "cpu", "learning_starts": WARM_UP,
 }  # fmt: skip
-NO_CORE = "not measured: it takes 2 cores"
+TARGET = 1.8
 
 
 def measure() -> Iterator[Claim]:
-    """Two ratios for each algorithm."""
+    """One ratio for each algorithm."""
     store = Store.create()
     try:
         for algo in ALGORITHMS:
@@ -50,18 +47,14 @@ def measure() -> Iterator[Claim]:
 
 
 def compare(algo: str, mine: Learning) -> Iterator[Claim]:
-    """With one thread and on two cores."""
-    name = f"{algo.upper()} {ENVIRONMENT.partition('-')[0]} 256-256 batch 256"
+    """With one thread."""
+    claim = f"{algo.upper()} {ENVIRONMENT.partition('-')[0]} 256-256 batch 256, 1 thread: steps/s / {SB3}"
     peer = stable_baselines3(algo)
-    for threads, target, ours in ((1, 1.8, mine.one_thread), (2, 2.2, mine.two_cores)):
-        claim = f"{name}, {'1 thread' if threads == 1 else '2 cores'}: steps/s / {SB3}"
-        if peer is None or cores() < threads:
-            yield Claim(claim, math.nan, target, note=NO_PEER if cores() >= threads else NO_CORE)
-            continue
-        theirs = partial(peer, threads)
-        seconds = take_turns({"erlbench": ours, "stable_baselines3": theirs}, REPEATS)
-        ratio = median(seconds["stable_baselines3"] / seconds["erlbench"])
-        yield Claim(claim, ratio, target, samples=seconds)
+    if peer is None:
+        yield Claim(claim, math.nan, TARGET, note=NO_PEER)
+        return
+    seconds = take_turns({"erlbench": mine.seconds_per_step, "stable_baselines3": peer}, REPEATS)
+    yield Claim(claim, median(seconds["stable_baselines3"] / seconds["erlbench"]), TARGET, samples=seconds)
 
 
 class Learning:
@@ -82,42 +75,13 @@ class Learning:
         self._episode = replace(episode, settings=replace(episode.settings, limit=STEPS))
         replay.close()
 
-    def one_thread(self) -> float:
+    def seconds_per_step(self) -> float:
         """Processor time on one core."""
-        return cpu_seconds(lambda: self._run(None)) / STEPS
-
-    def two_cores(self) -> float:
-        """Time that passes on two cores."""
-        return wall_seconds(lambda: self._run(IdleCore())) / STEPS
-
-    def _run(self, core: Core | None) -> None:
-        self._workspace.second_core = core
-        self._workspace.run(self._episode)
+        return cpu_seconds(lambda: self._workspace.run(self._episode)) / STEPS
 
 
-class IdleCore:
-    """A second core that nobody else wants."""
-
-    def idle(self) -> bool:
-        """Always."""
-        return True
-
-    def take(self) -> bool:
-        """Always."""
-        return True
-
-    def held(self) -> float:
-        return 0.0
-
-    def give_back(self) -> None:
-        """To nobody."""
-
-
-def stable_baselines3(algo: str) -> Callable[[int], float] | None:
-    """The peer with erlbench's settings, after as many random actions; None: not installed.
-
-    Called with 1 it returns processor time per step, with more threads the time that passes.
-    """
+def stable_baselines3(algo: str) -> Callable[[], float] | None:
+    """The peer's processor time per step, with erlbench's settings, after random actions; None: not installed."""
     try:
         import stable_baselines3 as sb3
         from stable_baselines3.common.noise import NormalActionNoise
@@ -130,13 +94,10 @@ def stable_baselines3(algo: str) -> Callable[[int], float] | None:
     model: Any = make("MlpPolicy", gymnasium.make(ENVIRONMENT), seed=0, **PEER, **settings)
     model.learn(WARM_UP)
 
-    def run(threads: int) -> float:
-        before, seconds = int(model.num_timesteps), cpu_seconds if threads == 1 else wall_seconds
-        torch.set_num_threads(threads)
-        try:
-            taken = seconds(lambda: model.learn(STEPS, reset_num_timesteps=False))
-        finally:
-            torch.set_num_threads(1)
+    def seconds_per_step() -> float:
+        before = int(model.num_timesteps)
+        taken = cpu_seconds(lambda: model.learn(STEPS, reset_num_timesteps=False))
         return taken / (int(model.num_timesteps) - before)
 
-    return run
+    torch.set_num_threads(1)
+    return seconds_per_step

@@ -13,7 +13,6 @@ from typing import Any
 from erlbench.errors import ErlbenchError
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.launch.queue import read_states
-from erlbench.machine import modules_here
 from erlbench.machine.libraries import prepare_libraries
 
 STOP = threading.Event()  # set: the job of this process saves and ends
@@ -45,7 +44,6 @@ class Job:
         from erlbench.running.runner import run_cells
 
         os.chdir(self.folder)
-        modules_here.install()
         try:
             return run_cells(self.cells, self.options, STOP)
         except ErlbenchError as error:  # a refused cell

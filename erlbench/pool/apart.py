@@ -11,9 +11,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from multiprocess import forkserver
+
 from erlbench.errors import ErlbenchError, UsageError
 from erlbench.machine.parent import end_with_parent
-from erlbench.pool.handle import forget_fork_server
 
 
 class NoEnd(UsageError):
@@ -49,7 +50,7 @@ def apart(function: Callable[..., Any], *arguments: Any, seconds: float, **more:
 
 def _main(connection: Any, function: Callable[..., Any], arguments: tuple[Any, ...], more: dict[str, Any]) -> None:
     end_with_parent()
-    forget_fork_server()
+    forkserver._forkserver._forkserver_pid = None  # that of the parent is no child of this process
     try:
         answer: tuple[Any, Exception | None] = function(*arguments, **more), None
     except Exception as error:

@@ -1,376 +1,325 @@
 """The pool of worker processes on this machine.
 
-A pool of N processes has N slots, each with up to two workers: one for rollouts, which never sees torch, and one
-for gradient tasks, started when there is such a task. A slot runs one task at a time, but gets several short ones at
-once (`chunks.py`).
+A task is a pure function of its message, so whatever happens to its worker, it runs again somewhere else. A slot runs
+one task at a time. It has up to two workers: one for rollouts, which never imports torch, and one for gradient tasks.
+
+Several short tasks go to a worker at once. What is sent together is started by nobody else, so it is short against what
+a user could notice, and a small part of what is ready (guided self-scheduling: Polychronopoulos and Kuck, IEEE
+Transactions on Computers 36, 1987), so that no process idles while another has tasks to spare.
 """
 
 from __future__ import annotations
 
-import os
+import heapq
+import pickle
 import selectors
+import signal
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from math import inf
-from types import MappingProxyType
+from typing import Any
 
 from erlbench.errors import ErlbenchError, Interrupted, TaskError
 from erlbench.machine.descriptors import allow_workers
-from erlbench.pool.base import PoolBase, PoolEvent, Queue, name
-from erlbench.pool.chunks import HELD, Chunks, alike
+from erlbench.pool.base import PoolBase, PoolEvent, name
 from erlbench.pool.failures import Failure, as_error
-from erlbench.pool.handle import OVER_MEMORY, SERVER_DIED, WorkerProcess, start_context
-from erlbench.pool.occupancy import Occupancy
 from erlbench.pool.options import PoolOptions
-from erlbench.pool.worker import Ready
+from erlbench.pool.worker import LOCK, OVER_MEMORY, serve, start, start_context
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
 
-LOOK_EVERY = 0.2  # seconds between two looks whether the run is to stop, while workers are prepared
+KILLS = 3  # workers that a task may kill
 LOST_SERVERS = 20  # fork servers that may die before tasks are blamed for it
-KILLS = 3  # workers that a task may kill, and gradient workers that may die while they start
+SERVER_DIED = 255  # exit code of a worker that nobody is left to know
+CHUNK = 0.1  # seconds of work that are sent at once
+SHARE = 2  # parts per process into which what is ready is divided
+RATE = 0.1  # weight of the last task in the mean duration of its kind
+LOOK_EVERY = 0.2  # seconds between two looks whether the run is to stop, while workers are prepared
+
+
+class Durations:
+    """Mean duration of the last tasks of each kind."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[tuple[str, str], float] = {}  # by kind and function
+
+    def note(self, task: Task, result: Result) -> None:
+        """Learn how long a task took."""
+        kind, seconds = (task.kind, task.function), result.end - result.start
+        mean = self._seconds.get(kind, seconds)
+        self._seconds[kind] = mean + RATE * (seconds - mean)
+
+    def seconds(self, task: Task) -> float:
+        """How long tasks like `task` take; inf before the first one has ended."""
+        return self._seconds.get((task.kind, task.function), inf)
+
+    def chunk_size(self, task: Task, ready: int, processes: int) -> int:
+        """How many of `ready` tasks like `task` go together; one before the first of them has ended."""
+        share = ready // (SHARE * processes)
+        return 1 if share < 2 else max(1, min(share, int(CHUNK / max(self.seconds(task), 1e-6))))
 
 
 @dataclass(eq=False)
-class Slot:
-    """One place for a task, with its workers."""
+class Worker:
+    """One process. `tasks` were sent and have not come back; the first of them runs, or has just ended."""
 
-    index: int
-    _: KW_ONLY
-    rollout: WorkerProcess | None = None
-    gradient: WorkerProcess | None = None
-    tasks: deque[Task] = field(default_factory=deque)  # sent and not come back; the first one runs
-    worker: WorkerProcess | None = None  # that runs them
+    slot: int
+    gradient: bool
+    connection: Any
+    process: Any
+    tasks: deque[Task] = field(default_factory=deque)
     deadline: float = inf
-
-    @property
-    def willingness(self) -> tuple[bool, bool]:
-        """Which of the idle slots takes a rollout: keep gradient workers free, and start few new workers."""
-        return self.gradient is None, self.rollout is not None
+    ready: bool = False
+    finished: int = 0  # tasks
 
 
 class ProcessPool(PoolBase):
-    """Runs tasks in `options.processes` slots (None: one).
+    """Runs tasks in `options.processes` slots (None: one)."""
 
-    With `idle` the workers get only the time of cores that no other process wants.
-    """
-
-    def __init__(
-        self, options: PoolOptions, store: Store | None = None, start_method: str | None = None, idle: bool = False
-    ) -> None:
+    def __init__(self, options: PoolOptions, store: Store | None = None, start_method: str | None = None) -> None:
         super().__init__()
         self.processes = 1 if options.processes is None else options.processes
         allow_workers(self.processes)
         self.device = options.device
-        self.task_timeout = options.task_timeout
-        self._options = options
-        self._context = start_context(start_method)
+        self._options, self._method = options, start_method
+        start_context(start_method)
         self._owns_store = store is None
         self.store = store or Store.create()
-        self._slots = [Slot(index) for index in range(self.processes)]
-        self._occupancy = Occupancy(self.store.folder, self.processes)
-        self._idle_time = idle
-        self._lost_servers = 0
-        self._idle = list(self._slots)
-        self._running: dict[int, Task] = {}  # by slot
-        self._chunks = Chunks(self.processes)
-        self._queue = Queue(lambda task: task.gradient)
-        self._selector = selectors.DefaultSelector()
-        self._finished: deque[Result | ErlbenchError] = deque()
+        self._tasks: dict[int, Task] = {}  # that have not finished
+        self._ready: dict[bool, list[tuple[int, int]]] = {False: [], True: []}  # heaps by (priority, id)
+        self._workers: dict[tuple[int, bool], Worker] = {}
+        self._busy: dict[int, Worker] = {}  # by slot
+        self._returned: deque[Result | ErlbenchError] = deque()
         self._kills: dict[int, list[str]] = {}  # task -> how the workers ended that it killed
-        self._failed_starts = 0  # of gradient workers
+        self._lost_servers = 0
+        self._durations = Durations()
+        self._selector = selectors.DefaultSelector()
         self._next_check = 0.0
         self._stopping = False
         self._broken: ErlbenchError | None = None  # why no gradient worker can be started
 
-    # -- the interface of pools -----------------------------------------------------------------------------------
-
     def prepare(self, task: Task, workers: int) -> None:
-        """Rollout workers are started from the last slot on, as `_start` prefers slots without a gradient worker."""
-        slots = self._slots[:workers] if task.gradient else self._slots[-workers:]
-        while task.gradient and not all(slot.gradient and slot.gradient.ready for slot in slots):
-            if self._broken is not None:
-                raise self._broken
-            self._start_gradient_workers(len(slots), slots)
-            self._wait(time.monotonic() + LOOK_EVERY)
-            self._heed()
+        slots = range(self.processes)[:workers] if task.gradient else range(self.processes)[-workers:]
         for slot in slots:
-            if not task.gradient and slot.rollout is None:
-                slot.rollout = self._new_worker(slot, None)
-            self._queue.add([replace(task, id=-1 - slot.index)])
-            self._assign(slot, slot.gradient if task.gradient else slot.rollout)
-        for _ in slots:
-            while self.next_result(LOOK_EVERY) is None and len(self._queue):
-                self._heed()
+            self._tasks[-1 - slot] = replace(task, id=-1 - slot)
+            self._send(self._worker(slot, task.gradient), [self._tasks[-1 - slot]])
+        left = len(slots)
+        while left:
+            left -= self.next_result(LOOK_EVERY) is not None
+            if self._stopping:
+                raise Interrupted("interrupted while workers were prepared; the same command continues")
 
-    def _heed(self) -> None:
-        if self._stopping:
-            raise Interrupted("interrupted while workers were prepared; the same command continues")
+    def interrupt(self) -> None:
+        self._stopping = True
 
     def submit(self, tasks: Iterable[Task]) -> None:
-        self._queue.add(tasks)
-        self._start()
+        for task in tasks:
+            if task.id in self._tasks:
+                raise ValueError(f"{name(task)} was submitted twice")
+            self._tasks[task.id] = task
+            self._push(task)
+        self._assign()
 
     def next_result(self, timeout: float | None = None) -> Result | None:
-        if not self._finished:
-            self._wait_for_result(inf if timeout is None else time.monotonic() + timeout)
-        if not self._finished:
-            return None
-        item = self._finished.popleft()
+        end = inf if timeout is None else time.monotonic() + timeout
+        while not self._returned and self._tasks:
+            if self._broken is not None:
+                raise self._broken
+            self._assign()
+            if self._returned:  # a task that could not be sent
+                break
+            self._wait(end)
+            if time.monotonic() >= end:
+                break
+        item = self._returned.popleft() if self._returned else None
         if isinstance(item, ErlbenchError):
             raise item
         return item
 
     def running(self) -> Mapping[int, Task]:
-        return MappingProxyType(self._running)
+        return {slot: worker.tasks[0] for slot, worker in self._busy.items()}
 
     def reset(self) -> None:
-        for slot in self._slots:
-            if slot.worker is not None:
-                slot.worker.kill()
-                self._end(slot.worker)
-                self._release(slot)
-        self._queue.clear()
-        self._finished.clear()
+        for worker in list(self._busy.values()):
+            self._end(worker, kill=True)
+        self._tasks.clear()
+        self._ready = {False: [], True: []}
+        self._returned.clear()
         self._kills.clear()
-        self._failed_starts, self._broken, self._stopping = 0, None, False
-
-    def interrupt(self) -> None:
-        self._stopping = True
+        self._broken, self._stopping = None, False
 
     def close(self) -> None:
         self.reset()
-        workers = [worker for slot in self._slots for worker in (slot.rollout, slot.gradient) if worker is not None]
-        for worker in workers:
-            worker.kill()  # they are idle or starting; killing all before waiting for any makes the end quick
-        for worker in workers:
-            self._end(worker)
+        for worker in self._workers.values():
+            worker.process.kill()  # killing all before waiting for any makes the end quick
+        for worker in list(self._workers.values()):
+            self._end(worker, kill=True)
         self._selector.close()
-        self._occupancy.close()
         if self._owns_store:
             self.store.close()
 
-    # -- starting tasks -------------------------------------------------------------------------------------------
+    # -- tasks out, results in ----------------------------------------------------------------------------------------
 
-    def _start(self) -> None:
-        """Start ready tasks on idle slots, lowest (priority, id) first."""
-        if self._broken is not None:
-            return
-        rollouts, gradients = self._queue.ready(False), self._queue.ready(True)
-        if self._queue.unfinished(True) and not any(slot.gradient for slot in self._slots):
-            self._start_gradient_workers(1, self._idle or self._slots)  # importing torch takes seconds: begin now
-        if rollouts and len(self._idle) > 1:
-            self._idle.sort(key=lambda slot: slot.willingness)
-        while self._idle and (rollouts or gradients):
-            if gradients and not (rollouts and rollouts[0] < gradients[0]):
-                slot = next((slot for slot in self._idle if slot.gradient and slot.gradient.ready), None)
-                if slot is not None:
-                    self._assign(slot, slot.gradient)
-                    continue
-                self._start_gradient_workers(len(gradients), self._idle)
-                if not rollouts:
-                    return
-            slot = self._idle[-1]
-            if slot.rollout is None:
-                slot.rollout = self._new_worker(slot, None)
-            self._assign(slot, slot.rollout)
+    def _push(self, task: Task) -> None:
+        heapq.heappush(self._ready[task.gradient], (task.priority, task.id))
 
-    def _assign(self, slot: Slot, worker: WorkerProcess | None) -> None:
-        """Give the first ready tasks of the worker's lane to an idle slot."""
-        assert worker is not None
-        messages = self._written(slot, worker, self._chunk(worker.gradient))
-        if slot.tasks:
-            self._idle.remove(slot)
-            self._running[slot.index] = slot.tasks[0]
-            self._occupancy.begin(slot.index)
-            slot.worker, slot.deadline = worker, time.monotonic() + HELD + self.task_timeout
-            worker.send(messages)
+    def _assign(self) -> None:
+        """Send ready tasks to idle slots, lowest (priority, id) first."""
+        while len(self._busy) < self.processes and self._broken is None:
+            heads = [(heap[0], lane) for lane, heap in self._ready.items() if heap]
+            if not heads:
+                return
+            lane = min(heads)[1]
+            idle = (slot for slot in range(self.processes) if slot not in self._busy)
+            # start few new workers, and keep those of the other lane free
+            slot = max(idle, key=lambda slot: ((slot, lane) in self._workers, (slot, not lane) not in self._workers))
+            self._send(self._worker(slot, lane), self._chunk(lane))
 
-    def _written(self, slot: Slot, worker: WorkerProcess, tasks: list[Task]) -> list[bytes]:
-        """One message of all tasks, which become the slot's; one each if there is one that cannot be sent."""
-        try:
-            message = worker.write(tasks)
-        except Exception as error:
-            if len(tasks) > 1:
-                return [message for task in tasks for message in self._written(slot, worker, [task])]
-            self._queue.drop(tasks[0].id)
-            reason = f"{name(tasks[0])} cannot be sent to a worker: {error}"
-            self._finished.append(TaskError(reason, task=tasks[0].id))
-            return []
-        slot.tasks.extend(tasks)
-        return [message]
-
-    def _chunk(self, gradient: bool) -> list[Task]:
-        """The tasks to send now. A task whose worker died goes alone: if the next worker dies, too, it is the cause."""
-        queue = self._queue
-        first = queue.pop(gradient)
-        chunk = [first]
-        if first.id in self._kills:
-            return chunk
-        for _ in range(1, self._chunks.size(first, 1 + len(queue.ready(gradient)))):
-            following = queue.first(gradient)
-            if following is None or following.id in self._kills or not alike(first, following):
+    def _chunk(self, lane: bool) -> list[Task]:
+        """The next task, and like ones that go with it. One whose worker died goes alone, to see whether it is why."""
+        heap = self._ready[lane]
+        first = self._tasks[heapq.heappop(heap)[1]]
+        chunk, kind = [first], (first.kind, first.function, first.priority)
+        size = 1 if first.id in self._kills else self._durations.chunk_size(first, 1 + len(heap), self.processes)
+        while len(chunk) < size:
+            task = self._tasks[heap[0][1]]
+            if (task.kind, task.function, task.priority) != kind or task.id in self._kills:
                 break
-            chunk.append(queue.pop(gradient))
+            chunk.append(task)
+            heapq.heappop(heap)
         return chunk
 
-    def _start_gradient_workers(self, wanted: int, slots: list[Slot]) -> None:
-        """Have up to `wanted` gradient workers of `slots` start in the background."""
-        starting = sum(1 for slot in slots if slot.gradient and not slot.gradient.ready)
-        for slot in slots:
-            if starting < wanted and slot.gradient is None:
-                slot.gradient = self._new_worker(slot, self.device)
-                starting += 1
-
-    def _new_worker(self, slot: Slot, device: str | None) -> WorkerProcess:
-        occupancy = None if self._options.one_core else self._occupancy.path
-        worker = WorkerProcess(
-            self._context, self.store.folder, occupancy, slot.index, device, memory=self._options.worker_memory
-        )
-        if self._idle_time:
-            with suppress(OSError):  # it has died already, which is noticed elsewhere
-                os.sched_setscheduler(worker.pid, os.SCHED_IDLE, os.sched_param(0))
-        self._selector.register(worker.connection, selectors.EVENT_READ, worker)
-        self._selector.register(worker.sentinel, selectors.EVENT_READ, worker)
-        return worker
-
-    # -- what comes back ------------------------------------------------------------------------------------------
-
-    def _wait_for_result(self, end: float) -> None:
-        """Have something in `_finished`, unless `end` comes first or there is nothing to do."""
-        while not self._finished:
-            if not len(self._queue):
+    def _send(self, worker: Worker, tasks: list[Task]) -> None:
+        try:
+            message = pickle.dumps((len(tasks), pickle.dumps(tasks, pickle.HIGHEST_PROTOCOL)))
+        except Exception as error:
+            if len(tasks) == 1:
+                del self._tasks[tasks[0].id]
+                reason = f"{name(tasks[0])} cannot be sent to a worker: {error}"
+                self._returned.append(TaskError(reason, task=tasks[0].id))
                 return
-            if self._broken is not None:
-                raise self._broken
-            self._start()
-            if self._finished:  # a task that could not be sent
-                break
-            self._wait(end)
-            self._start()
-            if not self._finished and time.monotonic() >= end:
-                return
+            for task in tasks:
+                self._send(worker, [task])
+            return
+        worker.tasks.extend(tasks)
+        worker.deadline = time.monotonic() + self._options.task_timeout
+        self._busy[worker.slot] = worker
+        with suppress(OSError):  # it has died, which is noticed elsewhere
+            worker.connection.send_bytes(message)
 
     def _wait(self, end: float) -> None:
         """Wait until workers have something to say, at most until `end`, and take it in."""
-        pause = min(1.0, self.task_timeout / 4)
+        pause = min(1.0, self._options.task_timeout / 4)
         for key, _ in self._selector.select(max(0.0, min(end - time.monotonic(), pause))):
-            worker: WorkerProcess = key.data
-            if worker.closed:
-                continue  # found dead by its other descriptor
-            if key.fileobj is worker.connection:
-                self._receive(worker)
-            elif not worker.connection.poll():  # its last message comes first
-                self._died(self._slots[worker.slot], worker)
+            worker: Worker = key.data
+            if worker.connection.closed:
+                continue
+            try:
+                answer = pickle.loads(worker.connection.recv_bytes())
+            except (EOFError, OSError):
+                self._died(worker, "worker died")
+            else:
+                self._take(worker, answer)
         now = time.monotonic()
         if now >= self._next_check:
             self._next_check = now + pause
-            self._stop_hung(now)
+            for worker in list(self._busy.values()):
+                if now > worker.deadline:
+                    reason = f"the task ran longer than {self._options.task_timeout:g} s"
+                    self._died(worker, "task hung", reason, kill=True)
+                elif not worker.process.is_alive():  # and a process that it started holds its connection
+                    self._died(worker, "worker died")
 
-    def _receive(self, worker: WorkerProcess) -> None:
-        """Take in what a worker has to say, or its death."""
-        slot = self._slots[worker.slot]
-        try:
-            answers = worker.receive()
-        except (EOFError, OSError):
-            self._died(slot, worker)
+    def _take(self, worker: Worker, answers: Any) -> None:
+        """Take in what a worker says: its device, or why it has none; later what became of its first tasks."""
+        if not worker.ready:
+            worker.ready = True
+            if isinstance(answers, Failure):
+                self._broken = as_error("gradient worker", answers)
+                self._end(worker)
+            elif self.device == "auto" and answers is not None:
+                self.device = answers
             return
         for answer in answers:
-            if isinstance(answer, Ready):
-                worker.ready, self.device = True, answer.device if self.device == "auto" else self.device
-                self._failed_starts = 0
-            elif not worker.ready:
-                self._broken = as_error("gradient worker", answer)
-                self._end(worker)
-                return
+            task = worker.tasks.popleft()
+            worker.finished += 1
+            del self._tasks[task.id]
+            self._kills.pop(task.id, None)
+            if isinstance(answer, Failure):
+                self._returned.append(as_error(name(task), answer, task.id))
             else:
-                self._returned(slot.tasks.popleft(), answer)
-                worker.finished += 1
-        if slot.tasks:
-            self._running[slot.index] = slot.tasks[0]
-            slot.deadline = time.monotonic() + HELD + self.task_timeout
-        elif slot.worker is not None:
-            self._release(slot)
+                self._durations.note(task, answer)
+                self._returned.append(answer)
+        worker.deadline = time.monotonic() + self._options.task_timeout
+        if not worker.tasks:
+            del self._busy[worker.slot]
+            self._assign()
 
-    def _returned(self, task: Task, answer: Result | Failure) -> None:
-        """Take in what became of a task."""
-        self._kills.pop(task.id, None)
-        if isinstance(answer, Failure):
-            self._queue.drop(task.id)
-            self._finished.append(as_error(name(task), answer, task.id))
-        else:
-            self._queue.finish(answer)
-            self._chunks.durations.note(task, answer)
-            self._finished.append(answer)
+    # -- workers that come and go -------------------------------------------------------------------------------------
 
-    def _release(self, slot: Slot) -> list[Task]:
-        """Free a slot and return the tasks that it held."""
-        tasks = list(slot.tasks)
-        slot.tasks.clear()
-        slot.worker, slot.deadline = None, inf
-        del self._running[slot.index]
-        self._occupancy.end(slot.index)
-        self._idle.append(slot)
-        return tasks
+    def _worker(self, slot: int, gradient: bool) -> Worker:
+        """The worker of a slot, started if there is none."""
+        if (slot, gradient) not in self._workers:
+            device, memory = self.device if gradient else None, self._options.worker_memory
+            arguments = str(self.store.folder), slot, device, memory
+            connection, process = start(serve, *arguments, gpu=gradient, method=self._method)
+            worker = self._workers[slot, gradient] = Worker(slot, gradient, connection, process)
+            self._selector.register(connection, selectors.EVENT_READ, worker)
+        return self._workers[slot, gradient]
 
-    def _died(self, slot: Slot, worker: WorkerProcess, event: str = "worker died", reason: str = "") -> None:
-        """Replace a worker that is gone, and run its tasks again."""
-        busy, pid = slot.worker is worker, worker.pid
-        how = self._end(worker)
-        if lost := how == SERVER_DIED:
-            event = "fork server died"
-            self._lost_servers += 1
-            lost = self._lost_servers <= LOST_SERVERS
-        blameless = lost or (how == OVER_MEMORY and worker.finished > 0)  # the tasks before have used it up
-        how = reason or how
-        where = f"worker process {pid} of slot {slot.index}: {how}"
-        if busy:
-            tasks = self._release(slot)
-            for task in tasks:
-                if blameless:
-                    self._queue.again(task)
-                else:
-                    self._suspect(task, where, how)
-            others = f" or one of the {len(tasks) - 1} sent with it" if len(tasks) > 1 else ""
-            where = f"{name(tasks[0])}{others}, {where}"
-        elif not worker.ready and not lost:
-            self._failed_starts += 1
-            if self._failed_starts == KILLS:
-                self._broken = TaskError(f"{KILLS} gradient workers ended while they started, the last by {how}")
-        self._events.append(PoolEvent(time.monotonic(), event, where))
-
-    def _suspect(self, task: Task, where: str, how: str) -> None:
-        """Run a task again whose worker has died, unless that has happened too often."""
-        kills = self._kills.setdefault(task.id, [])
-        kills.append(where)
-        if len(kills) < KILLS:
-            self._queue.again(task)
-        else:
-            self._queue.drop(task.id)
-            message = f"{name(task)} has ended {KILLS} workers, the last by {how}"
-            self._finished.append(TaskError(message, "\n".join(kills), task.id))
-
-    def _end(self, worker: WorkerProcess) -> str:
-        """Free all that belongs to a worker, and return how it ended."""
+    def _end(self, worker: Worker, kill: bool = False) -> int:
+        """Free all that belongs to a worker, and return its exit code."""
+        del self._workers[worker.slot, worker.gradient]
+        if self._busy.get(worker.slot) is worker:
+            del self._busy[worker.slot]
         self._selector.unregister(worker.connection)
-        self._selector.unregister(worker.sentinel)
-        slot = self._slots[worker.slot]
-        if worker.gradient:
-            slot.gradient = None
-        else:
-            slot.rollout = None
-        pid, how = worker.pid, worker.close()
+        worker.connection.close()  # which ends a process that still lives
+        with LOCK:
+            if not kill:
+                worker.process.join(2)
+            worker.process.kill()
+            worker.process.join()
+            code: int = worker.process.exitcode
+            pid = worker.process.pid
+            worker.process.close()
         for part in self.store.folder.glob(f"*.part{pid}"):
             part.unlink(missing_ok=True)  # an array that it was writing
-        return how
+        return code
 
-    def _stop_hung(self, now: float) -> None:
-        """Kill the workers whose task is over its time."""
-        for slot in self._slots:
-            if now > slot.deadline:
-                assert slot.worker is not None
-                slot.worker.kill()
-                self._died(slot, slot.worker, "task hung", f"the task ran longer than {self.task_timeout:g} s")
+    def _died(self, worker: Worker, event: str, reason: str = "", kill: bool = False) -> None:
+        """Run the tasks of a dead worker again, but one that has ended three of them."""
+        pid, busy = worker.process.pid, bool(worker.tasks)
+        code = self._end(worker, kill)
+        lost = code == SERVER_DIED and not reason
+        if lost:
+            event = "fork server died"
+            self._lost_servers += 1
+        # the fork server's end says nothing of the task, and the tasks before may have used the memory up
+        blameless = (lost and self._lost_servers <= LOST_SERVERS) or (code == OVER_MEMORY and worker.finished > 0)
+        how = reason or _in_words(code)
+        where = f"worker process {pid} of slot {worker.slot}: {how}"
+        for task in worker.tasks:
+            kills = [] if blameless else self._kills.setdefault(task.id, [])
+            kills.append(where)
+            if len(kills) < KILLS:
+                self._push(task)
+            else:
+                del self._tasks[task.id]
+                message = f"{name(task)} has ended {KILLS} workers, the last by {how}"
+                self._returned.append(TaskError(message, "\n".join(kills), task.id))
+        if busy:
+            others = f" or one of the {len(worker.tasks) - 1} sent with it" if len(worker.tasks) > 1 else ""
+            where = f"{name(worker.tasks[0])}{others}, {where}"
+        self._events.append(PoolEvent(time.monotonic(), event, where))
+
+
+def _in_words(code: int) -> str:
+    """How a process ended."""
+    if code == OVER_MEMORY:
+        return "using more memory than 'worker_memory' allows"
+    if code == SERVER_DIED:
+        return "with the fork server"
+    return f"signal {-code} ({signal.Signals(-code).name})" if code < 0 else f"exit code {code}"

@@ -1,149 +1,96 @@
-"""The worker's side of a process pool: receive a task, run it, send its result.
+"""A worker process: how it starts, what it does with tasks, and how it ends with its driver.
 
 This module is preloaded by the fork server, so it must import neither torch nor anything that starts a thread.
 """
 
 from __future__ import annotations
 
+import errno
 import os
-import select
+import pickle
 import signal
+import sys
 import threading
 import time
+import types
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from typing import Any
 
+import multiprocess
+from multiprocess import forkserver, resource_tracker
+
 from erlbench.errors import UsageError
-from erlbench.machine import modules_here
 from erlbench.machine.libraries import prepare_libraries
 from erlbench.machine.parent import end_with_parent
 from erlbench.machine.threads import ONE_THREAD
-from erlbench.pool.chunks import HELD
 from erlbench.pool.failures import Failure, failure
-from erlbench.pool.messages import TaskReader, receive, send, tasks_in, write_answers
-from erlbench.pool.occupancy import SecondCore
 from erlbench.work.store import Store
-from erlbench.work.tasks import Result
+from erlbench.work.tasks import Result, Task
 from erlbench.work.workspace import Workspace
 
 OVER_MEMORY = 75  # exit code of a worker that has used more memory than it may
+GATHER = 0.005  # seconds in which the results of short tasks are gathered for one message
 SAFE_PATH = "erlbench"  # in PYTHONSAFEPATH: Python does not look for modules in the current folder first
 LOOK_EVERY = 0.1  # seconds between two looks at the memory
+PRELOAD = ["numpy", "mujoco", "gymnasium", "erlbench.envs.mujoco_fast", "erlbench.pool.worker", "erlbench.work.rollout"]
+STARTS = 12  # attempts to start a worker, over 3 seconds
+BLOCKED = {signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2}  # Slurm sends the last two to a job's end
+SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)  # which another attempt does not change
+
+# The multiprocess library keeps one list of all children and one fork server, and neither is made for threads.
+LOCK = threading.RLock()
 
 
-@dataclass(frozen=True)
-class Ready:
-    """A gradient worker has imported torch and found its device."""
-
-    device: str
+# -- the process ------------------------------------------------------------------------------------------------------
 
 
-def begin(here: modules_here.State | None, main: Callable[..., None], connection: Any, *arguments: Any) -> None:
-    """What every process of a pool begins with: it finds the modules that its driver finds."""
-    if here is not None:
-        modules_here.install(*here)
-    main(connection, *arguments)
+def serve(connection: Any, folder: str, slot: int, device: str | None, memory: int | None = None) -> None:
+    """Run the tasks that the driver sends, in lists, until it closes the connection.
 
-
-def main(
-    connection: Any, folder: str, occupancy: str | None, slot: int, device: str | None, memory: int | None = None
-) -> None:
-    """Serve the driver at the other end of `connection` until it closes that; `device` None: no torch, no GPU.
-
-    A process that uses more than `memory` bytes ends itself.
+    First it says on which device it computes gradients, None without torch. Then come lists of `Result`s and
+    `Failure`s, in the order of the tasks. A process that uses more than `memory` bytes ends itself.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's business
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})  # blocked in the fork server
-    prepare_libraries()
-    ONE_THREAD.limit()  # of numpy, too, where the fork server is somebody else's
-    if os.environ.get("PYTHONSAFEPATH") == SAFE_PATH:
-        del os.environ["PYTHONSAFEPATH"]  # programs that an environment starts know nothing of it
-    descriptor = connection.fileno()
-    follow_driver(descriptor)
     if memory is not None:
-        threading.Thread(target=die_over, args=(memory,), daemon=True).start()
-    if device is None:
-        os.environ["CUDA_VISIBLE_DEVICES"] = ""
-    else:
-        try:
-            device = prepare_torch(device, slot)
-        except Exception as error:
-            send(descriptor, [write_answers([failure(error)])])
-            os._exit(0)
-        send(descriptor, [write_answers([Ready(device)])])
-    workspace, tasks = Workspace(Store(folder), slot, device or "cpu"), TaskReader()
-    workspace.second_core = SecondCore(occupancy, slot) if occupancy else None
+        threading.Thread(target=_end_over, args=(memory,), daemon=True).start()
     try:
-        while True:
-            serve(workspace, tasks, descriptor)
-    except (EOFError, OSError):
-        os._exit(0)  # the driver has closed its end
-
-
-def serve(workspace: Workspace, tasks: TaskReader, descriptor: int) -> None:
-    """Receive tasks and run them; their results go back together, but at once where that takes long."""
-    answers: list[Result | Failure] = []
-    begun = time.monotonic()
-    for message in receive(descriptor):
-        for answer in perform(workspace, tasks, message):
-            answers.append(answer)
-            if (now := time.monotonic()) - begun > HELD:
-                send(descriptor, [write_answers(answers)])
-                answers, begun = [], now
-    if answers:
-        send(descriptor, [write_answers(answers)])
-
-
-def perform(workspace: Workspace, tasks: TaskReader, message: bytes) -> Iterator[Result | Failure]:
-    """Run the tasks of a message: the `Result` of each, or the `Failure` of whatever went wrong on the way."""
-    try:
-        read = tasks.read(message)
-    except BaseException as error:  # unpickling runs foreign code
-        yield from [failure(error)] * tasks_in(message)
+        device = device and prepare_torch(device, slot)
+        workspace = Workspace(Store(folder), slot, device or "cpu")
+    except Exception as error:
+        connection.send_bytes(pickle.dumps(failure(error)))
         return
-    for task in read:
-        try:
-            answer: Result | Failure = workspace.run(task)
-        except BaseException as error:  # an environment may raise SystemExit or KeyboardInterrupt
-            answer = failure(error)
-        yield answer
-
-
-def follow_driver(descriptor: int) -> None:
-    """Have this process end when the driver ends or closes its end of the connection, from the beginning on.
-
-    The kernel ends it with the fork server, and that with the driver, also where this process holds Python's lock for
-    ever. A thread sees all else: another system, a connection that is closed, a driver that was gone before.
-    """
-    end_with_parent()
-    if _hung_up(descriptor, timeout=0):
-        os._exit(0)
-    threading.Thread(target=die_with_driver, args=(descriptor,), daemon=True).start()
-
-
-def die_with_driver(descriptor: int) -> None:
-    """End this process when the driver's end of the connection is gone."""
-    _hung_up(descriptor)
-    os._exit(0)
-
-
-def _hung_up(descriptor: int, timeout: int | None = None) -> bool:
-    """Whether the other end is gone, after at most `timeout` milliseconds."""
-    poll = select.poll()
-    poll.register(descriptor, 0)  # no event asked for: only a hang-up wakes it
-    return bool(poll.poll(timeout))
-
-
-def die_over(memory: int) -> None:
-    """End this process when its memory, without what it shares with other processes, is more than `memory` bytes."""
-    page = os.sysconf("SC_PAGE_SIZE")
+    connection.send_bytes(pickle.dumps(device))
     while True:
-        with open("/proc/self/statm", encoding="utf-8") as file:
-            _, resident, shared, *_ = map(int, file.read().split())
-        if (resident - shared) * page > memory:
-            os._exit(OVER_MEMORY)
-        time.sleep(LOOK_EVERY)
+        count, message = pickle.loads(connection.recv_bytes())
+        try:
+            tasks: list[Task] = pickle.loads(message)
+        except BaseException as error:  # unpickling runs foreign code
+            connection.send_bytes(pickle.dumps([failure(error)] * count))
+            continue
+        answers: list[Result | Failure] = []
+        begin = time.monotonic()
+        for task in tasks:
+            answers.append(_run(workspace, task))
+            if task is tasks[-1] or time.monotonic() - begin > GATHER:
+                connection.send_bytes(_message(answers))
+                answers, begin = [], time.monotonic()
+
+
+def _run(workspace: Workspace, task: Task) -> Result | Failure:
+    try:
+        return workspace.run(task)
+    except BaseException as error:  # an environment may raise SystemExit or KeyboardInterrupt
+        return failure(error)
+
+
+def _message(answers: list[Result | Failure]) -> bytes:
+    """The message of answers; of one that pickle refuses, the `Failure` of that."""
+    try:
+        return pickle.dumps(answers, pickle.HIGHEST_PROTOCOL)
+    except BaseException as error:  # whatever a value's own code raises
+        if len(answers) == 1:
+            return pickle.dumps([failure(error)])
+        return pickle.dumps([pickle.loads(_message([answer]))[0] for answer in answers])
 
 
 def prepare_torch(device: str, slot: int) -> str:
@@ -163,3 +110,105 @@ def prepare_torch(device: str, slot: int) -> str:
     if device not in valid:
         raise UsageError(f"device '{device}' is not available here; devices: auto, {', '.join(valid)}")
     return device
+
+
+def _end_over(memory: int) -> None:
+    """End this process when its memory, without what it shares with other processes, is more than `memory` bytes."""
+    page = os.sysconf("SC_PAGE_SIZE")
+    while True:
+        with open("/proc/self/statm", encoding="utf-8") as file:
+            _, resident, shared, *_ = map(int, file.read().split())
+        if (resident - shared) * page > memory:
+            os._exit(OVER_MEMORY)
+        time.sleep(LOOK_EVERY)
+
+
+# -- its start, and its end with the driver ---------------------------------------------------------------------------
+
+
+def start(main: Callable[..., None], *arguments: Any, gpu: bool = False, method: str | None = None) -> tuple[Any, Any]:
+    """The driver's end of a connection, and the new process at the other end, which runs `main(its end, *arguments)`.
+
+    A fork server that is killed meanwhile is started anew. Without `gpu` the process sees none.
+    """
+    context = start_context(method)
+    for attempt in range(STARTS):
+        connection, theirs = context.Pipe()
+        process = context.Process(target=_begin, args=(gpu, main, theirs, *arguments), daemon=True)
+        try:
+            with _surroundings():
+                process.start()
+        except (OSError, EOFError) as error:
+            connection.close()
+            if attempt == STARTS - 1 or (isinstance(error, OSError) and error.errno in SCARCE):
+                raise
+            time.sleep(0.05 * (attempt + 1))  # one that is being killed may still look alive
+        else:
+            return connection, process
+        finally:
+            theirs.close()
+    raise AssertionError
+
+
+def start_context(method: str | None = None) -> Any:
+    """A context of the multiprocess library: fork server where there is one, else spawn; never fork.
+
+    The fork server is started here and loads while the driver goes on; it lives as long as the driver does.
+    """
+    if method is None:
+        method = "forkserver" if "forkserver" in multiprocess.get_all_start_methods() else "spawn"
+    if method not in ("forkserver", "spawn"):
+        raise ValueError(f"workers are started by forkserver or spawn, not by {method}")
+    context = multiprocess.get_context(method)
+    if method == "forkserver":
+        context.set_forkserver_preload(PRELOAD)
+        with _surroundings():
+            forkserver.ensure_running()
+    return context
+
+
+@contextmanager
+def _surroundings() -> Iterator[None]:
+    """What a process inherits that is started here.
+
+    That is one BLAS thread, no `__main__` to import again, a path of modules that does not begin with the current
+    folder, where a `random.py` would take the place of Python's, and blocked signals: they often go to all processes
+    of a run, and the fork server has to outlive them for the driver to save.
+    """
+    with LOCK:
+        before, main = dict(os.environ), sys.modules["__main__"]
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)
+        try:
+            os.environ.setdefault("PYTHONSAFEPATH", SAFE_PATH)
+            resource_tracker.ensure_running()
+            signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)  # the line above unblocks Ctrl-C and SIGTERM
+            prepare_libraries()
+            sys.modules["__main__"] = types.ModuleType("__main__")
+            yield
+        finally:
+            sys.modules["__main__"] = main
+            for name in set(os.environ) - set(before):
+                del os.environ[name]
+            os.environ.update(before)
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
+def _begin(gpu: bool, main: Callable[..., None], connection: Any, *more: Any) -> None:
+    """What every process begins with. It ends with the fork server, and that with the driver, whatever both do.
+
+    The fork server ends when nobody holds the write end of its pipe any more, so a worker must not.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's business
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+    end_with_parent()
+    with suppress(OSError, TypeError):  # TypeError: started by `spawn`
+        os.close(forkserver._forkserver._forkserver_alive_fd)
+    prepare_libraries()
+    ONE_THREAD.limit()  # of numpy, too, where the fork server is somebody else's
+    if os.environ.get("PYTHONSAFEPATH") == SAFE_PATH:
+        del os.environ["PYTHONSAFEPATH"]  # programs that an environment starts know nothing of it
+    if not gpu:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    with suppress(EOFError, OSError):  # the driver has closed its end
+        main(connection, *more)
+    os._exit(0)

@@ -22,12 +22,10 @@ class Asynchrony:
         default_factory=list
     )  # of all that played: seconds from when they could have begun to their begin
     busy: float = 0.0  # seconds of all processes
-    second_core: float = 0.0  # seconds of second cores
 
     def took(self, row: TaskRow, result: Result, ready: float) -> None:
         """Add a task of the training, which could have begun at `ready`."""
         self.busy += result.end - result.start
-        self.second_core += result.second_core
         if not row.timesteps or row.staleness is None or row.critic_lag is None:
             return
         self.queueing.append(result.start - ready)
@@ -52,5 +50,5 @@ class Asynchrony:
             "critic_per_step": counters.critic_updates / steps,
             "actor_per_step": counters.actor_updates / steps,
             "busy_processes": self.busy / elapsed,
-            "second_cores": self.second_core / elapsed,
+            "second_cores": 0.0,
         }

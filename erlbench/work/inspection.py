@@ -21,7 +21,6 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from erlbench.envs.registry import Described, EnvSpec, Problem
-from erlbench.machine import modules_here
 from erlbench.machine.descriptors import lead_nowhere
 from erlbench.machine.libraries import prepare_libraries
 from erlbench.machine.parent import end_with_parent
@@ -54,7 +53,7 @@ class Inspection:
 
     def __init__(self, function: Callable[..., Any], *arguments: Any, limit: float) -> None:
         request = {
-            "path": sys.path, "here": modules_here.state(), "module": function.__module__, "name": function.__name__,
+            "path": sys.path, "module": function.__module__, "name": function.__name__,
             "arguments": encode(list(arguments)), "limit": limit,
         }  # fmt: skip
         self._limit, self._failure = limit, ""
@@ -102,8 +101,6 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     prepare_libraries()
     request = json.loads(sys.argv[1])
-    if request["here"] is not None:
-        modules_here.install(*request["here"])
     output = os.dup(1)
     for descriptor in (1, 2):
         lead_nowhere(descriptor)

@@ -7,7 +7,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import gymnasium
 
@@ -15,22 +15,6 @@ from erlbench.envs.registry import EnvSpec, build
 from erlbench.work.replay import ReplayReader
 from erlbench.work.store import Store
 from erlbench.work.tasks import Outcome, ReplayView, Result, Task
-
-
-class Core(Protocol):
-    """A core that may be idle."""
-
-    def idle(self) -> bool:
-        """Whether the core is idle."""
-
-    def take(self) -> bool:
-        """If the core is idle, reserve it until `give_back`; whether it was."""
-
-    def give_back(self) -> None:
-        """Release the core."""
-
-    def held(self) -> float:
-        """Seconds for which this process has reserved the core since the last call."""
 
 
 class Workspace:
@@ -43,7 +27,6 @@ class Workspace:
         self.process = process
         self.device = device  # of gradient tasks: cpu, cuda, cuda:1, ...
         self._cpu = cpu  # seconds of processor time so far, of this process, or of this thread alone
-        self.second_core: Core | None = None  # that a task may use while it is idle; no result depends on it
         self.scratch: dict[Any, Any] = {}  # for task functions: preallocated buffers by their own key
         self._environments: dict[str, gymnasium.Env[Any, Any]] = {}
         self._replays: dict[tuple[int, int], ReplayReader] = {}
@@ -74,9 +57,8 @@ class Workspace:
         inputs = {name: self.store.load(value) for name, value in task.inputs.items()}
         outcome = task_function(task.function)(task.settings, inputs, task.key, self)
         arrays = {name: self.store.put(f"{task.id}.{name}", array) for name, array in outcome.arrays.items()}
-        shared = 0.0 if self.second_core is None else self.second_core.held()
         cpu = self._cpu() - cpu
-        return Result(task.id, outcome.values, arrays, start, time.monotonic(), self.process, shared, cpu)
+        return Result(task.id, outcome.values, arrays, start, time.monotonic(), self.process, cpu)
 
     def close(self) -> None:
         """Close the environments, drop the maps and buffers, and end what task functions have started."""

@@ -29,11 +29,6 @@ def draw(settings, inputs, key, workspace):
     return Outcome({"sum": float(array.sum()), **settings.get("values", {})}, {"array": array})
 
 
-def second_core(settings, inputs, key, workspace):
-    time.sleep(settings.get("seconds", 0.0))
-    return Outcome({"idle": workspace.second_core is not None and workspace.second_core.idle()})
-
-
 def sleep(settings, inputs, key, workspace):
     time.sleep(settings["seconds"])
     return Outcome({"lengths": [int(settings.get("length", 0))]}, {"array": np.ones(1, np.float32)})

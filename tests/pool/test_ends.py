@@ -82,7 +82,7 @@ pool.submit([
     Task(2, "test", functions + "busy", (1,), gradient=True), Task(3, "test", functions + "busy", (1,)),
     Task(4, "test", functions + "sleep", (1,), {"seconds": float(sys.argv[1])}),
 ])
-pids = [worker.pid for slot in pool._slots for worker in (slot.rollout, slot.gradient) if worker]
+pids = [worker.process.pid for worker in pool._workers.values()]
 pids += [forkserver._forkserver._forkserver_pid, resource_tracker._resource_tracker._pid]
 faulthandler.dump_traceback_later(15, exit=True)
 try:
@@ -131,11 +131,11 @@ def cell():
     pool.submit([Task(index, "test", functions + "sleep", (1,), {"seconds": 0.3}) for index in (1, 2, 3)])
     for _ in range(3):
         pool.next_result(60)
-    pids.extend(slot.rollout.pid for slot in pool._slots)
+    pids.extend(worker.process.pid for worker in pool._workers.values())
     pool.submit([Task(index, "test", functions + "hold_lock", (1,)) for index in (4, 5)])
     time.sleep(0.3)
-    stopped = next(slot for slot in pool._slots if not slot.tasks)
-    os.kill(stopped.rollout.pid, signal.SIGSTOP)
+    stopped = next(worker for worker in pool._workers.values() if not worker.tasks)
+    os.kill(stopped.process.pid, signal.SIGSTOP)
     ready.wait()
     assert not pool.events()
     time.sleep(600)
@@ -173,7 +173,7 @@ def test_a_fork_server_whose_driver_dies_at_once_ends():
     script = """if True:
         import os
         from multiprocess import forkserver, resource_tracker
-        from erlbench.pool.handle import start_context
+        from erlbench.pool.worker import start_context
         start_context()
         print(forkserver._forkserver._forkserver_pid, resource_tracker._resource_tracker._pid, flush=True)
         os.kill(os.getpid(), 9)
@@ -200,7 +200,7 @@ def test_a_fork_server_outlives_sigterm_and_workers_do_not():
         assert one(pool, task(1)).task == 1
         server = forkserver._forkserver._forkserver_pid
         os.kill(server, signal.SIGTERM)
-        os.kill(pool._slots[0].rollout.pid, signal.SIGTERM)
+        os.kill(pool._workers[0, False].process.pid, signal.SIGTERM)
         assert one(pool, task(2)).task == 2
         assert forkserver._forkserver._forkserver_pid == server
         assert ["SIGTERM" in event.message for event in pool.events()] == [True]

@@ -11,7 +11,7 @@ from erlbench.policy import PolicySpec, initial_parameters
 from erlbench.pool import local_pool
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.store import Store
-from erlbench.work.tasks import Counts, Output, Perturbed, Priority, Task
+from erlbench.work.tasks import Counts, Perturbed, Priority, Task
 
 from .helpers import results, task
 
@@ -22,38 +22,30 @@ def pool(request):
         yield pool
 
 
-def test_a_graph_of_tasks_gives_the_same_numbers_everywhere(pool):
-    tasks = [task(1), task(2), task(3, inputs={"a": Output(1, "array"), "b": Output(2, "array")})]
-    tasks += [task(4, inputs={"a": Output(3, "array")}), task(5, inputs={"a": Output(2, "array")})]
-    pool.submit(reversed(tasks))
-    found = results(pool, 5)
+def test_tasks_give_the_same_numbers_everywhere(pool):
+    pool.submit([task(2), task(1)])
+    first = results(pool, 2)
+    inputs = {"a": first[1].arrays["array"], "b": first[2].arrays["array"]}
+    pool.submit([task(3, inputs=inputs)])
+    found = results(pool, 1)[3]
 
-    def draw(task_id, total):
+    def draw(task_id, *added):
         key = np.random.SeedSequence((7, task_id))
         array = np.random.Generator(np.random.Philox(key)).standard_normal(5).astype(np.float32)
-        for value in total:
+        for value in added:
             array = array + value
         return array
 
-    one, two = draw(1, []), draw(2, [])
-    three = draw(3, [one.sum(), two.sum()])
-    np.testing.assert_array_equal(pool.store.get(found[3].arrays["array"]), three)
-    assert found[4].values["sum"] == float(draw(4, [three.sum()]).sum())
-    assert found[5].values["sum"] == float(draw(5, [two.sum()]).sum())
-    assert found[3].start >= max(found[1].end, found[2].end)
-    pool.submit([task(6, inputs={"a": Output(3, "array")})])  # an output of a task that finished long ago
-    assert results(pool, 1)[6].values["sum"] == float(draw(6, [three.sum()]).sum())
+    three = draw(3, draw(1).sum(), draw(2).sum())
+    np.testing.assert_array_equal(pool.store.get(found.arrays["array"]), three)
+    assert found.values["sum"] == float(three.sum())
     assert pool.next_result() is None  # nothing left: no waiting
 
 
-def test_a_task_starts_after_those_that_it_names(pool):
-    first = [task(1, "sleep", {"seconds": 0.2}), task(2, "sleep", {"seconds": 0.05})]
-    pool.submit([task(3, after=(1, 2)), *first, task(4, inputs={"a": Output(3, "array")}, after=(2,))])
-    found = results(pool, 4)
-    assert found[3].start >= max(found[1].end, found[2].end)
-    assert found[4].start >= found[3].end
-    pool.submit([task(5, after=(1, 3))])  # both finished long ago
-    assert set(results(pool, 1)) == {5}
+def test_an_id_cannot_be_used_twice_at_a_time(pool):
+    pool.submit([task(1, "sleep", {"seconds": 0.2})])
+    with pytest.raises(ValueError, match="task 1"):
+        pool.submit([task(1)])
 
 
 def test_a_rollout_is_the_same_everywhere(pool):
@@ -121,11 +113,11 @@ def test_a_device_that_is_not_there_is_an_error_of_the_user():
 
 def test_reset_forgets_tasks_and_allows_their_ids_again(pool):
     seconds = {"seconds": 0.0 if pool.processes == 0 else 30.0}
-    pool.submit([task(1, "sleep", seconds), task(2, inputs={"a": Output(1, "array")}), task(3)])
+    pool.submit([task(1, "sleep", seconds), task(2), task(3)])
     pool.reset()
     assert dict(pool.running()) == {}
     assert pool.next_result() is None
-    pool.submit([task(1), task(2, inputs={"a": Output(1, "array")})])
+    pool.submit([task(1), task(2)])
     assert set(results(pool, 2)) == {1, 2}
 
 

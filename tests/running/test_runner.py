@@ -16,7 +16,6 @@ from erlbench.algorithms import registry
 from erlbench.envs.registry import problem
 from erlbench.errors import CellError, UsageError, explain
 from erlbench.experiment.cells import RunOptions
-from erlbench.pool.handle import OVER_MEMORY
 from erlbench.pool.serial import Abandoned
 from erlbench.records.run import POLICY
 from erlbench.records.write import RowFile
@@ -262,7 +261,7 @@ def test_a_leaking_environment_meets_its_worker_s_limit(tmp_path):
     cell = make_cell("cem", tmp_path, env="tests.environments:Leaking-v0", steps=2000)
     assert run(cell, processes=1, worker_memory=500 << 20) == 0
     events = (cell.directory / "events.csv").read_text()
-    assert events.count(OVER_MEMORY) >= 4  # 4 GiB in steps of at most 0.5
+    assert events.count("using more memory than 'worker_memory' allows") >= 4  # 4 GiB in steps of at most 0.5
     whole = make_cell("cem", tmp_path / "whole", env="tests.environments:Broken-none-v0", steps=2000)
     assert run(whole) == 0
     assert rows(cell.directory, "episodes.csv") == rows(whole.directory, "episodes.csv")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import pickle
 import platform
 import shutil
 import tempfile
@@ -26,7 +27,6 @@ from erlbench.errors import ErlbenchError
 from erlbench.machine import kernel
 from erlbench.pool.base import PoolEvent
 from erlbench.pool.failures import Failure, failure
-from erlbench.pool.messages import TaskReader
 from erlbench.pool.options import PoolOptions
 from erlbench.pool.processes import ProcessPool
 from erlbench.work.held import HeldFolder
@@ -57,7 +57,7 @@ class Batch:
     """What the driver sends: in the order of `number`, whatever the order in which they arrive."""
 
     number: int
-    tasks: bytes = b""  # a message of `TaskWriter`
+    tasks: bytes = b""  # a pickled list
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
     objects: Mapping[str, Any] = field(default_factory=dict)  # name -> reference of Ray's to a larger array
     free: Sequence[str] = ()
@@ -109,7 +109,6 @@ class Agent:
         self._pool = ProcessPool(replace(options, processes=processes))
         self._held = HeldFolder(Path(tempfile.gettempdir()), KIND)
         self._replays = self._held.path / "replays"
-        self._reader = TaskReader()
         self._unfinished: dict[int, Task] = {}
         self._gradients = False  # whether there were gradient tasks in this epoch
         self._epoch = -1
@@ -222,7 +221,7 @@ class Agent:
             if batch.prepare is not None:
                 self._pool.prepare(*batch.prepare)
                 self._reply(prepared=1)
-            tasks = self._reader.read(batch.tasks) if batch.tasks else []
+            tasks: list[Task] = pickle.loads(batch.tasks) if batch.tasks else []
             for task in tasks:
                 self._hold_noise(task)
                 self._gradients |= task.gradient

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from math import ceil
@@ -10,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from erlbench.pool.cluster.agent import PATIENCE, Batch
-from erlbench.pool.messages import TaskWriter
 from erlbench.work.replica import Extent, ReplayBlock, read_block
 from erlbench.work.store import Store
 from erlbench.work.tasks import ArrayRef, ReplayView, Task, arrays_of
@@ -34,7 +34,6 @@ class Node:
         self.prepared = 0  # done
         self._has: set[str] = set()
         self._copies: dict[str, Extent] = {}  # replay folder -> how much of it is there
-        self._writer = TaskWriter()
         self._number = 0
         self._free: list[str] = []
         self._post_to = agent.post.options(concurrency_group="post")
@@ -61,7 +60,7 @@ class Node:
 
         Raises what pickle raises; then nothing was sent.
         """
-        message = self._writer.write(*tasks)
+        message = pickle.dumps(tasks, pickle.HIGHEST_PROTOCOL)
         arrays: dict[str, np.ndarray] = {}
         shared: dict[str, Any] = {}
         blocks: list[ReplayBlock] = []
@@ -103,10 +102,6 @@ class Node:
         self._copies.clear()
         self._free.clear()
         self._post(Batch(number=self._number, epoch=epoch))
-
-    def forget_forms(self) -> None:
-        """Name the settings of all tasks anew."""
-        self._writer.forget()
 
     def ask(self) -> Any:
         """What will be the node's answer; it is asked for if it has not been."""

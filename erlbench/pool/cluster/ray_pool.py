@@ -15,7 +15,6 @@ from typing import Any
 
 from erlbench.errors import CellError, ErlbenchError, TaskError, UsageError
 from erlbench.pool.base import PoolBase, PoolEvent, Queue, name
-from erlbench.pool.chunks import Durations
 from erlbench.pool.cluster import connection
 from erlbench.pool.cluster.agent import Answer, Report, facts
 from erlbench.pool.cluster.node import Node
@@ -23,6 +22,7 @@ from erlbench.pool.cluster.placement import Placement
 from erlbench.pool.cluster.store import ClusterStore
 from erlbench.pool.failures import as_error
 from erlbench.pool.options import PoolOptions
+from erlbench.pool.processes import Durations
 from erlbench.work.tasks import Result, Task
 
 LOOK = 2.0  # seconds between two looks at which nodes there are
@@ -219,7 +219,6 @@ class RayPool(PoolBase):
         self._losses.pop(task.id, None)
         if result is None:
             assert answer.failure is not None
-            node.forget_forms()
             self._queue.drop(task.id)
             self._finished.append(as_error("", answer.failure, task.id))
             return
