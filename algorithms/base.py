@@ -283,6 +283,7 @@ class Algorithm(ABC, Generic[Settings, State]):
         They have the same settings: `seeds` and `more` are fields of `RolloutSettings`.
         """
         purpose = Purpose.FITNESS if counts == Counts.FITNESS else Purpose.EPISODE
+        more.setdefault("nan_fitness", getattr(self.settings, "nan_fitness", ""))
         settings = RolloutSettings(self.context.problem.env, self.policy_spec, seeds=tuple(seeds), **more)
         tasks = []
         for number, parameters in enumerate(policies, individual):

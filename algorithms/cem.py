@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from erlbench.algorithms.hybrid import SearchAlone
-from erlbench.algorithms.individuals import FitnessSettings
+from erlbench.algorithms.individuals import FitnessSettings, NanSettings
 from erlbench.algorithms.policy_settings import PolicySettings
 from erlbench.algorithms.search.cem import CEM_RL, CEMSearch, CEMSearchSettings
 from erlbench.algorithms.search.search import Search
@@ -23,7 +23,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}, "no-extra-division": {"
 
 
 @dataclass(frozen=True)
-class CEMSettings(PolicySettings, CEMSearchSettings, FitnessSettings):
+class CEMSettings(PolicySettings, CEMSearchSettings, FitnessSettings, NanSettings):
     """Hyper-parameters of CEM."""
 
     hidden: tuple[int, ...] = setting((400, 300), "widths of the actor's hidden layers", CEM_RL, minimum=1)

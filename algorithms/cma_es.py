@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from erlbench.algorithms.base import Context, Needs
-from erlbench.algorithms.individuals import FitnessSettings
+from erlbench.algorithms.individuals import FitnessSettings, NanSettings
 from erlbench.algorithms.policy_settings import OURS, PolicySettings, initial_mean
 from erlbench.algorithms.replayed import Replayed
 from erlbench.algorithms.search.pycma import (
@@ -42,7 +42,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class CMAESSettings(PolicySettings, FitnessSettings):
+class CMAESSettings(PolicySettings, FitnessSettings, NanSettings):
     """Hyper-parameters of CMA-ES."""
 
     population: int | None = setting(None, "individuals per generation; none: 4 + floor(3 ln N)", PYCMA, minimum=4)

@@ -11,6 +11,7 @@ import numpy as np
 from erlbench.algorithms.base import Algorithm
 from erlbench.algorithms.policy_settings import OURS, PolicySettings, initial_mean, policy_of
 from erlbench.settings import setting
+from erlbench.work.rollout import REFUSE, WORST
 from erlbench.work.seeding import Key, Purpose, environment_seed
 from erlbench.work.tasks import Result
 
@@ -18,6 +19,7 @@ from erlbench.work.tasks import Result
 __all__ = [
     "START_STATES",
     "FitnessSettings",
+    "NanSettings",
     "PolicySettings",
     "fitness_of",
     "initial_mean",
@@ -41,7 +43,24 @@ class FitnessSettings:
     )
 
 
+@dataclass(frozen=True)
+class NanSettings:
+    """What becomes of an individual whose return is NaN; for searches that go by ranks."""
+
+    nan_fitness: str = setting(
+        REFUSE, "a return that is NaN: refuse ends the run, worst ranks the individual last", OURS,
+        choices=(REFUSE, WORST),
+    )  # fmt: skip
+
+
 Evaluated = TypeVar("Evaluated", bound=FitnessSettings)
+
+
+def nan_as_worst(fitness: np.ndarray) -> np.ndarray:
+    """Fitness with a number below all others, by 1, in place of NaN."""
+    missing = np.isnan(fitness)
+    lowest = 0.0 if missing.all() else fitness[~missing].min() - 1.0
+    return np.where(missing, lowest, fitness)
 
 
 def start_states(algorithm: Algorithm[Evaluated, Any], generation: int, episodes: int | None = None) -> list[int]:

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context, Needs
-from erlbench.algorithms.individuals import fitness_of, start_states
+from erlbench.algorithms.individuals import fitness_of, nan_as_worst, start_states
 from erlbench.algorithms.parts.openai_es_settings import DISCARD, PAIR, PRESETS, SGD, OpenAIESSettings
 from erlbench.algorithms.policy_settings import initial_mean, policy_of
 from erlbench.algorithms.search.evolution_strategy import (
@@ -226,7 +226,7 @@ class OpenAIES(Algorithm[OpenAIESSettings, OpenAIESState]):
         """The tasks that add up the perturbations of the generation, in the order of their numbers."""
         current, settings = self.state.current, self.settings
         numbers = sorted(current.returns)
-        fitness = np.array([current.returns[number] for number in numbers])
+        fitness = nan_as_worst(np.array([current.returns[number] for number in numbers]))
         weights = mirrored_weights(shaped(fitness, settings.shaping), settings.sigma, settings.scaling)
         keys = [self._noise_key(self.counters.generation, number) for number in numbers]
         tasks = gradient_tasks(self, keys, weights, self._size, self._table)
@@ -281,9 +281,10 @@ class OpenAIES(Algorithm[OpenAIESSettings, OpenAIESState]):
 
     def _described(self, current: Gathered, slope: np.ndarray, step: np.ndarray) -> dict[str, float]:
         returns = np.array(list(current.returns.values()))
+        numbers = returns[~np.isnan(returns)]
         return {
-            "fitness_best": float(returns.max()),
-            "fitness_mean": float(returns.mean()),
+            "fitness_best": float(numbers.max()) if numbers.size else math.nan,
+            "fitness_mean": float(numbers.mean()) if numbers.size else math.nan,
             "mean_return": float(np.mean(current.mean_returns)) if current.mean_returns else math.nan,
             "pairs": len(returns),
             "steps": sum(current.lengths),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from erlbench.algorithms.individuals import START_STATES, FitnessSettings
+from erlbench.algorithms.individuals import START_STATES, FitnessSettings, NanSettings
 from erlbench.algorithms.policy_settings import OURS, PolicySettings
 from erlbench.algorithms.search.evolution_strategy import CENTRED_RANKS, CODE, SCALINGS, SHAPINGS
 from erlbench.algorithms.search.time_limit import ENVIRONMENT, FORMS, TimeLimit
@@ -21,7 +21,7 @@ PAIR = "pair"
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpenAIESSettings(PolicySettings, FitnessSettings):
+class OpenAIESSettings(PolicySettings, FitnessSettings, NanSettings):
     """Hyper-parameters of OpenAI-ES."""
 
     hidden: tuple[int, ...] = setting((64, 64), "widths of the hidden layers; () is linear", PAPER, minimum=1)

@@ -44,7 +44,7 @@ class TrainingReturns:
 
     def add(self, row: EpisodeRow) -> None:
         """Take an episode in."""
-        if row.kind not in MEASURED:
+        if row.kind not in MEASURED and not math.isnan(row.r):
             self._last.append(row.r)
 
     def restore(self, folder: Path) -> None:
@@ -52,7 +52,7 @@ class TrainingReturns:
         self._last.clear()
         rows = read_rows(folder, EpisodeRow)
         if rows is not None:
-            self._last.extend(_trained(rows)["r"].tail(WINDOW).tolist())
+            self._last.extend(_trained(rows)["r"].dropna().tail(WINDOW).tolist())
 
     @property
     def mean(self) -> float | None:

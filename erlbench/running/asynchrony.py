@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +23,7 @@ class Asynchrony:
         default_factory=list
     )  # of all that played: seconds from when they could have begun to their begin
     busy: float = 0.0  # seconds of all processes
+    without_number: int = 0  # individuals since the last row whose return is NaN
 
     def took(self, row: TaskRow, result: Result, ready: float) -> None:
         """Add a task of the training, which could have begun at `ready`."""
@@ -30,6 +32,7 @@ class Asynchrony:
             return
         self.queueing.append(result.start - ready)
         if row.kind not in NO_INDIVIDUALS:
+            self.without_number += any(map(math.isnan, result.values.get("returns", ())))
             self.staleness.append(row.staleness)
             self.critic_lag.append(row.critic_lag)
 
@@ -44,6 +47,7 @@ class Asynchrony:
             median, most = map(float, np.quantile(values, (0.5, 0.9))) if values else (None, None)
             spread |= {f"{name}_median{unit}": median, f"{name}_90{unit}": most}
             values.clear()
+        self.without_number = 0
         steps, elapsed = counters.timesteps or np.nan, seconds or np.nan
         return {
             **spread,

@@ -32,6 +32,7 @@ from erlbench.running.results import RunDirectory
 from erlbench.running.row_files import RowFiles
 from erlbench.running.rows import episode_rows, generation_row, task_row
 from erlbench.work.preparation import Preparation
+from erlbench.work.rollout import WORST
 from erlbench.work.tasks import Result, Task, arrays_of
 
 PATIENCE = 0.2  # seconds that a step waits for a result
@@ -219,7 +220,10 @@ class Run:
         self.write(row, *episode_rows(task, result, counters.timesteps, self.clock))
         if counters.generation > generation:
             self.algorithm.end_generation(self.clock.train)
-            self.write(generation_row(counters, self.algorithm.metrics(), self.asynchrony, self.clock))
+            own = self.algorithm.metrics()
+            if getattr(self.algorithm.settings, "nan_fitness", "") == WORST:
+                own = {**own, "nan_fitness": self.asynchrony.without_number}
+            self.write(generation_row(counters, own, self.asynchrony, self.clock))
             if self.evaluations.due():
                 self.take_evaluation()
                 self.play_beside()

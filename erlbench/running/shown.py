@@ -7,7 +7,7 @@ from typing import Any
 
 from erlbench.experiment.cells import Cell
 from erlbench.pool import Pool
-from erlbench.records.schema import RESUMED, EpisodeRow, EventRow, Row
+from erlbench.records.schema import RESUMED, EpisodeRow, EventRow, GenerationRow, Row
 from erlbench.records.training import TrainingReturns
 from erlbench.running.loop import Run
 from erlbench.running.progress import Display, Reading
@@ -26,6 +26,7 @@ class ShownRun:
         self._cell, self._directory, self._display, self._pool = cell, directory, display, pool
         self._shown = self._written = 0.0
         self._measured: dict[str, float] = {}
+        self._nan_told = False
 
     def begin(self, run: Run) -> None:
         """Say that the run goes on; again as soon as it has gone on from its checkpoint."""
@@ -36,6 +37,13 @@ class ShownRun:
         """Take a row in."""
         if isinstance(row, EpisodeRow):
             self.returns.add(row)
+        elif isinstance(row, GenerationRow):
+            if (count := row.own.get("nan_fitness", 0)) and not self._nan_told:
+                self._nan_told = True
+                self._display.message(
+                    f"{self._cell.label}: {count:g} of generation {row.generation} have NaN as their return and rank "
+                    "last; the column nan_fitness of train.csv counts them"
+                )
         elif isinstance(row, EventRow):
             if row.event == RESUMED:
                 self.returns.restore(self._directory.path)

@@ -24,6 +24,7 @@ from erlbench.work.tasks import Outcome
 from erlbench.work.workspace import Workspace
 
 LARGEST = float(np.finfo(np.float32).max)
+REFUSE, WORST = "refuse", "worst"  # what becomes of an individual whose return is NaN
 BEYOND = "which float32 cannot hold"
 NOT_FINITE = "NaN, infinite or too large value for float32"
 
@@ -44,6 +45,7 @@ class RolloutSettings:
     limit: int | None = None  # steps of an episode, fewer than the environment's; a truncation
     observe: float = 0.0  # probability that an episode gives its observations
     mode: bool = False  # a stochastic policy acts by its mode
+    nan_fitness: str = ""  # of an algorithm with that setting: `REFUSE`, or `WORST`: a reward may be NaN
 
     @property
     def plain(self) -> bool:
@@ -66,16 +68,23 @@ class Episode:
         self.terminated = False
         self.infos = Infos()
 
-    def check(self) -> None:
-        """Raise `NumericalError` for the first value that is NaN, infinite or beyond float32, which networks use."""
+    def check(self, nan_fitness: str = "") -> None:
+        """Raise `NumericalError` for the first value that is NaN, infinite or beyond float32, which networks use.
+
+        A reward may be NaN where `nan_fitness` is `WORST`.
+        """
         length = self.length
-        if is_finite(self.rewards[:length]) and is_finite(self.observations[: length + 1]):
+        rewards = self.rewards[:length]
+        if nan_fitness == WORST:
+            rewards = np.nan_to_num(rewards, posinf=np.inf, neginf=-np.inf)
+        if is_finite(rewards) and is_finite(self.observations[: length + 1]):
             return
         for step in range(length):
             if not is_finite(self.observations[step]):  # first: a reward may be NaN because of it
                 raise NumericalError(f"the observation before step {step + 1} has a {NOT_FINITE}")
-            if not is_finite(self.rewards[step]):
-                raise NumericalError(f"the reward of step {step + 1} is {self.rewards[step]}, {BEYOND}")
+            if not is_finite(rewards[step]):
+                hint = "; --set nan_fitness=worst ranks such an individual last" if nan_fitness else ""
+                raise NumericalError(f"the reward of step {step + 1} is {rewards[step]}, {BEYOND}{hint}")
         raise NumericalError(f"the observation after step {length} has a {NOT_FINITE}")
 
 
@@ -95,6 +104,7 @@ def play(
     mode: bool = False,
     spare: Episode | None = None,
     keys: tuple[str, ...] = (),
+    nan_fitness: str = "",
 ) -> Episode:
     """One episode of at most `limit` steps. With `spare` it is written over that one, and its actions are not kept.
 
@@ -102,6 +112,7 @@ def play(
     policy's actions are in the environment's units, and are not clipped);
     with `random_actions` the action is uniform instead. Both and a stochastic policy draw from `random`; with `mode`
     the latter acts by its mode. `keys` are those of the infos whose numbers are kept (`Episode.infos`).
+    A reward may be NaN where `nan_fitness` is `WORST`.
     """
     spec = policy.spec
     episode = spare or Episode(limit, spec.sizes[0], spec.sizes[-1])
@@ -149,7 +160,7 @@ def play(
         if ended:
             break
     episode.length, episode.total, episode.terminated = step, total, bool(terminated)
-    episode.check()
+    episode.check(nan_fitness)
     return episode
 
 
@@ -182,7 +193,10 @@ def rollout(settings: RolloutSettings, inputs: Mapping[str, np.ndarray], key: Ke
         contributes = bool(observe) and random.random() < observe
         noise = ExplorationNoise(spec.sizes[-1], settings.noise_decay, sigma) if sigma else None
         over = None if contributes or settings.record else spare
-        episode = play(env, policy, limit, seed, random, noise, settings.random_actions, settings.mode, over, keys)
+        episode = play(
+            env, policy, limit, seed, random, noise, settings.random_actions, settings.mode, over, keys,
+            settings.nan_fitness,
+        )  # fmt: skip
         infos.append(episode.infos)
         values["returns"].append(episode.total)
         values["lengths"].append(episode.length)

@@ -1,7 +1,4 @@
-"""Defects of the core: an individual whose return is no number.
-
-Each test states what is right and fails today; its mark names the point. Whoever mends a point removes its mark.
-"""
+"""Defects of the core: an individual whose return is no number."""
 
 from __future__ import annotations
 
@@ -13,7 +10,6 @@ import pytest
 
 from tests.defects.commands import FINAL, MODULE, call, succeed
 
-# Whoever adds the setting chooses its name, its value and the column that counts, and writes them here.
 NAN_SETTING = "nan_fitness"
 NAN_OPTION = ("--set", f"{NAN_SETTING}=worst")
 NAN_COLUMN = "nan_fitness"  # of train.csv: how many individuals of a generation have no number
@@ -45,7 +41,6 @@ def beyond(folder: Path) -> int:
 
 
 @pytest.mark.parametrize("algo", [*SETTINGS])
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="core 1: NaN has the worst rank where a setting says so")
 def test_an_individual_without_a_number_has_the_worst_rank(tmp_path, algo):
     """The run ends as planned, and says how many there were."""
     succeed(*words(algo, "Worst", tmp_path))
@@ -57,7 +52,6 @@ def test_an_individual_without_a_number_has_the_worst_rank(tmp_path, algo):
     assert re.search(r"\bnan\b", result.output, re.IGNORECASE)
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="core 1: NaN ranks as a return below all others")
 def test_no_number_ranks_as_the_lowest_return(tmp_path):
     """CEM goes by ranks: the policy is that of the same run with a very low return in place of NaN, to the byte."""
     succeed(*words("cem", "Worst", tmp_path))
@@ -68,7 +62,6 @@ def test_no_number_ranks_as_the_lowest_return(tmp_path):
 
 
 @pytest.mark.parametrize("algo", [*SETTINGS])
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="core 2: the refusal of NaN names the setting")
 def test_the_refusal_of_an_individual_without_a_number_names_the_setting(tmp_path, algo):
     result = call(*words(algo, "NoNumber", tmp_path))
     assert result.exit_code == 1
