@@ -32,9 +32,10 @@ LAYERS = (
 OF_THE_REPORT = (
     ("documents",),
     ("data",),
-    ("statistics", "citations", "paper_style"),
+    ("statistics", "citations", "paper_style", "drawing"),
     ("options", "folder"),
     ("verdict",),
+    ("curves", "timelines"),
     ("tables", "figures"),
     ("pages",),
     ("__init__",),

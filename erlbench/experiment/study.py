@@ -17,11 +17,11 @@ from typing import Any
 from erlbench.algorithms import registry
 from erlbench.experiment.algorithm_settings import select_settings
 from erlbench.experiment.cells import CRITIC, EVALUATE, FINAL_EPISODES, OWN, SHARED, cell_name
+from erlbench.records.axes import AXES
 from erlbench.settings import MOST, MOST_AT_ONCE, as_toml, resolve, resolved_values, setting
 
 TIME = "time"  # of studies that compare times: their cells use no second core
 KINDS = ("scores", TIME, "curves", "timeline")
-AXES = ("timesteps", "nominal", "simulator-steps", "all-steps", "time", "updates", "generation", "episodes")
 NO_PROFILE = ""  # the key in `Study.profiles` of the budget of a study without profiles
 CURVE, MINUTES, REACH, STEPS = "curve", "minutes", "reach", "steps"
 # What the hash leaves out: it changes neither what is run nor what is compared.
@@ -147,7 +147,7 @@ class Study:
     baseline: str = ""  # the entry against which the others are compared
     not_run: tuple[str, ...] = ()  # published algorithms that the suite does not run
     note: str = ""  # how its cells differ from what was published, for captions
-    x: str = setting("timesteps", "what its curves are drawn over, as printed", choices=AXES)
+    x: str = setting("timesteps", "what its curves are drawn over, as printed", choices=tuple(AXES))
     profiles: Mapping[str, Profile] = field(default_factory=dict)  # by name; only `NO_PROFILE` where it has none
     envs_published: Mapping[str, str] = field(default_factory=dict)  # environment id -> the published table's
     file: Path | None = field(default=None, compare=False)  # that it stands in; None for benchmarks.toml

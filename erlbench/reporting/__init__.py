@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from erlbench import errors
 from erlbench.errors import ErlbenchError, UsageError, nearest
+from erlbench.records.axes import AXES
 from erlbench.reporting import folder
 from erlbench.reporting.citations import FILE as REFERENCES
 from erlbench.reporting.citations import write_references
 from erlbench.reporting.data.comparison import REFERENCE, Comparison, everything, without_judgement
 from erlbench.reporting.data.cut import cut_runs
 from erlbench.reporting.data.departures import with_departures
-from erlbench.reporting.data.nominal import nominal_budgets, nominal_note, with_nominal_steps
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.remarks import Remark, RemarkKind, as_remark, remark
 from erlbench.reporting.data.runs import Run, find_runs
@@ -30,8 +30,6 @@ from erlbench.reporting.data.study_comparisons import (
     was_run,
 )
 from erlbench.reporting.documents.model import Table
-from erlbench.reporting.figures.axis import AXES
-from erlbench.reporting.figures.painter import painter
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.index import write_index
@@ -48,7 +46,7 @@ if TYPE_CHECKING:
 def build_report(
     results: Sequence[Path], out: Path, studies: Mapping[str, Study], profile: str | None,
     warn: Callable[[Remark], None] | None = None, options: ReportOptions | None = None, reference: Path | None = None,
-    named: bool = False, counting: Iterable[Study] | None = None,
+    named: bool = False,
 ) -> Path:  # fmt: skip
     """Read the runs below `results`, write the report to `out`, and return the path of its `index.html`.
 
@@ -56,18 +54,16 @@ def build_report(
     page if it was run (`was_run`); `named`, where the user chose the studies, gives one to each that shares a cell with
     the runs. All runs together stand on the page `all-runs`. `options` add to what is shown; their `at` cuts the runs,
     and then no study has a page. The runs below `reference` come first: a page of all, and one of each study with some.
-    `counting` are the studies that say the nominal steps of their cells; None: `studies`.
 
     `warn` gets whatever cannot be used (default: it is printed on standard error); the report lists it. Raises
     `UsageError` when there is no run, no such profile, or `out` cannot be written.
     """
-    report = _Report(out, warn, options, studies.values() if counting is None else counting)
+    report = _Report(out, warn, options)
     if report.options.at and (named or profile is not None):
         raise UsageError("--at cuts all runs at the same moment, whatever study they belong to; leave --study out")
     check_profile(studies, profile)
-    runs = report.counted(find_runs(results, report.collect))
+    runs = find_runs(results, report.collect)
     _check_baseline(report.options.baseline, runs)
-    _check_nominal(report.options.x, runs)
     report.options.style.check((run.name for run in runs), (run.env for run in runs))
     known = report.reference_pages(reference, studies)
     if at := report.options.at:
@@ -88,15 +84,15 @@ def build_report(
 
 def build_comparison(
     folders: Sequence[Path], out: Path, warn: Callable[[Remark], None] | None = None,
-    options: ReportOptions | None = None, counting: Iterable[Study] = (),
+    options: ReportOptions | None = None,
 ) -> tuple[Path, Table[FolderPair]]:  # fmt: skip
     """Write a report that sets folders of results side by side to `out`: the path of its `index.html`, and its table.
 
-    The first folder is what the others are compared with; `counting` as in `build_report`. Raises `UsageError` as
+    The first folder is what the others are compared with. Raises `UsageError` as
     `build_report` does, and for fewer than two folders.
     """
-    report = _Report(out, warn, options, counting)
-    sides = [side.map(report.counted) for side in read_sides(folders, report.collect)]
+    report = _Report(out, warn, options)
+    sides = read_sides(folders, report.collect)
     runs = [run for side in sides for run in side.renamed]
     table = differences_table(sides, report.options.metric)
     return report.write([everything(runs, "All runs side by side")], runs, table), table
@@ -105,12 +101,9 @@ def build_comparison(
 class _Report:
     """What is written where, and the warnings on the way."""
 
-    def __init__(
-        self, out: Path, warn: Callable[[Remark], None] | None, options: ReportOptions | None, counting: Iterable[Study]
-    ) -> None:
+    def __init__(self, out: Path, warn: Callable[[Remark], None] | None, options: ReportOptions | None) -> None:
         self.out, self.options = out, options or ReportOptions()
         _check_panels(self.options)
-        self._budgets = nominal_budgets(counting)
         self._warn = warn or errors.warn
         self._warnings: dict[Remark, None] = {}  # in their order
         self.answers: dict[str, StudyAnswer] = {}  # by the names of pages
@@ -121,10 +114,6 @@ class _Report:
         if warning not in self._warnings:
             self._warnings[warning] = None
             self._warn(warning)
-
-    def counted(self, runs: Iterable[Run]) -> list[Run]:
-        """The runs with their nominal steps."""
-        return [with_nominal_steps(run, self._budgets, self.collect) for run in runs]
 
     def pages_of(self, study: Study, runs: Sequence[Run], profile: str | None, named: bool) -> list[Comparison]:
         """The study's pages, and the warnings about its runs; neither for a study that was not run.
@@ -155,7 +144,7 @@ class _Report:
         """
         if reference is None:
             return []
-        runs = [with_nominal_steps(run, self._budgets, _ignore) for run in find_runs([reference], _ignore)]
+        runs = find_runs([reference], _ignore)
         pages = []
         for study in studies.values():
             if found := comparisons_of(study, runs, None, _ignore):
@@ -175,26 +164,20 @@ class _Report:
         charts = ChartData(sum(len(one.runs) for one in known) + len(runs))
         try:
             others = folder.clear(self.out)
-            with painter() as paint:
-                maker = Maker(
-                    out=self.out,
-                    published=load_published(),
-                    warn=self.collect,
-                    options=self.options,
-                    charts=charts,
-                    paint=paint,
-                )
-                quiet = replace(maker, warn=_ignore)
-                pages = [replace(quiet.write(self.options.judged(one)), known=True) for one in known]
-                judged = [self.options.judged(one) for one in comparisons]
-                pages += [maker.write(one, answer=self.answers.get(one.name)) for one in judged[:-1]]
-                pages.append(maker.write(judged[-1], *tables))
-                verdicts = {page.comparison.name: page.verdicts for page in pages}
-                write_verdicts(self.out / VERDICTS, verdicts, self.answers.values())
-                run_sets = [run_set for page in comparisons for run_set in page.run_sets]
-                sources = [one.source for run_set in run_sets for one in maker.published.references.of(run_set)]
-                write_references(self.out / REFERENCES, runs, sources)
-                index = write_index(self.out, pages, runs, list(self._warnings), charts, self.options.checklist)
+            maker = Maker(
+                out=self.out, published=load_published(), warn=self.collect, options=self.options, charts=charts
+            )
+            quiet = replace(maker, warn=_ignore)
+            pages = [replace(quiet.write(self.options.judged(one)), known=True) for one in known]
+            judged = [self.options.judged(one) for one in comparisons]
+            pages += [maker.write(one, answer=self.answers.get(one.name)) for one in judged[:-1]]
+            pages.append(maker.write(judged[-1], *tables))
+            verdicts = {page.comparison.name: page.verdicts for page in pages}
+            write_verdicts(self.out / VERDICTS, verdicts, self.answers.values())
+            run_sets = [run_set for page in comparisons for run_set in page.run_sets]
+            sources = [one.source for run_set in run_sets for one in maker.published.references.of(run_set)]
+            write_references(self.out / REFERENCES, runs, sources)
+            index = write_index(self.out, pages, runs, list(self._warnings), charts, self.options.checklist)
             folder.sign(self.out, others)
         except OSError as error:
             reason = error.strerror or error
@@ -207,7 +190,7 @@ class _Report:
 
 
 def _check_panels(options: ReportOptions) -> None:
-    if options.columns and options.x and AXES[options.x].train_column is None:
+    if options.columns and options.x and not AXES[options.x].train_column:
         raise UsageError(
             f"--columns cannot be drawn over {options.x}: train.csv does not count them; choose --x generation, "
             "timesteps or time, or draw the columns in a report of their own"
@@ -225,12 +208,6 @@ def _prepared(page: Comparison, study: Study) -> Comparison:
     """A study's page with what its runs' settings differ in; nothing stands beside scores that mean nothing."""
     page = with_departures(page, study)
     return without_judgement(page) if page.profile == SMOKE else page
-
-
-def _check_nominal(x: str, runs: Sequence[Run]) -> None:
-    evaluated = [run for run in runs if len(run.evaluations)]
-    if x == "nominal" and evaluated and not any(run.evaluations.has_nominal for run in evaluated):
-        raise UsageError(f"--x nominal: {nominal_note(run.name for run in evaluated)}")
 
 
 def _ignore(said: Remark | str) -> None:

@@ -9,13 +9,14 @@ from typing import Any
 
 from erlbench.errors import UsageError, nearest
 from erlbench.options import argument, option
+from erlbench.records.axes import AXES
 from erlbench.reporting.data.comparison import Comparison, judged_group
 from erlbench.reporting.data.cut import Moment, parse_moment
 from erlbench.reporting.data.score import AUTO, FINAL, METRICS
 from erlbench.reporting.paper_style import PaperStyle, read_style
 
 PUBLISHED, STANDARD = "published", "standard"
-FORMATS = ("png", "svg", "pdf")  # of figures; the first is the default
+FORMATS = ("png", "svg", "pdf")  # of figures; the first is that of figures without a chart
 Panels = tuple[tuple[str, ...], ...]  # the columns of each panel
 
 
@@ -80,17 +81,17 @@ class ReportOptions:
     )
     x: str = option(
         "",
-        "x-axis of the curves: timesteps, nominal, simulator-steps, all-steps, time, updates, generation, episodes "
+        f"x-axis of the curves: {', '.join(AXES)} "
         "[default: the paper's and training steps; without a paper's: training steps and time]",
         "AXIS",
     )
     formats: tuple[str, ...] = option(
-        FORMATS[:1], f"of each figure: {', '.join(FORMATS)} [default: png]", "FORMAT[,FORMAT...]"
+        (), f"write each figure as {', '.join(FORMATS)} [default: charts of the page alone]", "FORMAT[,FORMAT...]"
     )
     paper: PaperStyle | None = option(
         None,
         "a table (.tex, .md, .csv) and a figure of all environments for a paper; the file has order, labels, "
-        "colours, statistic, size, font, smoothing of curves",
+        "colours, statistic, smoothing of curves",
         "[STYLE.toml]",
         bare=STANDARD,
         parse=_parse_style,
@@ -117,13 +118,11 @@ class ReportOptions:
     )
 
     def __post_init__(self) -> None:
-        from erlbench.experiment.study import AXES  # loads the list of algorithms
-
         for name, value, allowed in (("x", self.x, ("", *AXES)), ("metric", self.metric, (AUTO, *METRICS))):
             if value not in allowed:
                 hint = nearest(value, allowed) or f"; there are {', '.join(filter(None, allowed))}"
                 raise UsageError(f"--{name} {value}: no such choice{hint}")
-        for name in self.formats or ("",):
+        for name in self.formats:
             if name not in FORMATS:
                 raise UsageError(f"--formats {name}: no such format of figures; there are {', '.join(FORMATS)}")
         if self.at and self.columns:

@@ -12,7 +12,6 @@ from erlbench.errors import UsageError, nearest
 from erlbench.experiment.toml_file import TomlFile
 from erlbench.settings import setting
 
-SANS, SERIF, MONOSPACE = "sans-serif", "serif", "monospace"
 AUTO, ALGORITHMS, ENVIRONMENTS = "auto", "algorithms", "environments"
 STATISTICS = ("std", "mean", "iqm", "median")
 BANDS = (AUTO, "range")
@@ -30,14 +29,9 @@ class PaperStyle:
     labels: Mapping[str, str] = field(default_factory=dict)  # in place of names of algorithms and environments
     colours: Mapping[str, str] = field(default_factory=dict)  # of algorithms
     rows: str = setting(AUTO, "of the table; auto: the longer side", choices=(AUTO, ALGORITHMS, ENVIRONMENTS))
-    width: float = setting(7.0, "of the figure, in inches", minimum=1, maximum=30)
-    height: float = setting(0.0, "of the figure, in inches; 0: 1.8 for each row of panels", minimum=0, maximum=30)
-    columns: int = setting(0, "of panels; 0: up to 3", minimum=0, maximum=20)
     statistic: str = setting("std", "of the table's cells: mean ± std, or with an interval", choices=STATISTICS)
     smooth: int = setting(1, "evaluations in a curve's moving average; 1 leaves it as it is", minimum=1, maximum=10_000)
     band: str = setting(AUTO, "of curves; auto: interval of the mean from six runs on, else range", choices=BANDS)
-    font: float = setting(8.5, "size, in points", minimum=3, maximum=40)
-    family: str = setting(SANS, "of the font", choices=(SANS, SERIF, MONOSPACE))
 
     def label(self, name: str, usual: str = "") -> str:
         """What an algorithm or an environment is called."""

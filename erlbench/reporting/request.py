@@ -40,17 +40,7 @@ def requested_report(options: ReportOptions, warn: Callable[[Remark], None] | No
         known = _page_studies(folders, warn or errors.warn)
         chosen = {name: find_study(known, name) for name in options.study or known}
         profile = None if options.at else _profile_of(folders, chosen)
-        return build_report(
-            folders,
-            options.out,
-            chosen,
-            profile,
-            warn,
-            options,
-            reference,
-            named=bool(options.study),
-            counting=known.values(),
-        )
+        return build_report(folders, options.out, chosen, profile, warn, options, reference, named=bool(options.study))
 
 
 def side_by_side(
@@ -61,7 +51,7 @@ def side_by_side(
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise UsageError("--side-by-side was given the same folder twice; name folders with different runs")
     with open_bundles(folders) as found:
-        return build_comparison(found, options.out, warn, options, known_studies().values())
+        return build_comparison(found, options.out, warn, options)
 
 
 def _page_studies(folders: Sequence[Path], warn: Callable[[Remark], None]) -> dict[str, Study]:

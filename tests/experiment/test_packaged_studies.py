@@ -161,15 +161,15 @@ def test_the_axes_of_esacs_figures_are_those_of_its_authors_notebooks():
     assert set(load_studies()["esac-figure-5"].profiles["paper"].env_timesteps) == set()
 
 
-def test_figures_of_esacs_table_1_are_over_nominal_steps_and_name_themselves():
+def test_figures_of_papers_name_themselves():
     studies = load_studies()
     found = {name: (study.item, study.table, study.x) for name, study in studies.items() if study.item}
     assert found == {
         "aes-rl-appendix-d": ("Appendix D", "Table 2", "timesteps"),
         "aes-rl-appendix-f": ("Appendix F", "Table 1", "timesteps"),
         "esac-figure-6-left": ("Figure 6, left", "Table 1", "timesteps"),
-        "esac-figure-7": ("Figure 7", "Table 1", "nominal"),
-        "esac-figure-8": ("Figures 6, right, and 8", "Table 1", "nominal"),
+        "esac-figure-7": ("Figure 7", "Table 1", "timesteps"),
+        "esac-figure-8": ("Figures 6, right, and 8", "Table 1", "timesteps"),
         "openai-es-figure-1": ("Figure 1", "Fig1", "timesteps"),
     }
 

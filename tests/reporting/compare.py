@@ -8,8 +8,10 @@ import re
 import pytest
 
 from erlbench.reporting.data.comparison import everything
+from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.study_comparisons import comparisons_of
+from erlbench.reporting.figures import learning_curves
 from erlbench.reporting.options import ReportOptions
 from tests.reporting.make_studies import make_study
 
@@ -22,6 +24,23 @@ def comparison_of(tmp_path, study=None, profile=None, warn=pytest.fail):
 def page_of(folder, warn=pytest.fail, **options):
     """All runs of a folder as they stand on the page of all runs; `options` are those of the report."""
     return ReportOptions(**options).judged(everything(find_runs([folder], warn)))
+
+
+def curves_of(page, group=None, **options):
+    """The learning curves of a group of the page, the first by default."""
+    return learning_curves(page, group or page.groups[0], load_published(), ReportOptions(**options))
+
+
+def means_of(drawing, panel="timesteps"):
+    """The points of the lines of a panel that are no single runs, by their labels."""
+    data = drawing.data[(drawing.data.panel == panel) & (drawing.data.run == "")]
+    return dict(iter(data.groupby("label", sort=False)))
+
+
+def runs_of(drawing, panel="timesteps"):
+    """The names of the single runs of a panel, by the groups of their lines."""
+    data = drawing.data[(drawing.data.panel == panel) & (drawing.data.run != "")].drop_duplicates("line")
+    return data.groupby("group", sort=False).run.agg(list).to_dict()
 
 
 def rows_of(table):

@@ -10,10 +10,10 @@ from erlbench.reporting.paper_style import PaperStyle, chosen, read_style
 
 def test_a_style_is_read_from_a_small_file(tmp_path):
     file = tmp_path / "paper.toml"
-    file.write_text('algorithms = ["td3", "cem"]\nwidth = 3.3\nfamily = "serif"\n[labels]\ntd3 = "TD3"\n'
+    file.write_text('algorithms = ["td3", "cem"]\nsmooth = 3\n[labels]\ntd3 = "TD3"\n'
                     '[colours]\ncem = "#112233"\n')  # fmt: skip
     style = read_style(file)
-    assert (style.algorithms, style.width, style.family) == (("td3", "cem"), 3.3, "serif")
+    assert (style.algorithms, style.smooth) == (("td3", "cem"), 3)
     assert (style.label("td3"), style.label("cem"), style.colours["cem"]) == ("TD3", "cem", "#112233")
 
 
@@ -21,14 +21,14 @@ def test_a_style_is_read_from_a_small_file(tmp_path):
     ("text", "said"),
     [
         ("colour = 3", "unknown key 'colour'"),
-        ("width = 1e9", "at most 30"),
-        ("width = nan", "a finite number"),
-        ("font = -1", "at least 3"),
-        ('family = "Papyrus"', "one of sans-serif, serif, monospace"),
+        ("width = 3.3", "unknown key 'width'"),  # of matplotlibrc
+        ("smooth = 1000000", "at most 10,?000"),
+        ("smooth = 0", "at least 1"),
+        ('band = "wide"', "one of auto, range"),
         ('[colours]\ntd3 = "url(http://x)"', "give one such as"),
         ('[labels]\ntd3 = "a\\nb"', "one line"),
         ("[labels]\ntd3 = 3", "must be a table"),
-        ("width = ", "cannot be read"),
+        ("smooth = ", "cannot be read"),
         ("x = " + "[" * 4000 + "]" * 4000, "cannot be read"),
     ],
 )

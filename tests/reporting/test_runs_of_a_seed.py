@@ -13,14 +13,12 @@ from click.testing import CliRunner
 from erlbench.cli import cli
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.seeds import sample_words, single_run_std
-from erlbench.reporting.figures.columns import columns_plot
-from erlbench.reporting.figures.curves import Curves
-from erlbench.reporting.figures.grid import grid_plot
+from erlbench.reporting.figures import columns_of_train, environments_grid
 from erlbench.reporting.options import ReportOptions, parse_panels
 from erlbench.reporting.paper_style import PaperStyle
 from erlbench.reporting.statistics.curves import band_words
 from erlbench.reporting.tables.references import references_table
-from tests.reporting.compare import page_of, rows_of
+from tests.reporting.compare import curves_of, means_of, page_of, rows_of
 from tests.reporting.data.test_cells import edited
 from tests.reporting.make_runs import make_run
 
@@ -132,16 +130,17 @@ def test_legends_count_both_and_the_band_holds_all_runs(raw):
     """The band is said to reach from the lowest to the highest run, so no thin line leaves it."""
     page = page_of(raw, metric="final")
     (group,) = page.groups
-    plot = Curves(published=load_published(), options=ReportOptions()).plot(page, group)
-    series = {one.group: one for one in plot.panels["timesteps"].series}
-    assert series["cem-rl"].label == "cem-rl (3 seeds, 6 runs)"
-    assert series["td3"].label == "td3 (3 runs)"
-    low, high = series["cem-rl"].bands["range"]
-    ends = [run.y[-1] for run in series["cem-rl"].runs]
-    assert (low[-1], high[-1]) == (min(ends), max(ends)) == (10, 60)
-    assert series["cem-rl"].y[-1] == pytest.approx(30)
-    (panel,) = grid_plot(page, [(group, plot)], PaperStyle()).panels.values()
-    assert panel.series[0].bands["range"][1][-1] == 60
+    figure = curves_of(page, group)
+    means = means_of(figure)
+    assert [*means] == ["cem-rl (3 seeds, 6 runs)", "td3 (3 runs)"]
+    last = means["cem-rl (3 seeds, 6 runs)"].iloc[-1]
+    ends = figure.data[(figure.data.panel == "timesteps") & (figure.data.group == "cem-rl") & (figure.data.run != "")]
+    ends = ends.groupby("line").y.last()
+    assert len(ends) == 6
+    assert (last.low, last.high) == (ends.min(), ends.max()) == (10, 60)
+    assert last.y == pytest.approx(30)
+    grid = environments_grid(page, [(group, figure)], PaperStyle())
+    assert grid.data[grid.data.label == "cem-rl"].high.iloc[-1] == 60
 
 
 def test_columns_of_train_csv_average_seeds(raw):
@@ -156,12 +155,11 @@ def test_columns_of_train_csv_average_seeds(raw):
         header, *rows = file.read_text().splitlines()
         if not header.endswith(",sigma"):
             file.write_text("\n".join([f"{header},sigma", *(f"{row},{score}" for row in rows)]) + "\n")
-    plot = columns_plot(page, group, ReportOptions(columns=parse_panels("sigma")), pytest.fail)
-    (panel,) = plot.panels.values()
-    curve = next(one for one in panel.series if one.label.startswith("cem-rl"))
-    assert curve.y[-1] == pytest.approx((5 + 3 + 3) / 3)
-    assert [edge[-1] for edge in curve.bands["always"]] == [1, 5]
-    assert band_words("range") in plot.caption[0]  # no interval of three seeds
+    figure = columns_of_train(page, group, ReportOptions(columns=parse_panels("sigma")), pytest.fail)
+    last = next(own for label, own in means_of(figure, "sigma").items() if label.startswith("cem-rl")).iloc[-1]
+    assert last.y == pytest.approx((5 + 3 + 3) / 3)
+    assert (last.low, last.high) == (1, 5)
+    assert band_words("range") in figure.caption[0]  # no interval of three seeds
 
 
 def test_other_peoples_runs_stand_beside_seeds(tmp_path):

@@ -16,12 +16,11 @@ from erlbench.reporting.data.remarks import RemarkKind, remark
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.spent import time_of
 from erlbench.reporting.data.study_comparisons import comparisons_of
-from erlbench.reporting.figures.curves import Curves
-from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.statistics.metrics import minutes_per_million
 from erlbench.reporting.tables.reach import reach_table
 from erlbench.reporting.tables.times import times_table
 from erlbench.reporting.verdict.judged import sample_of
+from tests.reporting.compare import curves_of, runs_of
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
 
@@ -102,15 +101,14 @@ def test_no_run_on_shared_cores_is_cut_after_minutes(results):
 
 def test_no_curve_over_time_shows_runs_on_shared_cores(results):
     (group,) = (comparison := everything(find_runs([results], pytest.fail))).groups
-    plot = Curves(load_published(), ReportOptions()).plot(comparison, group)
-    assert plot.paper == ["timesteps", "time"]
-    assert {series.group: len(series.runs) for series in plot.panels["timesteps"].series} == {"cem-rl": 3, "aes-rl": 3}
-    assert {series.group: len(series.runs) for series in plot.panels["time"].series} == {"cem-rl": 2}
-    assert "Not drawn over training time: aes-rl, cem-rl (seed 2)" in " ".join(plot.caption)
+    figure = curves_of(comparison, group)
+    assert figure.paper == ["timesteps", "time"]
+    assert {group: len(runs) for group, runs in runs_of(figure).items()} == {"cem-rl": 3, "aes-rl": 3}
+    assert {group: len(runs) for group, runs in runs_of(figure, "time").items()} == {"cem-rl": 2}
+    assert "Not drawn over training time: aes-rl, cem-rl (seed 2)" in " ".join(figure.caption)
     (group,) = (comparison := everything([run for run in comparison.runs if run.name == "aes-rl"])).groups
-    alone = Curves(load_published(), ReportOptions()).plot(comparison, group)
-    assert alone.paper == ["timesteps"]
-    assert Curves(load_published(), ReportOptions(x="time")).plot(comparison, group) is None
+    assert curves_of(comparison, group).paper == ["timesteps"]
+    assert curves_of(comparison, group, x="time") is None
 
 
 def test_hours_of_computing_count_all_the_same(results):

@@ -50,19 +50,8 @@ class Evaluations:
     last_returns: tuple[float, ...] = ()  # of the last row's episodes
     last_success: tuple[float, ...] = ()  # the same, 1 or 0, at the last step
     last_success_ever: tuple[float, ...] = ()  # the same, at any step
-    generation_steps: float = math.nan  # nominal steps of a generation; 0: all steps count; NaN: not known
     imported: bool = False  # another program wrote them: what they do not say is not known, and not 0
     timed: bool = True  # False: other cells ran on the run's cores, so that its time says nothing
-
-    @property
-    def has_nominal(self) -> bool:
-        """Whether its nominal steps are known: without numbers of generations they are not."""
-        return not math.isnan(self.generation_steps) and (not len(self) or bool(np.isfinite(self.nominal).any()))
-
-    @property
-    def nominal(self) -> Array:
-        """Steps as the ESAC paper counts them; NaN where that is not known."""
-        return self.generation * self.generation_steps if self.generation_steps else self.timesteps
 
     @cached_property
     def learning_steps(self) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,10 +19,6 @@ class Side:
 
     name: str
     runs: tuple[Run, ...]
-
-    def map(self, change: Callable[[Sequence[Run]], Sequence[Run]]) -> Side:
-        """The side with its runs changed."""
-        return replace(self, runs=tuple(change(self.runs)))
 
     @property
     def renamed(self) -> list[Run]:

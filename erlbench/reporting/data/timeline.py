@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from erlbench.records.read import read_columns
 from erlbench.records.schema import NO_INDIVIDUALS, TaskRow
@@ -84,42 +86,29 @@ class Timeline:
         return {str(kind): float(seconds[kinds == kind].sum()) / total for kind in np.unique(kinds)}
 
 
-@dataclass(frozen=True)
-class Bar:
-    """What a figure draws of a process: one task, or many short ones of one kind that a figure cannot distinguish."""
-
-    process: int
-    kind: str
-    start: float  # seconds since the run began
-    end: float
-    busy: float  # share of the bar's time that its tasks took; 1 for one task
-
-
-def bars(timeline: Timeline, start: float, stop: float, resolution: float) -> list[Bar]:
+def bars(timeline: Timeline, start: float, stop: float, resolution: float) -> pd.DataFrame:
     """The tasks of a window as bars, in order of process and start, without those of processes that only evaluate.
 
-    Neighbours of one kind that are shorter than `resolution` seconds, and no farther apart, become one bar: drawn one
-    by one, the edges of bars thinner than a pixel hide how busy a process is.
+    `start` and `end` in seconds since the run began; `share`: of the bar's time, in which its tasks ran. Neighbours of
+    one kind that are shorter than `resolution` seconds, and no farther apart, become one bar: drawn one by one, the
+    edges of bars thinner than a pixel hide how busy a process is.
     """
     known = np.isin(timeline.process, timeline.processes)
     shown = np.flatnonzero(known & (timeline.end > start) & (timeline.start < stop))
     order = shown[np.lexsort((timeline.start[shown], timeline.process[shown]))]
-    found: list[list[float]] = []  # process, start, end, busy seconds, whether it may grow
-    kinds: list[str] = []
+    rows: list[list[Any]] = []  # process, kind, start, end, busy seconds, whether it may grow
     for i in order:
         begin, end = max(timeline.start[i], start), min(timeline.end[i], stop)
-        process, kind, short = timeline.process[i], timeline.kind[i], end - begin < resolution
-        last = found[-1] if found else None
-        near = last and last[4] and short and last[0] == process and begin - last[2] < resolution
-        if last and near and kinds[-1] == kind:
-            last[2], last[3] = max(last[2], end), last[3] + end - begin
+        process, kind, short = int(timeline.process[i]), timeline.kind[i], end - begin < resolution
+        last = rows[-1] if rows else None
+        if last and last[5] and short and last[:2] == [process, kind] and begin - last[3] < resolution:
+            last[3], last[4] = max(last[3], end), last[4] + end - begin
         else:
-            found.append([process, begin, end, end - begin, short])
-            kinds.append(kind)
-    return [
-        Bar(int(process), kind, begin, end, min(1.0, seconds / (end - begin)) if end > begin else 1.0)
-        for (process, begin, end, seconds, _), kind in zip(found, kinds, strict=True)
-    ]  # fmt: skip
+            rows.append([process, kind, begin, end, end - begin, short])
+    data = pd.DataFrame(rows, columns=["process", "kind", "start", "end", "busy", "short"])
+    length = data.end - data.start
+    data["share"] = (data.busy / length.where(length > 0, np.nan)).clip(upper=1.0).fillna(1.0)
+    return data.drop(columns=["busy", "short"])
 
 
 def busy(start: Array, end: Array) -> float:

@@ -47,9 +47,8 @@ def block(content: Block) -> str:
         case Figure():
             notes = "".join(f"- {escape(note)}\n" for note in content.notes)
             shown = f"![{escape(content.title)}]({content.picture})" if content.picture else escape(content.title)
-            return f"{shown}\n\n{escape(content.caption)} Files: {_files(content.name, content.formats)}\n" + (
-                notes and f"\n{notes}"
-            )
+            files = f"Files: {_files(content.name, content.formats)}" if content.formats else "Drawn in index.html."
+            return f"{shown}\n\n{escape(content.caption)} {files}\n" + (notes and f"\n{notes}")
         case Table():
             files = f"\nFiles: {_files(content.name, content.files)}\n" if content.name else ""
             return table(content) + files

@@ -1,4 +1,4 @@
-"""The charts of `index.html`: plots as JSON, which the page's script draws.
+"""The charts of `index.html`: drawings as JSON, which the page's script draws.
 
 Every list stands once in the page, however many charts show it. A chart names it by its index.
 """
@@ -10,17 +10,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from erlbench.records.axes import AXES
 from erlbench.reporting.data.runs import Array
 from erlbench.reporting.documents.model import Chart
-from erlbench.reporting.figures.axis import AXES
-from erlbench.reporting.figures.model import DARK, PALETTE, RUN, SOME, Panel, Plot, RunLine, Series, TaskBars
+from erlbench.reporting.drawing import DARK, LOOKS, PALETTE, RUN, SOME, Drawing, dash_and_symbol
 
 POINTS = 60  # of a curve
 RUN_POINTS = 40  # of a single run
 MOST_RUNS = 1000  # single runs of a page, about; of more each figure shows a share
 DIGITS = 5
 PLOTLY = {"shortdash": "4px,2px"}  # dashes for which Plotly has no name
+BANDS = {"range": ["low", "high"], "interval": ["interval_low", "interval_high"]}
 
 
 class ChartData:
@@ -34,46 +36,53 @@ class ChartData:
     def shared(self) -> dict[str, Any]:
         """The axes that a reader can choose, the palette, and the lists, as JSON knows them."""
         axes = {name: {"label": axis.label, "note": axis.note} for name, axis in AXES.items()}
-        palette = {"light": PALETTE, "dark": DARK, "single": RUN.width, "markers": SOME}
+        palette = {"light": PALETTE, "dark": DARK, "single": RUN, "markers": SOME}
         return {"axes": axes, "palette": palette, "share": self._share, "lists": self.lists}
 
-    def chart(self, plot: Plot) -> Chart:
-        """A plot with all of its panels."""
-        panels = {name: self._panel(panel) for name, panel in plot.panels.items()}
-        return Chart(plot.kind, {"first": plot.paper[0], "band": plot.band, "panels": panels})
+    def chart(self, drawing: Drawing) -> Chart:
+        """A drawing with all of its panels."""
+        panels = {}
+        for name, panel in drawing.panels.items():
+            data = drawing.data[drawing.data.panel == name]
+            if drawing.kind == "timeline":
+                panels[name] = {**panel, "bars": [_bars(rows) for _, rows in data.groupby("label", sort=False)]}
+            else:
+                lines = data.groupby(["look", "name", "label"], sort=False)
+                panels[name] = {**panel, "series": [self._series(rows) for _, rows in lines]}
+        return Chart(drawing.kind, {"first": drawing.paper[0], "band": drawing.band, "panels": panels})
 
-    def _panel(self, panel: Panel) -> dict[str, Any]:
-        return _some(
-            x=panel.x, y=panel.y, title=panel.title, shares=panel.shares, series=list(map(self._series, panel.series)),
-            rows=[[name, *_round(np.array([busy]))] for name, busy in panel.rows],
-            bars=[_bars(bars) for bars in panel.bars if len(bars.row)],
-        )  # fmt: skip
+    def _series(self, rows: pd.DataFrame) -> dict[str, Any]:
+        """A mean with its bands and its single runs."""
+        mean, runs = rows[rows.run == ""], rows[rows.run != ""]
+        line = mean.iloc[0]
+        mean = mean[mean.x.notna()].iloc[_kept(mean.x.notna().sum(), POINTS)]
+        dash, symbol = dash_and_symbol(line["look"], line.number, line.symbol)
+        look = LOOKS[line["look"]]
+        series = {
+            "label": line.label, "group": line.group, "symbol": symbol, "every": bool(line.symbol),
+            "colour": line.colour or int(line.number), "dash": PLOTLY.get(dash, dash), "width": look.width,
+            "fade": look.band, "averaged": int(line.averaged), "x": self._numbers(mean.x), "y": self._numbers(mean.y),
+        }  # fmt: skip
+        bands = {kind: edges for kind, edges in BANDS.items() if len(mean) and mean[edges[0]].notna().all()}
+        if bands:
+            series["bands"] = {kind: [self._numbers(mean[edge]) for edge in edges] for kind, edges in bands.items()}
+        if len(runs):
+            series["runs"] = self._runs([run for _, run in runs.groupby("line", sort=False)])
+        if not math.isnan(line.level):
+            series["level"] = float(line.level)
+        return series
 
-    def _series(self, series: Series) -> dict[str, Any]:
-        keep = _kept(len(series.x), POINTS)
-        return _some(
-            label=series.label, group=series.group, symbol=series.marker, every=bool(series.symbol),
-            level=series.level, colour=series.colour, dash=PLOTLY.get(series.dash, series.dash),
-            width=series.look.width, fade=series.look.band, averaged=series.averaged,
-            x=self._numbers(series.x[keep]), y=self._numbers(series.y[keep]), runs=self._runs(series.runs),
-            bands={kind: [self._numbers(edge[keep]) for edge in band] for kind, band in series.bands.items()},
-        )  # fmt: skip
-
-    def _runs(self, runs: Sequence[RunLine]) -> list[int]:
+    def _runs(self, runs: Sequence[pd.DataFrame]) -> list[int]:
         """The lists of the runs' names, of the lists of their x, and of those of their y."""
-        if not runs:
-            return []
-        shown = np.arange(len(runs))[_kept(len(runs), math.ceil(self._share * len(runs)))]
-        points = [(runs[i], _kept(len(runs[i].x), RUN_POINTS)) for i in shown]
-        x, y = ([self._numbers(getattr(run, name)[kept]) for run, kept in points] for name in "xy")
-        return [self._list(values) for values in ([run.name for run, _ in points], x, y)]
+        shown = [runs[i] for i in np.arange(len(runs))[_kept(len(runs), math.ceil(self._share * len(runs)))]]
+        points = [run.iloc[_kept(len(run), RUN_POINTS)] for run in shown]
+        names = [run.run.iloc[0] for run in shown]
+        x, y = ([self._numbers(run[column]) for run in points] for column in "xy")
+        return [self._list(values) for values in (names, x, y)]
 
-    def _numbers(self, values: Array) -> int:
+    def _numbers(self, values: pd.Series) -> int:
         """The index of the list of these numbers."""
-        key = values.tobytes()
-        if key not in self._index:
-            self._index[key] = self._list(_round(values))
-        return self._index[key]
+        return self._list(_round(values.to_numpy(np.float64)))
 
     def _list(self, values: Sequence[Any]) -> int:
         key = tuple(values)
@@ -83,19 +92,14 @@ class ChartData:
         return self._index[key]
 
 
-def _some(**values: Any) -> dict[str, Any]:
-    """The values without those that are empty, False or None."""
-    return {name: value for name, value in values.items() if value or (value == 0 and value is not False)}
-
-
 def _kept(length: int, most: int) -> Any:
     """An index of all points, or of `most` that are spread over them."""
     return slice(None) if length <= most else np.linspace(0, length - 1, most).round().astype(int)
 
 
-def _bars(bars: TaskBars) -> dict[str, Any]:
-    numbers = {name: _round(getattr(bars, name)) for name in ("start", "length", "share")}
-    return {"label": bars.label, "colour": bars.colour, "row": bars.row.tolist(), **numbers}
+def _bars(bars: pd.DataFrame) -> dict[str, Any]:
+    numbers = {name: _round(bars[name].to_numpy(np.float64)) for name in ("start", "length", "share")}
+    return {"label": bars.label.iloc[0], "colour": int(bars.colour.iloc[0]), "row": bars.row.tolist(), **numbers}
 
 
 def _round(values: Array) -> list[float]:

@@ -7,21 +7,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from erlbench.reporting.curves import drawable
 from erlbench.reporting.data.comparison import Comparison, Group, PagePart, RunSet
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.timeline import Timeline, load_timeline
 from erlbench.reporting.documents.files import write_document
 from erlbench.reporting.documents.model import Block, Bullets, Document, Figure, Fold, Folds, Heading, Link, Table, Text
-from erlbench.reporting.figures.axis import AXES
-from erlbench.reporting.figures.columns import columns_plot
-from erlbench.reporting.figures.curves import Curves, Means
-from erlbench.reporting.figures.grid import NAME, grid_plot
-from erlbench.reporting.figures.model import Plot
-from erlbench.reporting.figures.painter import Paint
-from erlbench.reporting.figures.profiles import profiles_plot
-from erlbench.reporting.figures.timelines import timelines_plot
-from erlbench.reporting.options import ReportOptions
+from erlbench.reporting.drawing import Drawing, draw
+from erlbench.reporting.figures import GRID, columns_of_train, environments_grid, learning_curves, performance_profiles
+from erlbench.reporting.options import FORMATS, ReportOptions
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS
 from erlbench.reporting.statistics.normalised import normalised
@@ -38,6 +33,7 @@ from erlbench.reporting.tables.scores import scores_table
 from erlbench.reporting.tables.times import times_table
 from erlbench.reporting.tables.tuning import tuning_table
 from erlbench.reporting.tables.utilisation import utilisation_table
+from erlbench.reporting.timelines import timelines_drawing
 from erlbench.reporting.verdict.answer_words import answer_sentence
 from erlbench.reporting.verdict.answers import StudyAnswer
 from erlbench.reporting.verdict.judged import TestedPair, compared_pairs, verdicts_of
@@ -52,7 +48,7 @@ OF_MANY_SEEDS = ("tests", "aggregate", "metrics", "tuning", "times", "utilisatio
 SMOKE = "smoke"  # the profile whose runs only show that everything works
 SMOKE_BANNER = "These runs show that everything works. Their scores mean nothing."
 
-Named = tuple[str, str, Plot]  # the name of its files, its title, a figure
+Named = tuple[str, str, Drawing]  # the name of its files, its title, a figure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +74,6 @@ class Maker:
     warn: Warn
     options: ReportOptions
     charts: ChartData
-    paint: Paint = lambda *_: None  # draws a figure on paper
-    means: Means = field(default_factory=dict)
     read: dict[Path, Timeline | None] = field(default_factory=dict)  # the timelines of runs, which several pages show
 
     def write(self, comparison: Comparison, *first: Table[Any], answer: StudyAnswer | None = None) -> Page:
@@ -90,8 +84,8 @@ class Maker:
         folder = self.out / comparison.name
         folder.mkdir(parents=True, exist_ok=True)
         drawn = [*self._curves(comparison)]
-        grid = grid_plot(comparison, [(group, plot) for group, (_, _, plot) in drawn], self.options.style)
-        named = [(NAME, "Learning curves, all environments", grid)] if grid and self.options.paper else []
+        grid = environments_grid(comparison, [(group, drawing) for group, (_, _, drawing) in drawn], self.options.style)
+        named = [(GRID, "Learning curves, all environments", grid)] if grid and self.options.paper else []
         curves = [self._figure(folder, *plot) for plot in (*named, *(plot for _, plot in drawn))]
         pairs = compared_pairs(comparison) if PagePart.STATISTICS in comparison.parts else []
         tables = [*first, *self._tables(comparison, pairs)]  # while the curves are drawn
@@ -103,7 +97,7 @@ class Maker:
                 tables.append(utilisation_table(comparison, group, timelines, f"utilisation-{name}"))
             if timelines:
                 title = f"Worker timeline, {comparison.group_name(group)}"
-                plots.append((f"timeline-{name}", title, timelines_plot(timelines, labels, group.env)))
+                plots.append((f"timeline-{name}", title, timelines_drawing(timelines, labels, group.env)))
         figures = [self._figure(folder, *plot) for plot in plots]
         tables = _folded(tables, comparison)
         missing = [Text((sentence,)) for sentence in self._not_drawn(comparison, curves)]
@@ -123,31 +117,33 @@ class Maker:
             answer=answer,
         )
 
-    def _figure(self, folder: Path, name: str, title: str, plot: Plot) -> Figure:
-        """The figure of a plot, drawn on paper and, but for columns, as a chart."""
-        self.paint(plot, folder / name, self.options.formats)
-        chart = None if plot.kind in ("columns", "grid") else self.charts.chart(plot)
+    def _figure(self, folder: Path, name: str, title: str, drawing: Drawing) -> Figure:
+        """The figure of a drawing: a chart of the page, and on paper where the options ask, or there is no chart."""
+        has_chart = drawing.kind not in ("columns", GRID)
+        formats = self.options.formats or (() if has_chart else FORMATS[:1])
+        if formats:
+            draw(drawing, folder / name, formats)
+        chart = self.charts.chart(drawing) if has_chart else None
         return Figure(
             name=name,
             title=title,
-            caption=plot.caption[0],
-            notes=tuple(plot.caption[1:]),
-            formats=self.options.formats,
+            caption=drawing.caption[0],
+            notes=tuple(drawing.caption[1:]),
+            formats=formats,
             chart=chart,
         )
 
     def _curves(self, comparison: Comparison) -> Iterator[tuple[Group, Named]]:
-        curves = Curves(self.published, self.options, self.means)
         for group in comparison.groups if PagePart.CURVES in comparison.parts else ():
-            if (plot := curves.plot(comparison, group)) is not None:
+            if (plot := learning_curves(comparison, group, self.published, self.options)) is not None:
                 title = f"Learning curves, {comparison.group_name(group)}"
                 yield group, (f"curves-{comparison.slug(group)}", title, plot)
 
     def _not_drawn(self, comparison: Comparison, figures: Sequence[Figure]) -> Iterator[str]:
         """Why an environment has no learning curves, where its runs lack the axis; the warnings have it, too."""
-        axis, drawn = AXES[self.options.x or comparison.x], {figure.name for figure in figures}
+        axis, drawn = self.options.x or comparison.x, {figure.name for figure in figures}
         for group in comparison.groups if PagePart.CURVES in comparison.parts else ():
-            left_out = axis.drawable(group.run_sets)[1]
+            left_out = drawable(axis, group.run_sets)[1]
             if left_out and f"curves-{comparison.slug(group)}" not in drawn:
                 missing = remark(RemarkKind.NO_CURVES, env=group.env, reason=left_out)
                 self.warn(missing)
@@ -155,13 +151,13 @@ class Maker:
 
     def _others(self, comparison: Comparison) -> Iterator[Named]:
         for group in comparison.groups if self.options.columns else ():
-            if (plot := columns_plot(comparison, group, self.options, self.warn)) is not None:
+            if (plot := columns_of_train(comparison, group, self.options, self.warn)) is not None:
                 title = f"Columns of train.csv, {comparison.group_name(group)}"
                 yield f"columns-{comparison.slug(group)}", title, plot
         if PagePart.STATISTICS in comparison.parts:
             parts = [part for part in comparison.by_budget() if normalised(part).scores]
             for number, part in enumerate(parts, 1):
-                if (plot := profiles_plot(part)) is not None:
+                if (plot := performance_profiles(part)) is not None:
                     yield "profile" if len(parts) == 1 else f"profile-{number}", "Performance profile", plot
 
     def _timelines(self, comparison: Comparison, group: Group) -> tuple[list[Timeline], list[str]]:

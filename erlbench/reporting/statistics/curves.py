@@ -1,9 +1,8 @@
-"""Learning curves as arrays: runs of unequal length on common points, their mean, and a band."""
+"""Learning curves as arrays: runs of unequal length on common points, their mean, and its bands."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,21 +10,29 @@ from erlbench.reporting.data.runs import Array
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS, bootstrap_mean_band
 
 MOST_POINTS = 200
+TIME_UNITS = (("seconds", 1.0), ("minutes", 60.0), ("hours", 3600.0), ("days", 86400.0))
 Points = tuple[Array, Array]  # x and y of a run
 
 
-@dataclass(frozen=True)
-class Curve:
-    """The mean over runs at the points that all of them reached, all arrays (points,)."""
-
-    x: Array
-    mean: Array
-    low: Array
-    high: Array
-    runs: int
+def points(x: Array, y: Array, smooth: int = 1) -> Points:
+    """The points (x, y) whose values are numbers, y smoothed; of several at one x the last."""
+    valid = np.isfinite(x) & np.isfinite(y)
+    x, y = x[valid], moving_average(y[valid], smooth)
+    last = np.append(x[1:] > x[:-1], True)[: len(x)]
+    return x[last], y[last]
 
 
-def align(series: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+def moving_average(values: Array, window: int) -> Array:
+    """The mean of the last `window` values at each of them (values,); at the beginning, of those there are."""
+    if window <= 1 or not len(values):
+        return values
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    stop = np.arange(1, len(values) + 1)
+    start = np.maximum(0, stop - window)
+    return np.asarray((sums[stop] - sums[start]) / (stop - start), dtype=np.float64)
+
+
+def align(series: Sequence[Points]) -> Points:
     """Common points x (points,) and values (runs, points), NaN where a run has not begun or has ended.
 
     Common points are those of all runs together. Between its own points a run is interpolated linearly, beyond them it
@@ -39,47 +46,56 @@ def align(series: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
 def by_seed(series: Iterable[tuple[int, Points]]) -> list[Points]:
     """The curves (x, y) of seeds: of one that has several runs their mean, as far as all of them go."""
     seeds: dict[int, list[Points]] = {}
-    for seed, points in series:
-        seeds.setdefault(seed, []).append(points)
-    return [own[0] if len(own) == 1 else _averaged(own) for own in seeds.values()]
+    for seed, curve in series:
+        seeds.setdefault(seed, []).append(curve)
+    return [curves[0] if len(curves) == 1 else _mean_of_seed(curves) for curves in seeds.values()]
 
 
-def _averaged(series: Sequence[Points]) -> Points:
+def _mean_of_seed(series: Sequence[Points]) -> Points:
     x, values = align(series)
     complete = ~np.isnan(values).any(axis=0)
     return x[complete], values[:, complete].mean(axis=0)
 
 
-def curve(series: Sequence[tuple[Array, Array]], band: str, most: int = MOST_POINTS) -> Curve:
-    """The mean curve of runs (x, y) with the band `range` (lowest to highest run) or `interval`.
+def mean_curve(runs: Sequence[tuple[int, Points]], interval: bool = False, most: int = MOST_POINTS) -> dict[str, Array]:
+    """`x`, mean `y`, and the edges of its bands, all (points,), of runs (seed, (x, y)); a seed is the mean of its runs.
 
-    It begins where the last run begins and stops where the first one ends: beyond, it would be a mean over other runs.
-    `interval` is the 95 % bootstrap interval of the mean.
+    The curve begins where the last run begins and stops where the first one ends: beyond, it would be a mean over other
+    runs. It has at most `most` points. `low` and `high` are those of the lowest and highest run: means of several runs
+    spread less. With an `interval`, of two seeds and more, `interval_low` and `interval_high` are the 95 % bootstrap
+    interval of the mean.
     """
-    series = [one for one in series if len(one[0])]
-    x = np.unique(np.concatenate([points for points, _ in series])) if series else np.empty(0)
-    for points, _ in series:
-        x = x[(x >= points[0]) & (x <= points[-1])]
+    series = [curve for curve in by_seed(runs) if len(curve[0])]
+    x = np.unique(np.concatenate([place for place, _ in series])) if series else np.empty(0)
+    for place, _ in series:
+        x = x[(x >= place[0]) & (x <= place[-1])]
     if len(x) > most:
         x = x[np.unique(np.linspace(0, len(x) - 1, most).round().astype(int))]
-    values = np.array([np.interp(x, *one) for one in series])
     if not len(x):
-        return Curve(x, x, x, x, len(values))
-    if len(values) < 2:
-        return Curve(x, values[0], values[0], values[0], len(values))
-    low, high = (values.min(axis=0), values.max(axis=0)) if band == "range" else bootstrap_mean_band(values)
-    return Curve(x, values.mean(axis=0), low, high, len(values))
+        return dict.fromkeys(("x", "y", "low", "high"), x)
+    values = np.array([np.interp(x, *curve) for curve in series])
+    single = np.array([np.interp(x, *curve) for _, curve in runs if len(curve[0])])
+    line = {"x": x, "y": values.mean(axis=0), "low": single.min(axis=0), "high": single.max(axis=0)}
+    if interval and len(values) > 1:
+        line["interval_low"], line["interval_high"] = bootstrap_mean_band(values)
+    return line
 
 
-def band_kind(run_counts: Sequence[int], wanted: str = "auto") -> str:
-    """One band for a whole figure: `interval` when every curve has at least `FEWEST_RUNS` runs, else `range`.
+def band_kind(seeds: Sequence[int], wanted: str = "auto") -> str:
+    """One band for a whole figure: `interval` when every curve has at least `FEWEST_RUNS` seeds, else `range`.
 
     `wanted` is auto or range; `range` is taken as it is.
     """
-    enough = bool(run_counts) and min(run_counts) >= FEWEST_RUNS
+    enough = bool(seeds) and min(seeds) >= FEWEST_RUNS
     return "interval" if enough and wanted == "auto" else "range"
 
 
 def band_words(band: str) -> str:
     """What the band shows, for legends and captions."""
     return "95 % bootstrap interval of the mean" if band == "interval" else "lowest to highest run"
+
+
+def time_unit(seconds: float) -> tuple[str, float]:
+    """The largest unit of which `seconds` are at least two, and its seconds."""
+    fitting = [unit for unit in TIME_UNITS if seconds >= 2 * unit[1]]
+    return fitting[-1] if fitting else TIME_UNITS[0]

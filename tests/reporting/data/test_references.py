@@ -10,11 +10,10 @@ from erlbench.reporting.data.cut import Moment, cut_runs
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.references import load_references
 from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.figures.curves import Curves
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.tables.references import references_table
 from erlbench.reporting.tables.scores import scores_table
-from tests.reporting.compare import comparison_of, page_of, rows_of
+from tests.reporting.compare import comparison_of, curves_of, page_of, rows_of
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
 
@@ -78,7 +77,7 @@ def test_unlike_runs_are_called_so_wherever_they_stand(tmp_path, env, algo, sour
     page = page_of(tmp_path)
     assert f"{source} ({returns})." in " ".join(scores_table(page, load_published()).notes)
     assert f"{algo.upper()}: {returns}." in " ".join(references_table(page, load_references()).notes)
-    caption = " ".join(Curves(load_published(), ReportOptions()).plot(page, page.groups[0]).caption)
+    caption = " ".join(curves_of(page, page.groups[0]).caption)
     assert f"{algo.upper()}, {source} (" in caption
     assert f"runs), {returns}, on" in caption
 
@@ -236,7 +235,7 @@ def test_no_reference_runs_beside_a_row_that_counts_failed_runs(td3, tmp_path):
 
 
 def test_band_is_drawn_behind_and_named(td3, tmp_path):
-    caption = " ".join(Curves(load_published(), ReportOptions()).plot(td3, td3.groups[0]).caption)
+    caption = " ".join(curves_of(td3, td3.groups[0]).caption)
     assert "Dash-dotted and hatched: reference runs of others" in caption
     assert "TD3, LQNew: QingLi implementation (8 runs), evaluation returns, on HalfCheetah-v2" in caption
 
@@ -247,7 +246,7 @@ def test_other_algorithms_and_tasks_have_none(tmp_path, references):
     make_run(tmp_path, "HalfCheetah-v5", "td3", 0, [0, 100], steps=[0, 2_000])  # no step that is common
     page = page_of(tmp_path)
     assert references_table(page, references) is None
-    caption = " ".join(Curves(load_published(), ReportOptions()).plot(page, page.groups[0]).caption)
+    caption = " ".join(curves_of(page, page.groups[0]).caption)
     assert "reference runs" not in caption
 
 
@@ -255,5 +254,5 @@ def test_nothing_stands_beside_scores_that_mean_nothing(td3, references, tmp_pat
     smoke = without_judgement(td3)
     assert references_table(smoke, references) is None
     assert "Reference runs" not in scores_table(smoke, load_published()).header
-    caption = " ".join(Curves(load_published(), ReportOptions()).plot(smoke, smoke.groups[0]).caption)
+    caption = " ".join(curves_of(smoke, smoke.groups[0]).caption)
     assert "reference runs" not in caption

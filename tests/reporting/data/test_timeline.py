@@ -65,9 +65,9 @@ def test_no_tasks_are_told(tmp_path):
 def test_many_short_tasks_are_one_bar_as_high_as_they_are_busy(tmp_path):
     # 14 ms of every 20 ms, for 10 s: drawn one by one, their edges hide nearly all of them
     tasks = [("es", 0, 0.02 * i, 0.02 * i + 0.014, 0) for i in range(500)]
-    (bar,) = bars(timeline_of(tmp_path, tasks, processes=1), 0.0, 10.0, 10 / 400)
+    (bar,) = bars(timeline_of(tmp_path, tasks, processes=1), 0.0, 10.0, 10 / 400).itertuples()
     assert (bar.start, bar.end) == (0.0, pytest.approx(9.994))
-    assert bar.busy == pytest.approx(0.7, abs=1e-3)
+    assert bar.share == pytest.approx(0.7, abs=1e-3)
 
 
 def test_bars_keep_kinds_processes_pauses_and_long_tasks_apart(tmp_path):
@@ -76,11 +76,11 @@ def test_bars_keep_kinds_processes_pauses_and_long_tasks_apart(tmp_path):
         ("es", 0, 1.0, 3.0, 0), ("es", 0, 3.0, 5.0, 0), ("es", 1, 0.0, 0.01, 0), ("es", 1, 4.0, 9.0, 0),
     ]  # fmt: skip
     found = bars(timeline_of(tmp_path, tasks, processes=2), 0.0, 6.0, 0.1)
-    assert [(bar.process, bar.kind, bar.start, bar.end) for bar in found] == [
+    assert [*found[["process", "kind", "start", "end"]].itertuples(index=False, name=None)] == [
         (0, "es", 0.0, 0.02), (0, "rl", 0.02, 0.03), (0, "rl", 0.5, 0.51), (0, "es", 1.0, 3.0), (0, "es", 3.0, 5.0),
         (1, "es", 0.0, 0.01), (1, "es", 4.0, 6.0),
     ]  # fmt: skip
-    assert [bar.busy for bar in found] == pytest.approx([1.0] * 7)
+    assert found.share.tolist() == pytest.approx([1.0] * 7)
 
 
 def test_asynchrony_by_hand(tmp_path):
@@ -109,4 +109,4 @@ def test_a_process_that_only_evaluates_has_no_bar(tmp_path):
     """With `--evaluate during` it comes after the processes of the training."""
     tasks = [("es", 0, 0.0, 2.0, 0), ("es", 1, 0.0, 2.0, 0), ("evaluation", 2, 0.5, 1.5, 0)]
     timeline = timeline_of(tmp_path, tasks, processes=2)
-    assert {bar.process for bar in bars(timeline, 0.0, 2.0, 0.01)} == set(timeline.processes) == {0, 1}
+    assert {*bars(timeline, 0.0, 2.0, 0.01).process} == set(timeline.processes) == {0, 1}

@@ -8,27 +8,35 @@ import numpy as np
 import pytest
 
 from erlbench.reporting import build_report
+from erlbench.reporting.curves import tidy
 from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.cut import Moment
-from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.figures.curves import Curves
-from erlbench.reporting.figures.model import Panel, Plot, RunLine, Series
+from erlbench.reporting.drawing import Drawing
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import MOST_RUNS, POINTS, ChartData
 from erlbench.reporting.paper_style import PaperStyle
-from tests.reporting.compare import charts_of, page_data
+from tests.reporting.compare import charts_of, curves_of, means_of, page_data, runs_of
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
 
 
-def drawn(folder: Path, band: str = "auto") -> Plot:
+def drawn(folder: Path, band: str = "auto") -> Drawing:
     """The learning curves of the only environment."""
-    comparison = everything(find_runs([folder], lambda _: None), "All runs")
-    (group,) = comparison.groups
-    plot = Curves(load_published(), ReportOptions(paper=PaperStyle(band=band))).plot(comparison, group)
-    assert plot is not None
-    return plot
+    figure = curves_of(everything(find_runs([folder], lambda _: None), "All runs"), paper=PaperStyle(band=band))
+    assert figure is not None
+    return figure
+
+
+def line(x, **values):
+    return {"label": "a", "group": "a", "panel": "x", "x": x, **values}
+
+
+def charted(charts, lines):
+    """The chart of some lines."""
+    return charts.chart(
+        Drawing(kind="curves", title="", data=tidy(lines), panels={"x": {"x": "x", "y": "y"}}, paper=["x"])
+    )
 
 
 @pytest.mark.parametrize(
@@ -51,25 +59,25 @@ def test_runs_that_are_not_averaged_do_not_count_for_the_band(tmp_path):
 def test_the_finished_run_is_its_own_mean(tmp_path):
     make_run(tmp_path, "Foo-v5", "cem", 0, [0, -999], status="failed", total=2000)
     make_run(tmp_path, "Foo-v5", "cem", 1, [0, 500, 1000])
-    (series,) = drawn(tmp_path).panels["timesteps"].series
-    assert (series.averaged, series.y.tolist()) == (1, [0, 500, 1000])
-    assert [run.name for run in series.runs] == ["seed 0 (failed)"]
+    figure = drawn(tmp_path)
+    (mean,) = means_of(figure).values()
+    assert ({*mean.averaged}, mean.y.tolist()) == ({1}, [0, 500, 1000])
+    assert runs_of(figure) == {"cem": ["seed 0 (failed)"]}
 
 
 def test_several_runs_have_a_mean_curve(tmp_path):
     for seed in range(2):
         make_run(tmp_path, "Foo-v5", "cem", seed, [0, 5], status="failed", total=2000)
-    (series,) = drawn(tmp_path).panels["timesteps"].series
-    assert (series.averaged, len(series.runs)) == (2, 2)
+    figure = drawn(tmp_path)
+    (mean,) = means_of(figure).values()
+    assert ({*mean.averaged}, len(runs_of(figure)["cem"])) == ({2}, 2)
 
 
 def test_a_list_of_numbers_stands_once_and_is_short():
     charts = ChartData()
-    line = Series(label="a", x=np.arange(1000.0), y=np.linspace(0, 1, 1000) / 3, colour=0)
-    twice = Panel(x="x", y="y", series=[line, line])
-    chart = charts.chart(Plot(kind="curves", title="", panels={"timesteps": twice}, paper=["timesteps"]))
-    first, second = chart.data["panels"]["timesteps"]["series"]
-    assert first == second
+    x, y = np.arange(1000.0), np.linspace(0, 1, 1000) / 3
+    first, second = charted(charts, [line(x, y=y), line(x, y=y, label="b")]).data["panels"]["x"]["series"]
+    assert (first["x"], first["y"]) == (second["x"], second["y"])
     assert [len(one) for one in charts.lists] == [POINTS, POINTS]
     assert charts.lists[first["x"]][-1] == 999
     assert charts.lists[first["y"]][-1] == 0.33333
@@ -77,15 +85,24 @@ def test_a_list_of_numbers_stands_once_and_is_short():
 
 def test_a_page_of_many_runs_shows_a_share_of_them():
     x = np.arange(3.0)
-    runs = [RunLine(f"seed {seed}", x, x + seed) for seed in range(200)]
-    line = Series(label="a", x=x, y=x, colour=0, runs=runs, averaged=200)
-    plot = Plot(kind="curves", title="", panels={"x": Panel(x="x", y="y", series=[line])}, paper=["x"])
+    lines = [line(x, y=x, averaged=200), *(line(x, y=x + seed, run=f"seed {seed}") for seed in range(200))]
     for count, shown in ((200, 200), (10 * MOST_RUNS, 20)):
         charts = ChartData(count)
-        names, _, y = charts.chart(plot).data["panels"]["x"]["series"][0]["runs"]
+        names, _, y = charted(charts, lines).data["panels"]["x"]["series"][0]["runs"]
         assert (len(charts.lists[names]), charts.lists[names][-1]) == (shown, "seed 199")
         assert charts.lists[charts.lists[y][-1]] == [199, 200, 201]
         assert charts.shared()["share"] == shown / 200
+
+
+def test_runs_of_one_seed_and_curves_without_a_common_point_stay_apart():
+    """Two runs of a seed are two lines; a mean without points has a name in the legend, and its runs."""
+    x = np.arange(2.0)
+    lines = [line(x[:0], y=x[:0]), line(x, y=x, run="seed 0"), line(x, y=x + 1, run="seed 0")]
+    charts = ChartData()
+    (series,) = charted(charts, lines).data["panels"]["x"]["series"]
+    assert charts.lists[series["x"]] == []
+    assert charts.lists[series["runs"][0]] == ["seed 0", "seed 0"]
+    assert "bands" not in series
 
 
 def test_a_run_that_another_page_cuts_is_another_line(tmp_path):

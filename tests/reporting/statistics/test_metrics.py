@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.score import area, final, final_10
-from erlbench.reporting.statistics.curves import align, band_kind, curve
+from erlbench.reporting.statistics.curves import align, band_kind, mean_curve
 from erlbench.reporting.statistics.metrics import (
     max_of_average,
     minutes_per_million,
@@ -63,26 +63,25 @@ def test_align_interpolates_and_does_not_extrapolate():
 
 
 def test_the_mean_stops_where_the_first_run_ends():
-    series = [(np.array([0.0, 1.0, 2.0]), np.array([0.0, 2.0, 8.0])), (np.array([0.0, 1.0]), np.array([2.0, 4.0]))]
-    line = curve(series, "range")
-    assert_array_equal(line.x, [0, 1])
-    assert_array_equal(line.mean, [1, 3])
-    assert_array_equal(line.low, [0, 2])
-    assert_array_equal(line.high, [2, 4])
-    assert line.runs == 2
+    runs = [(0, (np.arange(3.0), np.array([0.0, 2.0, 8.0]))), (1, (np.array([0.0, 1.0]), np.array([2.0, 4.0])))]
+    line = mean_curve(runs)
+    assert {name: values.tolist() for name, values in line.items()} == {
+        "x": [0, 1], "y": [1, 3], "low": [0, 2], "high": [2, 4]
+    }  # fmt: skip
 
 
 def test_a_thinned_curve_keeps_both_ends():
-    line = curve([(np.arange(1000.0), np.arange(1000.0)), (np.arange(500.0), np.zeros(500))], "range", most=20)
-    assert (len(line.x), line.x[0], line.x[-1], line.mean[-1]) == (20, 0, 499, 249.5)
+    line = mean_curve([(0, (np.arange(1000.0), np.arange(1000.0))), (1, (np.arange(500.0), np.zeros(500)))], most=20)
+    assert (len(line["x"]), line["x"][0], line["x"][-1], line["y"][-1]) == (20, 0, 499, 249.5)
 
 
 def test_interval_band_lies_around_the_mean():
     rng = np.random.default_rng(0)
-    line = curve([(np.arange(3.0), rng.normal(size=3)) for _ in range(6)], "interval")
-    assert (line.low < line.mean).all()
-    assert (line.mean < line.high).all()
-    assert line.runs == 6
+    line = mean_curve([(seed, (np.arange(3.0), rng.normal(size=3))) for seed in range(6)], interval=True)
+    assert (line["low"] < line["interval_low"]).all()
+    assert (line["interval_low"] < line["y"]).all()
+    assert (line["y"] < line["interval_high"]).all()
+    assert (line["interval_high"] < line["high"]).all()
 
 
 def test_one_band_for_a_figure():
@@ -93,6 +92,5 @@ def test_one_band_for_a_figure():
 
 
 def test_no_runs_no_curve():
-    line = curve([], "range")
-    assert (len(line.x), line.runs) == (0, 0)
+    assert not any(map(len, mean_curve([]).values()))
     assert math.isnan(max_of_average([]))

@@ -15,7 +15,6 @@ from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.remarks import RemarkKind, remark
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.documents.files import to_csv
-from erlbench.reporting.figures.curves import Curves
 from erlbench.reporting.options import ReportOptions, parse_scores
 from erlbench.reporting.tables.reach import reach_table
 from tests.reporting.make_runs import make_run
@@ -153,8 +152,7 @@ def test_what_is_no_score_to_reach_is_refused(text):
         parse_scores(text)
 
 
-def test_the_page_has_the_table(swimmers, monkeypatch):
-    monkeypatch.setattr(Curves, "plot", lambda *_: None)
+def test_the_page_has_the_table(swimmers):
     out = swimmers.parent / "report"
     page = build_report([swimmers], out, {}, None, lambda _: None, ReportOptions(reach=())).parent / "all-runs"
     text = (page / "index.md").read_text(encoding="utf-8")

@@ -14,13 +14,12 @@ from erlbench.reporting.data.remarks import RemarkKind
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.study_comparisons import comparisons_of
 from erlbench.reporting.documents.model import Figure, Text
-from erlbench.reporting.figures.curves import Curves
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.page import Maker
 from erlbench.reporting.tables.aggregate import aggregate_tables
 from erlbench.reporting.tables.scores import scores_table
-from tests.reporting.compare import comparison_of, page_of, rows_of
+from tests.reporting.compare import comparison_of, curves_of, page_of, rows_of
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
 
@@ -88,7 +87,7 @@ def test_budgets_by_environment_and_by_generations(tmp_path, nominal):
         "plays; they took 14,000 to 140,000 training steps."
     )
     group = comparison_of(tmp_path, nominal).groups[0]
-    caption = Curves(load_published(), ReportOptions()).plot(comparison_of(tmp_path, nominal), group).caption
+    caption = curves_of(comparison_of(tmp_path, nominal), group).caption
     assert "budget 2,000 steps" in caption[0]
     assert caption[1] == "ESAC: that budget counts a generation as one episode of full length."
     budgets = [note for note in table.notes if note.startswith("Different budgets")]
