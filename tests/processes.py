@@ -9,8 +9,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from erlbench.work.held import LOCK
-from erlbench.work.private import private_folders
 from erlbench.work.store import shared_memory_folder
 
 
@@ -46,13 +44,8 @@ def alive(pids: list[int]) -> list[int]:
 
 
 def stores_of(pid: int) -> list[Path]:
-    """The folders in shared memory whose lock a driver holds."""
-    found, homes = [], private_folders(shared_memory_folder())
-    with suppress(OSError):
-        for link in Path(f"/proc/{pid}/fd").iterdir():
-            path = Path(os.readlink(link))
-            found += [path.parent] if path.name == LOCK and path.parent.parent in homes else []
-    return found
+    """The folders in shared memory of a driver."""
+    return list(shared_memory_folder().glob(f"erlbench-{os.geteuid()}-*-{pid}-*"))
 
 
 def kill(pid: int, number: int = signal.SIGKILL) -> bool:

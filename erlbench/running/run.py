@@ -6,11 +6,9 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from erlbench.algorithms import registry
-from erlbench.envs.registry import Problem
 from erlbench.errors import CellError
 from erlbench.experiment.cells import SHARED, Cell, RunOptions, differences
 from erlbench.machine import description
@@ -28,8 +26,6 @@ from erlbench.running.row_files import RowFiles
 from erlbench.running.shown import ShownRun
 from erlbench.running.start import start_of
 from erlbench.work.replay import Replay
-from erlbench.work.scratch_replay import ScratchReplay, scratch_folder
-from erlbench.work.store import Store
 
 Listener = Callable[[Row], None]  # called with each row of a run when it is written
 DONE, FAILED, INTERRUPTED = "done", "failed", "interrupted"
@@ -77,7 +73,8 @@ class RunningCell:
         rules = rules_of(command.options)
         admission = admitted(cell.env, cell.env_settings, rules)
         task = replace(admission.problem, env=replace(admission.problem.env, info=cell.info))
-        self.replay = _replay(directory.path / REPLAY, task, pool.store)
+        sizes = task.observation_size, task.action_size
+        self.replay = Replay(directory.path / REPLAY, *sizes, pool.store)
         opened.callback(self.replay.close)
         algorithm = cell.algorithm(task, pool.store, self.replay)
         known = identity_of(cell, rules)  # before anything is written
@@ -168,10 +165,3 @@ class RunningCell:
     def close(self) -> None:
         """Close the files."""
         self._opened.close()
-
-
-def _replay(home: Path, problem: Problem, store: Store) -> Replay:
-    """The replay in the run directory, or on the node's own disk where there is one."""
-    sizes = problem.observation_size, problem.action_size
-    scratch = scratch_folder()
-    return ScratchReplay(home, scratch, *sizes, store) if scratch else Replay(home, *sizes, store)

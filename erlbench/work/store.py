@@ -1,6 +1,6 @@
 """Arrays in shared memory: written once, read by every process, freed by the driver.
 
-A store is a folder in the machine's shared memory that its driver holds (`erlbench.work.held`).
+A store is a folder in the machine's shared memory that is named after its user and its driver's process.
 """
 
 from __future__ import annotations
@@ -8,6 +8,9 @@ from __future__ import annotations
 import errno
 import mmap
 import os
+import re
+import shutil
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,16 +20,52 @@ import numpy as np
 import numpy.typing as npt
 
 from erlbench.errors import CellError
-from erlbench.work.held import LOCK, HeldFolder
-from erlbench.work.noise import HeldTable, NoiseTable, draw, slice_of
+from erlbench.work.noise import NoiseTable, draw, make_table, slice_of
 from erlbench.work.seeding import Key, generator
 from erlbench.work.tasks import ArrayRef, Input, Perturbed, ReplayView
 
 
 def shared_memory_folder() -> Path:
-    """Where the user's private folder with the stores lies: /dev/shm where there is one, else the temporary folder."""
+    """Where the stores lie: /dev/shm where there is one, else the temporary folder."""
     shm = Path("/dev/shm")
     return shm if os.access(shm, os.W_OK) else Path(tempfile.gettempdir())
+
+
+def make_folder(parent: Path) -> Path:
+    """A new folder in `parent` for nobody but this process; what dead processes of this user have left there goes."""
+    prefix = f"erlbench-{os.geteuid()}-{_process_space()}-"
+    for path in parent.glob(f"{prefix}*"):
+        pid = re.match(r"\d+(?=-)", path.name.removeprefix(prefix))
+        if pid is not None and not _is_alive(int(pid[0])) and _is_own_folder(path):
+            shutil.rmtree(path, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=parent))
+
+
+def _process_space() -> str:
+    """In what the numbers of processes are unique: a container has its own, and may share a folder with others."""
+    try:
+        return str(os.stat("/proc/self/ns/pid").st_ino)
+    except OSError:
+        return "0"
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # another user's
+        pass
+    return True
+
+
+def _is_own_folder(path: Path) -> bool:
+    """Whether it is a folder of this user, and no link to one."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
 
 
 class Store:
@@ -34,16 +73,14 @@ class Store:
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
-        self._own: HeldFolder | None = None
-        self._held: HeldTable | None = None
+        self._is_own = False
         self._table: tuple[NoiseTable, np.ndarray] | None = None  # the one that was last read
 
     @classmethod
     def create(cls) -> Self:
-        """A new store, held by this process; stores that nobody holds any more are removed first."""
-        own = HeldFolder(shared_memory_folder(), "store")
-        store = cls(own.path)
-        store._own = own
+        """A new store of this process."""
+        store = cls(make_folder(shared_memory_folder()))
+        store._is_own = True
         return store
 
     @property
@@ -123,14 +160,23 @@ class Store:
         if table is None:
             return draw(key, size)
         if self._table is None or self._table[0] != table:
-            self._table = table, table.open(self.folder.parent)
+            self._table = table, table.open(self._tables)
         return slice_of(self._table[1], key, size)
 
     def hold(self, table: NoiseTable) -> None:
-        """Have `table` in shared memory until another one is held or the store is closed; the driver's business."""
-        if self._held is None or self._held.table != table:
-            self._release()
-            self._held = HeldTable(table, self.folder.parent)
+        """Have `table` in shared memory until another one is held or the store is closed; the driver's business.
+
+        Raises `CellError` when there is no room for it.
+        """
+        if table.path(self._tables).exists():
+            return
+        shutil.rmtree(self._tables, ignore_errors=True)
+        self._tables.mkdir()
+        make_table(table, self._tables)
+
+    @property
+    def _tables(self) -> Path:
+        return self.folder / "tables"
 
     def attach(self, replay: str, folder: Path) -> None:
         """Have the name of a replay mean the files in `folder`; the driver's business."""
@@ -150,20 +196,14 @@ class Store:
 
     def clear(self) -> None:
         """Remove all arrays."""
-        self.free(path.name for path in self.folder.iterdir() if path.name != LOCK and not path.is_dir())
+        self.free(path.name for path in self.folder.iterdir() if not path.is_dir())
 
     def close(self) -> None:
         """Remove the store; only its creator does anything here."""
-        self._release()
-        if self._own is not None:
-            self._own.remove()
-            self._own = None
-
-    def _release(self) -> None:
         self._table = None
-        if self._held is not None:
-            self._held.release()
-            self._held = None
+        if self._is_own:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self._is_own = False
 
 
 def _displaced(

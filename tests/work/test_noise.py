@@ -1,9 +1,7 @@
-"""The shared table of noise: one copy, made by whoever needs it first, removed by the last."""
+"""The table of noise: one file for all stores of a process, removed by the last."""
 
 import errno
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +11,9 @@ from scipy.stats import kstest
 from erlbench.errors import CellError
 from erlbench.pool import local_pool
 from erlbench.running.encoding import references
-from erlbench.work.held import remove_abandoned
 from erlbench.work.noise import DRAWN_AT_ONCE, NoiseTable, slice_of
-from erlbench.work.private import private_folder
 from erlbench.work.seeding import generator
-from erlbench.work.store import Store, shared_memory_folder
+from erlbench.work.store import Store
 from erlbench.work.tasks import Outcome, Perturbed, Task
 
 TABLE = NoiseTable(5000, 1_000_003)  # a seed that no other run on this machine has
@@ -59,7 +55,7 @@ def test_driver_and_worker_reconstruct_the_same_noise(table, processes):
 def test_a_table_is_the_stream_of_its_seed_in_float32(store):
     table = NoiseTable(DRAWN_AT_ONCE + 10, TABLE.seed)
     store.hold(table)
-    numbers = table.open(store.folder.parent)
+    numbers = table.open(store.folder / "tables")
     assert (numbers.dtype, numbers.size) == (np.float32, DRAWN_AT_ONCE + 10)
     random = generator(TABLE.seed)
     expected = np.concatenate([random.standard_normal(n, dtype=np.float32) for n in (DRAWN_AT_ONCE, 10)])
@@ -76,44 +72,31 @@ def test_offsets_are_uniform_to_both_ends():
     np.testing.assert_array_equal(slice_of(table, (1,), 10), table)
 
 
-def test_stores_share_one_copy_and_the_last_removes_it(store):
-    folder = TABLE.folder(store.folder.parent)
+def test_stores_of_a_process_share_one_file_and_the_last_removes_it(store):
     other = Store.create()
     store.hold(TABLE)
-    inode = (folder / "table").stat().st_ino
     other.hold(TABLE)
-    other.hold(TABLE)
-    assert (folder / "table").stat().st_ino == inode
+    path = TABLE.path(other.folder / "tables")
+    assert path.samefile(TABLE.path(store.folder / "tables"))
     store.close()
-    remove_abandoned(shared_memory_folder())
-    assert (folder / "table").stat().st_ino == inode
     other.clear()
-    assert folder.exists()
+    other.hold(TABLE)
+    assert path.stat().st_nlink == 1
+    assert other.noise((1,), 100, TABLE).shape == (100,)
     other.close()
-    assert not folder.exists()
+    assert not path.exists()
+    third = Store.create()
+    third.hold(TABLE)
+    assert TABLE.open(third.folder / "tables").size == TABLE.size
+    third.close()
 
 
 def test_a_store_holds_one_table_at_a_time(store):
-    parent = store.folder.parent
     second = NoiseTable(100, TABLE.seed)
     store.hold(TABLE)
     store.hold(second)
-    assert not TABLE.folder(parent).exists()
+    assert not TABLE.path(store.folder / "tables").exists()
     assert store.noise((1,), 100, second).shape == (100,)
-
-
-def test_a_killed_drivers_table_is_removed(tmp_path):
-    """In a place of its own: any driver that starts on this machine removes it from shared memory."""
-    script = (
-        "import os, pathlib, sys; from erlbench.work.noise import HeldTable, NoiseTable\n"
-        f"HeldTable(NoiseTable(77, {TABLE.seed}), pathlib.Path(sys.argv[1])); os._exit(9)"
-    )
-    home = private_folder(tmp_path)
-    subprocess.run([sys.executable, "-c", script, home], check=False)
-    folder = NoiseTable(77, TABLE.seed).folder(home)
-    assert folder.exists()
-    remove_abandoned(tmp_path)
-    assert not folder.exists()
 
 
 def test_a_table_that_has_no_room_is_a_clear_error_and_leaves_nothing(store, monkeypatch):
@@ -123,7 +106,7 @@ def test_a_table_that_has_no_room_is_a_clear_error_and_leaves_nothing(store, mon
     monkeypatch.setattr(os, "posix_fallocate", full)
     with pytest.raises(CellError, match=r"954 MiB .*noise_table=0"):
         store.hold(NoiseTable(250_000_000, TABLE.seed))
-    assert not NoiseTable(250_000_000, TABLE.seed).folder(store.folder.parent).exists()
+    assert not list((store.folder / "tables").iterdir())
 
 
 def test_only_the_learnt_part_moves(store):

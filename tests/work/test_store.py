@@ -1,6 +1,7 @@
 """The shared-memory store: round trips, perturbations, and the removal of abandoned stores."""
 
-import fcntl
+import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -8,12 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from erlbench.work.held import remove_abandoned
 from erlbench.work.noise import NoiseTable
-from erlbench.work.private import private_folder
 from erlbench.work.seeding import generator
-from erlbench.work.store import Store, shared_memory_folder
+from erlbench.work.store import Store, make_folder
 from erlbench.work.tasks import Output, Perturbed
+from tests.users import FIRST, needs_root
 
 
 @pytest.fixture
@@ -62,30 +62,47 @@ def test_an_output_that_does_not_exist_yet_cannot_be_loaded(store):
         store.load(Output(3, "critic"))
 
 
-def test_a_held_store_stays_and_an_abandoned_one_is_removed(store):
+def dead_process():
+    return int(subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True).stdout)
+
+
+def test_a_killed_drivers_store_is_removed_by_the_next_start_and_a_living_ones_stays(store):
     script = "import os; from erlbench.work.store import Store; print(Store.create().folder, flush=True); os._exit(9)"
-    abandoned = Path(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout.strip())
-    assert abandoned.parent == private_folder(shared_memory_folder())
-    remove_abandoned(shared_memory_folder())
-    assert not abandoned.exists()
+    left = Path(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout.strip())
+    assert left.is_dir()
+    Store.create().close()
+    assert not left.exists()
     assert store.folder.exists()
+    assert stat.S_IMODE(store.folder.stat().st_mode) == 0o700
 
 
-def test_a_store_that_is_being_made_is_not_taken_for_an_abandoned_one(monkeypatch):
-    """Another driver begins at the same moment: it looks for abandoned stores before each lock is taken."""
-    lock, busy = fcntl.flock, []
+def test_nothing_but_a_folder_of_a_dead_process_of_this_user_is_removed(tmp_path):
+    mine = make_folder(tmp_path)
+    prefix, pid = mine.name.rpartition(f"-{os.getpid()}-")[0], dead_process()
+    (tmp_path / "precious").mkdir()
+    (tmp_path / f"{prefix}-{pid}-link").symlink_to(tmp_path / "precious")
+    (tmp_path / f"{prefix}-{pid}-file").touch()
+    (tmp_path / f"{prefix}-none-x").mkdir()
+    (tmp_path / f"erlbench-{os.geteuid()}").mkdir()
+    abandoned = tmp_path / f"{prefix}-{pid}-abc"
+    (abandoned / "replays").mkdir(parents=True)
+    (abandoned / "replays" / "replay").symlink_to(tmp_path / "precious")
+    (tmp_path / "precious" / "file").touch()
+    before = set(tmp_path.iterdir())
+    second = make_folder(tmp_path)
+    assert set(tmp_path.iterdir()) == before - {abandoned} | {second}
+    assert (tmp_path / "precious" / "file").exists()
 
-    def looking(descriptor, operation):
-        if not busy:
-            busy.append(True)
-            remove_abandoned(shared_memory_folder())
-            busy.clear()
-        lock(descriptor, operation)
 
-    monkeypatch.setattr(fcntl, "flock", looking)
-    made = Store.create()
-    assert made.get(made.put("a", np.ones(3))).sum() == 3
-    made.close()
+@needs_root
+def test_another_users_folder_is_left_alone_and_hurts_nobody(tmp_path):
+    tmp_path.chmod(0o777)
+    prefix = make_folder(tmp_path).name.rpartition(f"-{os.getpid()}-")[0]
+    planted = tmp_path / f"{prefix}-{dead_process()}-abc"
+    planted.mkdir()
+    os.chown(planted, FIRST, FIRST)
+    assert make_folder(tmp_path).stat().st_uid == os.geteuid()
+    assert planted.exists()
 
 
 def test_the_blocks_of_a_vector_are_its_bits(store):

@@ -29,11 +29,9 @@ from erlbench.pool.base import PoolEvent
 from erlbench.pool.failures import Failure, failure
 from erlbench.pool.options import PoolOptions
 from erlbench.pool.processes import ProcessPool
-from erlbench.work.held import HeldFolder
 from erlbench.work.noise import NoiseTable
 from erlbench.work.replica import ReplayBlock, write_block
-from erlbench.work.scratch_replay import KIND
-from erlbench.work.store import Store, shared_memory_folder
+from erlbench.work.store import Store, make_folder, shared_memory_folder
 from erlbench.work.tasks import Perturbed, Result, Task
 
 GATHER = 0.005  # seconds in which results are gathered for one answer
@@ -107,8 +105,8 @@ class Agent:
 
     def __init__(self, processes: int, options: PoolOptions) -> None:
         self._pool = ProcessPool(replace(options, processes=processes))
-        self._held = HeldFolder(Path(tempfile.gettempdir()), KIND)
-        self._replays = self._held.path / "replays"
+        self._folder = make_folder(Path(tempfile.gettempdir()))
+        self._replays = self._folder / "replays"
         self._unfinished: dict[int, Task] = {}
         self._gradients = False  # whether there were gradient tasks in this epoch
         self._epoch = -1
@@ -158,7 +156,7 @@ class Agent:
             self._changed.notify_all()
         self._thread.join(IDLE + 1)
         self._pool.close()
-        self._held.remove()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _patience(self, answered: int) -> float:
         """How long results may wait for further results: longer while most tasks that came ahead still wait here."""
