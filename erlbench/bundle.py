@@ -157,10 +157,8 @@ def write_bundle(folders: Sequence[Path], target: Path) -> int:
 
 def _is_replaceable(target: Path) -> bool:
     """Whether a file is a bundle, whose files have names of runs."""
-    with suppress(OSError, zipfile.BadZipFile, NotImplementedError, ValueError):
-        if target.is_file() and not target.is_symlink():
-            with zipfile.ZipFile(target) as archive:
-                return any(map(_NAME.fullmatch, archive.namelist()))
+    with suppress(OSError, zipfile.BadZipFile, NotImplementedError, ValueError), zipfile.ZipFile(target) as archive:
+        return not target.is_symlink() and any(map(_NAME.fullmatch, archive.namelist()))
     return False
 
 

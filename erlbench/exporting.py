@@ -1,4 +1,4 @@
-"""Results in the files of other programs: TensorBoard, rliable, Stable-Baselines3 and CSV.
+"""Results in the files of other programs: TensorBoard, Stable-Baselines3 and CSV.
 
 Exports by run write to ENV/NAME/seed-NNN below the export's folder, as in a folder of results.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,6 @@ from erlbench.files import place_below, reason
 from erlbench.records.training import EVALUATION, KEYS, SEARCH, TRAINING, running_means, thinned
 
 FRAMES = ("cells", "evaluations", "episodes", "tasks", "generations")
-ENVIRONMENTS = "environments"  # in scores.npz
 MOST_POINTS = 1000  # of the curve of training returns
 
 
@@ -104,32 +102,6 @@ def _save_evaluations(path: Path, rows: pd.DataFrame, episodes: int | None = Non
     return path
 
 
-def export_rliable(results: Results, out: Path) -> list[Path]:
-    """`scores.npz`: algorithm -> float64 (seeds, environments), and `environments`, their names in the same order.
-
-    Raises `UsageError` where an algorithm's seed lacks the score of an environment: rliable takes full matrices only.
-    """
-    runs_by_place(results)
-    cells = results.cells.assign(score=lambda frame: pd.to_numeric(frame["score"], errors="coerce"))
-    table = cells.pivot(index=["name", "seed"], columns="env", values="score")
-    gaps: Any = table.isna().unstack(["name", "seed"])
-    if missing := [f"{name} on {env}, seed {seed}" for env, name, seed in gaps[gaps].index]:
-        raise UsageError(
-            f"--to rliable needs a final score on each environment; missing for {'; '.join(missing)}. Export a folder "
-            "with the same seeds of all algorithms on all environments, all done"
-        )
-    arrays = {str(name): scores.to_numpy(float) for name, scores in table.groupby(level=0)}
-    if ENVIRONMENTS in arrays:
-        raise UsageError(f"--to rliable names its environments '{ENVIRONMENTS}'; no runs can have this name")
-    arrays[ENVIRONMENTS] = np.array(table.columns.tolist())
-    path = make_place(out, "scores.npz")
-    with zipfile.ZipFile(path, "w") as file:  # as np.savez, whose arguments cannot be called `file`
-        for name, array in arrays.items():
-            with file.open(f"{name}.npy", "w") as member:
-                np.lib.format.write_array(member, array)
-    return [path]
-
-
 def export_tensorboard(results: Results, out: Path) -> list[Path]:
     """Event files whose steps are training steps; their clock begins at 0 with the training.
 
@@ -181,7 +153,6 @@ def export_frames(results: Results, out: Path) -> list[Path]:
 
 TARGETS: dict[str, Callable[[Results, Path], list[Path]]] = {
     "tensorboard": export_tensorboard,
-    "rliable": export_rliable,
     "sb3": export_sb3,
     "csv": export_frames,
 }

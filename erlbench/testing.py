@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.algorithms import registry
+from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.experiment.command import requested_cells
 from erlbench.records.read import read_rows
 from erlbench.records.schema import EpisodeRow, Row, TaskRow
 from erlbench.running.jobs import Runner
 from erlbench.running.progress import Display
-from erlbench.settings import resolve, setting_rows
+from erlbench.settings import setting_rows
 from erlbench.verification import AGREES, load_files
 from erlbench.verification.same import compare_runs
 
@@ -63,23 +65,10 @@ def check_algorithm(
 
 
 def _cell(name: str, out: Path, env: str, timesteps: int, settings: Mapping[str, Any], seed: int = 0) -> Cell:
-    algorithm = registry.find(name)
-    resolved = resolve(algorithm.settings_type, env, registry.preset(name, registry.DEFAULT_PRESET), settings)
-    return Cell(
-        algo=name,
-        preset=registry.DEFAULT_PRESET,
-        name=registry.short_name(name),
-        env=env,
-        seed=seed,
-        total_timesteps=timesteps,
-        workers=algorithm.default_workers or 0,
-        eval_freq=250,
-        eval_episodes=2,
-        final_episodes=2,
-        evaluate="during",
-        settings=resolved,
-        out=out,
-    )
+    request = {"algo": (name,), "env": (env,), "seeds": [seed], "total_timesteps": timesteps, "set": settings}
+    request |= {"eval_freq": 250, "eval_episodes": 2, "final_episodes": 2, "evaluate": "during", "out": str(out)}
+    (cell,) = requested_cells(arguments(request))
+    return cell
 
 
 def _run(cell: Cell, processes: int, stop_after: int = 0, save_replay: bool = False) -> str:

@@ -47,64 +47,46 @@ class Finding:
 
 def examine() -> Iterator[Finding]:
     """All findings, in the order of their importance."""
-    yield Finding("processor", f"{description.cpu_model()}, {counted(cores(), 'core')} for this process")
-    memory = available_memory()
+    memory, disk = available_memory(), shutil.disk_usage(".").free
     few = "" if memory > GIB else "close other programs: a run with gradients needs 260 MiB a process"
+    yield Finding("processor", f"{description.cpu_model()}, {counted(cores(), 'core')} for this process")
     yield Finding("memory", f"{memory / GIB:.1f} GiB available", few)
-    yield _shared_memory()
-    free = shutil.disk_usage(".").free
-    yield Finding("disk", f"{free / GIB:.0f} GiB free in this folder", "" if free > GIB else "free some space")
-    yield _numpy()
-    yield _torch()
-    yield _gpu()
-    yield _window()
-    yield _films()
-    yield from _extras()
+    yield _examine_shared_memory()
+    yield Finding("disk", f"{disk / GIB:.0f} GiB free in this folder", "" if disk > GIB else "free some space")
+    yield from _examine_libraries()
+    display = renderer.has_display()
+    advice = "" if display else "erlbench play RUN --video film.mp4"
+    yield Finding("window", "there is a display" if display else "no display", advice)
+    yield _examine_films()
+    for extra, modules in EXTRAS.items():
+        absent = any(find_spec(module) is None for module in modules)
+        command = f"pip install 'erlbench[{extra}]'" if absent else ""
+        yield Finding(f"extra {extra}", "not installed" if absent else "installed", command)
 
 
-def _shared_memory() -> Finding:
+def _examine_shared_memory() -> Finding:
     if not os.access(SHARED, os.W_OK | os.X_OK):
         advice = f"make it writable for this user; until then arrays lie in {shared_memory_folder()}"
         return Finding("shared memory", f"{SHARED} cannot be written", advice)
-    usage = shutil.disk_usage(SHARED)
-    advice = "" if usage.free >= LEAST_SHARED else "free some; in a container: docker run --shm-size=2g"
-    return Finding("shared memory", f"{usage.free / GIB:.1f} of {usage.total / GIB:.1f} GiB free", advice)
+    free = shutil.disk_usage(SHARED).free
+    advice = "" if free >= LEAST_SHARED else "free some; in a container: docker run --shm-size=2g"
+    return Finding("shared memory", f"{free / GIB:.1f} GiB free", advice)
 
 
-def _numpy() -> Finding:
+def _examine_libraries() -> Iterator[Finding]:
     import numpy as np
-
-    here = kernel.describe()
-    return Finding("numpy", f"{np.__version__}, {here['blas']}, kernel {here['kernel']}")
-
-
-def _torch() -> Finding:
     import torch
 
-    capability = torch.backends.cpu.get_cpu_capability()
-    library = "MKL" if torch.backends.mkl.is_available() else "OpenBLAS or other"  # type: ignore[no-untyped-call]
-    advice = "" if capability != "DEFAULT" else "gradient steps are slow: this processor has no AVX2"
-    return Finding("torch", f"{torch.__version__}, {library}, kernels {capability}", advice)
+    here, capability, names = kernel.describe(), torch.backends.cpu.get_cpu_capability(), description.gpus()
+    yield Finding("numpy", f"{np.__version__}, {here['blas']}, kernel {here['kernel']}")
+    slow = "" if capability != "DEFAULT" else "gradient steps are slow: this processor has no AVX2"
+    yield Finding("torch", f"{torch.__version__}, kernels {capability}", slow)
+    unused = bool(names) and not torch.cuda.is_available()
+    found = f"{', '.join(names) or 'none; none is needed'}{', which this torch cannot use' * unused}"
+    yield Finding("GPU", found, "install PyPI's torch, with CUDA" if unused else "")
 
 
-def _gpu() -> Finding:
-    import torch
-
-    names = description.gpus()
-    if torch.cuda.is_available():
-        return Finding("GPU", ", ".join(names) or torch.cuda.get_device_name())
-    if names:
-        return Finding("GPU", f"{', '.join(names)}, which this torch cannot use", "install PyPI's torch, with CUDA")
-    return Finding("GPU", "none; none is needed")
-
-
-def _window() -> Finding:
-    if renderer.has_display():
-        return Finding("window", "there is a display")
-    return Finding("window", "no display", "erlbench play RUN --video film.mp4")
-
-
-def _films() -> Finding:
+def _examine_films() -> Finding:
     if chosen := renderer.unusable_choice():
         variable = renderer.VARIABLE
         return Finding("films", f"MuJoCo does not start: {variable} is '{chosen}'", f"unset {variable}", serious=True)
@@ -112,10 +94,3 @@ def _films() -> Finding:
         return Finding("films", f"MuJoCo draws by {' and '.join(names)}")
     packages = " or ".join(renderer.PACKAGES.values())
     return Finding("films", "MuJoCo cannot draw without a display", f"sudo apt install {packages}")
-
-
-def _extras() -> Iterator[Finding]:
-    for extra, modules in EXTRAS.items():
-        absent = any(find_spec(module) is None for module in modules)
-        command = f"pip install 'erlbench[{extra}]'" if absent else ""
-        yield Finding(f"extra {extra}", "not installed" if absent else "installed", command)

@@ -6,7 +6,6 @@ import importlib
 import os
 import shutil
 import sys
-import tempfile
 import textwrap
 import traceback
 from collections.abc import Mapping
@@ -114,20 +113,10 @@ class Commands(click.Group):
 
 
 def _explain(error: Exception, verbose: bool) -> str:
-    """A short message for an error that nobody expected, and where its traceback is if none is printed."""
-    text = f"unexpected {said_by(error)}"
-    if verbose:
-        return text
-    if isinstance(error, OSError) and error.errno in ADVICE:
+    """A short message for an error that nobody expected."""
+    if not verbose and isinstance(error, OSError) and error.errno in ADVICE:
         return explain(error)
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", errors="backslashreplace", prefix="erlbench-error-", suffix=".txt", delete=False
-        ) as file:
-            file.write(f"{' '.join(sys.argv)}\n{''.join(traceback.format_exception(error))}")
-    except OSError:
-        return f"{text} (run again with -v for the traceback)"
-    return f"{text} (traceback in {file.name})"
+    return f"unexpected {said_by(error)}{'' if verbose else ' (run again with -v for the traceback)'}"
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})

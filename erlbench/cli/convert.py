@@ -20,7 +20,7 @@ from erlbench.words import counted
 
 BUNDLE = "bundle"
 SOURCES = ("sb3", "cleanrl", "csv", BUNDLE)
-TARGETS = ("tensorboard", "rliable", "sb3", "csv", BUNDLE)
+TARGETS = ("tensorboard", "sb3", "csv", BUNDLE)
 BOTH = ("paths", "from_", "to", "out")  # options of both directions
 
 
@@ -56,8 +56,7 @@ def command(asked: ConvertOptions) -> None:
     --from sb3      evaluations.npz and monitor.csv of Stable-Baselines3
     --from cleanrl  event files of CleanRL
     --from csv      tables with the columns env, algo, seed, step, return
-    --to FORMAT     tensorboard: curves; rliable: final scores; sb3: its files;
-                    csv: all rows
+    --to FORMAT     tensorboard: curves; sb3: its files; csv: all rows
     --to bundle     one file of runs, which every command reads as a folder
 
     What the files of another program do not say stays unknown. A bundle has no command line, home folder, user or host.

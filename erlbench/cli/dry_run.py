@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Sequence
 
 import click
 
@@ -66,37 +65,21 @@ def wall(schedule: Schedule, options: RunOptions) -> str:
 
 
 def _print_settings(cells: Sequence[Cell]) -> None:
-    """Print the settings: once those of all algorithms, then those of each, then what differs among its cells."""
-    algorithms: dict[str, dict[tuple[str, Settings], list[str]]] = {}  # the environments by title and settings
+    """Print the settings of each algorithm: all those of its first cells, of the others what differs from these."""
+    groups: dict[tuple[str, str], dict[Settings, dict[str, None]]] = {}  # environments by name and settings
     for cell in cells:
-        title = cell.name if cell.name.startswith(cell.algo) else f"{cell.name} ({cell.algo})"
-        of_env = {f"environment's {name}": value for name, value in cell.env_settings.items()}
-        settings = tuple(setting_texts({**toml_values(cell.settings), **of_env}))
-        algorithms.setdefault(cell.algo, {}).setdefault((title, settings), []).append(cell.env)
-    general = _shared(chain(*algorithms.values())) if len(algorithms) > 1 else []
-    if general:
-        print_table("Settings of all algorithms", ("setting", "value"), general)
-        click.echo()
-    for algo, groups in algorithms.items():
-        common = _shared(groups)
-        if shared := [item for item in common if item not in general]:
-            where = f"{_join(title for title, _ in groups)} on {_join(chain(*groups.values()))}"
-            print_table(f"{'Further settings' if general else 'Settings'} of {where}", ("setting", "value"), shared)
+        own = {f"environment's {name}": value for name, value in cell.env_settings.items()}
+        settings = tuple(setting_texts({**toml_values(cell.settings), **own}))
+        groups.setdefault((cell.algo, cell.name), {}).setdefault(settings, {})[cell.env] = None
+    first: dict[str, Settings] = {}  # of each algorithm
+    for (algo, name), by_settings in groups.items():
+        title = name if name.startswith(algo) else f"{name} ({algo})"
+        for settings, envs in by_settings.items():
+            where = f"{title} on {', '.join(envs)}"
+            usual = first.setdefault(algo, settings)
+            if settings is usual:
+                print_table(f"Settings of {where}", ("setting", "value"), settings)
+            else:
+                differing = [f"{key}={value}" for key, value in settings if (key, value) not in usual]
+                click.echo(f"{where}: as above, but {', '.join(differing)}" if differing else f"{where}: as above")
             click.echo()
-        if len(groups) > 1:
-            rows = []
-            for (title, settings), envs in groups.items():
-                own = [f"{name}={value}" for name, value in settings if (name, value) not in common]
-                rows.append((f"{title} on {_join(envs)}", ", ".join(own)))
-            print_table(f"Settings in which the cells of {algo} differ", ("cells", "settings"), rows)
-            click.echo()
-
-
-def _shared(groups: Iterable[tuple[str, Settings]]) -> list[tuple[str, str]]:
-    """The settings that all groups have with the same value."""
-    (_, first), *others = groups
-    return [item for item in first if all(item in settings for _, settings in others)]
-
-
-def _join(names: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(names))

@@ -191,12 +191,11 @@ def _changes(preset: catalogue.Preset) -> str:
     from erlbench.envs.options import value_text
 
     words = [f"{name}={value_text(value)}" for name, value in preset.kwargs.items()]
-    if preset.terminal_reward:
-        words.append(f"reward +{preset.terminal_reward:g} on the step that terminates an episode")
-    if preset.reward_before:
-        words.append("a step pays for the state that it starts from")
-    if added := sum(preset.zeros.values()):
-        words.append(f"{counted(added, 'observation')} added, always 0")
+    words += [f"reward +{preset.terminal_reward:g} on the step that terminates an episode"] * bool(
+        preset.terminal_reward
+    )
+    words += ["a step pays for the state that it starts from"] * preset.reward_before
+    words += [f"{counted(sum(preset.zeros.values()), 'observation')} added, always 0"] * bool(preset.zeros)
     return ", ".join(words) or "nothing"
 
 

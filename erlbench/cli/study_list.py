@@ -7,14 +7,14 @@ from pathlib import Path
 
 import click
 
-from erlbench.cli.tables import print_table, settings_line
+from erlbench.cli.tables import print_table
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import folder_name
 from erlbench.experiment.command import requested_cells
 from erlbench.experiment.estimate import estimate_cell
 from erlbench.experiment.studies import FILE, known_studies
-from erlbench.experiment.study import Pair, Profile, Study
+from erlbench.experiment.study import Study, study_text
 from erlbench.experiment.study_cells import RESULTS
 from erlbench.records.run import RunFiles
 from erlbench.running.admission import Rules, problems
@@ -38,20 +38,8 @@ def print_studies(studies: list[Study]) -> None:
 
 
 def print_study(study: Study) -> None:
-    """Claim, entries and budgets of one study, with the runs that are missing and their price."""
-    click.echo()
-    texts = [("claim", study.claim), ("source", study.source), ("SHA-256", study.sha256)]
-    print_table(study.title, ("", ""), [row for row in texts if row[1]])
-    click.echo()
-    print_table(
-        f"Entries of {study.name}",
-        ("name", "algorithm", "preset", "workers", "label"),
-        [(e.name, e.algo, e.preset, e.workers or "-", e.label) for e in study.entries],
-    )
-    if study.compare:
-        pairs = [(pair.first, pair.second, _metric(pair), ", ".join(pair.envs) or "all") for pair in study.compare]
-        click.echo()
-        print_table(f"Pairs of {study.name}", ("first", "second", "compared", "environments"), pairs)
+    """One study as its file has it, and the runs of each budget that are missing, with their price."""
+    click.echo(f"\n{study_text(study.name, study.as_table)}\nSHA-256 {study.sha256}\n")
     rows, remarks = [], dict[str, None]()
     for name, profile in study.profiles.items():
         done, total = _count_runs(study, name)
@@ -59,25 +47,11 @@ def print_study(study: Study) -> None:
             price = _price(study, name)
         except UsageError as error:
             price, remarks[str(error)] = "-", None
-        settings = settings_line(profile.settings) or "-"
-        budget, envs = _budget(study, profile), ", ".join(profile.envs)
-        rows.append((name or "-", len(profile.seeds), budget, done, total - done, price, envs, settings))
-    click.echo()
-    print_table(
-        f"{'Profiles' if study.has_profiles else 'Budget'} of {study.name}",
-        ("profile", "seeds", "budget", "done", "missing", "core-hours", "environments", "settings"),
-        rows,
-    )
+        rows.append((name or "-", len(profile.seeds), done, total - done, price))
+    title = f"{'Profiles' if study.has_profiles else 'Budget'} of {study.name}"
+    print_table(title, ("profile", "seeds", "done", "missing", "core-hours"), rows)
     for remark in remarks:
         click.echo(remark)
-
-
-def _metric(pair: Pair) -> str:
-    """`curve, 80,000 to 100,000 steps`, with the claimed difference."""
-    stretch = "" if pair.begin is None else f"{pair.begin:,g} to {pair.end:,g} {pair.axis}"
-    score = "" if pair.score is None else f"{pair.score:g}"
-    claimed = f"more by {pair.more_by}" if pair.more_by else f"less by {pair.less_by}" if pair.less_by else ""
-    return ", ".join(filter(None, [pair.metric or "score", stretch, score, claimed]))
 
 
 def _results_folder(study: Study, profile: str) -> Path:
@@ -109,16 +83,3 @@ def _price(study: Study, profile: str) -> str:
     first = {(cell.env, cell.name): cell for cell in reversed(cells)}  # seeds cost the same
     seconds = sum(number * estimate_cell(first[key], 1, problem_of).core_seconds for key, number in runs.items())
     return f"{seconds / 3600:,.0f}" if seconds >= 36_000 else f"{seconds / 3600:.2g}"
-
-
-def _budget(study: Study, profile: Profile) -> str:
-    """`1,000,000; Ant-v5: 5,000,000`, or `300 generations` where they end the runs."""
-    if profile.total_generations is not None:
-        return f"{profile.total_generations:,} generations"
-    budgets = [f"{profile.total_timesteps:,}"] if profile.total_timesteps else []
-    budgets += [f"{profile.total_minutes:g} modelled minutes"] if profile.total_minutes else []
-    budgets += [f"{env}: {steps:,}" for env, steps in profile.env_timesteps.items()]
-    for entry, envs in profile.entry_timesteps.items():
-        budgets += [f"{entry} on {env}: {steps:,}" for env, steps in envs.items()]
-    budgets += [f"{entry.name}: {entry.total_timesteps:,}" for entry in study.entries if entry.total_timesteps]
-    return "; ".join(budgets)

@@ -84,15 +84,15 @@ def _verify(folders: Sequence[Path], options: VerifyOptions) -> bool:
         return _print_checks("", "check", *checked.values())
     rows = []
     for path, checks in checked.items():
-        names = [[check.name for check in checks if check.outcome == outcome] for outcome in (AGREES, DIFFERS, UNKNOWN)]
-        rows.append((path, len(names[0]), *(", ".join(some) or "-" for some in names[1:])))
+        names = {kind: [check.name for check in checks if check.outcome == kind] for kind in (AGREES, DIFFERS, UNKNOWN)}
+        rows.append((path, len(names[AGREES]), ", ".join(names[DIFFERS]) or "-", ", ".join(names[UNKNOWN]) or "-"))
     print_table("", ("run", "agree", "differ", "cannot be verified"), rows)
-    for (path, checks), row in zip(checked.items(), rows, strict=True):
-        if options.verbose or row[2] != "-":
-            _print_checks(str(path), "check", checks)
-    differing, partly = (sum(row[column] != "-" for row in rows) for column in (2, 3))
-    click.echo(f"{len(rows)} runs, {differing} with differences, {partly} not verified in full")
-    return differing > 0
+    for path, _, differing, _ in rows:
+        if options.verbose or differing != "-":
+            _print_checks(str(path), "check", checked[path])
+    count, partly = (sum(row[column] != "-" for row in rows) for column in (2, 3))
+    click.echo(f"{len(rows)} runs, {count} with differences, {partly} not verified in full")
+    return count > 0
 
 
 def _print_checks(title: str, what: str, checks: Sequence[Check]) -> bool:

@@ -93,12 +93,8 @@ def build_cells(statement: Statement, problem_of: ProblemOf, *, fresh: bool = Fa
             kept = _fill(statement, seed, problem_of, saved, path)
         except UsageError as error:
             raise UsageError(f"{path}: {error}; put the file back, or start anew by --force") from error
-        stated = statement.keys
-
-        def is_kept(table: str, key: str, stated: frozenset[str] = stated, kept: Cell = kept) -> bool:
-            return f"{table}.{key}" not in stated and key in table_in(kept.saved, table)
-
-        yield replace(kept, kept=tuple(differences(saved, cell.config(), is_kept)))
+        lines = differences(saved, cell.config())
+        yield replace(kept, kept=tuple(line for line in lines if line not in differences(saved, kept.config())))
 
 
 def _fill(

@@ -39,9 +39,6 @@ from erlbench.experiment.toml_file import Keys, TomlFile
 MOST_SEEDS = 10_000  # of a study that gives their number
 HERE = Path("studies.toml")  # the user's, in the working folder
 FILE = "study.toml"  # in a folder of results: the studies of its runs
-# What may differ where entries of several studies share their cells, of the entries and of the profiles.
-FREE = ("published", "label", "envs", "total_timesteps")
-FREE_BUDGET = ("seeds", "envs", "total_timesteps", "env_timesteps", "entry_timesteps")
 PROFILE_KEYS = tuple(item.name for item in fields(Profile))
 BUDGET_KEYS = frozenset(PROFILE_KEYS) - {"envs"}  # a study with one of these at its top has no profiles
 STUDY_KEYS = ("like", *(item.name for item in fields(Study) if item.name not in ("name", "file")), *PROFILE_KEYS)
@@ -61,9 +58,7 @@ def load_studies(path: Path = BENCHMARKS) -> dict[str, Study]:
         reader.known(raw, STUDY_KEYS, ("studies", name))
         for profile, values in reader.table(raw.get("profiles", {}), ("studies", name, "profiles")).items():
             reader.known(values, PROFILE_KEYS, ("studies", name, "profiles", profile))
-    studies = {name: _read_study(reader, name, _merge_like(reader, name, tables), shared) for name in tables}
-    _check_shared_cells(reader, studies)
-    return studies
+    return {name: _read_study(reader, name, _merge_like(reader, name, tables), shared) for name in tables}
 
 
 def known_studies(
@@ -350,32 +345,3 @@ def _check_stretch(pair: Pair, profile: Profile, entry: Entry, env: str) -> None
         )
     if pair.axis == MINUTES and profile.total_minutes is not None and pair.end >= profile.total_minutes:
         raise UsageError(f"'to' must be below total_minutes, {profile.total_minutes:g}, not {pair.end:g}")
-
-
-def _check_shared_cells(reader: TomlFile, studies: Mapping[str, Study]) -> None:
-    """Entries with one name on one environment are the same cells, run once: they must be the same in all studies."""
-    first: dict[tuple[str, str, str], tuple[str, Entry, Profile]] = {}
-    cells = (
-        (study.name, index, entry, name, profile, env)
-        for study in studies.values()
-        for name, profile in study.profiles.items()
-        if name != NO_PROFILE
-        for index, entry in enumerate(study.entries)
-        for env in profile.entry_envs(entry)
-    )
-    for study, index, entry, name, profile, env in cells:
-        other, known, budget = first.setdefault((name, entry.name, env), (study, entry, profile))
-        differ = _differing(known, entry, FREE)
-        differ += [f"{key} of profile {name}" for key in _differing(budget, profile, FREE_BUDGET)]
-        if budget.timesteps(env, known) != profile.timesteps(env, entry):
-            differ.append(f"the budget of profile {name}")
-        if differ:
-            message = (
-                f"entry '{entry.name}' of study '{study}' is not as in study '{other}' on {env}: it differs in "
-                f"{', '.join(differ)}; make them equal or give one another name"
-            )
-            reader.fail(message, ("studies", study, "entries", index))
-
-
-def _differing(one: Any, other: Any, free: Iterable[str]) -> list[str]:
-    return [key for key, value in vars(one).items() if key not in free and value != getattr(other, key)]

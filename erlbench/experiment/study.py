@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import tomli_w
 
 from erlbench.algorithms import registry
 from erlbench.experiment.algorithm_settings import select_settings
@@ -185,17 +186,8 @@ class Study:
 
 
 def study_text(name: str, table: Mapping[str, Any]) -> str:
-    """A study's table as TOML: a line for each key, each entry and each pair, and a header for each profile."""
-    lines = [f"[studies.{_toml(name, key=True)}]"]
-    for key, value in table.items():
-        if isinstance(value, list) and value and isinstance(value[0], Mapping):
-            lines += [f"{key} = [", *(f"    {_toml(item)}," for item in value), "]"]
-        elif key != "profiles":
-            lines.append(f"{key} = {_toml(value)}")
-    for profile, values in table.get("profiles", {}).items():
-        lines += ["", f"[studies.{_toml(name, key=True)}.profiles.{_toml(profile, key=True)}]"]
-        lines += [f"{key} = {_toml(value)}" for key, value in values.items()]
-    return "\n".join([*lines, ""])
+    """A study's table as TOML."""
+    return tomli_w.dumps({"studies": {name: table}})
 
 
 def entry_name(algo: str, preset: str) -> str:
@@ -244,14 +236,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _toml(value: Any, key: bool = False) -> str:
-    """A value, or a key, on one line of TOML; its texts are as JSON has them."""
-    if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{_toml(name, key=True)} = {_toml(item)}' for name, item in value.items())} }}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_toml, value))}]"
-    if key and re.fullmatch("[A-Za-z0-9_-]+", value):
-        return str(value)
-    return json.dumps(value, ensure_ascii=False, default=str)

@@ -11,10 +11,10 @@ from click.testing import CliRunner
 import erlbench
 from erlbench.cli import cli
 from erlbench.errors import UsageError
-from erlbench.exporting import export_results, export_rliable, export_sb3, export_tensorboard
+from erlbench.exporting import export_results, export_sb3, export_tensorboard
 from tests.reporting.make_runs import make_run
 
-ENVS, NAMES, SEEDS = ("InvertedPendulum-v5", "Pendulum-v1"), ("cem", "openai-es"), (0, 1)
+ENVS, NAMES = ("InvertedPendulum-v5", "Pendulum-v1"), ("cem", "openai-es")
 
 
 @pytest.fixture(scope="module")
@@ -78,52 +78,6 @@ def test_tensorboard_leaves_out_what_is_nan(tmp_path):
     read = EventAccumulator(str(written))
     read.Reload()
     assert [(event.step, event.value) for event in read.Scalars("search/sac_return")] == [(20, 1.5)]
-
-
-def test_rliable_reads_a_full_matrix_of_scores(results, export):
-    from rliable import metrics
-
-    file = np.load(export("rliable") / "scores.npz")
-    scores = {name: file[name] for name in NAMES}
-    assert file["environments"].tolist() == list(ENVS)
-    cells = results.cells.set_index(["name", "env", "seed"])["score"]
-    expected = [[[cells[name, env, seed] for env in ENVS] for seed in SEEDS] for name in NAMES]
-    assert np.array_equal(list(scores.values()), expected)
-    assert metrics.aggregate_mean(scores["cem"]) == pytest.approx(np.mean(expected[0]))
-
-
-def test_rliable_takes_full_matrices_only(results, tmp_path):
-    folders = [str(path) for path in results.runs[:-1]]
-    result = CliRunner().invoke(cli, ["convert", *folders, "--to", "rliable", "--out", str(tmp_path / "out")])
-    assert result.exit_code == 2
-    assert "openai-es on Pendulum-v1, seed 1" in " ".join(result.stderr.split())
-
-
-def test_rliable_takes_any_name_but_its_own(tmp_path):
-    """`file` is the name of an argument of `np.savez`."""
-    make_run(tmp_path / "a", "Foo-v5", "file", 0, [0, 10])
-    (path,) = export_rliable(erlbench.load_results(tmp_path / "a"), tmp_path)
-    assert {name: values.tolist() for name, values in np.load(path).items()} == {
-        "environments": ["Foo-v5"], "file": [[10.0]],
-    }  # fmt: skip
-    make_run(tmp_path / "b", "Foo-v5", "environments", 0, [0, 10])
-    with pytest.raises(UsageError, match="environments"):
-        export_rliable(erlbench.load_results(tmp_path / "b"), tmp_path)
-
-
-@pytest.mark.parametrize("status", ["failed", "running"])
-def test_rliable_names_runs_that_are_not_done(tmp_path, status):
-    for seed in range(3):
-        make_run(tmp_path, "Foo-v5", "cem", seed, [0, 10], status=status if seed == 1 else "done")
-    with pytest.raises(UsageError, match=r"cem on Foo-v5, seed 1\. "):
-        export_rliable(erlbench.load_results(tmp_path), tmp_path)
-
-
-def test_rliable_takes_one_run_of_each_cell(tmp_path):
-    for steps in (1000, 100_000):
-        make_run(tmp_path / str(steps), "Foo-v5", "cem", 0, [0, steps], steps=[0, steps])
-    with pytest.raises(UsageError, match="both cem on Foo-v5, seed 0"):
-        export_rliable(erlbench.load_results(tmp_path), tmp_path)
 
 
 def test_stable_baselines_evaluations(results, export):
@@ -212,7 +166,7 @@ def made(folder: Path, score: float, *seeds: int) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("target", ["rliable", "sb3", "csv"])
+@pytest.mark.parametrize("target", ["sb3", "csv"])
 def test_a_second_export_replaces_the_files_of_the_first(tmp_path, target):
     first, second = (erlbench.load_results(made(tmp_path / name, score, 0)) for name, score in (("a", 10), ("b", 20)))
     for results, out in ((first, "out"), (second, "out"), (second, "expected")):
@@ -245,13 +199,7 @@ def test_a_file_in_the_place_of_a_folder_is_a_mistake_of_the_user(tmp_path, plac
 
 
 @pytest.mark.parametrize(
-    ("target", "name"),
-    [
-        ("sb3", "Hopper-v5/td3/seed-000/evaluations.npz"),
-        ("sb3", "Hopper-v5"),
-        ("rliable", "scores.npz"),
-        ("csv", "cells.csv"),
-    ],
+    ("target", "name"), [("sb3", "Hopper-v5/td3/seed-000/evaluations.npz"), ("sb3", "Hopper-v5"), ("csv", "cells.csv")]
 )
 def test_an_export_writes_nothing_behind_a_link(tmp_path, target, name):
     make_run(tmp_path / "results", "Hopper-v5", "td3", 0, [1.0, 2.0])

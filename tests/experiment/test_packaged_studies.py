@@ -213,3 +213,9 @@ def test_the_tasks_and_budgets_of_esac():
 
 def _is_of(number, study):
     return (number.source, number.table) == (study.published_source, study.table)
+
+
+@pytest.mark.parametrize("profile", ["smoke", "laptop", "paper"])
+def test_studies_share_the_cells_that_have_one_folder(profile):
+    """Two different ones would be refused."""
+    assert requested_cells(arguments({"study": tuple(load_studies()), "profile": profile}))

@@ -97,25 +97,14 @@ def test_a_small_file(tmp_path):
         ('"Hopper-v5" = ', '"Hoper-v5" = ', "line 16: 'Hoper-v5' is in no profile's envs; did you mean 'Hopper-v5'?"),
         ('envs = ["Hopper-v5"]', "envs = []", "line 19: 'envs' must be a list without repetitions, not empty"),
         ('entries = [{ algo = "td3" }]', "", "line 21: study 'two' needs 'entries', a list of tables"),
-        ("seeds = [4]", "eval_freq = 7", "line 24: entry 'td3' of study 'two' is not as in study 'one' on "
-         "Hopper-v5: it differs in eval_freq of profile smoke; make them equal or give one another name"),
-        ('[{ algo = "td3" }]', '[{ algo = "td3", processes = 1 }]', "line 24: entry 'td3' of study 'two' is not as in "
-         "study 'one' on Hopper-v5: it differs in processes; make them equal or give one another name"),
-        ("seeds = [4]", "env_settings = { frame_skip = 2 }", "entry 'td3' of study 'two' is not as in study 'one' on "
-         "Hopper-v5: it differs in env_settings of profile smoke"),
-        ("seeds = [4]", "env_timesteps = { \"Hopper-v5\" = 7 }", "it differs in the budget of profile smoke"),
-        ("seeds = [4]", "total_generations = 3", "it differs in total_generations of profile smoke"),
         ("seeds = [4]", "env_timesteps = { \"Hoper-v5\" = 7 }", "line 27: 'Hoper-v5' is not in the profile's envs; did "
          "you mean 'Hopper-v5'?"),
         ("seeds = [4]", "env_timesteps = { \"Hopper-v5\" = 0 }", "line 27: 'env_timesteps' must be integers of at "
          "least 1, not 0"),
-        ("seeds = [4]", "entry_timesteps = { td3 = { \"Hopper-v5\" = 7 } }", "it differs in the budget of profile "
-         "smoke"),
         ("seeds = [4]", "entry_timesteps = { td4 = { \"Hopper-v5\" = 7 } }", "line 27: 'td4' is no entry; did you mean "
          "'td3'?"),
         ("seeds = [4]", "entry_timesteps = { td3 = { \"Hopper-v5\" = 0 } }", "line 27: 'entry_timesteps' must be "
          "integers of at least 1, not 0"),
-        ('[{ algo = "td3" }]', '[{ algo = "td3", nominal = 2 }]', "it differs in nominal; make them equal"),
         ("workers = 3", "nominal = 0", "line 12: 'nominal' must be at least 1, not 0"),
         ("seeds = 2", "seeds = = 2", "cannot be read: Invalid value (at line 2"),
     ],
@@ -157,11 +146,6 @@ def test_validation_names_the_line_and_the_nearest_word(tmp_path, old, new, mess
 def test_a_missing_file(tmp_path):
     with pytest.raises(UsageError, match=r"none\.toml"):
         load_studies(tmp_path / "none.toml")
-
-
-def test_cells_are_shared_where_environments_are(tmp_path):
-    studies = load(tmp_path, 'envs = ["Hopper-v5", "Walker2d-v5"]', 'envs = ["Walker2d-v5"]\ntotal_timesteps = 7')
-    assert studies["two"].profiles["smoke"].total_timesteps == 7
 
 
 def test_a_studys_environments_are_those_of_every_profile(tmp_path):
