@@ -80,7 +80,7 @@ def test_an_unexpected_error_has_its_traceback_with_v(monkeypatch):
     monkeypatch.setattr(runner, "run_cells", broken)
     result = invoke("--algo", "cem", "--env", "Hopper-v5")
     assert result.exit_code == 1
-    assert "\nerlbench: unexpected RuntimeError: broken" in result.stderr
+    assert result.stderr.startswith("erlbench: unexpected RuntimeError: broken")
     assert result.stderr.endswith(" (run again with -v for the traceback)\n")
     assert "Traceback" not in result.stderr
     result = invoke("--algo", "cem", "--env", "Hopper-v5", "-v")

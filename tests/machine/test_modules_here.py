@@ -86,7 +86,7 @@ def test_a_command_runs_no_file_that_libraries_look_for(folder, words):
 def test_a_module_that_the_command_names_is_found_with_what_it_imports(tmp_path, processes):
     for name, text in (
         ("environment", ENVIRONMENT), ("implementation", IMPLEMENTATION), ("algorithm", ALGORITHM), ("helper", ""),
-        ("later", ""),
+        ("later", ""), ("erlbench", f"open({str(tmp_path / 'sprung')!r}, 'a')"),
     ):  # fmt: skip
         (tmp_path / f"{name}.py").write_text(text)
     words = ["run", "--algo", "algorithm:MyCEM", "--env", "environment:Mine-v0", "--total-timesteps", "100", "--set",
@@ -94,4 +94,10 @@ def test_a_module_that_the_command_names_is_found_with_what_it_imports(tmp_path,
              str(processes)]  # fmt: skip
     run(tmp_path, [ERLBENCH], *words)
     (place,) = (tmp_path / "results").glob("environment*/MyCEM/seed-000")
-    run(tmp_path, [ERLBENCH], "verify", place, "--import")
+    for further in (
+        ["verify", place, "--import"],
+        ["verify", place, "--import", "--again", "0"],
+        ["play", place, "--no-video"],
+    ):
+        run(tmp_path, [ERLBENCH], *further)
+    assert not (tmp_path / "sprung").exists(), "a file named as the suite was run"
