@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from erlbench.algorithms.base import Algorithm
+from erlbench.algorithms.base import ROLLOUT, Algorithm
 from erlbench.errors import CellError
 from erlbench.files import sync_folder
 from erlbench.records.run import CHECKPOINTS, TRAINING_END
@@ -175,13 +175,18 @@ def _packages(run: Run) -> set[str]:
 
 
 def _check(run: Run, state: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-    """Raise `DamagedCheckpoint` for the state of another algorithm, or one that names a file or a function."""
+    """Raise `DamagedCheckpoint` for the state of another algorithm, or one that names files, code or an environment."""
     if not isinstance(state["algorithm"]["state"], type(run.algorithm.state)):
         raise DamagedCheckpoint("its state is none of the algorithm of this command")
     for ref in references(state):
         if "/" in ref.name or ref.name not in arrays:
             raise DamagedCheckpoint(f"{ref.name[:80]!r} is no array of it")
+    played, env = [pending.task for pending in state["evaluations"].pending], run.algorithm.context.problem.env
     run.algorithm.check_declared(state["tasks"])
+    if any(task.function != ROLLOUT for task in played):
+        raise DamagedCheckpoint("an evaluation of it plays no episodes")
+    if any(getattr(task.settings, "env", env) != env for task in [*state["tasks"], *played]):
+        raise DamagedCheckpoint("a task of it plays another environment than the command's")
 
 
 def _restore(run: Run, state: dict[str, Any], arrays: Mapping[str, np.ndarray], ended: bool) -> None:

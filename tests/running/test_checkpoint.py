@@ -116,6 +116,11 @@ def function(name):
     return edit
 
 
+def environment(payload):
+    for spec in dataclasses(payload, ":EnvSpec"):
+        spec["fields"]["id"] = "trap:Trap-v0"
+
+
 def array_names(payload):
     for ref in dataclasses(payload, ":ArrayRef"):
         ref["fields"]["name"] = "../../x"
@@ -130,7 +135,7 @@ def other_state(payload):
     "edit",
     [
         function("cProfile:runctx"), function("erlbench.algorithms.gradients.updates:update_td3"), array_names,
-        other_state,
+        environment, other_state,
     ],
 )  # fmt: skip
 def test_a_state_that_names_functions_or_files_is_refused(tmp_path, capsys, edit):
