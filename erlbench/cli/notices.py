@@ -36,7 +36,6 @@ def notices() -> Iterator[Warn]:
 def print_verdicts(report: Path) -> None:
     """Print the verdicts of a report's own pages, where it has some: the result, then each with what is behind it."""
     from erlbench.reporting.data.comparison import REFERENCE
-    from erlbench.reporting.data.sections import QUESTION
     from erlbench.reporting.verdict.rule import Case
     from erlbench.reporting.verdict.stored import FILE
 
@@ -49,7 +48,7 @@ def print_verdicts(report: Path) -> None:
     pages = [name for name in stored["verdicts"] if not f"{name}-".startswith(f"{REFERENCE}-")]
     for name in pages:
         if text := stored["results"][name]:
-            _print_wrapped(f"{name.removeprefix(f'{QUESTION}-')}: {text}" if len(pages) > 1 else text)
+            _print_wrapped(f"{name}: {text}" if len(pages) > 1 else text)
             click.echo()
     verdicts = [verdict for name in pages for verdict in stored["verdicts"][name]]
     verdicts.sort(key=lambda verdict: cases.index(verdict["case"]))

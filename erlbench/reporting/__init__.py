@@ -19,7 +19,6 @@ from erlbench.reporting.data.departures import with_departures
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.remarks import Remark, RemarkKind, as_remark, remark
 from erlbench.reporting.data.runs import Run, find_runs
-from erlbench.reporting.data.sections import pages_of_runs
 from erlbench.reporting.data.sides import read_sides
 from erlbench.reporting.data.study_comparisons import (
     check_profile,
@@ -74,12 +73,12 @@ def build_report(
     for name in (name for name, own in pages.items() if named and not own):
         report.collect(remark(RemarkKind.NO_PAGE, study=name, profile=f", profile {profile}" if profile else ""))
     comparisons = [page for own in pages.values() for page in own]
-    whole = pages_of_runs(results, runs, report.collect)
     asked = {run.path for page in comparisons if not page.tested for run in page.runs}
-    whole = [replace(page, tested=not {run.path for run in page.runs} <= asked) for page in whole]
+    whole = everything(runs)
+    whole = replace(whole, tested=not {run.path for run in whole.runs} <= asked)
     if comparisons and all(page.profile == SMOKE for page in comparisons):
-        whole = [without_judgement(page) for page in whole]
-    return report.write([*comparisons, *whole], runs, known=known)
+        whole = without_judgement(whole)
+    return report.write([*comparisons, whole], runs, known=known)
 
 
 def build_comparison(
@@ -151,10 +150,7 @@ class _Report:
                 most = max(found, key=lambda page: len(page.runs))
                 name, title = f"{REFERENCE}-{study.name}", f"Reference results: {study.title}"
                 pages.append(replace(_prepared(most, study), name=name, title=title))
-        whole = pages_of_runs([reference], runs, _ignore)
-        if len(whole) == 1:
-            return [replace(whole[0], name=REFERENCE, title="Reference results"), *pages]
-        return [*(replace(page, name=f"{REFERENCE}-{page.name}") for page in whole), *pages]
+        return [replace(everything(runs), name=REFERENCE, title="Reference results"), *pages]
 
     def write(
         self, comparisons: Sequence[Comparison], runs: Sequence[Run], *tables: Table[Any],

@@ -14,7 +14,6 @@ from erlbench.records.run import run_folders
 from erlbench.reporting import build_comparison, build_report
 from erlbench.reporting.data.comparison import ALL_RUNS, REFERENCE
 from erlbench.reporting.data.remarks import Remark, as_remark
-from erlbench.reporting.data.sections import QUESTION
 from erlbench.reporting.data.study_comparisons import is_of_folder
 from erlbench.reporting.documents.model import Table
 from erlbench.reporting.options import ReportOptions
@@ -58,7 +57,7 @@ def _page_studies(folders: Sequence[Path], warn: Callable[[Remark], None]) -> di
     """The studies that have names for pages: the suite's, the user's, those of the folders."""
     known = known_studies(warn=lambda text: warn(as_remark(text)), folders=find_study_folders(folders))
     for name, study in list(known.items()):
-        if name in (ALL_RUNS, CHECKLIST) or f"{name}-".startswith((f"{REFERENCE}-", f"{QUESTION}-")):
+        if name in (ALL_RUNS, CHECKLIST) or f"{name}-".startswith(f"{REFERENCE}-"):
             message = f"the study '{name}' has the name of another page of the report; give it another name"
             if not is_of_folder(study):
                 raise UsageError(message)

@@ -36,8 +36,7 @@ class PagePart(Enum):
     CURVES = auto()  # and the tables of scores
     STATISTICS = auto()  # of pairs and over environments, metrics, profiles, tuning
     TIMES = auto()
-    TIMELINES = auto()  # and the use of the processes, where there are tasks
-    UTILISATION = auto()  # also without tasks
+    TIMELINES = auto()
 
 
 OF_ALL_RUNS = (PagePart.CURVES, PagePart.STATISTICS, PagePart.TIMES, PagePart.TIMELINES)
@@ -45,7 +44,7 @@ OF_STUDIES = {  # by their kind
     "scores": (PagePart.CURVES, PagePart.STATISTICS),
     "time": (PagePart.TIMES, PagePart.TIMELINES),
     "curves": (PagePart.CURVES,),
-    "timeline": (PagePart.TIMELINES, PagePart.UTILISATION),
+    "timeline": (PagePart.TIMES, PagePart.TIMELINES),
 }
 
 

@@ -32,7 +32,6 @@ from erlbench.reporting.tables.references import references_table
 from erlbench.reporting.tables.scores import scores_table
 from erlbench.reporting.tables.times import times_table
 from erlbench.reporting.tables.tuning import tuning_table
-from erlbench.reporting.tables.utilisation import utilisation_table
 from erlbench.reporting.timelines import timelines_drawing
 from erlbench.reporting.verdict.answer_words import answer_sentence
 from erlbench.reporting.verdict.answers import StudyAnswer
@@ -44,7 +43,7 @@ from erlbench.reporting.verdict.words import details, result, sentence
 
 MOST_PANELS = 8  # timelines in a figure
 MOST_VERDICTS = 20  # on a page
-OF_MANY_SEEDS = ("tests", "aggregate", "metrics", "tuning", "times", "utilisation")  # what names of tables begin with
+OF_MANY_SEEDS = ("tests", "aggregate", "metrics", "tuning", "times")  # what names of tables begin with
 SMOKE = "smoke"  # the profile whose runs only show that everything works
 SMOKE_BANNER = "These runs show that everything works. Their scores mean nothing."
 
@@ -93,8 +92,6 @@ class Maker:
         for group in comparison.groups:
             name = comparison.slug(group)
             timelines, labels = self._timelines(comparison, group)
-            if timelines or PagePart.UTILISATION in comparison.parts:
-                tables.append(utilisation_table(comparison, group, timelines, f"utilisation-{name}"))
             if timelines:
                 title = f"Worker timeline, {comparison.group_name(group)}"
                 plots.append((f"timeline-{name}", title, timelines_drawing(timelines, labels, group.env)))

@@ -26,19 +26,6 @@ def reached(evaluations: Evaluations, score: float) -> tuple[float, float]:
     return float(evaluations.timesteps[there[0]]), float(evaluations.seconds[there[0]] / 60)
 
 
-def first_hit(steps: Array, returns: Array, score: float) -> float:
-    """The steps (episodes,) of the first episode with a return of at least `score`; infinite without one."""
-    there = np.flatnonzero(returns >= score)
-    return float(steps[there[0]]) if len(there) else float("inf")
-
-
-def stays(evaluations: Evaluations, score: float) -> float:
-    """Training steps at the first evaluation from which on no mean return is below `score`; infinite without one."""
-    below = np.flatnonzero(~(evaluations.return_mean >= score))
-    first = below[-1] + 1 if len(below) else 0
-    return float(evaluations.timesteps[first]) if first < len(evaluations) else float("inf")
-
-
 def average_reached(runs: Sequence[Run], score: float) -> float:
     """Training steps at which the seed average is first at least `score`, over the steps that all runs reached.
 

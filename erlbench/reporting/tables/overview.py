@@ -6,7 +6,6 @@ import math
 from functools import partial
 
 from erlbench.reporting.data.comparison import ALL_RUNS, REFERENCE, Comparison, Group
-from erlbench.reporting.data.sections import OTHERS
 from erlbench.reporting.documents.formats import NONE, number, slug
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
@@ -38,8 +37,7 @@ def environments_table(comparison: Comparison) -> Table[Group]:
 
 
 def _title(comparison: Comparison) -> str:
-    """Of a page of one question, the question."""
-    return TITLE if comparison.name in (ALL_RUNS, REFERENCE) and comparison.title != OTHERS else comparison.title
+    return TITLE if comparison.name in (ALL_RUNS, REFERENCE) else comparison.title
 
 
 def overview_table(comparison: Comparison) -> Table[str]:

@@ -9,8 +9,6 @@ from functools import partial
 
 import numpy as np
 
-from erlbench.records.read import read_rows
-from erlbench.records.schema import EpisodeRow
 from erlbench.reporting.data.comparability import base_name
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.published import Number, Published, Threshold
@@ -19,7 +17,7 @@ from erlbench.reporting.data.runs import Array, Run
 from erlbench.reporting.documents.formats import NONE, count, exact, number
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.metrics import average_reached, first_hit, reached, stays
+from erlbench.reporting.statistics.metrics import average_reached, reached
 from erlbench.reporting.tables.columns import identity, status, updates
 from erlbench.reporting.tables.published_notes import environment_note
 
@@ -59,7 +57,6 @@ class Reached:
     group: Group
     run_set: RunSet
     target: Target
-    hits: Array  # training steps of each finished run to its first hit; NaN where its episodes are not known
 
     @property
     def steps(self) -> Array:
@@ -70,11 +67,6 @@ class Reached:
     def finite(self) -> Array:
         """Those of the runs that reached it."""
         return self.steps[np.isfinite(self.steps)]
-
-    @property
-    def stays(self) -> Array:
-        """Training steps of each finished run after which it stays at the score."""
-        return np.array([stays(run.evaluations, self.target.score) for run in self.run_set.done], dtype=np.float64)
 
     def minutes(self, modelled: bool) -> float:
         """Median training time by the clock, or modelled; NaN where the middle is a run that never reached the score.
@@ -97,9 +89,9 @@ def reach_table(
     used = [target.threshold for found in targets.values() for target in found if target.threshold]
     numbers = [found for threshold in used for found in threshold.steps]
     rows = [
-        Reached(group, run_set, target, hits)
+        Reached(group, run_set, target)
         for group in comparison.groups for run_set in group.run_sets if run_set.exists
-        for target, hits in _first_hits(run_set, targets[group.env])
+        for target in targets[group.env]
     ]  # fmt: skip
     references = list(dict.fromkeys(threshold.score.algorithm for threshold in used))
     columns: list[Column[Reached]] = [
@@ -108,12 +100,7 @@ def reach_table(
         Column("Share", lambda row: row.target.share, shown=bool(used)),
         Column("Reached", lambda row: (len(row.finite), len(row.run_set.done), row.run_set.planned), _of_done,
                name=("reached", "n", "planned")),
-        Column("First hit", lambda row: _median(row.hits), count, name="first_hit_median",
-               shown=any(np.isfinite(row.hits).any() for row in rows)),
         Column("Median", lambda row: _median(row.steps), count, name="steps_median"),
-        Column("Stays", lambda row: _median(row.stays), count, name="stays_median"),
-        Column("Lowest", lambda row: float(min(row.finite, default=math.nan)), count, name="steps_min"),
-        Column("Highest", lambda row: float(max(row.finite, default=math.nan)), count, name="steps_max"),
         Column("Mean curve", lambda row: _finite(average_reached(row.run_set.done, row.target.score)), count,
                name="steps_average_curve"),
         *_ratios(references),
@@ -123,8 +110,6 @@ def reach_table(
             for kind, modelled in (("Measured", False), ("Modelled", True))
         ),
         Column("Steps", lambda row: _listed(row.steps), shown=False),
-        Column("First hits", lambda row: _listed(row.hits), shown=False),
-        Column("Stays from", lambda row: _listed(row.stays), shown=False),
         *_published_columns(list(dict.fromkeys(found.algorithm for found in numbers)), " or ".join(references)),
         updates(rows),
         status(),
@@ -193,20 +178,6 @@ def _each_run(runs: Sequence[Run], score: float) -> tuple[Array, Array]:
     return pairs[:, 0], pairs[:, 1]
 
 
-def _first_hits(run_set: RunSet, targets: Sequence[Target]) -> Iterator[tuple[Target, Array]]:
-    played = [_episodes(run) for run in run_set.done] if targets else []
-    for target in targets:
-        yield target, np.array([first_hit(*one, target.score) if one else math.nan for one in played], dtype=np.float64)
-
-
-def _episodes(run: Run) -> tuple[Array, Array] | None:
-    """Training steps and returns (episodes,) of all episodes and function evaluations; None where they are not kept."""
-    rows = read_rows(run.path, EpisodeRow)
-    if rows is None or rows.empty:
-        return None
-    return rows["timesteps"].to_numpy(np.float64), rows["r"].to_numpy(np.float64)
-
-
 def _timed(row: Reached, modelled: bool) -> bool:
     return any(run.simulated_time is modelled and run.timed for run in row.run_set.done)
 
@@ -235,16 +206,10 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         apart = f"; evaluations are {low:,.0f} to {high:,.0f} training steps apart, and nothing is known between them"
     yield (
         "Training steps (Median), and minutes of training time (median), at a run's first evaluation whose mean return"
-        f"{of} of the deterministic reported policy is at or above the score{apart}. Stays: of the first evaluation "
-        "after which none is below the score again, the final one included. First hit: of the first single episode or "
-        "function evaluation of the training with a return at or above the score (– where the episodes of a run are "
-        "not kept); one lucky episode is enough. Both are medians."
-    )
-    yield (
-        "Reached: of the finished runs, the only ones that count. Median: over them, a run that never reached the "
-        "score counting as later than all others (– where the middle is such a run). Lowest, Highest: of the runs that "
-        "reached it. Mean curve: where the average of the finished runs, interpolated linearly between evaluations, "
-        "is first at or above it."
+        f"{of} of the deterministic reported policy is at or above the score{apart}. Reached: of the finished runs, "
+        "the only ones that count. Median: over them, a run that never reached the score counting as later than all "
+        "others (– where the middle is such a run). Mean curve: where the average of the finished runs, interpolated "
+        "linearly between evaluations, is first at or above it."
     )
 
 

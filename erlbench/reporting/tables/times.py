@@ -17,7 +17,7 @@ from erlbench.reporting.data.published import Number, Published
 from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.data.runs import Run
 from erlbench.reporting.data.timeline import Timeline
-from erlbench.reporting.documents.formats import NONE, exact, number, percent, plus_minus, text
+from erlbench.reporting.documents.formats import NONE, exact, number, percent, plus_minus, share, text
 from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.baseline import label
@@ -77,6 +77,7 @@ def times_table(comparison: Comparison, published: Published, warn: Warn, timeli
     compared = any(not math.isnan(_against(row, part)) for row in rows for part in ("whole", "after"))
     versus = [f"vs {base}, whole", f"vs {base}, after"]
     kinds = {kind for row in rows for kind in row.own.modelled} or {False}
+    tasks = sorted({kind for row in rows if row.timeline for kind in row.timeline.shares()})
     columns: list[Column[Time]] = [
         *identity(comparison),
         runs_used(),
@@ -100,7 +101,10 @@ def times_table(comparison: Comparison, published: Published, warn: Warn, timeli
                shown=any(max(_paused(row.run_set), default=0) > 0 for row in rows),
                note="mean over the runs of how long a run stood still; the other minutes are without that."),
         updates(rows),
+        Column("Span", lambda row: _span(row.timeline), number, name="span_s", unit="s",
+               shown=any(row.timeline for row in rows), note="from the first to the last training task."),
         *asynchrony(lambda row: row.timeline),
+        *(Column(kind, partial(_share, kind=kind), share, name=f"share_{kind}") for kind in tasks),
         status(),
     ]  # fmt: skip
     after_steps = [steps for row in rows for steps in row.own.after_steps if steps]
@@ -215,8 +219,21 @@ def _notes(comparison: Comparison, after_steps: list[int]) -> Iterator[str]:
         yield from environment_notes(comparison.groups)
 
 
+def _span(timeline: Timeline | None) -> float:
+    return timeline.span[1] - timeline.span[0] if timeline else math.nan
+
+
+def _share(row: Time, kind: str) -> float:
+    return row.timeline.shares().get(kind, math.nan) if row.timeline else math.nan
+
+
 def _second_core_notes(rows: list[Time]) -> Iterator[str]:
-    """Which times had more cores than processes."""
+    """What the columns of tasks are of, and which times had more cores than processes."""
+    if any(row.timeline for row in rows):
+        yield (
+            "Kinds of tasks: their shares of the busy time. Use of the processes: of one run a row, the first that is "
+            "finished, else the first."
+        )
     used = {f"{row.run_set.label} on {row.group.env}": second_cores(row.timeline) for row in rows if row.timeline}
     if several := [f"{what} ({mean:.2f} in the mean)" for what, mean in used.items() if mean > 0]:
         yield (
