@@ -105,10 +105,3 @@ class CMAES(Replayed[CMAESSettings, Strategy]):
             "std_max": float(stds.max()),
             "steps": self.state.previous_steps,
         }
-
-    def restore(self, snapshot: dict[str, Any]) -> None:
-        state = snapshot["state"]
-        if state.losses.ndim > 1:  # of version 0.2.0 and before: a row for each generation
-            state.told = snapshot["counters"]["generation"] * self._population
-            state.losses = state.losses.ravel().astype(np.float64)
-        super().restore(snapshot)

@@ -56,6 +56,7 @@ def test_all_combinations_run_train_and_go_on_from_a_checkpoint(choices, new_fak
     assert np.isfinite(mean).all()
     arrays = {}
     twin.algorithm.restore(decode(encode(twin.algorithm.snapshot(), arrays), arrays))
+    assert twin.algorithm.coupling.state is twin.algorithm.state.coupling
     for each in (fake, twin):
         finish_all(each, 5)
     after, of_twin = (each.store.get(each.algorithm.policy()) for each in (fake, twin))
@@ -80,6 +81,31 @@ def test_a_search_is_told_who_was_trained(search, new_fake, monkeypatch):
     for each in told:
         origin, z = (np.asarray(fake.store.load(value)) for value in (each.origin, each.z))
         np.testing.assert_allclose(z, origin + each.injected, rtol=1e-6)
+
+
+def test_the_steady_state_says_who_was_trained_too(new_fake):
+    fake, told = new_fake(CEMRL, settings_of("snes", schedule="steady-state"), workers=2), []
+    tell = fake.algorithm.search.tell
+    fake.algorithm.search.tell = lambda individuals: (told.extend(individuals), tell(individuals))
+    finish_all(fake, 4)
+    moved = [not np.allclose(*(np.asarray(fake.store.load(value)) for value in (each.origin, each.z))) for each in told]
+    assert [each.injected for each in told] == moved
+    assert 0 < sum(moved) < len(moved)
+
+
+def test_a_generation_of_pgpe_is_extended_by_other_individuals(new_fake):
+    options = "population_max=8 generation_steps=60"
+    fake = new_fake(CEMRL, settings_of("pgpe", coupling="none", options=options))
+    first = fake.ask()
+    for task in first:
+        fake.finish(task)  # 40 steps
+    second = fake.ask()
+    keys = {(*task.inputs["parameters"].key, task.inputs["parameters"].sign) for task in (*first, *second)}
+    assert (len(first), len(second), len(keys)) == (4, 4, 8)
+    assert [task.individual for task in second] == [4, 5, 6, 7]
+    for task in second:
+        fake.finish(task)
+    assert fake.algorithm.counters.generation == 1
 
 
 def test_mirrored_searches_train_whole_pairs(new_fake):

@@ -291,6 +291,43 @@ def test_trained_individuals_move_the_mean_by_where_they_are(name, make):
     assert move @ towards / (np.linalg.norm(move) * np.linalg.norm(towards)) > 0.9
 
 
+def trained_pair(search, fitness):
+    """A generation whose first pair was trained by the same step; the displacements, `(n, P)`, of all."""
+    mean = search.load(search.mean_ref)
+    individuals = [
+        Individual(
+            z=search.context.share((search.load(z) + 0.05).astype(np.float32)) if index < 2 else z,
+            fitness=f,
+            injected=index < 2,
+        )
+        for index, (z, f) in enumerate(zip(generation(search), fitness, strict=True))
+    ]
+    moves = np.array([search.load(each.z) - mean for each in individuals])
+    search.tell(individuals)
+    return moves
+
+
+def test_ars_credits_a_trained_pair_by_its_advantage_over_what_is_kept(make):
+    search = make(ARS, ARSSettings(directions=3, top=3, step_size=0.3, nu=0.1))
+    mean, returns = search.state.mean, np.array([[9.0, 8.0], [1.0, 4.0], [3.0, 2.0]])
+    d = trained_pair(search, returns.ravel()) / 0.1
+    first = (returns[0] - returns.mean()) @ d[:2]
+    others = sum((returns[k, 0] - returns[k, 1]) * d[2 * k] for k in (1, 2))
+    expected = mean + 0.3 / (3 * returns.std()) * (first + others)
+    np.testing.assert_allclose(search.state.mean, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_pgpe_s_deviations_follow_the_samples_by_their_own_ranks_within_a_bound(make):
+    settings = PGPESettings(population=6, radius=0.5, stdev_learning_rate=3.0)
+    search = make(PGPE, settings)
+    std = search.state.std
+    d = trained_pair(search, [9.0, 8.0, 1.0, 2.0, 4.0, 3.0])[2:]
+    w = np.array([-0.5, -1 / 6, 0.5, 1 / 6])
+    growth = 3.0 * w @ ((d**2 - std**2) / std) / 4
+    assert (np.abs(growth) > 0.2 * std).any()
+    np.testing.assert_allclose(search.state.std, std + np.clip(growth, -0.2 * std, 0.2 * std), rtol=1e-5)
+
+
 def test_a_shortened_vector_has_at_most_the_length_of_a_long_sample():
     std = np.full(100, 0.1)
     long, short = shortened(np.ones(100), std), shortened(np.full(100, 0.05), std)
