@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import time
-from contextlib import nullcontext
 from pathlib import Path
 
 import pandas as pd
@@ -241,8 +240,7 @@ def test_nothing_of_the_run_side_is_imported():
 
 
 @pytest.mark.slow
-def test_a_thousand_runs_take_seconds_and_less_than_five_megabytes(tmp_path, monkeypatch):
-    monkeypatch.setattr("erlbench.reporting.painter", lambda: nullcontext(lambda *_: None))
+def test_a_thousand_runs_take_seconds_and_less_than_five_megabytes(tmp_path):
     for name in range(10):
         for env in range(10):
             for seed in range(10):

@@ -29,8 +29,8 @@ document.getElementById("theme").addEventListener("click", () => {
     redraw();
 });
 const colour = (number) => {
-    const palette = DATA.palette[dark() ? "dark" : "light"];
-    return number < 0 ? css("--soft") : palette[number % palette.length];
+    const palette = DATA.palette[dark() ? "dark" : "light"]; // a style file may name a colour in place of a number
+    return number < 0 ? css("--soft") : typeof number === "string" ? number : palette[number % palette.length];
 };
 const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
 const faded = (hex, alpha) => `rgba(${[1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)).join(",")},${alpha})`;
