@@ -92,6 +92,13 @@ def dash_and_symbol(look: str, number: int, symbol: str) -> tuple[str, str]:
     return DASHES[turn % len(DASHES)], symbol or SYMBOLS[turn % len(SYMBOLS)]
 
 
+def line_spans(data: pd.DataFrame) -> list[slice]:
+    """Where each line of a frame stands."""
+    lines = data.line.to_numpy()
+    ends = [*(np.flatnonzero(lines[1:] != lines[:-1]) + 1).tolist(), len(lines)]
+    return [slice(start, stop) for start, stop in zip([0, *ends], ends, strict=False) if stop > start]
+
+
 def draw(drawing: Drawing, path: Path, formats: Sequence[str]) -> None:
     """Write the panels that a drawing has on paper to `path`, with each of the suffixes `formats`."""
     import matplotlib as mpl  # not at the top: half a second that reading and tables need not pay
@@ -159,7 +166,8 @@ def _lines(axes: Axes, data: pd.DataFrame, band: str) -> dict[str, Any]:
         look = LOOKS[line["look"]]
         colour = line.colour or ("0.35" if line.number == GREY else PALETTE[line.number % len(PALETTE)])
         dash, symbol = dash_and_symbol(line["look"], line.number, line.symbol)
-        paths = [run[["x", "y"]].to_numpy() for _, run in rows[rows.run != ""].groupby("line", sort=False)]
+        runs = rows[rows.run != ""]
+        paths = [runs[["x", "y"]].to_numpy()[span] for span in line_spans(runs)]
         if paths:
             axes.add_collection(LineCollection(paths, colors=colour, linewidths=RUN, alpha=0.45))
             axes.autoscale_view()

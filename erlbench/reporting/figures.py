@@ -75,10 +75,11 @@ def learning_curves(
         of_axis += training_lines(training.get(axis, []), numbers)
         curves = [points for _, runs in (*drawn[axis], *training.get(axis, [])) for _, points in runs]
         label, unit = axis_label(axis, max(float(x[-1]) for x, _ in curves))
-        lines += [{**line, "panel": axis, "x": line["x"] / unit} for line in of_axis]
+        for line in of_axis:
+            colour = options.style.colours.get(line.get("name", ""), "")
+            lines.append({**line, "panel": axis, "colour": colour, "x": line["x"] / unit})
         panels[axis] = {"x": label, "y": "Return" if axis in training else "Evaluation return"}
     data = tidy(lines)
-    data["colour"] = [options.style.colours.get(name, "") for name in data["name"]]
     run_sets = [run_set for run_set, _ in drawn[paper[0]] or training[paper[0]]]
     band = band_kind([len({run.seed for run in averaged(one)}) for one in run_sets], options.style.band)
     shown = data[data.panel.isin(paper) & (data.run == "")].drop_duplicates(["panel", "look", "name", "label"])

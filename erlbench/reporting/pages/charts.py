@@ -15,7 +15,7 @@ import pandas as pd
 from erlbench.records.axes import AXES
 from erlbench.reporting.data.runs import Array
 from erlbench.reporting.documents.model import Chart
-from erlbench.reporting.drawing import DARK, LOOKS, PALETTE, RUN, SOME, Drawing, dash_and_symbol
+from erlbench.reporting.drawing import DARK, LOOKS, PALETTE, RUN, SOME, Drawing, dash_and_symbol, line_spans
 
 POINTS = 60  # of a curve
 RUN_POINTS = 40  # of a single run
@@ -53,7 +53,8 @@ class ChartData:
 
     def _series(self, rows: pd.DataFrame) -> dict[str, Any]:
         """A mean with its bands and its single runs."""
-        mean, runs = rows[rows.run == ""], rows[rows.run != ""]
+        single = (rows.run != "").to_numpy()
+        mean, runs = rows[~single], rows.loc[single, ["line", "run", "x", "y"]]
         line = mean.iloc[0]
         mean = mean[mean.x.notna()].iloc[_kept(mean.x.notna().sum(), POINTS)]
         dash, symbol = dash_and_symbol(line["look"], line.number, line.symbol)
@@ -61,28 +62,37 @@ class ChartData:
         series = {
             "label": line.label, "group": line.group, "symbol": symbol, "every": bool(line.symbol),
             "colour": line.colour or int(line.number), "dash": PLOTLY.get(dash, dash), "width": look.width,
-            "fade": look.band, "averaged": int(line.averaged), "x": self._numbers(mean.x), "y": self._numbers(mean.y),
+            "fade": look.band, "averaged": int(line.averaged),
+            "x": self._numbers(mean.x.to_numpy()), "y": self._numbers(mean.y.to_numpy()),
         }  # fmt: skip
         bands = {kind: edges for kind, edges in BANDS.items() if len(mean) and mean[edges[0]].notna().all()}
         if bands:
-            series["bands"] = {kind: [self._numbers(mean[edge]) for edge in edges] for kind, edges in bands.items()}
+            series["bands"] = {
+                kind: [self._numbers(mean[edge].to_numpy()) for edge in edges] for kind, edges in bands.items()
+            }
         if len(runs):
-            series["runs"] = self._runs([run for _, run in runs.groupby("line", sort=False)])
+            series["runs"] = self._runs(runs)
         if not math.isnan(line.level):
             series["level"] = float(line.level)
         return series
 
-    def _runs(self, runs: Sequence[pd.DataFrame]) -> list[int]:
+    def _runs(self, runs: pd.DataFrame) -> list[int]:
         """The lists of the runs' names, of the lists of their x, and of those of their y."""
-        shown = [runs[i] for i in np.arange(len(runs))[_kept(len(runs), math.ceil(self._share * len(runs)))]]
-        points = [run.iloc[_kept(len(run), RUN_POINTS)] for run in shown]
-        names = [run.run.iloc[0] for run in shown]
-        x, y = ([self._numbers(run[column]) for run in points] for column in "xy")
-        return [self._list(values) for values in (names, x, y)]
+        spans = line_spans(runs)
+        shown = [spans[i] for i in np.arange(len(spans))[_kept(len(spans), math.ceil(self._share * len(spans)))]]
+        names = runs.run.to_numpy()[[span.start for span in shown]]
+        lists = [self._list(names.tolist())]
+        for values in (runs.x.to_numpy(), runs.y.to_numpy()):
+            curves = [values[span] for span in shown]
+            lists.append(self._list([self._numbers(curve[_kept(len(curve), RUN_POINTS)]) for curve in curves]))
+        return lists
 
-    def _numbers(self, values: pd.Series) -> int:
+    def _numbers(self, values: Array) -> int:
         """The index of the list of these numbers."""
-        return self._list(_round(values.to_numpy(np.float64)))
+        key = values.tobytes()
+        if key not in self._index:
+            self._index[key] = self._list(_round(values))
+        return self._index[key]
 
     def _list(self, values: Sequence[Any]) -> int:
         key = tuple(values)
