@@ -266,11 +266,11 @@ def test_two_hundred_thousand_damaged_rows_cost_seconds(tmp_path):
 
 
 def test_evaluations_beside_the_training_are_no_row_of_the_timeline(tmp_path):
-    tasks = [("es", 0, 0.0, 2.0, 0), ("es", 1, 0.0, 2.0, 0), ("evaluation", 2, 0.5, 1.5, 0)]
+    tasks = [("es", 0, 0.0, 3.0, 0), ("es", 1, 0.0, 2.0, 0), ("evaluation", 2, 0.5, 1.5, 0)]
     make_run(tmp_path / "in", "Ant-v5", "cem", 0, [0, 1], processes=2, tasks=tasks)
     page = build_report([tmp_path / "in"], tmp_path / "out", {}, None, pytest.fail, ReportOptions())
     (panel,) = charts_of(page)["all-runs-timeline-Ant-v5-1000"]["panels"].values()
-    assert [name for name, _ in panel["rows"]] == ["0", "1"]
+    assert panel["rows"] == [["0", 1], ["1", 0.66667]]  # five digits, as all numbers of a page
     assert [bars["row"] for bars in panel["bars"]] == [[0, 1]]
 
 

@@ -45,7 +45,9 @@ class ChartData:
         for name, panel in drawing.panels.items():
             data = drawing.data[drawing.data.panel == name]
             if drawing.kind == "timeline":
-                panels[name] = {**panel, "bars": [_bars(rows) for _, rows in data.groupby("label", sort=False)]}
+                rows = [[process, *_round(np.array([busy]))] for process, busy in panel["rows"]]
+                bars = [_bars(own) for _, own in data.groupby("label", sort=False)]
+                panels[name] = {**panel, "rows": rows, "bars": bars}
             else:
                 lines = data.groupby(["look", "name", "label"], sort=False)
                 panels[name] = {**panel, "series": [self._series(rows) for _, rows in lines]}
