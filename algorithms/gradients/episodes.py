@@ -17,8 +17,7 @@ from erlbench.algorithms.gradients.programs.td3 import TD3Program
 from erlbench.algorithms.gradients.updates import check_reports, checked_means, learner_of, make_updates
 from erlbench.algorithms.training.update_settings import DDPGUpdate, Episodes, SACUpdate, TD3Update
 from erlbench.work.contract import info_values
-from erlbench.work.exploration import ExplorationNoise
-from erlbench.work.rollout import transitions
+from erlbench.work.rollout import ExplorationNoise, transitions
 from erlbench.work.seeding import Key
 from erlbench.work.tasks import Outcome
 from erlbench.work.workspace import Workspace

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from erlbench.policy.layout import Tensor
+from erlbench.policy.spec import Tensor
 
 REPLACE, EXCHANGE = "replace", "exchange"
 CROSSOVERS = (REPLACE, EXCHANGE)

@@ -14,7 +14,7 @@ import numpy as np
 
 from erlbench.algorithms.search.crossover import crossover
 from erlbench.policy import PolicySpec
-from erlbench.policy.layout import Tensor
+from erlbench.policy.spec import Tensor
 from erlbench.settings import setting
 
 PAPER, CODE = "ERL", "ERL, public code"

@@ -113,7 +113,7 @@ class Episodes(Generic[U]):
     episodes: int = 1
     start_updates: int | None = None  # updates from this step on; by default from `start_timesteps` on
     exploration_noise: float = 0.0  # sigma
-    noise_decay: float = 1.0  # theta of `erlbench.work.exploration.ExplorationNoise`; 1: white noise
+    noise_decay: float = 1.0  # theta of `erlbench.work.rollout.ExplorationNoise`; 1: white noise
 
 
 def actor_size(policy: PolicySpec) -> int:

@@ -31,9 +31,9 @@ from erlbench.running.orders import ArrivalOrder, TaskOrder
 from erlbench.running.results import RunDirectory
 from erlbench.running.row_files import RowFiles
 from erlbench.running.rows import episode_rows, generation_row, task_row
-from erlbench.work.preparation import Preparation
 from erlbench.work.rollout import WORST
 from erlbench.work.tasks import Result, Task, arrays_of
+from erlbench.work.workspace import Preparation
 
 PATIENCE = 0.2  # seconds that a step waits for a result
 FIRST_SAVE = 10.0  # seconds that a run trains before it is first saved; a longer interval counts from then on
@@ -275,7 +275,7 @@ class Run:
     def prepare(self, tasks: Sequence[Task]) -> None:
         """Have the workers there that these first tasks need, and those that will compute gradients."""
         settings = Preparation(self.algorithm.context.problem.env, self.settings.modules)
-        task = Task(-1, "preparation", "erlbench.work.preparation:prepare", (), settings)
+        task = Task(-1, "preparation", "erlbench.work.workspace:prepare", (), settings)
         rollouts = sum(not task.gradient for task in tasks)
         for gradient, workers in ((True, self.settings.gradient_workers), (False, rollouts)):
             if workers:

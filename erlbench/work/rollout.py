@@ -17,7 +17,6 @@ from erlbench.envs.registry import EnvSpec
 from erlbench.errors import NumericalError
 from erlbench.policy import NumpyPolicy, PolicySpec
 from erlbench.work.contract import IS_SOLVED, REALS, SOLVED, Infos, checked_step, info_values, raised, reset
-from erlbench.work.exploration import ExplorationNoise
 from erlbench.work.lockstep import can_play_together, play_together
 from erlbench.work.seeding import Key, Purpose, environment_seed, generator
 from erlbench.work.tasks import Outcome
@@ -39,7 +38,7 @@ class RolloutSettings:
     _: KW_ONLY
     record: bool = False  # give the transitions, for the replay
     random_actions: bool = False  # uniform, in place of the policy's
-    action_noise: float = 0.0  # sigma of `erlbench.work.exploration.ExplorationNoise`
+    action_noise: float = 0.0  # sigma of `ExplorationNoise`
     noise_decay: float = 1.0  # its theta; 1: white noise
     seeds: tuple[int, ...] = ()  # of the start states, one per episode; by default they come from the task's key
     limit: int | None = None  # steps of an episode, fewer than the environment's; a truncation
@@ -237,3 +236,21 @@ def transitions(episodes: list[Episode]) -> dict[str, np.ndarray]:
         "continues": np.concatenate(continues),
     }
     return {name: array.astype(np.float32, copy=False) for name, array in arrays.items()}
+
+
+class ExplorationNoise:
+    """Exploration noise, zero before an episode: x <- (1 - theta) x + sigma N(0, I).
+
+    An Ornstein-Uhlenbeck process with mean 0 in steps of time 1 (Lillicrap et al. 2016, section 7); white noise for
+    theta = 1.
+    """
+
+    def __init__(self, size: int, theta: float, sigma: float) -> None:
+        self._x = np.zeros(size, np.float32)
+        self._theta, self._sigma = np.float32(theta), np.float32(sigma)
+
+    def step(self, random: np.random.Generator) -> np.ndarray:
+        """The noise of the next step, `(size,)` float32; the next call overwrites it."""
+        self._x -= self._theta * self._x
+        self._x += self._sigma * random.standard_normal(len(self._x), dtype=np.float32)
+        return self._x

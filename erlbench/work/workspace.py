@@ -6,13 +6,16 @@ import importlib
 import json
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
+import numpy as np
 
 from erlbench.envs.registry import EnvSpec, build
 from erlbench.work.replay import ReplayReader
+from erlbench.work.seeding import Key
 from erlbench.work.store import Store
 from erlbench.work.tasks import Outcome, ReplayView, Result, Task
 
@@ -77,3 +80,19 @@ def task_function(name: str) -> Callable[..., Outcome]:
     module, _, function = name.partition(":")
     found: Callable[..., Outcome] = getattr(importlib.import_module(module), function)
     return found
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """Settings of the task function `prepare`."""
+
+    env: EnvSpec
+    modules: tuple[str, ...] = ()  # to import
+
+
+def prepare(settings: Preparation, inputs: Mapping[str, np.ndarray], key: Key, workspace: Workspace) -> Outcome:
+    """Task function: make the environment and import the modules."""
+    workspace.environment(settings.env)
+    for name in settings.modules:
+        importlib.import_module(name)
+    return Outcome({})

@@ -22,7 +22,7 @@ from erlbench.algorithms.training.update_settings import DDPGUpdate, Updates
 from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec, layer_slices
 from erlbench.settings import resolve
-from erlbench.work.exploration import ExplorationNoise
+from erlbench.work.rollout import ExplorationNoise
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.workspace import Workspace
 

@@ -9,7 +9,7 @@ from erlbench.algorithms.erl import ERL, ERLSettings
 from erlbench.envs.registry import problem
 from erlbench.policy import layer_slices
 from erlbench.settings import resolve
-from erlbench.work.exploration import ExplorationNoise
+from erlbench.work.rollout import ExplorationNoise
 from erlbench.work.tasks import Output
 from erlbench.work.workspace import Workspace
 

@@ -11,8 +11,7 @@ from erlbench.envs.catalogue import preset_of
 from erlbench.envs.registry import MUJOCO, make, problem
 from erlbench.errors import NumericalError, TaskError
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters, initial_policy
-from erlbench.work.exploration import ExplorationNoise
-from erlbench.work.rollout import RolloutSettings, play, rollout, transitions
+from erlbench.work.rollout import ExplorationNoise, RolloutSettings, play, rollout, transitions
 from erlbench.work.seeding import environment_seed, generator
 
 

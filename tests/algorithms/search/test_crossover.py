@@ -5,7 +5,7 @@ import pytest
 
 from erlbench.algorithms.search.crossover import crossover, taken
 from erlbench.policy import layer_slices, parameter_count
-from erlbench.policy.layout import network_tensors
+from erlbench.policy.spec import network_tensors
 
 SIZES = (5, 400, 300, 3)
 
