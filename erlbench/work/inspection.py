@@ -18,8 +18,10 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
+import erlbench
 from erlbench.envs.registry import Described, EnvSpec, Problem
 from erlbench.machine.descriptors import lead_nowhere
 from erlbench.machine.libraries import prepare_libraries
@@ -31,8 +33,8 @@ STARTING = 120.0  # seconds for the start of Python, beside a function's own
 # Modules that a worker has loaded too; what is loaded before `multiprocess`, Python loads by itself (`identity.FIRST`).
 PRELOAD = ("numpy", "mujoco", "gymnasium", "erlbench.envs.mujoco_fast", "erlbench.pool.worker", "erlbench.work.rollout")
 BOOT = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1])['path']; import multiprocess; "
-    "from erlbench.work.inspection import main; main()"
+    "import json, sys; sys.path[:], late = json.loads(sys.argv[1])['paths']; import multiprocess; "
+    "from erlbench.work.inspection import main; sys.path += late; main()"
 )
 POLL_INTERVAL = 0.01  # seconds
 ANSWER, PHASE = "answer", "phase"  # kinds of lines
@@ -48,12 +50,23 @@ def ask(function: Callable[..., Any], *arguments: Any, limit: float) -> tuple[An
     return Inspection(function, *arguments, limit=limit).answer()
 
 
+def module_paths() -> tuple[list[str], list[str]]:
+    """`sys.path` for a process that is started, before it has imported the suite, and what it finds afterwards.
+
+    A file `erlbench.py` in the current folder would else take the place of the suite, which an editable installation
+    has behind all of `sys.path`.
+    """
+    here, suite = os.path.realpath("."), Path(erlbench.__file__).resolve().parents[1]
+    late = [path for path in sys.path if os.path.realpath(path or ".") == here and Path(here) != suite]
+    return [path for path in sys.path if path not in late], late
+
+
 class Inspection:
     """As `ask`, while the process goes on."""
 
     def __init__(self, function: Callable[..., Any], *arguments: Any, limit: float) -> None:
         request = {
-            "path": sys.path, "module": function.__module__, "name": function.__name__,
+            "paths": module_paths(), "module": function.__module__, "name": function.__name__,
             "arguments": encode(list(arguments)), "limit": limit,
         }  # fmt: skip
         self._limit, self._failure = limit, ""
@@ -87,6 +100,7 @@ class Inspection:
         if -code in (signal.SIGALRM, signal.SIGKILL):
             return None, f"it takes more than {self._limit:g} s in {told[PHASE]}"
         end = f"signal {-code}, {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        end += "" if code else ", or a limit of file sizes cut its answer off: ulimit -f"
         return None, f"it ended its process in {told[PHASE]} ({end})"
 
     def _told(self) -> dict[str, Any]:

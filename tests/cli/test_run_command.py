@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import resource
+import subprocess
+import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -170,3 +174,17 @@ def test_a_gpu_that_is_not_there_is_refused_before_anything_runs(monkeypatch):
     assert result.stderr.startswith("erlbench: --device cuda:1: ")
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     assert "PyTorch finds none here" in invoke("--algo", "td3", "--env", "Pendulum-v1", "--device", "cuda").stderr
+
+
+def test_a_trial_whose_answer_a_limit_of_file_sizes_cuts_off_is_a_line(tmp_path):
+    command = [sys.executable, "-m", "erlbench", "run", "--algo", "cem", "--env", "Pendulum-v1"]
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (1024, 1024))
+    done = subprocess.run(
+        [*command, "--total-timesteps", "100", "--out", tmp_path, "-q"],
+        capture_output=True,
+        text=True,
+        preexec_fn=limit,
+    )
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert "ulimit -f" in done.stderr
