@@ -64,7 +64,7 @@ class IdleCEM(Idle, CEM):
         self.updates: list[float] = []  # seconds
 
     def _tell(self, task: Task, result: Result) -> None:
-        if len(self.state.fitness) == POPULATION - 1:
+        if len(self.schedule.state.fitness) == POPULATION - 1:
             self.updates.append(cpu_seconds(lambda: CEM._tell(self, task, result)))
         else:
             super()._tell(task, result)
