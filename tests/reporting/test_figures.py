@@ -241,6 +241,14 @@ def test_finished_runs_keep_their_curve_beside_those_that_run(tmp_path):
     assert "Dashed" in figure.caption[0]
 
 
+def test_the_report_of_running_runs_has_their_curve_and_their_return(tmp_path):
+    running(tmp_path / "results", 0, [1.0, 3.0, 5.0])
+    page = build_report([tmp_path / "results"], tmp_path / "report", {}, None, no_tasks)
+    assert [*charts_of(page)] == ["all-runs-curves-Hopper-v5-10000"]
+    text = (page.parent / "index.md").read_text()
+    assert "seed 0: running, 300 of 10,000 steps, training return 3.0" in text
+
+
 def test_a_run_with_evaluations_on_the_way_shows_these(tmp_path):
     make_run(tmp_path, "Hopper-v5", "td3", 0, [0, 50], total=10_000, steps=[0, 5000], status="running")
     [mean] = means_of(curves_of(page_of(tmp_path))).values()
