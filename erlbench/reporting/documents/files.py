@@ -1,4 +1,4 @@
-"""Tables as CSV, and the files of a document."""
+"""The files of tables."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from erlbench.reporting.documents import latex, markdown
-from erlbench.reporting.documents.model import Document, Table
+from erlbench.reporting.documents import latex, render
+from erlbench.reporting.documents.model import Table
 
 FORMULAS = ("=", "+", "-", "@")  # what a formula begins with
 NUMBERS = re.compile(r"-?[\d.]+(e[+-]?\d+)?( -?([\d.]+(e[+-]?\d+)?|inf|nan))*")
@@ -39,18 +39,9 @@ def csv_value(value: Any) -> Any:
 def write_table(table: Table[Any], folder: Path) -> None:
     """Write `<name>.md` and `<name>.csv`, and for a paper `<name>.tex`."""
     write: dict[str, Callable[[], str]] = {
-        "md": lambda: markdown.table(table),
+        "md": lambda: render.table(table),
         "csv": lambda: to_csv(table),
         "tex": lambda: latex.table(table, f"{folder.name}-{table.name}"),
     }
     for suffix in table.files:
         (folder / f"{table.name}.{suffix}").write_text(write[suffix](), encoding="utf-8")
-
-
-def write_document(document: Document, folder: Path) -> Path:
-    """Write `index.md` and the files of its tables; return the former's path. Figures are drawn by who made them."""
-    for table in document.tables:
-        write_table(table, folder)
-    path = folder / "index.md"
-    path.write_text(markdown.document(document), encoding="utf-8")
-    return path

@@ -1,4 +1,4 @@
-"""The document model: headings, texts, tables and figures, of which Markdown, LaTeX, CSV and HTML are made."""
+"""Tables and figures, of which pages, CSV files and LaTeX are made."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
 from erlbench.reporting.documents.formats import text
@@ -85,7 +86,6 @@ class Table(Generic[Item]):
     columns: Sequence[Column[Item]]
     rows: Sequence[Item]
     remarks: Sequence[str] = ()  # what the caption says besides the columns' notes, a sentence or more each
-    folds: bool = False  # a page shows it on demand
     for_paper: bool = False  # it is a file of LaTeX, too
 
     def __post_init__(self) -> None:
@@ -141,62 +141,6 @@ class Table(Generic[Item]):
 
 
 @dataclass(frozen=True)
-class Heading:
-    """A heading; level 1 is the document's title."""
-
-    text: str
-    level: int = 2
-
-
-@dataclass(frozen=True)
-class Link:
-    """A text that leads somewhere, relative to the document."""
-
-    text: str
-    target: str
-
-
-Inline = str | Link
-
-
-@dataclass(frozen=True)
-class Text:
-    """A paragraph."""
-
-    parts: tuple[Inline, ...]
-    banner: bool = False  # a warning that no reader may miss
-
-
-@dataclass(frozen=True)
-class Bullets:
-    """A list of short paragraphs."""
-
-    items: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Fold:
-    """A line with short paragraphs that a page shows on demand."""
-
-    line: str
-    items: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Folds:
-    """A list of such lines."""
-
-    items: tuple[Fold, ...]
-
-
-@dataclass(frozen=True)
-class Code:
-    """Lines to be typed."""
-
-    lines: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Chart:
     """What a browser draws in place of a figure: plain values, as JSON knows them."""
 
@@ -221,20 +165,18 @@ class Figure:
         return next((f"{self.name}.{suffix}" for suffix in self.formats if suffix in ("png", "svg")), "")
 
 
-Block = Heading | Text | Bullets | Folds | Code | Figure | Table[Any]
-
-
-@dataclass(frozen=True)
-class Document:
-    """A page: its blocks from top to bottom."""
-
-    blocks: Sequence[Block] = field(default=())
-
-    @property
-    def tables(self) -> list[Table[Any]]:
-        """The tables that have files."""
-        return [block for block in self.blocks if isinstance(block, Table) and block.name]
-
-
 def _or_none(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def columns(
+    rows: Sequence[Mapping[str, Any]], number: Callable[[Any], str] = str, notes: Mapping[str, str] | None = None
+) -> list[Column[Mapping[str, Any]]]:
+    """A column for each key of rows that are dicts, titled as the key; numbers are printed by `number`."""
+    made = []
+    for name in rows[0] if rows else ():
+        title = name.replace("_", " ").capitalize()
+        form = text if all(isinstance(row[name], str) for row in rows) else number
+        note = (notes or {}).get(title, "")
+        made.append(Column[Mapping[str, Any]](title, itemgetter(name), form, name=name, note=note))
+    return made

@@ -5,198 +5,215 @@ What no file says is named as not recorded. What only the authors know is asked 
 
 from __future__ import annotations
 
-import importlib.metadata
-import re
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 import erlbench
 from erlbench.bundle import name_hider
-from erlbench.reporting.data.comparison import Comparison, everything
+from erlbench.experiment.fairness import overridden
+from erlbench.records.read import ignore, read_columns
+from erlbench.records.schema import TaskRow
+from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.remarks import Remark, RemarkKind
 from erlbench.reporting.data.runs import Run
 from erlbench.reporting.data.seeds import STD
-from erlbench.reporting.documents.files import write_document
-from erlbench.reporting.documents.formats import significant
-from erlbench.reporting.documents.model import Block, Bullets, Code, Document, Heading, Link, Text
+from erlbench.reporting.documents.files import write_table
+from erlbench.reporting.documents.formats import NONE, significant
+from erlbench.reporting.documents.model import Table
+from erlbench.reporting.documents.model import columns as columns_of
+from erlbench.reporting.documents.render import Content, markdown
 from erlbench.reporting.pages.page import Page
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS
 from erlbench.reporting.statistics.significance import level_words
-from erlbench.reporting.tables.checklist import (
-    UNKNOWN,
-    ComputeLine,
-    cells_table,
-    compute_lines,
-    compute_table,
-    hours,
-    listed_cells,
-    settings_table,
-)
 from erlbench.reporting.verdict.words import result
+from erlbench.settings import setting_text
 from erlbench.words import counted
 
-NAME, TITLE = "checklist", "Reproducibility checklist"
-SOURCE = "https://neurips.cc/public/guides/PaperChecklist"
+NAME = "checklist"
+TOTAL, UNKNOWN = "Total", "not recorded"
 MOST_COMMANDS = 200
-LONGEST_LICENCE = 60  # characters; some packages give its whole text
 LEFT_OUT = (RemarkKind.LEFT_OUT, RemarkKind.REPEATED)
+ASKED = {  # what config.toml says of a cell's runs, by the titles of columns
+    "Evaluated every": "eval_freq", "Episodes": "eval_episodes", "Final episodes": "final_episodes",
+    "Workers": "workers",
+}  # fmt: skip
 
 
-def write_checklist(out: Path, document: Document) -> None:
-    """Write the checklist with its tables into the folder `out`."""
-    out.mkdir(parents=True, exist_ok=True)
-    write_document(document, out)
+def write_checklist(folder: Path, pages: Sequence[Page], runs: Sequence[Run], warnings: Iterable[Remark]) -> Content:
+    """Write the checklist with its tables into the folder, and return it as a part of `index.html`."""
+    values = checklist(pages, runs, warnings)
+    tables = [table for table in values.values() if isinstance(table, Table) and table.rows]
+    content = Content("checklist.jinja", values, tables)
+    folder.mkdir(parents=True, exist_ok=True)
+    for table in tables:
+        write_table(table, folder)
+    (folder / "index.md").write_text(markdown(content), encoding="utf-8")
+    return content
 
 
-def checklist(pages: Sequence[Page], runs: Sequence[Run], warnings: Iterable[Remark]) -> Document:
-    """The checklist of the runs; command lines are without home folders and names of this user and machine."""
-    cells = listed_cells(everything(runs))
-    lines = compute_lines(cells, _machine)
-    settings = settings_table(runs)
-    without = sum(not run.settings for run in runs)
-    left_out = sum(warning.kind in LEFT_OUT for warning in warnings)
-    own = [page for page in pages if not page.known]
-    blocks: list[Block] = [
-        Heading(TITLE, 1),
-        Text((
-            "Items 4 to 8 and 12 of NeurIPS's ", Link("paper checklist", SOURCE), ", answered from the files of the "
-            "runs. What no file says is named as not recorded; what only the authors know is theirs to add.",
-        )),
-        Heading("4. Experimental result reproducibility"), Bullets(tuple(_repeating(runs, left_out))),
-        Heading("5. Open access to data and code"), Bullets(tuple(_access(runs))), *_commands(runs),
-        Heading("6. Experimental setting"), cells_table(cells),
-        *([settings] if settings else []),
-        *([Text((f"{without:,} of {len(runs):,} runs record no settings.",))] if without else []),
-        Heading("7. Statistical significance"), Bullets(tuple(_statistics(own))),
-        Heading("8. Compute resources"), Bullets(tuple(_compute(lines, left_out))), compute_table(lines),
-        Heading("12. Licences"), Bullets(tuple(_licences(runs))),
-    ]  # fmt: skip
-    return Document(blocks)
-
-
-def _repeating(runs: Sequence[Run], left_out: int) -> Iterator[str]:
+def checklist(pages: Sequence[Page], runs: Sequence[Run], warnings: Iterable[Remark]) -> dict[str, Any]:
+    """What the template prints; command lines are without home folders and names of this user and machine."""
     states = Counter(run.status for run in runs)
-    yield f"Runs: {', '.join(f'{count:,} {status}' for status, count in sorted(states.items()))}."
-    if left_out:
-        yield f"{counted(left_out, 'warning')} of the report on runs that it leaves out; they are counted nowhere here."
-    yield (
-        "The folder of a run has its settings, seed, versions, rows of evaluations and episodes, and the final policy. "
-        "`erlbench verify` computes the results again from them, and `verify --again` the run."
-    )
-    kernels = Counter(", ".join(run.machine.kernels) or UNKNOWN for run in runs)
-    yield f"Kernel of sums: {_counts(kernels)}. Equal seeds give equal numbers with equal kernels and packages alone."
-    if simulated := sum(run.simulated_time for run in runs):
-        yield f"{counted(simulated, 'run')} in simulated time: their order of events does not depend on the machine."
-    for text, count in Counter(mark for run in runs for mark in run.machine.marks).items():
-        yield f"May not be repeatable, {counted(count, 'run')}: {text}"
-
-
-def _access(runs: Sequence[Run]) -> Iterator[str]:
-    yield f"Software: {_counts(Counter(run.machine.software for run in runs))}."
-    yield f"This page was made by erlbench {erlbench.__version__}."
-    for text, count in _imported(runs, "origin").items():
-        yield f"Made by other programs, {counted(count, 'run')}: {text}."
-    yield "Whether code and runs are public: yours to add. `erlbench convert --to bundle` makes one file of all runs."
-
-
-def _commands(runs: Sequence[Run]) -> list[Block]:
+    marks = Counter(mark for run in runs for mark in run.machine.marks)
     commands = list(dict.fromkeys(" ".join(run.machine.command.split()) for run in runs if run.machine.command))
-    shown = [*map(name_hider(), commands[:MOST_COMMANDS])]
-    if len(commands) > MOST_COMMANDS:
-        shown.append(f"# {len(commands) - MOST_COMMANDS:,} more")
-    unknown = sum(not run.machine.command for run in runs)
-    more = f" {counted(unknown, 'run')} without one." if unknown else ""
-    if not shown:
-        return [Text(("No run records its command line.",))]
-    return [Text((f"Command lines, without home folders, user and host:{more}",)), Code(tuple(shown))]
-
-
-def _statistics(pages: Sequence[Page]) -> Iterator[str]:
-    yield "What varies between the runs of a cell is the seed; n counts seeds."
-    for page in pages:
-        comparison, said = page.comparison, result(page.verdicts)
-        if any(one.exists and one.runs for one in comparison.run_sets):
-            yield f"{comparison.title}. Score: {comparison.score_words}."
-            yield from _tests(comparison, page, said)
-    yield (
-        f"Standard deviation: of the sample, divided by n - 1; where seeds have several runs, {STD}. From "
-        f"{FEWEST_RUNS} seeds on, 95 % intervals: of a mean by Student's t, of a difference of means by Welch's, of "
-        "curves and interquartile means by bootstrap over seeds, of P(better) by Newcombe's method 5. Below, there is "
-        "none."
-    )
-    yield (
-        "p: the larger one of the Mann–Whitney and Brunner–Munzel tests, after Holm's correction. Level: "
-        f"{level_words()}, on the side with fewer seeds. Runs that failed are no missing values: a comparison with one "
-        "is not tested."
-    )
-
-
-def _tests(comparison: Comparison, page: Page, said: str) -> Iterator[str]:
-    if not page.verdicts:
-        yield f"{comparison.title}: no algorithms are compared."
-        return
-    tests = {one.outcome.tests for one in page.verdicts if one.outcome is not None}
-    family = f" Correction for {max(tests):,} tests." if tests and max(tests) > 1 else ""
-    yield f"{comparison.title}: {said}{family}"
-
-
-def _compute(lines: Sequence[ComputeLine], left_out: int) -> Iterator[str]:
-    *cells, total = lines
-    machines = Counter(machine for line in cells for machine in line.machines)
-    yield f"Machines: {'; '.join(machines)}."
-    for kind, words in (("clock", "hours by the clock"), ("processor", "processor hours of their tasks")):
-        found = {name: hours(getattr(total, name), kind) for name in ("counted", "others", "aside", "all")}
-        known = {name: significant(value) if value == value else UNKNOWN for name, value in found.items()}
-        yield (
-            f"{words.capitalize()}: {known['all']} in total; finished runs {known['counted']}, not finished "
-            f"{known['others'] if total.others else 0}, moved aside {known['aside'] if total.aside else 0}."
-        )
-    if unknown := sum(not time.known for time in total.all):
-        yield f"{counted(unknown, 'run')} whose computing time is not recorded; the hours are without them."
-    if left_out:
-        yield "Runs that the report leaves out are not in these hours; see its warnings."
-    yield "Runs that are not in these folders, such as earlier experiments: yours to add."
-
-
-def _licences(runs: Sequence[Run]) -> Iterator[str]:
-    yield f"erlbench {erlbench.__version__}: {_licence('erlbench')}."
+    hide = name_hider()
     versions: dict[str, dict[str, None]] = {}
     for name, version in (pair for run in runs for pair in run.machine.versions):
         versions.setdefault(name, {})[version] = None
-    for name in sorted(versions.keys() - {"erlbench"}):
-        yield f"{name} {', '.join(versions[name])}: {_licence(name)}."
-    if versions:
-        yield "A package's licence is the one of its installation on this machine."
-    for text, count in _imported(runs, "licence").items():
-        yield f"Made by other programs, {counted(count, 'run')}: {text}."
-    references = load_published().references
-    found = {one.source.name: one.source for cell in everything(runs).run_sets for one in references.of(cell)}
-    for source in found.values():
-        yield f"Reference runs that the report shows, {source.name}: {source.licence or UNKNOWN}."
-    yield "Environments of other packages, and models that settings name: yours to add."
+    imported = Counter(f"{run.imported.format} of {run.imported.origin}" for run in runs if run.imported)
+    compute = _compute(runs)
+    return {
+        "number": len(runs),
+        "states": ", ".join(f"{count:,} {status}" for status, count in sorted(states.items())),
+        "left_out": sum(warning.kind in LEFT_OUT for warning in warnings),
+        "kernels": _counts(Counter(", ".join(run.machine.kernels) or UNKNOWN for run in runs)),
+        "simulated": sum(run.simulated_time for run in runs),
+        "marks": [f"May not be repeatable, {counted(count, 'run')}: {text}" for text, count in marks.items()],
+        "software": _counts(Counter(run.machine.software for run in runs)),
+        "version": erlbench.__version__,
+        "imported": [f"Made by other programs, {counted(n, 'run')}: {text}." for text, n in imported.items()],
+        "commands": [*map(hide, commands[:MOST_COMMANDS])],
+        "without_command": sum(not run.machine.command for run in runs),
+        "cells": _cells(runs),
+        "settings": _settings(runs),
+        "without_settings": sum(not run.settings for run in runs),
+        "comparisons": list(_comparisons(page for page in pages if not page.known)),
+        "std": STD,
+        "fewest": FEWEST_RUNS,
+        "level": level_words(),
+        "machines": "; ".join(dict.fromkeys(map(_machine, runs))),
+        "compute": compute,
+        "unknown": compute.rows[-1]["not_recorded"],
+        "packages": ", ".join(f"{name} {' / '.join(versions[name])}" for name in sorted(versions)) or UNKNOWN,
+        "licences": list(_licences(runs)),
+    }
 
 
-def _imported(runs: Sequence[Run], what: str) -> Counter[str]:
-    return Counter(
-        f"{run.imported.format} of {run.imported.origin}" + (
-            f", licence {run.imported.licence or UNKNOWN}" if what == "licence" else "")
+def _comparisons(pages: Iterable[Page]) -> Iterator[str]:
+    for page in pages:
+        tests = {one.outcome.tests for one in page.verdicts if one.outcome is not None}
+        family = f" Correction for {max(tests):,} tests." if tests and max(tests) > 1 else ""
+        what = result(page.verdicts) + family if page.verdicts else "no algorithms are compared."
+        yield f"{page.comparison.title}. Score: {page.comparison.score_words}. {what}"
+
+
+def _cells(runs: Sequence[Run]) -> Table[Any]:
+    """Seeds, budgets and evaluations."""
+    rows = []
+    for group in everything(runs).groups:
+        for cell in (one for one in group.run_sets if one.runs):
+            asked = {
+                title: " / ".join(dict.fromkeys(_text(run.asked.get(name)) for run in cell.runs))
+                for title, name in ASKED.items()
+            }
+            seeds = ", ".join(map(str, dict.fromkeys(run.seed for run in cell.runs)))
+            rows.append({
+                "environment": group.env, "algorithm": cell.name, "budget": group.limit, "seeds": seeds,
+                "finished_seeds": str(len(cell.seeds)),
+                **{title.lower().replace(" ", "_"): value for title, value in asked.items()},
+            })  # fmt: skip
+    notes = {"Seeds": "given; a run's initial policy, exploration and start states follow from its seed."}
+    return Table("runs", "What was run", columns_of(rows, notes=notes), rows)
+
+
+def _settings(runs: Sequence[Run]) -> Table[Any]:
+    """All hyper-parameters by algorithm."""
+    environments: dict[tuple[str, str, str, bool], dict[str, None]] = {}
+    for run in runs:
+        typed = overridden(run.config)
+        for setting, value in run.settings.items():
+            key = run.name, setting, setting_text(value), setting in typed
+            environments.setdefault(key, {})[run.env] = None
+    order = list(dict.fromkeys(key[:2] for key in environments))
+    rows = [
+        {"algorithm": name, "setting": setting, "value": value, "chosen_by": "the user" if typed else "the preset",
+         "environments": ", ".join(envs)}
+        for (name, setting, value, typed), envs in sorted(environments.items(), key=lambda one: order.index(one[0][:2]))
+    ]  # fmt: skip
+    notes = {
+        "Chosen by": "the preset: a default of the algorithm, whose source its page names; of an algorithm that is not "
+        "the suite's, nothing is known about defaults."
+    }
+    return Table("settings", "Settings", columns_of(rows, notes=notes), rows)
+
+
+def _compute(runs: Sequence[Run]) -> Table[Any]:
+    """Hours of each cell and in total: by the clock of finished and other runs, of processors, and modelled."""
+    cells: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        cells.setdefault((run.env, run.name), []).append(run)
+    rows = [_hours(*key, own) for key, own in cells.items()]
+    rows.append({**_hours(TOTAL, "", runs), "machine": ""})
+    notes = {
+        "Hours": "by the clock, with evaluations, without pauses; several runs may have shared the machine.",
+        "Not finished": "failed, interrupted, running, or never trained.",
+        "Processor hours": "of all tasks of all these runs.",
+        "Modelled hours": "of runs in simulated time: what the model says, and no computing.",
+        "Not recorded": "runs whose computing time no file says; the hours are without them.",
+    }
+    return Table("compute", "Computing time", columns_of(rows, _print_hours, notes), rows)
+
+
+def _hours(env: str, name: str, runs: Sequence[Run]) -> dict[str, Any]:
+    clock = {run.path: math.nan if run.simulated_time else hours(run) for run in runs}
+    processor = {run.path: processor_hours(run) for run in runs}
+    return {
+        "environment": env, "algorithm": name, "runs": sum(run.done for run in runs),
+        "hours": _sum(clock[run.path] for run in runs if run.done),
+        "not_finished": sum(not run.done for run in runs),
+        "their_hours": _sum(clock[run.path] for run in runs if not run.done),
+        "processor_hours": _sum(processor.values()),
+        "modelled_hours": _sum(hours(run) for run in runs if run.simulated_time),
+        "not_recorded": sum(math.isnan(clock[path]) and math.isnan(processor[path]) for path in clock),
+        "machine": "; ".join(dict.fromkeys(map(_machine, runs))),
+    }  # fmt: skip
+
+
+def hours(run: Run) -> float:
+    """Hours of a run, without pauses; where no total time is recorded, those of the training. NaN where nothing is."""
+    seconds = run.total_time_s if math.isfinite(run.total_time_s) else run.train_time_s
+    seconds -= run.paused_s
+    return seconds / 3600 if math.isfinite(seconds) and seconds >= 0 else math.nan
+
+
+def processor_hours(run: Run) -> float:
+    """Processor hours of all tasks; NaN where a task does not say."""
+    if run.imported or not (run.path / TaskRow.file).is_file():
+        return math.nan
+    try:
+        rows = read_columns(run.path, TaskRow, ignore)
+    except ValueError:
+        return math.nan
+    seconds = np.array([], np.float64) if rows is None else np.asarray(rows["cpu_s"], np.float64)
+    return float(seconds.sum()) / 3600 if len(seconds) else math.nan
+
+
+def _sum(values: Iterable[float]) -> float:
+    """The sum of those that are known; NaN where none is."""
+    known = [value for value in values if not math.isnan(value)]
+    return math.fsum(known) if known else math.nan
+
+
+def _print_hours(value: float) -> str:
+    return NONE if math.isnan(value) else str(value) if isinstance(value, int) else significant(value)
+
+
+def _licences(runs: Sequence[Run]) -> Iterator[str]:
+    imported = Counter(
+        f"{run.imported.format} of {run.imported.origin}, licence {run.imported.licence or UNKNOWN}"
         for run in runs if run.imported
     )  # fmt: skip
-
-
-def _licence(package: str) -> str:
-    """A package's licence by its metadata here; `UNKNOWN` where it is not installed or does not say."""
-    if not re.fullmatch(r"[A-Za-z0-9][\w.-]{0,60}", package):  # a name that somebody's meta.json has
-        return UNKNOWN
-    try:
-        about = importlib.metadata.metadata(package)
-    except importlib.metadata.PackageNotFoundError:
-        return UNKNOWN
-    classifiers = [text.rpartition(" :: ")[2] for text in about.get_all("Classifier") or () if "License ::" in text]
-    said = [*(about.get_all("License-Expression") or ()), ", ".join(classifiers), *(about.get_all("License") or ())]
-    return next((text for text in said if text and len(text) <= LONGEST_LICENCE and "\n" not in text), UNKNOWN)
+    yield from (f"Made by other programs, {counted(count, 'run')}: {text}." for text, count in imported.items())
+    references = load_published().references
+    sources = {one.source.name: one.source for cell in everything(runs).run_sets for one in references.of(cell)}
+    for source in sources.values():
+        yield f"Reference runs that the report shows, {source.name}: {source.licence or UNKNOWN}."
 
 
 def _machine(run: Run) -> str:
@@ -205,6 +222,10 @@ def _machine(run: Run) -> str:
     memory = f", {machine.memory} GiB memory" if machine.memory else ""
     used = f", processes: {machine.processes}" if machine.processes else ""
     return f"{machine.hardware}{memory}{used}" + (f", device {machine.device}" if machine.device else "")
+
+
+def _text(value: object) -> str:
+    return UNKNOWN if value in (None, "") else str(value)
 
 
 def _counts(texts: Counter[str]) -> str:

@@ -1,30 +1,32 @@
-"""The report's first page: what there is, what it was measured on, what did not finish, how to repeat it."""
+"""The report's first page and `index.html`: the matrix, what is decided, what did not finish, how to repeat it."""
 
 from __future__ import annotations
 
 import csv
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from erlbench.bundle import strip_unpacked
 from erlbench.reporting.data.comparison import run_status
 from erlbench.reporting.data.remarks import Remark, folded
 from erlbench.reporting.data.runs import Run
-from erlbench.reporting.documents import markdown
+from erlbench.reporting.documents import render
 from erlbench.reporting.documents.files import csv_value
 from erlbench.reporting.documents.formats import fraction, number
-from erlbench.reporting.documents.model import Block, Bullets, Code, Column, Document, Heading, Link, Table, Text
+from erlbench.reporting.documents.model import Column, Table
+from erlbench.reporting.documents.render import Content, Place
 from erlbench.reporting.pages import checklist
 from erlbench.reporting.pages.charts import ChartData
-from erlbench.reporting.pages.page import SMOKE, SMOKE_BANNER, Page, answer_blocks
-from erlbench.reporting.pages.web import write_web_page
+from erlbench.reporting.pages.page import SMOKE, SMOKE_BANNER, Page, answered
 from erlbench.reporting.tables.overview import overview
 from erlbench.reporting.verdict.words import result
 from erlbench.words import counted
 
+OVERVIEW = "overview"
 MOST_LINES = 200  # of one list; the rest is in cells.csv
 CELL_COLUMNS = (
     "env", "name", "seed", "status", "timesteps", "total_timesteps", "return_mean", "train_time_s", "updated",
@@ -38,60 +40,82 @@ def write_index(
 ) -> Path:  # fmt: skip
     """Write `index.md`, `index.html`, `cells.csv` and perhaps the checklist; return the path of `index.html`."""
     _write_cells(out / "cells.csv", pages, runs)
-    more = {checklist.NAME: checklist.checklist(pages, runs, warnings)} if with_checklist else {}
-    for name, own in more.items():
-        checklist.write_checklist(out / name, own)
-    document = index_document(pages, runs, warnings, with_checklist)
-    (out / "index.md").write_text(markdown.document(document), encoding="utf-8")
+    more = (
+        {checklist.NAME: checklist.write_checklist(out / checklist.NAME, pages, runs, warnings)}
+        if with_checklist
+        else {}
+    )
+    index = Content("index.jinja", {**_index(pages, runs, warnings), "checklist": with_checklist})
+    (out / "index.md").write_text(render.markdown(index), encoding="utf-8")
     path = out / "index.html"
-    write_web_page(path, document, pages, charts.shared(), more)
+    path.write_text(render.web_page(_places(index, pages, more), charts.shared(), _first(pages)), encoding="utf-8")
     return path
 
 
-def index_document(
-    pages: Sequence[Page], runs: Sequence[Run], warnings: Sequence[Remark], with_checklist: bool = False
-) -> Document:
-    """The page that leads to all others."""
-    blocks: list[Block] = [Heading("Report", 1)]
-    if before := [page.comparison for page in pages if page.known and not page.comparison.study]:
-        blocks += [Heading("Reference results"), *map(overview, before), Heading("New runs")]
-    own = [page.comparison for page in pages if not page.known]
-    if {one.profile for one in own if one.study} == {SMOKE}:
-        blocks.append(Text((SMOKE_BANNER,), banner=True))
+def _index(pages: Sequence[Page], runs: Sequence[Run], warnings: Sequence[Remark]) -> dict[str, Any]:
+    """What the template prints."""
+    own = [page for page in pages if not page.known]
+    whole = [page for page in own if not page.comparison.study]
+    answers = [(page.comparison.title, *answered(page.answer)[:2]) for page in own if page.answer]
+    profiles = {page.comparison.profile for page in own if page.comparison.study}
+    commands = Counter(run.machine.command for run in runs if run.machine.command)
+    unknown = len(runs) - commands.total()
+    none = f"; {counted(unknown, 'run')} {'has' if unknown == 1 else 'have'} none" if unknown else ""
+    return {
+        "reference": [overview(page.comparison) for page in pages if page.known and not page.comparison.study],
+        "banner": SMOKE_BANNER if profiles == {SMOKE} else "",
+        "studies": answers,
+        "comparisons": [
+            (overview(page.comparison) if page.comparison.groups else None, result(page.verdicts)) for page in whole
+        ],
+        "summary": _summary(runs),
+        "contents": _contents(pages),
+        "lists": [
+            ("Warnings", _limited(folded(warnings))),
+            ("Runs that are not finished", _limited(_unfinished(runs))),
+            ("Machines and versions", _limited(_machines(runs))),
+        ],
+        "commands": _limited(" ".join(command.split()) for command in commands),
+        "commands_of": f"The command lines of the runs (each run's last start), from meta.json{none}:",
+    }
+
+
+def _places(index: Content, pages: Sequence[Page], more: Mapping[str, Content]) -> dict[Place, Content]:
+    """All pages of `index.html`, as its menu names them."""
+    places = {Place(OVERVIEW, "", _target, "Overview"): index}
+    studies = Counter(page.comparison.study for page in pages)
     for page in pages:
-        if page.answer and not page.known:
-            blocks += [Heading(page.comparison.title), *answer_blocks(page.answer, tables=False)]
-    blocks += [_summary(runs), *_overviews(pages)]
-    blocks += [Heading("Contents"), _contents(pages)]
-    if with_checklist:
-        blocks.append(Text((Link(checklist.TITLE, f"{checklist.NAME}/index.md"),)))
-    for title, section in (
-        ("Warnings", _list(folded(warnings))),
-        ("Runs that are not finished", _list(_unfinished(runs))),
-        ("Machines and versions", _list(_machines(runs))),
-        ("How to reproduce", _commands(runs)),
-    ):
-        if section:
-            blocks += [Heading(title), *section]
-    return Document(blocks)
+        one = page.comparison
+        title = one.name if one.study and studies[one.study] > 1 else one.study or one.title  # the name has the profile
+        places[Place(one.name, f"{one.name}/", _target, title)] = page.content
+    return places | {Place(name, f"{name}/", _target, name.capitalize()): content for name, content in more.items()}
 
 
-def _summary(runs: Sequence[Run]) -> Text:
+def _first(pages: Sequence[Page]) -> str:
+    """The page that a reader sees first: the only one, unless it has a matrix, which the overview opens with."""
+    names = {one.name for page in pages for one in page.comparison.run_sets if one.exists}
+    if len(pages) == 1 and (len(pages[0].comparison.groups) == 1 or len(names) == 1):
+        return pages[0].comparison.name
+    return OVERVIEW
+
+
+def _target(target: str) -> str:
+    """Where a link of a Markdown page leads to in the one page."""
+    if "://" in target:
+        return target
+    page, _, anchor = target.partition("#")
+    if not page.endswith("index.md"):
+        return target
+    folder = page.removesuffix("index.md").strip("./") or OVERVIEW
+    return f"#{folder}-{anchor}" if anchor else f"#{folder}"
+
+
+def _summary(runs: Sequence[Run]) -> str:
     counts = Counter(run.status for run in runs)
     states = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
     times = sorted(time for run in runs for time in (*run.machine.started, run.updated) if time)
     when = f" Started and updated between {_moment(times[0])} and {_moment(times[-1])}." if times else ""
-    what = f"{counted(len(runs), 'run')}{f': {states}' if states else ''}.{when} All of them, one a line: "
-    return Text((what, Link("cells.csv", "cells.csv"), "."))
-
-
-def _overviews(pages: Sequence[Page]) -> Iterator[Block]:
-    """What the comparisons say, and the scores; with sections, what those of each say stands below its scores."""
-    own = [page for page in pages if not page.known and not page.comparison.study]
-    for page in own:
-        said = [Text((text,))] if (text := result(page.verdicts)) else []
-        scores = [overview(page.comparison)] if page.comparison.groups else []
-        yield from (*said, *scores) if len(own) == 1 else (*scores, *said)
+    return f"{counted(len(runs), 'run')}{f': {states}' if states else ''}.{when} All of them, one a line: "
 
 
 def _moment(time: str) -> str:
@@ -123,20 +147,6 @@ def _machines(runs: Sequence[Run]) -> Iterator[str]:
     for texts in (Counter(run.machine.hardware for run in runs), Counter(run.machine.software for run in runs)):
         for text, count in texts.most_common():
             yield f"{text} ({counted(count, 'run')})"
-
-
-def _commands(runs: Sequence[Run]) -> list[Block]:
-    commands = Counter(run.machine.command for run in runs if run.machine.command)
-    lines = tuple(_limited(" ".join(command.split()) for command in commands))
-    unknown = len(runs) - commands.total()
-    none = f"; {counted(unknown, 'run')} {'has' if unknown == 1 else 'have'} none" if unknown else ""
-    words = f"The command lines of the runs (each run's last start), from meta.json{none}:"
-    return [Text((words,)), Code(lines)] if lines else []
-
-
-def _list(lines: Iterable[str]) -> list[Block]:
-    items = tuple(_limited(lines))
-    return [Bullets(items)] if items else []
 
 
 def _write_cells(path: Path, pages: Sequence[Page], runs: Sequence[Run]) -> None:

@@ -12,13 +12,13 @@ from erlbench.reporting.data.comparison import Comparison, Group, PagePart, RunS
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.timeline import Timeline, load_timeline
-from erlbench.reporting.documents.files import write_document
-from erlbench.reporting.documents.model import Block, Bullets, Document, Figure, Fold, Folds, Heading, Link, Table, Text
+from erlbench.reporting.documents.files import write_table
+from erlbench.reporting.documents.model import Figure, Table
+from erlbench.reporting.documents.render import Content, markdown
 from erlbench.reporting.drawing import Drawing, draw
 from erlbench.reporting.figures import GRID, columns_of_train, environments_grid, learning_curves, performance_profiles
 from erlbench.reporting.options import FORMATS, ReportOptions
 from erlbench.reporting.pages.charts import ChartData
-from erlbench.reporting.statistics.intervals import FEWEST_RUNS
 from erlbench.reporting.statistics.normalised import normalised
 from erlbench.reporting.tables.aggregate import aggregate_tables
 from erlbench.reporting.tables.answers import answers_table, differences_from_study
@@ -42,8 +42,13 @@ from erlbench.reporting.verdict.value import Verdict
 from erlbench.reporting.verdict.words import details, result, sentence
 
 MOST_PANELS = 8  # timelines in a figure
-MOST_VERDICTS = 20  # on a page
-OF_MANY_SEEDS = ("tests", "aggregate", "metrics", "tuning", "times")  # what names of tables begin with
+MOST_VERDICTS = 6  # that a page says in words
+PARTS = {  # of a page, shown on demand: what the names of its tables and figures begin with
+    "What differs between the algorithms": ("fairness", "tuning", "imported"),
+    "Other people's runs": ("reference-runs",),
+    "Tests and other metrics": ("tests", "aggregate", "metrics", "profile"),
+    "Times": ("times", "timeline"),
+}
 SMOKE = "smoke"  # the profile whose runs only show that everything works
 SMOKE_BANNER = "These runs show that everything works. Their scores mean nothing."
 
@@ -55,7 +60,7 @@ class Page:
     """A written page, as the index links it."""
 
     comparison: Comparison
-    document: Document
+    content: Content
     link: str
     done: int
     planned: int
@@ -96,17 +101,34 @@ class Maker:
                 title = f"Worker timeline, {comparison.group_name(group)}"
                 plots.append((f"timeline-{name}", title, timelines_drawing(timelines, labels, group.env)))
         figures = [self._figure(folder, *plot) for plot in plots]
-        tables = _folded(tables, comparison)
-        missing = [Text((sentence,)) for sentence in self._not_drawn(comparison, curves)]
-        content: list[Block] = [*tables[:1], *_noted(curves, comparison), *tables[1:], *_noted(figures, comparison)]
+        blocks = [*_arranged(tables, curves, comparison), *figures]
+        blocks = [_noted(block, comparison) if isinstance(block, Figure) else block for block in blocks]
         verdicts = tuple(verdicts_of(pairs))
-        answered = answer_blocks(answer) if answer else []
-        document = Document([*_head(comparison), *answered, *_said(verdicts), *missing, *content])
-        write_document(document, folder)
+        lines, answers, study = answered(answer) if answer else ([], [], [])
+        parts = [(title, [block for block in blocks if block.name.startswith(names)]) for title, names in PARTS.items()]
+        if PagePart.CURVES not in comparison.parts:
+            parts = []
+        folded = {block.name for _, behind in parts for block in behind}
+        values = {
+            "title": comparison.title,
+            "banner": SMOKE_BANNER if comparison.profile == SMOKE else "",
+            "lines": [*_head(comparison), *lines],
+            "answers": answers,
+            "study": study,
+            **_said(verdicts),
+            "missing": list(self._not_drawn(comparison, curves)),
+            "first": [block for block in blocks if block.name not in folded],
+            "parts": [(title, behind) for title, behind in parts if behind],
+        }
+        content = Content("page.jinja", values, [*study, *blocks])
+        for block in content.blocks:
+            if isinstance(block, Table):
+                write_table(block, folder)
+        (folder / "index.md").write_text(markdown(content), encoding="utf-8")
         run_sets = [run_set for run_set in comparison.run_sets if run_set.exists]
         return Page(
             comparison=comparison,
-            document=document,
+            content=content,
             link=f"{comparison.name}/index.md",
             done=sum(len(run_set.seeds) for run_set in run_sets),
             planned=sum(run_set.planned for run_set in run_sets),
@@ -193,47 +215,41 @@ class Maker:
         return [table for table in tables if table is not None]
 
 
-def _head(comparison: Comparison) -> Iterator[Block]:
-    yield Heading(comparison.title, 1)
-    yield Text((Link("Back to the report", "../index.md"),))
-    if comparison.profile == SMOKE:
-        yield Text((SMOKE_BANNER,), banner=True)
+def _head(comparison: Comparison) -> Iterator[str]:
     if comparison.source:
         beside = "" if comparison.item == comparison.table else f", beside the numbers of {comparison.table}"
-        yield Text((f"After {comparison.item} of the {comparison.source}{beside}. Profile: {comparison.profile}.",))
+        yield f"After {comparison.item} of the {comparison.source}{beside}. Profile: {comparison.profile}."
 
 
-def answer_blocks(answer: StudyAnswer, tables: bool = True) -> Iterator[Block]:
-    """The claim with its source, a line for each pair, and with `tables` their numbers and what differs."""
+def answered(answer: StudyAnswer) -> tuple[list[str], list[str], list[Table[Any]]]:
+    """What a study's page begins with: the claim with its source, a line for each pair, their tables."""
     study = answer.study
-    if study.claim:
-        source = f" ({study.source})" if study.source else ""
-        yield Text((f"Claim: {study.claim}{source}",))
+    source = f" ({study.source})" if study.source else ""
+    lines = [f"Claim: {study.claim}{source}"] if study.claim else []
     if answer.standing and len(answer.answers) > 1:
-        yield Text((f"All comparisons together: {answer.standing}.",))
-    if answer.answers:
-        yield Bullets(tuple(answer_sentence(one) for one in answer.answers))
-    if tables:
-        yield from (answers_table(answer),) if answer.answers else ()
-        yield differences_from_study(answer)
+        lines.append(f"All comparisons together: {answer.standing}.")
+    tables: list[Table[Any]] = [answers_table(answer)] if answer.answers else []
+    return lines, [answer_sentence(one) for one in answer.answers], [*tables, differences_from_study(answer)]
 
 
-def _said(verdicts: Sequence[Verdict]) -> list[Block]:
+def _said(verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """What the page's comparisons say: one sentence over all, then each, decided ones first."""
     order = sorted(verdicts, key=lambda one: list(Case).index(one.case))
-    folds = tuple(Fold(sentence(one), tuple(details(one))) for one in order[:MOST_VERDICTS])
     more = f" {len(order) - MOST_VERDICTS} more verdicts stand in {FILE}." if len(order) > MOST_VERDICTS else ""
-    return [Text((result(order) + more,)), Folds(folds)] if order else []
+    said = [(sentence(one), list(details(one))) for one in order[:MOST_VERDICTS]]
+    return {"result": result(order) + more if order else "", "verdicts": said}
 
 
-def _folded(tables: Sequence[Table[Any]], comparison: Comparison) -> list[Table[Any]]:
-    """The tables, of a page with scores of few seeds those folded that then have little to say."""
-    few = all(len(one.seeds) < FEWEST_RUNS for one in comparison.run_sets)
-    if not few or PagePart.CURVES not in comparison.parts:
-        return [*tables]
-    return [replace(table, folds=table.name.startswith(OF_MANY_SEEDS)) for table in tables]
+def _arranged(
+    tables: Sequence[Table[Any]], curves: Sequence[Figure], comparison: Comparison
+) -> list[Table[Any] | Figure]:
+    """The curve before the scores; where there are several environments, the scores before their curves."""
+    names = [table.name for table in tables]
+    place = names.index("scores") if "scores" in names else 0
+    place += len(comparison.groups) > 1 and "scores" in names
+    return [*tables[:place], *curves, *tables[place:]]
 
 
-def _noted(figures: Sequence[Figure], comparison: Comparison) -> list[Figure]:
-    """The figures with the study's note in their captions, as scores and times have it."""
-    return [replace(figure, notes=(*figure.notes, *comparison.notes)) for figure in figures]
+def _noted(figure: Figure, comparison: Comparison) -> Figure:
+    """The figure with the study's note in its caption, as scores and times have it."""
+    return replace(figure, notes=(*figure.notes, *comparison.notes))

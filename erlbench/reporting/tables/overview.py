@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 
-from erlbench.reporting.data.comparison import ALL_RUNS, REFERENCE, Comparison, Group
-from erlbench.reporting.documents.formats import NONE, number, slug
-from erlbench.reporting.documents.model import Column, Table
+from erlbench.reporting.data.comparison import ALL_RUNS, REFERENCE, Comparison, Group, RunSet
+from erlbench.reporting.documents.formats import NONE, number, slug, steps, text
+from erlbench.reporting.documents.model import BOLD, Column, Table
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.tables.columns import seeds_and_runs
+from erlbench.reporting.statistics.metrics import updates_per_step
+from erlbench.reporting.tables.columns import learning_steps, seeds_and_runs
+from erlbench.reporting.tables.paper import all_pairs, best_of
+from erlbench.reporting.verdict.judged import compared_pairs, verdicts_of
 
 TITLE = "Algorithms and environments"
+MOST_PAIRS = 66  # of algorithms; of more than twelve the matrix tests none
 FEWEST, SPARSE = 8, 0.25  # environments, and share of filled cells, of a matrix
 COMPLETE, PARTIAL, FAILED, ABSENT = "complete", "partial", "failed", "absent"
 
@@ -43,18 +48,23 @@ def _title(comparison: Comparison) -> str:
 def overview_table(comparison: Comparison) -> Table[str]:
     """One row per algorithm, its name; one column per environment and budget, those with the most runs done first."""
     names = dict.fromkeys(run_set.name for run_set in comparison.run_sets if run_set.exists)
+    best = _decided(comparison)
     columns: list[Column[str]] = [Column("Algorithm", str)]
     for group in sorted(comparison.groups, key=_finished, reverse=True):  # stable: else in the order of the page
         columns.append(
             Column(
                 comparison.group_name(group), partial(_mean, group=group),
                 _cell_text, name=(f"mean_{slug(comparison.group_name(group))}", f"runs_{len(columns)}"),
-                style=partial(_state, group=group), link=partial(_link, comparison=comparison, group=group),
+                style=partial(_style, group=group, best=best), link=partial(_link, comparison=comparison, group=group),
             )
         )  # fmt: skip
+    for title, rate in (("Steps learnt from", learning_steps), ("Critic updates/step", _critic_updates)):
+        if _differs(comparison, rate):
+            columns.append(Column(title, partial(_range, comparison=comparison, rate=rate), text, name=slug(title)))
     remarks = (
         "Mean score of the finished seeds, and how many of all seeds are finished. Green: all runs are finished; "
-        "amber: some are not; red: one failed. A score leads to its learning curves.",
+        "amber: some are not; red: one failed. Bold: decided to score higher than all other algorithms of the column, "
+        "after the correction for all pairs; no bold: not decided. A score leads to its learning curves.",
     )
     return Table("", _title(comparison), columns, sorted(names), remarks)
 
@@ -81,6 +91,41 @@ def _state(name: str, group: Group) -> str:
     if any(run.status == "failed" for run in run_set.runs):
         return FAILED
     return COMPLETE if len(run_set.done) == len(run_set.runs) else PARTIAL
+
+
+def _style(name: str, group: Group, best: set[tuple[str, str, str]]) -> str:
+    state = _state(name, group)
+    return f"{state} {BOLD}" if (group.limit, group.env, name) in best else state
+
+
+def _decided(comparison: Comparison) -> set[tuple[str, str, str]]:
+    """Budget, environment and name of what the verdicts put above all others there."""
+    pairs = all_pairs(comparison)
+    if not comparison.tested or len(pairs) > MOST_PAIRS:
+        return set()
+    best = best_of(comparison, verdicts_of(compared_pairs(comparison, pairs)))
+    return {(comparison.groups[number].limit, comparison.groups[number].env, name) for number, name in best}
+
+
+def _critic_updates(run_set: RunSet) -> float:
+    return updates_per_step(run_set.done)[0]
+
+
+def _differs(comparison: Comparison, rate: Callable[[RunSet], float]) -> bool:
+    """Whether algorithms of an environment differ in it by more than a hundredth."""
+    for group in comparison.groups:
+        values = [value for one in group.run_sets if one.done and math.isfinite(value := rate(one))]
+        if values and max(values) > 1.01 * min(values):
+            return True
+    return False
+
+
+def _range(name: str, comparison: Comparison, rate: Callable[[RunSet], float]) -> str:
+    """An algorithm's lowest and highest value over environments."""
+    found = [one for group in comparison.groups if (one := group.run_set(name)) and one.done]
+    values = [value for one in found if math.isfinite(value := rate(one))]
+    form = steps if rate is learning_steps else number
+    return " to ".join(dict.fromkeys((form(min(values)), form(max(values))))) if values else ""
 
 
 def _link(name: str, comparison: Comparison, group: Group) -> str:

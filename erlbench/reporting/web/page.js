@@ -107,7 +107,7 @@ document.addEventListener("keydown", (event) => {
 // ---- one section at a time
 function go() {
     const sections = all("main > section"),
-        first = sections[sections.length === 2 ? 1 : 0], // with one page beside it the overview says little
+        first = document.getElementById(document.getElementById("main").dataset.first),
         target = document.getElementById(decodeURIComponent(location.hash.slice(1))) || first;
     const section = target.closest("main > section") || document.querySelector("main > section");
     all("main > section").forEach((one) => one.classList.toggle("shown", one === section));
@@ -116,6 +116,7 @@ function go() {
             ? link.setAttribute("aria-current", "page")
             : link.removeAttribute("aria-current"),
     );
+    for (let box = target.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
     if (target !== section) target.scrollIntoView();
     else scrollTo(0, 0);
 }

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from erlbench.reporting.documents import markdown
-from erlbench.reporting.documents.files import to_csv, write_document
+from erlbench.reporting.documents import render
+from erlbench.reporting.documents.files import to_csv
 from erlbench.reporting.documents.formats import (
     NONE,
     exact,
@@ -19,20 +19,7 @@ from erlbench.reporting.documents.formats import (
     significant,
     steps,
 )
-from erlbench.reporting.documents.model import (
-    BOLD,
-    Bullets,
-    Code,
-    Column,
-    Document,
-    Figure,
-    Fold,
-    Folds,
-    Heading,
-    Link,
-    Table,
-    Text,
-)
+from erlbench.reporting.documents.model import BOLD, Column, Figure, Table
 
 
 def small_table(name="sizes"):
@@ -51,7 +38,7 @@ def test_header_cells_csv_and_notes_come_from_one_declaration():
     assert table.records[0] == {"thing": "a|b", "size_mean": 1.25, "size_std": None, "only_csv": 1250.0}
     assert to_csv(table) == "thing,size_mean,size_std,only_csv\na|b,1.25,,1250.0\nc,3.5,0.125,3500.0\n"
     assert table.notes == ["A remark.", "Size: how large."]
-    assert markdown.table(table).splitlines() == [
+    assert render.table(table).splitlines() == [
         r"**Sizes\_of**", "", "| Thing | Size (m) |", "| --- | ---: |", r"| [a\|b](there.md) | 1.25 |",
         "| **[c](there.md)** | 3.50 ± 0.12 |", "", "- A remark.", "- Size: how large.",
     ]  # fmt: skip
@@ -65,18 +52,20 @@ def test_two_columns_never_share_a_header_or_a_name():
         Table("t", "", [same, Column("Published", lambda row: row, name="median")], [1])
 
 
-def test_a_document_and_its_files(tmp_path):
-    (tmp_path / "page").mkdir()
+def test_a_page_in_markdown():
     figure = Figure(name="f", title="A figure", caption="Caption.", notes=("Note.",), formats=("png", "svg", "pdf"))
-    blocks = [Heading("Top", 1), Text(("See ", Link("this", "a.md"), ".")), Bullets(("one", "t*o")),
-              Folds((Fold("li*e", ("behind",)),)), Code(("ls",)),
-              figure, small_table(), small_table("")]  # fmt: skip
-    index = write_document(Document(blocks), tmp_path / "page")
-    assert {path.name for path in index.parent.iterdir()} == {"index.md", "sizes.md", "sizes.csv"}
-    text = index.read_text(encoding="utf-8")
-    assert text.startswith("# Top\n\nSee [this](a.md).\n\n- one\n- t\\*o\n\n- li\\*e\n  - behind\n\n```sh\nls\n```\n\n")
+    values = {
+        "title": "Top", "banner": "", "lines": ["A l*ne"], "answers": ["one", "t*o"], "study": [], "result": "Said.",
+        "verdicts": [("li*e", ["behind"])], "missing": [], "first": [figure, small_table(), small_table("")],
+        "parts": [("Folded", [figure])],
+    }  # fmt: skip
+    text = render.markdown(render.Content("page.jinja", values))
+    assert text.startswith(
+        "# Top\n\n[Back to the report](../index.md)\n\nA l\\*ne\n\n- one\n- t\\*o\n\nSaid.\n\n- li\\*e\n  - behind\n\n"
+    )
     assert "\n![A figure](f.png)\n\nCaption. Files: [png](f.png), [svg](f.svg), [pdf](f.pdf)\n\n- Note.\n" in text
-    assert text.count("Files: [md](sizes.md)") == 1
+    assert text.count("Files: [md](sizes.md), [csv](sizes.csv)\n") == 1
+    assert "\n\n## Folded\n\n![A figure]" in text
 
 
 @pytest.mark.parametrize(

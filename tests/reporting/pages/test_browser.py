@@ -147,7 +147,7 @@ def test_axis_band_and_single_runs(page, report):
 def test_values_and_definitions_on_hover(page, report):
     from selenium.webdriver import ActionChains
 
-    page.get(report.as_uri() + "#all-runs")
+    page.get(report.as_uri() + "#all-runs-metrics")
     place = chart(page, "all-runs-curves-Ant-v5-55000")
     ActionChains(page).move_to_element(place).perform()
     words = wait(lambda: " ".join(text.text for text in find(page, f"#{place.get_attribute('id')} .hoverlayer text")))
@@ -159,11 +159,12 @@ def test_values_and_definitions_on_hover(page, report):
 
 
 def test_timelines_and_profiles_are_drawn(page, report):
-    page.get(report.as_uri() + "#all-runs")
+    page.get(report.as_uri() + "#all-runs-timeline-Ant-v5-55000")
     timeline = chart(page, "all-runs-timeline-Ant-v5-55000")
     assert {trace["type"] for trace in page.execute_script("return arguments[0].data", timeline)} == {"bar"}
     assert page.execute_script("return getComputedStyle(arguments[0]).minHeight", timeline) == "0px"  # it may be low
     assert len(find(page, "#all-runs-timeline-Ant-v5-55000-chart .bars path")) > 50
+    page.get(report.as_uri() + "#all-runs-profile")
     profile = chart(page, "all-runs-profile")
     (td3,) = [
         trace for trace in page.execute_script("return arguments[0].data", profile) if trace["name"] == "td3 (11 runs)"
@@ -293,14 +294,15 @@ def test_no_name_of_a_legend_is_cut_off_on_a_telephone(browser, narrow):
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-def test_tables_that_say_nothing_at_two_seeds_are_folded_and_the_scores_are_not(browser, narrow, report):
-    browser.get(narrow.as_uri() + "#all-runs")
-    folded = {one.get_attribute("id") for one in find(browser, SECTION + "section.table:has(> details.table)")}
+def test_the_page_opens_with_curve_and_scores_and_folds_the_rest(browser, narrow):
+    browser.get(narrow.as_uri())  # of one environment: no matrix comes first
+    assert find(browser, "#all-runs.shown")
+    folded = {one.get_attribute("id") for one in find(browser, SECTION + "details.part section.table")}
     assert {"all-runs-tests", "all-runs-metrics", "all-runs-times"} <= folded
     assert "all-runs-scores" not in folded
     (metrics,) = find(browser, "#all-runs-metrics")
     assert not metrics.find_element("css selector", "table").is_displayed()
-    metrics.find_element("css selector", "summary").click()
+    browser.get(narrow.as_uri() + "#all-runs-metrics")
     assert wait(lambda: metrics.find_element("css selector", "table").is_displayed())
-    browser.get(report.as_uri() + "#all-runs")  # six seeds
-    assert find(browser, "details.table") == []
+    (curve,) = find(browser, SECTION + 'figure[data-kind="curves"]')
+    assert curve.location["y"] < find(browser, "#all-runs-scores")[0].location["y"]

@@ -14,7 +14,7 @@ from erlbench.reporting.data.comparison import everything, without_judgement
 from erlbench.reporting.data.cut import Moment, cut_runs
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.documents import markdown
+from erlbench.reporting.documents import render
 from erlbench.reporting.documents.files import to_csv
 from erlbench.reporting.documents.model import TableCell
 from erlbench.reporting.options import ReportOptions
@@ -183,7 +183,7 @@ def test_all_environments_by_hand(tmp_path):
 
 def test_both_forms_of_a_table(three_seeds):
     table = scores_table(comparison_of(three_seeds), load_published())
-    lines = markdown.table(table).splitlines()
+    lines = render.table(table).splitlines()
     assert lines[2].startswith("| Environment | Algorithm | n | Mean | Std | Median | vs CEM-RL | p |")
     assert any("| HalfCheetah-v5 | AES-RL | 3/3 | 250.0 | 135.3 | 240.0 | +25.0 % | – |" in line for line in lines)
     records = list(csv.DictReader(StringIO(to_csv(table))))

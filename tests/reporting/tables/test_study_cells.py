@@ -13,7 +13,7 @@ from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.remarks import RemarkKind
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.study_comparisons import comparisons_of
-from erlbench.reporting.documents.model import Figure, Text
+from erlbench.reporting.documents.model import Figure
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.page import Maker
@@ -118,9 +118,9 @@ def test_the_studys_note_stands_in_the_captions(tmp_path):
     page = Maker(
         out=tmp_path / "out", published=load_published(), warn=pytest.fail, options=ReportOptions(), charts=ChartData()
     ).write(comparison)
-    (scores,) = [table for table in page.document.tables if table.name == "scores"]
+    (scores,) = [block for block in page.content.blocks if block.name == "scores"]
     assert "Batch 256 here, 100 there." in scores.notes
-    figures = [block for block in page.document.blocks if isinstance(block, Figure)]
+    figures = [block for block in page.content.blocks if isinstance(block, Figure)]
     assert figures
     assert {figure.notes[-1] for figure in figures} == {"Batch 256 here, 100 there."}
 
@@ -138,7 +138,7 @@ def test_a_page_says_what_it_repeats_and_whose_numbers_stand_beside_it(tmp_path,
     page = Maker(
         out=tmp_path / "out", published=load_published(), warn=pytest.fail, options=ReportOptions(), charts=ChartData()
     ).write(comparison)
-    assert (head,) in [block.parts for block in page.document.blocks if isinstance(block, Text)]
+    assert page.content.values["lines"] == [head]
 
 
 def test_notes_of_published_numbers_stand_below_the_table_once(tmp_path, nominal):

@@ -1,0 +1,135 @@
+"""Pages by templates: each is written once, of blocks that `web/blocks.md` and `web/blocks.html` print."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from erlbench.reporting.documents.formats import slug
+from erlbench.reporting.documents.model import BOLD, ITALIC, Figure, Table, TableCell
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+WEB = files("erlbench.reporting") / "web"
+MARKS = {BOLD: "**", ITALIC: "*"}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a page stands in `index.html`."""
+
+    prefix: str  # of its ids
+    folder: str  # of its files, relative to the page; "" for the page's own
+    link: Callable[[str], str]  # a page's link target -> that in `index.html`
+    title: str = ""  # what the menu calls it
+
+    def id(self, name: str) -> str:
+        """An id of the page."""
+        return f"{self.prefix}-{slug(name)}"
+
+
+@dataclass(frozen=True)
+class Content:
+    """A page: its template, and what this prints."""
+
+    template: str
+    values: Mapping[str, Any]
+    blocks: Sequence[Table[Any] | Figure] = field(default=())  # those with files or charts
+
+
+def markdown(content: Content) -> str:
+    """The page in Markdown."""
+    text = _markdown().get_template(content.template).render(content.values, blocks="blocks.md", place=None)
+    return re.sub(r"\n{3,}", "\n\n", text).rstrip("\n") + "\n"
+
+
+def table(content: Table[Any]) -> str:
+    """The title, the table, and the notes as a list, in Markdown."""
+    return str(_markdown().get_template("blocks.md").module.table(content))  # type: ignore[attr-defined]
+
+
+def html(content: Content, place: Place) -> str:
+    """The page as a part of `index.html`."""
+    return environment().get_template(content.template).render(content.values, blocks="blocks.html", place=place)
+
+
+def web_page(pages: Mapping[Place, Content], shared: Mapping[str, Any], first: str) -> str:
+    """All pages as one; `shared` is what their charts share, `first` the prefix of the page that it opens with."""
+    from markupsafe import Markup  # not at the top: other commands need no templates
+
+    charts = {
+        place.id(figure.name): {"kind": figure.chart.kind, **figure.chart.data}
+        for place, content in pages.items() for figure in content.blocks
+        if isinstance(figure, Figure) and figure.chart
+    }  # fmt: skip
+    sections = {place: Markup(html(content, place)) for place, content in pages.items()}
+    template = environment().get_template("page.html")
+    return template.render(sections=sections, first=first, data={**shared, "charts": charts})
+
+
+@cache
+def environment() -> Environment:
+    """The templates of HTML: they escape every text, and every `<` of JSON."""
+    from markupsafe import Markup
+
+    made = _environment(autoescape=True)
+    made.filters |= {"naming_columns": _naming_columns, "finite": _finite}
+    made.globals |= {"zip": zip, "asset": lambda name: Markup(_asset(name))}
+    made.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
+    return made
+
+
+@cache
+def _markdown() -> Environment:
+    """The templates of Markdown, whose blocks escape by `md`."""
+    made = _environment(autoescape=False)
+    made.filters |= {"md": escape, "inline": _inline, "cell": _cell}
+    return made
+
+
+def _environment(autoescape: bool) -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    loader = FunctionLoader(_asset)
+    return Environment(
+        autoescape=autoescape, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=loader
+    )
+
+
+def escape(text: object) -> str:
+    """A text from a run (a message, a path) as one line of Markdown without markup."""
+    return " ".join(re.sub(r"([\\`*_\[\]<>|])", r"\\\1", str(text)).split())
+
+
+def _inline(text: str) -> str:
+    """One line without markup; spaces at its ends stay, for a link may stand beside it."""
+    escaped = escape(text)
+    return f"{' ' if text[:1].isspace() else ''}{escaped}{' ' if text[-1:].isspace() and escaped else ''}"
+
+
+def _cell(cell: TableCell) -> str:
+    text = f"[{escape(cell.text)}]({cell.link})" if cell.link else escape(cell.text)
+    mark = next((mark for style, mark in MARKS.items() if style in cell.style.split()), "")
+    return f"{mark}{text}{mark}"
+
+
+def _asset(name: str) -> str:
+    return (WEB / name).read_text(encoding="utf-8")
+
+
+def _naming_columns(content: Table[Any]) -> int:
+    """How many columns name a row: the first, and the second where several rows share the first."""
+    firsts = [cells[0].text for cells in content.cells]
+    return 1 + (len(set(firsts)) < len(firsts) and len(content.shown) > 2 and content.shown[1].left)
+
+
+def _finite(value: object) -> str:
+    """A finite number, by which rows are sorted; empty for anything else."""
+    return repr(float(value)) if isinstance(value, numbers.Real) and math.isfinite(value) else ""
