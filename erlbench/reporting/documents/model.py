@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
 from erlbench.reporting.documents.formats import text
 
 Row = TypeVar("Row", contravariant=True)
 Item = TypeVar("Item")
+Record = dict[str, Any]  # a row of a frame: values by the names of columns
 PLAIN, BOLD, ITALIC = "", "bold", "italic"
 
 
@@ -20,18 +20,20 @@ PLAIN, BOLD, ITALIC = "", "bold", "italic"
 class Column(Generic[Row]):
     """One column of a table, declared once: header, printed cells, CSV and caption all come from here.
 
-    `metric` gives a row's value in full precision: a number, a text, None or NaN for "no value"; or a tuple of as many
-    values as `name` has names, which are one printed cell and several columns of the CSV file. `format` prints it.
+    `metric` names the values of a row that is a record (`mean std`, or a tuple): one cell, and as many columns of
+    the CSV file, in full precision; no value is None or NaN. For rows that are objects it is a function that gives the
+    value, or a tuple of as many as `name` has names. `format` prints the values.
     """
 
     title: str  # the header without its unit; no two printed columns of a table share it
-    metric: Callable[[Row], Any]
-    format: Callable[..., str] = text  # of the value, or of the values of the tuple
+    metric: str | tuple[str, ...] | Callable[[Row], Any]
+    format: Callable[..., str] = text
     _: KW_ONLY
     name: str | tuple[str, ...] = ""  # in the CSV file; by default the title in small letters with underscores
+    printed: str = ""  # what of a record is printed, in place of the values
     unit: str = ""
     note: str = ""  # what it means, a sentence or more: below the table, and on hover
-    style: Callable[[Row], str] = lambda row: PLAIN  # of a cell: PLAIN, BOLD, ITALIC or, on web pages, a class
+    style: str | Callable[[Row], str] = ""  # what of a row is its style: PLAIN, BOLD, ITALIC or a class of web pages
     link: Callable[[Row], str] = lambda row: ""  # where a cell leads to
     shown: bool = True  # False: only in the CSV file
     words: bool = False  # printed to the left, as all that `text` prints
@@ -44,6 +46,8 @@ class Column(Generic[Row]):
     @property
     def names(self) -> tuple[str, ...]:
         """Of its columns in the CSV file."""
+        if not callable(self.metric):
+            return tuple(self.metric.split()) if isinstance(self.metric, str) else self.metric
         if isinstance(self.name, tuple):
             return self.name
         return (self.name or self.title.lower().replace(" ", "_"),)
@@ -53,14 +57,18 @@ class Column(Generic[Row]):
         """Whether it is printed to the left, as texts are."""
         return self.words or self.format is text
 
-    def values(self, row: Row) -> tuple[Any, ...]:
+    def values(self, row: Any) -> tuple[Any, ...]:
         """The row's values, one for each of `names`."""
+        if not callable(self.metric):
+            return tuple(row[name] for name in self.names)
         value = self.metric(row)
         return value if isinstance(self.name, tuple) else (value,)
 
-    def cell(self, row: Row, values: tuple[Any, ...]) -> TableCell:
+    def cell(self, row: Any, values: tuple[Any, ...]) -> TableCell:
         """The row's printed cell of its `values`."""
-        return TableCell(self.format(*values), self.style(row), self.link(row), values[0])
+        shown = row[self.printed] if self.printed else self.format(*values)
+        style = (row[self.style] if self.style else PLAIN) if isinstance(self.style, str) else self.style(row)
+        return TableCell(shown, style, self.link(row), values[0])
 
 
 @dataclass(frozen=True)
@@ -178,5 +186,5 @@ def columns(
         title = name.replace("_", " ").capitalize()
         form = text if all(isinstance(row[name], str) for row in rows) else number
         note = (notes or {}).get(title, "")
-        made.append(Column[Mapping[str, Any]](title, itemgetter(name), form, name=name, note=note))
+        made.append(Column[Mapping[str, Any]](title, (name,), form, note=note))
     return made

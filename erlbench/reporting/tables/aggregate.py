@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from erlbench.reporting.data.comparison import Comparison, RunSet
+from erlbench.reporting.data.comparison import Comparison
 from erlbench.reporting.documents.formats import interval
-from erlbench.reporting.documents.model import Column, Table
+from erlbench.reporting.documents.model import Column, Record, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.baseline import groups_with_baseline, label, run_set_scores
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS, bootstrap_interval
@@ -20,40 +21,27 @@ from erlbench.reporting.statistics.normalised import WORDS, Interval, Normalised
 NO_INTERVAL: Interval = (math.nan, math.nan, math.nan)
 
 
-@dataclass(frozen=True)
-class Aggregate:
-    """One row: an algorithm over all environments."""
-
-    run_set: RunSet
-    environments: tuple[str, ...]
-    seeds: int  # of all environments together
-    better: Interval
-    iqm: Interval
-
-
-def aggregate_tables(comparison: Comparison) -> Iterator[Table[Aggregate]]:
+def aggregate_tables(comparison: Comparison) -> Iterator[Table[Record]]:
     """All environments at once against the baseline, budget by budget on the page of all runs."""
     tables = [table for part in comparison.by_budget() if (table := aggregate_table(part)) is not None]
     for table, number in zip(tables, itertools.count(1)):
         yield table if len(tables) == 1 else replace(table, name=f"{table.name}-{number}")
 
 
-def aggregate_table(comparison: Comparison) -> Table[Aggregate] | None:
+def aggregate_table(comparison: Comparison) -> Table[Record] | None:
     """All environments of a page; None without a baseline or with fewer than two environments."""
     groups = groups_with_baseline(comparison)
     if len(groups) < 2:
         return None
     name, environments, pooled = label(comparison), tuple(group.env for group in groups), normalised(comparison)
-    columns: list[Column[Aggregate]] = [
-        Column("Environments", lambda row: ", ".join(row.environments), lambda _: f"{len(groups)} environments",
-               words=True),
-        Column("Name", lambda row: row.run_set.name, shown=False),
-        Column("Algorithm", lambda row: row.run_set.label),
-        Column("Seeds", lambda row: row.seeds, str),
-        Column(f"P(better than {name})", lambda row: row.better, interval,
-               name=("probability_of_improvement", "probability_low", "probability_high")),
-        Column("IQM", lambda row: row.iqm, interval, name=("iqm", "iqm_low", "iqm_high")),
-    ]  # fmt: skip
+    columns: list[Column[Any]] = [
+        Column("Environments", "environments", lambda _: f"{len(groups)} environments", words=True),
+        Column("Name", "name", shown=False),
+        Column("Algorithm", "algorithm"),
+        Column("Seeds", "seeds", str),
+        Column(f"P(better than {name})", "probability_of_improvement probability_low probability_high", interval),
+        Column("IQM", "iqm iqm_low iqm_high", interval),
+    ]
     remarks = (
         f"{comparison.score_words} on {', '.join(environments)} after {comparison.budget}.",
         f"P(better): the probability that a random run scores above a random run of {name} in the same environment, "
@@ -66,7 +54,7 @@ def aggregate_table(comparison: Comparison) -> Table[Aggregate] | None:
     return Table("aggregate", comparison.heading("all environments"), columns, rows, remarks)
 
 
-def _rows(comparison: Comparison, pooled: Normalised) -> list[Aggregate]:
+def _rows(comparison: Comparison, pooled: Normalised) -> list[Record]:
     groups = groups_with_baseline(comparison)
     bases = [run_set_scores(group, comparison.baseline) for group in groups]
     rows = []
@@ -80,8 +68,12 @@ def _rows(comparison: Comparison, pooled: Normalised) -> list[Aggregate]:
             enough = min(map(len, (*own, *bases))) >= FEWEST_RUNS
             better = (estimates.probability_of_improvement(own, bases), *spread) if enough else NO_INTERVAL
         iqm = pooled.iqm(run_set.name) if pooled.scores else NO_INTERVAL
-        envs = tuple(group.env for group in groups)
-        rows.append(Aggregate(run_set, envs, sum(map(len, own)), better, iqm))
+        rows.append({
+            "environments": ", ".join(group.env for group in groups), "name": run_set.name, "algorithm": run_set.label,
+            "seeds": sum(map(len, own)),  # of all environments together
+            **dict(zip(("probability_of_improvement", "probability_low", "probability_high"), better, strict=True)),
+            **dict(zip(("iqm", "iqm_low", "iqm_high"), iqm, strict=True)),
+        })  # fmt: skip
     return rows
 
 

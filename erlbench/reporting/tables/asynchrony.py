@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from erlbench.reporting.data.timeline import Timeline
 from erlbench.reporting.documents.formats import NONE, number, share, significant
-from erlbench.reporting.documents.model import Column
+from erlbench.reporting.documents.model import Column, Record
+
+ASYNCHRONY: list[Column[Any]] = [
+    Column("Busy", "utilisation", share, note="share of the span during which a process worked, mean over processes."),
+    Column("Staleness", "staleness_median staleness_90", lambda median, most: _pair(median, most),
+           note="updates of the search distribution between asking for an individual's episodes and telling their "
+           "result: median and 90 % quantile."),
+    Column("Critic lag", "critic_lag_median critic_lag_90", lambda median, most: _pair(median, most),
+           note="critic updates in the same span: median and 90 % quantile."),
+    Column("Queueing", "queueing_median queueing_90", lambda median, most: _pair(median, most), unit="s",
+           note="how long a task that plays episodes waited, from when it could have begun to when it began: median "
+           "and 90 % quantile."),
+    Column("Second cores", "second_cores", number,
+           note="cores that gradient tasks used beside their own, mean over the span."),
+]  # fmt: skip
 
 
-def asynchrony(of: Callable[[Any], Timeline | None]) -> list[Column[Any]]:
-    """Busy share, staleness, critic lag, queueing and second cores of the run whose tasks `of` gives for a row."""
-    return [
-        Column("Busy", lambda row: _busy(of(row)), share, name="utilisation",
-               note="share of the span during which a process worked, mean over processes."),
-        Column("Staleness", lambda row: _spread(of(row), "staleness"), _pair, name=("staleness_median", "staleness_90"),
-               note="updates of the search distribution between asking for an individual's episodes and telling their "
-               "result: median and 90 % quantile."),
-        Column("Critic lag", lambda row: _spread(of(row), "critic_lag"), _pair,
-               name=("critic_lag_median", "critic_lag_90"),
-               note="critic updates in the same span: median and 90 % quantile."),
-        Column("Queueing", lambda row: _spread(of(row), "queueing"), _pair, name=("queueing_median", "queueing_90"),
-               unit="s", note="how long a task that plays episodes waited, from when it could have begun to when it "
-               "began: median and 90 % quantile."),
-        Column("Second cores", partial(_of, of, second_cores), number,
-               note="cores that gradient tasks used beside their own, mean over the span."),
-    ]  # fmt: skip
+def asynchrony(timeline: Timeline | None) -> Record:
+    """Busy share, staleness, critic lag, queueing and second cores of a run by its tasks; NaN without."""
+    record = {"utilisation": _busy(timeline), "second_cores": second_cores(timeline) if timeline else math.nan}
+    for what in ("staleness", "critic_lag", "queueing"):
+        record[f"{what}_median"], record[f"{what}_90"] = _spread(timeline, what)
+    return record
 
 
 def second_cores(timeline: Timeline) -> float:
@@ -38,11 +39,6 @@ def second_cores(timeline: Timeline) -> float:
     first, last = timeline.span
     known = timeline.second_core[np.isfinite(timeline.second_core)]
     return float(known.sum()) / (last - first) if len(known) and last > first else math.nan
-
-
-def _of(of: Callable[[Any], Timeline | None], what: Callable[[Timeline], float], row: Any) -> float:
-    timeline = of(row)
-    return what(timeline) if timeline else math.nan
 
 
 def _busy(timeline: Timeline | None) -> float:

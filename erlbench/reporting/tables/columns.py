@@ -1,67 +1,61 @@
-"""Columns that tables of run sets share: what a run set is, how many of its runs count, how much it learnt per step."""
+"""What tables of cells share: what a cell is, how many of its runs count, how much it learnt per step."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.documents.formats import NONE, fraction
-from erlbench.reporting.documents.model import Column
+from erlbench.reporting.documents.model import Column, Record
 from erlbench.reporting.statistics.estimates import mean
 from erlbench.reporting.statistics.metrics import updates_per_step
 from erlbench.words import counted
 
-
-class RunSetRow(Protocol):
-    """A row of a table with one run set a row, or several rows a run set."""
-
-    @property
-    def group(self) -> Group: ...
-    @property
-    def run_set(self) -> RunSet: ...
+BUDGET = ("env", "total_timesteps", "total_generations", "total_minutes")
+ENVIRONMENT: Column[Any] = Column("Environment", " ".join(BUDGET), printed="environment", words=True)
+IDENTITY: list[Column[Any]] = [ENVIRONMENT, Column("Name", "name", shown=False), Column("Algorithm", "algorithm")]
+STATUS: Column[Any] = Column(
+    "Status", "status", note="of the runs that do not count: how far they are, or why they ended."
+)
 
 
-def identity(comparison: Comparison) -> list[Column[RunSetRow]]:
-    """Environment and algorithm."""
-    names = {group.budget: comparison.group_name(group) for group in comparison.groups}
-    return [
-        Column("Environment", lambda row: row.group.budget, lambda *budget: names[budget],
-               name=("env", "total_timesteps", "total_generations", "total_minutes"), words=True),
-        Column("Name", lambda row: row.run_set.name if row.run_set.exists else "", shown=False),
-        Column("Algorithm", lambda row: row.run_set.label),
-    ]  # fmt: skip
+def cell_record(comparison: Comparison, group: Group, run_set: RunSet) -> Record:
+    """What all tables say of a cell."""
+    critic, actor = updates_per_step(run_set.done)
+    return {
+        **dict(zip(BUDGET, group.budget, strict=True)), "environment": comparison.group_name(group),
+        "name": run_set.name if run_set.exists else "", "algorithm": run_set.label, "n": len(run_set.seeds),
+        "planned": run_set.planned, "runs": len(run_set.done), "status": run_set.status,
+        "critic_updates_per_step": critic, "actor_updates_per_step": actor,
+    }  # fmt: skip
 
 
-def runs_used() -> Column[RunSetRow]:
-    """The number of runs that count, and of planned ones."""
-    return Column(
-        "n", lambda row: (len(row.run_set.seeds), row.run_set.planned, len(row.run_set.done)), seeds_and_runs,
-        name=("n", "planned", "runs"), note="seeds with a finished run, of planned ones; only finished runs count.",
-    )  # fmt: skip
+def seeds_and_runs(seeds: int, planned: int, runs: int) -> str:
+    """`2/3`: seeds with a finished run, of planned ones; `3/3 seeds, 6 runs` where seeds have several."""
+    several = f" seeds, {counted(runs, 'run')}" if runs > seeds else ""
+    return fraction(seeds, planned) + several if planned else NONE
 
 
-def status() -> Column[RunSetRow]:
-    """How far the runs are that do not count, or why they ended."""
-    return Column(
-        "Status",
-        lambda row: row.run_set.status,
-        note="of the runs that do not count: how far they are, or why they ended.",
-    )
+N: Column[Any] = Column(
+    "n", "n planned runs", seeds_and_runs, note="seeds with a finished run, of planned ones; only finished runs count."
+)
 
 
-def updates(rows: Iterable[RunSetRow]) -> Column[RunSetRow]:
+def updates(rows: Sequence[Record]) -> Column[Any]:
     """Gradient updates per training step of critic and actor, without which no time and no score can be judged.
 
     Printed where any of the `rows` has some.
     """
+    names = ("critic_updates_per_step", "actor_updates_per_step")
     return Column(
-        "Updates/step", lambda row: updates_per_step(row.run_set.done), _pair,
-        name=("critic_updates_per_step", "actor_updates_per_step"),
-        shown=any(rate > 0 for row in rows for rate in updates_per_step(row.run_set.done)),
+        "Updates/step",
+        " ".join(names),
+        _pair,
+        shown=any(row[name] > 0 for row in rows for name in names),
         note="gradient updates of the critic and of the actor per training step of the whole run, mean over runs.",
-    )  # fmt: skip
+    )
 
 
 def learning_steps(run_set: RunSet) -> float:
@@ -77,12 +71,6 @@ def all_steps(run_set: RunSet) -> float:
 def finite(function: Callable[[float], str]) -> Callable[[float], str]:
     """The format, with a dash also for infinity."""
     return lambda value: function(value) if math.isfinite(value) else NONE
-
-
-def seeds_and_runs(seeds: int, planned: int, runs: int) -> str:
-    """`2/3`: seeds with a finished run, of planned ones; `3/3 seeds, 6 runs` where seeds have several."""
-    several = f" seeds, {counted(runs, 'run')}" if runs > seeds else ""
-    return fraction(seeds, planned) + several if planned else NONE
 
 
 def _pair(critic: float, actor: float) -> str:

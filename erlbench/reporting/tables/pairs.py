@@ -4,51 +4,63 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from erlbench.reporting.data.comparison import Comparison
 from erlbench.reporting.documents.formats import interval, number, p_value, with_interval
-from erlbench.reporting.documents.model import Column, Table
+from erlbench.reporting.documents.model import Column, Record, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS
 from erlbench.reporting.statistics.power import POWER
 from erlbench.reporting.statistics.significance import MARGIN, level_words
+from erlbench.reporting.tables.columns import BUDGET, ENVIRONMENT
 from erlbench.reporting.verdict.judged import MOST_RUN_SETS, TestedPair
 from erlbench.reporting.verdict.rule import seeds_for_tests
 
+COLUMNS: list[Column[Any]] = [
+    ENVIRONMENT,
+    Column("Algorithm", "algorithm"),
+    Column("Against", "against"),
+    Column("Seeds", "n n_against", lambda n, m: f"{n}, {m}"),
+    Column("Difference", "difference difference_low difference_high", with_interval,
+           note="of the means, with its 95 % interval (Welch)."),
+    Column("IQMs", "iqm iqm_against", lambda a, b: f"{number(a)}, {number(b)}", note="interquartile means."),
+    Column("P(better)", "probability_better probability_low probability_high", interval,
+           note="the probability that a run of the first scores above one of the second, with its 95 % interval "
+                "(Newcombe)."),
+    Column("Ranks' p", "p_rank", p_value,
+           note="the larger p of the Mann–Whitney and Brunner–Munzel tests, not corrected."),
+    Column("p", "p_holm", p_value),
+    Column("Case", "case", note="what the rule of the suite says (how-we-decide)."),
+    Column("Detectable", "detectable_difference", number,
+           note=f"about the smallest difference of means that such runs show in {100 * POWER:.0f} of 100 studies, "
+                "if runs are normal and spread as far as their upper 80 % limits."),
+]  # fmt: skip
 
-def pairs_table(comparison: Comparison, rows: Sequence[TestedPair]) -> Table[TestedPair] | None:
+
+def pairs_table(comparison: Comparison, pairs: Sequence[TestedPair]) -> Table[Record] | None:
     """The pairs of a page (`compared_pairs`), a row each; None where there is none."""
-    if not rows:
+    if not pairs:
         return None
-    names = {group.budget: comparison.group_name(group) for group in comparison.groups}
-    columns: list[Column[TestedPair]] = [
-        Column("Environment", lambda row: row.group.budget, lambda *budget: names[budget],
-               name=("env", "total_timesteps", "total_generations", "total_minutes"), words=True),
-        Column("Algorithm", lambda row: row.run_set.label),
-        Column("Against", lambda row: row.other.label),
-        Column("Seeds", lambda row: row.difference.runs, lambda n, m: f"{n}, {m}", name=("n", "n_against")),
-        Column("Difference", lambda row: (row.difference.difference, *row.difference.interval), with_interval,
-               name=("difference", "difference_low", "difference_high"),
-               note="of the means, with its 95 % interval (Welch)."),
-        Column("IQMs", lambda row: (estimates.iqm(row.run_set.scores), estimates.iqm(row.other.scores)),
-               lambda a, b: f"{number(a)}, {number(b)}", name=("iqm", "iqm_against"),
-               note="interquartile means."),
-        Column("P(better)", lambda row: (row.difference.probability, *row.difference.probability_interval), interval,
-               name=("probability_better", "probability_low", "probability_high"),
-               note="the probability that a run of the first scores above one of the second, with its 95 % interval "
-                    "(Newcombe)."),
-        Column("Ranks' p", lambda row: row.difference.p, p_value, name="p_rank",
-               note="the larger p of the Mann–Whitney and Brunner–Munzel tests, not corrected."),
-        Column("p", lambda row: row.p, p_value, name="p_holm"),
-        Column("Case", lambda row: str(row.case), note="what the rule of the suite says (how-we-decide)."),
-        Column("Detectable", lambda row: row.outcome.detectable if row.outcome else math.nan, number,
-               name="detectable_difference",
-               note=f"about the smallest difference of means that such runs show in {100 * POWER:.0f} of 100 studies, "
-                    "if runs are normal and spread as far as their upper 80 % limits."),
-    ]  # fmt: skip
-    return Table(
-        "tests", comparison.heading("differences and their tests"), columns, rows, list(_remarks(comparison, rows))
-    )
+    rows = [_record(comparison, pair) for pair in pairs]
+    remarks = list(_remarks(comparison, pairs))
+    return Table("tests", comparison.heading("differences and their tests"), COLUMNS, rows, remarks)
+
+
+def _record(comparison: Comparison, pair: TestedPair) -> Record:
+    difference = pair.difference
+    low, high = difference.interval
+    probability_low, probability_high = difference.probability_interval
+    return {
+        **dict(zip(BUDGET, pair.group.budget, strict=True)), "environment": comparison.group_name(pair.group),
+        "algorithm": pair.run_set.label, "against": pair.other.label, "n": difference.runs[0],
+        "n_against": difference.runs[1], "difference": difference.difference, "difference_low": low,
+        "difference_high": high, "iqm": estimates.iqm(pair.run_set.scores),
+        "iqm_against": estimates.iqm(pair.other.scores), "probability_better": difference.probability,
+        "probability_low": probability_low, "probability_high": probability_high, "p_rank": difference.p,
+        "p_holm": pair.p, "case": str(pair.case),
+        "detectable_difference": pair.outcome.detectable if pair.outcome else math.nan,
+    }  # fmt: skip
 
 
 def _remarks(comparison: Comparison, rows: Sequence[TestedPair]) -> Iterator[str]:

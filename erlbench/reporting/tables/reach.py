@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 import numpy as np
 
 from erlbench.reporting.data.comparability import base_name
-from erlbench.reporting.data.comparison import Comparison, Group, RunSet
+from erlbench.reporting.data.comparison import Comparison, Group
 from erlbench.reporting.data.published import Number, Published, Threshold
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.runs import Array, Run
 from erlbench.reporting.documents.formats import NONE, count, exact, number
-from erlbench.reporting.documents.model import Column, Table
+from erlbench.reporting.documents.model import Column, Record, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.metrics import average_reached, reached
-from erlbench.reporting.tables.columns import identity, status, updates
+from erlbench.reporting.tables.columns import IDENTITY, STATUS, cell_record, updates
 from erlbench.reporting.tables.published_notes import environment_note
 
 
@@ -50,37 +50,9 @@ class Target:
         return next((found.value for found in numbers if found.algorithm == algorithm), math.nan)
 
 
-@dataclass(frozen=True)
-class Reached:
-    """One row: a run set and a score."""
-
-    group: Group
-    run_set: RunSet
-    target: Target
-
-    @property
-    def steps(self) -> Array:
-        """Training steps of each finished run to the score; infinite for a run that never reached it."""
-        return _each_run(self.run_set.done, self.target.score)[0]
-
-    @property
-    def finite(self) -> Array:
-        """Those of the runs that reached it."""
-        return self.steps[np.isfinite(self.steps)]
-
-    def minutes(self, modelled: bool) -> float:
-        """Median training time by the clock, or modelled; NaN where the middle is a run that never reached the score.
-
-        NaN, too, where runs have the other kind of time.
-        """
-        timed = [run for run in self.run_set.done if run.timed]
-        kinds = {run.simulated_time for run in timed}
-        return _median(_each_run(timed, self.target.score)[1]) if kinds == {modelled} else math.nan
-
-
 def reach_table(
     comparison: Comparison, scores: Sequence[float], published: Published, warn: Warn
-) -> Table[Reached] | None:
+) -> Table[Record] | None:
     """One row for each environment, algorithm and score; without `scores` the published ones of each environment.
 
     None (with a warning) when there is no score for any environment.
@@ -88,75 +60,68 @@ def reach_table(
     targets = {group.env: _targets(group, scores, published, warn) for group in comparison.groups}
     used = [target.threshold for found in targets.values() for target in found if target.threshold]
     numbers = [found for threshold in used for found in threshold.steps]
+    references = list(dict.fromkeys(threshold.score.algorithm for threshold in used))
+    algorithms = list(dict.fromkeys(found.algorithm for found in numbers))
     rows = [
-        Reached(group, run_set, target)
+        {**cell_record(comparison, group, run_set), **_reached(run_set.done, target),
+         **_published_record(run_set.done, target, references, algorithms)}
         for group in comparison.groups for run_set in group.run_sets if run_set.exists
         for target in targets[group.env]
     ]  # fmt: skip
-    references = list(dict.fromkeys(threshold.score.algorithm for threshold in used))
-    columns: list[Column[Reached]] = [
-        *identity(comparison),
-        Column("Score", lambda row: row.target.score, exact),
-        Column("Share", lambda row: row.target.share, shown=bool(used)),
-        Column("Reached", lambda row: (len(row.finite), len(row.run_set.done), row.run_set.planned), _of_done,
-               name=("reached", "n", "planned")),
-        Column("Median", lambda row: _median(row.steps), count, name="steps_median"),
-        Column("Mean curve", lambda row: _finite(average_reached(row.run_set.done, row.target.score)), count,
-               name="steps_average_curve"),
-        *_ratios(references),
-        *(
-            Column(f"{kind} minutes", partial(Reached.minutes, modelled=modelled), number,
-                   name=f"{kind.lower()}_minutes_median", shown=any(_timed(row, modelled) for row in rows))
-            for kind, modelled in (("Measured", False), ("Modelled", True))
-        ),
-        Column("Steps", lambda row: _listed(row.steps), shown=False),
-        *_published_columns(list(dict.fromkeys(found.algorithm for found in numbers)), " or ".join(references)),
+    kinds = {run.simulated_time for one in comparison.run_sets for run in one.done if run.timed}
+    columns: list[Column[Any]] = [
+        *IDENTITY,
+        Column("Score", "score", exact),
+        Column("Share", "share", shown=bool(used)),
+        Column("Reached", "reached n planned", _of_done),
+        Column("Median", "steps_median", count),
+        Column("Mean curve", "steps_average_curve", count),
+        *(Column(f"/ {name}", (f"ratio_to_{name}",), number,
+                 note=f"the mean curve's steps divided by the published steps of {name}.") for name in references),
+        Column("Measured minutes", "measured_minutes_median", number, shown=False in kinds),
+        Column("Modelled minutes", "modelled_minutes_median", number, shown=True in kinds),
+        Column("Steps", "steps", shown=False),
+        Column("Published source", "published_source", shown=False),
+        Column("Published environment", "published_env", shown=False),
+        *(Column(f"Published {name}", (f"published_steps_{name}",), count) for name in algorithms),
+        *(Column(f"Published {name} / {' or '.join(references)}", (f"published_ratio_{name}",), number)
+          for name in algorithms if name != " or ".join(references)),
         updates(rows),
-        status(),
+        STATUS,
     ]  # fmt: skip
     remarks = (*_notes(comparison), *_published_notes(comparison, used, numbers))
     return Table("reach", comparison.heading("training steps to a score"), columns, rows, remarks) if rows else None
 
 
-def _ratios(references: Sequence[str]) -> list[Column[Reached]]:
-    """Steps of the mean curve as multiples of those of whom the scores are, as papers compare data efficiency."""
-    return [
-        Column(f"/ {name}", partial(_ratio, reference=name), number, name=f"ratio_to_{name}",
-               note=f"the mean curve's steps divided by the published steps of {name}.")
-        for name in references
-    ]  # fmt: skip
+def _reached(runs: Sequence[Run], target: Target) -> Record:
+    """Training steps and minutes to a score; `n` counts the finished runs."""
+    steps, _ = _each_run(runs, target.score)
+    timed = [run for run in runs if run.timed]
+    minutes = dict.fromkeys((False, True), math.nan)  # NaN where runs have both kinds of time
+    if len(kinds := {run.simulated_time for run in timed}) == 1:
+        minutes[kinds.pop()] = _median(_each_run(timed, target.score)[1])
+    return {
+        "score": target.score, "share": target.share, "reached": int(np.isfinite(steps).sum()), "n": len(runs),
+        "steps_median": _median(steps), "steps_average_curve": _finite(average_reached(runs, target.score)),
+        "measured_minutes_median": minutes[False], "modelled_minutes_median": minutes[True],
+        "steps": " ".join(f"{step:.0f}" for step in steps),
+    }  # fmt: skip
 
 
-def _ratio(row: Reached, reference: str) -> float:
-    return _finite(average_reached(row.run_set.done, row.target.score)) / row.target.published(reference)
-
-
-def _published_ratio(row: Reached, algorithm: str) -> float:
-    """The published steps of an algorithm as multiples of those of whom the score is."""
-    if row.target.threshold is None or row.target.threshold.score.algorithm == algorithm:
-        return math.nan
-    return row.target.published(algorithm) / row.target.published(row.target.threshold.score.algorithm)
-
-
-def _published_columns(algorithms: Sequence[str], reference: str) -> list[Column[Reached]]:
-    return [
-        Column("Published source", lambda row: row.target.source, shown=False),
-        Column("Published environment", lambda row: row.target.env, name="published_env", shown=False),
-        *(
-            Column(f"Published {name}", partial(_published_steps, algorithm=name), count,
-                   name=f"published_steps_{name}")
-            for name in algorithms
-        ),
-        *(
-            Column(f"Published {name} / {reference}", partial(_published_ratio, algorithm=name), number,
-                   name=f"published_ratio_{name}")
-            for name in algorithms if name != reference
-        ),
-    ]  # fmt: skip
-
-
-def _published_steps(row: Reached, algorithm: str) -> float:
-    return row.target.published(algorithm)
+def _published_record(
+    runs: Sequence[Run], target: Target, references: Sequence[str], algorithms: Sequence[str]
+) -> Record:
+    """Published steps, and steps as multiples of those of whom the scores are, as papers compare data efficiency."""
+    average = _finite(average_reached(runs, target.score))
+    whose = target.threshold.score.algorithm if target.threshold else ""
+    record: Record = {"published_source": target.source, "published_env": target.env}
+    for name in references:
+        record[f"ratio_to_{name}"] = average / target.published(name)
+    for name in algorithms:
+        record[f"published_steps_{name}"] = target.published(name)
+        ratio = target.published(name) / target.published(whose) if whose and whose != name else math.nan
+        record[f"published_ratio_{name}"] = ratio
+    return record
 
 
 def _of_done(reached: int, done: int, planned: int) -> str:
@@ -178,17 +143,9 @@ def _each_run(runs: Sequence[Run], score: float) -> tuple[Array, Array]:
     return pairs[:, 0], pairs[:, 1]
 
 
-def _timed(row: Reached, modelled: bool) -> bool:
-    return any(run.simulated_time is modelled and run.timed for run in row.run_set.done)
-
-
 def _median(values: Array) -> float:
     """The median; NaN where it is infinite or a value is not known."""
     return _finite(estimates.median(values))
-
-
-def _listed(steps: Array) -> str:
-    return " ".join(f"{step:.0f}" for step in steps)
 
 
 def _finite(value: float) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from erlbench.reporting.data.cells import several_draws
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
@@ -21,20 +22,22 @@ from erlbench.reporting.data.origin import origin_of
 from erlbench.reporting.data.published import Number, Published
 from erlbench.reporting.data.score import CURVE, FINAL, SUCCESS, SUCCESS_EVER
 from erlbench.reporting.documents.formats import exact, exact_plus_minus, number, p_value, percent, steps, with_interval
-from erlbench.reporting.documents.model import Column, Table
+from erlbench.reporting.documents.model import Column, Record, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.baseline import Compared, against_baseline, compare_run_sets, label
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS, share_interval
 from erlbench.reporting.statistics.significance import MARGIN, level_words
-from erlbench.reporting.tables.columns import identity, learning_steps, runs_used, status, updates
+from erlbench.reporting.tables.columns import IDENTITY, STATUS, N, cell_record, learning_steps, updates
 from erlbench.reporting.tables.published_notes import budget_note, environment_notes
-from erlbench.reporting.tables.references import Beside, beside, reference_columns
+from erlbench.reporting.tables.references import Beside, beside, reference_columns, reference_record
 from erlbench.reporting.tables.times import machine_notes
+
+SUCCESSES = {SUCCESS: "last_success", SUCCESS_EVER: "last_success_ever"}  # columns of single episodes
 
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """One row: a run set, how it compares with the baseline, and what is published on it."""
+    """A run set, how it compares with the baseline, and what is published on it."""
 
     group: Group
     run_set: RunSet
@@ -50,7 +53,7 @@ class Score:
         return [found for found in (self.mean, self.std, self.median) if found]
 
 
-def scores_table(comparison: Comparison, published: Published) -> Table[Score]:
+def scores_table(comparison: Comparison, published: Published) -> Table[Record]:
     """Mean, standard deviation, median of the final evaluation, against baseline and paper."""
     compared = against_baseline(comparison)
     rows = [
@@ -67,12 +70,13 @@ def scores_table(comparison: Comparison, published: Published) -> Table[Score]:
     if comparison.published:
         remarks += _published_notes(comparison, rows)
     remarks += comparison.notes
-    columns: list[Column[Score]] = [
-        *identity(comparison), runs_used(), *_own(), *_wilson(comparison), _steps(rows),
-        *_against(comparison, rows), *_paper(comparison), *reference_columns(rows), updates(rows), status(),
+    records = [_record(comparison, row) for row in rows]
+    columns = [
+        *IDENTITY, N, *OWN, *_wilson(comparison), _steps(rows), *_against(comparison, rows), *_paper(comparison),
+        *reference_columns([row.reference for row in rows if row.reference]), updates(records), STATUS,
     ]  # fmt: skip
     title = "return" if _on_the_way(comparison) else comparison.score_title
-    return Table("scores", comparison.heading(title), columns, rows, remarks)
+    return Table("scores", comparison.heading(title), columns, records, remarks)
 
 
 def _on_the_way(comparison: Comparison) -> bool:
@@ -110,36 +114,51 @@ def _failed_counted(comparison: Comparison, rows: Sequence[Score]) -> Iterator[S
             yield _again(comparison, row, RunSet.with_failed)
 
 
-def _own() -> list[Column[Score]]:
-    return [
-        Column("Mean", lambda row: estimates.mean(row.run_set.scores), number, style=lambda row: row.versus.mark,
-               note="of the scores of the n seeds."),
-        Column("Std", lambda row: row.run_set.score_std, number,
-               note="sample standard deviation, divided by n − 1."),
-        Column("Median", lambda row: estimates.median(row.run_set.scores), number, note="of the same scores."),
-        Column("IQM", lambda row: estimates.iqm(row.run_set.scores), number, shown=False),
-        Column("Scores", lambda row: " ".join(repr(float(score)) for score in row.run_set.scores), shown=False),
-    ]  # fmt: skip
+OWN: list[Column[Any]] = [
+    Column("Mean", "mean", number, style="mark", note="of the scores of the n seeds."),
+    Column("Std", "std", number, note="sample standard deviation, divided by n − 1."),
+    Column("Median", "median", number, note="of the same scores."),
+    Column("IQM", "iqm", number, shown=False),
+    Column("Scores", "scores", shown=False),
+]
 
 
-def _wilson(comparison: Comparison) -> list[Column[Score]]:
+def _record(comparison: Comparison, row: Score) -> Record:
+    scores = row.run_set.scores
+    success, low, high = _success(comparison, row.run_set)
+    return {
+        **cell_record(comparison, row.group, row.run_set), **reference_record(row.reference),
+        "mark": row.versus.mark, "mean": estimates.mean(scores), "std": row.run_set.score_std,
+        "median": estimates.median(scores), "iqm": estimates.iqm(scores),
+        "scores": " ".join(repr(float(score)) for score in scores),
+        "success": success, "success_low": low, "success_high": high,
+        "learning_timesteps": learning_steps(row.run_set), "improvement_pct": row.versus.improvement,
+        "p_holm": row.versus.p, "published_env": row.group.env_published, "published_mean": _value(row.mean),
+        "published_std": _value(row.std), "published_median": _value(row.median),
+        "published_steps": next((n.steps for n in row.published if n.steps), math.nan),
+        "published_seeds": next((n.seeds for n in row.published if n.seeds), None),
+    }  # fmt: skip
+
+
+def _wilson(comparison: Comparison) -> list[Column[Any]]:
     """The interval of a share of successful episodes; no column for other metrics."""
-    of = {SUCCESS: "last_success", SUCCESS_EVER: "last_success_ever"}.get(comparison.metric)
-
-    def interval(row: Score) -> tuple[float, float, float]:
-        episodes = [value for run in row.run_set.done for value in getattr(run.evaluations, str(of))]
-        share = sum(episodes) / len(episodes) if episodes else math.nan
-        return (share, *share_interval(round(sum(episodes)) if episodes else 0, len(episodes)))
-
-    return [] if of is None else [
-        Column("Episodes", interval, with_interval, name=("success", "success_low", "success_high"),
-               note="share of all final episodes of the n runs, with Wilson's 95 % interval."),
-    ]  # fmt: skip
+    note = "share of all final episodes of the n runs, with Wilson's 95 % interval."
+    column: Column[Any] = Column("Episodes", "success success_low success_high", with_interval, note=note)
+    return [column] if comparison.metric in SUCCESSES else []
 
 
-def _steps(rows: Sequence[Score]) -> Column[Score]:
+def _success(comparison: Comparison, run_set: RunSet) -> tuple[float, float, float]:
+    """The share of successful episodes, with its interval; NaN for other metrics."""
+    of = SUCCESSES.get(comparison.metric)
+    episodes = [value for run in run_set.done for value in getattr(run.evaluations, of)] if of else []
+    share = sum(episodes) / len(episodes) if episodes else math.nan
+    low, high = share_interval(round(sum(episodes)) if episodes else 0, len(episodes)) if of else (math.nan, math.nan)
+    return share, low, high
+
+
+def _steps(rows: Sequence[Score]) -> Column[Any]:
     return Column(
-        "Steps learnt from", lambda row: learning_steps(row.run_set), steps, name="learning_timesteps",
+        "Steps learnt from", "learning_timesteps", steps,
         shown=any(row.run_set.has_fitness_steps for row in rows),
         note="training steps, which the budget counts, and fitness steps, which it does not; mean over runs. The row "
         "'fitness steps counted' has the score of the last evaluation before both together filled the budget; it is "
@@ -147,13 +166,13 @@ def _steps(rows: Sequence[Score]) -> Column[Score]:
     )  # fmt: skip
 
 
-def _against(comparison: Comparison, rows: Sequence[Score]) -> list[Column[Score]]:
+def _against(comparison: Comparison, rows: Sequence[Score]) -> list[Column[Any]]:
     base, tests = label(comparison), sum(not math.isnan(row.versus.p) for row in rows)
     shown = any(row.versus.difference is not None for row in rows)
     return [
-        Column(f"vs {base}", lambda row: row.versus.improvement, percent, name="improvement_pct", shown=shown,
+        Column(f"vs {base}", "improvement_pct", percent, shown=shown,
                note=f"difference of the means in percent of the magnitude of {base}'s mean in the same environment."),
-        Column("p", lambda row: row.versus.p, p_value, name="p_holm", shown=shown, note=_test(comparison, tests)),
+        Column("p", "p_holm", p_value, shown=shown, note=_test(comparison, tests)),
     ]  # fmt: skip
 
 
@@ -169,17 +188,15 @@ def _test(comparison: Comparison, tests: int) -> str:
     )
 
 
-def _paper(comparison: Comparison) -> list[Column[Score]]:
+def _paper(comparison: Comparison) -> list[Column[Any]]:
     shown = comparison.published
     return [
-        Column("Published environment", lambda row: row.group.env_published, name="published_env", shown=False),
-        Column("Published", lambda row: (_value(row.mean), _value(row.std)), exact_plus_minus,
-               name=("published_mean", "published_std"), shown=shown),
-        Column("Published median", lambda row: _value(row.median), exact, shown=shown),
-        Column("Published after", lambda row: next((n.steps for n in row.published if n.steps), math.nan), steps,
-               name="published_steps", unit="steps", shown=shown),
-        Column("Published seeds", lambda row: next((n.seeds for n in row.published if n.seeds), None), shown=False),
-    ]  # fmt: skip
+        Column("Published environment", "published_env", shown=False),
+        Column("Published", "published_mean published_std", exact_plus_minus, shown=shown),
+        Column("Published median", "published_median", exact, shown=shown),
+        Column("Published after", "published_steps", steps, unit="steps", shown=shown),
+        Column("Published seeds", "published_seeds", shown=False),
+    ]
 
 
 def _of_episodes(comparison: Comparison) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -17,20 +17,19 @@ from erlbench.reporting.data.published import Number, Published
 from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.data.runs import Run
 from erlbench.reporting.data.timeline import Timeline
-from erlbench.reporting.documents.formats import NONE, exact, number, percent, plus_minus, share, text
-from erlbench.reporting.documents.model import Column, Table
+from erlbench.reporting.documents.formats import NONE, exact, number, percent, plus_minus, share
+from erlbench.reporting.documents.model import Column, Record, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.baseline import label
 from erlbench.reporting.statistics.metrics import minutes_per_million, minutes_per_million_after
-from erlbench.reporting.tables.asynchrony import asynchrony, second_cores
-from erlbench.reporting.tables.columns import identity, runs_used, status, updates
+from erlbench.reporting.tables.asynchrony import ASYNCHRONY, asynchrony, second_cores
+from erlbench.reporting.tables.columns import IDENTITY, STATUS, N, cell_record, updates
 from erlbench.reporting.tables.published_notes import environment_notes
 from erlbench.words import counted
 
 MILLION = 1_000_000
 COLUMNS = ("timesteps", "train_time_s", "critic_updates", "paused_s")
 Tasks = Callable[[RunSet], Timeline | None]
-CSV_NAMES = {"whole": "whole", "after": "after_warmup"}  # parts of the names of columns
 PER_GENERATION = "seconds_per_generation"  # the statistic of studies of papers that measure it
 
 
@@ -56,7 +55,7 @@ class Times:
 
 @dataclass(frozen=True, kw_only=True)
 class Time:
-    """One row: a run set, its baseline's times, and what is published on it."""
+    """A run set, its baseline's times, and what is published on it."""
 
     group: Group
     run_set: RunSet
@@ -67,7 +66,7 @@ class Time:
     timeline: Timeline | None  # of the run that stands for the run set
 
 
-def times_table(comparison: Comparison, published: Published, warn: Warn, timeline: Tasks = _no_tasks) -> Table[Time]:
+def times_table(comparison: Comparison, published: Published, warn: Warn, timeline: Tasks = _no_tasks) -> Table[Record]:
     """Minutes per million steps over the whole run and after the warm-up, against baseline and paper.
 
     `timeline` gives the tasks of the run that stands for a run set.
@@ -75,41 +74,35 @@ def times_table(comparison: Comparison, published: Published, warn: Warn, timeli
     rows = [row for group in comparison.groups for row in _rows(comparison, group, published, warn, timeline)]
     base, shown = label(comparison), comparison.published
     compared = any(not math.isnan(_against(row, part)) for row in rows for part in ("whole", "after"))
-    versus = [f"vs {base}, whole", f"vs {base}, after"]
     kinds = {kind for row in rows for kind in row.own.modelled} or {False}
     tasks = sorted({kind for row in rows if row.timeline for kind in row.timeline.shares()})
-    columns: list[Column[Time]] = [
-        *identity(comparison),
-        runs_used(),
-        *(Column(what.capitalize(), partial(_one, what=what), text) for what in ("workers", "processes", "device")),
+    records = [_record(comparison, row, tasks) for row in rows]
+    columns: list[Column[Any]] = [
+        *IDENTITY, N, Column("Workers", "workers"), Column("Processes", "processes"), Column("Device", "device"),
         *_minutes("whole", "whole run", kinds),
-        Column(versus[0], lambda row: _against(row, "whole"), percent, name="whole_vs_baseline_pct", shown=compared),
-        *_minutes("after", "after warm-up", kinds),
-        Column(versus[1], lambda row: _against(row, "after"), percent, name="after_warmup_vs_baseline_pct",
-               shown=compared),
-        Column("After warm-up steps", lambda row: " ".join(map(str, row.own.after_steps)), name="after_warmup_steps",
-               shown=False),
-        Column("Per generation", lambda row: estimates.mean_std(_per_generation(row.run_set)), plus_minus, unit="ms",
-               name=("ms_per_generation", "ms_per_generation_std"), shown=comparison.statistic == PER_GENERATION,
+        Column(f"vs {base}, whole", "whole_vs_baseline_pct", percent, shown=compared),
+        *_minutes("after_warmup", "after warm-up", kinds),
+        Column(f"vs {base}, after", "after_warmup_vs_baseline_pct", percent, shown=compared),
+        Column("After warm-up steps", "after_warmup_steps", shown=False),
+        Column("Per generation", "ms_per_generation ms_per_generation_std", plus_minus, unit="ms",
+               shown=comparison.statistic == PER_GENERATION,
                note="training time divided by the generations, whose episodes' lengths change while a policy learns."),
-        Column("Published environment", lambda row: row.group.env_published, name="published_env", shown=False),
-        Column("Published", lambda row: row.published.value if row.published else math.nan, exact, unit="min",
-               name="published_min", shown=shown),
-        Column("Published vs its baseline", lambda row: -row.saved.value if row.saved else math.nan, percent,
-               name="published_change_pct", shown=shown),
-        Column("Paused", lambda row: estimates.mean(_paused(row.run_set)), exact, unit="min", name="paused_min",
+        Column("Published environment", "published_env", shown=False),
+        Column("Published", "published_min", exact, unit="min", shown=shown),
+        Column("Published vs its baseline", "published_change_pct", percent, shown=shown),
+        Column("Paused", "paused_min", exact, unit="min",
                shown=any(max(_paused(row.run_set), default=0) > 0 for row in rows),
                note="mean over the runs of how long a run stood still; the other minutes are without that."),
-        updates(rows),
-        Column("Span", lambda row: _span(row.timeline), number, name="span_s", unit="s",
-               shown=any(row.timeline for row in rows), note="from the first to the last training task."),
-        *asynchrony(lambda row: row.timeline),
-        *(Column(kind, partial(_share, kind=kind), share, name=f"share_{kind}") for kind in tasks),
-        status(),
+        updates(records),
+        Column("Span", "span_s", number, unit="s", shown=any(row.timeline for row in rows),
+               note="from the first to the last training task."),
+        *ASYNCHRONY,
+        *(Column(kind, (f"share_{kind}",), share) for kind in tasks),
+        STATUS,
     ]  # fmt: skip
     after_steps = [steps for row in rows for steps in row.own.after_steps if steps]
     remarks = (*_notes(comparison, after_steps), *_second_core_notes(rows), *comparison.notes)
-    return Table("times", f"{comparison.title}: training minutes per million steps", columns, rows, remarks)
+    return Table("times", f"{comparison.title}: training minutes per million steps", columns, records, remarks)
 
 
 def _rows(comparison: Comparison, group: Group, published: Published, warn: Warn, timeline: Tasks) -> Iterator[Time]:
@@ -126,22 +119,40 @@ def _rows(comparison: Comparison, group: Group, published: Published, warn: Warn
         )
 
 
-def _minutes(part: str, title: str, kinds: Iterable[bool]) -> Iterator[Column[Time]]:
+def _record(comparison: Comparison, row: Time, tasks: Sequence[str]) -> Record:
+    run_set, timeline = row.run_set, row.timeline
+    per_generation, spread = estimates.mean_std(_per_generation(run_set))
+    shares = timeline.shares() if timeline else {}
+    record = {
+        **cell_record(comparison, row.group, run_set), **asynchrony(timeline),
+        "workers": " or ".join(sorted({run.workers or NONE for run in run_set.done})),
+        **{what: " or ".join(sorted({str(getattr(run.machine, what)) or "?" for run in run_set.done}))
+           for what in ("processes", "device")},
+        "whole_vs_baseline_pct": _against(row, "whole"), "after_warmup_vs_baseline_pct": _against(row, "after"),
+        "after_warmup_steps": " ".join(map(str, row.own.after_steps)),
+        "ms_per_generation": per_generation, "ms_per_generation_std": spread,
+        "published_env": row.group.env_published,
+        "published_min": row.published.value if row.published else math.nan,
+        "published_change_pct": -row.saved.value if row.saved else math.nan,
+        "paused_min": estimates.mean(_paused(run_set)),
+        "span_s": timeline.span[1] - timeline.span[0] if timeline else math.nan,
+        **{f"share_{kind}": shares.get(kind, math.nan) for kind in tasks},
+    }  # fmt: skip
+    for part, name in (("whole", "whole"), ("after", "after_warmup")):
+        for modelled, kind in ((False, "measured"), (True, "modelled")):
+            minutes = row.own.of(part, modelled)
+            mean, std = estimates.mean_std(minutes)
+            record |= {f"{kind}_{name}_min_per_million": mean, f"{kind}_{name}_std": std}
+            record[f"{kind}_{name}_median"] = estimates.median(minutes)
+    return record
+
+
+def _minutes(part: str, title: str, kinds: Iterable[bool]) -> Iterator[Column[Any]]:
     """Mean and median of the minutes by the clock, and of those of simulated time: columns of their own."""
     for modelled, kind in ((False, "Measured"), (True, "Modelled")):
-        name, shown = f"{kind.lower()}_{CSV_NAMES[part]}", modelled in kinds
-        yield Column(f"{kind}, {title}", partial(_mean_std, part=part, modelled=modelled), plus_minus,
-                     unit="min", name=(f"{name}_min_per_million", f"{name}_std"), shown=shown)  # fmt: skip
-        yield Column(f"{kind}, {title}, median", partial(_median, part=part, modelled=modelled), number,
-                     unit="min", name=f"{name}_median", shown=shown)  # fmt: skip
-
-
-def _mean_std(row: Time, part: str, modelled: bool) -> tuple[float, float]:
-    return estimates.mean_std(row.own.of(part, modelled))
-
-
-def _median(row: Time, part: str, modelled: bool) -> float:
-    return estimates.median(row.own.of(part, modelled))
+        name, shown = f"{kind.lower()}_{part}", modelled in kinds
+        yield Column(f"{kind}, {title}", f"{name}_min_per_million {name}_std", plus_minus, unit="min", shown=shown)
+        yield Column(f"{kind}, {title}, median", f"{name}_median", number, unit="min", shown=shown)
 
 
 def _per_generation(run_set: RunSet) -> tuple[float, ...]:
@@ -187,14 +198,6 @@ def _after(run: Run, warn: Warn) -> tuple[float, int]:
     return minutes_per_million_after(steps, seconds - np.nan_to_num(paused), updates)
 
 
-def _one(row: Time, what: str) -> str:
-    if what == "workers":
-        values = {run.workers or NONE for run in row.run_set.done}
-    else:
-        values = {str(getattr(run.machine, what)) or "?" for run in row.run_set.done}
-    return " or ".join(sorted(values))
-
-
 def _notes(comparison: Comparison, after_steps: list[int]) -> Iterator[str]:
     done = [run for run_set in comparison.run_sets for run in run_set.done]
     lengths = sorted({run.timesteps for run in done})
@@ -217,14 +220,6 @@ def _notes(comparison: Comparison, after_steps: list[int]) -> Iterator[str]:
     if comparison.published:
         yield f"Published: {comparison.source}, {comparison.table}, other hardware; only the percentages compare."
         yield from environment_notes(comparison.groups)
-
-
-def _span(timeline: Timeline | None) -> float:
-    return timeline.span[1] - timeline.span[0] if timeline else math.nan
-
-
-def _share(row: Time, kind: str) -> float:
-    return row.timeline.shares().get(kind, math.nan) if row.timeline else math.nan
 
 
 def _second_core_notes(rows: list[Time]) -> Iterator[str]:
