@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from erlbench.algorithms.hybrid import Hybrid, HybridSettings
 from erlbench.algorithms.schedule import INDIVIDUAL, ChainSettings
@@ -39,10 +39,7 @@ class CEMRLSettings(ChainSettings, CEMSearchSettings, HybridSettings):
             raise ValueError(f"n_grad ({self.n_grad}) cannot exceed population ({self.population})")
 
 
-S = TypeVar("S", bound=CEMRLSettings)
-
-
-class CEMRL(Hybrid[S]):
+class CEMRL(Hybrid[CEMRLSettings]):
     """CEM-RL: half of CEM's population trained by gradients (TD3; DDPG, SAC) on a shared critic."""
 
     settings_type: ClassVar[type] = CEMRLSettings

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from erlbench.algorithms.cem_rl import CEMRL, CEMRLSettings
-from erlbench.algorithms.hybrid import OURS, SCHEDULES
+from erlbench.algorithms.cem_rl import CEMRLSettings
+from erlbench.algorithms.hybrid import OURS, SCHEDULES, Hybrid
 from erlbench.algorithms.schedule import AT_LEAST, PhasesSettings
 from erlbench.settings import setting
 
@@ -36,7 +36,7 @@ class PCEMRLSettings(PhasesSettings, CEMRLSettings):
         CEMRLSettings.__post_init__(self)
 
 
-class PCEMRL(CEMRL[PCEMRLSettings]):
+class PCEMRL(Hybrid[PCEMRLSettings]):
     """P-CEM-RL: CEM-RL whose RL individuals all train on the generation's final critic, in parallel."""
 
     settings_type: ClassVar[type] = PCEMRLSettings

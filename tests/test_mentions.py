@@ -42,7 +42,7 @@ def test_imports_in_texts_name_what_there_is():
                     seen.add((path.relative_to(ROOT).parts[0], name))
                     if name and (names(module) is None or name not in names(module)):
                         missing.append(f"{path.relative_to(ROOT)}: from {module} import {name}")
-    assert {("docs", "Context"), ("erlbench", "check_algorithm"), ("tests", "Loop")} <= seen
+    assert {("docs", "Context"), ("erlbench", "check_algorithm"), ("tests", "Store")} <= seen
     assert missing == []
 
 
