@@ -46,7 +46,7 @@ def _configuration(run: Files, other: Files) -> Check:
 
 def unlike_digests(run: Files, other: Files) -> str:
     """Why the digests of two runs are not compared: they are computed otherwise since `DIGESTS_FROM`. Else empty."""
-    formats = [int(files.meta.get("format") or 0) for files in (run, other)]
+    formats = [number if isinstance(number := files.meta.get("format"), int) else 0 for files in (run, other)]
     if (formats[0] >= DIGESTS_FROM) == (formats[1] >= DIGESTS_FROM):
         return ""
     return f"digests of formats {formats[0]} and {formats[1]} are not compared"
