@@ -22,16 +22,14 @@ from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.statistics.normalised import normalised
 from erlbench.reporting.tables.aggregate import aggregate_tables
 from erlbench.reporting.tables.answers import answers_table, differences_from_study
-from erlbench.reporting.tables.fairness import fairness_table
-from erlbench.reporting.tables.imported import imported_table
 from erlbench.reporting.tables.metrics import metrics_table
+from erlbench.reporting.tables.origins import fairness_table, imported_table, tuning_table
 from erlbench.reporting.tables.pairs import pairs_table
 from erlbench.reporting.tables.paper import paper_table
 from erlbench.reporting.tables.reach import reach_table
 from erlbench.reporting.tables.references import references_table
 from erlbench.reporting.tables.scores import scores_table
 from erlbench.reporting.tables.times import times_table
-from erlbench.reporting.tables.tuning import tuning_table
 from erlbench.reporting.timelines import timelines_drawing
 from erlbench.reporting.verdict.answer_words import answer_sentence
 from erlbench.reporting.verdict.answers import StudyAnswer

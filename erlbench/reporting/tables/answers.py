@@ -3,72 +3,65 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from erlbench.reporting.data.study_runs import StudyDifference
-from erlbench.reporting.documents.formats import p_value, steps, text
-from erlbench.reporting.documents.model import Column, Table
+from erlbench.reporting.documents.formats import p_value, steps
+from erlbench.reporting.documents.model import Column, Record, Table
 from erlbench.reporting.statistics.significance import level_words
 from erlbench.reporting.verdict.answer_words import effect_words
 from erlbench.reporting.verdict.answers import PairAnswer, StudyAnswer
 from erlbench.words import counted
 
+DIFFERENCES: list[Column[Any]] = [
+    Column("Entry", "entry"), Column("Environment", "env"), Column("What", "what"), Column("Details", "details"),
+]  # fmt: skip
 
-def answers_table(answer: StudyAnswer) -> Table[PairAnswer]:
+
+def answers_table(answer: StudyAnswer) -> Table[Record]:
     """A row for each pair and environment."""
-    tests = sum(row.outcome is not None and not math.isnan(row.outcome.p) for row in answer.answers)
-    columns: list[Column[PairAnswer]] = [
-        Column("First", lambda row: row.first),
-        Column("Second", lambda row: row.second),
-        Column("Environment", lambda row: row.env, name="env"),
-        Column("Compared", lambda row: row.measure, name="measure"),
-        Column(
-            "Effect",
-            lambda row: (*row.effect, effect_words(row)),
-            lambda *values: values[-1],
-            words=True,
-            name=("effect", "low", "high", "effect_in_words"),
-            note="with its 95 % interval, from six seeds on.",
-        ),
-        Column("Claimed", lambda row: row.claimed),
-        Column("Verdict", lambda row: str(row.standing or row.case or ""), shown=any(map(_stands, answer.answers))),
-        Column(
-            "Case",
-            lambda row: str(row.case or ""),
-            note="what the rule of the suite says of the first against the claimed size, else of both.",
-        ),
-        Column(
-            "p",
-            lambda row: row.outcome.p if row.outcome else math.nan,
-            p_value,
-            name="p_holm",
-            note=f"of the ranks, after Holm's correction for {counted(tests, 'test')}; it decides at {level_words()}.",
-        ),
-        Column("Seeds", lambda row: " and ".join(str(len(side.scores)) for side in row.samples or ()), name="seeds"),
-        Column(
-            "Simulator steps",
-            lambda row: tuple(side.simulator_steps for side in row.samples or ()) or (math.nan, math.nan),
-            lambda first, second: f"{steps(first)} and {steps(second)}",
-            name=("simulator_steps_first", "simulator_steps_second"),
-            note="mean of the runs, at their ends.",
-            words=True,
-        ),
-        Column("Why not", lambda row: row.reason, text, name="reason", shown=any(row.reason for row in answer.answers)),
-    ]
+    rows = [_record(one) for one in answer.answers]
+    tests = sum(not math.isnan(row["p_holm"]) for row in rows)
+    columns: list[Column[Any]] = [
+        Column("First", "first"),
+        Column("Second", "second"),
+        Column("Environment", "env"),
+        Column("Compared", "measure"),
+        Column("Effect", "effect low high effect_in_words", printed="effect_in_words", words=True,
+               note="with its 95 % interval, from six seeds on."),
+        Column("Claimed", "claimed"),
+        Column("Verdict", "verdict", shown=any(one.standing is not None for one in answer.answers)),
+        Column("Case", "case",
+               note="what the rule of the suite says of the first against the claimed size, else of both."),
+        Column("p", "p_holm", p_value,
+               note=f"of the ranks, after Holm's correction for {counted(tests, 'test')}; it decides at "
+               f"{level_words()}."),
+        Column("Seeds", "seeds"),
+        Column("Simulator steps", "simulator_steps_first simulator_steps_second",
+               lambda first, second: f"{steps(first)} and {steps(second)}", words=True,
+               note="mean of the runs, at their ends."),
+        Column("Why not", "reason", shown=any(row["reason"] for row in rows)),
+    ]  # fmt: skip
     remarks = [f"Study SHA-256: {answer.study.sha256}."]
-    return Table("answers", "What the study compares", columns, answer.answers, remarks)
+    return Table("answers", "What the study compares", columns, rows, remarks)
 
 
-def differences_from_study(answer: StudyAnswer) -> Table[StudyDifference]:
+def _record(one: PairAnswer) -> Record:
+    effect, low, high = one.effect
+    first, second = [side.simulator_steps for side in one.samples or ()] or (math.nan, math.nan)
+    return {
+        "first": one.first, "second": one.second, "env": one.env, "measure": one.measure, "effect": effect, "low": low,
+        "high": high, "effect_in_words": effect_words(one), "claimed": one.claimed,
+        "verdict": str(one.standing or one.case or ""), "case": str(one.case or ""),
+        "p_holm": one.outcome.p if one.outcome else math.nan,
+        "seeds": " and ".join(str(len(side.scores)) for side in one.samples or ()),
+        "simulator_steps_first": first, "simulator_steps_second": second, "reason": one.reason,
+    }  # fmt: skip
+
+
+def differences_from_study(answer: StudyAnswer) -> Table[Record]:
     """What differs from the study, a row each; without rows where nothing does."""
-    columns: list[Column[StudyDifference]] = [
-        Column("Entry", lambda row: row.entry),
-        Column("Environment", lambda row: row.env, name="env"),
-        Column("What", lambda row: row.what),
-        Column("Details", lambda row: row.details),
+    rows = [
+        {"entry": one.entry, "env": one.env, "what": one.what, "details": one.details} for one in answer.differences
     ]
-    remarks = [] if answer.differences else ["Nothing differs from the study."]
-    return Table("differences", "What differs from the study", columns, answer.differences, remarks)
-
-
-def _stands(row: PairAnswer) -> bool:
-    return row.standing is not None
+    remarks = [] if rows else ["Nothing differs from the study."]
+    return Table("differences", "What differs from the study", DIFFERENCES, rows, remarks)

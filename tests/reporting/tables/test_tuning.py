@@ -6,7 +6,7 @@ import pytest
 
 from erlbench.algorithms import registry
 from erlbench.experiment.tuning_budgets import read_budgets
-from erlbench.reporting.tables.tuning import tuning_table
+from erlbench.reporting.tables.origins import fairness_table, tuning_table
 from tests.reporting.compare import page_of
 from tests.reporting.make_runs import make_run
 
@@ -30,3 +30,14 @@ def test_the_report_prints_the_rows_of_its_algorithms(tmp_path):
     printed = [[cell.text for cell in row] for row in table.cells]
     assert {row[0] for row in printed} == {"aes-rl", "td3"}
     assert ["aes-rl", "p_desired", "Swimmer", "AES-RL's authors (public code)", "not published"] in printed
+
+
+def test_names_of_runs_that_read_alike_have_columns_of_their_own(tmp_path):
+    """TD3 beside td3, and a run named What, once ended the report."""
+    for name, workers in (("td3", 1), ("TD3", 2), ("What", 3)):
+        run = make_run(tmp_path, "Hopper-v5", name, 0, [0, 1])
+        text = (run / "config.toml").read_text()
+        (run / "config.toml").write_text(text + f"hidden = [{workers}]\n" if "hidden" not in text else text)
+    table = fairness_table(page_of(tmp_path))
+    assert table is not None
+    assert sorted(table.header) == ["TD3", "What", "What (algorithm)", "td3"]

@@ -1,0 +1,103 @@
+"""Where the runs of a page come from: settings that differ, who tuned the defaults, whose imported runs there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from erlbench.experiment.fairness import compare_algorithms, distinct, overridden
+from erlbench.experiment.tuning_budgets import select_budgets
+from erlbench.reporting.data.comparison import Comparison
+from erlbench.reporting.data.runs import Run
+from erlbench.reporting.documents.formats import NONE
+from erlbench.reporting.documents.model import Column, Record, Table
+
+MOST = 8  # algorithms in the table of settings; of more, none is compared line by line
+TUNING: list[Column[Any]] = [
+    Column("Algorithm", "algorithm"),
+    Column("Settings", "settings",
+           note="those that have their default in all runs; all: whatever has no row of its own."),
+    Column("Tuned on", "tuned_on"),
+    Column("By", "by"),
+    Column("Trials", "trials", note="configurations that were tried; none: a rule gives the values."),
+]  # fmt: skip
+IMPORTED: list[Column[Any]] = [
+    Column("Environment", "environment"),
+    Column("Algorithm", "algorithm"),
+    Column("Seeds", "seeds"),
+    Column("Origin", "origin", note="as the person said who imported them."),
+    Column("Licence", "licence"),
+    Column("Read from", "read_from"),
+    Column("Returns are of", "returns_are_of",
+           note="training episodes: running means of the last 100, of a policy that explores; they are compared with "
+           "no evaluations."),
+    Column("Not recorded", "not_recorded"),
+]  # fmt: skip
+
+
+def fairness_table(comparison: Comparison) -> Table[Record] | None:
+    """What differs between the algorithms of a page; None where nothing does, or for more than `MOST` of them."""
+    names, lines = compare_algorithms(run.config for run in comparison.runs)
+    if not 2 <= len(names) <= MOST or not lines:
+        return None
+    columns: list[Column[Any]] = [Column("What", "what")]
+    titles = [f"{name} (algorithm)" if name.lower() == "what" else name for name in names]
+    columns += [Column(title, (title,)) for title in titles]
+    rows = [
+        dict(zip([column.names[0] for column in columns], (aspect, *texts), strict=True))
+        for aspect, texts in lines.items()
+    ]
+    remarks = (
+        "What differs between the compared algorithms besides their ideas; what they share is left out. Overridden: "
+        "settings that are not those of the preset. `erlbench run --set NAME=VALUE` makes settings equal.",
+    )
+    return Table("fairness", comparison.heading("what differs between the algorithms"), columns, rows, remarks)
+
+
+def tuning_table(comparison: Comparison) -> Table[Record] | None:
+    """Which defaults of the page's algorithms were tuned, where, by whom, how often; None where nothing is known."""
+    changed: dict[str, set[str]] = {}
+    for config in distinct(run.config for run in comparison.runs):
+        changed.setdefault(config["run"]["algo"], set()).update(overridden(config))
+    rows = [
+        {"algorithm": one.algorithm, "settings": one.settings, "tuned_on": one.tasks, "by": one.by,
+         "trials": one.trials}
+        for algo, names in changed.items() for one in select_budgets(algo, names)
+    ]  # fmt: skip
+    remarks = (
+        "Defaults that were tuned on the tasks of the comparison are an advantage that scores do not show. Trials of "
+        "`erlbench tune` are counted by that command.",
+    )
+    return Table("tuning", comparison.heading("tuning of the defaults"), TUNING, rows, remarks) if rows else None
+
+
+def imported_table(comparison: Comparison) -> Table[Record] | None:
+    """Whose the imported runs of a page are, and what their files do not say; None without any."""
+    cells: dict[tuple[str, str, str, str], list[Run]] = {}
+    for run in comparison.runs:
+        if run.imported:
+            cells.setdefault((run.env, run.name, run.imported.origin, run.imported.format), []).append(run)
+    rows = [
+        {"environment": env, "algorithm": name, "seeds": ", ".join(str(run.seed) for run in runs), "origin": origin,
+         "licence": runs[0].imported.licence or NONE, "read_from": kind, "returns_are_of": runs[0].imported.returns,
+         "not_recorded": _not_recorded(runs[0])}
+        for (env, name, origin, kind), runs in cells.items() if runs[0].imported
+    ]  # fmt: skip
+    remarks = ("Other programs made these runs. Nothing of them was computed again here.",)
+    return Table("imported", comparison.heading("imported runs"), IMPORTED, rows, remarks) if rows else None
+
+
+def _not_recorded(run: Run) -> str:
+    """What a run's files do not say, of what tables and figures read."""
+    last = run.evaluations
+
+    def known(values: Any) -> bool:
+        return bool(len(last)) and values[-1] == values[-1]
+
+    recorded = {
+        "budget": bool(run.total_timesteps),
+        "settings": bool(run.settings),
+        "training time": known(last.train_time_s),
+        "steps beside training": known(last.fitness_timesteps),
+        "gradient steps": known(last.critic_updates),
+    }
+    return ", ".join(name for name, there in recorded.items() if not there) or NONE
