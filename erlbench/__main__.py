@@ -51,7 +51,7 @@ def _speak_utf8() -> None:
 
 
 def _leave(number: int, frame: object) -> None:
-    """End at once, as long as nothing runs that could be saved (see `erlbench.running.signals`).
+    """End at once, as long as nothing runs that could be saved (see `erlbench.running.command`).
 
     An exception would come up in the middle of an import, where libraries turn it into other errors.
     """

@@ -80,8 +80,8 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     from erlbench.machine.resources import check_device
     from erlbench.options import list_options
     from erlbench.running.admission import problems, rules_of
+    from erlbench.running.command import anything_saved, run_cells
     from erlbench.running.progress import is_watched
-    from erlbench.running.runner import anything_saved, run_cells
 
     known = list_options(RunArguments).keys() - {"dry_run", "verbose", "slurm"}
     if unknown := sorted(options.keys() - known):

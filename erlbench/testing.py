@@ -16,7 +16,8 @@ from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.command import requested_cells
 from erlbench.records.read import read_rows
 from erlbench.records.schema import EpisodeRow, Row, TaskRow
-from erlbench.running.jobs import Runner
+from erlbench.running.cell import Command
+from erlbench.running.command import Job
 from erlbench.running.progress import Display
 from erlbench.settings import setting_rows
 from erlbench.verification import AGREES, load_files
@@ -80,8 +81,9 @@ def _run(cell: Cell, processes: int, stop_after: int = 0, save_replay: bool = Fa
             stop.set()
 
     options = RunOptions(processes, verbosity=-1, device="cpu", save_replay=save_replay)
-    with closing(Runner(options, Display(-1), stop, [interrupt])) as runner:
-        return runner.run(cell)
+    command = Command(options=options, display=Display(-1), stop=stop, listeners=[interrupt])
+    with closing(command.pauses), closing(Job(command)) as job:
+        return job.run(cell)
 
 
 def _check_counts(folder: Path, timesteps: int) -> None:

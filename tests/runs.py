@@ -19,9 +19,9 @@ from erlbench.envs.registry import build, problem
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.policy import NumpyPolicy, PolicySpec
 from erlbench.records.schema import Row
+from erlbench.running.command import run_cells
 from erlbench.running.evaluation import evaluation_seeds
 from erlbench.running.loop import Run
-from erlbench.running.runner import run_cells
 from erlbench.settings import resolve
 from erlbench.verification.same import MEASURED
 from erlbench.work.rollout import play

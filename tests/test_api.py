@@ -50,7 +50,9 @@ def results(tmp_path_factory):
 )
 def test_progress_is_shown_to_those_who_look(tmp_path, monkeypatch, terminal, notebook, quiet, shown):
     seen = []
-    monkeypatch.setattr("erlbench.running.runner.run_cells", lambda cells, options: seen.append(options.verbosity) or 0)
+    monkeypatch.setattr(
+        "erlbench.running.command.run_cells", lambda cells, options: seen.append(options.verbosity) or 0
+    )
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     shell = SimpleNamespace(kernel=1) if notebook else None
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))

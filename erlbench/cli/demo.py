@@ -40,7 +40,7 @@ def command(options: DemoOptions) -> None:
     from erlbench.api import report, run
     from erlbench.errors import ErlbenchError, Interrupted
     from erlbench.playing import play_run
-    from erlbench.running.runner import interruption
+    from erlbench.running.command import interruption
 
     out, total_timesteps = options.out, options.total_timesteps
     start = time.monotonic()

@@ -79,7 +79,7 @@ def run(**given: Any) -> None:
         from erlbench.launch.slurm import launch
 
         click.get_current_context().exit(launch(cells, options, asked.slurm))
-    from erlbench.running.runner import run_cells
+    from erlbench.running.command import run_cells
 
     if asked.tensorboard:
         message(f"live curves: tensorboard --logdir {shlex.join(dict.fromkeys(str(cell.out) for cell in cells))}")

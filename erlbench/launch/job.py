@@ -41,7 +41,7 @@ class Job:
     def run(self) -> int:
         """Run the cells in the thread that calls; the exit code of `erlbench run`."""
         prepare_libraries()  # before numpy is imported
-        from erlbench.running.runner import run_cells
+        from erlbench.running.command import run_cells
 
         os.chdir(self.folder)
         try:

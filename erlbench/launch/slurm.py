@@ -19,7 +19,7 @@ from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.launch.job import Job
 from erlbench.launch.queue import LOGS
 from erlbench.running import extension
-from erlbench.running.starting import check_directories
+from erlbench.running.refusals import check_directories
 from erlbench.words import counted
 
 SIGNAL_DELAY = 120  # seconds before the end of a job's time: Slurm signals it to save, perhaps 60 earlier

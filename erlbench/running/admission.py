@@ -181,7 +181,7 @@ def _try(env: str, settings: Settings, rules: Rules) -> _Trial:
         answer = replace(inspect(lambda kind, value: None, env, settings, rules.tries), files={})  # of this program
     else:
         process = Inspection(inspect, env, dict(settings), rules.tries, rules.modules, limit=rules.limit)
-        answer, failure = process.answer(last=False)
+        answer, failure = process.answer(last=not rules.modules)
         if answer is not None and answer.refusal and _is_unknown(env_id, answer.refusal):
             answer = replace(answer, refusal=answer.refusal + _hint(env_id))
     if rules.anyway and rules.tries and (answer is None or answer.refusal):

@@ -198,15 +198,15 @@ class Run:
         self.phase = WAITS
         try:
             result = self.pool.next_result(PATIENCE)
+            self.phase = WORKS  # from here on no signal comes up as an exception
             if result is not None:
                 self.pool.submit(self.graph.finish(result))
                 self.order.arrived(result)
-        except CellError:
+        except (CellError, KeyboardInterrupt):
             self.phase = WORKS
             self._write_events()  # they say how it came to this
             self.save()  # the state is whole, and the cause may be gone at the next start
             raise
-        self.phase = WORKS
 
     def _take(self, result: Result) -> None:
         """Tell the algorithm one result, and write its rows; at the end of a generation look at the policy."""

@@ -33,6 +33,8 @@ from erlbench.records.run import (
 from erlbench.running import lease
 from erlbench.running.lease import Lease
 
+DONE, FAILED, INTERRUPTED = "done", "failed", "interrupted"  # the status of a run that has ended
+
 
 class RunDirectory(RunFiles):
     """`results/<env>/<name>/seed-NNN`, held by at most one driver."""

@@ -8,14 +8,13 @@ from functools import partial
 
 from erlbench.algorithms import registry
 from erlbench.envs.registry import remember_problems
-from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.experiment.cells import LOCAL, Cell, RunOptions
 from erlbench.experiment.estimate import estimate_cell, never_timed
 from erlbench.experiment.schedule import Schedule, Share, plan
 from erlbench.machine.description import gpus
 from erlbench.machine.resources import available_memory
 from erlbench.running import extension
 from erlbench.running.admission import problems, rules_of
-from erlbench.running.starting import processes_for
 
 MEMORY = 0.9  # the share of the free memory that cells at once may take by their estimates
 DONE = Share(processes=1, done=True)
@@ -82,3 +81,22 @@ def _share(cell: Cell, processes: int | None, estimated: Estimated) -> Share:
 
 def _is_done(cell: Cell, options: RunOptions) -> bool:
     return not options.force and extension.is_complete(cell)
+
+
+def processes_for(cell: Cell, options: RunOptions) -> int | None:
+    """The processes that a cell gets: its job's share, or what its study asks for; no more than there is work for.
+
+    Without a number of jobs it is what the cell gets with the machine to itself (`schedule_of`).
+    On a cluster, the most on each node; None for all that are free there.
+    """
+    if options.pool != LOCAL:
+        return options.per_node
+    wanted = options.processes if cell.processes is None else cell.processes
+    if not wanted:
+        return 0
+    if cell.processes is None:
+        wanted = max(1, wanted // (options.jobs or 1))
+    algorithm = registry.find(cell.algo)
+    if algorithm.is_synchronous(cell.settings) and algorithm.bounded:
+        wanted = min(wanted, cell.workers or wanted)  # never more than may be in flight
+    return wanted

@@ -20,8 +20,8 @@ from erlbench.algorithms import registry
 from erlbench.errors import ErlbenchError, Interrupted, UsageError
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.records.run import STATUS, RunFiles
+from erlbench.running.command import run_cells
 from erlbench.running.results import RunDirectory
-from erlbench.running.runner import run_cells
 from erlbench.settings import resolve, toml_values
 from erlbench.tuning.space import Space
 from erlbench.words import counted

@@ -18,7 +18,7 @@ from erlbench.pool.apart import NoEnd, apart
 from erlbench.records.run import CONFIG
 from erlbench.records.schema import EpisodeRow, EvaluationRow
 from erlbench.running.admission import UNTRIED, problems
-from erlbench.running.runner import run_cells
+from erlbench.running.command import run_cells
 from erlbench.verification.files import AGREES, DIFFERS, UNKNOWN, Check, Files, load_files
 from erlbench.verification.policy import SECONDS, STEPS_PER_SECOND
 from erlbench.verification.same import compare_rows, unlike_digests

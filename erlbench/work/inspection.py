@@ -69,7 +69,8 @@ class Inspection:
             "paths": module_paths(), "module": function.__module__, "name": function.__name__,
             "arguments": encode(list(arguments)), "limit": limit,
         }  # fmt: skip
-        self._limit, self._failure = limit, ""
+        self._limit = limit
+        self._end: tuple[Any, str] | None = None  # the last answer, once the process has ended
         self._output = tempfile.TemporaryFile()  # and no pipe, which a child of an environment would hold open
         try:
             self._process = subprocess.Popen(
@@ -78,13 +79,14 @@ class Inspection:
                 start_new_session=True,
             )  # fmt: skip
         except OSError as error:
-            self._failure = f"no process can be started for it ({error})"
+            self._end = None, f"no process can be started for it ({error})"
+            self._output.close()
         self._ends = time.monotonic() + limit + STARTING
 
     def answer(self, last: bool = True) -> tuple[Any, str]:
         """The last answer, once the process has ended; or the first one, as soon as it is there."""
-        if self._failure:
-            return None, self._failure
+        if self._end is not None:
+            return self._end
         try:
             while (code := self._process.poll()) is None and (last or ANSWER not in self._told()):
                 if time.monotonic() > self._ends:
@@ -94,8 +96,14 @@ class Inspection:
             self._process.kill()
             raise
         told = self._told()
-        if ANSWER in told:
-            return decode(told[ANSWER]), ""
+        answer = self._failure(told, code) if ANSWER not in told else (decode(told[ANSWER]), "")
+        if code is not None:
+            self._end = answer
+            self._output.close()
+        return answer
+
+    def _failure(self, told: dict[str, Any], code: int | None) -> tuple[None, str]:
+        """Why there is no answer."""
         assert code is not None
         if -code in (signal.SIGALRM, signal.SIGKILL):
             return None, f"it takes more than {self._limit:g} s in {told[PHASE]}"

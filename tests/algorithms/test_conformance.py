@@ -11,7 +11,8 @@ import pytest
 from erlbench.algorithms import registry
 from erlbench.experiment.cells import RunOptions
 from erlbench.running import live_arrays
-from erlbench.running.jobs import Runner
+from erlbench.running.cell import Command
+from erlbench.running.command import Job
 from erlbench.running.loop import Run
 from erlbench.running.progress import Display
 from tests.runs import (
@@ -63,16 +64,21 @@ def whole(watched):
     return lambda algo: watched(algo)[0]
 
 
+def command_of(options, stop):
+    return Command(options=options, display=Display(-1), stop=stop)
+
+
 @pytest.fixture(scope="module")
 def runners():
     """Runners by their number of processes, whose workers go from algorithm to algorithm: they import PyTorch once."""
     made = {
-        processes: Runner(RunOptions(processes, verbosity=-1, device="cpu"), Display(-1), threading.Event())
+        processes: Job(command_of(RunOptions(processes, verbosity=-1, device="cpu"), threading.Event()))
         for processes in (1, 3)
     }
     yield made
     for runner in made.values():
         runner.close()
+        runner.command.pauses.close()
 
 
 @pytest.mark.parametrize("algo", ALGORITHMS)
@@ -174,6 +180,7 @@ def test_the_number_of_processes_changes_no_digit(algo, whole, runners, tmp_path
 def test_a_stop_before_the_first_task_is_an_interruption(tmp_path):
     stop = threading.Event()
     stop.set()
-    runner = Runner(RunOptions(0), Display(-1), stop)
-    assert runner.run(make_cell("cem", tmp_path)) == "interrupted"
-    runner.close()
+    job = Job(command_of(RunOptions(0), stop))
+    assert job.run(make_cell("cem", tmp_path)) == "interrupted"
+    job.close()
+    job.command.pauses.close()

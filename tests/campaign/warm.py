@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 from tests.runs import heed_interrupts
 
 IMPORTED = (
-    "erlbench.cli.run", "erlbench.running.runner", "erlbench.work.rollout", "erlbench.pool.worker", "mujoco", "torch",
+    "erlbench.cli.run", "erlbench.running.command", "erlbench.work.rollout", "erlbench.pool.worker", "mujoco", "torch",
     "erlbench.algorithms.gradients.updates", "erlbench.algorithms.gradients.episodes",
     "erlbench.algorithms.gradients.ppo_iteration", "erlbench.algorithms.gradients.trpo_iteration",
     "tests.campaign.warm",

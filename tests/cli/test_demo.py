@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from erlbench import api
 from erlbench.cli import cli
 from erlbench.errors import Interrupted
-from erlbench.running import runner
+from erlbench.running import command
 
 
 @pytest.mark.slow
@@ -26,7 +26,7 @@ def test_it_ends_with_a_report_and_a_film(tmp_path):
 @pytest.fixture
 def interrupted(monkeypatch):
     """Every run is interrupted before it begins."""
-    monkeypatch.setattr(runner.Runner, "run_all", lambda self, cells, schedule: [runner.INTERRUPTED])
+    monkeypatch.setattr(command, "run_all", lambda *arguments: [command.INTERRUPTED])
 
 
 def test_after_ctrl_c_it_names_itself_as_the_command_to_go_on(tmp_path, interrupted):

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from erlbench.cli import cli
 from erlbench.errors import Interrupted
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.running import runner
+from erlbench.running import command
 from tests.runs import write_options
 
 
@@ -71,7 +71,7 @@ def test_bad_input_gets_one_message_and_exit_code_2(words, message):
 
 def test_settings_are_checked_for_every_environment(monkeypatch):
     """Eight bins fit the first one only, and nothing has begun when the second is refused."""
-    monkeypatch.setattr(runner, "run_cells", lambda cells, options: pytest.fail("began"))
+    monkeypatch.setattr(command, "run_cells", lambda cells, options: pytest.fail("began"))
     result = invoke("--algo", "cem", "--env", "Hopper-v5,CartPole-v1", "--set", "bins=8")
     assert result.exit_code == 2
     assert "CartPole-v1 has discrete ones" in result.stderr
@@ -81,7 +81,7 @@ def test_an_unexpected_error_has_its_traceback_with_v(monkeypatch):
     def broken(cells, options):
         raise RuntimeError("broken")
 
-    monkeypatch.setattr(runner, "run_cells", broken)
+    monkeypatch.setattr(command, "run_cells", broken)
     result = invoke("--algo", "cem", "--env", "Hopper-v5")
     assert result.exit_code == 1
     assert result.stderr.startswith("erlbench: unexpected RuntimeError: broken")
@@ -101,14 +101,14 @@ def test_exit_codes(monkeypatch, outcome, code):
             raise outcome
         return outcome
 
-    monkeypatch.setattr(runner, "run_cells", run_cells)
+    monkeypatch.setattr(command, "run_cells", run_cells)
     assert invoke("--algo", "cem", "--env", "Hopper-v5").exit_code == code
 
 
 def test_cells_and_options_reach_the_runner(monkeypatch, tmp_path):
     config = write_options(tmp_path / "config.toml", checkpoint_every=5, task_timeout=60, evaluate="after")
     seen: list[tuple[list[Cell], RunOptions]] = []
-    monkeypatch.setattr(runner, "run_cells", lambda cells, options: seen.append((cells, options)) or 0)
+    monkeypatch.setattr(command, "run_cells", lambda cells, options: seen.append((cells, options)) or 0)
     result = invoke(
         "--algo", "aes-rl,cem@no-extra-division", "--env", "Hopper-v5", "--env", "Humanoid-v5", "--seeds", "0,7",
         "--total-timesteps", "2e4", "--workers", "3", "--processes", "4", "--jobs", "2", "--device", "cpu",
@@ -132,14 +132,14 @@ def test_cells_and_options_reach_the_runner(monkeypatch, tmp_path):
 
 def test_the_runner_knows_the_studies_of_the_command(monkeypatch):
     seen: list[RunOptions] = []
-    monkeypatch.setattr(runner, "run_cells", lambda cells, options: seen.append(options) or 0)
+    monkeypatch.setattr(command, "run_cells", lambda cells, options: seen.append(options) or 0)
     assert invoke("--study", "aes-rl-table-1,aes-rl-figure-3", "-q").exit_code == 0
     assert invoke("--algo", "cem", "--env", "Hopper-v5", "-q").exit_code == 0
     assert [tuple(options.studies) for options in seen] == [("aes-rl-table-1", "aes-rl-figure-3"), ()]
 
 
 def test_a_replay_that_no_extension_could_use_is_named(monkeypatch):
-    monkeypatch.setattr(runner, "run_cells", lambda cells, options: 0)
+    monkeypatch.setattr(command, "run_cells", lambda cells, options: 0)
     words = ("--algo", "cem,cem-rl,td3", "--env", "Hopper-v5", "--seeds", "2", "--save-replay")
     warnings = [line for line in invoke(*words).stderr.splitlines() if line.startswith("warning: ")]
     assert warnings == [

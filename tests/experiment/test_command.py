@@ -13,7 +13,7 @@ from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.command import requested_cells
 from erlbench.experiment.costs import Costs
-from erlbench.running import starting
+from erlbench.running import scheduling
 
 
 def cells_of(**given) -> list[Cell]:
@@ -108,7 +108,7 @@ def test_presets_and_settings_of_environments_are_part_of_the_cell(tmp_path):
 
 def test_jobs_do_not_share_the_processes_of_a_study(tmp_path):
     given = {"study": ("esac-figure-2-center",), "profile": "smoke", "jobs": "2", "processes": "2"}
-    pinned = {cell.processes: starting.processes_for(cell, RunOptions(2, jobs=2)) for cell in cells_of(**given)}
+    pinned = {cell.processes: scheduling.processes_for(cell, RunOptions(2, jobs=2)) for cell in cells_of(**given)}
     assert pinned == {1: 1, 4: 4, 8: 8}
 
 

@@ -16,7 +16,7 @@ from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments, run_options
 from erlbench.experiment.command import requested_cells
 from erlbench.experiment.costs import built_in_costs, load_costs
-from erlbench.running.runner import run_cells
+from erlbench.running.command import run_cells
 from tests.runs import interrupt_after, rows
 
 BASE = {"algo": ("cem",), "env": ("InvertedPendulum-v5",)}

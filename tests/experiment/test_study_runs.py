@@ -11,7 +11,7 @@ from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments, run_options
 from erlbench.experiment.command import requested_cells
 from erlbench.experiment.studies import load_studies
-from erlbench.running.runner import run_cells
+from erlbench.running.command import run_cells
 
 STUDY = """\
 [studies.small]

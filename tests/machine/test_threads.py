@@ -103,7 +103,7 @@ def test_a_run_from_python_gives_the_numbers_of_a_worker_and_leaves_the_callers_
 
 
 def test_the_import_changes_nothing():
-    code = "before = numbers(), dict(os.environ)\nimport erlbench, erlbench.api, erlbench.running.runner\n"
+    code = "before = numbers(), dict(os.environ)\nimport erlbench, erlbench.api, erlbench.running.command\n"
     assert fresh("import numpy\n" + code + "print(json.dumps([numbers(), dict(os.environ)] == [*before]))") is True
 
 

@@ -13,7 +13,8 @@ import pytest
 from erlbench.experiment.cells import RunOptions
 from erlbench.records.schema import COUNTED, EpisodeRow, EvaluationRow, GenerationRow, TaskRow
 from erlbench.running import loop, state
-from erlbench.running.jobs import Runner
+from erlbench.running.cell import Command
+from erlbench.running.command import Job
 from erlbench.running.progress import Display
 from erlbench.running.results import RunDirectory
 from tests.runs import all_rows, between_steps, make_cell, run
@@ -22,8 +23,9 @@ from tests.runs import all_rows, between_steps, make_cell, run
 def heard(cell, *listeners):
     """Run a cell with listeners; how it ended."""
     options = RunOptions(0, verbosity=-1, device="cpu")
-    with closing(Runner(options, Display(-1), threading.Event(), listeners)) as runner:
-        return runner.run(cell)
+    command = Command(options=options, display=Display(-1), stop=threading.Event(), listeners=listeners)
+    with closing(command.pauses), closing(Job(command)) as job:
+        return job.run(cell)
 
 
 def test_every_row_of_the_files_is_heard(tmp_path):

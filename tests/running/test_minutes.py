@@ -16,8 +16,8 @@ from erlbench.experiment.arguments import arguments
 from erlbench.experiment.command import requested_cells
 from erlbench.experiment.estimate import estimate
 from erlbench.pool import SerialPool
+from erlbench.running.cell import gradient_workers
 from erlbench.running.progress import Reading
-from erlbench.running.run import gradient_workers
 from tests.runs import FILES, interrupt, make_cell, run, write_options
 
 MINUTES = {"cem": 0.02, "cem-rl": 0.4, "p-cem-rl": 0.4, "aes-rl": 0.05}

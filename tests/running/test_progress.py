@@ -16,8 +16,8 @@ from rich.console import Console
 
 from erlbench.experiment.cells import RunOptions
 from erlbench.running import progress
+from erlbench.running.command import run_cells
 from erlbench.running.progress import Display, Reading
-from erlbench.running.runner import run_cells
 from tests.runs import make_cell, rows
 
 

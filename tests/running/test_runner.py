@@ -16,14 +16,11 @@ from erlbench.algorithms import registry
 from erlbench.envs.registry import problem
 from erlbench.errors import CellError, UsageError, explain
 from erlbench.experiment.cells import RunOptions
-from erlbench.pool.serial import Abandoned
 from erlbench.records.run import POLICY
 from erlbench.records.write import RowFile
 from erlbench.reporting.data.runs import find_runs
-from erlbench.running import signals, starting
-from erlbench.running.loop import Run
+from erlbench.running import command, scheduling
 from erlbench.running.results import RunDirectory
-from erlbench.running.runner import run_cells
 from tests.processes import wait_for
 from tests.runs import make_cell, rows, run
 
@@ -68,25 +65,13 @@ def test_numpy_does_not_warn_of_a_value_that_is_too_large(tmp_path, recwarn, alg
 
 def test_a_run_that_cannot_begin_leaves_no_file_open(tmp_path, monkeypatch):
     """Its replay is open when the algorithm, or the run, is made."""
-    for where in ("running.run.RowFiles", "running.run.Run", "algorithms.td3.TD3.__init__"):
+    for where in ("running.cell.RowFiles", "running.cell.Run", "algorithms.td3.TD3.__init__"):
         cell = make_cell("td3", tmp_path / where)
         before = len(os.listdir("/proc/self/fd"))
         with monkeypatch.context() as patch:
             patch.setattr(f"erlbench.{where}", Mock(side_effect=CellError("no")))
             assert run(cell) == 1
         assert len(os.listdir("/proc/self/fd")) == before, where
-
-
-def test_a_task_that_ends_just_after_its_run_was_abandoned_is_no_traceback(tmp_path, monkeypatch):
-    stop = threading.Event()
-
-    def abandoned(training):
-        stop.set()
-        raise Abandoned
-
-    monkeypatch.setattr(Run, "run", abandoned)
-    cell = make_cell("cem", tmp_path, steps=50)
-    assert run_cells([cell], RunOptions(0, verbosity=-1, command_line=("erlbench",)), stop) == 130
 
 
 def test_a_start_records_its_command_and_the_studies(tmp_path):
@@ -153,9 +138,9 @@ def test_a_held_directory_is_refused_before_anything_starts(tmp_path):
 )
 def test_only_what_waits_for_its_workers_gets_no_more_processes(algo, settings, expected, tmp_path):
     cell = make_cell(algo, tmp_path, settings=settings, workers=registry.find(algo).default_workers or 0)
-    assert starting.processes_for(cell, RunOptions(8)) == expected
-    assert starting.processes_for(cell, RunOptions(8, jobs=4)) == 2
-    assert starting.processes_for(cell, RunOptions(0)) == 0
+    assert scheduling.processes_for(cell, RunOptions(8)) == expected
+    assert scheduling.processes_for(cell, RunOptions(8, jobs=4)) == 2
+    assert scheduling.processes_for(cell, RunOptions(0)) == 0
 
 
 def test_cells_run_side_by_side(tmp_path):
@@ -188,7 +173,7 @@ def test_a_signal_that_is_ignored_stays_ignored():
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     stop = threading.Event()
     try:
-        with signals.heeded(stop):
+        with command.heeded(stop):
             os.kill(os.getpid(), signal.SIGHUP)
             assert not stop.is_set()
             assert signal.getsignal(signal.SIGTERM) != signal.SIG_DFL

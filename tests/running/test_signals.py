@@ -6,16 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from erlbench.experiment.cells import RunOptions
-from erlbench.pool import PoolOptions
-from erlbench.running.jobs import Runner
 from tests.campaign.trials import finish, start, write_config
 from tests.processes import wait_for
 from tests.runs import all_rows, heed_interrupts, make_cell, run
@@ -84,16 +79,6 @@ def test_a_signal_during_imports_ends_the_command_without_a_traceback(tmp_path, 
         assert "Traceback" not in errors
         assert "Error" not in errors
     assert codes == [130] * len(codes)
-
-
-def test_the_pool_of_an_abandoned_thread_is_left_alone():
-    """Its thread may be in the middle of a reset; closing it from another one raised "handle is closed"."""
-    closed = []
-    runner = Runner(RunOptions(processes=0), None, threading.Event())
-    runner._pools = {n: (PoolOptions(processes=0), SimpleNamespace(close=lambda n=n: closed.append(n))) for n in (1, 2)}
-    runner._abandoned = {1}
-    runner.close()
-    assert closed == [2]
 
 
 def test_a_signal_within_the_import_of_a_library_ends_the_command():

@@ -65,5 +65,5 @@ def test_without_tensorboard_nothing_starts(tmp_path, monkeypatch):
 
 
 def test_runs_without_curves_import_no_tensorboard():
-    code = "import sys, erlbench.running.run, erlbench.running.starting; print('tensorboard' in sys.modules)"
+    code = "import sys, erlbench.running.cell, erlbench.running.refusals; print('tensorboard' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"

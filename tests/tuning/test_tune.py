@@ -16,8 +16,8 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from erlbench.algorithms import registry
 from erlbench.cli import cli
 from erlbench.errors import UsageError
+from erlbench.running.command import run_cells
 from erlbench.running.results import RunDirectory
-from erlbench.running.runner import run_cells
 from erlbench.tuning import parse_space, tuner
 
 CEM = registry.find("cem").settings_type

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from contextlib import closing
 
 import pytest
 
 from erlbench.experiment.cells import RunOptions
-from erlbench.running.jobs import Runner
+from erlbench.running.cell import Command
+from erlbench.running.command import Job
 from erlbench.running.progress import Display
 from tests.runs import SYNCHRONOUS, all_rows, make_cell, run
 
@@ -33,9 +35,9 @@ def serial(tmp_path_factory):
 def runner(nodes):
     """One that keeps its pool on both nodes from cell to cell."""
     options = RunOptions(1, verbosity=-1, device="cpu", pool=nodes.kind)
-    made = Runner(options, Display(-1), threading.Event())
-    yield made
-    made.close()
+    command = Command(options=options, display=Display(-1), stop=threading.Event())
+    with closing(command.pauses), closing(Job(command)) as made:
+        yield made
 
 
 @pytest.mark.parametrize("algo", SYNCHRONOUS)

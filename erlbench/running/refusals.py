@@ -1,4 +1,4 @@
-"""What is checked before any cell of a command starts: its folder, and whether the run in it may go on here."""
+"""What is refused before a cell starts: its folder, and a run in it that may not, or cannot, go on here."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
-from erlbench.experiment.cells import LOCAL, Cell, RunOptions
+from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.studies import add_studies
+from erlbench.files import table_in
 from erlbench.machine import kernel
 from erlbench.records.config import imported_of
 from erlbench.records.run import CHECKPOINTS, META, TRAINING_END
@@ -16,8 +17,7 @@ from erlbench.running import extension
 from erlbench.running.admission import Rules, identity_of, rules_of
 from erlbench.running.checkpoint import FORMAT, format_of, unreadable
 from erlbench.running.live_curves import check_installed
-from erlbench.running.results import RunDirectory
-from erlbench.running.run import DONE
+from erlbench.running.results import DONE, RunDirectory
 from erlbench.work import identity as recorded_identity
 
 
@@ -105,20 +105,17 @@ def _check_identity(directory: RunDirectory, meta: Mapping[str, Any], cell: Cell
         )
 
 
-def processes_for(cell: Cell, options: RunOptions) -> int | None:
-    """The processes that a cell gets: its job's share, or what its study asks for; no more than there is work for.
-
-    Without a number of jobs it is what the cell gets with the machine to itself (`scheduling.py`).
-    On a cluster, the most on each node; None for all that are free there.
-    """
-    if options.pool != LOCAL:
-        return options.per_node
-    wanted = options.processes if cell.processes is None else cell.processes
-    if not wanted:
-        return 0
-    if cell.processes is None:
-        wanted = max(1, wanted // (options.jobs or 1))
-    algorithm = registry.find(cell.algo)
-    if algorithm.is_synchronous(cell.settings) and algorithm.bounded:
-        wanted = min(wanted, cell.workers or wanted)  # never more than may be in flight
-    return wanted
+def check_files(directory: RunDirectory) -> None:
+    """Raise `UsageError` when files are gone or changed of what a run in `directory` has reached."""
+    status = directory.status()
+    if status.get("status") == DONE and (damaged := directory.damaged(table_in(status, "files"))):
+        raise UsageError(
+            f"{directory.path} was done, but is damaged: {', '.join(damaged)}; put back a copy, or start anew by "
+            "--force (the old run is moved aside)"
+        )
+    begun = directory.has_checkpoint() or (status and directory.has_training_end())
+    if status.get("status") != DONE and directory.has_rows() and not begun:
+        raise UsageError(
+            f"{directory.path} holds rows but no checkpoint to go on from, and its status.json does not say that "
+            "they are whole; put back what is missing, or start anew by --force (the old run is moved aside)"
+        )

@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import threading
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from erlbench.algorithms import registry
-from erlbench.errors import CellError
+from erlbench.errors import ADVICE, CellError, ErlbenchError, TaskError, explain, said_by
 from erlbench.experiment.cells import SHARED, Cell, RunOptions, differences
-from erlbench.machine import description
+from erlbench.experiment.schedule import Share
+from erlbench.machine import description, kernel
+from erlbench.machine.threads import threads_of_libraries
 from erlbench.pool import Pool
-from erlbench.records.run import NEVER_TRAINED, REPLAY, config_hash
+from erlbench.records.run import ERROR, NEVER_TRAINED, REPLAY, config_hash
 from erlbench.records.schema import Row
 from erlbench.running import extension
 from erlbench.running.admission import admitted, identity_of, rules_of
-from erlbench.running.loop import Run, RunSettings
+from erlbench.running.checkpoint import FORMAT
+from erlbench.running.loop import BEGINS, WAITS, Run, RunSettings
 from erlbench.running.orders import ArrivalOrder, SimulatedOrder
 from erlbench.running.pauses import Pauses
 from erlbench.running.progress import Display
-from erlbench.running.results import RunDirectory
+from erlbench.running.results import DONE, RunDirectory
 from erlbench.running.row_files import RowFiles
 from erlbench.running.shown import ShownRun
-from erlbench.running.start import start_of
 from erlbench.work.replay import Replay
+from erlbench.work.store import Store
+from erlbench.work.trial import Admission
 
 Listener = Callable[[Row], None]  # called with each row of a run when it is written
-DONE, FAILED, INTERRUPTED = "done", "failed", "interrupted"
 
 
 def gradient_workers(cell: Cell, processes: int) -> int:
@@ -50,19 +57,24 @@ class Command:
     listeners: Sequence[Listener] = ()  # to each of the runs
     machine: Mapping[str, Any] = field(default_factory=description.describe)
     pauses: Pauses = field(default_factory=Pauses)
+    shares: Mapping[Path, Share] = field(default_factory=dict)  # of the machine, by the folder of the cell
+    at_once: int = 1  # the most cells that run at the same time
+
+    def together(self, cell: Cell) -> dict[str, Any]:
+        """What meta.json says of the cells that run at the same time as one."""
+        share = self.shares.get(cell.directory)
+        exclusive = self.at_once <= 1 or bool(share and share.exclusive)
+        return {"cells_at_once": max(1, self.at_once), "exclusive": exclusive}
 
 
 class RunningCell:
     """One cell while it runs: its algorithm, `Run` and files."""
 
-    def __init__(
-        self, cell: Cell, directory: RunDirectory, pool: Pool, command: Command, together: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, cell: Cell, directory: RunDirectory, pool: Pool, command: Command) -> None:
         self.cell = cell
         self.directory = directory
         self.command = command
         self.pool: Pool = pool
-        self._together = together  # what meta.json says of the cells that run at the same time
         with contextlib.ExitStack() as opened:
             self._open(opened)
             self._opened = opened.pop_all()
@@ -91,7 +103,7 @@ class RunningCell:
         listeners[1:1] = self._curves(opened)
         start = start_of(cell, command.options, command.machine, pool, known, admission)
         written = {"config_sha256": config_hash(directory.path), **({"config_changes": changes} if changes else {})}
-        directory.add_start(command.machine, start | dict(self._together) | written)
+        directory.add_start(command.machine, start | command.together(cell) | written)
         self.shown.begin(self.loop)
 
     def _curves(self, opened: contextlib.ExitStack) -> Iterator[Listener]:
@@ -157,11 +169,59 @@ class RunningCell:
             self.shown.write(self.loop, status, message)
         return status
 
-    def save_for(self) -> None:
-        """Save in place of the run's own thread, which waits for a task."""
-        self.loop.save()
-        self.end(INTERRUPTED, "")
+    def can_be_left(self) -> bool:
+        """Whether an exception may come up now: the run begins, or a task runs in this very process."""
+        return self.loop.phase == BEGINS or (self.loop.phase == WAITS and not self.pool.processes)
 
     def close(self) -> None:
         """Close the files."""
         self._opened.close()
+
+
+def start_of(
+    cell: Cell,
+    asked: RunOptions,
+    machine: Mapping[str, Any],
+    pool: Pool,
+    identity: Mapping[str, Any] | None,
+    admission: Admission,
+) -> dict[str, Any]:
+    """The start of a cell on `machine`."""
+    machine = {**machine, "threads": threads_of_libraries()}
+    return {
+        "format": FORMAT,
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "pool": asked.pool,
+        "processes": pool.processes,
+        **({} if asked.jobs is None else {"jobs": asked.jobs}),
+        "one_core": asked.one_core or cell.one_core,
+        "device": asked.device,
+        "threads": machine["threads"],
+        "arithmetic": kernel.in_words(machine, registry.learns(cell.algo)),
+        **({"identity": identity} if identity else {}),
+        "admission": admission.record(),
+        **({"anyway": True} if asked.anyway else {}),
+        **({"studies": dict(asked.studies)} if asked.studies else {}),
+        "command_line": shlex.join(asked.command_line),
+    }
+
+
+def explained(error: Exception, directory: RunDirectory, store: Store | None = None) -> str:
+    """One message for the user; a traceback, where there is one worth reading, goes to error.txt."""
+    try:
+        directory.check()  # else it says more than the error that came of it
+    except CellError as gone:
+        return str(gone)
+    if store is not None and store.gone:
+        return f"another program removed {store.folder}, where processes share arrays; the same command goes on"
+    if isinstance(error, OSError) and error.errno in ADVICE:
+        return explain(error, directory.path)
+    details = error.details if isinstance(error, TaskError) else ""
+    if not isinstance(error, ErlbenchError):
+        details = "".join(traceback.format_exception(error))
+    message = str(error) if isinstance(error, ErlbenchError) else said_by(error)
+    if details:
+        with contextlib.suppress(OSError, CellError):
+            directory.write(ERROR, details.encode(errors="backslashreplace"))
+            message += f" (traceback in {directory.path / ERROR})"
+    return message

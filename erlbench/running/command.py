@@ -1,0 +1,267 @@
+"""The cells of a command: checks before anything starts, cells side by side, signals, and the exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import signal
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from types import FrameType
+from typing import Any
+
+from erlbench.errors import CellError, Interrupted, UsageError
+from erlbench.experiment.cells import LOCAL, Cell, RunOptions
+from erlbench.experiment.schedule import CellQueue, Schedule
+from erlbench.machine.descriptors import allow_workers
+from erlbench.machine.threads import ONE_THREAD
+from erlbench.pool import Pool, PoolOptions, make_pool
+from erlbench.pool.registry import connected
+from erlbench.running import extension
+from erlbench.running.cell import Command, RunningCell, explained
+from erlbench.running.checkpoint import saved_steps
+from erlbench.running.lease import LostLease
+from erlbench.running.progress import Display
+from erlbench.running.refusals import check_directories, check_files
+from erlbench.running.results import DONE, FAILED, INTERRUPTED, RunDirectory
+from erlbench.running.scheduling import processes_for, schedule_of
+
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event | None = None) -> int:
+    """Run all cells and return the exit code: 0 all done, 1 some failed, 130 interrupted, as by setting `stop`."""
+    stop = stop or threading.Event()
+    here: list[Job] = []  # the one that runs in this thread
+    with connected(options.pool), heeded(stop, lambda: any(job.can_be_left() for job in here)):
+        _allow_workers(cells, options)
+        check_directories(cells, options)
+        schedule = schedule_of(cells, options)
+        at_once = schedule.forecast().at_once
+        display = Display(options.verbosity, len(cells))
+        shares = {cell.directory: share for cell, share in zip(cells, schedule.shares, strict=True)}
+        command = Command(options=options, display=display, stop=stop, shares=shares, at_once=at_once)
+        try:
+            outcomes = Counter(run_all(command, cells, schedule, here))
+        finally:
+            command.pauses.close()
+            display.close()
+    if outcomes[INTERRUPTED]:
+        if options.command_line[:1] == ("erlbench",):  # a Python function's caller says how to go on
+            display.message(f"{interruption(anything_saved(cells))}:\n{shlex.join(options.command_line)}")
+        return Interrupted.exit_code
+    display.summary(_summary(outcomes, cells))
+    return 1 if outcomes[FAILED] else 0
+
+
+def run_all(command: Command, cells: Sequence[Cell], schedule: Schedule, here: list[Job]) -> list[str]:
+    """Run the cells by `schedule`; how each of them ended. One at a time runs in this thread, several in threads."""
+    queue, lock, outcomes = CellQueue(schedule), threading.Lock(), [INTERRUPTED] * len(cells)
+
+    def next_cell(ended: int | None = None) -> int | None:
+        with lock:
+            if ended is not None:
+                queue.end(ended)
+            return None if command.stop.is_set() else queue.start()
+
+    def work(number: int | None, begun: Callable[[Job], None] = lambda job: None) -> None:
+        job = Job(command)
+        begun(job)
+        with contextlib.closing(job):  # its memory is another cell's afterwards
+            while number is not None:
+                outcomes[number] = job.run(cells[number])
+                number = next_cell(number)
+
+    if command.at_once <= 1:
+        work(next_cell(), here.append)
+        return outcomes
+    threads: list[Future[None]] = []
+    with ThreadPoolExecutor(len(cells)) as executor:
+        while True:
+            while (number := next_cell()) is not None:
+                threads.append(executor.submit(work, number))
+            if not wait(threads, timeout=0.2).not_done:  # wakes up for signals
+                break
+    for thread in threads:
+        thread.result()
+    return outcomes
+
+
+class Job:
+    """Runs cells one after another in a thread, on one pool as long as they need the same one.
+
+    From here to `close` the libraries of this process compute with one thread.
+    """
+
+    def __init__(self, command: Command) -> None:
+        self.command = command
+        self._pool: tuple[PoolOptions, Pool] | None = None
+        self._begins = False
+        self._running: RunningCell | None = None
+        self._limit = contextlib.ExitStack()
+        self._limit.enter_context(ONE_THREAD.hold())
+
+    def run(self, cell: Cell) -> str:
+        """Run one cell to its end and return how it ended; a failure is reported here and stays here."""
+        if self.command.stop.is_set():
+            return INTERRUPTED
+        ONE_THREAD.renew()
+        directory = RunDirectory(cell.directory)
+        try:
+            directory.hold()
+        except UsageError as error:
+            return self._fail(cell, str(error))
+        try:
+            return self._run_held(cell, directory)
+        finally:
+            directory.release()
+
+    def _run_held(self, cell: Cell, directory: RunDirectory) -> str:
+        try:
+            check_files(directory)
+        except UsageError as error:
+            return self._fail(cell, str(error))
+        if directory.status().get("status") == DONE:
+            directory.discard_checkpoints()  # its last start may have been killed before that
+            if not extension.pending(directory.status(), cell):
+                self.command.display.finished(cell.label, f"already done in {directory.path}")
+                return DONE
+            if self.command.options.verbosity >= 0:
+                steps = directory.status().get("timesteps", 0)
+                self.command.display.message(f"{cell.label}: goes on from {steps:,} steps")
+        return self._train(cell, directory)
+
+    def can_be_left(self) -> bool:
+        """Whether an exception may come up in its thread now: nothing is half done that is not made again."""
+        return self._running.can_be_left() if self._running is not None else self._begins
+
+    def close(self) -> None:
+        """End the workers."""
+        with self._limit:
+            if self._pool is not None:
+                self._pool[1].close()
+            self._pool = None
+
+    def _train(self, cell: Cell, directory: RunDirectory) -> str:
+        finished = directory.take_down() if directory.status().get("status") == DONE else {}
+        run: RunningCell | None = None
+        try:
+            run = self._running = self._begin(cell, directory)
+            run.loop.run()
+            run.finish()
+        except (Interrupted, KeyboardInterrupt):
+            return run.end(INTERRUPTED, "") if run else INTERRUPTED
+        except LostLease as error:
+            return self._fail(cell, str(error))
+        except Exception as error:
+            message = explained(error, directory, run.pool.store if run else None)
+            if finished and (run is None or not run.loop.begun):  # it could not be extended
+                directory.put_back(finished)
+            elif run is not None:
+                run.end(FAILED, message)
+            else:
+                with contextlib.suppress(OSError, CellError):
+                    directory.write_status(status=FAILED, message=message)
+            return self._fail(cell, message)
+        else:
+            directory.discard_checkpoints()
+            self.command.display.finished(cell.label, run.outcome())
+            return DONE
+        finally:
+            self._running = None
+            if run is not None:
+                run.close()
+
+    def _begin(self, cell: Cell, directory: RunDirectory) -> RunningCell:
+        self._begins = True
+        try:
+            return RunningCell(cell, directory, self._pool_for(cell), self.command)
+        finally:
+            self._begins = False
+
+    def _fail(self, cell: Cell, message: str) -> str:
+        self.command.display.failed(cell.label, message)
+        return FAILED
+
+    def _pool_for(self, cell: Cell) -> Pool:
+        """The pool, made anew when the cell needs another one."""
+        options, share = self.command.options, self.command.shares.get(cell.directory)
+        wanted = PoolOptions(
+            processes=share.processes if share else processes_for(cell, options),
+            device=options.device,
+            task_timeout=options.task_timeout,
+            one_core=options.one_core or cell.one_core,
+            anyway=options.anyway,
+            worker_memory=options.worker_memory,
+        )
+        if self._pool is not None and (self._pool[0] != wanted or self._pool[1].store.gone):
+            self._pool[1].close()
+            self._pool = None
+        if self._pool is None:
+            self._pool = wanted, make_pool(options.pool, wanted)
+        pool = self._pool[1]
+        pool.reset()  # ids of tasks and arrays begin anew with each cell
+        pool.store.clear()
+        return pool
+
+
+def anything_saved(cells: Iterable[Cell]) -> bool:
+    """Whether any of the cells is done, or has a checkpoint to continue from."""
+    directories = [RunDirectory(cell.directory) for cell in cells]
+    return any(run.status().get("status") == DONE or saved_steps(run.path) is not None for run in directories)
+
+
+def interruption(saved: bool) -> str:
+    """What an interrupted command says before the command that is to be given again."""
+    if saved:
+        return "interrupted; everything is saved. To go on"
+    return "interrupted before the first checkpoint. To start again from 0"
+
+
+def _allow_workers(cells: Sequence[Cell], options: RunOptions) -> None:
+    """Have room for the open files of all workers that run at once, on this machine."""
+    if options.pool == LOCAL:
+        most = sorted(processes_for(cell, options) or 0 for cell in cells)[-(options.jobs or 1) :]
+        allow_workers(max(sum(most), options.processes if options.jobs is None else 0))
+
+
+def _summary(outcomes: Counter[str], cells: Sequence[Cell]) -> str:
+    """What there is at the end, and the command that comes next."""
+    folders = shlex.join(dict.fromkeys(str(cell.out) for cell in cells))
+    one = len(cells) == 1
+    what = f"{outcomes[DONE]} of {len(cells)} {'cell' if one else 'cells'} done"
+    if outcomes[FAILED]:
+        what += f", {outcomes[FAILED]} failed"
+    if not any(cell.directory.exists() for cell in cells):
+        return what
+    look = f" (erlbench show {folders})" if outcomes[FAILED] else ""
+    where = str(cells[0].directory) if one else folders
+    return f"{what}{look}. Results: {where}\nNext: erlbench report {folders}"
+
+
+@contextlib.contextmanager
+def heeded(stop: threading.Event, can_be_left: Callable[[], bool] = lambda: False) -> Iterator[None]:
+    """Inside, a signal of `STOPPING` sets `stop`; a second one acts as it does outside.
+
+    Where `can_be_left` says so, what this thread does ends by KeyboardInterrupt: a task, which runs again later.
+    """
+    before: dict[signal.Signals, Any] = {}
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        stop.set()
+        for known, handler in before.items():
+            signal.signal(known, handler)
+        if can_be_left():
+            raise KeyboardInterrupt
+
+    if threading.current_thread() is threading.main_thread():
+        for number in STOPPING:
+            if signal.getsignal(number) != signal.SIG_IGN:  # as nohup and shells without job control set it
+                before[number] = signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for known, handler in before.items():
+            signal.signal(known, handler)
