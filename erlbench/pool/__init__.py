@@ -6,6 +6,6 @@ from erlbench.pool.base import Pool, PoolEvent
 from erlbench.pool.options import PoolOptions
 from erlbench.pool.processes import ProcessPool
 from erlbench.pool.registry import local_pool, make_pool
-from erlbench.pool.serial import Abandoned, SerialPool
+from erlbench.pool.serial import SerialPool
 
-__all__ = ["Abandoned", "Pool", "PoolEvent", "PoolOptions", "ProcessPool", "SerialPool", "local_pool", "make_pool"]
+__all__ = ["Pool", "PoolEvent", "PoolOptions", "ProcessPool", "SerialPool", "local_pool", "make_pool"]

@@ -18,8 +18,8 @@ class Failure:
 
 
 def failure(error: BaseException) -> Failure:
-    """Describe an error that is being handled."""
-    details = traceback.format_exc()
+    """Describe an error."""
+    details = "".join(traceback.format_exception(error))
     if isinstance(error, ErlbenchError):
         return Failure(type(error), f": {error}", details)
     if isinstance(error, MemoryError):  # of the process; that the store is full is an error of its own

@@ -14,6 +14,7 @@ import heapq
 import pickle
 import selectors
 import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -98,10 +99,9 @@ class ProcessPool(PoolBase):
         self._durations = Durations()
         self._selector = selectors.DefaultSelector()
         self._next_check = 0.0
-        self._stopping = False
         self._broken: ErlbenchError | None = None  # why no gradient worker can be started
 
-    def prepare(self, task: Task, workers: int) -> None:
+    def prepare(self, task: Task, workers: int, stop: threading.Event | None = None) -> None:
         slots = range(self.processes)[:workers] if task.gradient else range(self.processes)[-workers:]
         for slot in slots:
             self._tasks[-1 - slot] = replace(task, id=-1 - slot)
@@ -109,11 +109,8 @@ class ProcessPool(PoolBase):
         left = len(slots)
         while left:
             left -= self.next_result(LOOK_EVERY) is not None
-            if self._stopping:
+            if stop is not None and stop.is_set():
                 raise Interrupted("interrupted while workers were prepared; the same command continues")
-
-    def interrupt(self) -> None:
-        self._stopping = True
 
     def submit(self, tasks: Iterable[Task]) -> None:
         for task in tasks:
@@ -149,7 +146,7 @@ class ProcessPool(PoolBase):
         self._ready = {False: [], True: []}
         self._returned.clear()
         self._kills.clear()
-        self._broken, self._stopping = None, False
+        self._broken = None
 
     def close(self) -> None:
         self.reset()

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-import ctypes
+import heapq
+import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
 
+from erlbench.errors import Interrupted
 from erlbench.machine.threads import Renewal
-from erlbench.pool.base import PoolBase, Queue, name
+from erlbench.pool.base import PoolBase, name
 from erlbench.pool.failures import as_error, failure
 from erlbench.pool.worker import prepare_torch
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
 from erlbench.work.workspace import Workspace
 
-GRACE = 0.4  # seconds in which a task gives way to `interrupt`, unless it is C code
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class GivenUp(BaseException):
-    """The run is to stop; the task runs again when it goes on."""
-
-
-class Abandoned(BaseException):
-    """The run has been saved without its thread, which was in a task; it must not write any more."""
+    """A signal came while a task ran; it runs again when the run goes on."""
 
 
 class SerialPool(PoolBase):
-    """Runs one task within each call of `next_result`, whatever its timeout."""
+    """Runs one task within each call of `next_result`, whatever its timeout.
+
+    A task gives way to a signal that somebody handles, unless it is C code; `next_result` then returns None.
+    """
 
     processes = 0
 
@@ -36,106 +40,91 @@ class SerialPool(PoolBase):
         self.store = store or Store.create()
         self.device = device
         self._owns_store = store is None
-        self._queue = Queue(lambda task: None)
+        self._tasks: dict[int, Task] = {}  # that have not finished
+        self._ready: list[tuple[int, int]] = []  # a heap of their (priority, id)
         self._workspace: Workspace | None = None
         self._has_torch = False
-        self._guard = threading.Lock()
-        self._thread: int | None = None  # that runs a task now
-        self._importing = False  # torch, for the first gradient task
-        self._given_up = self._abandoned = False
-        self._asked: float | None = None  # when it was first asked to give way
+        self._runs = self._given_up = False
         self._renew_limit = Renewal()
 
-    def prepare(self, task: Task, workers: int) -> None:
+    def prepare(self, task: Task, workers: int, stop: threading.Event | None = None) -> None:
         self.submit([task])
-        self.next_result()
+        if self.next_result() is None:
+            raise Interrupted("interrupted while workers were prepared; the same command continues")
 
     def submit(self, tasks: Iterable[Task]) -> None:
-        self._queue.add(tasks)
-
-    def interrupt(self) -> None:
-        """Raise `GivenUp` in the thread that runs a task; C code is not interrupted before it returns."""
-        with self._guard:
-            self._asked = self._asked or time.monotonic()
-            if self._thread is not None and not self._given_up:
-                self._given_up = True
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), ctypes.py_object(GivenUp))
-
-    def abandon(self, save: Callable[[], None]) -> bool:
-        """Save a run whose task ignores `interrupt`. Its thread then ends with `Abandoned`.
-
-        For another thread than that of the run. False when there is nothing to abandon.
-        """
-        with self._guard:
-            in_time = self._asked is None or time.monotonic() - self._asked < GRACE
-            if self._abandoned or in_time or (self._thread is None and not self._importing):
-                return self._abandoned
-            save()
-            self._abandoned = True
-            return True
+        for task in tasks:
+            if task.id in self._tasks:
+                raise ValueError(f"{name(task)} was submitted twice")
+            self._tasks[task.id] = task
+            heapq.heappush(self._ready, (task.priority, task.id))
 
     def next_result(self, timeout: float | None = None) -> Result | None:
-        try:
-            return self._next_result()
-        finally:
-            with self._guard:  # which `abandon` holds while it saves
-                if self._abandoned:
-                    raise Abandoned
-
-    def _next_result(self) -> Result | None:
-        if not self._queue.ready(None):
+        if not self._ready:
             return None
-        task = self._queue.pop(None)
+        task = self._tasks[self._ready[0][1]]
         if task.gradient and not self._has_torch:
-            self._importing = True
-            self.device = prepare_torch(self.device, 0)
-            self._has_torch, self._importing = True, False
+            self.device, self._has_torch = prepare_torch(self.device, 0), True
         if self._workspace is None or self._workspace.device != self.device:
             self._workspace = Workspace(self.store, 0, self.device, time.thread_time)
         self._renew_limit()
-        try:
-            result = self._run(self._workspace, task)
-        except GivenUp:
-            self._queue.again(task)
+        outcome = self._run(self._workspace, task)
+        if self._given_up:  # whatever a library has made of it, such as an ImportError
             self._workspace.close()  # what it keeps may be half done
             self._workspace = None
             return None
-        except (Exception, SystemExit) as error:
-            self._queue.drop(task.id)
-            raise as_error(name(task), failure(error), task.id) from error
-        self._queue.finish(result)
-        return result
+        heapq.heappop(self._ready)
+        del self._tasks[task.id]
+        if isinstance(outcome, Result):
+            return outcome
+        if isinstance(outcome, Exception | SystemExit):
+            raise as_error(name(task), failure(outcome), task.id) from outcome
+        raise outcome
 
-    def _run(self, workspace: Workspace, task: Task) -> Result:
-        """Run a task, during which, and at no other time, `interrupt` may raise `GivenUp`."""
-        with self._guard:
-            self._thread, self._given_up = threading.get_ident(), False
+    def _run(self, workspace: Workspace, task: Task) -> Result | BaseException:
+        self._given_up = False
+        with self._handled():
+            try:
+                self._runs = True
+                outcome: Result | BaseException = workspace.run(task)
+                self._runs = False
+            except BaseException as error:
+                self._runs = False
+                outcome = error
+        return outcome
+
+    @contextmanager
+    def _handled(self) -> Iterator[None]:
+        """Inside, a signal with a handler ends the task that runs, after what the handler does."""
+        before: dict[signal.Signals, Callable[[int, FrameType | None], Any]] = {}
+
+        def give_way(number: int, frame: FrameType | None) -> None:
+            runs = self._runs
+            self._given_up, self._runs = self._given_up or runs, False  # it raises once
+            before[signal.Signals(number)](number, frame)
+            if runs:
+                raise GivenUp
+
+        if threading.current_thread() is threading.main_thread():
+            for number in STOPPING:
+                handler = signal.getsignal(number)
+                if callable(handler) and handler is not signal.default_int_handler:
+                    before[number] = handler
+                    signal.signal(number, give_way)
         try:
-            result = workspace.run(task)
-        except GivenUp:
-            with self._guard:
-                self._thread = None
-            raise
-        except BaseException:
-            self._end_task()
-            raise
-        self._end_task()
-        return result
-
-    def _end_task(self) -> None:
-        with self._guard:
-            self._thread = None
-        while self._given_up:  # on its way to this thread
-            time.sleep(0.001)
+            yield
+        finally:
+            for number in before:
+                if signal.getsignal(number) is give_way:  # else the handler has chosen another one for the next signal
+                    signal.signal(number, before[number])
 
     def running(self) -> Mapping[int, Task]:
         """The task that the next call of `next_result` will run."""
-        task = self._queue.first(None)
-        return {} if task is None else {0: task}
+        return {0: self._tasks[self._ready[0][1]]} if self._ready else {}
 
     def reset(self) -> None:
-        self._queue.clear()
-        self._asked = None
+        self._tasks.clear()
+        self._ready.clear()
 
     def close(self) -> None:
         if self._workspace is not None:

@@ -24,7 +24,7 @@ from erlbench.records.schema import Row
 from erlbench.running import extension
 from erlbench.running.admission import admitted, identity_of, rules_of
 from erlbench.running.checkpoint import FORMAT
-from erlbench.running.loop import BEGINS, WAITS, Run, RunSettings
+from erlbench.running.loop import BEGINS, Run, RunSettings
 from erlbench.running.orders import ArrivalOrder, SimulatedOrder
 from erlbench.running.pauses import Pauses
 from erlbench.running.progress import Display
@@ -170,8 +170,8 @@ class RunningCell:
         return status
 
     def can_be_left(self) -> bool:
-        """Whether an exception may come up now: the run begins, or a task runs in this very process."""
-        return self.loop.phase == BEGINS or (self.loop.phase == WAITS and not self.pool.processes)
+        """Whether an exception may come up now: the run begins. A task of this process gives way by itself."""
+        return self.loop.phase == BEGINS
 
     def close(self) -> None:
         """Close the files."""

@@ -156,12 +156,15 @@ class Job:
         except LostLease as error:
             return self._fail(cell, str(error))
         except Exception as error:
-            message = explained(error, directory, run.pool.store if run else None)
-            if finished and (run is None or not run.loop.begun):  # it could not be extended
+            has_begun = run is not None and run.loop.begun
+            if finished and not has_begun:  # it could not be extended
                 directory.put_back(finished)
-            elif run is not None:
+            if self.command.stop.is_set() and not has_begun:
+                return INTERRUPTED  # what a library has made of the signal, such as an ImportError
+            message = explained(error, directory, run.pool.store if run else None)
+            if run is not None and (has_begun or not finished):
                 run.end(FAILED, message)
-            else:
+            elif not finished:
                 with contextlib.suppress(OSError, CellError):
                     directory.write_status(status=FAILED, message=message)
             return self._fail(cell, message)

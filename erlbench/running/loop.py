@@ -16,7 +16,7 @@ from erlbench.algorithms.base import Algorithm
 from erlbench.errors import CellError, Interrupted
 from erlbench.machine.threads import Renewal
 from erlbench.policy import serialise_policy
-from erlbench.pool import Abandoned, Pool
+from erlbench.pool import Pool
 from erlbench.records.run import CHECKPOINTS, KEPT, POLICY, TRAINING_END, checksum
 from erlbench.records.schema import EventRow, Row
 from erlbench.running import state
@@ -114,9 +114,6 @@ class Run:
             self._finish()
         except LostLease:
             self.files.discard()
-            self.pool.reset()
-            raise
-        except Abandoned:
             self.pool.reset()
             raise
         except BaseException:
@@ -279,7 +276,7 @@ class Run:
         rollouts = sum(not task.gradient for task in tasks)
         for gradient, workers in ((True, self.settings.gradient_workers), (False, rollouts)):
             if workers:
-                self.pool.prepare(replace(task, gradient=gradient), workers)
+                self.pool.prepare(replace(task, gradient=gradient), workers, self.stop)
 
     def save(self, folder: str = CHECKPOINTS, keep: int = KEEP, number: int | None = None) -> None:
         """Write a checkpoint; also from another thread while this one waits for a result.

@@ -78,6 +78,8 @@ def wrong(settings, inputs, key, workspace):
         raise NumericalError("the reward of step 3 is nan")
     if error == "task":
         raise TaskError("the environment raised an error")
+    if error == "import":
+        import no_such_library  # noqa: F401
     if error == "exit":
         sys.exit(4)
     if error == "interrupt":
@@ -93,9 +95,17 @@ def wrong(settings, inputs, key, workspace):
 
 
 def sleep_in_parts(settings, inputs, key, workspace):
+    """What comes up meanwhile becomes what `settings["made_of_it"]` says."""
     end = time.monotonic() + settings["seconds"]
-    while time.monotonic() < end:
-        time.sleep(0.01)
+    try:
+        while time.monotonic() < end:
+            time.sleep(0.01)
+    except BaseException:
+        if settings.get("made_of_it") == "an outcome":
+            return Outcome({})
+        if settings.get("made_of_it") == "an ImportError":
+            raise ImportError("half a library") from None
+        raise
     return Outcome({})
 
 

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -132,18 +131,6 @@ def test_what_cannot_be_sent_is_an_error_of_the_task():
             pool.next_result(30)
         assert caught.value.task == 2
         assert one(pool, task(3)).task == 3
-
-
-def test_a_task_of_this_process_gives_way_and_runs_again():
-    with local_pool(0) as pool:
-        pool.submit([task(1, "sleep_in_parts", {"seconds": 20.0})])
-        threading.Timer(0.3, pool.interrupt).start()
-        begun = time.monotonic()
-        assert pool.next_result() is None
-        assert time.monotonic() - begun < 2.0
-        assert [task.id for task in pool.running().values()] == [1]
-        pool.reset()
-        assert one(pool, task(2)).task == 2
 
 
 # -- deaths -----------------------------------------------------------------------------------------------------------

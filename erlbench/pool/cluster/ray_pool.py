@@ -6,6 +6,8 @@ under way, and these run again elsewhere: a task is a pure function of what it n
 
 from __future__ import annotations
 
+import heapq
+import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,8 +15,8 @@ from dataclasses import replace
 from math import ceil, inf
 from typing import Any
 
-from erlbench.errors import CellError, ErlbenchError, TaskError, UsageError
-from erlbench.pool.base import PoolBase, PoolEvent, Queue, name
+from erlbench.errors import CellError, ErlbenchError, Interrupted, TaskError, UsageError
+from erlbench.pool.base import PoolBase, PoolEvent, name
 from erlbench.pool.cluster import connection
 from erlbench.pool.cluster.agent import Answer, Report, facts
 from erlbench.pool.cluster.node import Node
@@ -31,6 +33,42 @@ ALONE = 60.0  # seconds to wait for a node when all are gone
 LOSSES = 3  # nodes that a task may take with it
 
 
+class ReadyTasks:
+    """Tasks that have not finished; those that are on no node go by (priority, id)."""
+
+    def __init__(self) -> None:
+        self._unfinished: dict[int, Task] = {}
+        self._heap: list[tuple[int, int]] = []
+
+    def __len__(self) -> int:
+        return len(self._unfinished)
+
+    def add(self, tasks: Iterable[Task]) -> None:
+        """Take tasks in."""
+        for task in tasks:
+            if task.id in self._unfinished:
+                raise ValueError(f"{name(task)} was submitted twice")
+            self._unfinished[task.id] = task
+            self.again(task)
+
+    def again(self, task: Task) -> None:
+        """Have a task wait that was popped."""
+        heapq.heappush(self._heap, (task.priority, task.id))
+
+    def pop(self) -> Task | None:
+        """The first one that waits."""
+        return self._unfinished[heapq.heappop(self._heap)[1]] if self._heap else None
+
+    def drop(self, task_id: int) -> None:
+        """Forget a task that was popped."""
+        del self._unfinished[task_id]
+
+    def clear(self) -> None:
+        """Forget all tasks."""
+        self._unfinished.clear()
+        self._heap.clear()
+
+
 class RayPool(PoolBase):
     """Runs tasks on all nodes of the Ray cluster that this process is connected to.
 
@@ -44,7 +82,7 @@ class RayPool(PoolBase):
         self._options = options
         self._here = facts()
         self.store = ClusterStore.create()
-        self._queue = Queue(lambda task: task.gradient)
+        self._queue = ReadyTasks()
         self._nodes: dict[str, Node] = {}  # by node id
         self._starting: dict[str, tuple[connection.Member, Any, Any, float]] = {}  # agent, its facts, deadline
         self._refused: dict[str, str] = {}
@@ -68,12 +106,14 @@ class RayPool(PoolBase):
 
     # -- the interface of pools -----------------------------------------------------------------------------------
 
-    def prepare(self, task: Task, workers: int) -> None:
+    def prepare(self, task: Task, workers: int, stop: threading.Event | None = None) -> None:
         share = workers / max(1, self.processes)
         for node in self._nodes.values():
             node.prepare(task, min(node.slots, ceil(share * node.slots)))
         while any(node.prepared < node.preparations for node in self._nodes.values()):
             self._wait(LOOK)
+            if stop is not None and stop.is_set():
+                raise Interrupted("interrupted while workers were prepared; the same command continues")
             if self._finished and isinstance(item := self._finished.popleft(), ErlbenchError):
                 raise item
 
@@ -113,9 +153,6 @@ class RayPool(PoolBase):
         self._losses.clear()
         self.store.take_freed()
 
-    def interrupt(self) -> None:
-        """Nothing: `reset` ends the tasks, which run in other processes."""
-
     def close(self) -> None:
         import ray
 
@@ -140,8 +177,7 @@ class RayPool(PoolBase):
         for node in self._nodes.values():
             node.free(freed)
         placement = Placement(list(self._nodes.values()))
-        while (lane := self._first_lane()) is not None:
-            task = self._queue.pop(lane)
+        while (task := self._queue.pop()) is not None:
             if not placement.place(task, self._durations.seconds(task)):
                 self._queue.again(task)
                 break
@@ -160,10 +196,6 @@ class RayPool(PoolBase):
             else:
                 self._queue.drop(tasks[0].id)
                 self._finished.append(TaskError(f"{name(tasks[0])} cannot be sent to a node: {error}"))
-
-    def _first_lane(self) -> bool | None:
-        heads = [(self._queue.ready(lane)[0], lane) for lane in (False, True) if self._queue.ready(lane)]
-        return min(heads)[1] if heads else None
 
     def _wait(self, timeout: float) -> None:
         """Take in what the nodes have to say, at most `timeout` seconds."""
@@ -228,7 +260,7 @@ class RayPool(PoolBase):
         self._durations.note(task, result)
         start, end, slot = result.start + later, result.end + later, node.first_slot + result.process
         here = replace(result, task=task.id, start=start, end=end, process=slot)
-        self._queue.finish(here)
+        self._queue.drop(here.task)
         self._finished.append(here)
 
     # -- nodes that come and go -----------------------------------------------------------------------------------
