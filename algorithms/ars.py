@@ -16,7 +16,7 @@ import numpy as np
 from erlbench.algorithms.individuals import FitnessSettings
 from erlbench.algorithms.policy_settings import PolicySettings
 from erlbench.algorithms.search.observation_statistics import ObservationStatistics
-from erlbench.algorithms.search.search import Individual, MirroredSearch, MirroredState, displacement, finite
+from erlbench.algorithms.search.search import Individual, MirroredSearch, MirroredState, displacement, with_worst
 from erlbench.envs.registry import Problem
 from erlbench.policy import INITIALISATIONS, SQUASHINGS, PolicySpec
 from erlbench.settings import setting
@@ -101,7 +101,7 @@ class ARS(MirroredSearch[ARSSettings, ARSState]):
         its own displacement: the pair's term is (r+ - r) delta+ + (r- - r) delta-, r the mean of what is kept.
         """
         settings, state = self.settings, self.state
-        returns = finite([each.fitness for each in individuals]).reshape(-1, 2)
+        returns = with_worst([each.fitness for each in individuals]).reshape(-1, 2)
         best = returns.max(axis=1)
         kept = np.flatnonzero(best >= np.percentile(best, 100 * (1 - settings.top / settings.directions)))
         state.elites = [int(2 * pair + returns[pair].argmax()) for pair in kept[np.argsort(-best[kept], kind="stable")]]

@@ -19,7 +19,7 @@ from erlbench.algorithms.individuals import FitnessSettings
 from erlbench.algorithms.policy_settings import PolicySettings, initial_mean
 from erlbench.algorithms.schedule import Chain, Phases, Schedule, ScheduleState
 from erlbench.algorithms.search.search import INJECTIONS, SEARCHES, Search, SearchContext, SearchState, find_search
-from erlbench.algorithms.side import Side
+from erlbench.algorithms.side import SideCoupling
 from erlbench.algorithms.steady_state import SteadyState
 from erlbench.algorithms.training.actor_critic_settings import ActorCriticSettings
 from erlbench.algorithms.training.gradient_tasks import CriticState, new_critic, update_functions
@@ -34,7 +34,7 @@ from erlbench.work.tasks import ArrayRef, Result, Task
 
 OURS = "this suite"
 _OF_ALL = {field.name for kind in (PolicySettings, FitnessSettings) for field in fields(kind)}
-COUPLINGS: Mapping[str, type[Coupling]] = MappingProxyType({"half": Half, "side": Side, "none": Coupling})
+COUPLINGS: Mapping[str, type[Coupling]] = MappingProxyType({"half": Half, "side": SideCoupling, "none": Coupling})
 SCHEDULES: Mapping[str, type[Schedule]] = MappingProxyType(
     {"chain": Chain, "phases": Phases, "steady-state": SteadyState}
 )

@@ -19,7 +19,7 @@ from erlbench.algorithms.base import Context, Needs
 from erlbench.algorithms.individuals import FitnessSettings
 from erlbench.algorithms.policy_settings import OURS, PolicySettings, initial_mean
 from erlbench.algorithms.replayed import Replayed
-from erlbench.algorithms.search.nevergrad_search import WORST, Search, check_optimizer, parallel
+from erlbench.algorithms.search.nevergrad_search import WORST, NevergradSearch, check_optimizer, parallel
 from erlbench.algorithms.search.pycma import check_memory, default_population, needs_of
 from erlbench.envs.functions import share_of_domain
 from erlbench.envs.registry import Problem
@@ -91,7 +91,7 @@ class NevergradSettings(PolicySettings, FitnessSettings):
             check_optimizer(self.optimizer)
 
 
-class Nevergrad(Replayed[NevergradSettings, Search]):
+class Nevergrad(Replayed[NevergradSettings, NevergradSearch]):
     """Any optimizer of nevergrad's registry on policy parameters, such as CMA, ES, DE, PSO or NGOpt."""
 
     settings_type: ClassVar[type] = NevergradSettings
@@ -119,11 +119,11 @@ class Nevergrad(Replayed[NevergradSettings, Search]):
                 "leave batch and num_workers at none"
             )
 
-    def _new_search(self) -> Search:
+    def _new_search(self) -> NevergradSearch:
         settings, random = self.settings, generator(*self.key(Purpose.NOISE))
         centre = initial_mean(self._policy, settings, self.key(Purpose.PARAMETERS))
         workers = settings.num_workers or self._batch
-        return Search(settings.optimizer, centre, settings.sigma_init, settings.budget, workers, random)
+        return NevergradSearch(settings.optimizer, centre, settings.sigma_init, settings.budget, workers, random)
 
     def _size(self, told: int) -> int:
         """A batch, within the generation."""

@@ -18,7 +18,14 @@ from erlbench.algorithms.individuals import FitnessSettings
 from erlbench.algorithms.policy_settings import PolicySettings
 from erlbench.algorithms.search.evolution_strategy import centred_ranks
 from erlbench.algorithms.search.optimisers import ClipUp, Moments
-from erlbench.algorithms.search.search import MEAN_ONLY, Individual, MirroredSearch, MirroredState, displacement, finite
+from erlbench.algorithms.search.search import (
+    MEAN_ONLY,
+    Individual,
+    MirroredSearch,
+    MirroredState,
+    displacement,
+    with_worst,
+)
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.policy import INITIALISATIONS
 from erlbench.settings import setting
@@ -108,7 +115,7 @@ class PGPE(MirroredSearch[PGPESettings, PGPEState]):
         no part in sigma's.
         """
         settings, state = self.settings, self.state
-        fitness = finite([each.fitness for each in individuals])
+        fitness = with_worst([each.fitness for each in individuals])
         state.elites = ranking(fitness.tolist())[: len(individuals) // 2]
         samples = np.array([not each.injected or self.injected != MEAN_ONLY for each in individuals])
         of_mean, of_std = centred_ranks(fitness), np.zeros(len(fitness))

@@ -61,7 +61,7 @@ class SideState(CouplingState):
     rank: int = 0  # of the copy in the last generation, 1 is best; 0: there was none
 
 
-class Side(Coupling):
+class SideCoupling(Coupling):
     """`side`: a learner beside the population, injected in place of the worst, updated softly from the best."""
 
     settings_type: ClassVar[type] = SideSettings

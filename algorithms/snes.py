@@ -21,7 +21,7 @@ from erlbench.algorithms.search.search import (
     GaussianState,
     Individual,
     displacement,
-    finite,
+    with_worst,
 )
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.settings import setting
@@ -45,7 +45,7 @@ class SNESSettings(PolicySettings, FitnessSettings):
 
 def utilities(fitness: Sequence[float]) -> np.ndarray:
     """u_k = max(0, log(n/2 + 1) - log k) / sum - 1/n for the ranks k = 1, 2, ... from the best; ties share theirs."""
-    values, n = finite(fitness), len(fitness)
+    values, n = with_worst(fitness), len(fitness)
     by_rank = np.maximum(0.0, math.log(n / 2 + 1) - np.log(np.arange(1, n + 1)))
     by_rank = by_rank / by_rank.sum() - 1.0 / n
     _, group = np.unique(-values, return_inverse=True)

@@ -40,7 +40,7 @@ def parallel(name: str) -> bool:
     return not optimizers()[name].no_parallelization
 
 
-class Search:
+class NevergradSearch:
     """One run of one of the `optimizers` around `centre`, in units of `sigma`."""
 
     def __init__(

@@ -267,7 +267,7 @@ def displacement(search: Search[Any, Any], individual: Individual, mean: np.ndar
     return shortened(move, std) if individual.injected and search.injected == HANSEN else move
 
 
-def finite(fitness: Sequence[float]) -> np.ndarray:
+def with_worst(fitness: Sequence[float]) -> np.ndarray:
     """The fitness, float64; what is not finite is as the worst that is."""
     values = np.array(fitness, np.float64)
     known = np.isfinite(values)

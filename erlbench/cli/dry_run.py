@@ -11,7 +11,7 @@ from erlbench.cli.tables import duration, print_table, setting_texts, size
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.estimate import never_timed
 from erlbench.experiment.fairness import compare_algorithms
-from erlbench.experiment.schedule import Schedule
+from erlbench.experiment.schedule import CellSchedule
 from erlbench.running.scheduling import schedule_of
 from erlbench.settings import toml_values
 from erlbench.words import counted
@@ -56,7 +56,7 @@ def trust(cells: Sequence[Cell]) -> str:
     return "right within a factor of two or so"
 
 
-def wall(schedule: Schedule, options: RunOptions) -> str:
+def wall(schedule: CellSchedule, options: RunOptions) -> str:
     """How long all cells take, and how many of them run at once."""
     forecast, cores = schedule.forecast(), options.processes
     work = sum(share.core_seconds for share in schedule.shares) / max(1, cores)

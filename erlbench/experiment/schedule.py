@@ -42,7 +42,7 @@ class ScheduleEstimate:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class CellSchedule:
     """What each cell takes, and in which order those that wait are started as soon as there is room."""
 
     shares: tuple[Share, ...]
@@ -70,7 +70,7 @@ class Schedule:
 class CellQueue:
     """The cells of a schedule that wait, and those that run."""
 
-    def __init__(self, schedule: Schedule) -> None:
+    def __init__(self, schedule: CellSchedule) -> None:
         self.running: dict[int, Share] = {}
         self._schedule = schedule
         self._waiting: dict[Share, deque[int]] = defaultdict(deque)  # places in the order; seeds have equal shares
@@ -100,7 +100,7 @@ class CellQueue:
         )
 
 
-def plan(demands: Sequence[Sequence[Share]], *, cores: int, memory: float = math.inf) -> Schedule:
+def plan(demands: Sequence[Sequence[Share]], *, cores: int, memory: float = math.inf) -> CellSchedule:
     """The schedule whose last cell ends soonest, within `SLACK`.
 
     `demands[i]`: what cell i takes with its least number of processes, with one more, and so on to the most that it
@@ -111,7 +111,7 @@ def plan(demands: Sequence[Sequence[Share]], *, cores: int, memory: float = math
     for length in lengths[:: max(1, len(lengths) // TRIED)]:
         shares = tuple(_allot(demand, length) for demand in demands)
         order = sorted(range(len(shares)), key=lambda cell: -shares[cell].seconds)
-        schedule = Schedule(shares, order, cores=cores, memory=memory)
+        schedule = CellSchedule(shares, order, cores=cores, memory=memory)
         schedules.append((schedule.forecast().seconds, schedule))
     soonest = min(seconds for seconds, _ in schedules)
     return next(schedule for seconds, schedule in reversed(schedules) if seconds <= SLACK * soonest)

@@ -19,7 +19,7 @@ STOP = threading.Event()  # set: the job of this process saves and ends
 
 
 @dataclass
-class Job:
+class SlurmJob:
     """What is sent to the engine: plain data.
 
     A job that is preempted, or whose time is up, saves. The next job with the same cells goes on from there.
@@ -57,7 +57,7 @@ class Job:
         if self._code is not None:
             STOP.set()
             wait_for_end(self._code)
-        return DelayedSubmission(Job(self.cells, self.options, self.folder))
+        return DelayedSubmission(SlurmJob(self.cells, self.options, self.folder))
 
 
 def wait_for_end(code: Future[int]) -> int:

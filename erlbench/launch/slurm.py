@@ -16,7 +16,7 @@ import click
 
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.launch.job import Job
+from erlbench.launch.job import SlurmJob
 from erlbench.launch.queue import LOGS
 from erlbench.running import extension
 from erlbench.running.refusals import check_directories
@@ -48,7 +48,7 @@ def launch(cells: Sequence[Cell], options: RunOptions, slurm: Mapping[str, str])
     options = replace(options, processes=cores, per_node=cores, jobs=1, force=False)
     try:
         with redirect_stderr(io.StringIO()), executor.batch():  # submitit repeats there what the error will say
-            jobs = [executor.submit(Job((cell,), options, os.getcwd())) for cell in cells]
+            jobs = [executor.submit(SlurmJob((cell,), options, os.getcwd())) for cell in cells]
         array = jobs[0].job_id.partition("_")[0]
     except Exception as error:  # submitit raises errors of its own and of subprocess
         raise UsageError(f"Slurm did not take the jobs: {refusal(error)}") from error

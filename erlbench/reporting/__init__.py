@@ -18,7 +18,7 @@ from erlbench.reporting.data.cut import cut_runs
 from erlbench.reporting.data.departures import with_departures
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.remarks import Remark, RemarkKind, as_remark, remark
-from erlbench.reporting.data.runs import Run, find_runs
+from erlbench.reporting.data.runs import StoredRun, find_runs
 from erlbench.reporting.data.sides import read_sides
 from erlbench.reporting.data.study_comparisons import (
     check_profile,
@@ -114,7 +114,7 @@ class _Report:
             self._warnings[warning] = None
             self._warn(warning)
 
-    def pages_of(self, study: Study, runs: Sequence[Run], profile: str | None, named: bool) -> list[Comparison]:
+    def pages_of(self, study: Study, runs: Sequence[StoredRun], profile: str | None, named: bool) -> list[Comparison]:
         """The study's pages, and the warnings about its runs; neither for a study that was not run.
 
         A study of the folder itself has a page in any case. What a study asks is answered.
@@ -153,7 +153,7 @@ class _Report:
         return [replace(everything(runs), name=REFERENCE, title="Reference results"), *pages]
 
     def write(
-        self, comparisons: Sequence[Comparison], runs: Sequence[Run], *tables: Table[Any],
+        self, comparisons: Sequence[Comparison], runs: Sequence[StoredRun], *tables: Table[Any],
         known: Sequence[Comparison] = (),
     ) -> Path:  # fmt: skip
         """Write a page for each of the `known` comparisons and of the others, `tables` on the last one; the index."""
@@ -193,7 +193,7 @@ def _check_panels(options: ReportOptions) -> None:
         )
 
 
-def _check_baseline(baseline: str, runs: Sequence[Run]) -> None:
+def _check_baseline(baseline: str, runs: Sequence[StoredRun]) -> None:
     names = sorted({run.name for run in runs})
     if baseline and baseline not in names:
         hint = nearest(baseline, names) or f"; there are {', '.join(names)}"

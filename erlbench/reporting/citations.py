@@ -15,7 +15,7 @@ import erlbench
 from erlbench.envs.catalogue import LISTED, module_of, split_preset
 from erlbench.errors import ErlbenchError
 from erlbench.reporting.data.references import Source
-from erlbench.reporting.data.runs import Run
+from erlbench.reporting.data.runs import StoredRun
 
 FILE = "references.bib"  # of a report
 KINDS = {"conference-paper": ("inproceedings", "booktitle"), "article": ("article", "journal")}
@@ -55,12 +55,12 @@ def known_citations() -> tuple[Citation, ...]:
     return tuple(found)
 
 
-def write_references(path: Path, runs: Sequence[Run], sources: Iterable[Source]) -> None:
+def write_references(path: Path, runs: Sequence[StoredRun], sources: Iterable[Source]) -> None:
     """Write BibTeX of what runs used into a file: the suite, algorithms, environments, and other people's runs."""
     path.write_text("\n\n".join(_entries(runs, sources)) + "\n", encoding="utf-8")
 
 
-def _entries(runs: Sequence[Run], others: Iterable[Source]) -> Iterator[str]:
+def _entries(runs: Sequence[StoredRun], others: Iterable[Source]) -> Iterator[str]:
     """The entries; algorithms and environments that are not the suite's are named in a comment."""
     yield (
         f"@misc{{erlbench,\n  title = {{erlbench: a benchmark suite for evolutionary reinforcement learning}},\n"

@@ -19,7 +19,7 @@ from erlbench.reporting.data.comparison import Comparison, Group, RunSet, with_r
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.references import ReferenceRuns
 from erlbench.reporting.data.remarks import Warn
-from erlbench.reporting.data.runs import Run
+from erlbench.reporting.data.runs import StoredRun
 from erlbench.reporting.data.seeds import sample_words
 from erlbench.reporting.drawing import GREY, PALETTE
 from erlbench.reporting.statistics.curves import MOST_POINTS, Points, band_kind, band_words, mean_curve, points
@@ -41,7 +41,7 @@ NUMBERED = (
     *("multi-actor-td3", "nevergrad", "snes", "pgpe", "ars", "ga", "crossq"),
 )
 Line = dict[str, Any]
-Drawn = list[tuple[RunSet, list[tuple[Run, Points]]]]  # run sets with their runs that have a point on an axis
+Drawn = list[tuple[RunSet, list[tuple[StoredRun, Points]]]]  # run sets with their runs that have a point on an axis
 
 
 def tidy(lines: Iterable[Line]) -> pd.DataFrame:
@@ -75,7 +75,7 @@ def colour_numbers(names: Iterable[str]) -> dict[str, int]:
     return {name: numbers[name] for name in wanted}
 
 
-def averaged(run_set: RunSet) -> tuple[Run, ...]:
+def averaged(run_set: RunSet) -> tuple[StoredRun, ...]:
     """The runs that the mean is over: the finished ones, without any of these all."""
     return run_set.done or run_set.runs
 
@@ -93,7 +93,7 @@ def drawable(axis: str, run_sets: Sequence[RunSet]) -> tuple[list[RunSet], str]:
     )
 
 
-def _is_timed(run: Run) -> bool:
+def _is_timed(run: StoredRun) -> bool:
     return run.timed
 
 
@@ -153,7 +153,7 @@ def training_points(run_sets: Sequence[RunSet]) -> dict[str, Drawn]:
     return drawn
 
 
-def _training(run: Run) -> dict[str, Points]:
+def _training(run: StoredRun) -> dict[str, Points]:
     """One run's training returns by axis; empty without an episode."""
     rows = read_rows(run.path, EpisodeRow)
     if rows is None or rows.empty:

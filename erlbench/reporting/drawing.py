@@ -116,10 +116,10 @@ def draw(drawing: Drawing, path: Path, formats: Sequence[str]) -> None:
         figure.set_size_inches(width, height)
         if drawing.title:
             figure.suptitle(textwrap.fill(drawing.title, int(width / LETTER / 1.3)))
-        save(figure, path, formats)
+        write_figure(figure, path, formats)
 
 
-def save(figure: Figure, path: Path, formats: Sequence[str]) -> None:
+def write_figure(figure: Figure, path: Path, formats: Sequence[str]) -> None:
     """Write `path` with each of the suffixes `formats`."""
     if layout := figure.get_layout_engine():
         layout.execute(figure)  # once for all formats

@@ -14,7 +14,7 @@ from typing import Any
 
 from erlbench.errors import CellError, Interrupted, UsageError
 from erlbench.experiment.cells import LOCAL, Cell, RunOptions
-from erlbench.experiment.schedule import CellQueue, Schedule
+from erlbench.experiment.schedule import CellQueue, CellSchedule
 from erlbench.machine.descriptors import allow_workers
 from erlbench.machine.threads import ONE_THREAD
 from erlbench.pool import Pool, PoolOptions, make_pool
@@ -24,7 +24,7 @@ from erlbench.running.cell import Command, RunningCell, explained
 from erlbench.running.checkpoint import saved_steps
 from erlbench.running.lease import LostLease
 from erlbench.running.progress import Display
-from erlbench.running.refusals import check_directories, check_files
+from erlbench.running.refusals import check_directories, check_run_files
 from erlbench.running.results import DONE, FAILED, INTERRUPTED, RunDirectory
 from erlbench.running.scheduling import processes_for, schedule_of
 
@@ -56,7 +56,7 @@ def run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event 
     return 1 if outcomes[FAILED] else 0
 
 
-def run_all(command: Command, cells: Sequence[Cell], schedule: Schedule, here: list[Job]) -> list[str]:
+def run_all(command: Command, cells: Sequence[Cell], schedule: CellSchedule, here: list[Job]) -> list[str]:
     """Run the cells by `schedule`; how each of them ended. One at a time runs in this thread, several in threads."""
     queue, lock, outcomes = CellQueue(schedule), threading.Lock(), [INTERRUPTED] * len(cells)
 
@@ -120,7 +120,7 @@ class Job:
 
     def _run_held(self, cell: Cell, directory: RunDirectory) -> str:
         try:
-            check_files(directory)
+            check_run_files(directory)
         except UsageError as error:
             return self._fail(cell, str(error))
         if directory.status().get("status") == DONE:

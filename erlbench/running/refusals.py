@@ -105,7 +105,7 @@ def _check_identity(directory: RunDirectory, meta: Mapping[str, Any], cell: Cell
         )
 
 
-def check_files(directory: RunDirectory) -> None:
+def check_run_files(directory: RunDirectory) -> None:
     """Raise `UsageError` when files are gone or changed of what a run in `directory` has reached."""
     status = directory.status()
     if status.get("status") == DONE and (damaged := directory.damaged(table_in(status, "files"))):

@@ -10,7 +10,7 @@ from erlbench.algorithms import registry
 from erlbench.envs.registry import remember_problems
 from erlbench.experiment.cells import LOCAL, Cell, RunOptions
 from erlbench.experiment.estimate import estimate_cell, never_timed
-from erlbench.experiment.schedule import Schedule, Share, plan
+from erlbench.experiment.schedule import CellSchedule, Share, plan
 from erlbench.machine.description import gpus
 from erlbench.machine.resources import available_memory
 from erlbench.running import extension
@@ -21,14 +21,14 @@ DONE = Share(processes=1, done=True)
 Estimated = Callable[[Cell, int], Share]
 
 
-def schedule_of(cells: Sequence[Cell], options: RunOptions) -> Schedule:
+def schedule_of(cells: Sequence[Cell], options: RunOptions) -> CellSchedule:
     """When the cells run: `jobs` at once in the order given, or without that number as many as the machine carries."""
     estimated = partial(estimate_cell, problem_of=remember_problems(problems(rules_of(options))))
     if options.jobs is not None:
         shares = [
             DONE if _is_done(cell, options) else _share(cell, processes_for(cell, options), estimated) for cell in cells
         ]
-        return Schedule(tuple(shares), range(len(shares)), jobs=options.jobs)
+        return CellSchedule(tuple(shares), range(len(shares)), jobs=options.jobs)
     gpu = options.device != "cpu" and bool(gpus())
     kinds: dict[Share | str, tuple[Share, ...]] = {DONE: (DONE,)}  # of configurations, which seeds share
     demands = []

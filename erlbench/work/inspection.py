@@ -67,7 +67,7 @@ class Inspection:
     def __init__(self, function: Callable[..., Any], *arguments: Any, limit: float) -> None:
         request = {
             "paths": module_paths(), "module": function.__module__, "name": function.__name__,
-            "arguments": encode(list(arguments)), "limit": limit,
+            "arguments": encode_value(list(arguments)), "limit": limit,
         }  # fmt: skip
         self._limit = limit
         self._end: tuple[Any, str] | None = None  # the last answer, once the process has ended
@@ -96,7 +96,7 @@ class Inspection:
             self._process.kill()
             raise
         told = self._told()
-        answer = self._failure(told, code) if ANSWER not in told else (decode(told[ANSWER]), "")
+        answer = self._failure(told, code) if ANSWER not in told else (decode_value(told[ANSWER]), "")
         if code is not None:
             self._end = answer
             self._output.close()
@@ -128,41 +128,45 @@ def main() -> None:
         lead_nowhere(descriptor)
 
     def tell(kind: str, value: Any) -> None:
-        os.write(output, f"{json.dumps([kind, encode(value)], default=_plain)}\n".encode())
+        os.write(output, f"{json.dumps([kind, encode_value(value)], default=_plain)}\n".encode())
 
     try:
         for name in PRELOAD:
             importlib.import_module(name)
         function = getattr(importlib.import_module(request["module"]), request["name"])
         signal.setitimer(signal.ITIMER_REAL, request["limit"])  # the kernel ends the process, in C code too
-        tell(ANSWER, function(tell, *decode(request["arguments"])))
+        tell(ANSWER, function(tell, *decode_value(request["arguments"])))
     finally:
         os._exit(0)
 
 
-def encode(value: Any) -> Any:
+def encode_value(value: Any) -> Any:
     """`value` as JSON has it: what is neither list, text nor number becomes an object with one entry, its kind."""
     if isinstance(value, list):
-        return [encode(item) for item in value]
+        return [encode_value(item) for item in value]
     if isinstance(value, tuple):
-        return {"tuple": encode(list(value))}
+        return {"tuple": encode_value(list(value))}
     if isinstance(value, Mapping):
-        return {"dict": [[encode(key), encode(item)] for key, item in value.items()]}
+        return {"dict": [[encode_value(key), encode_value(item)] for key, item in value.items()]}
     if is_dataclass(value) and not isinstance(value, type):
-        return {type(value).__name__: {field.name: encode(getattr(value, field.name)) for field in fields(value)}}
+        return {type(value).__name__: {field.name: encode_value(getattr(value, field.name)) for field in fields(value)}}
     return value
 
 
-def decode(value: Any) -> Any:
+def decode_value(value: Any) -> Any:
     """What `encode` was given."""
     if isinstance(value, list):
-        return [decode(item) for item in value]
+        return [decode_value(item) for item in value]
     if not isinstance(value, dict):
         return value
     ((kind, content),) = value.items()
     if kind in _CLASSES:
-        return _CLASSES[kind](**{name: decode(item) for name, item in content.items()})
-    return tuple(decode(content)) if kind == "tuple" else {decode(key): decode(item) for key, item in content}
+        return _CLASSES[kind](**{name: decode_value(item) for name, item in content.items()})
+    return (
+        tuple(decode_value(content))
+        if kind == "tuple"
+        else {decode_value(key): decode_value(item) for key, item in content}
+    )
 
 
 def _plain(value: Any) -> Any:

@@ -74,7 +74,7 @@ def make_table(table: NoiseTable, folder: Path) -> None:
     _made[table] = path
 
 
-def draw(key: Key, size: int) -> np.ndarray:
+def draw_noise(key: Key, size: int) -> np.ndarray:
     """`(size,)` float32 ~ N(0, I), the noise of `key` without a table."""
     return generator(*key).standard_normal(size, dtype=np.float32)
 

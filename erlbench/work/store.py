@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from erlbench.errors import CellError
-from erlbench.work.noise import NoiseTable, draw, make_table, slice_of
+from erlbench.work.noise import NoiseTable, draw_noise, make_table, slice_of
 from erlbench.work.seeding import Key, generator
 from erlbench.work.tasks import ArrayRef, Input, Perturbed, ReplayView
 
@@ -31,7 +31,7 @@ def shared_memory_folder() -> Path:
     return shm if os.access(shm, os.W_OK) else Path(tempfile.gettempdir())
 
 
-def make_folder(parent: Path) -> Path:
+def make_store_folder(parent: Path) -> Path:
     """A new folder in `parent` for nobody but this process; what dead processes of this user have left there goes."""
     prefix = f"erlbench-{os.geteuid()}-{_process_space()}-"
     for path in parent.glob(f"{prefix}*"):
@@ -79,7 +79,7 @@ class Store:
     @classmethod
     def create(cls) -> Self:
         """A new store of this process."""
-        store = cls(make_folder(shared_memory_folder()))
+        store = cls(make_store_folder(shared_memory_folder()))
         store._is_own = True
         return store
 
@@ -158,7 +158,7 @@ class Store:
     def noise(self, key: Key, size: int, table: NoiseTable | None = None) -> np.ndarray:
         """The standard normal numbers `(size,)` float32 of `key`; read-only where they are a slice of `table`."""
         if table is None:
-            return draw(key, size)
+            return draw_noise(key, size)
         if self._table is None or self._table[0] != table:
             self._table = table, table.open(self._tables)
         return slice_of(self._table[1], key, size)

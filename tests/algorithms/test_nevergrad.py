@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from erlbench.algorithms import registry
 from erlbench.algorithms.nevergrad import Nevergrad, NevergradSettings
-from erlbench.algorithms.search.nevergrad_search import WORST, Search, check_optimizer
+from erlbench.algorithms.search.nevergrad_search import WORST, NevergradSearch, check_optimizer
 from erlbench.algorithms.search.pycma import default_population
 from erlbench.cli import cli
 from erlbench.errors import CellError, UsageError
@@ -168,7 +168,7 @@ def test_a_missing_nevergrad_is_named_before_anything_starts(monkeypatch):
 
 
 def test_what_nevergrad_cannot_do_is_a_message():
-    search = Search("NGOpt", np.zeros(3), 1.0, None, 1, generator(1))
+    search = NevergradSearch("NGOpt", np.zeros(3), 1.0, None, 1, generator(1))
     with pytest.raises(UsageError, match=r"NGOpt cannot be used here: .*need a budget"):
         search.ask(1)
 
@@ -228,14 +228,14 @@ def test_cma_of_2020_tells_pycma_the_populations_that_it_told_then(
     monkeypatch, size, generations, population, batch, populations, candidates, largest
 ):
     """The numbers are what nevergrad 0.4.0.post3 with pycma 3.0.3 did; today's nevergrad forgets candidates."""
-    search = Search("CMA2020", np.zeros(size), 1.0, 6000, 1, generator(1))
+    search = NevergradSearch("CMA2020", np.zeros(size), 1.0, 6000, 1, generator(1))
     accepted = populations_told(monkeypatch, search, generations, population, batch)
     assert (len(accepted), sum(accepted), max(accepted)) == (populations, candidates, largest)
 
 
 def test_todays_cma_forgets_candidates_when_batches_cross_its_populations(monkeypatch):
     """Which is why GoodAI's preset does not take it; once nevergrad keeps them, it can."""
-    search = Search("OldCMA", np.zeros(18), 1.0, 6000, 1, generator(1))
+    search = NevergradSearch("OldCMA", np.zeros(18), 1.0, 6000, 1, generator(1))
     assert sum(populations_told(monkeypatch, search, 60, 20, 8)) < 1000
 
 

@@ -17,7 +17,7 @@ from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import RunOptions, usual_frequency
 from erlbench.experiment.command import requested_cells
 from erlbench.experiment.doubts import FEW, NEVER_TRAINS, find_doubts, shorten_doubts
-from erlbench.experiment.schedule import Schedule, Share
+from erlbench.experiment.schedule import CellSchedule, Share
 from erlbench.records.run import NEVER_TRAINED, RunFiles
 from erlbench.reporting.data.remarks import RemarkKind, remark
 from erlbench.reporting.data.runs import load_run
@@ -145,7 +145,7 @@ def test_no_example_of_the_documents_has_a_budget_that_cannot_answer():
 def test_cells_at_once_take_no_less_than_their_work_on_the_processes_that_they_share(processes, jobs, share):
     options = RunOptions(processes, jobs=jobs)
     shares = (Share(processes=processes, seconds=600.0, core_seconds=600.0),) * 2
-    schedule = Schedule(shares, range(2), jobs=jobs)
+    schedule = CellSchedule(shares, range(2), jobs=jobs)
     assert wall(schedule, options).startswith(duration(1200.0 / share))
 
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from erlbench.experiment.schedule import CellQueue, Schedule, Share, plan
+from erlbench.experiment.schedule import CellQueue, CellSchedule, Share, plan
 
 GIB = 2.0**30
 
@@ -19,7 +19,7 @@ def moldable(work: float, most: int, chain: float = 0.0, exclusive: bool = False
     )
 
 
-def steps(schedule: Schedule, seed: int):
+def steps(schedule: CellSchedule, seed: int):
     """The cells that run at once, from the first to the last, if they end in a random order."""
     queue, chance = CellQueue(schedule), random.Random(seed)
     while True:
@@ -92,7 +92,7 @@ def test_memory_limits_the_cells_at_once_and_a_cell_that_is_too_large_runs_alone
 
 
 def test_a_number_of_cells_at_once_keeps_the_order_that_was_given():
-    schedule = Schedule(tuple(Share(processes=2, seconds=seconds) for seconds in (1.0, 9.0, 5.0)), range(3), jobs=2)
+    schedule = CellSchedule(tuple(Share(processes=2, seconds=seconds) for seconds in (1.0, 9.0, 5.0)), range(3), jobs=2)
     queue = CellQueue(schedule)
     assert [queue.start(), queue.start(), queue.start()] == [0, 1, None]
     queue.end(1)

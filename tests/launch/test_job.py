@@ -13,7 +13,7 @@ import submitit
 
 from erlbench.errors import Interrupted
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.launch.job import Job
+from erlbench.launch.job import SlurmJob
 from tests.processes import lines, processes_below, wait_for
 from tests.runs import all_rows, make_cell, run
 
@@ -25,7 +25,7 @@ def start(folder: Path, cells: Sequence[Cell]) -> Any:
     executor = submitit.LocalExecutor(folder)
     executor.update_parameters(timeout_min=60)
     return executor.submit(
-        Job(tuple(cells), RunOptions(1, device="cpu", command_line=("erlbench", "run")), os.getcwd())
+        SlurmJob(tuple(cells), RunOptions(1, device="cpu", command_line=("erlbench", "run")), os.getcwd())
     )
 
 

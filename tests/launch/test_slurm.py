@@ -12,7 +12,7 @@ import pytest
 
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import RunOptions
-from erlbench.launch.job import Job, preempted
+from erlbench.launch.job import SlurmJob, preempted
 from erlbench.launch.queue import LOGS
 from erlbench.launch.slurm import launch, read_minutes, submitit_parameters
 from erlbench.machine.resources import cores
@@ -165,7 +165,7 @@ def test_only_what_is_not_done_is_submitted(tmp_path):
 def test_a_refused_cell_is_told_in_the_jobs_log(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     cell = make_cell("cem", tmp_path / "file", steps=50)
-    assert Job((cell,), RunOptions(0, verbosity=-1), os.getcwd()).run() == 2
+    assert SlurmJob((cell,), RunOptions(0, verbosity=-1), os.getcwd()).run() == 2
     said = capsys.readouterr().err
     assert str(cell.directory) in said
     assert "Traceback" not in said

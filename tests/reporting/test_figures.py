@@ -74,7 +74,7 @@ def test_one_panel_over_the_axis_that_was_asked_for(tmp_path, monkeypatch, name,
         assert [path.vertices[:, 1].tolist() for path in single.get_paths()][3] == [0, 2, 9, 9]  # seed 3
         drawn.append((axes.get_xlabel(), line.get_xdata(), line.get_ydata(), band.get_paths()[0]))
 
-    monkeypatch.setattr(drawing, "save", look)
+    monkeypatch.setattr(drawing, "write_figure", look)
     for seed in range(5):
         make_run(tmp_path / "results", "Ant-v5", "cem", seed, [0, 4, 8 + 2 * seed, 4])
     options = ReportOptions(x=name, paper=PaperStyle(smooth=2, band="range"), formats=("png",))
@@ -337,7 +337,7 @@ def test_legend_and_title_are_no_wider_than_the_figure(tmp_path, monkeypatch, co
         texts = (figure.legends[0], figure._suptitle)  # no public name
         boxes.extend((text.get_window_extent(), figure.bbox.width) for text in texts)
 
-    monkeypatch.setattr(drawing, "save", look)
+    monkeypatch.setattr(drawing, "write_figure", look)
     names = [f"{'OpenAI-ES, episode ' * 20}"[: length - 1] + str(i) for i in range(count)]
     x = np.arange(5.0)
     data = tidy({"label": name, "name": name, "number": i, "x": x, "y": x} for i, name in enumerate(names))

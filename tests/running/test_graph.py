@@ -109,7 +109,7 @@ def test_an_output_that_nothing_gives_is_an_error_that_names_both_tasks():
     assert caught.value.task == 2
 
 
-def test_an_id_cannot_be_used_twice_at_a_time():
+def test_a_graph_has_an_id_once():
     graph, _ = graph_of(task(1))
     with pytest.raises(ValueError, match="task 1"):
         graph.add([task(1)], 0.0, BEFORE)

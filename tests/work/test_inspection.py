@@ -8,7 +8,7 @@ import time
 import pytest
 
 from erlbench.envs.registry import Described, EnvSpec, Problem
-from erlbench.work.inspection import ask, decode, encode
+from erlbench.work.inspection import ask, decode_value, encode_value
 from erlbench.work.trial import Admission
 
 
@@ -36,8 +36,8 @@ def test_an_admission_is_the_same_on_both_sides():
     spec = EnvSpec("Pendulum-v1", 200, {"range": (0.5, float("inf")), "names": ["a"]}, zeros={3: 2}, info=("x",))
     problem = Problem(spec, 3, 1, (-2.0,), (2.0,))
     admission = Admission(described=Described(problem, remarks=("r",)), tried=True, files={"numpy": "/x"})
-    assert decode(encode(admission)) == admission
-    assert isinstance(decode(encode([1, (2.5, None)]))[1], tuple)
+    assert decode_value(encode_value(admission)) == admission
+    assert isinstance(decode_value(encode_value([1, (2.5, None)]))[1], tuple)
 
 
 def test_no_process_is_said_so(monkeypatch):

@@ -11,7 +11,7 @@ import pytest
 
 from erlbench.work.noise import NoiseTable
 from erlbench.work.seeding import generator
-from erlbench.work.store import Store, make_folder
+from erlbench.work.store import Store, make_store_folder
 from erlbench.work.tasks import Output, Perturbed
 from tests.users import FIRST, needs_root
 
@@ -77,7 +77,7 @@ def test_a_killed_drivers_store_is_removed_by_the_next_start_and_a_living_ones_s
 
 
 def test_nothing_but_a_folder_of_a_dead_process_of_this_user_is_removed(tmp_path):
-    mine = make_folder(tmp_path)
+    mine = make_store_folder(tmp_path)
     prefix, pid = mine.name.rpartition(f"-{os.getpid()}-")[0], dead_process()
     (tmp_path / "precious").mkdir()
     (tmp_path / f"{prefix}-{pid}-link").symlink_to(tmp_path / "precious")
@@ -89,7 +89,7 @@ def test_nothing_but_a_folder_of_a_dead_process_of_this_user_is_removed(tmp_path
     (abandoned / "replays" / "replay").symlink_to(tmp_path / "precious")
     (tmp_path / "precious" / "file").touch()
     before = set(tmp_path.iterdir())
-    second = make_folder(tmp_path)
+    second = make_store_folder(tmp_path)
     assert set(tmp_path.iterdir()) == before - {abandoned} | {second}
     assert (tmp_path / "precious" / "file").exists()
 
@@ -97,11 +97,11 @@ def test_nothing_but_a_folder_of_a_dead_process_of_this_user_is_removed(tmp_path
 @needs_root
 def test_another_users_folder_is_left_alone_and_hurts_nobody(tmp_path):
     tmp_path.chmod(0o777)
-    prefix = make_folder(tmp_path).name.rpartition(f"-{os.getpid()}-")[0]
+    prefix = make_store_folder(tmp_path).name.rpartition(f"-{os.getpid()}-")[0]
     planted = tmp_path / f"{prefix}-{dead_process()}-abc"
     planted.mkdir()
     os.chown(planted, FIRST, FIRST)
-    assert make_folder(tmp_path).stat().st_uid == os.geteuid()
+    assert make_store_folder(tmp_path).stat().st_uid == os.geteuid()
     assert planted.exists()
 
 

@@ -31,7 +31,7 @@ from erlbench.pool.options import PoolOptions
 from erlbench.pool.processes import ProcessPool
 from erlbench.work.noise import NoiseTable
 from erlbench.work.replica import ReplayBlock, write_block
-from erlbench.work.store import Store, make_folder, shared_memory_folder
+from erlbench.work.store import Store, make_store_folder, shared_memory_folder
 from erlbench.work.tasks import Perturbed, Result, Task
 
 GATHER = 0.005  # seconds in which results are gathered for one answer
@@ -105,7 +105,7 @@ class Agent:
 
     def __init__(self, processes: int, options: PoolOptions) -> None:
         self._pool = ProcessPool(replace(options, processes=processes))
-        self._folder = make_folder(Path(tempfile.gettempdir()))
+        self._folder = make_store_folder(Path(tempfile.gettempdir()))
         self._replays = self._folder / "replays"
         self._unfinished: dict[int, Task] = {}
         self._gradients = False  # whether there were gradient tasks in this epoch

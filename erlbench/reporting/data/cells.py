@@ -18,7 +18,7 @@ from erlbench.settings import setting_text
 from erlbench.words import counted
 
 if TYPE_CHECKING:
-    from erlbench.reporting.data.runs import Run
+    from erlbench.reporting.data.runs import StoredRun
 
 MOST = 3  # settings in a name
 LONGEST = 40  # characters of a value there
@@ -29,7 +29,7 @@ BUDGET = "total_timesteps"
 class _Variant:
     """The runs of one name that have equal conditions; `known` are all that any of them records."""
 
-    runs: list[Run] = field(default_factory=list)
+    runs: list[StoredRun] = field(default_factory=list)
     known: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -45,7 +45,7 @@ def same_setting(value: Any, wanted: Any) -> bool:
     return bool(value == wanted) or setting_text(value) == setting_text(wanted)
 
 
-def conditions_of(run: Run) -> dict[str, Any]:
+def conditions_of(run: StoredRun) -> dict[str, Any]:
     """What two runs of a cell share: settings, modelled time, the problem as it was recorded.
 
     The budget is one of them where the algorithm computes with it, so that a long run cut early is another experiment.
@@ -65,25 +65,25 @@ def conditions_of(run: Run) -> dict[str, Any]:
     return found
 
 
-def cells_of(runs: Sequence[Run], warn: Warn) -> list[Run]:
+def cells_of(runs: Sequence[StoredRun], warn: Warn) -> list[StoredRun]:
     """The runs that count, those of other conditions under names of their own; the others are listed by `warn`.
 
     The order is that of environment, name and seed.
     """
-    cells: dict[Any, list[Run]] = {}
+    cells: dict[Any, list[StoredRun]] = {}
     for run in sorted(runs, key=lambda run: (run.machine.started[:1], str(run.path))):
         cells.setdefault((run.key[:2], run.key[3:]), []).append(run)
     found = [run for cell in cells.values() for named in _apart(cell) for run in _counting(named, warn)]
     return sorted(found, key=lambda run: (run.key, run.machine.started[:1], str(run.path)))
 
 
-def draw_of(run: Run) -> tuple[Any, ...]:
+def draw_of(run: StoredRun) -> tuple[Any, ...]:
     """What decides how a seed's sums round: kernel and versions of packages; the processor where no kernel is known."""
     versions = [sorted(identity.get("versions", {}).items()) for identity in run.machine.identities]
     return run.machine.kernels or (run.machine.cpu,), str(versions)
 
 
-def several_draws(cells: Iterable[tuple[str, Sequence[Run]]]) -> Iterator[str]:
+def several_draws(cells: Iterable[tuple[str, Sequence[StoredRun]]]) -> Iterator[str]:
     """A remark on the cells (label, runs) with seeds that count by the mean of several runs."""
     found = []
     for label, runs in cells:
@@ -97,7 +97,7 @@ def several_draws(cells: Iterable[tuple[str, Sequence[Run]]]) -> Iterator[str]:
         )
 
 
-def _apart(runs: Sequence[Run]) -> Iterator[list[Run]]:
+def _apart(runs: Sequence[StoredRun]) -> Iterator[list[StoredRun]]:
     """The runs of a name by their conditions; all but those with the most seeds with these in their names."""
     variants: list[_Variant] = []
     for run in runs:
@@ -114,9 +114,9 @@ def _apart(runs: Sequence[Run]) -> Iterator[list[Run]]:
         yield [replace(run, name=label) for run in variant.runs]
 
 
-def _counting(runs: Sequence[Run], warn: Warn) -> Iterator[Run]:
+def _counting(runs: Sequence[StoredRun], warn: Warn) -> Iterator[StoredRun]:
     """Of each seed and draw the first finished run, else the first."""
-    draws: dict[Any, list[Run]] = {}
+    draws: dict[Any, list[StoredRun]] = {}
     for run in runs:
         draws.setdefault((run.seed, draw_of(run)), []).append(run)
     for alike in draws.values():

@@ -11,7 +11,7 @@ import numpy as np
 
 from erlbench.records.config import TRAINING
 from erlbench.reporting.data.cut import Moment
-from erlbench.reporting.data.runs import Array, Run
+from erlbench.reporting.data.runs import Array, StoredRun
 from erlbench.reporting.data.score import (
     AUTO,
     CURVE,
@@ -57,7 +57,7 @@ class RunSet:
     label: str = ""  # by default the name
     published: str = ""  # the algorithm's label in the published table
     planned: int = 0  # seeds
-    runs: tuple[Run, ...] = ()
+    runs: tuple[StoredRun, ...] = ()
     exists: bool = True  # False: published, but not part of the suite
     nominal: bool = False  # its budget counts one episode per generation
     own_timesteps: int = 0  # its budget where it has another one than its group
@@ -70,12 +70,12 @@ class RunSet:
         object.__setattr__(self, "label", self.label or self.name)
 
     @cached_property
-    def done(self) -> tuple[Run, ...]:
+    def done(self) -> tuple[StoredRun, ...]:
         """The runs that count in tables."""
         return tuple(run for run in self.runs if run.done)
 
     @property
-    def failed(self) -> tuple[Run, ...]:
+    def failed(self) -> tuple[StoredRun, ...]:
         """The runs that ended by an error."""
         return tuple(run for run in self.runs if run.status == "failed")
 
@@ -133,11 +133,11 @@ class RunSet:
         """`3 runs`, or `3 seeds, 6 runs` where seeds have several."""
         return sample_words(len(self.seeds), len(self.done))
 
-    def by_seed(self, value: Callable[[Run], float]) -> Array:
+    def by_seed(self, value: Callable[[StoredRun], float]) -> Array:
         """A value of each seed (seeds,): the mean over its runs."""
         return seed_means(values_by_seed(self.done, value))
 
-    def mean_std(self, value: Callable[[Run], float]) -> tuple[float, float]:
+    def mean_std(self, value: Callable[[StoredRun], float]) -> tuple[float, float]:
         """The mean over seeds, and the standard deviation of a single run."""
         values = values_by_seed(self.done, value)
         return float(seed_means(values).mean()) if values else float("nan"), single_run_std(values)
@@ -336,12 +336,12 @@ class Comparison:
         return tuple(run_set for group in self.groups for run_set in group.run_sets)
 
     @property
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> tuple[StoredRun, ...]:
         """All runs of the page."""
         return tuple(run for run_set in self.run_sets for run in run_set.runs)
 
 
-def with_runs(run_sets: Iterable[RunSet], counts: Callable[[Run], bool]) -> tuple[list[RunSet], list[str]]:
+def with_runs(run_sets: Iterable[RunSet], counts: Callable[[StoredRun], bool]) -> tuple[list[RunSet], list[str]]:
     """The run sets with those of their runs that count, and the names of the others that have evaluations."""
     known, left_out = [], []
     for run_set in run_sets:
@@ -360,19 +360,19 @@ def _and_minutes(steps: str, group: Group) -> str:
     return " and ".join(filter(None, (steps if group.total_timesteps else "", minutes)))
 
 
-def run_status(run: Run) -> str:
+def run_status(run: StoredRun) -> str:
     """`running, 12,000 of 20,000 steps`, with the message of a run that failed."""
     of = f" of {run.total_timesteps:,}" if run.total_timesteps else ""
     return f"{run.status}, {run.timesteps:,}{of} steps" + (f" ({run.message})" if run.message else "")
 
 
-def everything(runs: Sequence[Run], title: str = "All runs", at: Moment | None = None) -> Comparison:
+def everything(runs: Sequence[StoredRun], title: str = "All runs", at: Moment | None = None) -> Comparison:
     """All runs, whatever study they belong to, by environment and budget; `at`: where they were cut."""
     groups = []
     for budget in sorted({(run.env, *run.key[3:]) for run in runs}):
         env, total, *_ = budget
         here = [run for run in runs if (run.env, *run.key[3:]) == budget]
-        cells: dict[str, list[Run]] = {}
+        cells: dict[str, list[StoredRun]] = {}
         for run in here:
             cells.setdefault(run.name, []).append(run)
         groups.append(Group(env, "", total, tuple(

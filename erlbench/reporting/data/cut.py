@@ -11,7 +11,7 @@ import numpy as np
 from erlbench.errors import UsageError
 from erlbench.reporting.data.cells import cells_of
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
-from erlbench.reporting.data.runs import Array, Evaluations, Run, disagreement
+from erlbench.reporting.data.runs import Array, StoredEvaluations, StoredRun, disagreement
 
 NEAR = 0.1  # how far from the moment an evaluation may be, as a share of it
 MINUTES = "min"
@@ -27,12 +27,12 @@ class Moment:
     def __str__(self) -> str:
         return f"{_exact(self.value)} training {'minute' if self.minutes else 'step'}{'' if self.value == 1 else 's'}"
 
-    def of(self, evaluations: Evaluations) -> Array:
+    def of(self, evaluations: StoredEvaluations) -> Array:
         """When each evaluation was, in the same unit (evaluations,); infinite where the file does not say."""
         when = evaluations.seconds / 60 if self.minutes else evaluations.timesteps
         return np.nan_to_num(when, nan=math.inf)
 
-    def span(self, runs: Sequence[Run]) -> str:
+    def span(self, runs: Sequence[StoredRun]) -> str:
         """The earliest and the latest end of the runs, in the same unit."""
         ends = [float(self.of(run.evaluations)[-1]) for run in runs]
         return f"{_exact(min(ends))} to {_exact(max(ends))}"
@@ -50,7 +50,7 @@ def parse_moment(text: str) -> Moment:
     return Moment(value, minutes)
 
 
-def cut_runs(runs: Sequence[Run], moment: Moment, warn: Warn) -> list[Run]:
+def cut_runs(runs: Sequence[StoredRun], moment: Moment, warn: Warn) -> list[StoredRun]:
     """Each run up to its evaluation that is nearest to `moment`, the later of two, as if this had been its end.
 
     A run without an evaluation within a tenth of it, or with a damaged one there, is left out with a warning. Runs of
@@ -63,7 +63,7 @@ def cut_runs(runs: Sequence[Run], moment: Moment, warn: Warn) -> list[Run]:
     return cells_of(found, warn)
 
 
-def _cut(runs: Sequence[Run], moment: Moment, warn: Warn) -> Iterator[Run]:
+def _cut(runs: Sequence[StoredRun], moment: Moment, warn: Warn) -> Iterator[StoredRun]:
     for run in runs:
         if moment.minutes and not run.timed:
             warn(remark(RemarkKind.SHARED_CORES, run.path))

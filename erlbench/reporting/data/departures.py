@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from erlbench.errors import UsageError
 from erlbench.reporting.data.cells import same_setting
 from erlbench.reporting.data.comparison import Comparison, RunSet
-from erlbench.reporting.data.runs import Run, env_labels
+from erlbench.reporting.data.runs import StoredRun, env_labels
 from erlbench.settings import setting_text
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _listed(texts: Sequence[str]) -> list[str]:
     return [*texts[:MOST], *([f"{len(texts) - MOST} more"] if len(texts) > MOST else [])]
 
 
-def setting_departures(runs: Sequence[Run], profile: Profile, entry: Entry, env: str) -> tuple[str, ...]:
+def setting_departures(runs: Sequence[StoredRun], profile: Profile, entry: Entry, env: str) -> tuple[str, ...]:
     """What of `runs` differs from the entry's cells in `env`, such as `hidden 32-32, not 400-300 (in 1 of 3 runs)`.
 
     A setting that a run does not have is not compared: an older version wrote it.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from erlbench.records.run import scores_in_words
-from erlbench.reporting.data.runs import Run
+from erlbench.reporting.data.runs import StoredRun
 from erlbench.work.identity import changes
 
 MOST = 5  # differences that are listed
-Cells = Iterable[tuple[str, Sequence[Run]]]  # label and runs
+Cells = Iterable[tuple[str, Sequence[StoredRun]]]  # label and runs
 
 
 def mixed_identities(cells: Cells) -> Iterator[str]:
@@ -32,7 +32,7 @@ def unequal_episodes(cells: Cells) -> Iterator[str]:
         yield f"UNEQUAL EPISODES: the mean is over scores of different numbers of episodes: {'; '.join(unequal)}."
 
 
-def episode_counts(runs: Iterable[Run]) -> list[str]:
+def episode_counts(runs: Iterable[StoredRun]) -> list[str]:
     """Numbers of episodes of the evaluations that give the scores, ascending, as far as they are known."""
     return sorted({run.final_episodes for run in runs if run.final_episodes}, key=lambda count: (len(count), count))
 
@@ -59,7 +59,7 @@ def not_repeatable(cells: Cells) -> Iterator[str]:
         yield f"NOT REPEATABLE, as far as is known: {' | '.join(_listed(listed))}."
 
 
-def change_between(runs: Sequence[Run], others: Sequence[Run]) -> str:
+def change_between(runs: Sequence[StoredRun], others: Sequence[StoredRun]) -> str:
     """How `others` differ from `runs` in kernel and identity: `same`, `unknown`, `mixed`, or what has changed."""
     if not all(run.machine.identities and run.machine.kernels for run in (*runs, *others)):
         return "unknown"
@@ -69,7 +69,7 @@ def change_between(runs: Sequence[Run], others: Sequence[Run]) -> str:
     return "; ".join(found) or ("mixed" if any(_groups((*runs, *others))) else "same")
 
 
-def _groups(runs: Sequence[Run]) -> Iterator[str]:
+def _groups(runs: Sequence[StoredRun]) -> Iterator[str]:
     """The seeds whose identity is not that of the first recorded one, with what differs."""
     known = [run for run in runs if run.machine.identities]
     if not known:

@@ -15,7 +15,7 @@ import numpy as np
 from erlbench.reporting.data.comparability import same_task
 from erlbench.reporting.data.comparison import RunSet
 from erlbench.reporting.data.cut import NEAR, nearest_index
-from erlbench.reporting.data.runs import Array, Run
+from erlbench.reporting.data.runs import Array, StoredRun
 from erlbench.reporting.data.seeds import seed_means, single_run_std, values_by_seed
 
 # ours, and their name in the sources
@@ -95,7 +95,7 @@ class References:
         return [pair for pair in found if pair is not None]
 
 
-def _pair(done: tuple[Run, ...], theirs: ReferenceRuns) -> MatchedRuns | None:
+def _pair(done: tuple[StoredRun, ...], theirs: ReferenceRuns) -> MatchedRuns | None:
     """At the one of their points nearest to the end of the shortest run that all our runs have an evaluation near."""
     ours = min(float(run.evaluations.timesteps[-1]) for run in done)
     points = theirs.runs[0][0]
@@ -108,7 +108,7 @@ def _pair(done: tuple[Run, ...], theirs: ReferenceRuns) -> MatchedRuns | None:
     return None
 
 
-def _return_near(run: Run, steps: float) -> float:
+def _return_near(run: StoredRun, steps: float) -> float:
     """The return of the evaluation nearest to `steps`; NaN where there is none near."""
     found = _nearest(run.evaluations.timesteps, run.evaluations.return_mean, steps)
     return math.nan if found is None else found

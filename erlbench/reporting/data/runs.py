@@ -32,7 +32,7 @@ MODELLED = ("simulated_processes", "simulated_critic")  # of config.toml, beside
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluations:
+class StoredEvaluations:
     """The evaluations of one run, all arrays (evaluations,), in the order of their training steps."""
 
     timesteps: Array
@@ -76,18 +76,18 @@ class Evaluations:
     def __len__(self) -> int:
         return len(self.timesteps)
 
-    def head(self, count: int) -> Evaluations:
+    def head(self, count: int) -> StoredEvaluations:
         """The first `count` evaluations."""
         arrays: dict[str, Any] = {name: getattr(self, name)[:count] for name in ARRAYS}
         return replace(self, **arrays)
 
 
 UNFINISHED = ("running", "interrupted")  # whose evaluations may come after the training
-ARRAYS = tuple(item.name for item in fields(Evaluations) if item.default is MISSING)  # columns of eval.csv
+ARRAYS = tuple(item.name for item in fields(StoredEvaluations) if item.default is MISSING)  # columns of eval.csv
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class StoredRun:
     """One cell: an algorithm with a preset, an environment, a seed."""
 
     path: Path
@@ -108,7 +108,7 @@ class Run:
     eval_episodes: str
     final_episodes: str  # of the evaluation that gives the score
     simulated_time: bool  # times are modelled durations, not the clock's
-    evaluations: Evaluations
+    evaluations: StoredEvaluations
     machine: Machine
     settings: Mapping[str, Any]  # hyper-parameters of config.toml
     costs: Mapping[str, Any]  # of simulated time
@@ -151,12 +151,12 @@ class Run:
         return self.status == "done" and len(self.evaluations) > 0
 
 
-def find_runs(roots: Sequence[Path], warn: Warn) -> list[Run]:
+def find_runs(roots: Sequence[Path], warn: Warn) -> list[StoredRun]:
     """The runs below the folders `roots` that count (`cells.py`), ordered by environment, name and seed.
 
     Raises `UsageError` when a folder does not exist or there is no run at all.
     """
-    runs: dict[Path, Run] = {}
+    runs: dict[Path, StoredRun] = {}
     for folder in roots:
         if not folder.is_dir():
             raise UsageError(f"{folder} is no directory; name a results directory that 'erlbench run' wrote")
@@ -182,7 +182,7 @@ def find_runs(roots: Sequence[Path], warn: Warn) -> list[Run]:
     return cells_of(list(labelled), warn)
 
 
-def load_run(path: Path, warn: Warn) -> Run | None:
+def load_run(path: Path, warn: Warn) -> StoredRun | None:
     """The run in a directory `<env>/<name>/seed-NNN`; None with a warning when it holds no file of a run."""
     if not any((path / name).exists() for name in FILES):
         warn(f"{path}: holds none of {', '.join(FILES)}; not a run, left out")
@@ -226,7 +226,7 @@ def load_run(path: Path, warn: Warn) -> Run | None:
     train_time = state.get("train_time_s")
     if not isinstance(train_time, int | float):
         train_time = float(evaluations.train_time_s[-1]) if len(evaluations) else math.nan
-    return Run(
+    return StoredRun(
         path=path,
         env=env_label(env, _mapping(config.get("env_settings"))),
         name=name,
@@ -293,7 +293,7 @@ def _identity(path: Path, run: Mapping[str, Any], warn: Warn) -> tuple[str, str,
     return env, name, seed
 
 
-def _evaluations(path: Path, said: Any, warn: Warn) -> tuple[Evaluations, bool]:
+def _evaluations(path: Path, said: Any, warn: Warn) -> tuple[StoredEvaluations, bool]:
     """The rows of eval.csv, and whether the file has the checksum that status.json says."""
     file = path / EvaluationRow.file
     try:
@@ -303,11 +303,11 @@ def _evaluations(path: Path, said: Any, warn: Warn) -> tuple[Evaluations, bool]:
     rows = read_columns(path, EvaluationRow, warn) if data is None else parse_columns(data, EvaluationRow, file, warn)
     as_written = data is None or is_as_written(data, said)
     if rows is None:
-        return Evaluations(**{name: np.empty(0) for name in ARRAYS}), as_written  # type: ignore[arg-type]
+        return StoredEvaluations(**{name: np.empty(0) for name in ARRAYS}), as_written  # type: ignore[arg-type]
     arrays: dict[str, Any] = {name: np.asarray(rows[name], np.float64) for name in ARRAYS}
     last: dict[str, Any] = {"last_returns": rows["returns"][-1] if len(rows["returns"]) else ()}
     last |= {f"last_{name}": _last_successes(rows[name], last["last_returns"]) for name in ("success", "success_ever")}
-    return Evaluations(**arrays, **last), as_written
+    return StoredEvaluations(**arrays, **last), as_written
 
 
 def _last_successes(rows: Sequence[tuple[float, ...]], returns: tuple[float, ...]) -> tuple[float, ...]:
@@ -318,12 +318,12 @@ def _last_successes(rows: Sequence[tuple[float, ...]], returns: tuple[float, ...
     return tuple(0.0 if math.isnan(value) else value for value in last)
 
 
-def _has_final(evaluations: Evaluations, timesteps: int) -> bool:
+def _has_final(evaluations: StoredEvaluations, timesteps: int) -> bool:
     """Whether the last row is the final evaluation: it says so or, in a file without that column, has the steps."""
     return len(evaluations) > 0 and evaluations.timesteps[-1] >= timesteps and evaluations.final[-1] != 0
 
 
-def disagreement(evaluations: Evaluations) -> str:
+def disagreement(evaluations: StoredEvaluations) -> str:
     """How the last row contradicts itself; an empty text where it does not."""
     return_mean, values = float(evaluations.return_mean[-1]), evaluations.last_returns
     if values and not math.isclose(return_mean, sum(values) / len(values), rel_tol=1e-6, abs_tol=1e-6):
@@ -331,7 +331,7 @@ def disagreement(evaluations: Evaluations) -> str:
     return ""
 
 
-def _never_trained(run: Mapping[str, Any], evaluations: Evaluations) -> bool:
+def _never_trained(run: Mapping[str, Any], evaluations: StoredEvaluations) -> bool:
     """Whether a run of an older version ended before its first gradient step, by the counts of its last row."""
     from erlbench.algorithms import registry
 

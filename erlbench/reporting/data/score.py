@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from erlbench.reporting.data.runs import Array, Evaluations
+from erlbench.reporting.data.runs import Array, StoredEvaluations
 from erlbench.reporting.documents.formats import number
 
 AUTO, FINAL, CURVE = "auto", "final", "curve"  # AUTO: the curve where all runs have it, else final
@@ -43,20 +43,20 @@ class Metric:
 
     words: str  # what a caption calls it
     title: str  # what a heading calls it
-    of: Callable[[Evaluations], float] | None  # None: of a stretch
+    of: Callable[[StoredEvaluations], float] | None  # None: of a stretch
 
 
-def final(evaluations: Evaluations) -> float:
+def final(evaluations: StoredEvaluations) -> float:
     """The mean return of the last evaluation's episodes."""
     return float(evaluations.return_mean[-1])
 
 
-def final_10(evaluations: Evaluations) -> float:
+def final_10(evaluations: StoredEvaluations) -> float:
     """The mean return of the last ten evaluations; NaN when there are fewer."""
     return float(evaluations.return_mean[-LAST:].mean()) if len(evaluations) >= LAST else float("nan")
 
 
-def area(evaluations: Evaluations) -> float:
+def area(evaluations: StoredEvaluations) -> float:
     """The area under the curve over training steps (trapezoids) divided by the steps it spans: a mean return."""
     x, y = evaluations.timesteps, evaluations.return_mean
     if len(x) < 2:
@@ -64,12 +64,12 @@ def area(evaluations: Evaluations) -> float:
     return float((np.diff(x) * (y[1:] + y[:-1]) / 2).sum() / (x[-1] - x[0]))
 
 
-def success(evaluations: Evaluations) -> float:
+def success(evaluations: StoredEvaluations) -> float:
     """The share of the last evaluation's episodes that end in success; NaN where no info says it."""
     return _share(evaluations.last_success)
 
 
-def success_ever(evaluations: Evaluations) -> float:
+def success_ever(evaluations: StoredEvaluations) -> float:
     """The share of the last evaluation's episodes with a success at any step; NaN where no info says it."""
     return _share(evaluations.last_success_ever)
 
@@ -90,7 +90,7 @@ METRICS = {
 }
 
 
-def score(evaluations: Evaluations, metric: str, stretch: CurveStretch | None = None) -> float:
+def score(evaluations: StoredEvaluations, metric: str, stretch: CurveStretch | None = None) -> float:
     """The score of a run; NaN where it has none of this kind."""
     if (of := METRICS[metric].of) is not None:
         return of(evaluations)
@@ -99,7 +99,7 @@ def score(evaluations: Evaluations, metric: str, stretch: CurveStretch | None = 
     return stretch_mean(*on_the_way(evaluations, stretch.axis)[:2], stretch.start, stretch.end)
 
 
-def common_stretch(runs: Iterable[Evaluations], budget: float, axis: str = TIMESTEPS) -> CurveStretch | None:
+def common_stretch(runs: Iterable[StoredEvaluations], budget: float, axis: str = TIMESTEPS) -> CurveStretch | None:
     """The last stretch that the curves of all runs span, a fifth of the budget long.
 
     None where one of them ends before three quarters of the budget, or has fewer than two evaluations on it.
@@ -114,7 +114,7 @@ def common_stretch(runs: Iterable[Evaluations], budget: float, axis: str = TIMES
     return found if end >= EARLIEST * budget and begin <= found.start and fewest >= FEWEST else None
 
 
-def on_the_way(evaluations: Evaluations, axis: str) -> tuple[Array, Array, Array]:
+def on_the_way(evaluations: StoredEvaluations, axis: str) -> tuple[Array, Array, Array]:
     """Axis (of `UNITS`), mean return and all simulator steps (points,) without the final evaluation."""
     kept = evaluations.final != 1
     if np.isnan(evaluations.final).all():

@@ -15,12 +15,12 @@ import numpy as np
 from erlbench.words import counted
 
 if TYPE_CHECKING:
-    from erlbench.reporting.data.runs import Array, Run
+    from erlbench.reporting.data.runs import Array, StoredRun
 
 STD = "the standard deviation of a single run, from the variance between seeds and within them"
 
 
-def values_by_seed(runs: Iterable[Run], value: Callable[[Run], float]) -> list[Array]:
+def values_by_seed(runs: Iterable[StoredRun], value: Callable[[StoredRun], float]) -> list[Array]:
     """A value of the runs of each seed (runs of the seed,), seeds in the order of their first runs."""
     found: dict[int, list[float]] = {}
     for run in runs:

@@ -10,7 +10,7 @@ from erlbench.bundle import strip_unpacked
 from erlbench.errors import UsageError
 from erlbench.reporting.data.comparison import RunSet
 from erlbench.reporting.data.remarks import Warn
-from erlbench.reporting.data.runs import Run, find_runs
+from erlbench.reporting.data.runs import StoredRun, find_runs
 
 
 @dataclass(frozen=True)
@@ -18,10 +18,10 @@ class Side:
     """One folder: its name in tables, and its runs under their own names."""
 
     name: str
-    runs: tuple[Run, ...]
+    runs: tuple[StoredRun, ...]
 
     @property
-    def renamed(self) -> list[Run]:
+    def renamed(self) -> list[StoredRun]:
         """The runs with the side in their names, so that those of all sides can stand on one page."""
         return [replace(run, name=f"{run.name} [{self.name}]") for run in self.runs]
 

@@ -10,13 +10,13 @@ from erlbench.errors import UsageError, nearest
 from erlbench.reporting.data.cells import same_setting
 from erlbench.reporting.data.comparison import OF_STUDIES, Comparison, Group, RunSet
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
-from erlbench.reporting.data.runs import Run, env_labels
+from erlbench.reporting.data.runs import StoredRun, env_labels
 
 if TYPE_CHECKING:
     from erlbench.experiment.study import Entry, Profile, Study
 
 
-def comparisons_of(study: Study, runs: Sequence[Run], profile: str | None, warn: Warn) -> list[Comparison]:
+def comparisons_of(study: Study, runs: Sequence[StoredRun], profile: str | None, warn: Warn) -> list[Comparison]:
     """The study's cells with the runs that fit a profile: one comparison for each profile with such a run.
 
     A run fits when environment, name, seed, budget and the settings that the study gives agree. With `profile` only
@@ -30,7 +30,7 @@ def comparisons_of(study: Study, runs: Sequence[Run], profile: str | None, warn:
     return found if len(found) < 2 else [replace(one, name=f"{one.name}-{one.profile}") for one in found]
 
 
-def page_of(study: Study, profile: str, runs: Sequence[Run]) -> Comparison:
+def page_of(study: Study, profile: str, runs: Sequence[StoredRun]) -> Comparison:
     """A study's cells with one of its profiles; `runs` fit them."""
     budget = study.profiles[profile]
     groups = tuple(group for env in budget.envs for group in _groups(study, budget, env, runs))
@@ -52,7 +52,7 @@ def page_of(study: Study, profile: str, runs: Sequence[Run]) -> Comparison:
     )
 
 
-def folder_runs(study: Study, runs: Sequence[Run]) -> list[Run]:
+def folder_runs(study: Study, runs: Sequence[StoredRun]) -> list[StoredRun]:
     """The runs that may be a study's: those below the folder of its study.toml, else all."""
     if study.file is None or not is_of_folder(study):
         return [*runs]
@@ -77,7 +77,7 @@ def was_run(page: Comparison) -> bool:
     return any(all(run_set.runs for run_set in group.run_sets if run_set.exists) for group in page.groups)
 
 
-def cell_of(run: Run, study: Study, profile: Profile) -> tuple[Entry, str] | None:
+def cell_of(run: StoredRun, study: Study, profile: Profile) -> tuple[Entry, str] | None:
     """The entry and the environment of a study whose cell a run is, by its names, its seed and its budget."""
     entry = next((entry for entry in study.entries if entry.name == run.name), None)
     if entry is None or run.seed not in profile.seeds:
@@ -93,7 +93,7 @@ def cell_of(run: Run, study: Study, profile: Profile) -> tuple[Entry, str] | Non
     return entry, env
 
 
-def differing_settings(run: Run, profile: Profile, entry: Entry) -> tuple[str, ...]:
+def differing_settings(run: StoredRun, profile: Profile, entry: Entry) -> tuple[str, ...]:
     """The settings that the study gives and a run has with other values."""
     wanted = {**profile.settings, **entry.settings}
     found = [key for key, value in wanted.items() if key in run.settings and not same_setting(run.settings[key], value)]
@@ -106,7 +106,7 @@ def differing_settings(run: Run, profile: Profile, entry: Entry) -> tuple[str, .
     return tuple(found)
 
 
-def is_study_run(run: Run, study: Study, key: str, warn: Warn) -> bool:
+def is_study_run(run: StoredRun, study: Study, key: str, warn: Warn) -> bool:
     """Whether a run is one of the study's with the profile `key`; one with other settings is named and is none."""
     cell = cell_of(run, study, study.profiles[key])
     if cell is None:
@@ -116,7 +116,7 @@ def is_study_run(run: Run, study: Study, key: str, warn: Warn) -> bool:
     return not differing
 
 
-def _groups(study: Study, plan: Profile, env: str, runs: Sequence[Run]) -> list[Group]:
+def _groups(study: Study, plan: Profile, env: str, runs: Sequence[StoredRun]) -> list[Group]:
     """A group for each label that runs of an environment have; one without runs where there are none."""
     labels = [*dict.fromkeys(
         label for entry in study.entries if env in plan.entry_envs(entry)
@@ -126,7 +126,7 @@ def _groups(study: Study, plan: Profile, env: str, runs: Sequence[Run]) -> list[
     return [_group(study, plan, env, label, runs) for label in used]
 
 
-def _group(study: Study, plan: Profile, env: str, label: str, runs: Sequence[Run]) -> Group:
+def _group(study: Study, plan: Profile, env: str, label: str, runs: Sequence[StoredRun]) -> Group:
     run_sets = []
     for entry in (entry for entry in study.entries if env in plan.entry_envs(entry)):
         own = tuple(run for run in runs if run.name == entry.name and run.env == label)

@@ -9,7 +9,7 @@ from erlbench.records.run import ASIDE
 from erlbench.reporting.data.comparison import RunSet
 from erlbench.reporting.data.departures import setting_departures
 from erlbench.reporting.data.remarks import Warn
-from erlbench.reporting.data.runs import Run, env_labels
+from erlbench.reporting.data.runs import StoredRun, env_labels
 from erlbench.reporting.data.study_comparisons import cell_of, differing_settings, is_study_run
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class StudyDifference(NamedTuple):
     details: str
 
 
-def find_run_sets(study: Study, profile: str, runs: Sequence[Run], warn: Warn) -> dict[tuple[str, str], RunSet]:
+def find_run_sets(study: Study, profile: str, runs: Sequence[StoredRun], warn: Warn) -> dict[tuple[str, str], RunSet]:
     """The runs of each entry in each of its environments; without runs where there are none."""
     budget = study.profiles[profile]
     used = [run for run in runs if is_study_run(run, study, profile, warn)]
@@ -50,7 +50,9 @@ def find_run_sets(study: Study, profile: str, runs: Sequence[Run], warn: Warn) -
     return found
 
 
-def study_differences(study: Study, profile: str, run_sets: RunSets, runs: Iterable[Run]) -> list[StudyDifference]:
+def study_differences(
+    study: Study, profile: str, run_sets: RunSets, runs: Iterable[StoredRun]
+) -> list[StudyDifference]:
     """What differs from a study, by entry and environment; `runs` are all of its folder."""
     budget, entries = study.profiles[profile], {entry.name: entry for entry in study.entries}
     found = []
@@ -74,7 +76,9 @@ def _missing_seeds(budget: Profile, run_set: RunSet) -> Iterator[tuple[str, str]
         yield "seeds missing", _listed(missing)
 
 
-def _left_out(study: Study, budget: Profile, entry: Entry, env: str, runs: Iterable[Run]) -> Iterator[tuple[str, str]]:
+def _left_out(
+    study: Study, budget: Profile, entry: Entry, env: str, runs: Iterable[StoredRun]
+) -> Iterator[tuple[str, str]]:
     """Runs in the entry's folder and environment that are not the study's."""
     labels = env_labels(env, budget.entry_env_settings(entry))
     reasons: dict[str, list[int]] = {}

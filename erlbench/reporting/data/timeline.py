@@ -12,7 +12,7 @@ import pandas as pd
 from erlbench.records.read import read_columns
 from erlbench.records.schema import NO_INDIVIDUALS, TaskRow
 from erlbench.reporting.data.remarks import Warn
-from erlbench.reporting.data.runs import Array, Run
+from erlbench.reporting.data.runs import Array, StoredRun
 
 TASKS_SHOWN = 14  # per process, about
 EVALUATION = "evaluation"
@@ -27,7 +27,7 @@ COLUMNS = {  # of tasks.csv, by the field of `Timeline`
 class Timeline:
     """The tasks of one run, arrays and lists (tasks,); times in seconds since the run began."""
 
-    run: Run
+    run: StoredRun
     process: Array
     kind: list[str]
     start: Array
@@ -121,7 +121,7 @@ def busy(start: Array, end: Array) -> float:
     return float((end - np.maximum(start, reached)).clip(0).sum())
 
 
-def load_timeline(run: Run, warn: Warn) -> Timeline | None:
+def load_timeline(run: StoredRun, warn: Warn) -> Timeline | None:
     """The tasks of a run, or None (with a warning) when tasks.csv has none or is not there."""
     path = run.path / TaskRow.file
     if run.imported:

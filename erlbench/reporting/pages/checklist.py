@@ -21,7 +21,7 @@ from erlbench.records.schema import TaskRow
 from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.remarks import Remark, RemarkKind
-from erlbench.reporting.data.runs import Run
+from erlbench.reporting.data.runs import StoredRun
 from erlbench.reporting.data.seeds import STD
 from erlbench.reporting.documents.files import write_table
 from erlbench.reporting.documents.formats import NONE, significant
@@ -45,7 +45,9 @@ ASKED = {  # what config.toml says of a cell's runs, by the titles of columns
 }  # fmt: skip
 
 
-def write_checklist(folder: Path, pages: Sequence[Page], runs: Sequence[Run], warnings: Iterable[Remark]) -> Content:
+def write_checklist(
+    folder: Path, pages: Sequence[Page], runs: Sequence[StoredRun], warnings: Iterable[Remark]
+) -> Content:
     """Write the checklist with its tables into the folder, and return it as a part of `index.html`."""
     values = checklist(pages, runs, warnings)
     tables = [table for table in values.values() if isinstance(table, Table) and table.rows]
@@ -57,7 +59,7 @@ def write_checklist(folder: Path, pages: Sequence[Page], runs: Sequence[Run], wa
     return content
 
 
-def checklist(pages: Sequence[Page], runs: Sequence[Run], warnings: Iterable[Remark]) -> dict[str, Any]:
+def checklist(pages: Sequence[Page], runs: Sequence[StoredRun], warnings: Iterable[Remark]) -> dict[str, Any]:
     """What the template prints; command lines are without home folders and names of this user and machine."""
     states = Counter(run.status for run in runs)
     marks = Counter(mark for run in runs for mark in run.machine.marks)
@@ -103,7 +105,7 @@ def _comparisons(pages: Iterable[Page]) -> Iterator[str]:
         yield f"{page.comparison.title}. Score: {page.comparison.score_words}. {what}"
 
 
-def _cells(runs: Sequence[Run]) -> Table[Any]:
+def _cells(runs: Sequence[StoredRun]) -> Table[Any]:
     """Seeds, budgets and evaluations."""
     rows = []
     for group in everything(runs).groups:
@@ -122,7 +124,7 @@ def _cells(runs: Sequence[Run]) -> Table[Any]:
     return Table("runs", "What was run", columns_of(rows, notes=notes), rows)
 
 
-def _settings(runs: Sequence[Run]) -> Table[Any]:
+def _settings(runs: Sequence[StoredRun]) -> Table[Any]:
     """All hyper-parameters by algorithm."""
     environments: dict[tuple[str, str, str, bool], dict[str, None]] = {}
     for run in runs:
@@ -143,9 +145,9 @@ def _settings(runs: Sequence[Run]) -> Table[Any]:
     return Table("settings", "Settings", columns_of(rows, notes=notes), rows)
 
 
-def _compute(runs: Sequence[Run]) -> Table[Any]:
+def _compute(runs: Sequence[StoredRun]) -> Table[Any]:
     """Hours of each cell and in total: by the clock of finished and other runs, of processors, and modelled."""
-    cells: dict[tuple[str, str], list[Run]] = {}
+    cells: dict[tuple[str, str], list[StoredRun]] = {}
     for run in runs:
         cells.setdefault((run.env, run.name), []).append(run)
     rows = [_hours(*key, own) for key, own in cells.items()]
@@ -160,7 +162,7 @@ def _compute(runs: Sequence[Run]) -> Table[Any]:
     return Table("compute", "Computing time", columns_of(rows, _print_hours, notes), rows)
 
 
-def _hours(env: str, name: str, runs: Sequence[Run]) -> dict[str, Any]:
+def _hours(env: str, name: str, runs: Sequence[StoredRun]) -> dict[str, Any]:
     clock = {run.path: math.nan if run.simulated_time else hours(run) for run in runs}
     processor = {run.path: processor_hours(run) for run in runs}
     return {
@@ -175,14 +177,14 @@ def _hours(env: str, name: str, runs: Sequence[Run]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def hours(run: Run) -> float:
+def hours(run: StoredRun) -> float:
     """Hours of a run, without pauses; where no total time is recorded, those of the training. NaN where nothing is."""
     seconds = run.total_time_s if math.isfinite(run.total_time_s) else run.train_time_s
     seconds -= run.paused_s
     return seconds / 3600 if math.isfinite(seconds) and seconds >= 0 else math.nan
 
 
-def processor_hours(run: Run) -> float:
+def processor_hours(run: StoredRun) -> float:
     """Processor hours of all tasks; NaN where a task does not say."""
     if run.imported or not (run.path / TaskRow.file).is_file():
         return math.nan
@@ -204,7 +206,7 @@ def _print_hours(value: float) -> str:
     return NONE if math.isnan(value) else str(value) if isinstance(value, int) else significant(value)
 
 
-def _licences(runs: Sequence[Run]) -> Iterator[str]:
+def _licences(runs: Sequence[StoredRun]) -> Iterator[str]:
     imported = Counter(
         f"{run.imported.format} of {run.imported.origin}, licence {run.imported.licence or UNKNOWN}"
         for run in runs if run.imported
@@ -216,7 +218,7 @@ def _licences(runs: Sequence[Run]) -> Iterator[str]:
         yield f"Reference runs that the report shows, {source.name}: {source.licence or UNKNOWN}."
 
 
-def _machine(run: Run) -> str:
+def _machine(run: StoredRun) -> str:
     """The machine of a run, and how much of it: processes, device."""
     machine = run.machine
     memory = f", {machine.memory} GiB memory" if machine.memory else ""

@@ -13,7 +13,7 @@ from typing import Any
 from erlbench.bundle import strip_unpacked
 from erlbench.reporting.data.comparison import run_status
 from erlbench.reporting.data.remarks import Remark, folded
-from erlbench.reporting.data.runs import Run
+from erlbench.reporting.data.runs import StoredRun
 from erlbench.reporting.documents import render
 from erlbench.reporting.documents.files import csv_value
 from erlbench.reporting.documents.formats import fraction, number
@@ -35,7 +35,7 @@ CELL_COLUMNS = (
 
 
 def write_index(
-    out: Path, pages: Sequence[Page], runs: Sequence[Run], warnings: Sequence[Remark], charts: ChartData,
+    out: Path, pages: Sequence[Page], runs: Sequence[StoredRun], warnings: Sequence[Remark], charts: ChartData,
     with_checklist: bool = False,
 ) -> Path:  # fmt: skip
     """Write `index.md`, `index.html`, `cells.csv` and perhaps the checklist; return the path of `index.html`."""
@@ -52,7 +52,7 @@ def write_index(
     return path
 
 
-def _index(pages: Sequence[Page], runs: Sequence[Run], warnings: Sequence[Remark]) -> dict[str, Any]:
+def _index(pages: Sequence[Page], runs: Sequence[StoredRun], warnings: Sequence[Remark]) -> dict[str, Any]:
     """What the template prints."""
     own = [page for page in pages if not page.known]
     whole = [page for page in own if not page.comparison.study]
@@ -110,7 +110,7 @@ def _target(target: str) -> str:
     return f"#{folder}-{anchor}" if anchor else f"#{folder}"
 
 
-def _summary(runs: Sequence[Run]) -> str:
+def _summary(runs: Sequence[StoredRun]) -> str:
     counts = Counter(run.status for run in runs)
     states = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
     times = sorted(time for run in runs for time in (*run.machine.started, run.updated) if time)
@@ -136,20 +136,20 @@ def _contents(pages: Sequence[Page]) -> Table[Page]:
     return Table("", "", columns, pages)
 
 
-def _unfinished(runs: Sequence[Run]) -> Iterator[str]:
+def _unfinished(runs: Sequence[StoredRun]) -> Iterator[str]:
     for run in (run for run in runs if not run.done):
         when = f", last update {run.updated}" if run.updated else ""
         known = f", training return {number(run.training_return)}" if math.isfinite(run.training_return) else ""
         yield f"{run.name} on {run.env}, seed {run.seed}: {run_status(run)}{known}{when}"
 
 
-def _machines(runs: Sequence[Run]) -> Iterator[str]:
+def _machines(runs: Sequence[StoredRun]) -> Iterator[str]:
     for texts in (Counter(run.machine.hardware for run in runs), Counter(run.machine.software for run in runs)):
         for text, count in texts.most_common():
             yield f"{text} ({counted(count, 'run')})"
 
 
-def _write_cells(path: Path, pages: Sequence[Page], runs: Sequence[Run]) -> None:
+def _write_cells(path: Path, pages: Sequence[Page], runs: Sequence[StoredRun]) -> None:
     where: dict[Path, list[str]] = {}
     for page in (page for page in pages if page.comparison.study and not page.known):
         for run in page.comparison.runs:

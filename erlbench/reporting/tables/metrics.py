@@ -10,7 +10,7 @@ import numpy as np
 
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.origin import origin_of
-from erlbench.reporting.data.runs import Array, Evaluations
+from erlbench.reporting.data.runs import Array, StoredEvaluations
 from erlbench.reporting.data.score import area, final, final_10
 from erlbench.reporting.data.seeds import STD
 from erlbench.reporting.documents.formats import between, interval, number, plus_minus, share, steps
@@ -93,9 +93,9 @@ def _metrics(group: Group, run_set: RunSet) -> Record:
     return record
 
 
-def _mean_std(run_set: RunSet, metric: Callable[[Evaluations], float]) -> tuple[float, float]:
+def _mean_std(run_set: RunSet, metric: Callable[[StoredEvaluations], float]) -> tuple[float, float]:
     return run_set.mean_std(lambda run: metric(run.evaluations))
 
 
-def _by_seed(run_set: RunSet, metric: Callable[[Evaluations], float]) -> Array:
+def _by_seed(run_set: RunSet, metric: Callable[[StoredEvaluations], float]) -> Array:
     return run_set.by_seed(lambda run: metric(run.evaluations))

@@ -7,7 +7,7 @@ from typing import Any
 from erlbench.experiment.fairness import compare_algorithms, distinct, overridden
 from erlbench.experiment.tuning_budgets import select_budgets
 from erlbench.reporting.data.comparison import Comparison
-from erlbench.reporting.data.runs import Run
+from erlbench.reporting.data.runs import StoredRun
 from erlbench.reporting.documents.formats import NONE
 from erlbench.reporting.documents.model import Column, Record, Table
 
@@ -72,7 +72,7 @@ def tuning_table(comparison: Comparison) -> Table[Record] | None:
 
 def imported_table(comparison: Comparison) -> Table[Record] | None:
     """Whose the imported runs of a page are, and what their files do not say; None without any."""
-    cells: dict[tuple[str, str, str, str], list[Run]] = {}
+    cells: dict[tuple[str, str, str, str], list[StoredRun]] = {}
     for run in comparison.runs:
         if run.imported:
             cells.setdefault((run.env, run.name, run.imported.origin, run.imported.format), []).append(run)
@@ -86,7 +86,7 @@ def imported_table(comparison: Comparison) -> Table[Record] | None:
     return Table("imported", comparison.heading("imported runs"), IMPORTED, rows, remarks) if rows else None
 
 
-def _not_recorded(run: Run) -> str:
+def _not_recorded(run: StoredRun) -> str:
     """What a run's files do not say, of what tables and figures read."""
     last = run.evaluations
 

@@ -13,7 +13,7 @@ from erlbench.reporting.data.comparability import base_name
 from erlbench.reporting.data.comparison import Comparison, Group
 from erlbench.reporting.data.published import Number, Published, Threshold
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
-from erlbench.reporting.data.runs import Array, Run
+from erlbench.reporting.data.runs import Array, StoredRun
 from erlbench.reporting.documents.formats import NONE, count, exact, number
 from erlbench.reporting.documents.model import Column, Record, Table
 from erlbench.reporting.statistics import estimates
@@ -93,7 +93,7 @@ def reach_table(
     return Table("reach", comparison.heading("training steps to a score"), columns, rows, remarks) if rows else None
 
 
-def _reached(runs: Sequence[Run], target: Target) -> Record:
+def _reached(runs: Sequence[StoredRun], target: Target) -> Record:
     """Training steps and minutes to a score; `n` counts the finished runs."""
     steps, _ = _each_run(runs, target.score)
     timed = [run for run in runs if run.timed]
@@ -109,7 +109,7 @@ def _reached(runs: Sequence[Run], target: Target) -> Record:
 
 
 def _published_record(
-    runs: Sequence[Run], target: Target, references: Sequence[str], algorithms: Sequence[str]
+    runs: Sequence[StoredRun], target: Target, references: Sequence[str], algorithms: Sequence[str]
 ) -> Record:
     """Published steps, and steps as multiples of those of whom the scores are, as papers compare data efficiency."""
     average = _finite(average_reached(runs, target.score))
@@ -137,7 +137,7 @@ def _targets(group: Group, scores: Sequence[float], published: Published, warn: 
     return [Target(score, next((t for t in known if math.isclose(t.score.value, score)), None)) for score in scores]
 
 
-def _each_run(runs: Sequence[Run], score: float) -> tuple[Array, Array]:
+def _each_run(runs: Sequence[StoredRun], score: float) -> tuple[Array, Array]:
     """Steps and minutes (runs,) to the score; infinite for a run that never reached it."""
     pairs = np.array([reached(run.evaluations, score) for run in runs], dtype=np.float64).reshape(len(runs), 2)
     return pairs[:, 0], pairs[:, 1]

@@ -15,7 +15,7 @@ from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.departures import departure_notes
 from erlbench.reporting.data.published import Number, Published
 from erlbench.reporting.data.remarks import Warn
-from erlbench.reporting.data.runs import Run
+from erlbench.reporting.data.runs import StoredRun
 from erlbench.reporting.data.timeline import Timeline
 from erlbench.reporting.documents.formats import NONE, exact, number, percent, plus_minus, share
 from erlbench.reporting.documents.model import Column, Record, Table
@@ -185,7 +185,7 @@ def run_set_times(run_set: RunSet, warn: Warn) -> Times:
     return Times(whole, tuple(minutes for minutes, _ in after), tuple(steps for _, steps in after), modelled, timed)
 
 
-def _after(run: Run, warn: Warn) -> tuple[float, int]:
+def _after(run: StoredRun, warn: Warn) -> tuple[float, int]:
     if not run.timed:
         return math.nan, 0
     if not run.imported and run.evaluations.critic_updates[-1] == 0 and (run.path / GenerationRow.file).is_file():
@@ -237,7 +237,7 @@ def _second_core_notes(rows: list[Time]) -> Iterator[str]:
         )
 
 
-def _too_few_processes(run: Run) -> bool:
+def _too_few_processes(run: StoredRun) -> bool:
     workers, processes = run.workers, run.machine.processes
     return workers.isdigit() and processes.isdigit() and int(processes) < int(workers)
 
@@ -247,7 +247,7 @@ def _range(values: list[int]) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def machine_notes(done: Sequence[Run]) -> Iterator[str]:
+def machine_notes(done: Sequence[StoredRun]) -> Iterator[str]:
     """What of machines and processes makes the times of runs compare, or not."""
     if any(run.simulated_time for run in done):
         yield "Some of the times are modelled (simulated time), not measured."

@@ -17,7 +17,7 @@ import numpy as np
 from erlbench.reporting.data.comparison import Group, RunSet, judged_alike
 from erlbench.reporting.data.origin import origin_of
 from erlbench.reporting.data.remarks import Warn
-from erlbench.reporting.data.runs import Run
+from erlbench.reporting.data.runs import StoredRun
 from erlbench.reporting.data.score import AUTO, CURVE, FINAL, LEARNING, MINUTES, TIMESTEPS, CurveStretch
 from erlbench.reporting.data.seeds import seed_means, values_by_seed
 from erlbench.reporting.data.study_runs import RunSets, StudyDifference, find_run_sets, study_differences
@@ -142,7 +142,7 @@ class _Draft:
     measured: _Measured | None  # None: not run
 
 
-def answer_study(study: Study, profile: str, runs: Sequence[Run], warn: Warn, metric: str = AUTO) -> StudyAnswer:
+def answer_study(study: Study, profile: str, runs: Sequence[StoredRun], warn: Warn, metric: str = AUTO) -> StudyAnswer:
     """The answers of a study by `runs`, all of its folder; `metric` is that of pairs that name none."""
     budget = study.profiles[profile]
     run_sets = find_run_sets(study, profile, runs, warn)
@@ -224,7 +224,7 @@ def _measure_minutes(first: RunSet, second: RunSet) -> _Measured:
     return _Measured(scores[0], scores[1], words, reason)
 
 
-def _with_others(run: Run) -> bool:
+def _with_others(run: StoredRun) -> bool:
     """Whether an older run, which does not record whose cores it used, was one of several cells at once."""
     return not run.simulated_time and run.machine.shared_cores is None and run.machine.jobs not in ("", "1")
 
@@ -234,7 +234,7 @@ def _measure_reach(first: RunSet, second: RunSet, score: float) -> _Measured:
     words = f"training steps to a mean return of {score:g}"
     never = [[run for run in side.done if math.isinf(reached(run.evaluations, score)[0])] for side in (first, second)]
 
-    def steps(run: Run) -> float:
+    def steps(run: StoredRun) -> float:
         return min(reached(run.evaluations, score)[0], float(run.evaluations.timesteps[-1]))
 
     scores = [seed_means(values_by_seed(side.done, steps)) for side in (first, second)]

@@ -15,7 +15,7 @@ from erlbench.records.config import EVALUATIONS, TRAINING
 from erlbench.reporting.data.cells import same_setting
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.origin import origin_of
-from erlbench.reporting.data.runs import Run
+from erlbench.reporting.data.runs import StoredRun
 from erlbench.reporting.data.score import TIMESTEPS
 from erlbench.reporting.statistics.estimates import Array, mean, median, std
 from erlbench.reporting.statistics.intervals import FEWEST_RUNS
@@ -151,7 +151,7 @@ def _sample(side: RunSet) -> Sample:
 
 
 def sample_of(
-    name: str, scores: Sequence[float] | Array, runs: Sequence[Run], *, seeds: tuple[int, ...], failed: int
+    name: str, scores: Sequence[float] | Array, runs: Sequence[StoredRun], *, seeds: tuple[int, ...], failed: int
 ) -> Sample:
     """One side of a verdict: its scores, one a seed, and the runs that count."""
     return Sample(
@@ -167,7 +167,7 @@ def sample_of(
     )
 
 
-def defaults(one: Run, two: Run) -> bool:
+def defaults(one: StoredRun, two: StoredRun) -> bool:
     """Whether both are the suite's algorithms with all of their defaults."""
     from erlbench.algorithms.registry import ALGORITHMS, DEFAULT_PRESET  # not at the top: a report alone needs none
 
@@ -193,7 +193,7 @@ def _at_equal_steps(group: Group, one: RunSet, two: RunSet) -> tuple[float, floa
     return mean(found[0].scores), mean(found[1].scores)
 
 
-def unequal(one: Run, two: Run) -> dict[str, tuple[str, str]]:
+def unequal(one: StoredRun, two: StoredRun) -> dict[str, tuple[str, str]]:
     """The settings that both have with different values."""
     names = [name for name in one.settings if name in two.settings]
     return {
