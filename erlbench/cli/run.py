@@ -48,7 +48,7 @@ def run(**given: Any) -> None:
     asked = arguments(given)
     click.get_current_context().meta["verbose"] = asked.verbose
     from erlbench.experiment.command import requested_cells
-    from erlbench.experiment.doubts import find_doubts, shorten_doubts
+    from erlbench.experiment.doubts import describe_evaluation, find_doubts, shorten_doubts
     from erlbench.running.admission import problems, rules_of
     from erlbench.running.extension import useless_replays
 
@@ -65,6 +65,7 @@ def run(**given: Any) -> None:
         doubts = find_doubts(cells, problem_of)
         texts = [text for _, text in doubts] if asked.verbose else shorten_doubts(doubts)
         lines += [f"warning: {text}" for text in texts]
+        lines.append(describe_evaluation(cells, problem_of))
         if not asked.dry_run:
             lines.append(_differences(cells))
         for line in filter(None, lines):

@@ -1,4 +1,4 @@
-"""Doubts before a run: budgets that cannot answer."""
+"""Doubts before a run: budgets that cannot answer, and evaluations that cost more than the training."""
 
 from __future__ import annotations
 
@@ -30,6 +30,30 @@ def find_doubts(cells: Iterable[Cell], problem_of: ProblemOf) -> Iterator[tuple[
             yield FAILS, f"{where} will fail: {error}"
         else:
             yield from ((kind, f"{where}: {text}") for kind, text in _doubt_budget(cell, problem))
+
+
+def describe_evaluation(cells: Iterable[Cell], problem_of: ProblemOf) -> str:
+    """A line on the cells whose evaluations may play more steps than their training; empty where none do.
+
+    All episodes may reach the time limit; an evaluation waits for a generation's end.
+    """
+    costly = []
+    for cell in {(cell.name, cell.env): cell for cell in cells}.values():
+        try:
+            problem = problem_of(cell.env, cell.env_settings)
+        except CellError:
+            continue
+        training = planned_steps(cell, problem)
+        generation = registry.find(cell.algo).needs(cell.settings, problem).steps
+        episodes = (1 + training // max(cell.eval_freq, generation)) * cell.eval_episodes + cell.final_episodes
+        if (played := episodes * problem.env.max_episode_steps) > training:
+            numbers = f"up to {played:,.0f} steps beside {training:,.0f} of training"
+            costly.append((numbers, f"{cell.name} on {cell.env}"))
+    if not costly:
+        return ""
+    more = f" and {len(costly) - 1} more" if costly[1:] else ""
+    numbers, where = costly[0]
+    return f"evaluation plays {numbers} ({where}{more}); --eval-freq and --eval-episodes change that"
 
 
 def shorten_doubts(doubts: Iterable[tuple[str, str]]) -> Iterator[str]:
