@@ -46,7 +46,7 @@ def test_an_array_with_one_job_for_each_cell(tmp_path):
     words += ["--slurm", "account=lab", "--slurm", "nice=10", "--jobs", "2"]
     done = run(tmp_path / "out", *words, path=path)
     assert done.returncode == 0, done.stderr
-    assert f" erlbench show {tmp_path / 'out'} --follow\n" in done.stdout
+    assert f" erlbench show {tmp_path / 'out'}\n" in done.stdout
     assert " scancel 4711\n" in done.stdout
     lines = set(re.findall(r"#SBATCH --(\S+)", record.read_text()))
     expected = {"array=0-2%2", "partition=long", "time=1470", "cpus-per-task=4", "account=lab", "nice=10"}

@@ -89,10 +89,10 @@ def test_all_workers_that_train_at_the_same_time_are_there_before_the_clock_star
     asked = {}
     prepare = ProcessPool.prepare
 
-    def noting(pool, task, workers):
+    def noting(pool, task, workers, stop=None):
         if task.gradient:
             asked[cell.algo] = workers
-        prepare(pool, task, workers)
+        prepare(pool, task, workers, stop)
 
     monkeypatch.setattr(ProcessPool, "prepare", noting)
     settings = {"start_timesteps": 60, "hidden": (8,), "batch_size": 8}
