@@ -10,5 +10,4 @@ import os
 import pytest
 
 DEVICE = os.environ.get("ERLBENCH_TEST_DEVICE", "cpu")
-on_a_cpu = pytest.mark.skipif(DEVICE != "cpu", reason="a second core helps a CPU alone")
 on_a_gpu = pytest.mark.skipif(DEVICE == "cpu", reason="ERLBENCH_TEST_DEVICE names no GPU")
