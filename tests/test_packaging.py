@@ -71,8 +71,7 @@ def test_wheel_holds_every_module_and_nothing_else(wheel: Path) -> None:
     tables += ("random_scores.csv",)
     data = {"erlbench/py.typed", "erlbench/benchmarks.toml", *(f"erlbench/reporting/{name}" for name in tables)}
     data |= {"erlbench/citations.toml", "erlbench/experiment/costs.toml", "erlbench/experiment/tuning_budgets.csv"}
-    web = ("page.html", "blocks.html", "page.css", "common.js", "charts.js", "page.js")
-    data |= {f"erlbench/reporting/web/{name}" for name in (*web, "plotly-basic.min.js", "plotly-basic.LICENSE")}
+    data |= {f"erlbench/reporting/web/{path.name}" for path in (ROOT / "erlbench/reporting/web").iterdir()}
     templates = ROOT / "erlbench" / "scaffold" / "templates"
     data |= {f"erlbench/scaffold/templates/{path.name}" for path in templates.iterdir()}
     assert {name for name in names if ".dist-info/" not in name} == expected | data

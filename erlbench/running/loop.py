@@ -230,6 +230,7 @@ class Run:
 
     def _between_steps(self) -> None:
         """Nothing is half done here: the one place where a run is shown, saved from time to time, and stopped."""
+        self.clock.tick()  # simulated time also passes with results whose turn has not come
         self._write_events()
         self._note_pauses()
         self.files.flush_in_time()

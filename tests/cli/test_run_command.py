@@ -82,7 +82,7 @@ def test_an_unexpected_error_has_its_traceback_with_v(monkeypatch):
         raise RuntimeError("broken")
 
     monkeypatch.setattr(command, "run_cells", broken)
-    result = invoke("--algo", "cem", "--env", "Hopper-v5")
+    result = invoke("--algo", "cem", "--env", "Hopper-v5", "--quiet")
     assert result.exit_code == 1
     assert result.stderr.startswith("erlbench: unexpected RuntimeError: broken")
     assert result.stderr.endswith(" (run again with -v for the traceback)\n")

@@ -12,7 +12,10 @@ from erlbench.running.results import RunDirectory
 from erlbench.verification import DIFFERS, verify
 from tests.runs import all_rows, interrupt, make_cell, replayed, returns, rows, run
 
-EXTENDED = {"cem", "cma-es", "nevergrad", "openai-es", "cem-rl", "p-cem-rl", "multi-actor-td3", "erl", "esac"}
+EXTENDED = {
+    "cem", "cma-es", "nevergrad", "openai-es", "cem-rl", "p-cem-rl", "multi-actor-td3", "erl", "esac", "snes",
+    "ga", "ars", "pgpe",
+}  # fmt: skip
 REASONS = {
     "td3": "the last episode ends with the budget",
     "ddpg": "the last episode ends with the budget",

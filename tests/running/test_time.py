@@ -12,6 +12,7 @@ STEPS = 50  # an episode
 SMALL_POPULATION = {"population": 4, "elites": 2, "n_grad": 2}
 POPULATION, GENERATIONS = 4, 2
 ATTEMPTS = 8  # on a loaded machine a run may be late; none may ever be early
+LATE = 0.06  # of the training time: half of what an evaluation, or the start of a worker, would add to the longest one
 SLEEPING = {"env": "erlbench/Latency-v0", "env_settings": {"mean_length": STEPS, "seconds_per_step": SECONDS}}
 
 
@@ -27,7 +28,7 @@ def trained(cell):
 @pytest.mark.slow
 @pytest.mark.parametrize("processes", [0, 1, 2, 3, 4])
 def test_the_training_time_is_the_physical_one(processes, tmp_path):
-    """CEM's generations of four episodes: never less than their rounds on the processes, and 2 % more at most."""
+    """CEM's generations of four episodes: never less than their rounds on the processes, and hardly more."""
     physical = GENERATIONS * -(-POPULATION // max(1, processes)) * STEPS * SECONDS
     for attempt in range(ATTEMPTS):
         cell = make_cell(
@@ -37,7 +38,7 @@ def test_the_training_time_is_the_physical_one(processes, tmp_path):
         assert run(cell, processes=processes) == 0
         assert len(rows(cell.directory, "eval.csv")) == 1 + GENERATIONS
         assert trained(cell) >= physical
-        if trained(cell) <= 1.02 * physical:
+        if trained(cell) <= (1 + LATE) * physical:
             return
     pytest.fail(f"{trained(cell):.3f} s are reported for {physical:.3f} s")
 

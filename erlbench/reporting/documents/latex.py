@@ -1,4 +1,4 @@
-"""A table as LaTeX for a paper, for the package booktabs; where it is too wide, it spans both columns."""
+"""A table as LaTeX for a paper; where it is too wide, it spans both columns, and is scaled to them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from erlbench.reporting.documents.model import BOLD, ITALIC, Table, TableCell
 
+FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"  # smaller print, never larger
 COLUMN = 50  # characters in small print that a column of a two-column paper is wide
 
 
@@ -33,8 +34,9 @@ def table(content: Table[Any], label: str) -> str:
     )
     notes = escape(" ".join(content.notes))
     below = f"\\par\\smallskip\\begin{{minipage}}{{\\linewidth}}\\scriptsize {notes}\\end{{minipage}}\n"
-    end = f"\\end{{{kind}}}"
-    return "% needs \\usepackage{booktabs}\n" + text.replace(end, below + end)
+    end, begin_tabular, end_tabular = f"\\end{{{kind}}}", "\\begin{tabular}", "\\end{tabular}"
+    text = text.replace(begin_tabular, f"{FIT}\n{begin_tabular}").replace(end_tabular, f"{end_tabular}}}")
+    return "% needs \\usepackage{booktabs,graphicx}\n" + text.replace(end, below + end)
 
 
 def escape(text: str) -> str:
