@@ -8,6 +8,7 @@ silent and sees no GPU, it finds the modules that this one finds, and it ends wi
 
 from __future__ import annotations
 
+import errno
 import importlib
 import json
 import os
@@ -23,6 +24,7 @@ from typing import Any
 
 import erlbench
 from erlbench.envs.registry import Described, EnvSpec, Problem
+from erlbench.errors import ADVICE
 from erlbench.machine.descriptors import lead_nowhere
 from erlbench.machine.libraries import prepare_libraries
 from erlbench.machine.parent import end_with_parent
@@ -38,6 +40,7 @@ BOOT = (
 )
 POLL_INTERVAL = 0.01  # seconds
 ANSWER, PHASE = "answer", "phase"  # kinds of lines
+UNWRITTEN = (errno.EFBIG, errno.ENOSPC, errno.EDQUOT)  # exit codes of a process whose answer found no room
 _CLASSES = {kind.__name__: kind for kind in (Admission, Described, EnvSpec, EnvironmentFacts, Problem)}
 
 
@@ -107,8 +110,9 @@ class Inspection:
         assert code is not None
         if -code in (signal.SIGALRM, signal.SIGKILL):
             return None, f"it takes more than {self._limit:g} s in {told[PHASE]}"
+        if code in UNWRITTEN:
+            return None, "its answer cannot be written: " + "; ".join(ADVICE[code])
         end = f"signal {-code}, {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        end += "" if code else ", or a limit of file sizes cut its answer off: ulimit -f"
         return None, f"it ended its process in {told[PHASE]} ({end})"
 
     def _told(self) -> dict[str, Any]:
@@ -128,7 +132,12 @@ def main() -> None:
         lead_nowhere(descriptor)
 
     def tell(kind: str, value: Any) -> None:
-        os.write(output, f"{json.dumps([kind, encode_value(value)], default=_plain)}\n".encode())
+        data = f"{json.dumps([kind, encode_value(value)], default=_plain)}\n".encode()
+        try:
+            while data:
+                data = data[os.write(output, data) :]
+        except OSError as error:
+            os._exit(error.errno if error.errno in UNWRITTEN else 1)
 
     try:
         for name in PRELOAD:
