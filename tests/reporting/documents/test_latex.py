@@ -38,7 +38,8 @@ def test_a_wide_table_spans_both_columns():
 @pytest.mark.slow
 @pytest.mark.needs("pdflatex")
 def test_tables_compile(tmp_path: Path):
-    start = "\\documentclass[twocolumn]{article}\\usepackage[T1]{fontenc}\\usepackage{booktabs,graphicx}\\begin{document}x\n"
+    start = "\\documentclass[twocolumn]{article}\\usepackage[T1]{fontenc}\\usepackage{booktabs,graphicx}"
+    start += "\\begin{document}x\n"
     body = "\n".join(latex.table(made(columns), f"t{columns}") for columns in (1, 4))
     (tmp_path / "all.tex").write_text(f"{start}{body}\n\\clearpage\\end{{document}}\n", encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]

@@ -152,8 +152,8 @@ def test_the_table_for_a_paper_compiles(tmp_path, environments, statistic):
     text = latex.table(table, "paper")
     assert ("table*" in text) == (environments == 9)  # it spans both columns where one is too narrow
     assert text.count("textbf") == environments
-    start = "\\documentclass[twocolumn]{article}\\usepackage[T1]{fontenc}\\usepackage{booktabs,graphicx}\\columnsep=0.2in"
-    page = "\\usepackage[letterpaper,textwidth=6.8in]{geometry}\\begin{document}x"
+    start = "\\documentclass[twocolumn]{article}\\usepackage[T1]{fontenc}\\usepackage{booktabs,graphicx}"
+    page = "\\columnsep=0.2in\\usepackage[letterpaper,textwidth=6.8in]{geometry}\\begin{document}x"
     (tmp_path / "paper.tex").write_text(f"{start}{page}\n{text}\n\\clearpage\\end{{document}}\n", encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "paper.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", timeout=120)
