@@ -74,9 +74,8 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     """
     from erlbench.algorithms.registry import name_of
     from erlbench.envs.made import check_importable, environment_name_of
-    from erlbench.experiment.arguments import arguments, run_options
+    from erlbench.experiment.arguments import RunArguments, arguments, run_options
     from erlbench.experiment.command import requested_cells
-    from erlbench.experiment.options import RunArguments
     from erlbench.machine.resources import check_device
     from erlbench.options import list_options
     from erlbench.running.admission import problems, rules_of

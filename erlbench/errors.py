@@ -110,6 +110,13 @@ def text_of(error: BaseException) -> str:
     return f"in {places[-1].filename}, line {places[-1].lineno}: {places[-1].line}"
 
 
+def check_known(word: str, words: Iterable[str], message: str) -> None:
+    """Raise a `UsageError` with the message and the nearest word, or all of them, unless `word` is one of `words`."""
+    known = list(words)
+    if word not in known:
+        raise UsageError(message + (nearest(word, known) or f"; there are {', '.join(known) or 'none'}"))
+
+
 def nearest(word: str, words: Iterable[str]) -> str:
     """A hint `; did you mean 'x'?` when a valid word lies near, whatever its case, else the empty string."""
     known = {valid.lower(): valid for valid in words}

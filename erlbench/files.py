@@ -145,6 +145,15 @@ def readable(path: Path, name: str = "", advice: str = "") -> Iterator[None]:
         raise UsageError(f"{name or path} cannot be read: {reason(error)}{advice}") from error
 
 
+@contextmanager
+def writable(path: Path, advice: str = "") -> Iterator[None]:
+    """Inside, an OSError becomes a `UsageError`: `path` cannot be written, and why."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {reason(error)}{advice}") from error
+
+
 def reason(error: Exception) -> str:
     """Why a file cannot be read, in a few words."""
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)

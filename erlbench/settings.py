@@ -12,13 +12,13 @@ import math
 import re
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from erlbench.envs.catalogue import FUNCTION
-from erlbench.errors import UsageError, nearest
+from erlbench.errors import UsageError, check_known, nearest
 from erlbench.records.older import unknown_setting
 
 MOST = 10**12  # of anything that is counted over a whole run
@@ -272,3 +272,40 @@ def toml_values(settings: Any) -> dict[str, Any]:
 def as_toml(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values of fields as TOML holds them."""
     return {k: list(v) if isinstance(v, tuple) else "none" if v is None else v for k, v in values.items()}
+
+
+def list_settings(settings_type: Any) -> list[str]:
+    """The names of the settings of a class, or of an instance."""
+    return [item.name for item in dataclasses.fields(settings_type) if item.init]
+
+
+def select_settings(values: Mapping[str, Any], names: Collection[str], settings_type: type) -> dict[str, Any]:
+    """The values for the algorithm that any of `names` means; those of ALGO.KEY win over those of KEY."""
+    known = list_settings(settings_type)
+    split = [(key.rpartition("."), value) for key, value in values.items()]
+    return {
+        name: value for owners in (("",), names) for (algo, _, name), value in split if algo in owners and name in known
+    }
+
+
+def check_settings(values: Mapping[str, Any], types: Mapping[str, type]) -> None:
+    """Raise `UsageError` for a setting that no algorithm has; `types` are the settings of each, by its name."""
+    for key in values:
+        algo, _, name = key.rpartition(".")
+        named = [known for known in types if algo in ("", known, known.partition("@")[0])]
+        if not named:
+            check_known(algo, types, f"--set {key}: this command has no algorithm '{algo}'")
+        known = list(dict.fromkeys(setting for owner in named for setting in list_settings(types[owner])))
+        if name not in known:
+            raise UsageError(unknown_setting(", ".join(named), name, known))
+
+
+def describe_partial_settings(values: Mapping[str, Any], types: Mapping[str, Any]) -> list[str]:
+    """A line for each KEY that some of the algorithms lack; `types` are the settings of each, by its name."""
+    lines = []
+    for key in values:
+        having = [name for name, settings in types.items() if key in list_settings(settings)]
+        lacking = ", ".join(name for name in types if name not in having)
+        if having and lacking:
+            lines.append(f"--set {key} is for {', '.join(having)}; {lacking} has no such setting")
+    return lines

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from erlbench.cli.options import options_command
-from erlbench.experiment.options import RunArguments
+from erlbench.experiment.arguments import RunArguments
 from erlbench.options import option, shared_option
 
 ENV, SEEDS, STEPS = "Swimmer-v5", 2, 150_000

@@ -14,11 +14,10 @@ import click
 from erlbench.cli import message
 from erlbench.cli.options import OptionsCommand
 from erlbench.errors import ErlbenchError
-from erlbench.experiment.algorithm_settings import describe_partial_settings
-from erlbench.experiment.arguments import arguments, run_options
+from erlbench.experiment.arguments import RunArguments, arguments, run_options
 from erlbench.experiment.cells import Cell
-from erlbench.experiment.options import RunArguments
 from erlbench.machine.resources import check_device
+from erlbench.settings import describe_partial_settings
 from erlbench.words import counted
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import click
 
 from erlbench.cli.options import options_command
 from erlbench.errors import UsageError
-from erlbench.experiment.options import MOST_SEEDS, RunArguments
+from erlbench.experiment.arguments import MOST_SEEDS, RunArguments
 from erlbench.options import option, shared_option
 
 FIRST_SEED = 1000  # of trials: other seeds than those of the runs that are reported

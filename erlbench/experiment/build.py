@@ -6,7 +6,7 @@ So no later default breaks an old run: the folder's config.toml wins over everyt
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,24 +14,14 @@ from typing import Any
 from erlbench.algorithms import registry
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError, UsageError
-from erlbench.experiment.algorithm_settings import list_settings
-from erlbench.experiment.cells import (
-    ABSENT,
-    CRITIC,
-    EVAL_FREQ,
-    FINAL_EPISODES,
-    IN_RUN,
-    Cell,
-    differences,
-    usual_frequency,
-)
-from erlbench.experiment.costs import Costs, built_in_costs, load_costs
+from erlbench.experiment.arguments import OPTIONS, RunArguments
+from erlbench.experiment.cells import ABSENT, EVAL_FREQ, IN_RUN, Cell, differences, usual_frequency
+from erlbench.experiment.costs import built_in_costs, load_costs
 from erlbench.experiment.estimate import planned_steps
-from erlbench.experiment.options import OPTIONS, RunArguments
 from erlbench.files import table_in
 from erlbench.records.config import read_config
 from erlbench.records.run import CONFIG
-from erlbench.settings import resolve
+from erlbench.settings import list_settings, resolve
 
 ProblemOf = Callable[[str, Mapping[str, Any]], Problem]
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -49,11 +39,9 @@ class Statement:
     name: str
     out: Path
     seeds: Sequence[int]
-    run: Mapping[str, Any]  # fields of `Cell` by name
+    run: Mapping[str, Any]  # fields of `Cell` by name; None for its default
     settings: Mapping[str, Any]
     env_settings: Mapping[str, Any]
-    costs: Costs | None = None
-    further: Mapping[str, Any] = field(default_factory=dict)  # fields of `Cell` that config.toml does not have
     states_all_env_settings: bool = False  # so that the environment has no settings of the folder
 
     @property
@@ -64,12 +52,14 @@ class Statement:
 
 
 def stated_options(arguments: RunArguments) -> dict[str, Any]:
-    """The options of a command that are fields of a cell in [run] of config.toml, as far as they are given."""
+    """The options of a command that are fields of a cell, as far as they are given."""
     given = {name: value for name in STORED if (value := getattr(arguments, name, None)) not in (None, False, ())}
     if arguments.simulated_time:
         given["simulated_time"] = True
     if arguments.virtual_processors:
         given["simulated_processes"] = arguments.virtual_processors
+    if arguments.costs:
+        given["costs"] = load_costs(Path(arguments.costs))
     return given
 
 
@@ -104,44 +94,33 @@ def _fill(
     run, settings, env_settings = (table_in(saved, table) for table in ("run", "settings", "env_settings"))
     stored = {} if ABSENT.keys().isdisjoint(run) else {**ABSENT}
     stored |= {key: OPTIONS[key].check(run[key], f"'{key}'") for key in STORED & run.keys() if run[key] != 0}
-    values = {**stored, **statement.run}
-    algorithm, preset = registry.find(statement.algo), values.get("preset") or registry.DEFAULT_PRESET
-    default_workers = algorithm.default_workers
+    values: dict[str, Any] = {key: value for key, value in {**stored, **statement.run}.items() if value is not None}
+    algorithm, preset = registry.find(statement.algo), values.setdefault("preset", registry.DEFAULT_PRESET)
     names = list_settings(algorithm.settings_type)
-    usual = registry.preset(statement.algo, preset)
     given = {**{key: value for key, value in settings.items() if key in names}, **statement.settings}
+    usual = registry.preset(statement.algo, preset)
     resolved = resolve(algorithm.settings_type, statement.env, usual, given, owner=statement.algo)
-    minutes, simulated = values.get("total_minutes"), bool(values.get("simulated_time"))
+    minutes = values.get("total_minutes")
     if minutes and (reason := algorithm.depends_on_budget(resolved)):
         message = f"'total_minutes' cannot be given with {statement.algo}, which needs its number of steps: {reason}"
         raise UsageError(message)
-    costs = statement.costs or (load_costs(path) if "costs" in saved else built_in_costs())
+    values.setdefault("total_timesteps", 0 if minutes else 1_000_000)
+    values.setdefault("costs", load_costs(path) if "costs" in saved else built_in_costs())
+    values["workers"] = values.get("workers", algorithm.default_workers) if algorithm.default_workers else 0
+    values["info"] = tuple(values.get("info", ()))
     cell = Cell(
         algo=statement.algo,
-        preset=preset,
         name=statement.name,
         env=statement.env,
         seed=seed,
         settings=resolved,
         out=statement.out,
-        total_timesteps=values.get("total_timesteps", 0 if minutes else 1_000_000),
-        total_generations=values.get("total_generations"),
-        total_minutes=minutes,
-        workers=(values.get("workers") or default_workers) if default_workers else 0,
-        eval_freq=values.get("eval_freq") or EVAL_FREQ,
-        eval_episodes=values.get("eval_episodes") or 10,
-        final_episodes=values.get("final_episodes") or FINAL_EPISODES,
-        evaluate=values.get("evaluate") or "after",
-        info=tuple(values.get("info", ())),
-        simulated_time=simulated,
-        **({"simulated_processes": values.get("simulated_processes", 0), "costs": costs} if simulated else {}),
-        **({"simulated_critic": values.get("simulated_critic", CRITIC)} if simulated else {}),
         env_settings={**({} if statement.states_all_env_settings else env_settings), **statement.env_settings},
         stated=statement.keys,
         saved=saved,
-        **statement.further,
+        **values,
     )
-    return cell if values.get("eval_freq") else replace(cell, eval_freq=_usual_frequency(cell, problem_of))
+    return cell if "eval_freq" in values else replace(cell, eval_freq=_usual_frequency(cell, problem_of))
 
 
 def _usual_frequency(cell: Cell, problem_of: ProblemOf) -> int:

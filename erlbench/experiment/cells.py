@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from erlbench.errors import UsageError
 from erlbench.experiment.costs import DEFAULTS, Costs, built_in_costs, rounded
 from erlbench.files import table_in
-from erlbench.records.config import is_name
 from erlbench.settings import as_toml, toml_values
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ IN_RUN = (
 ABSENT: Mapping[str, Any] = MappingProxyType(
     {"total_timesteps": 0, "total_generations": None, "total_minutes": None, "info": ()}
 )
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,199}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,11 +64,11 @@ class Cell:
     seed: int
     total_timesteps: int  # training steps; 0 where the modelled minutes alone end the run
     workers: int  # individuals in flight; 0 for algorithms that have no such number
-    eval_freq: int  # training steps between two evaluations of the reported policy
-    eval_episodes: int  # of an evaluation on the way
-    evaluate: str  # "during" the training, or "after" it from saved parameters (timing studies)
     settings: Any  # instance of the algorithm's settings_type
     out: Path
+    eval_freq: int = EVAL_FREQ  # training steps between two evaluations of the reported policy
+    eval_episodes: int = 10  # of an evaluation on the way
+    evaluate: str = "after"  # the training, from saved parameters, or "during" it
     final_episodes: int = FINAL_EPISODES  # of the final evaluation, which gives the score
     processes: int | None = None  # where a study pins them; else RunOptions.processes
     one_core: bool = False  # as RunOptions.one_core, where a study compares times
@@ -176,7 +175,7 @@ def cell_name(algo: str, preset: str, default_preset: str) -> str:
 
 def check_name(name: str, what: str) -> None:
     """Raise a `UsageError` that begins with `what` when `name` cannot be a folder's name."""
-    if not _NAME.fullmatch(name) or not is_name(name):
+    if not _NAME.fullmatch(name):
         raise UsageError(f"{what} '{name}' must be a-z, A-Z, 0-9 and . _ @ + - only, with a letter or digit first")
 
 

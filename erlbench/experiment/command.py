@@ -11,13 +11,12 @@ from erlbench.envs.catalogue import canonical
 from erlbench.envs.options import plain_values
 from erlbench.envs.registry import problem, remember_problems
 from erlbench.errors import CellError, UsageError
-from erlbench.experiment.algorithm_settings import check_settings, select_settings
+from erlbench.experiment.arguments import RunArguments
 from erlbench.experiment.build import ProblemOf, Statement, build_cells, stated_options
 from erlbench.experiment.cells import Cell, differences
-from erlbench.experiment.costs import load_costs
-from erlbench.experiment.options import RunArguments
 from erlbench.experiment.study import entry_name
 from erlbench.experiment.study_cells import RESULTS, study_statements
+from erlbench.settings import check_settings, select_settings
 
 
 def requested_cells(arguments: RunArguments, problem_of: ProblemOf = problem) -> list[Cell]:
@@ -80,8 +79,7 @@ def _state(arguments: RunArguments) -> Iterator[Statement]:
                 name=arguments.name or entry_name(algo, preset or registry.DEFAULT_PRESET),
                 out=Path(arguments.out or RESULTS),
                 seeds=arguments.seeds or (0,),
-                run={**stated_options(arguments), **({"preset": preset} if preset else {})},
+                run=stated_options(arguments) | ({"preset": preset} if preset else {}),
                 settings=select_settings(arguments.set, names, algorithm.settings_type),
                 env_settings=plain_values(arguments.env_set),
-                costs=load_costs(Path(arguments.costs)) if arguments.costs else None,
             )

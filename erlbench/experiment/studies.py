@@ -18,7 +18,8 @@ from typing import Any
 import erlbench
 from erlbench import files
 from erlbench.algorithms import registry
-from erlbench.errors import UsageError, nearest, warn
+from erlbench.errors import UsageError, check_known, warn
+from erlbench.experiment.arguments import seed_list
 from erlbench.experiment.cells import check_name, usual_frequency
 from erlbench.experiment.costs import built_in_costs, read_costs
 from erlbench.experiment.study import (
@@ -35,8 +36,8 @@ from erlbench.experiment.study import (
     entry_name,
 )
 from erlbench.experiment.toml_file import Keys, TomlFile
+from erlbench.settings import check_value
 
-MOST_SEEDS = 10_000  # of a study that gives their number
 HERE = Path("studies.toml")  # the user's, in the working folder
 FILE = "study.toml"  # in a folder of results: the studies of its runs
 PROFILE_KEYS = tuple(item.name for item in fields(Profile))
@@ -50,14 +51,10 @@ def load_studies(path: Path = BENCHMARKS) -> dict[str, Study]:
     """The studies of a file by name; a `UsageError` for anything out of form."""
     reader = open_studies(path)
     reader.known(reader.data, ("profiles", "studies"), ())
-    shared = reader.table(reader.data.get("profiles", {}), ("profiles",))
-    for name, raw in shared.items():
-        reader.known(raw, PROFILE_KEYS, ("profiles", name))
-    tables = reader.table(reader.data.get("studies", {}), ("studies",))
+    shared = reader.tables(reader.data, ("profiles",), PROFILE_KEYS)
+    tables = reader.tables(reader.data, ("studies",), STUDY_KEYS)
     for name, raw in tables.items():
-        reader.known(raw, STUDY_KEYS, ("studies", name))
-        for profile, values in reader.table(raw.get("profiles", {}), ("studies", name, "profiles")).items():
-            reader.known(values, PROFILE_KEYS, ("studies", name, "profiles", profile))
+        reader.tables(raw, ("studies", name, "profiles"), PROFILE_KEYS)
     return {name: _read_study(reader, name, _merge_like(reader, name, tables), shared) for name in tables}
 
 
@@ -94,31 +91,25 @@ def add_studies(texts: Mapping[Path, Mapping[str, str]]) -> None:
         if not (new := [text for name, text in by_name.items() if name not in there]):
             continue
         part = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
+        with files.writable(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             before = [files.read_text(path)] if there else []
             with open(files.new_file(part), "w", encoding="utf-8") as file:
                 file.write("\n".join([*before, *new]))
             part.replace(path)
-        except OSError as error:
-            raise UsageError(f"{path} cannot be written: {files.reason(error)}") from error
 
 
 def find_study(studies: Mapping[str, Study], name: str) -> Study:
     """The study `name`; a `UsageError` names the nearest."""
-    if name not in studies:
-        hint = nearest(name, studies) or f"; there are {', '.join(studies)}"
-        raise UsageError(f"unknown study '{name}'{hint}")
+    check_known(name, studies, f"unknown study '{name}'")
     return studies[name]
 
 
 def find_profile(study: Study, name: str) -> Profile:
     """The profile `name` of a study; a `UsageError` names the nearest."""
-    if not study.has_profiles:
+    if name and not study.has_profiles:
         raise UsageError(f"study '{study.name}' has no profiles, its budget is in the study itself; omit --profile")
-    if name not in study.profiles:
-        hint = nearest(name, study.profiles) or f"; it has {', '.join(study.profiles)}"
-        raise UsageError(f"unknown profile '{name}' of study '{study.name}'{hint}")
+    check_known(name, study.profiles, f"unknown profile '{name}' of study '{study.name}'")
     return study.profiles[name]
 
 
@@ -143,9 +134,9 @@ def _merge_like(reader: TomlFile, name: str, tables: Mapping[str, dict[str, Any]
     if "like" not in raw:
         return raw
     other = raw.pop("like")
-    known = [key for key, table in tables.items() if "like" not in table]
-    if other not in known:
-        reader.fail(f"'{other}' is no study to be like{nearest(str(other), known)}", ("studies", name, "like"))
+    with reader.at(("studies", name, "like")):
+        known = [key for key, table in tables.items() if "like" not in table]
+        check_known(str(other), known, f"'{other}' is no study to be like")
     theirs = tables[other]
     own, profiles = raw.get("profiles", {}), theirs.get("profiles", {})
     left_out = ("envs", "env_timesteps", "entry_timesteps") if "envs" in raw else ()
@@ -181,18 +172,15 @@ def _read_study(reader: TomlFile, name: str, raw: dict[str, Any], shared: Mappin
         compare=tuple(_read_pair(reader, pair, (*where, "compare", index)) for index, pair in enumerate(pairs)),
         profiles=profiles,
     )
-    names = [entry.name for entry in entries]
-    if study.baseline and study.baseline not in names:
-        message = f"'baseline' is '{study.baseline}', which is no entry{nearest(study.baseline, names)}"
-        reader.fail(message, (*where, "baseline"))
-    envs = {env for profile in profiles.values() for env in profile.envs}
-    wanted = [
-        *(((*where, "envs_published", env), env) for env in study.envs_published),
-        *(((*where, "entries", index), env) for index, entry in enumerate(entries) for env in entry.envs),
-    ]
-    for keys, env in wanted:
-        if env not in envs:
-            reader.fail(f"'{env}' is in no profile's envs{nearest(env, envs)}", keys)
+    with reader.at((*where, "baseline")):
+        names = ("", *(entry.name for entry in entries))
+        check_known(study.baseline, names, f"'baseline' is '{study.baseline}', which is no entry")
+    named: list[tuple[Keys, str]] = [(("envs_published", env), env) for env in study.envs_published]
+    named += [(("entries", index), env) for index, entry in enumerate(entries) for env in entry.envs]
+    envs = dict.fromkeys(env for profile in profiles.values() for env in profile.envs)
+    for keys, env in named:
+        with reader.at((*where, *keys)):
+            check_known(env, envs, f"'{env}' is in no profile's envs")
     for index, pair in enumerate(study.compare):
         with reader.at((*where, "compare", index), (*where, "compare")):
             _check_pair(pair, study)
@@ -251,34 +239,28 @@ def _read_profile(reader: TomlFile, raw: dict[str, Any], study: str, name: str, 
     if name != NO_PROFILE:
         with reader.at(*places):
             check_name(name, "a profile's name")
-    seeds = raw.get("seeds")
-    if type(seeds) is int:  # their number; `True` is none
-        if not 1 <= seeds <= MOST_SEEDS:
-            least = "at least 1" if seeds < 1 else f"at most {MOST_SEEDS}"
-            reader.fail(f"'seeds' must be {least} or a list, not {seeds}", *profile_places(study, name, "seeds"))
-        raw = {**raw, "seeds": list(range(seeds))}
     given = _read_simulated(reader, raw, where)
+    if "seeds" in raw:
+        with reader.at(*profile_places(study, name, "seeds")):
+            given["seeds"] = seed_list(raw["seeds"], "'seeds'")
     others_end = "total_minutes" in raw or all(entry.total_timesteps for entry in entries)
     if not raw.get("total_timesteps") and others_end:  # `Study.as_table` has 0 there
         given["total_timesteps"] = 0
     profile: Profile = reader.build(Profile, raw, *places, **given)
     if name == NO_PROFILE and "eval_freq" not in raw and profile.total_timesteps:
         profile = replace(profile, eval_freq=usual_frequency(profile.total_timesteps))
-    budgets: dict[tuple[str, ...], Mapping[str, int]] = {("env_timesteps",): profile.env_timesteps}
-    budgets |= {("entry_timesteps", entry): own for entry, own in profile.entry_timesteps.items()}
-    names = [entry.name for entry in entries]
-    for path, own in budgets.items():
-        if path[1:] and path[1] not in names:
-            reader.fail(f"'{path[1]}' is no entry{nearest(path[1], names)}", (*where, *path))
-        for env, steps in own.items():
-            if env not in profile.envs:
-                reader.fail(f"'{env}' is not in the profile's envs{nearest(env, profile.envs)}", (*where, *path, env))
-            if steps < 1:
-                reader.fail(f"'{path[0]}' must be integers of at least 1, not {steps}", (*where, *path, env))
-    for key in ("seeds", "envs"):
-        values = getattr(profile, key)
-        if not values or len(set(values)) < len(values):
-            reader.fail(f"'{key}' must be a list without repetitions, not empty", *profile_places(study, name, key))
+    budgets: dict[Keys, Mapping[str, int]] = {("env_timesteps",): profile.env_timesteps}
+    for entry, budget in profile.entry_timesteps.items():
+        with reader.at((*where, "entry_timesteps", entry)):
+            check_known(entry, (each.name for each in entries), f"'{entry}' is no entry")
+        budgets["entry_timesteps", entry] = budget
+    for path, budget in budgets.items():
+        for env, steps in budget.items():
+            with reader.at((*where, *path, env)):
+                check_known(env, profile.envs, f"'{env}' is not in the profile's envs")
+                check_value(steps, int, f"'{path[0]}'", {"minimum": 1})
+    if not profile.envs or len(set(profile.envs)) < len(profile.envs):
+        reader.fail("'envs' must be a list without repetitions, not empty", *profile_places(study, name, "envs"))
     return profile
 
 
@@ -308,9 +290,7 @@ def _check_pair(pair: Pair, study: Study) -> None:
     """Refuse what cannot be compared; a `UsageError` without its line."""
     entries = {entry.name: entry for entry in study.entries}
     for name in (pair.first, pair.second):
-        if name not in entries:
-            hint = nearest(name, entries) or f"; there are {', '.join(entries)}"
-            raise UsageError(f"'{name}' is no entry{hint}")
+        check_known(name, entries, f"'{name}' is no entry")
     if pair.first == pair.second:
         raise UsageError(f"'{pair.first}' is compared with itself")
     first, second = entries[pair.first], entries[pair.second]

@@ -16,10 +16,9 @@ from typing import Any
 import tomli_w
 
 from erlbench.algorithms import registry
-from erlbench.experiment.algorithm_settings import select_settings
 from erlbench.experiment.cells import CRITIC, EVALUATE, FINAL_EPISODES, OWN, SHARED, cell_name
 from erlbench.records.axes import AXES
-from erlbench.settings import MOST, MOST_AT_ONCE, as_toml, resolve, resolved_values, setting
+from erlbench.settings import MOST, MOST_AT_ONCE, as_toml, resolve, resolved_values, select_settings, setting
 
 TIME = "time"  # of studies that compare times: their cells use no second core
 KINDS = ("scores", TIME, "curves", "timeline")

@@ -1,4 +1,4 @@
-"""The cells of studies: those of a profile, without what the user leaves out."""
+"""The cells of studies that a command names, and where their results and the studies themselves go."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from erlbench.algorithms import registry
 from erlbench.envs.catalogue import canonical, extra_of, installed
 from erlbench.envs.options import plain_values
 from erlbench.envs.registry import Problem, problem
-from erlbench.errors import UsageError, nearest, warn
-from erlbench.experiment.algorithm_settings import check_settings, list_settings, select_settings
+from erlbench.errors import UsageError, check_known, warn
+from erlbench.experiment.arguments import OPTIONS, RunArguments
 from erlbench.experiment.build import ProblemOf, Statement, stated_options
-from erlbench.experiment.costs import Costs, load_costs
-from erlbench.experiment.options import RunArguments
+from erlbench.experiment.costs import Costs
 from erlbench.experiment.studies import (
     BENCHMARKS,
     FILE,
@@ -26,19 +25,19 @@ from erlbench.experiment.studies import (
     profile_places,
 )
 from erlbench.experiment.study import NO_PROFILE, Entry, Profile, Study, entry_settings, profile_settings, study_text
-from erlbench.experiment.toml_file import Keys
-from erlbench.options import list_options
+from erlbench.settings import check_settings, list_settings, select_settings
 
 RESULTS = Path("results")
 PROFILE = "smoke"
 DECIDED = ("preset", "name", "workers", "total_generations", "total_minutes")  # options that belong to a study
+MEASURED = ("total_minutes", "eval_freq", "eval_episodes", "final_episodes", "evaluate", "info")  # of a profile
 
 
 def study_statements(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[Statement]:
     """What the requested studies state of their cells; a `UsageError` where an option belongs to none of them."""
     for option in DECIDED:
         if getattr(arguments, option) not in (None, ()):
-            flag = list_options(RunArguments)[option].flag
+            flag = OPTIONS[option].flag
             raise UsageError(f"{flag} cannot be given with --study, which decides it; run --algo and --env instead")
     known = _known_studies(arguments, warn)
     chosen = [_chosen_part(find_study(known, name), arguments) for name in arguments.study]
@@ -52,37 +51,31 @@ def study_statements(arguments: RunArguments, problem_of: ProblemOf) -> Iterator
         sharing = [study, *(other for other in known.values() if name in other.profiles and name != NO_PROFILE)]
         timed = {entry.name for other in sharing if other.times_cells for entry in other.entries}
         for env, entry in _chosen_pairs(study, arguments.algo):
-            statement = _state(arguments, study, entry, env, problem_of)
-            yield dataclasses.replace(statement, further={**statement.further, "one_core": entry.name in timed})
+            yield _state(arguments, study, entry, env, problem_of, entry.name in timed)
 
 
 def validate(studies: Iterable[Study], problem_of: ProblemOf = problem) -> None:
     """Check presets, settings and environments of studies, whose algorithms are imported."""
-    problems: dict[str, Problem] = {}
     open_once = cache(open_studies)
     for study in studies:
         reader = open_once(study.file or BENCHMARKS)
-        known = {name for entry in study.entries for name in list_settings(registry.find(entry.algo).settings_type)}
+        settings = {name for entry in study.entries for name in list_settings(registry.find(entry.algo).settings_type)}
         for name, profile in study.profiles.items():
-            at_envs = profile_places(study.name, name, "envs")
             for key in profile.settings:
-                if key not in known:
-                    message = f"no algorithm of study '{study.name}' has a setting '{key}'{nearest(key, known)}"
-                    reader.fail(message, *profile_places(study.name, name, "settings", key))
+                with reader.at(*profile_places(study.name, name, "settings", key)):
+                    check_known(key, settings, f"no algorithm of study '{study.name}' has a setting '{key}'")
+            at_envs = profile_places(study.name, name, "envs")
             for env in profile.envs:
                 with reader.at(*at_envs):
                     if canonical(env) != env:
                         raise UsageError(f"'{env}' names the default preset; write '{canonical(env)}'")
             for index, entry in enumerate(study.entries):
-                at_entry: Keys = ("studies", study.name, "entries", index)
+                at_entry = ("studies", study.name, "entries", index)
                 for env in profile.entry_envs(entry):
-                    env_settings = profile.entry_env_settings(entry)
-                    key = f"{env} {sorted(env_settings.items())}"
-                    if key not in problems:
-                        with reader.at(*([at_entry] if entry.env_settings else at_envs)):
-                            problems[key] = problem_of(env, env_settings)
+                    with reader.at(*([at_entry] if entry.env_settings else at_envs)):
+                        task = problem_of(env, profile.entry_env_settings(entry))
                     with reader.at(at_entry):
-                        _check_entry(profile, entry, env, problems[key])
+                        _check_entry(profile, entry, env, task)
 
 
 def _check_entry(profile: Profile, entry: Entry, env: str, task: Problem) -> None:
@@ -131,29 +124,26 @@ def _known_studies(arguments: RunArguments, warn: Callable[[str], None]) -> dict
 
 def _study_folder(study: Study, arguments: RunArguments) -> Path:
     """The folder of a study's results: --out, or one named after the profile, or after a study that has none."""
-    if arguments.out:
-        return Path(arguments.out)
-    return RESULTS / (arguments.profile or PROFILE if study.has_profiles else study.name)
+    name = arguments.profile or PROFILE if study.has_profiles else study.name
+    return Path(arguments.out or RESULTS / name)
 
 
 def _chosen_part(study: Study, arguments: RunArguments) -> Study:
     """The study with the one profile that is run."""
-    if not study.has_profiles and arguments.profile is None:
-        return study
-    name = arguments.profile or PROFILE
+    name = arguments.profile or (PROFILE if study.has_profiles else NO_PROFILE)
     return dataclasses.replace(study, profiles={name: find_profile(study, name)})
 
 
 def _with_envs(study: Study, only: tuple[str, ...]) -> Study:
     """The study on those of its environments that were asked for, so that no other environment's extra is needed."""
-    profiles = {
-        name: dataclasses.replace(profile, envs=tuple(env for env in profile.envs if _wanted(env, only)))
-        for name, profile in study.profiles.items()
-    }
-    return dataclasses.replace(study, profiles=profiles)
+    ((name, profile),) = study.profiles.items()
+    profile = dataclasses.replace(profile, envs=tuple(env for env in profile.envs if _wanted(env, only)))
+    return dataclasses.replace(study, profiles={name: profile})
 
 
-def _state(arguments: RunArguments, study: Study, entry: Entry, env: str, problem_of: ProblemOf) -> Statement:
+def _state(
+    arguments: RunArguments, study: Study, entry: Entry, env: str, problem_of: ProblemOf, one_core: bool
+) -> Statement:
     """What a study states of an entry on an environment, and what the command has in its place."""
     (profile,) = study.profiles.values()
     given = select_settings(arguments.set, (entry.algo, entry.name), registry.find(entry.algo).settings_type)
@@ -163,27 +153,19 @@ def _state(arguments: RunArguments, study: Study, entry: Entry, env: str, proble
     env_settings = {**profile.entry_env_settings(entry), **plain_values(arguments.env_set)}
     longest = problem_of(env, env_settings).env.max_episode_steps if entry.nominal else 1
     run = {
-        "preset": entry.preset,
-        "workers": entry.workers,
-        "eval_freq": profile.eval_freq,
-        "eval_episodes": profile.eval_episodes,
-        "final_episodes": profile.final_episodes,
-        "evaluate": profile.evaluate,
-        "info": profile.info,
+        **{name: getattr(entry, name) for name in ("preset", "workers", "processes")},
+        **{name: getattr(profile, name) for name in MEASURED},
+        "one_core": one_core,
         "simulated_time": False,
         **stated_options(arguments),
         "total_timesteps": profile.most_timesteps(env, entry),
         "total_generations": profile.generations(entry, profile.timesteps(env, entry), longest),
-        "total_minutes": profile.total_minutes,
     }
-    costs = load_costs(Path(arguments.costs)) if arguments.costs else None
-    if profile.simulated_time is not None:
+    if simulated := profile.simulated_time:
         if arguments.simulated_time:
             raise UsageError(f"study '{study.name}' decides the simulated time; omit --simulated-time and its options")
-        run["simulated_time"] = True
-        run["simulated_processes"] = profile.simulated_time.processes
-        run["simulated_critic"] = profile.simulated_time.critic
-        costs = Costs(**profile.costs)
+        run |= {"simulated_time": True, "costs": Costs(**profile.costs)}
+        run |= {"simulated_processes": simulated.processes, "simulated_critic": simulated.critic}
     return Statement(
         algo=entry.algo,
         env=env,
@@ -194,8 +176,6 @@ def _state(arguments: RunArguments, study: Study, entry: Entry, env: str, proble
         settings={**profile_settings(profile, entry), **given},
         env_settings=env_settings,
         states_all_env_settings=True,
-        costs=costs,
-        further={"processes": entry.processes},
     )
 
 
@@ -217,15 +197,13 @@ def _require_extras(chosen: Sequence[Study], algo: tuple[str, ...]) -> None:
 
 def _check_filters(arguments: RunArguments, chosen: Sequence[Study]) -> None:
     """Refuse an --algo, --env or --set that means nothing to any of the studies."""
-    entries = {entry.name for study in chosen for entry in study.entries}
-    envs = {env for study in chosen for profile in study.profiles.values() for env in profile.envs}
-    profiles = {name for study in chosen for name in study.profiles} - {NO_PROFILE}
-    where = f" (profile {', '.join(profiles)})" if profiles else ""
-    for option, given, words in (("--algo", arguments.algo, entries), ("--env", arguments.env, envs)):
-        for word in given:
-            if word not in words:
-                hint = nearest(word, words) or f"; there are {', '.join(sorted(words))}"
-                raise UsageError(f"{option} {word} is in none of the studies{where}{hint}")
+    entries = {entry.name: entry for study in chosen for entry in study.entries}
+    envs = dict.fromkeys(env for study in chosen for profile in study.profiles.values() for env in profile.envs)
+    profiles = ", ".join(dict.fromkeys(name for study in chosen for name in study.profiles if name))
+    where = f" (profile {profiles})" if profiles else ""
+    for option, words, valid in (("--algo", arguments.algo, entries), ("--env", arguments.env, envs)):
+        for word in words:
+            check_known(word, sorted(valid), f"{option} {word} is in none of the studies{where}")
     wanted = [entry for study in chosen for entry in study.entries if _wanted(entry.name, arguments.algo)]
     types = {name: registry.find(entry.algo).settings_type for entry in wanted for name in (entry.algo, entry.name)}
     check_settings(arguments.set, types)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from erlbench import files
-from erlbench.errors import UsageError, nearest
+from erlbench.errors import UsageError, check_known
 from erlbench.settings import check_value, type_name
 
 Keys = tuple[str | int, ...]
@@ -94,9 +94,15 @@ class TomlFile:
         """Check that `table` has no key but `words`."""
         words = tuple(words)
         for key in self.table(table, where):
-            if key not in words:
-                hint = nearest(key, words) or f"; there are {', '.join(words)}"
-                self.fail(f"unknown key '{key}'{_inside(where)}{hint}", (*where, key))
+            with self.at((*where, key)):
+                check_known(key, words, f"unknown key '{key}'{_inside(where)}")
+
+    def tables(self, parent: Mapping[str, Any], where: Keys, words: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """The tables in the table `where`, which is in `parent` if anywhere; none has a key but `words`."""
+        found, words = self.table(parent.get(str(where[-1]), {}), where), tuple(words)
+        for name, table in found.items():
+            self.known(table, words, (*where, name))
+        return found
 
     def build(self, kind: type[Any], raw: Any, where: Keys, fallback: Keys = (), **given: Any) -> Any:
         """An instance of the dataclass `kind` from a table; the fields `given` win over it."""

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from erlbench import __version__
 from erlbench.cli import COMMANDS, OLD_COMMANDS, cli
 from erlbench.cli.old_options import OLD_OPTIONS
-from erlbench.experiment.options import RunArguments
+from erlbench.experiment.arguments import RunArguments
 from erlbench.options import list_options
 
 RUN = [each for each in list_options(RunArguments).values() if not each.file_only]

@@ -96,7 +96,7 @@ def test_files_beyond_all_bounds_are_refused(packed, monkeypatch):
     monkeypatch.setattr(bundle, "MOST_FILES", 3)
     refuse(packed)
     with pytest.raises(UsageError, match="name fewer folders"):
-        write_bundle([packed.parent / "mine"], packed)
+        write_bundle([packed.parent / "mine"], packed.with_name("y.zip"))
 
 
 def test_a_file_that_is_larger_than_the_list_has_it_is_refused(packed):

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.experiment.arguments import arguments
+from erlbench.experiment.arguments import arguments, seed_list
 from erlbench.experiment.command import requested_cells
-from erlbench.experiment.options import seed_list
 
 
 @pytest.mark.parametrize(

@@ -78,9 +78,9 @@ def test_a_small_file(tmp_path):
     [
         ("[profiles.smoke]", "[profile.smoke]", "line 1: unknown key 'profile'; did you mean 'profiles'?"),
         ("seeds = 2", "seed = 2", "line 2: unknown key 'seed' in [profiles.smoke]; did you mean 'seeds'?"),
-        ("seeds = 2", "seeds = 0", "line 2: 'seeds' must be at least 1 or a list, not 0"),
-        ("seeds = [4]", "seeds = [4, 4]", "line 27: 'seeds' must be a list without repetitions, not empty"),
-        ("seeds = [4]", "seeds = [-4]", "line 27: 'seeds' must be at least 0, not [-4]"),
+        ("seeds = 2", "seeds = 0", "line 2: 'seeds' must be 1 to 10000 seeds, not 0"),
+        ("seeds = [4]", "seeds = [4, 4]", "line 27: 'seeds': '[4, 4]' must name each seed once"),
+        ("seeds = [4]", "seeds = [-4]", "line 27: 'seeds' must be a number of seeds (10) or a list"),
         ("total_timesteps = 1e3", 'total_timesteps = "1e3"', "line 3: 'total_timesteps' must be an integer, not '1e3'"),
         ("total_timesteps = 1e3", "total_timesteps = true", "line 3: 'total_timesteps' must be an integer, not True"),
         ("total_timesteps = 1e3", "", "line 18: 'total_timesteps' is missing in [studies.one.profiles.smoke]"),
@@ -99,12 +99,11 @@ def test_a_small_file(tmp_path):
         ('entries = [{ algo = "td3" }]', "", "line 21: study 'two' needs 'entries', a list of tables"),
         ("seeds = [4]", "env_timesteps = { \"Hoper-v5\" = 7 }", "line 27: 'Hoper-v5' is not in the profile's envs; did "
          "you mean 'Hopper-v5'?"),
-        ("seeds = [4]", "env_timesteps = { \"Hopper-v5\" = 0 }", "line 27: 'env_timesteps' must be integers of at "
-         "least 1, not 0"),
+        ("seeds = [4]", "env_timesteps = { \"Hopper-v5\" = 0 }", "line 27: 'env_timesteps' must be at least 1, not 0"),
         ("seeds = [4]", "entry_timesteps = { td4 = { \"Hopper-v5\" = 7 } }", "line 27: 'td4' is no entry; did you mean "
          "'td3'?"),
         ("seeds = [4]", "entry_timesteps = { td3 = { \"Hopper-v5\" = 0 } }", "line 27: 'entry_timesteps' must be "
-         "integers of at least 1, not 0"),
+         "at least 1, not 0"),
         ("workers = 3", "nominal = 0", "line 12: 'nominal' must be at least 1, not 0"),
         ("seeds = 2", "seeds = = 2", "cannot be read: Invalid value (at line 2"),
     ],
@@ -199,7 +198,7 @@ def test_unknown_studies_and_profiles(tmp_path):
     studies = load(tmp_path)
     with pytest.raises(UsageError, match="'on'; did you mean 'one'"):
         find_study(studies, "on")
-    with pytest.raises(UsageError, match="'papr' of study 'one'; it has smoke"):
+    with pytest.raises(UsageError, match="'papr' of study 'one'; there are smoke"):
         find_profile(studies["one"], "papr")
 
 
