@@ -18,9 +18,8 @@ from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.score import AUTO
 from erlbench.reporting.data.sides import read_sides
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.verdict.judged import compared_pairs, verdicts_of
-from erlbench.reporting.verdict.stored import FILE, write_verdicts
-from erlbench.reporting.verdict.value import Verdict
+from erlbench.reporting.verdict.pairs import compare_pairs, pair_rows
+from erlbench.reporting.verdict.words import FILE, write_verdicts
 
 REFERENCE = Path(__file__).parents[1] / "results" / "reference"
 
@@ -48,9 +47,10 @@ def compare_runs(table: Mapping[str, Any]) -> Comparison:
     return replace(page, groups=tuple(groups))
 
 
-def verdicts(table: Mapping[str, Any]) -> list[Verdict]:
+def verdicts(table: Mapping[str, Any]) -> list[Any]:
     """Its verdicts, in the order of environments and pairs; all its tests share the level."""
-    return verdicts_of(compared_pairs(compare_runs(table), [(first, second) for first, second in table["pairs"]]))
+    pairs = compare_pairs(compare_runs(table), [(first, second) for first, second in table["pairs"]])
+    return pair_rows(pairs)
 
 
 def main() -> None:

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.reference import REFERENCE, read_comparisons, verdicts
-from erlbench.reporting.verdict.rule import Case
-from erlbench.reporting.verdict.stored import as_values
-from erlbench.reporting.verdict.words import sentence
+from erlbench.reporting.statistics.significance import Case
+from erlbench.reporting.verdict.words import pair_values, sentence
 
 pytestmark = pytest.mark.data
 
@@ -41,7 +40,7 @@ def near(stored, computed):
 def test_the_file_is_computed_from_the_stored_runs(found):
     assert STORED.keys() == found.keys()
     for name, table in read_comparisons().items():
-        assert near(STORED[name], [as_values(verdict) for verdict in found[name]]), name
+        assert near(STORED[name], [pair_values(verdict) for verdict in found[name]]), name
         assert len(found[name]) == len(table["pairs"]) * len(table.get("envs", [None]))
 
 
@@ -63,8 +62,8 @@ def test_nothing_is_decided_by_fewer_than_six_seeds(found):
         for one in ones:
             if min(len(one.first.scores), len(one.second.scores)) < 6:
                 assert one.case is Case.TOO_FEW
-                assert math.isnan(one.outcome.p)
-                assert math.isnan(one.outcome.difference.interval[0])
+                assert math.isnan(one.p_holm)
+                assert math.isnan(one.difference_low)
 
 
 def test_all_runs_of_a_seed_count_whatever_folder_they_lie_in(found):

@@ -36,8 +36,8 @@ def notices() -> Iterator[Warn]:
 def print_verdicts(report: Path) -> None:
     """Print the verdicts of a report's own pages, where it has some: the result, then each with what is behind it."""
     from erlbench.reporting.data.comparison import REFERENCE
-    from erlbench.reporting.verdict.rule import Case
-    from erlbench.reporting.verdict.stored import FILE
+    from erlbench.reporting.statistics.significance import Case
+    from erlbench.reporting.verdict.words import FILE
 
     if not (report / FILE).is_file():
         return

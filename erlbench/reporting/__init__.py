@@ -28,15 +28,15 @@ from erlbench.reporting.data.study_comparisons import (
     page_of,
     was_run,
 )
-from erlbench.reporting.documents.model import Table
+from erlbench.reporting.documents.model import Record, Table
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.index import write_index
 from erlbench.reporting.pages.page import SMOKE, Maker
-from erlbench.reporting.tables.differences import FolderPair, differences_table
+from erlbench.reporting.tables.differences import differences_table
 from erlbench.reporting.verdict.answers import StudyAnswer, answer_study
-from erlbench.reporting.verdict.stored import FILE as VERDICTS
-from erlbench.reporting.verdict.stored import write_verdicts
+from erlbench.reporting.verdict.words import FILE as VERDICTS
+from erlbench.reporting.verdict.words import write_verdicts
 
 if TYPE_CHECKING:
     from erlbench.experiment.study import Study
@@ -84,7 +84,7 @@ def build_report(
 def build_comparison(
     folders: Sequence[Path], out: Path, warn: Callable[[Remark], None] | None = None,
     options: ReportOptions | None = None,
-) -> tuple[Path, Table[FolderPair]]:  # fmt: skip
+) -> tuple[Path, Table[Record]]:  # fmt: skip
     """Write a report that sets folders of results side by side to `out`: the path of its `index.html`, and its table.
 
     The first folder is what the others are compared with. Raises `UsageError` as

@@ -23,7 +23,7 @@ from erlbench.reporting.data.runs import StoredRun
 from erlbench.reporting.data.seeds import sample_words
 from erlbench.reporting.drawing import GREY, PALETTE
 from erlbench.reporting.statistics.curves import MOST_POINTS, Points, band_kind, band_words, mean_curve, points
-from erlbench.reporting.statistics.intervals import FEWEST_RUNS
+from erlbench.reporting.statistics.estimates import FEWEST_RUNS
 from erlbench.words import counted
 
 # Of a frame: the line's panel, label in legends, and group, which legends show and hide at once; `look`: of

@@ -38,10 +38,10 @@ from erlbench.reporting.data.seeds import sample_words
 from erlbench.reporting.drawing import GREY, Drawing
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.paper_style import PaperStyle, chosen
-from erlbench.reporting.statistics.baseline import groups_with_baseline
 from erlbench.reporting.statistics.curves import MOST_POINTS, band_kind, band_words, time_unit
 from erlbench.reporting.statistics.estimates import performance_profile
-from erlbench.reporting.statistics.normalised import AXIS, WORDS, normalised
+from erlbench.reporting.verdict.pairs import groups_with_baseline
+from erlbench.reporting.verdict.pooled import AXIS, WORDS, normalise, pooled_scores
 
 GRID = "grid"
 FEWER_POINTS = 60  # of a mean that only the page shows
@@ -260,9 +260,9 @@ def columns_of_train(comparison: Comparison, group: Group, options: ReportOption
 def performance_profiles(comparison: Comparison) -> Drawing | None:
     """Run-score distributions over all environments (Agarwal et al. 2021).
 
-    None without scores that can be pooled (`normalised`) or with single runs only.
+    None without scores that can be pooled (`pooled_scores`) or with single runs only.
     """
-    scores = normalised(comparison).scores
+    scores = normalise(*pooled_scores(comparison))
     if len(scores) < 2 or max(len(values) for own in scores.values() for values in own) < 2:
         return None
     values = {name: np.concatenate(own) for name, own in scores.items()}

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy import special
+from scipy import stats
 
 from benchmarks.verdict_rates import SHAPES
-from erlbench.reporting.statistics import estimates, intervals
-from erlbench.reporting.statistics.significance import standard_error
+from erlbench.reporting.statistics import estimates
 
 SEEDS, STUDIES, FEW = (3, 6, 10, 20), 1000, 100
 COVERED: dict[tuple[str, str, int], float] = {}
@@ -20,9 +19,8 @@ Interval = tuple[float, float]
 
 
 def welch(x: np.ndarray, y: np.ndarray) -> Interval:
-    error, freedom = standard_error(x, y)
-    half = special.stdtrit(freedom, 0.975) * error
-    return x.mean() - y.mean() - half, x.mean() - y.mean() + half
+    low, high = stats.ttest_ind(x, y, equal_var=False).confidence_interval()
+    return low, high
 
 
 def measure(shape: str, draw: Callable[..., np.ndarray]) -> None:
@@ -41,21 +39,21 @@ def measure(shape: str, draw: Callable[..., np.ndarray]) -> None:
 
     def superior(a: np.ndarray, b: np.ndarray) -> bool:
         probability = estimates.probability_of_improvement([a], [b])
-        return within(intervals.superiority_interval(probability, len(a), len(b)), 0.5)
+        return within(estimates.superiority_interval(probability, len(a), len(b)), 0.5)
 
     def tolerant(a: np.ndarray, _: np.ndarray) -> bool:
-        low, high = intervals.tolerance_interval(a)
+        low, high = estimates.tolerance_interval(a)
         return (np.searchsorted(many, high) - np.searchsorted(many, low)) / len(many) >= 0.9
 
     for n in SEEDS:
-        rate("Student's, of a mean", n, STUDIES, lambda a, _: within(intervals.mean_interval(a), mean))
+        rate("Student's, of a mean", n, STUDIES, lambda a, _: within(estimates.mean_interval(a), mean))
         rate("Welch's, of a difference", n, STUDIES, lambda a, b: within(welch(a, b), 0.0))
         rate("Newcombe's, of P(better)", n, 2 * FEW, superior)
         rate("Howe's, of nine runs in ten", n, STUDIES, tolerant)
         rate("Wilson's, of a share near the best", n, STUDIES,
-             lambda a, _: within(intervals.share_interval(int((a >= near).sum()), len(a)), share))  # fmt: skip
+             lambda a, _: within(estimates.share_interval(int((a >= near).sum()), len(a)), share))  # fmt: skip
         rate("Bootstrap, of an IQM", n, FEW, lambda a, _: within(
-            intervals.bootstrap_interval(lambda one: estimates.iqm(one[0]), [a], resamples=100), iqm))  # fmt: skip
+            estimates.bootstrap_interval(lambda one: estimates.iqm(one[0]), [a], resamples=100), iqm))  # fmt: skip
 
 
 def table() -> list[str]:

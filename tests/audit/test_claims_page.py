@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from benchmarks.claims_table import BLOCK, PAGE, claim_studies, claim_table
-from erlbench.reporting.statistics.intervals import bootstrap_interval
+from erlbench.reporting.statistics.estimates import bootstrap_interval
 from tests.audit.page_numbers import ROOT, mean_of
 
 pytestmark = pytest.mark.data

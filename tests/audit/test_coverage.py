@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from erlbench.reporting.statistics import estimates, intervals
+from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.significance import compare
 
 STUDIES = 200
@@ -25,11 +25,11 @@ def test_intervals_cover(runs):
     covered = {"fixed scale": [], "mean": [], "difference": []}
     for seed in range(STUDIES):
         scores = [draw(level, runs) for level in levels]
-        low, high = intervals.bootstrap_interval(estimates.iqm_over_environments, scores, resamples=200, seed=seed)
+        low, high = estimates.bootstrap_interval(estimates.iqm_over_environments, scores, resamples=200, seed=seed)
         covered["fixed scale"].append(low <= iqm <= high)
-        low, high = intervals.mean_interval(scores[0])
+        low, high = estimates.mean_interval(scores[0])
         covered["mean"].append(low <= centre <= high)
-        low, high = compare(scores[0], draw(levels[0], runs)).interval
-        covered["difference"].append(low <= 0 <= high)
+        found = compare(scores[0], draw(levels[0], runs))
+        covered["difference"].append(found["difference_low"] <= 0 <= found["difference_high"])
     shares = {name: np.mean(values) for name, values in covered.items()}
     assert min(shares.values()) >= 0.88, shares

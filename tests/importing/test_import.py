@@ -168,15 +168,15 @@ def test_report_export_and_the_plotter_of_stable_baselines3_round_trip(taken, tm
 
 def test_training_returns_are_compared_with_no_evaluations(taken, tmp_path):
     from erlbench.reporting.data.comparison import everything
-    from erlbench.reporting.verdict.judged import compared_pairs, verdicts_of
-    from erlbench.reporting.verdict.rule import Case
+    from erlbench.reporting.statistics.significance import Case
+    from erlbench.reporting.verdict.pairs import compare_pairs
 
     out = taken(SB3, "--layout", LAYOUT, "--total-timesteps", 3000)
     for seed in (1, 2):
         taken(SB3 / f"ppo/Pendulum-v1_{seed}/monitor.csv", "--algo", "other", "--seed", seed, "--total-timesteps", 3000)
-    (verdict,) = verdicts_of(compared_pairs(everything(runs_in(out))))
-    assert verdict.case is Case.NOT_COMPARABLE
-    assert "training" in verdict.reason
+    (verdict,) = compare_pairs(everything(runs_in(out))).to_dict("records")
+    assert verdict["case"] is Case.NOT_COMPARABLE
+    assert "training" in verdict["reason"]
 
 
 def test_runs_of_two_origins_are_two_algorithms(taken, tmp_path):

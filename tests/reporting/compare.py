@@ -13,6 +13,7 @@ from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.study_comparisons import comparisons_of
 from erlbench.reporting.figures import learning_curves
 from erlbench.reporting.options import ReportOptions
+from erlbench.reporting.verdict.pairs import compare_pairs, pair_rows
 from tests.reporting.make_studies import make_study
 
 
@@ -24,6 +25,11 @@ def comparison_of(tmp_path, study=None, profile=None, warn=pytest.fail):
 def page_of(folder, warn=pytest.fail, **options):
     """All runs of a folder as they stand on the page of all runs; `options` are those of the report."""
     return ReportOptions(**options).judged(everything(find_runs([folder], warn)))
+
+
+def pairs_of(page):
+    """The comparisons of a page."""
+    return pair_rows(compare_pairs(page))
 
 
 def curves_of(page, group=None, **options):

@@ -11,7 +11,7 @@ from erlbench.records import read
 from erlbench.records.schema import EvaluationRow, GenerationRow
 from erlbench.reporting import build_report
 from erlbench.reporting.data import comparison
-from erlbench.reporting.statistics import power
+from erlbench.reporting.statistics import significance
 from tests.reporting.make_runs import make_run
 
 SEEDS = 5
@@ -34,7 +34,7 @@ def counts(monkeypatch):
     count(read, "_ordered", lambda arguments: arguments[2])  # once for each file
     count(comparison, "score", lambda _: "score")
     count(fairness, "resolved_values", lambda _: "settings")
-    count(power, "std_upper_limit", lambda _: "detectable")
+    count(significance, "std_upper_limit", lambda _: "detectable")
     return found
 
 

@@ -16,10 +16,10 @@ from erlbench.reporting.data.remarks import RemarkKind, remark
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.study_comparisons import comparisons_of
 from erlbench.reporting.pages.checklist import hours as hours_of
-from erlbench.reporting.statistics.metrics import minutes_per_million
+from erlbench.reporting.statistics.curves import minutes_per_million
 from erlbench.reporting.tables.reach import reach_table
 from erlbench.reporting.tables.times import times_table
-from erlbench.reporting.verdict.judged import sample_of
+from erlbench.reporting.verdict.pairs import sample_of
 from tests.reporting.compare import curves_of, runs_of
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study

@@ -29,8 +29,8 @@ from erlbench.reporting.documents.model import Table
 from erlbench.reporting.documents.model import columns as columns_of
 from erlbench.reporting.documents.render import Content, markdown
 from erlbench.reporting.pages.page import Page
-from erlbench.reporting.statistics.intervals import FEWEST_RUNS
-from erlbench.reporting.statistics.significance import level_words
+from erlbench.reporting.statistics.estimates import FEWEST_RUNS
+from erlbench.reporting.statistics.significance import Case, level_words
 from erlbench.reporting.verdict.words import result
 from erlbench.settings import setting_text
 from erlbench.words import counted
@@ -99,7 +99,7 @@ def checklist(pages: Sequence[Page], runs: Sequence[StoredRun], warnings: Iterab
 
 def _comparisons(pages: Iterable[Page]) -> Iterator[str]:
     for page in pages:
-        tests = {one.outcome.tests for one in page.verdicts if one.outcome is not None}
+        tests = {one.tests for one in page.verdicts if one.case is not Case.NOT_COMPARABLE}
         family = f" Correction for {max(tests):,} tests." if tests and max(tests) > 1 else ""
         what = result(page.verdicts) + family if page.verdicts else "no algorithms are compared."
         yield f"{page.comparison.title}. Score: {page.comparison.score_words}. {what}"

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from erlbench.reporting.curves import drawable
 from erlbench.reporting.data.comparison import Comparison, Group, PagePart, RunSet
 from erlbench.reporting.data.published import Published
@@ -19,7 +21,7 @@ from erlbench.reporting.drawing import Drawing, draw
 from erlbench.reporting.figures import GRID, columns_of_train, environments_grid, learning_curves, performance_profiles
 from erlbench.reporting.options import FORMATS, ReportOptions
 from erlbench.reporting.pages.charts import ChartData
-from erlbench.reporting.statistics.normalised import normalised
+from erlbench.reporting.statistics.significance import Case
 from erlbench.reporting.tables.aggregate import aggregate_tables
 from erlbench.reporting.tables.answers import answers_table, differences_from_study
 from erlbench.reporting.tables.metrics import metrics_table
@@ -31,13 +33,10 @@ from erlbench.reporting.tables.references import references_table
 from erlbench.reporting.tables.scores import scores_table
 from erlbench.reporting.tables.times import times_table
 from erlbench.reporting.timelines import timelines_drawing
-from erlbench.reporting.verdict.answer_words import answer_sentence
 from erlbench.reporting.verdict.answers import StudyAnswer
-from erlbench.reporting.verdict.judged import TestedPair, compared_pairs, verdicts_of
-from erlbench.reporting.verdict.rule import Case
-from erlbench.reporting.verdict.stored import FILE
-from erlbench.reporting.verdict.value import Verdict
-from erlbench.reporting.verdict.words import details, result, sentence
+from erlbench.reporting.verdict.pairs import compare_pairs, pair_rows
+from erlbench.reporting.verdict.pooled import pooled_scores
+from erlbench.reporting.verdict.words import FILE, answer_sentence, details, result, sentence
 
 MOST_PANELS = 8  # timelines in a figure
 MOST_VERDICTS = 6  # that a page says in words
@@ -62,7 +61,7 @@ class Page:
     link: str
     done: int
     planned: int
-    verdicts: tuple[Verdict, ...] = ()
+    verdicts: Sequence[Any] = ()  # rows of `compare_pairs`
     known: bool = False  # of reference results, which were there before
     answer: StudyAnswer | None = None
 
@@ -89,7 +88,7 @@ class Maker:
         grid = environments_grid(comparison, [(group, drawing) for group, (_, _, drawing) in drawn], self.options.style)
         named = [(GRID, "Learning curves, all environments", grid)] if grid and self.options.paper else []
         curves = [self._figure(folder, *plot) for plot in (*named, *(plot for _, plot in drawn))]
-        pairs = compared_pairs(comparison) if PagePart.STATISTICS in comparison.parts else []
+        pairs = compare_pairs(comparison) if PagePart.STATISTICS in comparison.parts else pd.DataFrame()
         tables = [*first, *self._tables(comparison, pairs)]  # while the curves are drawn
         plots = [*self._others(comparison)]
         for group in comparison.groups:
@@ -101,7 +100,7 @@ class Maker:
         figures = [self._figure(folder, *plot) for plot in plots]
         blocks = [*_arranged(tables, curves, comparison), *figures]
         blocks = [_noted(block, comparison) if isinstance(block, Figure) else block for block in blocks]
-        verdicts = tuple(verdicts_of(pairs))
+        verdicts = pair_rows(pairs)
         lines, answers, study = answered(answer) if answer else ([], [], [])
         parts = [(title, [block for block in blocks if block.name.startswith(names)]) for title, names in PARTS.items()]
         if PagePart.CURVES not in comparison.parts:
@@ -172,7 +171,7 @@ class Maker:
                 title = f"Columns of train.csv, {comparison.group_name(group)}"
                 yield f"columns-{comparison.slug(group)}", title, plot
         if PagePart.STATISTICS in comparison.parts:
-            parts = [part for part in comparison.by_budget() if normalised(part).scores]
+            parts = [part for part in comparison.by_budget() if pooled_scores(part)[0]]
             for number, part in enumerate(parts, 1):
                 if (plot := performance_profiles(part)) is not None:
                     yield "profile" if len(parts) == 1 else f"profile-{number}", "Performance profile", plot
@@ -194,7 +193,7 @@ class Maker:
             self.read[run.path] = load_timeline(run, self.warn)
         return self.read[run.path]
 
-    def _tables(self, comparison: Comparison, pairs: Sequence[TestedPair]) -> list[Table[Any]]:
+    def _tables(self, comparison: Comparison, pairs: pd.DataFrame) -> list[Table[Any]]:
         parts, published, options = comparison.parts, self.published, self.options
         tables: list[Table[Any] | None] = []
         if options.paper and PagePart.CURVES in parts:
@@ -230,11 +229,11 @@ def answered(answer: StudyAnswer) -> tuple[list[str], list[str], list[Table[Any]
     return lines, [answer_sentence(one) for one in answer.answers], [*tables, differences_from_study(answer)]
 
 
-def _said(verdicts: Sequence[Verdict]) -> dict[str, Any]:
+def _said(verdicts: Sequence[Any]) -> dict[str, Any]:
     """What the page's comparisons say: one sentence over all, then each, decided ones first."""
     order = sorted(verdicts, key=lambda one: list(Case).index(one.case))
     more = f" {len(order) - MOST_VERDICTS} more verdicts stand in {FILE}." if len(order) > MOST_VERDICTS else ""
-    said = [(sentence(one), list(details(one))) for one in order[:MOST_VERDICTS]]
+    said = [(sentence(one), details(one)) for one in order[:MOST_VERDICTS]]
     return {"result": result(order) + more if order else "", "verdicts": said}
 
 

@@ -1,126 +1,149 @@
-"""The difference of two samples of runs with its interval and test, and the correction for many such tests."""
+"""The difference of two samples of runs: interval, test, effect sizes, power, the correction for many tests, the rule.
+
+The rule takes scores of two algorithms to one of six cases; docs/how-we-decide.md has it for readers. Power is that of
+Welch's test; for the test of the ranks it is an approximation, with `RANK_EFFICIENCY` of the runs.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 from scipy import special
 
-from erlbench.reporting.statistics.estimates import Array, flat, mean, probability_of_improvement, std
-from erlbench.reporting.statistics.intervals import FEWEST_RUNS, NONE, superiority_interval
+from erlbench.reporting.statistics.estimates import (
+    FEWEST_RUNS,
+    NONE,
+    Array,
+    flat,
+    mean,
+    probability_of_improvement,
+    std,
+    superiority_interval,
+)
 
 LEVEL = 0.05  # of all comparisons of a family
 LEVELS = ((10, 0.025), (FEWEST_RUNS, 0.015))  # from so many runs on the smaller side on: the largest p that decides
 MARGIN = 0.1  # of the way from a random policy to the second algorithm: smaller differences of means decide nothing
+POWER = 0.8
+RANK_EFFICIENCY = 3 / math.pi  # of the ranks' test, in runs of Welch's: asymptotic, for normal scores
+MOST_SEEDS = 8192
+FEWEST_ALIKE = 20  # seeds per side that can show that two are equivalent: fewer may miss that some runs fail
+FAR = 2.0  # margins from its side's mean, where a run has fallen into another group
+
+Found = dict[str, Any]  # what `compare` says
+Effect = tuple[float, float, float]  # value, low, high
+UNKNOWN: Effect = (math.nan, math.nan, math.nan)
+Moments = tuple[float, float, int]  # mean, sample standard deviation, runs
 
 
-@dataclass(frozen=True)
-class Summary:
-    """What papers print of a sample of runs; also of our own."""
+class Case(StrEnum):
+    """What is known of two algorithms."""
 
-    mean: float
-    std: float  # sample standard deviation
-    runs: int
-
-    @classmethod
-    def of(cls, scores: ArrayLike) -> Summary:
-        """That of scores (runs,)."""
-        x = flat(scores)
-        return cls(mean(x), std(x), x.size)
-
-    def minus(self, other: Summary, confidence: float = 1 - LEVEL) -> tuple[float, float, float]:
-        """The difference of the means with Welch's interval; NaN for the interval with fewer than two runs a side."""
-        gap, (error, freedom) = self.mean - other.mean, error_of(self, other)
-        if math.isnan(error):
-            return gap, *NONE
-        half = float(special.stdtrit(freedom, (1 + confidence) / 2)) * error if error else 0.0
-        return gap, gap - half, gap + half
+    DECIDED = "decided"
+    SMALL = "small difference"  # the ranks differ, and the means by less than the margin in the same direction
+    EQUIVALENT = "equivalent"
+    UNDECIDED = "undecided"
+    TOO_FEW = "too few"
+    NOT_COMPARABLE = "not comparable"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Difference:
-    """How the runs of x differ from those of y; NaN where that cannot be said."""
+def compare(x: ArrayLike, y: ArrayLike) -> Found:
+    """How the runs of x differ from those of y; below `FEWEST_RUNS` a side only by their means.
 
-    runs: tuple[int, int]
-    stds: tuple[float, float]
-    difference: float  # mean of x - mean of y
-    interval: tuple[float, float]  # 95 %, Welch
-    p: float  # of the test of the ranks, two-sided; not corrected for other comparisons
-    probability: float  # that a run of x scores above one of y
-    probability_interval: tuple[float, float]  # 95 %, Newcombe
-
-    @property
-    def enough(self) -> bool:
-        """Whether both sides have `FEWEST_RUNS`."""
-        return min(self.runs) >= FEWEST_RUNS
-
-    @property
-    def level(self) -> float:
-        """The largest corrected p that decides with so many runs; NaN where there is no test."""
-        return rank_level(*self.runs)
-
-    @property
-    def gain(self) -> float:
-        """The difference of the means in the direction in which the ranks differ."""
-        return self.difference if self.probability > 0.5 else -self.difference
-
-    def significant(self, p: float) -> bool:
-        """Whether the ranks differ, by their p after the correction; never without a finite interval."""
-        return p <= self.level and all(map(math.isfinite, self.interval))
-
-
-def compare(x: ArrayLike, y: ArrayLike) -> Difference:
-    """Compare two samples of runs. Below `FEWEST_RUNS` per side there is no interval, no p and no probability."""
-    a, b = flat(x), flat(y)
-    enough = min(a.size, b.size) >= FEWEST_RUNS
-    gap, low, high = Summary.of(a).minus(Summary.of(b))
-    if not enough:
-        low, high = NONE
-    probability = probability_of_improvement([a], [b]) if enough else float("nan")
-    return Difference(
-        runs=(a.size, b.size),
-        stds=(std(a), std(b)),
-        difference=gap,
-        interval=(low, high),
-        p=rank_test(a, b) if enough else float("nan"),
-        probability=probability,
-        probability_interval=superiority_interval(probability, a.size, b.size),
-    )
-
-
-def welch(x: ArrayLike, y: ArrayLike) -> float:
-    """The two-sided p-value of Welch's t-test; NaN when it cannot be computed.
-
-    That is with fewer than two values on a side, or without any spread. Recommended for scores of runs by
-    Colas et al. 2019, "A hitchhiker's guide to statistical comparisons of reinforcement learning algorithms".
+    `difference` of the means with Welch's 95 % interval; `p_rank`, two-sided and not corrected, and the largest p that
+    decides (`level`); `probability_better`, that a run of x scores above one of y, with Newcombe's 95 % interval; and
+    `gain`, the difference of the means in the direction in which the ranks differ.
     """
     a, b = flat(x), flat(y)
-    error, freedom = standard_error(a, b)
-    if not error > 0:
-        return float("nan")
-    return float(2 * special.stdtr(freedom, -abs(a.mean() - b.mean()) / error))
+    enough = min(a.size, b.size) >= FEWEST_RUNS
+    difference, low, high = mean_difference(a, b)
+    probability = probability_of_improvement([a], [b]) if enough else math.nan
+    below, above = superiority_interval(probability, a.size, b.size)
+    return {
+        "n": a.size, "n_against": b.size, "std": std(a), "std_against": std(b), "difference": difference,
+        "difference_low": low, "difference_high": high, "p_rank": rank_test(a, b) if enough else math.nan,
+        "level": rank_level(a.size, b.size), "probability_better": probability, "probability_low": below,
+        "probability_high": above, "gain": difference if probability > 0.5 else -difference,
+    }  # fmt: skip
+
+
+def is_significant(found: Found, p: float) -> bool:
+    """Whether the ranks of a `compare` differ, by their p after the correction; never without a finite interval."""
+    return p <= found["level"] and math.isfinite(found["difference_low"]) and math.isfinite(found["difference_high"])
+
+
+def mean_difference(x: ArrayLike, y: ArrayLike) -> Effect:
+    """The mean of x minus that of y, with Welch's 95 % interval from `FEWEST_RUNS` a side on."""
+    return _difference(_moments(x), _moments(y))
+
+
+def mean_ratio(x: ArrayLike, y: ArrayLike) -> Effect:
+    """The mean of x divided by that of y, with Welch's interval of its logarithm; NaN unless both means are above 0.
+
+    The standard error of the logarithm of a mean is that of the mean divided by the mean (delta method).
+    """
+    sides = _moments(x), _moments(y)
+    if not all(centre > 0 for centre, _, _ in sides):
+        return UNKNOWN
+    first, second = ((math.log(centre), spread / centre, runs) for centre, spread, runs in sides)
+    value, low, high = map(math.exp, _difference(first, second))
+    return value, low, high
+
+
+def percent_less(x: ArrayLike, y: ArrayLike) -> Effect:
+    """By how many percent of the mean of y the mean of x is below it."""
+    value, low, high = mean_ratio(x, y)
+    return 100 * (1 - value), 100 * (1 - high), 100 * (1 - low)
+
+
+def percent_more(x: ArrayLike, y: ArrayLike) -> Effect:
+    """By how many percent of the mean of y the mean of x is above it."""
+    value, low, high = mean_ratio(x, y)
+    return 100 * (value - 1), 100 * (low - 1), 100 * (high - 1)
+
+
+def _moments(scores: ArrayLike) -> Moments:
+    return mean(scores), std(scores), flat(scores).size
+
+
+def _difference(first: Moments, second: Moments) -> Effect:
+    gap = first[0] - second[0]
+    if min(first[2], second[2]) < FEWEST_RUNS:
+        return gap, *NONE
+    error, freedom = welch_error(first[1], first[2], second[1], second[2])
+    half = float(special.stdtrit(freedom, 0.975)) * error if error else 0.0
+    return gap, gap - half, gap + half
+
+
+def welch_error(std_x: float, n: float, std_y: float, m: float) -> tuple[float, float]:
+    """The standard error of a difference of means, and Satterthwaite's degrees of freedom; NaN below two runs."""
+    if min(n, m) < 2:
+        return NONE
+    vx, vy = std_x**2 / n, std_y**2 / m
+    if vx + vy == 0:
+        return 0.0, math.nan
+    return math.sqrt(vx + vy), (vx + vy) ** 2 / (vx**2 / (n - 1) + vy**2 / (m - 1))
 
 
 def rank_test(x: ArrayLike, y: ArrayLike) -> float:
-    """The two-sided p-value of a test of whether runs of one side mostly score above the other's; NaN without scores.
+    """The two-sided p-value of a test of whether runs of one side mostly score above the other's.
 
     The larger one of two. Mann and Whitney's is exact for equal distributions where no two scores are equal, but also
     finds unequal spreads. Brunner and Munzel's (2000) finds P(better) alone, but promises too much with few runs.
     """
-    from scipy import stats  # slow to load
-
     a, b = flat(x), flat(y)
-    if not (a.size and b.size):
-        return float("nan")
     values = np.unique(np.concatenate([a, b]))
     tied = len(values) < a.size + b.size
-    exact = float(stats.mannwhitneyu(a, b, method="asymptotic" if tied else "exact").pvalue)
+    exact = float(scipy.stats.mannwhitneyu(a, b, method="asymptotic" if tied else "exact").pvalue)
     apart = a.max() < b.min() or b.max() < a.min() or len(values) == 1
-    return exact if apart else max(exact, float(stats.brunnermunzel(a, b).pvalue))  # the second has no p where apart
+    return exact if apart else max(exact, float(scipy.stats.brunnermunzel(a, b).pvalue))  # it has no p where apart
 
 
 def rank_level(n: int, m: int) -> float:
@@ -129,7 +152,7 @@ def rank_level(n: int, m: int) -> float:
     Lower than `LEVEL`, because both tests promise too much with few runs and unequal spreads
     (benchmarks/verdict_rates.py has the error rates).
     """
-    return next((level for fewest, level in LEVELS if min(n, m) >= fewest), float("nan"))
+    return next((level for fewest, level in LEVELS if min(n, m) >= fewest), math.nan)
 
 
 def level_words() -> str:
@@ -142,33 +165,148 @@ def least_p(n: int, m: int) -> float:
     return 2 / math.comb(n + m, n)
 
 
-def standard_error(a: Array, b: Array) -> tuple[float, float]:
-    """Of the difference of the means, and Satterthwaite's degrees of freedom; NaN with fewer than two values a side."""
-    return error_of(Summary.of(a), Summary.of(b))
-
-
-def error_of(a: Summary, b: Summary) -> tuple[float, float]:
-    """The same of two summaries."""
-    if min(a.runs, b.runs) < 2:
-        return NONE
-    va, vb = a.std**2 / a.runs, b.std**2 / b.runs
-    if va + vb == 0:
-        return 0.0, float("nan")
-    return math.sqrt(va + vb), (va + vb) ** 2 / (va**2 / (a.runs - 1) + vb**2 / (b.runs - 1))
-
-
-def holm(p_values: Sequence[float], levels: Sequence[float] | None = None) -> list[float]:
+def holm(p_values: Sequence[float], levels: Sequence[float] | None = None) -> Array:
     """Holm's step-down adjusted p-values, in the order given; NaN (not tested) stays NaN and is not counted.
 
     With `levels`, one for each p, they are ordered by p relative to its level, and the result of each is to be compared
     with its own level. The first step decides nothing unless some p is at most its level / k, k the number of p-values
     (Bonferroni's inequality for unequal levels); the later steps are Holm's.
     """
-    scale = [1.0] * len(p_values) if levels is None else levels
-    adjusted = [float("nan")] * len(p_values)
-    order = sorted((i for i, p in enumerate(p_values) if not math.isnan(p)), key=lambda i: p_values[i] / scale[i])
-    highest = 0.0
-    for rank, i in enumerate(order):
-        highest = max(highest, (len(order) - rank) * p_values[i] / scale[i])
-        adjusted[i] = min(1.0, highest * scale[i])
+    p = flat(p_values)
+    scale = np.ones(p.size) if levels is None else flat(levels)
+    order = np.argsort(p / scale, kind="stable")[: p.size - int(np.isnan(p).sum())]
+    highest = np.maximum.accumulate(np.arange(len(order), 0, -1) * p[order] / scale[order])
+    adjusted = np.full(p.size, math.nan)
+    adjusted[order] = np.minimum(1.0, highest * scale[order])
     return adjusted
+
+
+def welch_power(difference: float, std_x: float, std_y: float, n: float, m: float, *, level: float = 0.05) -> float:
+    """The probability that Welch's two-sided test of n against m runs is significant at `level`.
+
+    `difference` is that of the true means, the standard deviations are the true ones. By the noncentral t
+    distribution with Satterthwaite's degrees of freedom, which is exact for equal n and spread. NaN with fewer than
+    two runs a side.
+    """
+    error, freedom = welch_error(std_x, n, std_y, m)
+    if error == 0:
+        return 1.0 if difference else level
+    if math.isnan(error):
+        return math.nan
+    critical, shift = special.stdtrit(freedom, 1 - level / 2), abs(difference) / error
+    if shift > 35 + critical:  # beyond what the distribution's function resolves
+        return 1.0
+    wrong_side = special.nctdtr(freedom, shift, -critical) if shift < 4 else 0.0  # below 1e-8, where scipy may give NaN
+    return float(1 - special.nctdtr(freedom, shift, critical) + wrong_side)
+
+
+def smallest_difference(std_x: float, std_y: float, n: float, m: float, *, level: float = 0.05) -> float:
+    """The difference of the true means that Welch's test would show with `POWER`; NaN where it cannot be said."""
+    error, _ = welch_error(std_x, n, std_y, m)
+    if not 0 < error < math.inf:
+        return math.nan
+
+    def lacking(shift: float) -> float:
+        return welch_power(shift * error, std_x, std_y, n, m, level=level) - POWER
+
+    return float(scipy.optimize.brentq(lacking, 0.0, 1000.0, xtol=1e-13)) * error
+
+
+def std_upper_limit(std: float, n: int, *, confidence: float = 0.8) -> float:
+    """The value that the true standard deviation does not exceed with `confidence`, after a sample of n runs.
+
+    A pilot's own standard deviation is too small in half of all pilots; Browne 1995, "On the use of a pilot sample
+    for sample size determination", takes this limit. NaN for fewer than two runs.
+    """
+    return std * math.sqrt((n - 1) / float(special.chdtri(n - 1, confidence))) if n > 1 else math.nan
+
+
+def detectable(std_x: float, std_y: float, n: int, m: int, *, level: float = 0.05) -> float:
+    """The smallest difference that the ranks' test shows with `POWER`, if normal runs spread as far as they may.
+
+    By the upper limits of the standard deviations: the samples' own ones are too small in half of all cases, and with
+    few runs by far. NaN where it cannot be said.
+    """
+    limits = std_upper_limit(std_x, n), std_upper_limit(std_y, m)
+    return smallest_difference(*limits, RANK_EFFICIENCY * n, RANK_EFFICIENCY * m, level=level)
+
+
+def fewest_seeds(enough: Callable[[int], bool]) -> int | None:
+    """The smallest n from 2 to `MOST_SEEDS` that is enough; more are enough, too."""
+    n = bisect_left(range(MOST_SEEDS + 1), True, lo=2, key=enough)
+    return n if n <= MOST_SEEDS else None
+
+
+def seeds_for_tests(tests: int) -> int | None:
+    """The fewest seeds per side with which one of so many comparisons can be decided."""
+    return fewest_seeds(lambda n: tests * least_p(n, n) <= rank_level(n, n))
+
+
+def unseen_failures(seeds: int) -> float:
+    """The largest share of failing runs of which so many seeds show none in 5 of 100 studies."""
+    return float(1 - LEVEL ** (1 / seeds))
+
+
+def judge(x: Array, y: Array, found: Found, *, p: float, tests: int = 1, origin: float = 0.0) -> Found:
+    """What the rule says of two samples of scores, one a seed, both (seeds,), of which `found` is the `compare`.
+
+    `p` is corrected for all `tests` of the family. `margin`, in units of the score, is a share of the way from
+    `origin`, the score of a random policy, to the mean of y. `least_p` is the smallest corrected p that so many seeds
+    and tests can have; `seeds_missing` per side for a test, or to find a difference of one margin (None: beyond
+    counting); `detectable_difference` NaN where such runs can show none.
+    """
+    tests, margin = max(1, tests), MARGIN * abs(mean(y) - origin)
+    least, few = tests * least_p(found["n"], found["n_against"]), min(found["n"], found["n_against"])
+    missing: int | None = 0
+    if few < FEWEST_RUNS:
+        case, missing = Case.TOO_FEW, FEWEST_RUNS - few
+    elif is_significant(found, p):
+        case = Case.DECIDED if found["gain"] >= margin else Case.SMALL
+    elif equivalent(x, y, level=LEVEL / tests, origin=origin):
+        case = Case.EQUIVALENT
+    else:
+        case, missing = Case.UNDECIDED, _missing(found, margin, tests)
+    decidable, sizes = least <= found["level"], (found["std"], found["std_against"], found["n"], found["n_against"])
+    return {
+        "case": case, "p_holm": p, "tests": tests, "margin": margin, "seeds_missing": missing, "least_p": least,
+        "decidable": decidable,
+        "detectable_difference": detectable(*sizes, level=found["level"] / tests) if decidable else math.nan,
+    }  # fmt: skip
+
+
+def equivalent(x: Array, y: Array, *, level: float, origin: float) -> bool:
+    """Whether the mean of x lies surely within the margin of that of y: two one-sided tests, each at level / 2.
+
+    The margin is a share of the second mean, which is no constant, so each test is one of mean(x) - k mean(y)
+    (Sasabuchi 1988). Not said below `FEWEST_ALIKE` seeds, nor where a run has fallen far from the others of its side.
+    """
+    a, b = flat(x) - origin, flat(y) - origin
+    width = MARGIN * abs(mean(b))
+    fallen = any(np.abs(side - side.mean()).max() > FAR * width for side in (a, b))
+    if min(a.size, b.size) < FEWEST_ALIKE or fallen or not width > 0:
+        return False
+    a, b = a * np.sign(b.mean()), b * np.sign(b.mean())
+    return max(_one_sided(a, (1 - MARGIN) * b), _one_sided((1 + MARGIN) * b, a)) < level / 2
+
+
+def _one_sided(x: Array, y: Array) -> float:
+    """The p-value of Welch's test that the mean of x is above that of y."""
+    error, freedom = welch_error(std(x), x.size, std(y), y.size)
+    gap = mean(x) - mean(y)
+    if not error > 0:
+        return 0.0 if gap > 0 else 1.0
+    return float(special.stdtr(freedom, -gap / error))
+
+
+def _missing(found: Found, width: float, tests: int) -> int | None:
+    """Seeds per side that are missing to find a difference of `width`, by the upper limits of the spreads."""
+    limits = std_upper_limit(found["std"], found["n"]), std_upper_limit(found["std_against"], found["n_against"])
+
+    def enough(n: int) -> bool:
+        runs, level = RANK_EFFICIENCY * n, rank_level(n, n)
+        return tests * least_p(n, n) <= level and (
+            not (width > 0 and max(limits) > 0) or welch_power(width, *limits, runs, runs, level=level / tests) >= POWER
+        )
+
+    needed = fewest_seeds(enough)
+    return None if needed is None else max(0, needed - min(found["n"], found["n_against"]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,11 +13,10 @@ from erlbench.reporting.data.comparison import Comparison
 from erlbench.reporting.documents.formats import interval
 from erlbench.reporting.documents.model import Column, Record, Table
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.baseline import groups_with_baseline, label, run_set_scores
-from erlbench.reporting.statistics.intervals import FEWEST_RUNS, bootstrap_interval
-from erlbench.reporting.statistics.normalised import WORDS, Interval, Normalised, normalised
-
-NO_INTERVAL: Interval = (math.nan, math.nan, math.nan)
+from erlbench.reporting.statistics.estimates import FEWEST_RUNS, bootstrap_interval
+from erlbench.reporting.statistics.significance import UNKNOWN
+from erlbench.reporting.verdict.pairs import groups_with_baseline, label, run_set_scores
+from erlbench.reporting.verdict.pooled import WORDS, Scores, pooled_iqm, pooled_scores
 
 
 def aggregate_tables(comparison: Comparison) -> Iterator[Table[Record]]:
@@ -33,7 +31,7 @@ def aggregate_table(comparison: Comparison) -> Table[Record] | None:
     groups = groups_with_baseline(comparison)
     if len(groups) < 2:
         return None
-    name, environments, pooled = label(comparison), tuple(group.env for group in groups), normalised(comparison)
+    name, environments, pooled = label(comparison), tuple(group.env for group in groups), pooled_scores(comparison)
     columns: list[Column[Any]] = [
         Column("Environments", "environments", lambda _: f"{len(groups)} environments", words=True),
         Column("Name", "name", shown=False),
@@ -46,7 +44,7 @@ def aggregate_table(comparison: Comparison) -> Table[Record] | None:
         f"{comparison.score_words} on {', '.join(environments)} after {comparison.budget}.",
         f"P(better): the probability that a random run scores above a random run of {name} in the same environment, "
         "averaged over environments. IQM: interquartile mean of all returns; every environment weighs the same; "
-        + (f"{WORDS}." if pooled.scores else "left out: somewhere nobody is above a random policy."),
+        + (f"{WORDS}." if pooled[0] else "left out: somewhere nobody is above a random policy."),
         "In brackets 95 % bootstrap intervals: 500 resamples of seeds within algorithm and environment, and of the "
         f"baseline's where it is part of the number; none, and no P(better), below {FEWEST_RUNS} seeds.",
     )
@@ -54,7 +52,7 @@ def aggregate_table(comparison: Comparison) -> Table[Record] | None:
     return Table("aggregate", comparison.heading("all environments"), columns, rows, remarks)
 
 
-def _rows(comparison: Comparison, pooled: Normalised) -> list[Record]:
+def _rows(comparison: Comparison, pooled: tuple[Scores, list[float]]) -> list[Record]:
     groups = groups_with_baseline(comparison)
     bases = [run_set_scores(group, comparison.baseline) for group in groups]
     rows = []
@@ -62,12 +60,12 @@ def _rows(comparison: Comparison, pooled: Normalised) -> list[Record]:
         own = [run_set_scores(group, run_set.name) for group in groups]
         if not all(len(scores) for scores in own):
             continue
-        better = NO_INTERVAL
+        better = UNKNOWN
         if run_set.name != comparison.baseline:
             spread = bootstrap_interval(_improvement_of_first_half, [*own, *bases])
             enough = min(map(len, (*own, *bases))) >= FEWEST_RUNS
-            better = (estimates.probability_of_improvement(own, bases), *spread) if enough else NO_INTERVAL
-        iqm = pooled.iqm(run_set.name) if pooled.scores else NO_INTERVAL
+            better = (estimates.probability_of_improvement(own, bases), *spread) if enough else UNKNOWN
+        iqm = pooled_iqm(*pooled, run_set.name) if pooled[0] else UNKNOWN
         rows.append({
             "environments": ", ".join(group.env for group in groups), "name": run_set.name, "algorithm": run_set.label,
             "seeds": sum(map(len, own)),  # of all environments together

@@ -8,8 +8,8 @@ from typing import Any
 from erlbench.reporting.documents.formats import p_value, steps
 from erlbench.reporting.documents.model import Column, Record, Table
 from erlbench.reporting.statistics.significance import level_words
-from erlbench.reporting.verdict.answer_words import effect_words
-from erlbench.reporting.verdict.answers import PairAnswer, StudyAnswer
+from erlbench.reporting.verdict.answers import StudyAnswer
+from erlbench.reporting.verdict.words import effect_words
 from erlbench.words import counted
 
 DIFFERENCES: list[Column[Any]] = [
@@ -45,14 +45,14 @@ def answers_table(answer: StudyAnswer) -> Table[Record]:
     return Table("answers", "What the study compares", columns, rows, remarks)
 
 
-def _record(one: PairAnswer) -> Record:
+def _record(one: Any) -> Record:
     effect, low, high = one.effect
     first, second = [side.simulator_steps for side in one.samples or ()] or (math.nan, math.nan)
     return {
         "first": one.first, "second": one.second, "env": one.env, "measure": one.measure, "effect": effect, "low": low,
         "high": high, "effect_in_words": effect_words(one), "claimed": one.claimed,
         "verdict": str(one.standing or one.case or ""), "case": str(one.case or ""),
-        "p_holm": one.outcome.p if one.outcome else math.nan,
+        "p_holm": one.outcome["p_holm"] if one.outcome else math.nan,
         "seeds": " and ".join(str(len(side.scores)) for side in one.samples or ()),
         "simulator_steps_first": first, "simulator_steps_second": second, "reason": one.reason,
     }  # fmt: skip

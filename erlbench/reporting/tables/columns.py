@@ -9,8 +9,8 @@ from typing import Any
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.documents.formats import NONE, fraction
 from erlbench.reporting.documents.model import Column, Record
+from erlbench.reporting.statistics.curves import updates_per_step
 from erlbench.reporting.statistics.estimates import mean
-from erlbench.reporting.statistics.metrics import updates_per_step
 from erlbench.words import counted
 
 BUDGET = ("env", "total_timesteps", "total_generations", "total_minutes")

@@ -16,15 +16,8 @@ from erlbench.reporting.data.seeds import STD
 from erlbench.reporting.documents.formats import between, interval, number, plus_minus, share, steps
 from erlbench.reporting.documents.model import Column, Record, Table
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.intervals import (
-    FEWEST_RUNS,
-    NONE,
-    mean_interval,
-    share_between_extremes,
-    share_interval,
-    tolerance_interval,
-)
-from erlbench.reporting.statistics.metrics import max_of_average
+from erlbench.reporting.statistics.curves import max_of_average
+from erlbench.reporting.statistics.estimates import FEWEST_RUNS, NONE
 from erlbench.reporting.statistics.significance import MARGIN
 from erlbench.reporting.tables.columns import IDENTITY, N, all_steps, cell_record
 
@@ -64,8 +57,9 @@ def metrics_table(comparison: Comparison) -> Table[Record]:
     if any(row["runs"] > row["n"] for row in rows):
         remarks = [f"Mean over the n seeds, a seed by the mean of its runs, ± {STD}."]
     if (fewest := min((row["n"] for row in rows), default=0)) >= FEWEST_RUNS:
+        least = 100 * estimates.share_between_extremes(fewest)
         remarks.append(
-            f"Whatever the distribution: at least {100 * share_between_extremes(fewest):.0f} % of all runs lie between "
+            f"Whatever the distribution: at least {least:.0f} % of all runs lie between "
             f"the lowest and the highest of {fewest} runs, with 95 % confidence."
         )
     return Table("metrics", comparison.heading("other metrics"), COLUMNS, rows, remarks)
@@ -77,16 +71,16 @@ def _metrics(group: Group, run_set: RunSet) -> Record:
     near: tuple[float, ...] = (math.nan, *NONE)
     if len(finals) >= FEWEST_RUNS:
         count = int((finals >= best - MARGIN * abs(best - origin_of(group))).sum())
-        near = (count / len(finals), *share_interval(count, len(finals)))
+        near = (count / len(finals), *estimates.share_interval(count, len(finals)))
     single = len(run_set.done) == len(run_set.seeds)  # else they are means of runs, and tolerance is of single runs
     record: Record = {"max_of_average": max_of_average(run_set.done), "all_timesteps_mean": all_steps(run_set)}
     for name, metric in (("final", final), ("final_10", final_10), ("area", area)):
         record[f"{name}_mean"], record[f"{name}_std"] = _mean_std(run_set, metric)
     record["relative_std"] = record["final_std"] / abs(record["final_mean"]) if record["final_mean"] else math.nan
-    record["final_low"], record["final_high"] = mean_interval(finals) if len(finals) >= FEWEST_RUNS else NONE
+    record["final_low"], record["final_high"] = estimates.mean_interval(finals) if len(finals) >= FEWEST_RUNS else NONE
     record["near_best"], record["near_best_low"], record["near_best_high"] = near
     record["tolerance_low"], record["tolerance_high"] = (
-        tolerance_interval(finals) if single and len(finals) >= FEWEST_RUNS else NONE
+        estimates.tolerance_interval(finals) if single and len(finals) >= FEWEST_RUNS else NONE
     )
     fitness = np.array([run.evaluations.fitness_timesteps[-1] for run in run_set.done], dtype=np.float64)
     record["fitness_timesteps_mean"] = estimates.mean(fitness[~np.isnan(fitness)])

@@ -10,10 +10,10 @@ from erlbench.reporting.data.comparison import ALL_RUNS, REFERENCE, Comparison, 
 from erlbench.reporting.documents.formats import NONE, number, slug, steps, text
 from erlbench.reporting.documents.model import BOLD, Column, Table
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.metrics import updates_per_step
+from erlbench.reporting.statistics.curves import updates_per_step
 from erlbench.reporting.tables.columns import learning_steps, seeds_and_runs
-from erlbench.reporting.tables.paper import all_pairs, best_of
-from erlbench.reporting.verdict.judged import compared_pairs, verdicts_of
+from erlbench.reporting.tables.paper import all_pairs, find_best
+from erlbench.reporting.verdict.pairs import compare_pairs
 
 TITLE = "Algorithms and environments"
 MOST_PAIRS = 66  # of algorithms; of more than twelve the matrix tests none
@@ -103,7 +103,7 @@ def _decided(comparison: Comparison) -> set[tuple[str, str, str]]:
     pairs = all_pairs(comparison)
     if not comparison.tested or len(pairs) > MOST_PAIRS:
         return set()
-    best = best_of(comparison, verdicts_of(compared_pairs(comparison, pairs)))
+    best = find_best(comparison, compare_pairs(comparison, pairs))
     return {(comparison.groups[number].limit, comparison.groups[number].env, name) for number, name in best}
 
 

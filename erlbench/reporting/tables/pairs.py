@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
+
+import pandas as pd
 
 from erlbench.reporting.data.comparison import Comparison
 from erlbench.reporting.documents.formats import interval, number, p_value, with_interval
 from erlbench.reporting.documents.model import Column, Record, Table
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.intervals import FEWEST_RUNS
-from erlbench.reporting.statistics.power import POWER
-from erlbench.reporting.statistics.significance import MARGIN, level_words
+from erlbench.reporting.statistics.estimates import FEWEST_RUNS
+from erlbench.reporting.statistics.significance import MARGIN, POWER, level_words, seeds_for_tests
 from erlbench.reporting.tables.columns import BUDGET, ENVIRONMENT
-from erlbench.reporting.verdict.judged import MOST_RUN_SETS, TestedPair
-from erlbench.reporting.verdict.rule import seeds_for_tests
+from erlbench.reporting.verdict.pairs import MOST_RUN_SETS, pair_rows
 
 COLUMNS: list[Column[Any]] = [
     ENVIRONMENT,
@@ -38,33 +37,26 @@ COLUMNS: list[Column[Any]] = [
 ]  # fmt: skip
 
 
-def pairs_table(comparison: Comparison, pairs: Sequence[TestedPair]) -> Table[Record] | None:
-    """The pairs of a page (`compared_pairs`), a row each; None where there is none."""
-    if not pairs:
+def pairs_table(comparison: Comparison, pairs: pd.DataFrame) -> Table[Record] | None:
+    """The pairs of a page (`compare_pairs`), a row each; None where there is none."""
+    if pairs.empty:
         return None
-    rows = [_record(comparison, pair) for pair in pairs]
+    rows = [_record(comparison, pair._asdict()) for pair in pair_rows(pairs)]
     remarks = list(_remarks(comparison, pairs))
     return Table("tests", comparison.heading("differences and their tests"), COLUMNS, rows, remarks)
 
 
-def _record(comparison: Comparison, pair: TestedPair) -> Record:
-    difference = pair.difference
-    low, high = difference.interval
-    probability_low, probability_high = difference.probability_interval
+def _record(comparison: Comparison, pair: Record) -> Record:
+    group, first, second = comparison.groups[pair["group"]], pair["first"], pair["second"]
     return {
-        **dict(zip(BUDGET, pair.group.budget, strict=True)), "environment": comparison.group_name(pair.group),
-        "algorithm": pair.run_set.label, "against": pair.other.label, "n": difference.runs[0],
-        "n_against": difference.runs[1], "difference": difference.difference, "difference_low": low,
-        "difference_high": high, "iqm": estimates.iqm(pair.run_set.scores),
-        "iqm_against": estimates.iqm(pair.other.scores), "probability_better": difference.probability,
-        "probability_low": probability_low, "probability_high": probability_high, "p_rank": difference.p,
-        "p_holm": pair.p, "case": str(pair.case),
-        "detectable_difference": pair.outcome.detectable if pair.outcome else math.nan,
+        **pair, **dict(zip(BUDGET, group.budget, strict=True)), "environment": comparison.group_name(group),
+        "algorithm": first.name, "against": second.name, "case": str(pair["case"]), "iqm": estimates.iqm(first.scores),
+        "iqm_against": estimates.iqm(second.scores),
     }  # fmt: skip
 
 
-def _remarks(comparison: Comparison, rows: Sequence[TestedPair]) -> Iterator[str]:
-    tests, here = max((row.tests for row in rows), default=0), sum(row.difference.enough for row in rows)
+def _remarks(comparison: Comparison, pairs: pd.DataFrame) -> Iterator[str]:
+    tests, here = pairs["tests"].max(), int(pairs["p_rank"].notna().sum())
     of = "all pairs of this table" if tests > here else "this table"
     yield f"{comparison.score_words}."
     yield (
@@ -72,9 +64,10 @@ def _remarks(comparison: Comparison, rows: Sequence[TestedPair]) -> Iterator[str
         f"at most its level ({level_words()}, on the side with fewer seeds); a difference is decided where the means "
         f"differ by {100 * MARGIN:g} % or more, too. Below {FEWEST_RUNS} seeds there is no interval and no test."
     )
-    if here and not any(row.outcome and row.outcome.decidable for row in rows):
+    if here and not pairs["decidable"].any():
         yield f"No row can be decided: {tests} tests need {seeds_for_tests(tests)} seeds per side."
-    if any(_best_alone(comparison, [row for row in rows if row.group is group]) for group in comparison.groups):
+    names = [{*rows["name"], *rows["name_against"]} for _, rows in pairs.groupby("group")]
+    if any(comparison.baseline not in of and len(of) > MOST_RUN_SETS for of in names):  # only those of the best one
         yield (
             f"Where an environment has more than {MOST_RUN_SETS} algorithms, the table has the pairs of the one with "
             f"the highest mean, of those with at least {FEWEST_RUNS} seeds if there are several."
@@ -83,9 +76,3 @@ def _remarks(comparison: Comparison, rows: Sequence[TestedPair]) -> Iterator[str
         "Undecided is no sign that two are equal: smaller differences than Detectable are often missed. It is reckoned "
         "at the level of Holm's first step."
     )
-
-
-def _best_alone(comparison: Comparison, rows: Sequence[TestedPair]) -> bool:
-    """Whether these are only the pairs of the best one of an environment (`compared_pairs`)."""
-    names = {name for row in rows for name in (row.run_set.name, row.other.name)}
-    return comparison.baseline not in names and len(names) > MOST_RUN_SETS

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+
+import pandas as pd
 
 from erlbench.reporting.data.caveats import caveats
 from erlbench.reporting.data.comparison import Comparison, RunSet
@@ -18,10 +19,9 @@ from erlbench.reporting.documents.formats import plus_minus, slug, with_interval
 from erlbench.reporting.documents.model import BOLD, PLAIN, Column, Table
 from erlbench.reporting.paper_style import ALGORITHMS, AUTO, PaperStyle, chosen
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.intervals import FEWEST_RUNS, NONE, bootstrap_interval, mean_interval
-from erlbench.reporting.verdict.judged import compared_pairs, verdicts_of
-from erlbench.reporting.verdict.rule import Case
-from erlbench.reporting.verdict.value import Verdict
+from erlbench.reporting.statistics.estimates import FEWEST_RUNS, NONE, bootstrap_interval, mean_interval
+from erlbench.reporting.statistics.significance import Case
+from erlbench.reporting.verdict.pairs import compare_pairs, pair_rows
 
 NAME = "paper-table"
 Place = tuple[int, str]  # a group's number, a run set's name
@@ -94,8 +94,8 @@ def paper_table(comparison: Comparison, statistic: str, style: PaperStyle) -> Ta
     """
     how = STATISTICS[statistic]
     absent = PaperCell(spread=(math.nan,) * (1 + how.interval))
-    verdicts = verdicts_of(compared_pairs(comparison, all_pairs(comparison)))
-    best = best_of(comparison, verdicts)
+    pairs = compare_pairs(comparison, all_pairs(comparison))
+    best = find_best(comparison, pairs)
     cells = {
         (number, run_set.name): _cell(how, run_set, (number, run_set.name) in best)
         for number, group in enumerate(comparison.groups) for run_set in group.run_sets if run_set.exists
@@ -128,7 +128,7 @@ def paper_table(comparison: Comparison, statistic: str, style: PaperStyle) -> Ta
     if any(runs > n for n, runs in sizes):
         remarks.append(f"A seed with several runs counts by their mean{'' if how.interval else f'; ± is {STD}'}.")
     remarks += [f"Below {FEWEST_RUNS} seeds there is no interval."] if how.interval and sizes else []
-    remarks += [f"{comparison.score_words}; {comparison.budget}.", *caveats(comparison), _bold(len(verdicts))]
+    remarks += [f"{comparison.score_words}; {comparison.budget}.", *caveats(comparison), _bold(len(pairs))]
     return Table(NAME, comparison.heading(comparison.score_title), columns, rows, remarks, for_paper=True)
 
 
@@ -137,29 +137,16 @@ def all_pairs(comparison: Comparison) -> list[tuple[str, str]]:
     return list(itertools.combinations(dict.fromkeys(one.name for one in comparison.run_sets if one.exists), 2))
 
 
-def best_of(comparison: Comparison, verdicts: Iterable[Verdict]) -> set[Place]:
-    """The run sets that the verdicts put above every other one with runs in their environment.
-
-    A verdict names its runs by the last parts of their paths; where these fit two run sets, it counts for none.
-    """
-    places: dict[str, set[Place]] = {}
-    for number, group in enumerate(comparison.groups):
-        for run_set in group.run_sets:
-            for run in run_set.runs:
-                places.setdefault(_place(run.path), set()).add((number, run_set.name))
-    above: dict[Place, set[Place]] = {}
-    for one in verdicts:
-        if one.case is not Case.DECIDED or one.outcome is None:
-            continue
-        better, worse = one.ordered
-        ours, theirs = (set().union(*(places.get(run, ()) for run in side.runs)) for side in (better, worse))
-        if len(ours) == len(theirs) == 1:
-            above.setdefault(ours.pop(), set()).update(theirs)
-    rivals = {
-        number: {(number, one.name) for one in group.run_sets if one.exists and one.runs}
-        for number, group in enumerate(comparison.groups)
-    }  # fmt: skip
-    return {place for place, below in above.items() if rivals[place[0]] - {place} <= below}
+def find_best(comparison: Comparison, pairs: pd.DataFrame) -> set[Place]:
+    """The run sets that are decided to score higher than every other one with runs in their environment."""
+    above: dict[Place, set[str]] = {}
+    for pair in pair_rows(pairs):
+        if pair.case is Case.DECIDED:
+            names = pair.name, pair.name_against
+            better, worse = names if pair.probability_better > 0.5 else names[::-1]
+            above.setdefault((pair.group, better), set()).add(worse)
+    rivals = [{one.name for one in group.run_sets if one.exists and one.runs} for group in comparison.groups]
+    return {(group, name) for (group, name), below in above.items() if rivals[group] - {name} <= below}
 
 
 def _cell(how: PaperStatistic, run_set: RunSet, best: bool) -> PaperCell:
@@ -199,7 +186,3 @@ def _bold(pairs: int) -> str:
 
 def _unique(names: Sequence[str]) -> list[str]:
     return [name if names.count(name) == 1 else f"{name}_{i}" for i, name in enumerate(names)]
-
-
-def _place(path: Path) -> str:
-    return "/".join(path.parts[-4:])

@@ -17,7 +17,7 @@ from erlbench.reporting.data.runs import Array, StoredRun
 from erlbench.reporting.documents.formats import NONE, count, exact, number
 from erlbench.reporting.documents.model import Column, Record, Table
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.metrics import average_reached, reached
+from erlbench.reporting.statistics.curves import average_reached, reached
 from erlbench.reporting.tables.columns import IDENTITY, STATUS, cell_record, updates
 from erlbench.reporting.tables.published_notes import environment_note
 

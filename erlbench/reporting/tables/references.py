@@ -14,7 +14,7 @@ from erlbench.reporting.data.references import MatchedRuns, References
 from erlbench.reporting.documents.formats import NONE, interval, number, plus_minus, steps
 from erlbench.reporting.documents.model import Column, Record, Table
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.significance import Difference, compare
+from erlbench.reporting.statistics.significance import compare
 from erlbench.reporting.tables.columns import IDENTITY, N, cell_record
 
 
@@ -25,7 +25,7 @@ class Beside:
     group: Group
     run_set: RunSet
     pair: MatchedRuns
-    difference: Difference
+    difference: Record  # `compare`
 
     @property
     def at_budget(self) -> bool:
@@ -36,7 +36,8 @@ class Beside:
     @property
     def probability(self) -> tuple[float, float, float]:
         """That a run of ours scores above one of theirs, with its interval."""
-        return self.difference.probability, *self.difference.probability_interval
+        low, high = self.difference["probability_low"], self.difference["probability_high"]
+        return self.difference["probability_better"], low, high
 
 
 def beside(group: Group, run_set: RunSet, references: References) -> Iterator[Beside]:
@@ -118,7 +119,7 @@ def _record(one: Beside) -> Record:
         "source": one.pair.theirs.source.name, "mean": estimates.mean(one.pair.our_scores), "std": one.pair.our_std,
         "their_environment": one.pair.theirs.env, "their_runs": len(theirs), "their_mean": mean, "their_std": std,
         "their_median": estimates.median(theirs), "steps": one.pair.steps, "probability_ours_better": probability,
-        "probability_low": low, "probability_high": high, "p_rank": one.difference.p,
+        "probability_low": low, "probability_high": high, "p_rank": one.difference["p_rank"],
         "their_scores": " ".join(repr(float(score)) for score in theirs),
     }  # fmt: skip
 

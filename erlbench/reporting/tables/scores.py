@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from erlbench.reporting.data.cells import several_draws
@@ -24,48 +23,34 @@ from erlbench.reporting.data.score import CURVE, FINAL, SUCCESS, SUCCESS_EVER
 from erlbench.reporting.documents.formats import exact, exact_plus_minus, number, p_value, percent, steps, with_interval
 from erlbench.reporting.documents.model import Column, Record, Table
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.baseline import Compared, against_baseline, compare_run_sets, label
-from erlbench.reporting.statistics.intervals import FEWEST_RUNS, share_interval
+from erlbench.reporting.statistics.estimates import FEWEST_RUNS, share_interval
 from erlbench.reporting.statistics.significance import MARGIN, level_words
 from erlbench.reporting.tables.columns import IDENTITY, STATUS, N, cell_record, learning_steps, updates
 from erlbench.reporting.tables.published_notes import budget_note, environment_notes
 from erlbench.reporting.tables.references import Beside, beside, reference_columns, reference_record
 from erlbench.reporting.tables.times import machine_notes
+from erlbench.reporting.verdict.pairs import compare_with, correct, label, mark
 
 SUCCESSES = {SUCCESS: "last_success", SUCCESS_EVER: "last_success_ever"}  # columns of single episodes
 
 
-@dataclass(frozen=True, kw_only=True)
-class Score:
-    """A run set, how it compares with the baseline, and what is published on it."""
-
-    group: Group
-    run_set: RunSet
-    versus: Compared
-    reference: Beside | None  # with the first source of reference runs
-    mean: Number | None
-    std: Number | None
-    median: Number | None
-
-    @property
-    def published(self) -> list[Number]:
-        """The published numbers that there are."""
-        return [found for found in (self.mean, self.std, self.median) if found]
+STATISTICS = ("mean", "std", "median")  # of published numbers
 
 
 def scores_table(comparison: Comparison, published: Published) -> Table[Record]:
     """Mean, standard deviation, median of the final evaluation, against baseline and paper."""
-    compared = against_baseline(comparison)
-    rows = [
-        Score(group=group, run_set=run_set, versus=compared[group.budget, run_set.name, run_set.exists],
-              reference=_reference(comparison, published, group, run_set),
-              **{name: _find(published, comparison, group, run_set, name) for name in ("mean", "std", "median")})
+    rows: list[Record] = [
+        {"group": group, "run_set": run_set, "reference": _reference(comparison, published, group, run_set),
+         "versus": compare_with(run_set, group.run_set(comparison.baseline), origin_of(group)),
+         "published": {name: _find(published, comparison, group, run_set, name) for name in STATISTICS}}
         for group in comparison.groups for run_set in group.run_sets
     ]  # fmt: skip
+    for row, p in zip(rows, correct([row["versus"] for row in rows]), strict=True):
+        row["p"] = float(p)
     if comparison.baseline or not comparison.study:
         rows += [*_fitness_counted(comparison, rows), *_failed_counted(comparison, rows)]
     order = {id(group): i for i, group in enumerate(comparison.groups)}
-    rows.sort(key=lambda row: order[id(row.group)])
+    rows.sort(key=lambda row: order[id(row["group"])])
     remarks = [*_score_notes(comparison), *_test_notes(comparison, rows)]
     if comparison.published:
         remarks += _published_notes(comparison, rows)
@@ -73,7 +58,7 @@ def scores_table(comparison: Comparison, published: Published) -> Table[Record]:
     records = [_record(comparison, row) for row in rows]
     columns = [
         *IDENTITY, N, *OWN, *_wilson(comparison), _steps(rows), *_against(comparison, rows), *_paper(comparison),
-        *reference_columns([row.reference for row in rows if row.reference]), updates(records), STATUS,
+        *reference_columns([row["reference"] for row in rows if row["reference"]]), updates(records), STATUS,
     ]  # fmt: skip
     title = "return" if _on_the_way(comparison) else comparison.score_title
     return Table("scores", comparison.heading(title), columns, records, remarks)
@@ -84,33 +69,33 @@ def _on_the_way(comparison: Comparison) -> bool:
     return comparison.at is not None and comparison.by_final
 
 
-def _again(comparison: Comparison, row: Score, counted: Callable[[RunSet], RunSet]) -> Score:
+def _again(comparison: Comparison, row: Record, counted: Callable[[RunSet], RunSet]) -> Record:
     """A second row of a run set, counted otherwise, as the baseline is then; not tested, so nothing is tested twice.
 
     No reference runs stand beside it, as they were compared with the runs as they are.
     """
-    run_set, base = counted(row.run_set), row.group.run_set(comparison.baseline)
-    other = counted(base) if base and base is not row.run_set else None
-    versus = compare_run_sets(run_set, other, origin_of(row.group))
-    return replace(row, run_set=run_set, versus=replace(versus, p=math.nan), reference=None)
+    run_set, base = counted(row["run_set"]), row["group"].run_set(comparison.baseline)
+    other = counted(base) if base and base is not row["run_set"] else None
+    versus = compare_with(run_set, other, origin_of(row["group"]))
+    return {**row, "run_set": run_set, "versus": versus, "p": math.nan, "reference": None}
 
 
-def _fitness_counted(comparison: Comparison, rows: Sequence[Score]) -> Iterator[Score]:
+def _fitness_counted(comparison: Comparison, rows: Sequence[Record]) -> Iterator[Record]:
     """Where an algorithm learns from more steps than the budget counts: its score when these fill the budget."""
     for row in rows:
-        budget = row.group.total_timesteps
+        budget, own = row["group"].total_timesteps, row["run_set"]
 
         def counted(run_set: RunSet, budget: int = budget) -> RunSet:
             return run_set.within(run_set.own_timesteps or budget) if run_set.has_fitness_steps else run_set
 
-        if budget and row.run_set.has_fitness_steps and not row.run_set.nominal:
+        if budget and own.has_fitness_steps and not own.nominal:
             yield _again(comparison, row, counted)
 
 
-def _failed_counted(comparison: Comparison, rows: Sequence[Score]) -> Iterator[Score]:
+def _failed_counted(comparison: Comparison, rows: Sequence[Record]) -> Iterator[Record]:
     """Where runs have failed: the score with these counted."""
     for row in rows:
-        if row.run_set.failed:
+        if row["run_set"].failed:
             yield _again(comparison, row, RunSet.with_failed)
 
 
@@ -123,20 +108,21 @@ OWN: list[Column[Any]] = [
 ]
 
 
-def _record(comparison: Comparison, row: Score) -> Record:
-    scores = row.run_set.scores
-    success, low, high = _success(comparison, row.run_set)
+def _record(comparison: Comparison, row: Record) -> Record:
+    run_set, versus = row["run_set"], row["versus"]
+    scores, numbers = run_set.scores, [*filter(None, row["published"].values())]
+    success, low, high = _success(comparison, run_set)
     return {
-        **cell_record(comparison, row.group, row.run_set), **reference_record(row.reference),
-        "mark": row.versus.mark, "mean": estimates.mean(scores), "std": row.run_set.score_std,
+        **cell_record(comparison, row["group"], run_set), **reference_record(row["reference"]),
+        "mark": mark(versus, row["p"]), "mean": estimates.mean(scores), "std": run_set.score_std,
         "median": estimates.median(scores), "iqm": estimates.iqm(scores),
         "scores": " ".join(repr(float(score)) for score in scores),
         "success": success, "success_low": low, "success_high": high,
-        "learning_timesteps": learning_steps(row.run_set), "improvement_pct": row.versus.improvement,
-        "p_holm": row.versus.p, "published_env": row.group.env_published, "published_mean": _value(row.mean),
-        "published_std": _value(row.std), "published_median": _value(row.median),
-        "published_steps": next((n.steps for n in row.published if n.steps), math.nan),
-        "published_seeds": next((n.seeds for n in row.published if n.seeds), None),
+        "learning_timesteps": learning_steps(run_set), "improvement_pct": versus.get("improvement", math.nan),
+        "p_holm": row["p"], "published_env": row["group"].env_published,
+        **{f"published_{name}": found.value if found else math.nan for name, found in row["published"].items()},
+        "published_steps": next((n.steps for n in numbers if n.steps), math.nan),
+        "published_seeds": next((n.seeds for n in numbers if n.seeds), None),
     }  # fmt: skip
 
 
@@ -156,19 +142,19 @@ def _success(comparison: Comparison, run_set: RunSet) -> tuple[float, float, flo
     return share, low, high
 
 
-def _steps(rows: Sequence[Score]) -> Column[Any]:
+def _steps(rows: Sequence[Record]) -> Column[Any]:
     return Column(
         "Steps learnt from", "learning_timesteps", steps,
-        shown=any(row.run_set.has_fitness_steps for row in rows),
+        shown=any(row["run_set"].has_fitness_steps for row in rows),
         note="training steps, which the budget counts, and fitness steps, which it does not; mean over runs. The row "
         "'fitness steps counted' has the score of the last evaluation before both together filled the budget; it is "
         "not tested.",
     )  # fmt: skip
 
 
-def _against(comparison: Comparison, rows: Sequence[Score]) -> list[Column[Any]]:
-    base, tests = label(comparison), sum(not math.isnan(row.versus.p) for row in rows)
-    shown = any(row.versus.difference is not None for row in rows)
+def _against(comparison: Comparison, rows: Sequence[Record]) -> list[Column[Any]]:
+    base, tests = label(comparison), sum(not math.isnan(row["p"]) for row in rows)
+    shown = any(row["versus"] for row in rows)
     return [
         Column(f"vs {base}", "improvement_pct", percent, shown=shown,
                note=f"difference of the means in percent of the magnitude of {base}'s mean in the same environment."),
@@ -265,23 +251,23 @@ def _own_budgets(comparison: Comparison) -> Iterator[str]:
         yield f"{name} has budgets of its own: {budgets}."
 
 
-def _test_notes(comparison: Comparison, rows: Sequence[Score]) -> Iterator[str]:
+def _test_notes(comparison: Comparison, rows: Sequence[Record]) -> Iterator[str]:
     if not label(comparison):
         return
-    if all(row.versus.difference is None for row in rows):
+    if not any(row["versus"] for row in rows):
         yield f"Nothing is compared with {label(comparison)}: that takes finished runs of it and of another entry."
-    if any(row.versus.failed for row in rows):
+    if any(row["versus"].get("failed") for row in rows):
         yield (
             "A mean has no mark while runs of it or of its baseline have failed: those that are left are a selection. "
             "The row that is named so counts the failed ones, by their last or their initial score."
         )
 
 
-def _published_notes(comparison: Comparison, rows: Sequence[Score]) -> Iterator[str]:
+def _published_notes(comparison: Comparison, rows: Sequence[Record]) -> Iterator[str]:
     by_budget: dict[int, list[Number]] = {}
     for row in rows:
-        ours = row.run_set.own_timesteps or row.group.total_timesteps
-        by_budget.setdefault(ours, []).extend(row.published)
+        ours = row["run_set"].own_timesteps or row["group"].total_timesteps
+        by_budget.setdefault(ours, []).extend(filter(None, row["published"].values()))
     numbers = [found for here in by_budget.values() for found in here]
     if not numbers:
         yield f"{comparison.source} has no numbers for these environments."
@@ -318,7 +304,3 @@ def _reference(comparison: Comparison, published: Published, group: Group, run_s
     if comparison.by_time or run_set.metric not in (FINAL, CURVE):
         return None
     return next(beside(group, run_set, published.references), None)
-
-
-def _value(found: Number | None) -> float:
-    return found.value if found else math.nan

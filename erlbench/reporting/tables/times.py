@@ -20,11 +20,11 @@ from erlbench.reporting.data.timeline import Timeline
 from erlbench.reporting.documents.formats import NONE, exact, number, percent, plus_minus, share
 from erlbench.reporting.documents.model import Column, Record, Table
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.baseline import label
-from erlbench.reporting.statistics.metrics import minutes_per_million, minutes_per_million_after
+from erlbench.reporting.statistics.curves import minutes_per_million, minutes_per_million_after
 from erlbench.reporting.tables.asynchrony import ASYNCHRONY, asynchrony, second_cores
 from erlbench.reporting.tables.columns import IDENTITY, STATUS, N, cell_record, updates
 from erlbench.reporting.tables.published_notes import environment_notes
+from erlbench.reporting.verdict.pairs import label
 from erlbench.words import counted
 
 MILLION = 1_000_000

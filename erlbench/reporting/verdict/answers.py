@@ -7,9 +7,10 @@ this size: `less-by = "75 %"` compares the first's scores with a quarter of the 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,14 +21,21 @@ from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.data.runs import StoredRun
 from erlbench.reporting.data.score import AUTO, CURVE, FINAL, LEARNING, MINUTES, TIMESTEPS, CurveStretch
 from erlbench.reporting.data.seeds import seed_means, values_by_seed
-from erlbench.reporting.data.study_runs import RunSets, StudyDifference, find_run_sets, study_differences
-from erlbench.reporting.statistics.effects import UNKNOWN, Effect, mean_difference, percent_less, percent_more
+from erlbench.reporting.data.study_runs import StudyDifference, find_run_sets, study_differences
+from erlbench.reporting.statistics.curves import reached
 from erlbench.reporting.statistics.estimates import Array, mean
-from erlbench.reporting.statistics.metrics import reached
-from erlbench.reporting.statistics.significance import compare, holm
-from erlbench.reporting.verdict.judged import sample_of, selection_reason
-from erlbench.reporting.verdict.rule import Case, Ruling, judge
-from erlbench.reporting.verdict.value import SIMILAR, Sample
+from erlbench.reporting.statistics.significance import (
+    UNKNOWN,
+    Case,
+    Effect,
+    compare,
+    holm,
+    judge,
+    mean_difference,
+    percent_less,
+    percent_more,
+)
+from erlbench.reporting.verdict.pairs import SIMILAR, sample_of, selection_reason
 from erlbench.words import counted
 
 if TYPE_CHECKING:
@@ -86,31 +94,12 @@ class Size:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairAnswer:
-    """A pair of a study in an environment."""
-
-    first: str  # labels
-    second: str
-    env: str
-    measure: str  # what is compared, with its unit
-    claimed: str  # the claimed size; empty without one
-    case: Case | None  # of the rule, for the first side against the claimed size; None: not run
-    standing: Standing | None  # None: the study claims nothing
-    reason: str  # why it is not comparable; else empty
-    note: str  # what is peculiar to these scores
-    effect: Effect  # in percent where a percentage is claimed, else a difference of means; see `Size.effect`
-    in_percent: bool
-    outcome: Ruling | None  # None: not run, or not comparable
-    samples: tuple[Sample, Sample] | None  # None: not run
-
-
-@dataclass(frozen=True, kw_only=True)
 class StudyAnswer:
     """A study with its answers."""
 
     study: Study
     profile: str
-    answers: tuple[PairAnswer, ...]
+    answers: tuple[SimpleNamespace, ...]  # of `_answer`
     differences: tuple[StudyDifference, ...]
 
     @property
@@ -120,28 +109,6 @@ class StudyAnswer:
         return next((one for one in Standing if one in found), None)
 
 
-@dataclass(frozen=True)
-class _Measured:
-    """The scores of both sides of a pair, one a seed, and why they cannot be compared."""
-
-    first: Array
-    second: Array
-    words: str
-    reason: str = ""
-    note: str = ""
-    censored: bool = False
-
-
-@dataclass(frozen=True)
-class _Draft:
-    """A pair in an environment before its correction for the other tests."""
-
-    pair: Pair
-    size: Size
-    sides: tuple[RunSet, RunSet]
-    measured: _Measured | None  # None: not run
-
-
 def answer_study(study: Study, profile: str, runs: Sequence[StoredRun], warn: Warn, metric: str = AUTO) -> StudyAnswer:
     """The answers of a study by `runs`, all of its folder; `metric` is that of pairs that name none."""
     budget = study.profiles[profile]
@@ -149,36 +116,39 @@ def answer_study(study: Study, profile: str, runs: Sequence[StoredRun], warn: Wa
     drafts = [
         _draft(pair, study, budget, (run_sets[pair.first, env], run_sets[pair.second, env]), metric, env)
         for pair in study.compare
-        for env in _shared_envs(pair, budget, run_sets)
+        for env in pair.envs or budget.envs
+        if (pair.first, env) in run_sets and (pair.second, env) in run_sets
     ]
-    tests = [_compared(draft) for draft in drafts]
-    p_values = holm([p for p, _ in tests], [level for _, level in tests])
-    number = sum(not math.isnan(p) for p, _ in tests)
-    answers = tuple(_answer(draft, p, number, bool(study.claim)) for draft, p in zip(drafts, p_values, strict=True))
+    tests = [
+        {} if "words" not in draft or draft["reason"] else compare(draft["scores"][0], draft["wanted"])
+        for draft in drafts
+    ]
+    p_values = holm(*([found.get(name, math.nan) for found in tests] for name in ("p_rank", "level")))
+    number = int(np.isfinite(p_values).sum())
+    answers = tuple(
+        _answer(draft, found, float(p), number, bool(study.claim))
+        for draft, found, p in zip(drafts, tests, p_values, strict=True)
+    )
     differences = tuple(study_differences(study, profile, run_sets, runs))
     return StudyAnswer(study=study, profile=profile, answers=answers, differences=differences)
 
 
-def _shared_envs(pair: Pair, budget: Profile, run_sets: RunSets) -> Iterator[str]:
-    for env in pair.envs or budget.envs:
-        if (pair.first, env) in run_sets and (pair.second, env) in run_sets:
-            yield env
-
-
-def _draft(pair: Pair, study: Study, budget: Profile, sides: tuple[RunSet, RunSet], metric: str, env: str) -> _Draft:
-    size = Size.of(pair)
+def _draft(
+    pair: Pair, study: Study, budget: Profile, sides: tuple[RunSet, RunSet], metric: str, env: str
+) -> dict[str, Any]:
+    """A pair in an environment before its correction for the other tests; without scores where it was not run."""
+    draft: dict[str, Any] = {"pair": pair, "size": Size.of(pair), "sides": sides}
     if not all(side.runs for side in sides):
-        return _Draft(pair, size, sides, None)
+        return draft
     if pair.metric == MINUTES:
-        measured = _measure_minutes(*sides)
+        draft |= _measure_minutes(*sides)
     elif pair.metric == REACH:
-        measured = _measure_reach(*sides, pair.score or 0.0)
+        draft |= _measure_reach(*sides, pair.score or 0.0)
     else:
         kind = pair.metric or (FINAL if study.published_source and metric == AUTO else metric)
-        measured = _measure_scores(*_judged_sides(pair, kind, budget, sides, env))
-    if not measured.reason:
-        measured = replace(measured, reason=_why_not(sides, measured, size))
-    return _Draft(pair, size, sides, measured)
+        draft |= _measure_scores(*_judged_sides(pair, kind, budget, sides, env))
+    draft["reason"] = draft["reason"] or _why_not(sides, draft["scores"], draft["size"])
+    return draft | {"wanted": draft["size"].shifted(draft["scores"][1])}
 
 
 def _judged_sides(
@@ -194,17 +164,22 @@ def _judged_sides(
     return first, second
 
 
-def _measure_scores(first: RunSet, second: RunSet) -> _Measured:
+def _measured(scores: Sequence[Array], words: str, reason: str = "", note: str = "") -> dict[str, Any]:
+    """The scores of both sides, one a seed; why they cannot be compared; a note on those that are not known whole."""
+    return {"scores": scores, "words": words, "reason": reason, "note": note}
+
+
+def _measure_scores(first: RunSet, second: RunSet) -> dict[str, Any]:
     words = first.score_words[:1].lower() + first.score_words[1:]
     for side in (first, second):
         unknown = len(side.seeds) - len(side.scores)
         if unknown:
             reason = f"{unknown} of {counted(len(side.seeds), 'seed')} of {side.label} have no such score"
-            return _Measured(first.scores, second.scores, words, reason)
-    return _Measured(first.scores, second.scores, words)
+            return _measured((first.scores, second.scores), words, reason)
+    return _measured((first.scores, second.scores), words)
 
 
-def _measure_minutes(first: RunSet, second: RunSet) -> _Measured:
+def _measure_minutes(first: RunSet, second: RunSet) -> dict[str, Any]:
     """Minutes of training: of one kind, of one machine, and of cores that no other cell used."""
     runs = [*first.done, *second.done]
     kinds = {run.simulated_time for run in runs}
@@ -221,7 +196,7 @@ def _measure_minutes(first: RunSet, second: RunSet) -> _Measured:
         reason = f"{counted(len(shared), 'run')} shared cores with other cells, so that their minutes are not their own"
     elif len(machines) > 1:
         reason = f"measured on {len(machines)} machines"
-    return _Measured(scores[0], scores[1], words, reason)
+    return _measured(scores, words, reason)
 
 
 def _with_others(run: StoredRun) -> bool:
@@ -229,7 +204,7 @@ def _with_others(run: StoredRun) -> bool:
     return not run.simulated_time and run.machine.shared_cores is None and run.machine.jobs not in ("", "1")
 
 
-def _measure_reach(first: RunSet, second: RunSet, score: float) -> _Measured:
+def _measure_reach(first: RunSet, second: RunSet, score: float) -> dict[str, Any]:
     """Training steps at the first evaluation with the score; a run without one counts with its last step."""
     words = f"training steps to a mean return of {score:g}"
     never = [[run for run in side.done if math.isinf(reached(run.evaluations, score)[0])] for side in (first, second)]
@@ -245,14 +220,13 @@ def _measure_reach(first: RunSet, second: RunSet, score: float) -> _Measured:
     ]
     ends = [mean([run.evaluations.timesteps[-1] for run in side.done]) for side in (first, second)]
     reason = f"{notes[0]}, and the budgets differ" if notes and max(ends) > SIMILAR * min(ends) else ""
-    return _Measured(scores[0], scores[1], words, reason, "; ".join(notes), bool(notes))
+    return _measured(scores, words, reason, "; ".join(notes))
 
 
-def _why_not(sides: tuple[RunSet, RunSet], measured: _Measured, size: Size) -> str:
+def _why_not(sides: tuple[RunSet, RunSet], scores: Sequence[Array], size: Size) -> str:
     """Why scores are no samples of the algorithms, or why no percentage can be computed; empty where they are."""
     if reason := selection_reason(sides):
         return reason
-    scores = measured.first, measured.second
     if not all(np.isfinite(values).all() for values in scores):
         return "a score is not finite"
     if size.percent and any(len(values) and mean(values) <= 0 for values in scores):
@@ -260,77 +234,65 @@ def _why_not(sides: tuple[RunSet, RunSet], measured: _Measured, size: Size) -> s
     return ""
 
 
-def _compared(draft: _Draft) -> tuple[float, float]:
-    """The p of the ranks, not corrected, and its level; NaN where there is no test."""
-    if draft.measured is None or draft.measured.reason:
-        return math.nan, math.nan
-    found = compare(draft.measured.first, draft.size.shifted(draft.measured.second))
-    return found.p, found.level
+def _answer(draft: dict[str, Any], found: dict[str, Any], p: float, tests: int, claims: bool) -> SimpleNamespace:
+    """A pair of a study in an environment.
 
-
-def _answer(draft: _Draft, p: float, tests: int, claims: bool) -> PairAnswer:
-    first, second = draft.sides
-    common: dict[str, Any] = {
-        "first": first.label,
-        "second": second.label,
-        "claimed": str(draft.size),
-        "env": " and ".join(dict.fromkeys((first.env, second.env))),
-        "in_percent": draft.size.percent,
-    }
-    claims = claims or draft.size.amount is not None
-    if draft.measured is None:
-        return PairAnswer(
-            **common,
-            measure="",
-            case=None,
-            standing=Standing.NOT_RUN if claims else None,
-            reason="",
-            note="",
-            effect=UNKNOWN,
-            outcome=None,
-            samples=None,
-        )
-    measured = draft.measured
-    origin = _origin(draft)
-    samples = tuple(
+    Labels of both sides; `measure`: what is compared, with its unit; `claimed`: the size, empty without one; `case` of
+    the rule, for the first side against the claimed size, None where it was not run; `standing`: None where the study
+    claims nothing; `reason` why it is not comparable; `effect`: see `Size.effect`; `outcome`: what `compare` and
+    `judge` say, None where it was not run or is not comparable; `samples` of both sides, None where it was not run.
+    """
+    (first, second), size = draft["sides"], draft["size"]
+    answer = SimpleNamespace(
+        first=first.label, second=second.label, env=" and ".join(dict.fromkeys((first.env, second.env))), measure="",
+        claimed=str(size), case=None, standing=None, reason="", note="", effect=UNKNOWN, in_percent=size.percent,
+        outcome=None, samples=None,
+    )  # fmt: skip
+    claims = claims or size.amount is not None
+    if "words" not in draft:
+        answer.standing = Standing.NOT_RUN if claims else None
+        return answer
+    answer.measure, answer.reason, answer.note = draft["words"], draft["reason"], draft["note"]
+    answer.samples = tuple(
         sample_of(side.label, scores, side.done, seeds=side.seeds, failed=len(side.failed))
-        for side, scores in zip(draft.sides, (measured.first, measured.second), strict=True)
+        for side, scores in zip(draft["sides"], draft["scores"], strict=True)
     )
-    common |= {"measure": measured.words, "reason": measured.reason, "note": measured.note, "samples": samples}
-    if measured.reason:
-        standing = Standing.NOT_COMPARABLE if claims else None
-        return PairAnswer(**common, case=Case.NOT_COMPARABLE, standing=standing, effect=UNKNOWN, outcome=None)
-    effect = draft.size.effect(measured.first, measured.second)
-    outcome = judge(measured.first, draft.size.shifted(measured.second), p=p, tests=tests, origin=origin)
-    if measured.censored and outcome.case is Case.EQUIVALENT:
-        outcome = replace(outcome, case=Case.UNDECIDED)
-    standing = _standing(draft, outcome, effect, origin) if claims else None
-    return PairAnswer(**common, case=outcome.case, standing=standing, effect=effect, outcome=outcome)
+    if answer.reason:
+        answer.case, answer.standing = Case.NOT_COMPARABLE, Standing.NOT_COMPARABLE if claims else None
+        return answer
+    origin, (ours, theirs) = _origin(draft), draft["scores"]
+    answer.effect = size.effect(ours, theirs)
+    outcome = {**found, **judge(ours, draft["wanted"], found, p=p, tests=tests, origin=origin)}
+    if answer.note and outcome["case"] is Case.EQUIVALENT:  # both may never reach a score
+        outcome["case"] = Case.UNDECIDED
+    answer.outcome, answer.case = outcome, outcome["case"]
+    if claims:
+        plain = judge(ours, theirs, compare(ours, theirs), p=1.0, tests=tests, origin=origin)["case"]
+        answer.standing = _standing(size, outcome, answer.effect, plain is Case.EQUIVALENT)
+    return answer
 
 
-def _origin(draft: _Draft) -> float:
+def _origin(draft: dict[str, Any]) -> float:
     """Where the margin is reckoned from: a random policy's score; 0 for minutes, steps and percentages."""
-    if draft.pair.metric in LOWER_IS_BETTER or draft.size.percent:
+    if draft["pair"].metric in LOWER_IS_BETTER or draft["size"].percent:
         return 0.0
-    return origin_of(Group(draft.sides[0].env, "", 0, draft.sides))
+    return origin_of(Group(draft["sides"][0].env, "", 0, draft["sides"]))
 
 
-def _standing(draft: _Draft, outcome: Ruling, effect: Effect, origin: float) -> Standing:
-    """What a ruling on the first side against the claimed size says of the claim."""
-    size, found = draft.size, outcome.difference
-    if outcome.case is Case.TOO_FEW:
+def _standing(size: Size, outcome: dict[str, Any], effect: Effect, alike: bool) -> Standing:
+    """What a ruling on the first side against the claimed size says of the claim; `alike`: the sides are equivalent."""
+    case = outcome["case"]
+    if case is Case.TOO_FEW:
         return Standing.TOO_FEW
-    if outcome.case is Case.EQUIVALENT:
+    if case is Case.EQUIVALENT:
         return Standing.FAILS if size.amount is None else Standing.HOLDS
-    if outcome.case is Case.UNDECIDED or found.gain < 0:  # ranks and means disagree
+    if case is Case.UNDECIDED or outcome["gain"] < 0:  # ranks and means disagree
         return Standing.UNDECIDED
-    if (found.probability > 0.5) == (size.sign > 0):
+    if (outcome["probability_better"] > 0.5) == (size.sign > 0):
         return Standing.HOLDS
     if size.amount is None:
         return Standing.FAILS
     value, _, high = effect
     if not high < size.amount:
         return Standing.UNDECIDED
-    assert draft.measured is not None
-    plain = judge(draft.measured.first, draft.measured.second, p=1.0, tests=outcome.tests, origin=origin)
-    return Standing.LESS if value > 0 and plain.case is not Case.EQUIVALENT else Standing.FAILS
+    return Standing.LESS if value > 0 and not alike else Standing.FAILS

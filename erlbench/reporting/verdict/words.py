@@ -1,18 +1,34 @@
-"""A verdict in words: one sentence with its case, what a reader has to know beside it, and one sentence over many."""
+"""Comparisons in words: one sentence with its case, what a reader has to know beside it, and one sentence over many.
+
+A pair is a row of `compare_pairs`, an answer a record of `answer_study`. `verdict.json` holds both.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 from erlbench.reporting.documents.formats import interval, number, p_value, steps, with_interval
-from erlbench.reporting.statistics.estimates import mean
-from erlbench.reporting.statistics.intervals import FEWEST_RUNS
-from erlbench.reporting.verdict.rule import Case, Ruling, seeds_for_tests, unseen_failures
-from erlbench.reporting.verdict.value import SIMILAR, Verdict
+from erlbench.reporting.statistics.estimates import FEWEST_RUNS, mean
+from erlbench.reporting.statistics.significance import MARGIN, Case, seeds_for_tests, unseen_failures
+from erlbench.reporting.verdict.answers import Standing, StudyAnswer
+from erlbench.reporting.verdict.pairs import SIMILAR, Record
 from erlbench.words import counted
 
+FILE, FORMAT = "verdict.json", 3
+DIGITS = 10  # significant ones in the file: the last differ between processors
 MOST = 4  # settings that are listed, and findings in the sentence over all
 MOST_SEEDS = 1000  # that are counted
+SHARE = f"{100 * MARGIN:g} %"
+VALUES = (
+    "case", "reason", "env", "budget", "axis", "score", "first", "second", "origin", "equal_steps", "unequal",
+    "defaults",
+)  # fmt: skip
+DIFFER = (Case.DECIDED, Case.SMALL)
 OPEN = {  # what one comparison and several are, in the sentence over all
     Case.UNDECIDED: ("is undecided", "are undecided"),
     Case.TOO_FEW: ("has too few seeds", "have too few seeds"),
@@ -20,194 +36,111 @@ OPEN = {  # what one comparison and several are, in the sentence over all
 }
 
 
-def sentence(verdict: Verdict) -> str:
-    """The verdict: its case, who, by how much, after what, and with how many seeds."""
-    said = f"{_title(verdict)}: {CASES[verdict.case](verdict)}"
-    return f"{'; '.join([said, *_ratio(verdict), _seeds(verdict)])}."
+def sentence(pair: Any) -> str:
+    """A comparison: its case, who, by how much, after what, and with how many seeds."""
+    seeds = _seeds(pair.first, pair.second)
+    if pair.case is Case.TOO_FEW:
+        seeds += f", {FEWEST_RUNS} are needed"
+    return f"{'; '.join(filter(None, (f'{_title(pair)}: {_finding(pair)}', _more_steps(pair), seeds)))}."
 
 
-def details(verdict: Verdict) -> list[str]:
+def order(pair: Any) -> tuple[SimpleNamespace, SimpleNamespace]:
+    """The better one, the worse one, by the ranks."""
+    return (pair.first, pair.second) if pair.probability_better > 0.5 else (pair.second, pair.first)
+
+
+def _title(pair: Any) -> str:
+    if pair.case is Case.SMALL:
+        return "Higher, with a lower mean" if pair.gain < 0 else f"Higher by less than {SHARE}"
+    return "Undecided, too few seeds" if pair.case is Case.TOO_FEW else str(pair.case).capitalize()
+
+
+def _finding(pair: Any) -> str:
+    where = f"on {pair.env} after {pair.budget}"
+    both = f"{pair.first.name} and {pair.second.name} {where}"
+    size = with_interval(pair.difference, pair.difference_low, pair.difference_high)
+    beside = "" if pair.case in (Case.DECIDED, Case.NOT_COMPARABLE) else f" ({SHARE} is {number(pair.margin)})"
+    if pair.case in DIFFER:
+        better, worse = order(pair)
+        probability = pair.probability_better, pair.probability_low, pair.probability_high
+        if better is not pair.first:
+            middle, low, high = probability
+            probability = (1 - middle, 1 - high, 1 - low)
+        higher = f"runs of {better.name} score higher than runs of {worse.name} {where}"
+        higher += f" (P = {interval(*probability)})"
+        if pair.case is Case.SMALL and pair.gain < 0:
+            return f"{higher}, but the mean of {better.name} is {number(-pair.gain)} lower in these runs"
+        return f"{higher}; the means of these runs differ by {number(pair.gain)}{beside}"
+    if pair.case is Case.EQUIVALENT:
+        return f"{both}; the means of these runs differ by {size}{beside}"
+    if pair.case is Case.UNDECIDED:
+        return f"{both}, mean difference {size}"
+    return both if pair.case is Case.TOO_FEW else f"{both}: {pair.reason}"
+
+
+def _seeds(first: SimpleNamespace, second: SimpleNamespace) -> str:
+    one, two = len(first.scores), len(second.scores)
+    return f"{counted(one, 'seed')} each" if one == two else f"{one} and {counted(two, 'seed')}"
+
+
+def _by_steps(pair: Any) -> tuple[SimpleNamespace, SimpleNamespace, float]:
+    """The side that used more steps of the simulator, the other one, and how many times as many it used."""
+    first, second = pair.first, pair.second
+    if first.simulator_steps < second.simulator_steps:
+        first, second = second, first
+    few = second.simulator_steps
+    return first, second, first.simulator_steps / few if few > 0 else math.nan
+
+
+def _more_steps(pair: Any) -> str:
+    """Which side used more steps of the simulator, where that is much."""
+    more, _, ratio = _by_steps(pair)
+    return f"{more.name} used {ratio:.1f} times the simulator steps" if ratio > SIMILAR else ""
+
+
+def details(pair: Any) -> list[str]:
     """What stands behind it: test, means, what such runs show, score, steps of the simulator, settings."""
-    parts = (_test, _samples, _power, _hidden, _score, _steps, _settings)
-    return [] if verdict.case is Case.NOT_COMPARABLE else [said for part in parts for said in part(verdict)]
+    return [] if pair.case is Case.NOT_COMPARABLE else [*_numbers(pair), *_power(pair), *_circumstances(pair)]
 
 
-def result(verdicts: Sequence[Verdict]) -> str:
-    """One sentence over all comparisons; empty without any."""
-    if not verdicts:
-        return ""
-    where: dict[tuple[str, str], dict[str, None]] = {}  # each finding was made
-    for one in verdicts:
-        if one.case in (Case.DECIDED, Case.SMALL, Case.EQUIVALENT):
-            where.setdefault(_short(one), {})[one.env] = None
-    found: dict[tuple[str, str], list[str]] = {}  # those of one algorithm at the same place
-    for (words, other), envs in where.items():
-        found.setdefault((words, _listed(list(envs))), []).append(other)
-    said = [f"{words}{_listed(others)} on {place}" for (words, place), others in found.items()]
-    if said and said[0].startswith("runs of "):
-        said[0] = said[0][0].upper() + said[0][1:]
-    more = [f"{len(said) - MOST} more findings"] if len(said) > MOST else []
-    left = _listed(list(_left_open(verdicts)))
-    if any(one.outcome is not None and one.outcome.decidable for one in verdicts):
-        return "; ".join([*said[:MOST], *more, *filter(None, [left])]) + "." if said else f"Nothing is decided: {left}."
-    return f"No comparison can be decided: {'; '.join([left, *_enough(verdicts)])}."
-
-
-def _enough(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """How many seeds the tests need, where there are some that no scores could decide."""
-    tests = [one.outcome.tests for one in verdicts if one.outcome is not None and one.case is not Case.TOO_FEW]
-    if tests:
-        yield f"{counted(max(tests), 'test')} need {seeds_for_tests(max(tests))} seeds per side"
-
-
-def _left_open(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    cases = [case for case in OPEN if any(one.case is case for one in verdicts)]
-    for case in cases:
-        many = sum(one.case is case for one in verdicts)
-        yield f"{counted(many, 'comparison') if case is cases[0] else f'{many:,}'} {OPEN[case][many > 1]}"
-
-
-def _short(verdict: Verdict) -> tuple[str, str]:
-    """A finding without its size and place, and the algorithm that it ends with."""
-    if verdict.case is Case.EQUIVALENT:
-        return f"{verdict.first.name} and {verdict.second.name} are equivalent, within {_margin(verdict)},", ""
-    better, worse = verdict.ordered
-    by = ""
-    if verdict.case is Case.SMALL:
-        by = ", with a lower mean," if _lower(verdict) else f" by less than {_margin(verdict)}"
-    return f"runs of {better.name} score higher{by} than runs of ", worse.name
-
-
-def _decided(verdict: Verdict) -> str:
-    return f"{_higher(verdict)}; the means of these runs differ by {number(_outcome(verdict).difference.gain)}"
-
-
-def _small(verdict: Verdict) -> str:
-    gain = _outcome(verdict).difference.gain
-    if _lower(verdict):
-        return f"{_higher(verdict)}, but the mean of {verdict.ordered[0].name} is {number(-gain)} lower in these runs"
-    return f"{_higher(verdict)}; the means of these runs differ by {number(gain)}{_beside_margin(verdict)}"
-
-
-def _higher(verdict: Verdict) -> str:
-    """Whose runs score higher, where, and with which probability."""
-    found = _outcome(verdict).difference
-    better, worse = verdict.ordered
-    probability = (found.probability, *found.probability_interval)
-    if better is not verdict.first:
-        middle, low, high = probability
-        probability = (1 - middle, 1 - high, 1 - low)
-    return (
-        f"runs of {better.name} score higher than runs of {worse.name} {_where(verdict)} (P = {interval(*probability)})"
-    )
-
-
-def _lower(verdict: Verdict) -> bool:
-    """Whether the side whose runs score higher more often has the lower mean."""
-    return _outcome(verdict).difference.gain < 0
-
-
-def _equivalent(verdict: Verdict) -> str:
-    found = _outcome(verdict)
-    size = with_interval(found.difference.difference, *found.difference.interval)
-    return f"{_both(verdict)}; the means of these runs differ by {size}{_beside_margin(verdict)}"
-
-
-def _undecided(verdict: Verdict) -> str:
-    found = _outcome(verdict).difference
-    return f"{_both(verdict)}, mean difference {with_interval(found.difference, *found.interval)}"
-
-
-def _not_comparable(verdict: Verdict) -> str:
-    return f"{_both(verdict)}: {verdict.reason}"
-
-
-def _both(verdict: Verdict) -> str:
-    return f"{verdict.first.name} and {verdict.second.name} {_where(verdict)}"
-
-
-def _title(verdict: Verdict) -> str:
-    if verdict.case is Case.SMALL:
-        return "Higher, with a lower mean" if _lower(verdict) else f"Higher by less than {_margin(verdict)}"
-    return "Undecided, too few seeds" if verdict.case is Case.TOO_FEW else verdict.case.capitalize()
-
-
-CASES: dict[Case, Callable[[Verdict], str]] = {
-    Case.DECIDED: _decided,
-    Case.SMALL: _small,
-    Case.EQUIVALENT: _equivalent,
-    Case.UNDECIDED: _undecided,
-    Case.TOO_FEW: _both,
-    Case.NOT_COMPARABLE: _not_comparable,
-}
-
-
-def _where(verdict: Verdict) -> str:
-    return f"on {verdict.env} after {verdict.budget}"
-
-
-def _beside_margin(verdict: Verdict) -> str:
-    return f" ({_margin(verdict)} is {number(_outcome(verdict).margin)})"
-
-
-def _margin(verdict: Verdict) -> str:
-    return f"{100 * verdict.margin:g} %"
-
-
-def _ratio(verdict: Verdict) -> list[str]:
-    if not verdict.ratio > SIMILAR:
-        return []
-    return [f"{verdict.by_steps[0].name} used {verdict.ratio:.1f} times the simulator steps"]
-
-
-def _seeds(verdict: Verdict) -> str:
-    one, two = (len(side.scores) for side in (verdict.first, verdict.second))
-    said = f"{counted(one, 'seed')} each" if one == two else f"{one} and {counted(two, 'seed')}"
-    return f"{said}, {FEWEST_RUNS} are needed" if verdict.case is Case.TOO_FEW else said
-
-
-def _test(verdict: Verdict) -> Iterator[str]:
-    outcome = _outcome(verdict)
-    if verdict.case is Case.TOO_FEW:
-        return
-    size = with_interval(outcome.difference.difference, *outcome.difference.interval)
-    p = f"= {p_value(outcome.p)}".replace("= <", "< ")
-    yield f"Mean difference {size} (Welch's 95 % interval); p {p} {_corrected(outcome)}."
-
-
-def _corrected(outcome: Ruling) -> str:
-    correction = f" after correction for {outcome.tests} tests" if outcome.tests > 1 else ""
-    return f"of the ranks{correction}, level {outcome.difference.level:g}"
-
-
-def _samples(verdict: Verdict) -> Iterator[str]:
-    sides = verdict.first, verdict.second
-    if verdict.case is Case.TOO_FEW:
+def _numbers(pair: Any) -> Iterator[str]:
+    sides = pair.first, pair.second
+    if pair.case is Case.TOO_FEW:
         points = [f"{one.name} {', '.join(map(number, one.scores))}" for one in sides]
         yield f"Scores: {'; '.join(points)}."
     else:
+        size = with_interval(pair.difference, pair.difference_low, pair.difference_high)
+        p = f"= {p_value(pair.p_holm)}".replace("= <", "< ")
+        correction = f" after correction for {pair.tests} tests" if pair.tests > 1 else ""
+        yield (f"Mean difference {size} (Welch's 95 % interval); p {p} of the ranks{correction}, level {pair.level:g}.")
         yield f"Means: {' and '.join(f'{one.name} {number(mean(one.scores))}' for one in sides)}."
     for one in sides:
         if len(one.runs) > len(one.seeds):
-            yield f"The seeds of {one.name} have {len(one.runs)} runs; a seed counts by the mean of its runs."
+            name, runs = one.name, len(one.runs)
+            yield f"The seeds of {name} have {runs} runs; a seed counts by the mean of its runs."
 
 
-def _power(verdict: Verdict) -> Iterator[str]:
-    """The smallest difference that could have been found, and how many seeds are missing."""
-    outcome, missing = _outcome(verdict), _outcome(verdict).seeds_missing
-    if verdict.case is Case.TOO_FEW:
+def _power(pair: Any) -> Iterator[str]:
+    """The smallest difference that could have been found, how many seeds are missing, and what they may hide."""
+    missing = pair.seeds_missing
+    if pair.case is Case.TOO_FEW:
         yield f"{counted(missing or 0, 'more seed')} per side {'is' if missing == 1 else 'are'} needed for a test."
-    if verdict.case is not Case.UNDECIDED:
+    elif pair.case is not Case.UNDECIDED:
+        seeds = min(pair.n, pair.n_against)
+        yield (
+            f"{seeds} seeds can miss failures of up to {100 * unseen_failures(seeds):.0f} % of the runs, which would "
+            "change the means."
+        )
+    if pair.case is not Case.UNDECIDED:
         return
-    if not outcome.decidable:
-        least = p_value(min(1.0, outcome.least_p))
-        level = f"{outcome.difference.level:g}"
+    if not pair.decidable:
+        least, level = p_value(min(1.0, pair.least_p)), f"{pair.level:g}"
         yield f"So few seeds cannot decide: the smallest p that they can have is {least}, level {level}."
-    elif outcome.detectable == outcome.detectable:
-        yield f"Differences from about {number(outcome.detectable)} on are found in 80 of 100 such studies."
-    wanted = f"a difference of {_margin(verdict)} ({number(outcome.margin)})"
+    elif not math.isnan(pair.detectable_difference):
+        yield f"Differences from about {number(pair.detectable_difference)} on are found in 80 of 100 such studies."
+    wanted = f"a difference of {SHARE} ({number(pair.margin)})"
     if missing is None:
-        yield f"No number of seeds within reach shows a difference of {_margin(verdict)}."
+        yield f"No number of seeds within reach shows a difference of {SHARE}."
     elif not missing:
         yield f"These seeds are enough for {wanted}."
     else:
@@ -216,47 +149,156 @@ def _power(verdict: Verdict) -> Iterator[str]:
         yield f"{more} per side would show {wanted}."
 
 
-def _hidden(verdict: Verdict) -> Iterator[str]:
-    """What seeds that did not fail leave open."""
-    if verdict.case in (Case.DECIDED, Case.SMALL, Case.EQUIVALENT):
-        seeds = min(len(verdict.first.scores), len(verdict.second.scores))
-        yield (
-            f"{seeds} seeds can miss failures of up to {100 * unseen_failures(seeds):.0f} % of the runs, which would "
-            "change the means."
-        )
-
-
-def _score(verdict: Verdict) -> Iterator[str]:
-    yield f"Score: {verdict.score[0].lower()}{verdict.score[1:]}."
-
-
-def _steps(verdict: Verdict) -> Iterator[str]:
-    if verdict.ratio > SIMILAR:
-        used = " and ".join(f"{one.name} {steps(one.simulator_steps)}" for one in verdict.by_steps)
-        yield f"Simulator steps: {used}{_at_equal(verdict)}."
-
-
-def _at_equal(verdict: Verdict) -> str:
-    if verdict.equal_steps is None:
-        return ""
-    one, two = map(number, verdict.equal_steps)
-    return f"; after as many for both {verdict.first.name} is at {one} and {verdict.second.name} at {two}"
-
-
-def _settings(verdict: Verdict) -> Iterator[str]:
-    if verdict.defaults:
+def _circumstances(pair: Any) -> Iterator[str]:
+    yield f"Score: {pair.score[0].lower()}{pair.score[1:]}."
+    more, less, ratio = _by_steps(pair)
+    if ratio > SIMILAR:
+        used = " and ".join(f"{one.name} {steps(one.simulator_steps)}" for one in (more, less))
+        equal = ""
+        if pair.equal_steps is not None:
+            one, two = map(number, pair.equal_steps)
+            first, second = pair.first.name, pair.second.name
+            equal = f"; after as many for both {first} is at {one} and {second} at {two}"
+        yield f"Simulator steps: {used}{equal}."
+    if pair.defaults:
         yield "Defaults against defaults: no setting was overridden."
-    if verdict.unequal:
-        listed = [f"{name} {a} and {b}" for name, (a, b) in list(verdict.unequal.items())[:MOST]]
-        more = [f"{len(verdict.unequal) - MOST} more"] if len(verdict.unequal) > MOST else []
-        yield f"Settings differ: {'; '.join([*listed, *more])}."
+    if pair.unequal:
+        listed = [f"{name} {a} and {b}" for name, (a, b) in list(pair.unequal.items())[:MOST]]
+        listed += [f"{len(pair.unequal) - MOST} more"] if len(pair.unequal) > MOST else []
+        yield f"Settings differ: {'; '.join(listed)}."
 
 
-def _outcome(verdict: Verdict) -> Ruling:
-    assert verdict.outcome is not None
-    return verdict.outcome
+def result(pairs: Sequence[Any]) -> str:
+    """One sentence over all comparisons; empty without any."""
+    if not pairs:
+        return ""
+    where: dict[tuple[str, str], dict[str, None]] = {}  # each finding was made
+    for one in pairs:
+        if one.case in (*DIFFER, Case.EQUIVALENT):
+            where.setdefault(_short(one), {})[one.env] = None
+    together: dict[tuple[str, str], list[str]] = {}  # those of one algorithm at the same place
+    for (words, other), envs in where.items():
+        together.setdefault((words, _listed(list(envs))), []).append(other)
+    findings = [f"{words}{_listed(others)} on {place}" for (words, place), others in together.items()]
+    if findings and findings[0].startswith("runs of "):
+        findings[0] = findings[0][0].upper() + findings[0][1:]
+    more = [f"{len(findings) - MOST} more findings"] if len(findings) > MOST else []
+    left = _listed(list(_left_open(pairs)))
+    if any(one.decidable for one in pairs):
+        said = "; ".join([*findings[:MOST], *more, *filter(None, [left])])
+        return f"{said}." if findings else f"Nothing is decided: {left}."
+    tests = max((one.tests for one in pairs if one.case not in (Case.TOO_FEW, Case.NOT_COMPARABLE)), default=0)
+    needed = f"; {counted(tests, 'test')} need {seeds_for_tests(tests)} seeds per side" if tests else ""
+    return f"No comparison can be decided: {left}{needed}."
+
+
+def _left_open(pairs: Sequence[Any]) -> Iterator[str]:
+    cases = [case for case in OPEN if any(one.case is case for one in pairs)]
+    for case in cases:
+        many = sum(one.case is case for one in pairs)
+        yield f"{counted(many, 'comparison') if case is cases[0] else f'{many:,}'} {OPEN[case][many > 1]}"
+
+
+def _short(pair: Any) -> tuple[str, str]:
+    """A finding without its size and place, and the algorithm that it ends with."""
+    if pair.case is Case.EQUIVALENT:
+        return f"{pair.first.name} and {pair.second.name} are equivalent, within {SHARE},", ""
+    better, worse = order(pair)
+    by = ""
+    if pair.case is Case.SMALL:
+        by = ", with a lower mean," if pair.gain < 0 else f" by less than {SHARE}"
+    return f"runs of {better.name} score higher{by} than runs of ", worse.name
 
 
 def _listed(texts: Sequence[str]) -> str:
     """One, two and three."""
     return " and ".join(filter(None, (", ".join(texts[:-1]), texts[-1]))) if texts else ""
+
+
+def answer_sentence(answer: Any) -> str:
+    """An answer in a line: its verdict, the pair, the effect with its interval, the claimed size, the seeds."""
+    verdict = answer.standing or (Standing.TOO_FEW if answer.case is Case.TOO_FEW else answer.case or Standing.NOT_RUN)
+    pair = f"{str(verdict).capitalize()}: {answer.first} against {answer.second} on {answer.env}"
+    claimed = f" (claimed: {answer.claimed})" if answer.claimed else ""
+    if answer.samples is None:
+        return f"{pair}{claimed}."
+    if answer.reason:
+        return f"{pair}, {answer.measure}: {answer.reason}."
+    effect = f"{pair}, {answer.measure}: {effect_words(answer)}{claimed}"
+    sides = SimpleNamespace(first=answer.samples[0], second=answer.samples[1])
+    seeds, missing = _seeds(*answer.samples), answer.outcome["seeds_missing"]
+    if missing and missing <= MOST_SEEDS:
+        seeds += (
+            f", {missing} more per side are needed for a test" if answer.case is Case.TOO_FEW
+            else f", about {missing} more per side would show a difference of {SHARE}"
+        )  # fmt: skip
+    return f"{'; '.join(filter(None, (effect, _more_steps(sides), seeds, answer.note)))}."
+
+
+def effect_words(answer: Any) -> str:
+    """The effect with its interval and its direction; a dash where there is none."""
+    size = with_interval(*answer.effect)
+    if not answer.claimed:
+        return f"mean difference {size}"
+    word = answer.claimed.rpartition(" ")[2]
+    return f"{size}{' %' if answer.in_percent else ''} {word}"
+
+
+def write_verdicts(path: Path, pages: Mapping[str, Sequence[Any]], answers: Iterable[StudyAnswer] = ()) -> None:
+    """Write the answers of studies and the comparisons of each page to a file."""
+    verdicts = {page: [pair_values(one) for one in pairs] for page, pairs in pages.items()}
+    results = {page: result(pairs) for page, pairs in pages.items()}
+    stored = {"format": FORMAT, "studies": [*map(answer_values, answers)], "results": results, "verdicts": verdicts}
+    path.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def pair_values(pair: Any) -> Record:
+    """A comparison as JSON holds it."""
+    outcome = None
+    if pair.case is not Case.NOT_COMPARABLE:
+        outcome = {**_outcome(pair._asdict()), "detectable": pair.detectable_difference}
+    values: Record = json_values({
+        **{name: getattr(pair, name) for name in VALUES}, "outcome": outcome, "margin": MARGIN,
+        "sentence": sentence(pair), "details": details(pair),
+    })  # fmt: skip
+    return values
+
+
+def _outcome(found: Mapping[str, Any]) -> Record:
+    """What the rule says of two samples, as the file has it."""
+    difference = {
+        "runs": (found["n"], found["n_against"]), "stds": (found["std"], found["std_against"]),
+        "difference": found["difference"], "interval": (found["difference_low"], found["difference_high"]),
+        "p": found["p_rank"], "probability": found["probability_better"],
+        "probability_interval": (found["probability_low"], found["probability_high"]),
+    }  # fmt: skip
+    more = {name: found[name] for name in ("case", "margin", "seeds_missing")}
+    return {**more, "tests": max(1, found["tests"]), "difference": difference, "p": found["p_holm"]}
+
+
+def answer_values(answer: StudyAnswer) -> Record:
+    """A study with the answers of its pairs as JSON holds it."""
+    study = answer.study
+    values: Record = json_values({
+        "study": study.name, "sha256": study.sha256, "title": study.title, "claim": study.claim,
+        "source": study.source, "profile": answer.profile, "standing": answer.standing,
+        "pairs": [
+            {**vars(one), "outcome": _outcome(one.outcome) if one.outcome else None, "sentence": answer_sentence(one)}
+            for one in answer.answers
+        ],
+        "differences": [one._asdict() for one in answer.differences],
+    })  # fmt: skip
+    return values
+
+
+def json_values(value: Any) -> Any:
+    """A value as JSON holds it: NaN is null, numbers have `DIGITS` significant digits."""
+    if isinstance(value, SimpleNamespace):
+        value = vars(value)
+    if isinstance(value, Mapping):
+        return {str(name): json_values(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_values(item) for item in value]
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
+    return value

@@ -8,12 +8,14 @@ from numpy.testing import assert_array_equal
 
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.score import area, final, final_10
-from erlbench.reporting.statistics.curves import align, band_kind, mean_curve
-from erlbench.reporting.statistics.metrics import (
+from erlbench.reporting.statistics.curves import (
+    align,
+    band_kind,
     max_of_average,
+    mean_curve,
     minutes_per_million,
     minutes_per_million_after,
-)  # fmt: skip
+)
 from tests.reporting.make_runs import make_run
 
 

@@ -11,8 +11,8 @@ from benchmarks.random_scores import random_returns
 from erlbench.envs.catalogue import LISTED
 from erlbench.reporting.data.origin import random_score, random_scores
 from erlbench.reporting.statistics.estimates import iqm_over_environments
-from erlbench.reporting.statistics.normalised import Normalised, normalised
 from erlbench.reporting.tables.aggregate import aggregate_table
+from erlbench.reporting.verdict.pooled import normalise, pooled_iqm, pooled_scores
 from tests.reporting.compare import page_of
 from tests.reporting.make_runs import make_run
 
@@ -58,14 +58,14 @@ def test_scales_by_hand(tmp_path):
     hopper, reacher = (random_score(env) for env in ("Hopper-v5", "Reacher-v5"))
     expected = [(score - hopper) / (3050 - hopper) for score in (2000, 2200)]
     expected += [(score - reacher) / (-5.5 - reacher) for score in (-5, -6)]
-    found = normalised(comparison)
-    assert np.sort(np.concatenate(found.scores["aes-rl"])) == pytest.approx(np.sort(expected))
-    value, low, _ = found.iqm("aes-rl")
+    found = pooled_scores(comparison)
+    assert np.sort(np.concatenate(normalise(*found)["aes-rl"])) == pytest.approx(np.sort(expected))
+    value, low, _ = pooled_iqm(*found, "aes-rl")
     assert value == pytest.approx(np.sort(expected)[1:3].mean())
     assert np.isnan(low)  # two seeds have no interval
     table = aggregate_table(comparison)
     assert "1 the best mean" in " ".join(table.notes)
-    assert normalised(replace(comparison, baseline="aes-rl")).iqm("aes-rl")[0] == value
+    assert pooled_iqm(*pooled_scores(replace(comparison, baseline="aes-rl")), "aes-rl")[0] == value
 
 
 def test_environments_weigh_the_same_whatever_their_runs(tmp_path):
@@ -73,7 +73,7 @@ def test_environments_weigh_the_same_whatever_their_runs(tmp_path):
     comparison = page(tmp_path, {
         "Mine-v0": {"base": [10.0, 10.0], "aes-rl": [20.0] * 10}, "Other-v0": {"base": [4.0, 4.0], "aes-rl": [2.0] * 2},
     })  # fmt: skip
-    assert normalised(comparison).iqm("aes-rl")[0] == pytest.approx(0.75)
+    assert pooled_iqm(*pooled_scores(comparison), "aes-rl")[0] == pytest.approx(0.75)
 
 
 def test_a_negative_baseline_removes_no_mean(tmp_path):
@@ -82,10 +82,10 @@ def test_a_negative_baseline_removes_no_mean(tmp_path):
         "Hopper-v5": {"base": [500.0] * 6, "aes-rl": [600.0] * 6},
         "Mine-v0": {"base": [-300.0] * 6, "aes-rl": [-100.0] * 6},
     }, untrained=-500.0)  # fmt: skip
-    found = normalised(comparison)
-    assert found.scores["base"][1] == pytest.approx([0.5] * 6)
-    assert found.iqm("aes-rl")[0] == pytest.approx(1)
-    assert not np.isnan(found.iqm("base")).any()
+    found = pooled_scores(comparison)
+    assert normalise(*found)["base"][1] == pytest.approx([0.5] * 6)
+    assert pooled_iqm(*found, "aes-rl")[0] == pytest.approx(1)
+    assert not np.isnan(pooled_iqm(*found, "base")).any()
 
 
 @pytest.mark.slow
@@ -98,10 +98,9 @@ def test_the_interval_covers_though_the_best_mean_is_no_constant(runs):
     def draw(centre, count):
         return [c * (1 + s * rng.normal(size=count)) for c, s in zip(centre, spread, strict=True)]
 
-    def iqm(count):
-        return Normalised({"base": draw(base, count), "own": draw(own, count)}, (0.0,) * 6)
+    def scores(count):
+        return {"base": draw(base, count), "own": draw(own, count)}, (0.0,) * 6
 
-    scaled = iqm(400_000).scores["own"]
-    truth = iqm_over_environments(scaled)
-    covered = [low <= truth <= high for _, low, high in (iqm(runs).iqm("own", 100) for _ in range(60))]
+    truth = iqm_over_environments(normalise(*scores(400_000))["own"])
+    covered = [low <= truth <= high for _, low, high in (pooled_iqm(*scores(runs), "own", 100) for _ in range(60))]
     assert np.mean(covered) >= 0.85  # 0.95 less three and a half standard errors

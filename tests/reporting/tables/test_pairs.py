@@ -8,14 +8,13 @@ from scipy import stats
 
 from erlbench.reporting.data.origin import random_score
 from erlbench.reporting.data.published import load_published
-from erlbench.reporting.statistics.power import RANK_EFFICIENCY, welch_power
-from erlbench.reporting.statistics.significance import compare, holm
+from erlbench.reporting.statistics.significance import RANK_EFFICIENCY, compare, holm, welch_power
 from erlbench.reporting.tables.metrics import metrics_table
 from erlbench.reporting.tables.pairs import pairs_table
 from erlbench.reporting.tables.scores import scores_table
-from erlbench.reporting.verdict.judged import compared_pairs, verdicts_of
+from erlbench.reporting.verdict.pairs import compare_pairs
 from erlbench.reporting.verdict.words import result
-from tests.reporting.compare import page_of
+from tests.reporting.compare import page_of, pairs_of
 from tests.reporting.make_runs import make_run
 
 SCORES = {
@@ -42,7 +41,7 @@ def page(tmp_path, status_of=None, **options):
 
 
 def table_of(comparison):
-    return pairs_table(comparison, compared_pairs(comparison))
+    return pairs_table(comparison, compare_pairs(comparison))
 
 
 def records(table):
@@ -81,20 +80,20 @@ def test_of_many_algorithms_the_best_one_is_compared_with_the_rest_and_all_pairs
         for seed in range(2 if name == "h" else 10):
             make_run(tmp_path, "Hopper-v5", name, seed, [0, 20 * (number % 7) + seed + 0.1 * number])
     comparison = page_of(tmp_path)
-    pairs = compared_pairs(comparison)
-    assert {pair.run_set.name for pair in pairs} == {"g"}  # h has the same level, and two seeds
-    assert [pair.other.name for pair in pairs] == [*"abcdef", "h"]
+    pairs = pairs_of(comparison)
+    assert {pair.name for pair in pairs} == {"g"}  # h has the same level, and two seeds
+    assert [pair.name_against for pair in pairs] == [*"abcdef", "h"]
     assert {pair.tests for pair in pairs} == {21}
     every = list(combinations(comparison.run_sets, 2))
     differences = [compare(one.scores, two.scores) for one, two in every]
-    by_hand = holm([found.p for found in differences], [found.level for found in differences])
+    by_hand = holm(*([found[name] for found in differences] for name in ("p_rank", "level")))
     wanted = {one.name: p for (one, two), p in zip(every, by_hand, strict=True) if two.name == "g"}
-    assert {pair.other.name: pair.p for pair in pairs if pair.other.name != "h"} == pytest.approx(wanted)
+    assert {pair.name_against: pair.p_holm for pair in pairs if pair.name_against != "h"} == pytest.approx(wanted)
     notes = " ".join(table_of(comparison).notes)
     assert "(21 in all)" in notes
     assert "the pairs of the one with the highest mean" in notes
-    assert result(verdicts_of(pairs)).endswith("on Hopper-v5; 1 comparison has too few seeds.")
-    assert {pair.other.name for pair in compared_pairs(page_of(tmp_path, baseline="a"))} == {"a"}
+    assert result(pairs).endswith("on Hopper-v5; 1 comparison has too few seeds.")
+    assert {pair.name_against for pair in pairs_of(page_of(tmp_path, baseline="a"))} == {"a"}
 
 
 def test_too_few_runs_have_a_difference_and_no_test(tmp_path):

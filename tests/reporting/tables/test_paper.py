@@ -6,7 +6,6 @@ import csv
 import io
 import math
 import subprocess
-from dataclasses import replace
 
 import pytest
 
@@ -17,11 +16,10 @@ from erlbench.reporting.documents.model import BOLD
 from erlbench.reporting.paper_style import STATISTICS as CHOICES
 from erlbench.reporting.paper_style import PaperStyle
 from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.intervals import mean_interval
-from erlbench.reporting.tables.paper import STATISTICS, all_pairs, best_of, paper_table
-from erlbench.reporting.verdict.judged import compared_pairs, verdicts_of
-from erlbench.reporting.verdict.rule import Case
-from tests.reporting.compare import page_of
+from erlbench.reporting.statistics.estimates import mean_interval
+from erlbench.reporting.statistics.significance import Case
+from erlbench.reporting.tables.paper import STATISTICS, all_pairs, paper_table
+from tests.reporting.compare import page_of, pairs_of
 from tests.reporting.make_runs import make_run
 
 FAR, NEAR = 1000.0, 10.0  # between two algorithms, whose seeds are 1 apart
@@ -47,7 +45,7 @@ def test_a_cell_is_bold_where_the_verdicts_put_it_above_all_others(tmp_path):
     write(tmp_path, "Foo-v5", "td3", NEAR)
     write(tmp_path, "Foo-v5", "sac", 2 * FAR)
     page = page_of(tmp_path)
-    assert {one.case for one in verdicts_of(compared_pairs(page))} == {Case.DECIDED}
+    assert {one.case for one in pairs_of(page)} == {Case.DECIDED}
     assert bold(paper_table(page, "std", PaperStyle(rows="algorithms"))) == {("sac", "Foo-v5")}
 
 
@@ -79,17 +77,8 @@ def test_a_baseline_does_not_hide_the_other_pairs(tmp_path):
     write(tmp_path, "Foo-v5", "td3", FAR)
     write(tmp_path, "Foo-v5", "sac", FAR + 0.5)
     page = page_of(tmp_path, baseline="cem")
-    assert len(verdicts_of(compared_pairs(page))) == 2
+    assert len(pairs_of(page)) == 2
     assert bold(paper_table(page, "std", PaperStyle())) == set()  # td3 and sac are not told apart
-
-
-def test_runs_whose_folders_have_one_name_decide_nothing(tmp_path):
-    write(tmp_path, "Foo-v5", "cem", FAR)
-    write(tmp_path, "Foo-v5", "td3", NEAR)
-    page = page_of(tmp_path)
-    doubled = replace(page, groups=(page.groups[0], replace(page.groups[0], total_timesteps=1)))
-    assert best_of(page, verdicts_of(compared_pairs(page))) == {(0, "cem")}
-    assert best_of(doubled, verdicts_of(compared_pairs(page))) == set()
 
 
 def test_a_cell_has_the_statistic_its_spread_and_its_seeds(tmp_path):

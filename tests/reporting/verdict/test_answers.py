@@ -13,10 +13,9 @@ from scipy import stats
 from erlbench.cli import cli
 from erlbench.experiment.studies import load_studies
 from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.statistics.effects import mean_difference, mean_ratio, percent_less, percent_more
-from erlbench.reporting.verdict.answer_words import answer_sentence
+from erlbench.reporting.statistics.significance import Case, mean_difference, mean_ratio, percent_less, percent_more
 from erlbench.reporting.verdict.answers import Standing, answer_study
-from erlbench.reporting.verdict.rule import Case
+from erlbench.reporting.verdict.words import answer_sentence
 from tests.reporting.make_runs import make_run
 
 ENV = "HalfCheetah-v5"
@@ -79,7 +78,7 @@ def test_a_claim_without_a_size_is_that_the_first_is_better(tmp_path, first, sec
     a, b = finals(tmp_path, "cem"), finals(tmp_path, "td3")
     interval = stats.ttest_ind(a, b, equal_var=False).confidence_interval()
     assert found.effect == pytest.approx((a.mean() - b.mean(), interval.low, interval.high))
-    assert found.outcome.p == pytest.approx(rank_p(a, b))
+    assert found.outcome["p_holm"] == pytest.approx(rank_p(a, b))
 
 
 def test_equal_means_are_no_gain(tmp_path):
@@ -116,7 +115,7 @@ def test_a_claimed_size_is_what_is_tested(tmp_path, size, first, second, spread,
     amount = float(size.split('"')[1].rstrip(" %"))
     more = size.startswith("more")
     wanted = b * (1 + (1 if more else -1) * amount / 100) if "%" in size else b + (1 if more else -1) * amount
-    assert found.outcome.p == pytest.approx(rank_p(a, wanted))
+    assert found.outcome["p_holm"] == pytest.approx(rank_p(a, wanted))
     if "%" in size:
         ratio = a.mean() / b.mean()
         assert found.effect[0] == pytest.approx(100 * (ratio - 1) if more else 100 * (1 - ratio))
@@ -171,11 +170,11 @@ def test_holms_correction_takes_the_pairs_of_compare_alone(tmp_path):
         for seed in range(6):
             make_run(tmp_path, ENV, name, seed, [0, level / 2, level + 400 * NOISE[seed]])
     first, second = answered(tmp_path).answers
-    assert first.outcome.tests == second.outcome.tests == 2
+    assert first.outcome["tests"] == second.outcome["tests"] == 2
     a, b, c = (finals(tmp_path, name) for name in ("cem", "td3", "sac"))
     small, large = rank_p(a, b), rank_p(c, b)
-    assert first.outcome.p == pytest.approx(2 * small)
-    assert second.outcome.p == pytest.approx(max(2 * small, large))
+    assert first.outcome["p_holm"] == pytest.approx(2 * small)
+    assert second.outcome["p_holm"] == pytest.approx(max(2 * small, large))
     assert (first.case, first.standing) == (Case.DECIDED, None)  # nothing is claimed
 
 
@@ -183,7 +182,7 @@ def test_too_few_seeds_and_none(tmp_path):
     write_study(tmp_path)
     write_runs(tmp_path, 2000, 1000, seeds=3)
     assert answer_of(tmp_path).standing is Standing.TOO_FEW
-    assert answer_of(tmp_path).outcome.seeds_missing == 3
+    assert answer_of(tmp_path).outcome["seeds_missing"] == 3
     write_study(tmp_path / "none", COMPARE.replace("td3", "sac").replace("cem", "td3"))
     path = tmp_path / "none" / "study.toml"
     path.write_text(path.read_text().replace('{ algo = "cem" }', '{ algo = "sac" }'))

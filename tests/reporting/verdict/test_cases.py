@@ -15,10 +15,9 @@ from erlbench.reporting import build_report
 from erlbench.reporting.data.runs import load_run
 from erlbench.reporting.data.timeline import load_timeline
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.verdict.judged import compared_pairs, verdicts_of
-from erlbench.reporting.verdict.rule import Case, unseen_failures
-from erlbench.reporting.verdict.words import CASES, details, result, sentence
-from tests.reporting.compare import page_of
+from erlbench.reporting.statistics.significance import Case, unseen_failures
+from erlbench.reporting.verdict.words import details, order, pair_values, result, sentence
+from tests.reporting.compare import page_of, pairs_of
 from tests.reporting.make_runs import make_run
 from tests.test_docs import REFERENCE
 
@@ -51,28 +50,27 @@ def runs(folder, a, b, **more):
 def test_each_case(tmp_path, what):
     a, b, case = SCORES[what]
     runs(tmp_path, a, b)
-    (found,) = verdicts_of(compared_pairs(page_of(tmp_path)))
+    (found,) = pairs_of(page_of(tmp_path))
     assert found.case is case
     said = sentence(found)
     titles = {Case.TOO_FEW: "Undecided, too few seeds", Case.SMALL: "Higher by less than 10 %"}
     assert said.startswith(titles.get(case, case.capitalize()))
     if case in (Case.DECIDED, Case.SMALL):
-        assert [side.name for side in found.ordered] == ["a", "b"]
+        assert [side.name for side in order(found)] == ["a", "b"]
         assert "(P = 1.00 [" in said
     if case is Case.TOO_FEW:
         behind = " ".join([said, *details(found)])
         assert " p " not in behind
         assert "interval" not in behind
         assert result([found]) == "No comparison can be decided: 1 comparison has too few seeds."
-        assert found.outcome.seeds_missing == 6 - min(len(a), len(b))
-    assert set(CASES) == set(Case)
+        assert found.seeds_missing == 6 - min(len(a), len(b))
 
 
 def test_failed_runs_are_a_selection_and_compare_with_nothing(tmp_path):
     runs(tmp_path, *SCORES["clear"][:2])
     make_run(tmp_path, "Mine-v0", "a", 9, [0, 0, 1], status="failed")
-    (found,) = verdicts_of(compared_pairs(page_of(tmp_path)))
-    assert (found.case, found.outcome) == (Case.NOT_COMPARABLE, None)
+    (found,) = pairs_of(page_of(tmp_path))
+    assert (found.case, pair_values(found)["outcome"]) == (Case.NOT_COMPARABLE, None)
     assert found.reason.startswith("1 of 8 runs of a failed")
     assert found.reason in sentence(found)
 
@@ -81,10 +79,8 @@ def test_steps_that_the_budget_does_not_count_are_said_with_both_scores_at_as_ma
     for seed in range(6):
         make_run(tmp_path, "Mine-v0", "a", seed, [10 * i + seed for i in range(11)], fitness=4)
         make_run(tmp_path, "Mine-v0", "b", seed, [8 * i + seed for i in range(11)])
-    (found,) = verdicts_of(compared_pairs(page_of(tmp_path)))
-    assert found.ratio == pytest.approx(5)
+    (found,) = pairs_of(page_of(tmp_path))
     assert found.equal_steps == (pytest.approx(18.5), pytest.approx(66.5))  # 1,600 of 8,000 steps, in the mean
-    assert [one.name for one in found.by_steps] == ["a", "b"]
     assert "a used 5.0 times the simulator steps" in sentence(found)
 
 
@@ -99,7 +95,7 @@ def test_one_sentence_over_all_comparisons_names_what_is_decided_and_counts_the_
         for name, scores in (("a", a), ("b", b)):
             for seed, score in enumerate(scores):
                 make_run(tmp_path, env, name, seed, [0, 0, score])
-    found = verdicts_of(compared_pairs(page_of(tmp_path)))
+    found = pairs_of(page_of(tmp_path))
     assert result(found) == (
         "Runs of a score higher than runs of b on One-v0 and Two-v0; 1 comparison is undecided and 1 has too few seeds."
     )
@@ -161,6 +157,6 @@ def test_no_seed_is_missing_where_those_there_would_show_the_margin(tmp_path):
     """Ten seeds whose spread is a thousandth of the margin are undecided, and more of them are not asked for."""
     scores = [100 + 0.01 * seed for seed in range(10)]
     runs(tmp_path, scores, [score + 0.001 for score in scores])
-    (found,) = verdicts_of(compared_pairs(page_of(tmp_path)))
-    assert (found.case, found.outcome.seeds_missing) == (Case.UNDECIDED, 0)
+    (found,) = pairs_of(page_of(tmp_path))
+    assert (found.case, found.seeds_missing) == (Case.UNDECIDED, 0)
     assert not [line for line in details(found) if "more seed" in line]
