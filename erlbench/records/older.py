@@ -1,4 +1,4 @@
-"""What older versions wrote: other names of settings, and fewer files and columns.
+"""What older versions wrote: other names of settings, fewer files and columns; and what no run says of its algorithm.
 
 For columns that had other names see the schema.
 """
@@ -23,6 +23,15 @@ _REPLAY = {"replay_capacity": "replay_size"}
 SETTINGS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     dict.fromkeys(("cem", "cem-rl", "p-cem-rl"), _CEM) | dict.fromkeys(("td3", "ddpg", "sac", "erl", "esac"), _REPLAY)
 )
+
+# The suite's algorithms, of which readers run no code: those that learn by gradient steps, those that compute with
+# their budget, so that a long run cut early is another experiment, and all.
+LEARNERS = (
+    "td3", "ddpg", "sac", "esac", "ppo", "trpo", "cem-rl", "p-cem-rl", "multi-actor-td3", "erl", "aes-rl",
+)  # fmt: skip
+WITH_BUDGET = ("esac", "ppo", "trpo")
+ALGORITHMS = (*LEARNERS, "nevergrad", "openai-es", "snes", "ga", "ars", "pgpe", "cem", "cma-es")
+DEFAULT_PRESET = "paper"
 
 # What a version and all later ones write: entries of meta.json, and columns of eval.csv in each row.
 _IN_META: Mapping[tuple[int, ...], tuple[str, ...]] = MappingProxyType({(0, 1, 0): ("starts",), (0, 2, 0): ("format",)})

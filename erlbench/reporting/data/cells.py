@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from erlbench.files import printable
+from erlbench.records.older import WITH_BUDGET
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.seeds import STD
 from erlbench.settings import setting_text
@@ -57,7 +58,7 @@ def conditions_of(run: StoredRun) -> dict[str, Any]:
     found["origin"] = run.imported.origin if run.imported else ""
     if run.imported:
         found["returns"] = run.imported.returns
-    if _knows_budget(run.algo or run.name.partition("@")[0]):
+    if (run.algo or run.name.partition("@")[0]) in WITH_BUDGET:
         found[BUDGET] = run.budget
     for identity in run.machine.identities[-1:]:
         parts = {part: identity.get(part) for part in ("model", "modules", "files")}
@@ -138,10 +139,3 @@ def _in_words(conditions: Mapping[str, Any], names: Sequence[str]) -> str:
     ]
     more = [f"{len(names) - MOST} more"] if len(names) > MOST else []
     return printable(", ".join([*words, *more]))
-
-
-def _knows_budget(algorithm: str) -> bool:
-    """Whether the algorithm computes with its budget; not asked of plug-ins, whose code is not run."""
-    from erlbench.algorithms.registry import ALGORITHMS, find
-
-    return algorithm in ALGORITHMS and find(algorithm).knows_budget

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from erlbench.errors import UsageError
+from erlbench.records.older import ALGORITHMS
 from erlbench.reporting.data.cells import same_setting
 from erlbench.reporting.data.comparison import Comparison, RunSet
 from erlbench.reporting.data.runs import StoredRun, env_labels
@@ -77,7 +78,6 @@ def _cell_settings(profile: Profile, entry: Entry, env: str) -> Mapping[str, Any
 
     A report runs no code of others: neither that of a plug-in, nor what a settings class checks with other packages.
     """
-    from erlbench.algorithms.registry import ALGORITHMS
     from erlbench.experiment.study import entry_values
 
     if entry.algo not in ALGORITHMS:

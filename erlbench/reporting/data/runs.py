@@ -18,6 +18,7 @@ from erlbench import files
 from erlbench.envs.catalogue import FRESH
 from erlbench.errors import UsageError
 from erlbench.records.config import Imported, imported_of, is_environment, is_name, read_config
+from erlbench.records.older import LEARNERS
 from erlbench.records.read import parse_columns, read_columns
 from erlbench.records.run import CONFIG, META, NEVER_TRAINED, ROWS, STATUS, folders, is_as_written, repeats_of
 from erlbench.records.schema import EvaluationRow
@@ -333,11 +334,7 @@ def disagreement(evaluations: StoredEvaluations) -> str:
 
 def _never_trained(run: Mapping[str, Any], evaluations: StoredEvaluations) -> bool:
     """Whether a run of an older version ended before its first gradient step, by the counts of its last row."""
-    from erlbench.algorithms import registry
-
-    algo = str(run.get("algo"))
-    counts = float(evaluations.critic_updates[-1]), float(evaluations.actor_updates[-1])
-    return algo in registry.ALGORITHMS and registry.never_trained(algo, *counts)
+    return run.get("algo") in LEARNERS and not evaluations.critic_updates[-1] and not evaluations.actor_updates[-1]
 
 
 def _read(path: Path, warn: Warn) -> Mapping[str, Any]:

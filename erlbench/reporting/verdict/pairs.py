@@ -13,6 +13,7 @@ import pandas as pd
 
 from erlbench.experiment.fairness import overridden
 from erlbench.records.config import EVALUATIONS, TRAINING
+from erlbench.records.older import ALGORITHMS, DEFAULT_PRESET
 from erlbench.reporting.data.cells import same_setting
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.origin import origin_of
@@ -191,8 +192,6 @@ def sample_of(
 
 def defaults(one: StoredRun, two: StoredRun) -> bool:
     """Whether both are the suite's algorithms with all of their defaults."""
-    from erlbench.algorithms.registry import ALGORITHMS, DEFAULT_PRESET  # not at the top: a report alone needs none
-
     return all(
         run.algo in ALGORITHMS and run.asked.get("preset") in (None, "", DEFAULT_PRESET)
         and bool(run.settings) and not overridden(run.config)

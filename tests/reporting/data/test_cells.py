@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from erlbench.algorithms import registry
+from erlbench.records import older
 from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.cut import Moment, cut_runs
 from erlbench.reporting.data.remarks import RemarkKind
@@ -92,3 +94,12 @@ def test_a_cell_does_not_depend_on_the_folders_that_are_named(tmp_path):
     parts = [tmp_path / folder / kernel for folder, kernel in itertools.product("xy", "ab")]
     for order in itertools.permutations(parts):
         assert cells(*order)[0] == found
+
+
+def test_what_readers_hold_of_the_suites_algorithms_is_what_these_are():
+    """A report runs no algorithm's code, so it has a table of them."""
+    algorithms = {name: registry.find(name) for name in registry.ALGORITHMS}
+    assert set(older.ALGORITHMS) == set(algorithms)
+    assert set(older.LEARNERS) == {name for name, one in algorithms.items() if one.critic_updates > 0}
+    assert set(older.WITH_BUDGET) == {name for name, one in algorithms.items() if one.knows_budget}
+    assert older.DEFAULT_PRESET == registry.DEFAULT_PRESET
