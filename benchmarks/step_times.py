@@ -1,6 +1,6 @@
 """How long a step takes, relative to HalfCheetah's: python -m benchmarks.step_times [ENV]...
 
-It prints the table `STEPS` of `erlbench.experiment.estimate`: whole episodes of a random policy of 400-300, resets
+It prints the table [steps] of erlbench/experiment/costs.toml: whole episodes of a random policy of 400-300, resets
 included, in processor time of one core, the median of turns.
 """
 
@@ -47,7 +47,7 @@ def main(names: list[str]) -> None:
         if (task := problem(name)).observation_size:
             turns = {one: turn(problem(one), workspace) for one in dict.fromkeys((MEASURE, name))}
             seconds = take_turns(turns, TURNS)
-            print(f'    "{environment_name(name)}": {median(seconds[name] / seconds[MEASURE]):.2g},  # {task.env.id}')
+            print(f'"{environment_name(name)}" = {median(seconds[name] / seconds[MEASURE]):.2g}  # {task.env.id}')
 
 
 if __name__ == "__main__":

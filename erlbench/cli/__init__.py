@@ -10,15 +10,15 @@ import textwrap
 import traceback
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import click
 
 from erlbench import __version__
 from erlbench.bundle import strip_unpacked
-from erlbench.cli.old_options import OLD_OPTIONS
 from erlbench.errors import ADVICE, ErlbenchError, Interrupted, UsageError, explain, nearest, said_by, text_of
-from erlbench.files import printable
+from erlbench.files import printable, read_toml
 
 COMMANDS: Mapping[str, str] = {  # in the order of their use
     "demo": "See something learn: figure, film and report in two minutes.",
@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, str] = {  # in the order of their use
     "convert": "Take in runs of other programs, write for them, bundle runs.",
     "new": "Write a package of your own that brings an algorithm.",
 }
+OLD_OPTIONS = Path(__file__).with_name("old_options.toml")  # by command, and what does their work now
 # Commands of earlier versions, and what does their work now.
 OLD_COMMANDS = {
     "calibrate": "run --simulated-time N",
@@ -94,7 +95,7 @@ class Commands(click.Group):
             text, code, cause = str(error), error.exit_code, error.__cause__
         except click.NoSuchOption as error:
             command = error.ctx.info_name if error.ctx else None
-            if not (instead := OLD_OPTIONS.get(command or "", {}).get(error.option_name)):
+            if not (instead := read_toml(OLD_OPTIONS).get(command or "", {}).get(error.option_name)):
                 raise
             text, code = f"the option '{error.option_name}' is gone; {instead}", UsageError.exit_code
         except KeyboardInterrupt:

@@ -11,11 +11,10 @@ from erlbench.cli.tables import print_table
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import folder_name
-from erlbench.experiment.command import requested_cells
+from erlbench.experiment.command import RESULTS, requested_cells
 from erlbench.experiment.estimate import estimate_cell
 from erlbench.experiment.studies import FILE, known_studies
 from erlbench.experiment.study import Study, study_text
-from erlbench.experiment.study_cells import RESULTS
 from erlbench.records.run import RunFiles
 from erlbench.running.admission import Rules, problems
 

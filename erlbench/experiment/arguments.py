@@ -277,7 +277,7 @@ def arguments(given: Mapping[str, Any]) -> RunArguments:
 
 def run_options(asked: RunArguments, command_line: Sequence[str]) -> RunOptions:
     """How the cells are run on this machine."""
-    from erlbench.experiment.study_cells import requested_studies, texts_to_add
+    from erlbench.experiment.command import requested_studies, texts_to_add
 
     studies = requested_studies(asked)
     shared = asked.processes is None and asked.pool == LOCAL and not asked.slurm

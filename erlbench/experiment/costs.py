@@ -14,7 +14,7 @@ from typing import Any
 from erlbench.experiment.toml_file import Keys, TomlFile
 
 BILLION = 10**9  # nanoseconds in a second, and parts of a factor
-BUILT_IN = "costs.toml"  # beside this module
+BUILT_IN = Path(__file__).with_name("costs.toml")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,14 +81,14 @@ DEFAULTS = {item.name: item.default for item in fields(Costs) if item.default is
 @cache
 def built_in_costs() -> Costs:
     """The costs of the package, for runs that name no file."""
-    return load_costs(Path(__file__).with_name(BUILT_IN))
+    return load_costs(BUILT_IN)
 
 
 def load_costs(path: Path) -> Costs:
     """The costs in a TOML file, or in its table `costs`; a `UsageError` names what is wrong in it."""
     file = TomlFile(path)
     table = file.table(file.data.get("costs", {}), ("costs",))  # of a run's config.toml
-    return read_costs(file, table or {k: v for k, v in file.data.items() if k not in ("cell", "machine")}, ())
+    return read_costs(file, table or {k: v for k, v in file.data.items() if k not in ("cell", "machine", "steps")}, ())
 
 
 def read_costs(file: TomlFile, table: Mapping[str, Any], where: Keys) -> Costs:

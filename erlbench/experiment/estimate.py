@@ -11,46 +11,13 @@ from erlbench.algorithms import registry
 from erlbench.envs.registry import Problem
 from erlbench.errors import ErlbenchError
 from erlbench.experiment.cells import Cell
-from erlbench.experiment.costs import built_in_costs
+from erlbench.experiment.costs import BUILT_IN, built_in_costs
 from erlbench.experiment.schedule import Share
+from erlbench.files import read_toml
 from erlbench.settings import environment_name
 
 MEASURED = 256 * 258_100  # minibatch x weights of actor and critic, of the cell that the built-in costs are from
-STEPS = {  # how long an environment step takes, relative to HalfCheetah's, by `python -m benchmarks.step_times`
-    "HalfCheetah": 1.0,
-    "Ant": 4.8,
-    "Hopper": 1.7,
-    "Humanoid": 6.6,
-    "HumanoidStandup": 17.0,
-    "InvertedDoublePendulum": 1.6,
-    "InvertedPendulum": 0.9,
-    "LunarLanderContinuous": 1.0,
-    "Pendulum": 0.5,
-    "Pusher": 1.4,
-    "Reacher": 1.0,
-    "Swimmer": 1.4,
-    "Walker2d": 2.1,
-    "dm_control/acrobot-swingup": 1.8,
-    "dm_control/cartpole-swingup": 2.7,
-    "dm_control/cheetah-run": 1.4,
-    "dm_control/fish-swim": 3.1,
-    "dm_control/fish-upright": 2.5,
-    "dm_control/humanoid-run": 8.0,
-    "dm_control/humanoid-stand": 8.3,
-    "dm_control/humanoid-walk": 8.0,
-    "dm_control/quadruped-run": 4.9,
-    "dm_control/quadruped-walk": 5.1,
-    "dm_control/walker-run": 4.1,
-    "dm_control/walker-walk": 3.9,
-    "erlbench/CyclicMDP": 0.5,
-    "erlbench/Digits": 1.2,
-    "erlbench/PartiallyObservablePendulum": 0.2,  # of several episodes together
-    "AntBulletEnv": 11.0,
-    "HalfCheetahBulletEnv": 7.9,
-    "HopperBulletEnv": 5.4,
-    "HumanoidBulletEnv": 15.0,
-    "Walker2DBulletEnv": 8.1,
-}
+STEPS = read_toml(BUILT_IN)["steps"]  # how long an environment step takes, relative to HalfCheetah's
 START_SECONDS = 3.0  # imports and first episodes
 GRADIENT_BYTES, ROLLOUT_BYTES = 260e6, 70e6  # a process with torch, and one without
 

@@ -6,14 +6,16 @@ prints it after one.
 
 from __future__ import annotations
 
+import csv
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from erlbench.errors import ErlbenchError
-from erlbench.experiment.tuning_budgets import ALL, select_budgets
 from erlbench.settings import resolved_values, setting_text
 
 Config = Mapping[str, Mapping[str, Any]]
@@ -30,6 +32,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "discount": ("discount",),
     "population": ("population", "actors"),
 }
+TUNING_BUDGETS = Path(__file__).with_name("tuning_budgets.csv")  # who tuned the defaults of each algorithm, and how
+ALL = ("all", "all others")
 GROUPED = {"start_timesteps"}.union(*GROUPS.values())
 
 
@@ -110,3 +114,33 @@ def _join_settings(settings: Mapping[str, Any], names: Iterable[str]) -> str:
     values = (settings.get(name) for name in names)
     texts = [setting_text(value) for value in values if value not in (None, "none", [], ())]
     return ", ".join(dict.fromkeys(texts)) or NONE
+
+
+class Budget(NamedTuple):
+    """What is known of the tuning of some defaults; all texts."""
+
+    algorithm: str
+    settings: str  # names, or "all"
+    tasks: str
+    by: str
+    trials: str  # "none" where a rule gives the values
+
+
+@cache
+def read_budgets() -> tuple[Budget, ...]:
+    """All rows of `TUNING_BUDGETS`."""
+    with TUNING_BUDGETS.open(encoding="utf-8") as file:
+        return tuple(map(Budget._make, csv.reader(file)))[1:]
+
+
+def select_budgets(algo: str, overridden: Collection[str] = ()) -> list[Budget]:
+    """The rows of an algorithm, without settings that are `overridden`, and without rows of such settings alone."""
+    rows = {budget: budget.settings.split(", ") for budget in read_budgets() if budget.algorithm == algo}
+    gone = sorted(set(overridden).difference(*rows.values()))  # "all others" has no setting of another row
+    kept = []
+    for budget, names in rows.items():
+        if budget.settings in ALL:
+            names = [f"{budget.settings} but {', '.join(gone)}" if gone else budget.settings]
+        if settings := ", ".join(name for name in names if name not in overridden):
+            kept.append(budget._replace(settings=settings))
+    return kept

@@ -1,6 +1,6 @@
 """Reading and checking studies: the suite's benchmarks.toml, and files of the user.
 
-Only the form of a file is checked, and no algorithm and no environment is imported; `study_cells.py` checks the rest.
+Only the form of a file is checked, and no algorithm and no environment is imported; `command.py` checks the rest.
 Every error names the file, the line and, for a misspelt word, the nearest valid one.
 """
 

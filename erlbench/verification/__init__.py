@@ -8,9 +8,8 @@ from pathlib import Path
 from erlbench.errors import UsageError
 from erlbench.records.config import imported_of
 from erlbench.records.run import admission_marks
-from erlbench.verification.files import AGREES, DIFFERS, UNKNOWN, Check, Files, check_files, load_files
+from erlbench.verification.files import AGREES, DIFFERS, UNKNOWN, Check, Files, check_files, check_rows, load_files
 from erlbench.verification.policy import check_policies
-from erlbench.verification.rows import check_rows
 from erlbench.verification.same import evaluation_marks, find_copies
 from erlbench.verification.software import check_admission, check_identity, check_software
 from erlbench.work.identity import recorded

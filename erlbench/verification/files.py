@@ -1,4 +1,4 @@
-"""A run's files as they are, and whether they are complete and as the run wrote them."""
+"""A run's files as they are: whether they are complete, as the run wrote them, and agree with each other."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isclose, isnan
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 from erlbench.algorithms import registry
@@ -16,12 +18,15 @@ from erlbench.records.config import imported_of
 from erlbench.records.older import find_missing, version_of
 from erlbench.records.read import parse_rows
 from erlbench.records.run import ASIDE, CONFIG, HASHED, REDACTED, RunFiles, checked, config_hash, starts
-from erlbench.records.schema import COUNTED, EvaluationRow, Row, header
+from erlbench.records.schema import COUNTED, EpisodeRow, EvaluationRow, Row, TaskRow, header
+from erlbench.records.training import MEASURED, WINDOW
 
 if TYPE_CHECKING:
     import pandas as pd
 
 AGREES, DIFFERS, UNKNOWN = "agrees", "differs", "cannot be verified"
+PRECISION = 1e-12  # of means and deviations: other programs add in another order
+EVALUATION = "evaluation"  # a task's kind
 SEED_FOLDER = re.compile(rf"seed-(\d+)({re.escape(ASIDE)}\d+)?")
 
 
@@ -166,3 +171,100 @@ def _check_folder(run: Files) -> Check:
         return Check("folder", UNKNOWN, f"{name} is not the name of a seed's folder")
     wrong = [] if int(match[1]) == seed else [f"{CONFIG} has seed {seed}, the folder is {name}"]
     return outcome("folder", wrong, f"the folder is that of seed {seed}")
+
+
+def check_rows(run: Files) -> Iterator[Check]:
+    """Evaluations, episodes and tasks, and the scores of status.json."""
+    for name, check in (("evaluations", _evaluations), ("episodes", _episodes), ("tasks", _tasks), ("scores", _scores)):
+        try:
+            yield check(run)
+        except (KeyError, TypeError, ValueError) as error:
+            yield Check(name, DIFFERS, f"a row cannot be read: {error!r}")
+
+
+def _evaluations(run: Files) -> Check:
+    rows = run.evaluations
+    if rows.empty:
+        return Check("evaluations", UNKNOWN, "eval.csv is missing or has no row")
+    if not any(rows["returns"]):
+        text = "eval.csv names no single returns, as of a program that reports means only"
+        return Check("evaluations", UNKNOWN, text)
+    played = 0
+    wrong: list[str] = []
+    for index, row in enumerate(rows.to_dict("records")):
+        returns = row["returns"]
+        played += sum(row["lengths"])
+        expected = {
+            "evaluation": index, "evaluation_timesteps": played, "return_mean": fmean(returns),
+            "return_std": stdev(returns) if len(returns) > 1 else 0.0,
+        }  # fmt: skip
+        wrong += [f"row {index}: {name} {row[name]}, not {value}" for name, value in expected.items()
+                  if not (isnan(row[name]) or isclose(row[name], value, rel_tol=PRECISION))]  # fmt: skip
+    return outcome("evaluations", wrong, f"mean, deviation and steps of {len(rows)} rows from their episodes")
+
+
+def _episodes(run: Files) -> Check:
+    episodes = run.rows.get(EpisodeRow)
+    if reason := _why_not_counted(run, EpisodeRow):
+        return Check("episodes", UNKNOWN, reason)
+    assert episodes is not None
+    counted, played = run.last["timesteps"] + run.last["fitness_timesteps"], episodes["l"].sum()
+    text = f"{len(episodes):,} episodes have {played:,.0f} of {counted:,.0f} steps of training and fitness"
+    open_episode = played < counted and _leaves_open(str(run.run.get("algo")))
+    wrong = [] if played == counted or open_episode else [text]
+    recorded = run.status.get("training_return")
+    trained = episodes[~episodes["kind"].isin(MEASURED)]["r"].tail(WINDOW).tolist()
+    if isinstance(recorded, int | float) and not (trained and isclose(recorded, fmean(trained), rel_tol=PRECISION)):
+        wrong.append(f"status.json has training_return {recorded}, not the mean of the last {len(trained)} episodes")
+    return outcome("episodes", wrong, text)
+
+
+def _why_not_counted(run: Files, row: type[EpisodeRow | TaskRow]) -> str:
+    """Why the rows of a file cannot be compared with the last evaluation; empty where they can."""
+    if run.rows.get(row) is None:
+        return f"{row.file} is missing"
+    if not run.last:
+        return "there is no evaluation to compare with"
+    return "" if run.is_done else "the run is not done: its files go on after its last evaluation"
+
+
+def _leaves_open(algo: str) -> bool:
+    """Whether runs of the algorithm may end within an episode; not known of one that is not the suite's own."""
+    return algo in registry.ALGORITHMS and registry.find(algo).open_episodes
+
+
+def _tasks(run: Files) -> Check:
+    tasks = run.rows.get(TaskRow)
+    if reason := _why_not_counted(run, TaskRow):
+        return Check("tasks", UNKNOWN, reason)
+    assert tasks is not None
+    last, evaluating = run.last, tasks["kind"] == EVALUATION
+    training = tasks[~evaluating]
+    counted = {
+        "critic_updates": (training["critic_updates"].sum(), last["critic_updates"]),
+        "actor_updates": (training["actor_updates"].sum(), last["actor_updates"]),
+        "steps": (training["timesteps"].sum(), last["timesteps"] + last["fitness_timesteps"]),
+        "evaluation steps": (tasks["timesteps"][evaluating].sum(), last["evaluation_timesteps"]),
+    }
+    wrong = [f"{name}: {total:,.0f} in tasks, {n:,.0f} counted" for name, (total, n) in counted.items() if total != n]
+    backwards = tasks["task"][tasks["end_s"] < tasks["start_s"]]
+    wrong += [f"task {task} ends before it starts" for task in backwards]
+    return outcome("tasks", wrong, f"{len(tasks):,} tasks have the steps and updates that were counted")
+
+
+def _scores(run: Files) -> Check:
+    if not run.last:
+        return Check("scores", UNKNOWN, "there is no evaluation")
+    wrong = []
+    for name in ("return_mean", "timesteps"):
+        recorded = run.status.get(name)
+        if isinstance(recorded, int | float) and run.last[name] != recorded:
+            wrong.append(f"status.json has {name} {recorded}, the last evaluation {run.last[name]}")
+    budget, reached = run.run.get("total_timesteps"), run.last["timesteps"]
+    minutes, trained = run.run.get("total_minutes"), run.last["train_time_s"] / 60
+    if run.is_done and run.run.get("total_generations") is None:
+        if isinstance(budget, int) and reached < budget:
+            wrong.append(f"the last evaluation is after {reached:,} of {budget:,} steps")
+        if isinstance(minutes, int | float) and trained < minutes:
+            wrong.append(f"the last evaluation is after {trained:.6g} of {minutes:g} modelled minutes")
+    return outcome("scores", wrong, f"status.json has the last evaluation's {run.last['return_mean']:.6g}")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+import tomllib
 
 import click
 import pytest
 from click.testing import CliRunner
 
 from erlbench import __version__
-from erlbench.cli import COMMANDS, OLD_COMMANDS, cli
-from erlbench.cli.old_options import OLD_OPTIONS
+from erlbench.cli import COMMANDS, OLD_COMMANDS, OLD_OPTIONS, cli
 from erlbench.experiment.arguments import RunArguments
 from erlbench.options import list_options
 
@@ -115,11 +115,14 @@ def test_a_command_of_earlier_versions_names_the_new_one_in_a_line(name):
     assert OLD_COMMANDS[name].split()[0] in COMMANDS
 
 
-@pytest.mark.parametrize(("name", "flag"), [(name, flag) for name, flags in OLD_OPTIONS.items() for flag in flags])
+FLAGS = tomllib.loads(OLD_OPTIONS.read_text())
+
+
+@pytest.mark.parametrize(("name", "flag"), [(name, flag) for name, flags in FLAGS.items() for flag in flags])
 def test_an_option_of_earlier_versions_names_the_new_way_in_a_line(name, flag):
     result = CliRunner().invoke(cli, [name, flag, "1"])
     assert result.exit_code == 2
-    assert result.stderr == f"erlbench: the option '{flag}' is gone; {OLD_OPTIONS[name][flag]}\n"
+    assert result.stderr == f"erlbench: the option '{flag}' is gone; {FLAGS[name][flag]}\n"
     command = cli.get_command(cli.make_context("erlbench", [name]), name)
     assert flag not in [word for option in command.params for word in option.opts]
 

@@ -6,14 +6,12 @@ Each test states what is right and fails today; its mark names the point. Whoeve
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import click
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -25,7 +23,6 @@ ROOT = Path(__file__).parents[2]
 EVENTS = ROOT / "tests/importing/data/cleanrl/Pendulum-v1__ppo_continuous_action__1__1795658158"
 LAYOUT = "{algo}/{env}_{seed}"
 MONITOR = '#{"t_start": 0.0, "env_id": "Hopper-v5"}\nr,l,t\n1.0,10,0.1\n2.0,20,0.3\n'
-TABLE = "env,algo,seed,step,return\nHopper-v5,td3,1,10,1.5\nHopper-v5,td3,1,20,2.5\n"
 HOPPER, WALKER = "Hopper-v5", "Walker2d-v5"
 # A run that ends within the warm-up, so that no gradient step is made.
 UNTRAINED = ("--env=InvertedPendulum-v5", "--total-timesteps=40", "--eval-episodes=1", *FINAL)
@@ -35,35 +32,6 @@ def identity(cells: pd.DataFrame) -> tuple[str, str, int]:
     """Environment, algorithm without the program's name, and seed of the one run."""
     ((env, name, seed),) = cells[["env", "name", "seed"]].itertuples(index=False)
     return env, name.partition("-")[2], seed
-
-
-@pytest.mark.parametrize(
-    ("file", "text", "words", "right"),
-    [
-        ("monitor.csv", MONITOR, ("--env", WALKER, "--algo", "ppo", "--seed", 0), (WALKER, "ppo", 0)),
-        ("scores.csv", TABLE, ("--env", WALKER), (WALKER, "td3", 1)),
-        ("scores.csv", TABLE, ("--algo", "sac"), (HOPPER, "sac", 1)),
-        ("scores.csv", TABLE, ("--seed", 4), (HOPPER, "td3", 4)),
-    ],
-    ids=["monitor-env", "table-env", "table-algo", "table-seed"],
-)
-def test_the_user_names_a_run_above_its_file(tmp_path, file, text, words, right):
-    (tmp_path / file).write_text(text)
-    assert identity(import_runs(tmp_path / "out", tmp_path / file, *words)) == right
-
-
-@pytest.mark.parametrize(
-    ("words", "right"),
-    [
-        (("--env", WALKER), (WALKER, "ppo", 1)),
-        (("--algo", "sac"), (HOPPER, "sac", 1)),
-        (("--seed", 4), (HOPPER, "ppo", 4)),
-    ],
-    ids=["env", "algo", "seed"],
-)
-def test_the_user_names_a_run_above_its_folder(tmp_path, words, right):
-    path = save_evaluations(tmp_path / f"logs/ppo/{HOPPER}_1/evaluations.npz", [100, 200])
-    assert identity(import_runs(tmp_path / "out", path, "--layout", LAYOUT, *words)) == right
 
 
 @pytest.mark.parametrize(
@@ -77,21 +45,6 @@ def test_the_user_names_a_run_above_its_folder(tmp_path, words, right):
 )
 def test_the_user_names_a_run_above_its_event_files(tmp_path, words, right):
     assert identity(import_runs(tmp_path / "out", EVENTS, *words)) == right
-
-
-def test_what_the_user_overruled_is_recorded(tmp_path):
-    """The records of a run that its file names differ from those of a run that the user names."""
-    records = []
-    for env, words in ((WALKER, ()), (HOPPER, ("--env", WALKER))):
-        path = tmp_path / env / "monitor.csv"
-        path.parent.mkdir()
-        path.write_text(MONITOR.replace(HOPPER, env))
-        out = tmp_path / f"out-{env}"
-        import_runs(out, path, *words, "--algo", "ppo", "--seed", 0)
-        (folder,) = out.glob(f"{WALKER}/*/*")
-        texts = [(folder / name).read_text() for name in ("config.toml", "meta.json")]
-        records.append(re.sub(r"[0-9a-f]{64}|\d{4}-\d\d-\d\dT[\d:]+", "", "".join(texts)))
-    assert records[0] != records[1]
 
 
 def test_the_text_of_an_event_file_names_a_run_above_its_folder(tmp_path):
@@ -145,105 +98,6 @@ def test_runs_of_the_users_environment_stand_in_one_table_with_ours(tmp_path, mo
     assert set(names) == {"cem", "sb3-ppo"}
     envs = rows[[column for column in rows if column.casefold() in ("env", "environment")]].iloc[:, 0]
     assert envs.nunique() == 1
-
-
-STARTS = ((3.0, 10, 0.5), (4.0, 20, 1.5), (5.0, 30, 4.0)), ((6.0, 15, 0.25), (7.0, 25, 2.0))
-
-
-def test_a_monitor_file_of_several_starts_is_one_run(tmp_path):
-    """Monitor appends where it is told not to override; its clock begins again, and steps are lengths added up."""
-    rows = [f"{r},{length},{seconds}" for start in STARTS for r, length, seconds in start]
-    (tmp_path / "monitor.csv").write_text("\n".join([*MONITOR.splitlines()[:2], *rows, ""]))
-    words = ("--algo", "ppo", "--seed", 0)
-    (seconds,) = import_runs(tmp_path / "out", tmp_path / "monitor.csv", *words)["train_time_s"]
-    episodes = erlbench.load_results(tmp_path / "out").episodes
-    assert episodes["r"].tolist() == [3.0, 4.0, 5.0, 6.0, 7.0]
-    assert episodes["timesteps"].tolist() == [10, 30, 60, 75, 100]
-    assert episodes["t"].tolist() == pytest.approx([0.5, 1.5, 4.0, 4.25, 6.0])
-    assert seconds == pytest.approx(6.0)
-
-
-def test_evaluations_of_several_starts_are_one_run(tmp_path):
-    """With `reset_num_timesteps` a second `learn` counts its steps from 0 again."""
-    path = save_evaluations(tmp_path / "evaluations.npz", [100, 200, 300, 100, 200])
-    words = ("--env", HOPPER, "--algo", "ppo", "--seed", 0)
-    (steps,) = import_runs(tmp_path / "out", path, *words)["timesteps"]
-    assert steps == 500
-    evaluations = erlbench.load_results(tmp_path / "out").evaluations
-    assert evaluations["timesteps"].tolist() == [100, 200, 300, 400, 500]
-
-
-def test_successes_of_evaluations_are_imported(tmp_path):
-    successes = np.array([[True] * 5, [True, False, True, False, True]])
-    path = save_evaluations(tmp_path / "evaluations.npz", [100, 200], successes=successes)
-    import_runs(tmp_path / "out", path, "--env", HOPPER, "--algo", "ppo", "--seed", 0)
-    evaluations = erlbench.load_results(tmp_path / "out").evaluations
-    assert [list(values) for values in evaluations["success"]] == successes.astype(float).tolist()
-
-
-@pytest.mark.parametrize("words", [("True", "False"), ("1", "0"), ("1.0", "0.0")])
-def test_successes_of_a_monitor_file_are_imported(tmp_path, words):
-    """As Monitor with `info_keywords=("is_success",)` writes what the environment gave."""
-    comment, header, *rows = MONITOR.splitlines()
-    rows = [f"{row},{word}" for row, word in zip(rows, words, strict=True)]
-    (tmp_path / "monitor.csv").write_text("\n".join([comment, f"{header},is_success", *rows, ""]))
-    import_runs(tmp_path / "out", tmp_path / "monitor.csv", "--algo", "ppo", "--seed", 0)
-    assert erlbench.load_results(tmp_path / "out").episodes["success"].tolist() == [1.0, 0.0]
-
-
-def test_successes_of_evaluations_are_exported(successes, tmp_path):
-    succeed("convert", successes / "Always", "--to", "sb3", "--out", tmp_path)
-    path = next(path for path in sorted(tmp_path.rglob("evaluations.npz")) if "seed-000" in str(path))
-    with np.load(path) as archive:
-        assert "successes" in archive.files
-        exported = archive["successes"]
-    evaluations = erlbench.load_results(successes / "Always").evaluations
-    way = evaluations[(evaluations["seed"] == 0) & (evaluations["final"] == 0)]["success"]
-    assert exported[: len(way), :3].astype(float).tolist() == [list(values) for values in way]
-
-
-def test_successes_of_training_episodes_are_exported(successes, tmp_path):
-    succeed("convert", successes / "Always", "--to", "sb3", "--out", tmp_path)
-    path = next(path for path in sorted(tmp_path.rglob("*monitor.csv")) if "seed-000" in str(path))
-    frame = pd.read_csv(path, skiprows=1)
-    assert "is_success" in frame.columns
-    episodes = erlbench.load_results(successes / "Always").episodes
-    assert frame["is_success"].astype(float).tolist() == episodes[episodes["seed"] == 0]["success"].tolist()
-
-
-def test_all_episodes_of_the_final_evaluation_are_exported(successes, tmp_path):
-    """Three episodes on the way and five at the end; in which of the exported archives they stand is open."""
-    succeed("convert", successes / "Always", "--to", "sb3", "--out", tmp_path)
-    exported: set[float] = set()
-    for path in tmp_path.rglob("*.npz"):
-        with np.load(path) as archive:
-            exported.update(*(np.ravel(archive[name]).tolist() for name in archive.files if "results" in name))
-    evaluations = erlbench.load_results(successes / "Always").evaluations
-    for returns in evaluations[evaluations["final"] == 1]["returns"]:
-        assert len(returns) == 5
-        assert set(returns) <= exported
-
-
-def scores_of_table(tmp_path: Path, text: str) -> list[tuple[int, float]]:
-    """Steps and returns of an imported table of one run."""
-    (tmp_path / "scores.csv").write_text(text)
-    cells = import_runs(tmp_path / "out", tmp_path / "scores.csv")
-    assert identity(cells) == (HOPPER, "td3", 1)
-    evaluations = erlbench.load_results(tmp_path / "out").evaluations
-    return list(zip(evaluations["timesteps"], evaluations["return_mean"], strict=True))
-
-
-@pytest.mark.parametrize("header", ["Env,Algo,Seed,Step,Return", "ENV,ALGO,SEED,STEP,RETURN"])
-def test_headings_of_a_table_may_have_capitals(tmp_path, header):
-    text = TABLE.replace(TABLE.splitlines()[0], header)
-    assert scores_of_table(tmp_path, text) == [(10, 1.5), (20, 2.5)]
-
-
-@pytest.mark.parametrize("point", [".", ","])
-def test_semicolons_may_separate_the_columns_of_a_table(tmp_path, point):
-    """As spreadsheets write it where the decimal sign is a comma."""
-    text = TABLE.replace(",", ";").replace("1.5", f"1{point}5").replace("2.5", f"2{point}5")
-    assert scores_of_table(tmp_path, text) == [(10, 1.5), (20, 2.5)]
 
 
 @pytest.mark.parametrize("option", ["--config", "studies.toml", "--paper"])

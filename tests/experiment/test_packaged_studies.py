@@ -10,10 +10,9 @@ from erlbench.algorithms import registry
 from erlbench.envs.catalogue import LISTED, Preset, split_preset
 from erlbench.envs.registry import problem
 from erlbench.experiment.arguments import arguments
-from erlbench.experiment.command import requested_cells
+from erlbench.experiment.command import requested_cells, validate
 from erlbench.experiment.estimate import estimate
 from erlbench.experiment.studies import load_studies
-from erlbench.experiment.study_cells import validate
 from erlbench.reporting.data.published import load_published
 from erlbench.settings import resolve
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from erlbench.errors import UsageError
+from erlbench.experiment.command import validate
 from erlbench.experiment.studies import find_profile, find_study, load_studies
 from erlbench.experiment.study import Entry, Profile, profile_settings
-from erlbench.experiment.study_cells import validate
 from erlbench.experiment.toml_file import find_lines, nearest_line
 
 SMALL = """\

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from erlbench.errors import UsageError
+from erlbench.experiment.command import validate
 from erlbench.experiment.costs import built_in_costs
 from erlbench.experiment.studies import BENCHMARKS, find_profile, load_studies
 from erlbench.experiment.study import NO_PROFILE, Pair, Simulated, study_text
-from erlbench.experiment.study_cells import validate
 
 RESULTS = Path(__file__).parents[2] / "results"
 WALL_CLOCK = """\

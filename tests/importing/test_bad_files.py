@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import pickle
 import struct
@@ -233,13 +232,3 @@ def test_without_tensorboard_the_message_says_what_to_install(tmp_path, monkeypa
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *a: None if name == "tensorboard" else find(name, *a))
     assert "erlbench[exports]" in refused(tmp_path, EVENTS)
-
-
-def test_numbers_are_read_as_a_pickle_never_is(tmp_path):
-    stream = io.BytesIO()
-    np.save(stream, np.array([Evil()], object), allow_pickle=True)
-    path = tmp_path / "evaluations.npz"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("timesteps.npy", stream.getvalue())
-        archive.writestr("results.npy", stream.getvalue())
-    assert "Python objects" in refused(tmp_path, path)

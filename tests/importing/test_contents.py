@@ -89,6 +89,7 @@ HEAD = "env,algo,seed,step,return\n"
     "\ufeffEnv; Algo;SEED;Step;Return;Note\r\nA-v1;x;0;1000;1,5;hé, ho\r\n\r\nA-v1;x;0;2000;-1,5e1;\r\n",
     "env\talgo\tseed\tstep\treturn\nA-v1\tx\t0\t1000\t1,5\nA-v1\tx\t0\t2000\t-15\n",
     "env;algo;seed;step;return\nA-v1;x;0;1000,0;1,5\nA-v1;x;0,0;2000;-15,0\n",
+    "env;algo;seed;step;return\nA-v1;x;0;1000;1.5\nA-v1;x;0;2000;-15\n",
     "STEP,Other,Return,seed,algo,env\n1000,step,1.5,0,x,A-v1\n2000,,-15,0,x,A-v1\n",
 ])  # fmt: skip
 def test_tables_of_spreadsheets_are_read(results, tmp_path, text):

@@ -13,12 +13,13 @@ import pytest
 from click.testing import CliRunner
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
+from erlbench import tuning
 from erlbench.algorithms import registry
 from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.running.command import run_cells
 from erlbench.running.results import RunDirectory
-from erlbench.tuning import parse_space, tuner
+from erlbench.tuning import parse_space
 
 CEM = registry.find("cem").settings_type
 
@@ -182,7 +183,7 @@ def test_after_an_interruption_the_same_command_goes_on_with_the_trial(tmp_path,
         calls.append(cells[0])
         return 130 if len(calls) == 2 else run_cells(cells, options)
 
-    monkeypatch.setattr(tuner, "run_cells", interrupted)
+    monkeypatch.setattr(tuning, "run_cells", interrupted)
     first = invoke(tmp_path / "parts", *words)
     assert (first.exit_code, "with trial-001" in first.stderr) == (130, True)
     assert invoke(tmp_path / "parts", *words).exit_code == 0

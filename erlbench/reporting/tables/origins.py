@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from erlbench.experiment.fairness import compare_algorithms, distinct, overridden
-from erlbench.experiment.tuning_budgets import select_budgets
+from erlbench.experiment.fairness import compare_algorithms, distinct, overridden, select_budgets
 from erlbench.reporting.data.comparison import Comparison
 from erlbench.reporting.data.runs import StoredRun
 from erlbench.reporting.documents.formats import NONE
