@@ -111,7 +111,7 @@ $(NEWEST_STAMP): setup.cfg pyproject.toml constraints.txt
 test-newest: $(NEWEST_STAMP) ## run the fast tests with the newest MuJoCo, numpy, pandas, Gymnasium; PYTHON=... chooses
 	$(NEWEST)/bin/python $(PYTEST) $(FAST) $(ARGS)
 
-campaign: $(STAMP) ## attack the suite for up to an hour (docs/reliability.md); ARGS='--only kills --seed 1'
+campaign: $(STAMP) ## attack the suite for up to an hour (docs/reproducibility.md); ARGS='--only kills --seed 1'
 	$(BIN)/python -m tests.campaign $(ARGS)
 
 lint: $(STAMP) ## check style and formatting

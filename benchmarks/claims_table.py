@@ -1,6 +1,6 @@
-"""The table of docs/claims.md, which `python -m benchmarks.claims_table` writes: what stored runs say of each claim."""
+"""docs/data/claims.csv, which `python -m benchmarks.claims_table` writes: the verdict of stored runs on each claim."""
 
-import re
+import csv
 from collections.abc import Iterator
 
 from benchmarks.reference import REFERENCE
@@ -15,9 +15,8 @@ from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.documents.formats import with_interval
 from erlbench.reporting.verdict.answers import Standing, answer_study
 
-PAGE = REFERENCE.parents[1] / "docs" / "claims.md"
-BLOCK = re.compile("(?<=<!-- studies -->\n).*?(?=<!-- end -->)", re.DOTALL)
-HEADER = "\n|Sentence|Source|Verdict|Effect|Study|Core-hours|\n|---|---|---|---|---|---|\n"
+TABLE = REFERENCE.parents[1] / "docs" / "data" / "claims.csv"
+HEADER = ["Sentence", "Source", "Verdict", "Effect", "Study", "Core-hours"]
 
 
 def claim_studies() -> list[Study]:
@@ -27,12 +26,9 @@ def claim_studies() -> list[Study]:
     return sorted(found, key=lambda study: study.source)
 
 
-def claim_table() -> str:
-    """A row for each of them; the core-hours of all runs of a study are estimated."""
-    return f"{HEADER}{''.join(_rows())}\n"
-
-
-def _rows() -> Iterator[str]:
+def claim_rows() -> Iterator[list[str]]:
+    """The header, and a row for each study; the core-hours of all its runs are estimated."""
+    yield HEADER
     problem_of, suite = remember_problems(problem), find_runs([REFERENCE], ignore)
     for study in claim_studies():
         folder = study.file.parent if study.file and study.file.name == FILE else None
@@ -44,9 +40,10 @@ def _rows() -> Iterator[str]:
         cells = requested_cells(arguments(asked), problem_of)
         hours = sum(estimate_cell(cell, 1, problem_of).core_seconds for cell in cells) / 3600
         price = f"{hours:,.{1 if hours < 10 else 0}f}"
-        yield f"|{study.claim}|{study.source}|{answer.standing}|{effects}|`{study.name}`|{price}|\n"
+        yield [study.claim, study.source, str(answer.standing), effects, f"`{study.name}`", price]
 
 
 if __name__ == "__main__":
-    table = claim_table()
-    PAGE.write_text(BLOCK.sub(lambda _: table, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    rows = list(claim_rows())
+    with open(TABLE, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)

@@ -1,13 +1,13 @@
 """The rule of docs/how-we-decide.md once more, in numpy and scipy alone and for many studies at once; and its errors.
 
-python -m benchmarks.verdict_rates      # writes the tables of the page, in some minutes
+python -m benchmarks.verdict_rates      # writes the tables docs/data/rates-*.csv, in some minutes
 
 A test holds these functions to the rule of the report.
 """
 
 from __future__ import annotations
 
-import re
+import csv
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 Array = NDArray[np.float64]
+Table = list[list[str]]  # the header, then rows
 Draw = Callable[..., Array]  # of a generator, studies, seeds and a spread: (studies, seeds)
 
-PAGE = Path(__file__).parents[1] / "docs" / "how-we-decide.md"
-BLOCK = re.compile(r"<!-- computed: (.*?) -->\n.*?<!-- end -->", re.DOTALL)
+DATA = Path(__file__).parents[1] / "docs" / "data"  # tables of docs/how-we-decide.md
 STUDIES = 20_000
 LEVEL, MARGIN, FEWEST, ALIKE = 0.05, 0.1, 6, 20
 SPREADS = (1, 2, 5, 20)  # of one side, times the other's
@@ -163,20 +163,20 @@ def family_rate(draw: Draw, seeds: tuple[int, int], spreads: tuple[float, float]
     return float(any_differs.mean())  # Holm's first step: the others follow it
 
 
-def one_comparison(studies: int = STUDIES) -> list[str]:
+def one_comparison(studies: int = STUDIES) -> Table:
     """By seeds and shape: the worst spreads."""
-    lines = [f"| seeds | {' | '.join(SYMMETRIC)} |", "|---|" + "---:|" * len(SYMMETRIC)]
+    table = [["seeds", *SYMMETRIC]]
     for n, m in SEEDS:
         rates = [worst_rate(draw, (n, m), studies) for draw in SYMMETRIC.values()]
-        lines.append(_line(str(n) if n == m else f"{n} and {m}", rates))
-    return lines
+        table.append(_row([str(n) if n == m else f"{n} and {m}"], rates))
+    return table
 
 
-def families(studies: int = STUDIES) -> list[str]:
+def families(studies: int = STUDIES) -> Table:
     """By seeds and comparisons, where algorithms and baseline spread in these ratios; two groups apart."""
     ratios = ((1, 1), (1, 20), (5, 1), (20, 1))
     names = [f"{a} : {b}" for a, b in ratios]
-    lines = [f"| seeds | comparisons | {' | '.join(names)} | two groups |", "|---|" + "---:|" * 6]
+    table = [["seeds", "comparisons", *names, "two groups"]]
     for n, m in ((6, 6), (7, 7), (8, 8), (9, 9), (10, 10), (15, 15), (20, 20), (8, 20), (20, 8)):
         for tests in (3, 6):
             rates: dict[str, list[float]] = {name: [] for name in SYMMETRIC}
@@ -186,31 +186,31 @@ def families(studies: int = STUDIES) -> list[str]:
                     rates[name].append(family_rate(draw, (n, m), spreads, tests, studies))
             groups = max(rates.pop("two groups"))
             worst = [max(column) for column in zip(*rates.values(), strict=True)]
-            lines.append(_line(f"{n if n == m else f'{n} and {m}'} | {tests}", [*worst, groups]))
-    return lines
+            table.append(_row([str(n) if n == m else f"{n} and {m}", str(tests)], [*worst, groups]))
+    return table
 
 
-def equivalence(studies: int = STUDIES) -> list[str]:
+def equivalence(studies: int = STUDIES) -> Table:
     """Wrongly equivalent with 20 seeds: a true difference of one margin, and failures of one side."""
     rng = np.random.default_rng(3)
-    lines = ["| scores | 20 seeds |", "|---|---:|"]
+    table = [["scores", "20 seeds"]]
     for shape, draw in SHAPES.items():
         shares = []
         for factor in (1 - MARGIN, 1 + MARGIN):
             x, y = (draw(rng, studies, ALIKE, TIGHT[shape]) for _ in range(2))
             shares.append(float((cases(factor * x, y) == "equivalent").mean()))
-        lines.append(_line(f"{shape}, means differ by 10 %", [max(shares)]))
+        table.append(_row([f"{shape}, means differ by 10 %"], [max(shares)]))
     for share in (0.14, 0.2, 0.3):
         x = np.where(rng.random((studies, ALIKE)) < share, 0.25, 1.0) * normal(rng, studies, ALIKE, 0.01)
         found = cases(x, normal(rng, studies, ALIKE, 0.01))
-        lines.append(_line(f"{100 * share:.0f} % of one side's runs fail", [float((found == "equivalent").mean())]))
-    return lines
+        table.append(_row([f"{100 * share:.0f} % of one side's runs fail"], [float((found == "equivalent").mean())]))
+    return table
 
 
-def unlike_shapes(studies: int = STUDIES) -> list[str]:
+def unlike_shapes(studies: int = STUDIES) -> Table:
     """Equal means of unlike shapes: how often runs of the shape truly score higher, and how often that is found."""
     rng = np.random.default_rng(5)
-    lines = ["| scores | true P | found | 6 seeds | 10 seeds | 20 seeds |", "|---|---:|---|---:|---:|---:|"]
+    table = [["scores", "true P", "found", "6 seeds", "10 seeds", "20 seeds"]]
     for shape, draw in SHAPES.items():
         true = float((draw(rng, 1, 400_000) > normal(rng, 1, 400_000, 0.01)).mean())
         higher, lower = [], []
@@ -220,20 +220,20 @@ def unlike_shapes(studies: int = STUDIES) -> list[str]:
             above = (x[:, :, None] > y[:, None, :]).mean(axis=(1, 2)) > 0.5
             higher.append(float((differs & above).mean()))
             lower.append(float((differs & ~above).mean()))
-        lines.append(_line(f"{shape} | {true:.2f} | higher", higher))
-        lines.append(_line(f"{shape} | {true:.2f} | lower", lower))
-    return lines
+        table.append(_row([shape, f"{true:.2f}", "higher"], higher))
+        table.append(_row([shape, f"{true:.2f}", "lower"], lower))
+    return table
 
 
-def power(studies: int = STUDIES) -> list[str]:
+def power(studies: int = STUDIES) -> Table:
     """The share of differences found between normal runs with one spread."""
     seeds = (6, 8, 10, 15, 20)
-    lines = [f"| standard deviations | {' | '.join(f'{n} seeds' for n in seeds)} |", "|---|" + "---:|" * 5]
+    table = [["standard deviations", *(f"{n} seeds" for n in seeds)]]
     for tests, words in ((1, ""), (3, ", one of three comparisons")):
         for shift in (1.0, 1.5, 2.0, 3.0):
             rates = [found_rate(n, shift, tests, studies) for n in seeds]
-            lines.append(_line(f"{shift:g}{words}", rates))
-    return lines
+            table.append(_row([f"{shift:g}{words}"], rates))
+    return table
 
 
 def found_rate(seeds: int, shift: float, tests: int, studies: int) -> float:
@@ -243,11 +243,11 @@ def found_rate(seeds: int, shift: float, tests: int, studies: int) -> float:
     return float(differ(x, y, tests).mean())
 
 
-def _line(name: str, rates: Sequence[float]) -> str:
-    return f"| {name} | {' | '.join(f'{100 * rate:.1f} %' for rate in rates)} |"
+def _row(names: list[str], rates: Sequence[float]) -> list[str]:
+    return [*names, *(f"{100 * rate:.1f} %" for rate in rates)]
 
 
-TABLES: dict[str, Callable[..., list[str]]] = {
+TABLES: dict[str, Callable[..., Table]] = {
     "one comparison": one_comparison,
     "families": families,
     "equivalence": equivalence,
@@ -256,13 +256,16 @@ TABLES: dict[str, Callable[..., list[str]]] = {
 }
 
 
+def file_of(name: str) -> Path:
+    """The file of a table of `TABLES`."""
+    return DATA / f"rates-{name.replace(' ', '-')}.csv"
+
+
 def main() -> None:
-    """Write the tables of the page."""
-
-    def block(match: re.Match[str]) -> str:
-        return f"<!-- computed: {match[1]} -->\n\n" + "\n".join(TABLES[match[1]]()) + "\n\n<!-- end -->"
-
-    PAGE.write_text(BLOCK.sub(block, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    """Write the tables."""
+    for name, table in TABLES.items():
+        with open(file_of(name), "w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(table())
 
 
 if __name__ == "__main__":

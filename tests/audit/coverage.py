@@ -1,10 +1,12 @@
 """How often the report's 95 % intervals hold the true value, on four shapes of scores.
 
-python -m tests.audit.coverage      # the table of docs/how-we-decide.md
+python -m tests.audit.coverage > docs/data/interval-coverage.csv      # a table of docs/how-we-decide.md
 """
 
 from __future__ import annotations
 
+import csv
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -56,17 +58,16 @@ def measure(shape: str, draw: Callable[..., np.ndarray]) -> None:
             estimates.bootstrap_interval(lambda one: estimates.iqm(one[0]), [a], resamples=100), iqm))  # fmt: skip
 
 
-def table() -> list[str]:
-    """The lines of the table of docs/how-we-decide.md: an interval and a shape, and the share for each n."""
+def table() -> list[list[str]]:
+    """The rows of docs/data/interval-coverage.csv: an interval and a shape, and the share for each n."""
     for shape, draw in SHAPES.items():
         measure(shape, draw)
     keys = dict.fromkeys((name, shape) for name, shape, _ in COVERED)
     names = sorted({name for name, _ in keys})
-    return [
-        f"| {name} | {shape} | {' | '.join(f'{COVERED[name, shape, n]:.2f}' for n in SEEDS)} |"
-        for name in names for shape in SHAPES
-    ]  # fmt: skip
+    header = ["interval", "scores", *(f"{n} seeds" for n in SEEDS)]
+    return [header, *([name, shape, *(f"{COVERED[name, shape, n]:.2f}" for n in SEEDS)]
+                      for name in names for shape in SHAPES)]  # fmt: skip
 
 
 if __name__ == "__main__":
-    print(*table(), sep="\n")
+    csv.writer(sys.stdout, lineterminator="\n").writerows(table())

@@ -1,4 +1,4 @@
-"""Edits of finished runs, and what of `erlbench verify` finds each: the table of docs/reproducibility.md."""
+"""Edits of finished runs, and what of `erlbench verify` finds each: docs/data/edits.csv."""
 
 from __future__ import annotations
 
@@ -188,8 +188,6 @@ EDITS = (
 )  # fmt: skip
 
 
-def table() -> str:
-    """The Markdown table of the documentation."""
-    lines = ["| edit | found by | with renewed checksums |", "|---|---|---|"]
-    lines += [f"| {edit.what} | {edit.found} | {edit.renewed} |" for edit in EDITS]
-    return "\n".join(lines)
+def table() -> list[list[str]]:
+    """The rows of docs/data/edits.csv."""
+    return [["edit", "found by", "with renewed checksums"], *([edit.what, edit.found, edit.renewed] for edit in EDITS)]

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from erlbench.algorithms.registry import ALGORITHMS
 from erlbench.cli import cli
 from tests.audit.page_numbers import REFERENCE, ROOT, mean_of
 
@@ -141,11 +140,3 @@ def _braces(word):
 def test_no_estimate_of_a_machine_is_printed_as_a_result():
     """What --dry-run estimates depends on the machine, and changes with the suite."""
     assert re.findall(r"\d\s*h\b|\bmin\)", README) == []
-
-
-def test_the_index_names_no_number_of_algorithms_and_has_a_row_for_each():
-    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"^\| \[`([\w-]+)`\]", text, re.MULTILINE)) == set(ALGORITHMS)
-    before = text.split("## Algorithms")[0]
-    assert not re.search(r"(\d+|\w+teen|twenty) algorithms", before)
-    assert "axis" not in before  # README's figure counts all simulator steps

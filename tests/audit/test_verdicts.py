@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from itertools import pairwise
 
@@ -10,23 +11,24 @@ import pytest
 from scipy import stats
 
 from benchmarks import verdict_rates
-from benchmarks.verdict_rates import PAGE as FILE
+from benchmarks.verdict_rates import DATA, file_of
 from erlbench.reporting.statistics.significance import LEVELS, Case, compare, holm, judge, rank_level, unseen_failures
 from tests.audit import coverage
 
-PAGE = FILE.read_text(encoding="utf-8")
-README = (FILE.parents[1] / "README.md").read_text(encoding="utf-8")
+PAGE = (DATA.parent / "how-we-decide.md").read_text(encoding="utf-8")
+README = (DATA.parents[1] / "README.md").read_text(encoding="utf-8")
 FEW = 4000  # studies
 NOISE = 4 * np.sqrt(0.05 * 0.95 / FEW)  # four standard errors
 
 
 def rows(title: str) -> dict[str, list[float]]:
     """The numbers of a table of the page, by the words of the row."""
-    (block,) = re.findall(rf"<!-- computed: {title} -->\n(.*?)<!-- end -->", PAGE, re.DOTALL)
+    with open(file_of(title), encoding="utf-8", newline="") as file:
+        table = list(csv.reader(file))
     found = {}
-    for line in block.splitlines():
-        if cells := re.findall(r"([\d.]+) %(?= \|)", line):
-            found[line.split(f"| {cells[0]} %")[0].strip("| ")] = [float(cell) / 100 for cell in cells]
+    for row in table[1:]:
+        names = [cell for cell in row if not re.fullmatch(r"[\d.]+ %", cell)]
+        found[" | ".join(names)] = [float(cell[:-2]) / 100 for cell in row[len(names) :]]
     return found
 
 
@@ -128,9 +130,8 @@ def test_p_is_that_of_scipy():
 
 def test_intervals_cover_as_the_page_says():
     """Student's misses a failure of one run in ten, whatever the report does: so the page and the captions say it."""
-    found = coverage.table()
-    for line in found:
-        assert line in PAGE
+    with open(DATA / "interval-coverage.csv", encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file)) == coverage.table()
     assert coverage.COVERED["Welch's, of a difference", "normal", 10] >= 0.93
     share = coverage.COVERED["Student's, of a mean", "Swimmer", 6]
     assert f"in {100 * share:.0f} of 100 studies of six seeds" in " ".join(PAGE.split())

@@ -1,7 +1,8 @@
-"""docs/papers.md has a row for each item of the documents and each entry of studies, docs/studies.md for each key."""
+"""Tables of docs/papers.md have each item of the documents and each entry of studies, docs/studies.md has each key."""
 
 from __future__ import annotations
 
+import csv
 import re
 from dataclasses import fields
 from fnmatch import fnmatchcase
@@ -13,18 +14,17 @@ from erlbench.experiment.study import Entry, Pair, Profile, Study
 from erlbench.experiment.toml_file import toml_key
 from tests.experiment.study_cell_list import table_studies
 
-DOCUMENTATION = (Path(__file__).parents[2] / "docs" / "papers.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
 
 
-def rows_under(heading):
-    """The cells of the table under a heading, row by row, without its header."""
-    section = DOCUMENTATION.split(f"\n## {heading}\n")[1].split("\n## ")[0]
-    rows = re.findall(r"^\| (.*) \|$", section, re.MULTILINE)
-    return [[cell.strip() for cell in row.split(" | ")] for row in rows[1:]]
+def read_rows(name):
+    """The rows of a table of docs/data, without its header."""
+    with open(DOCS / "data" / name, encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))[1:]
 
 
 def test_every_entry_says_how_it_differs():
-    rows = rows_under("What differs, entry by entry")
+    rows = read_rows("paper-entries.csv")
     entries = [(study, entry.name) for study, found in table_studies().items() for entry in found.entries]
     assert {len(row) for row in rows} == {4}
     patterns = [(study.strip("`"), entry.strip("`")) for study, entry, *_ in rows]
@@ -51,7 +51,7 @@ ITEMS = {  # of the documents, in their words
 
 
 def test_every_item_of_the_documents_has_a_row():
-    rows = rows_under("Every table and figure")
+    rows = read_rows("paper-items.csv")
     for document, items in ITEMS.items():
         found = [item for where, item, *_ in rows if where == document]
         for item in items.split(", "):
@@ -67,7 +67,7 @@ def test_every_item_of_the_documents_has_a_row():
 
 def test_all_keys_are_documented():
     """The table of docs/studies.md has each key of a study, a profile, an entry and a pair, and says of which it is."""
-    page = (Path(__file__).parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
+    page = (DOCS / "studies.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`.*?) \| (.*?) \|", page.split("\n## All keys\n")[1], re.MULTILINE)
     listed = {
         (name, of) for names, kinds in rows for name in re.findall(r"`([\w-]+)`", names) for of in kinds.split(", ")
