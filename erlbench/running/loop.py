@@ -260,9 +260,12 @@ class Run:
             self.pool.submit(tasks)
 
     def play_evaluations(self) -> None:
-        """Have the pool play the evaluations that are left, and wait for them."""
-        self._submit_evaluations()
+        """Have the pool play the evaluations that are left, and wait for them.
+
+        A run that stops early has training tasks under way, which can bring further evaluations.
+        """
         while self.evaluations.state.pending:
+            self._submit_evaluations()
             self.step()
 
     def _reached(self) -> bool:

@@ -89,9 +89,10 @@ def test_a_module_that_the_command_names_is_found_with_what_it_imports(tmp_path,
         ("later", ""), ("erlbench", f"open({str(tmp_path / 'sprung')!r}, 'a')"),
     ):  # fmt: skip
         (tmp_path / f"{name}.py").write_text(text)
+    (tmp_path / "few.toml").write_text("final_episodes = 1\n")
     words = ["run", "--algo", "algorithm:MyCEM", "--env", "environment:Mine-v0", "--total-timesteps", "100", "--set",
-             "population=4", "--set", "elites=2", "--eval-episodes", "1", "--processes",
-             str(processes)]  # fmt: skip
+             "population=4", "--set", "elites=2", "--set", "hidden=8", "--eval-episodes", "1", "--config", "few.toml",
+             "--processes", str(processes)]  # fmt: skip
     run(tmp_path, [ERLBENCH], *words)
     (place,) = (tmp_path / "results").glob("environment*/MyCEM/seed-000")
     for further in (
@@ -99,5 +100,6 @@ def test_a_module_that_the_command_names_is_found_with_what_it_imports(tmp_path,
         ["verify", place, "--import", "--again", "0"],
         ["play", place, "--no-video"],
     ):
-        run(tmp_path, [ERLBENCH], *further)
+        output = run(tmp_path, [ERLBENCH], *further)
+        assert further[0] != "verify" or "cannot be verified" not in output.partition("again")[2]
     assert not (tmp_path / "sprung").exists(), "a file named as the suite was run"
