@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from erlbench import errors
 from erlbench.errors import ErlbenchError, UsageError, nearest
@@ -28,7 +28,8 @@ from erlbench.reporting.data.study_comparisons import (
     page_of,
     was_run,
 )
-from erlbench.reporting.documents.model import Record, Table
+from erlbench.reporting.documents.model import Record as Record
+from erlbench.reporting.documents.model import Table
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.index import write_index
@@ -84,7 +85,7 @@ def build_report(
 def build_comparison(
     folders: Sequence[Path], out: Path, warn: Callable[[Remark], None] | None = None,
     options: ReportOptions | None = None,
-) -> tuple[Path, Table[Record]]:  # fmt: skip
+) -> tuple[Path, Table]:  # fmt: skip
     """Write a report that sets folders of results side by side to `out`: the path of its `index.html`, and its table.
 
     The first folder is what the others are compared with. Raises `UsageError` as
@@ -153,7 +154,7 @@ class _Report:
         return [replace(everything(runs), name=REFERENCE, title="Reference results"), *pages]
 
     def write(
-        self, comparisons: Sequence[Comparison], runs: Sequence[StoredRun], *tables: Table[Any],
+        self, comparisons: Sequence[Comparison], runs: Sequence[StoredRun], *tables: Table,
         known: Sequence[Comparison] = (),
     ) -> Path:  # fmt: skip
         """Write a page for each of the `known` comparisons and of the others, `tables` on the last one; the index."""

@@ -15,7 +15,7 @@ from erlbench.reporting import build_comparison, build_report
 from erlbench.reporting.data.comparison import ALL_RUNS, REFERENCE
 from erlbench.reporting.data.remarks import Remark, as_remark
 from erlbench.reporting.data.study_comparisons import is_of_folder
-from erlbench.reporting.documents.model import Record, Table
+from erlbench.reporting.documents.model import Table
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.checklist import NAME as CHECKLIST
 
@@ -41,7 +41,7 @@ def requested_report(options: ReportOptions, warn: Callable[[Remark], None] | No
         return build_report(folders, options.out, chosen, profile, warn, options, reference, named=bool(options.study))
 
 
-def side_by_side(options: ReportOptions, warn: Callable[[Remark], None] | None = None) -> tuple[Path, Table[Record]]:
+def side_by_side(options: ReportOptions, warn: Callable[[Remark], None] | None = None) -> tuple[Path, Table]:
     """Set the folders of a request, which may be bundles, side by side: the page's path, and its table."""
     folders = list(options.results)
     if len({folder.resolve() for folder in folders}) < len(folders):

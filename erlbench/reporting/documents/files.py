@@ -16,10 +16,10 @@ FORMULAS = ("=", "+", "-", "@")  # what a formula begins with
 NUMBERS = re.compile(r"-?[\d.]+(e[+-]?\d+)?( -?([\d.]+(e[+-]?\d+)?|inf|nan))*")
 
 
-def to_csv(table: Table[Any]) -> str:
+def to_csv(table: Table) -> str:
     """One line per row, all columns in full precision; no value is an empty cell."""
     buffer = StringIO()
-    writer = csv.DictWriter(buffer, [name for column in table.columns for name in column.names], lineterminator="\n")
+    writer = csv.DictWriter(buffer, table.names, lineterminator="\n")
     writer.writeheader()
     writer.writerows({key: csv_value(value) for key, value in record.items()} for record in table.records)
     return buffer.getvalue()
@@ -36,7 +36,7 @@ def csv_value(value: Any) -> Any:
     return f"'{value}" if formula else value
 
 
-def write_table(table: Table[Any], folder: Path) -> None:
+def write_table(table: Table, folder: Path) -> None:
     """Write `<name>.md` and `<name>.csv`, and for a paper `<name>.tex`."""
     write: dict[str, Callable[[], str]] = {
         "md": lambda: render.table(table),

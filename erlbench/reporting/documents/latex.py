@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from erlbench.reporting.documents.model import BOLD, ITALIC, Table, TableCell
 
 FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"  # smaller print, never larger
 COLUMN = 50  # characters in small print that a column of a two-column paper is wide
 
 
-def table(content: Table[Any], label: str) -> str:
+def table(content: Table, label: str) -> str:
     """The `table` environment, labelled `tab:<label>`; notes stand below the table."""
     import pandas as pd  # not at the top: a report without such a table needs none
 

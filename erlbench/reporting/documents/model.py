@@ -6,35 +6,32 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from erlbench.reporting.documents.formats import text
 
-Row = TypeVar("Row", contravariant=True)
-Item = TypeVar("Item")
 Record = dict[str, Any]  # a row of a frame: values by the names of columns
 PLAIN, BOLD, ITALIC = "", "bold", "italic"
 
 
 @dataclass(frozen=True)
-class Column(Generic[Row]):
+class Column:
     """One column of a table, declared once: header, printed cells, CSV and caption all come from here.
 
-    `metric` names the values of a row that is a record (`mean std`, or a tuple): one cell, and as many columns of
-    the CSV file, in full precision; no value is None or NaN. For rows that are objects it is a function that gives the
-    value, or a tuple of as many as `name` has names. `format` prints the values.
+    `values` names the values of a row (`mean std`, or a tuple): one cell, and as many columns of the CSV file, in full
+    precision; no value is None or NaN. `format` prints them. `printed`, `style` and `link` name what else of a row
+    the cell shows.
     """
 
     title: str  # the header without its unit; no two printed columns of a table share it
-    metric: str | tuple[str, ...] | Callable[[Row], Any]
+    values: str | tuple[str, ...]
     format: Callable[..., str] = text
     _: KW_ONLY
-    name: str | tuple[str, ...] = ""  # in the CSV file; by default the title in small letters with underscores
-    printed: str = ""  # what of a record is printed, in place of the values
+    printed: str = ""  # a text in place of the formatted values
     unit: str = ""
     note: str = ""  # what it means, a sentence or more: below the table, and on hover
-    style: str | Callable[[Row], str] = ""  # what of a row is its style: PLAIN, BOLD, ITALIC or a class of web pages
-    link: Callable[[Row], str] = lambda row: ""  # where a cell leads to
+    style: str = ""  # PLAIN, BOLD, ITALIC or a class of web pages
+    link: str = ""  # where a cell leads to
     shown: bool = True  # False: only in the CSV file
     words: bool = False  # printed to the left, as all that `text` prints
 
@@ -46,29 +43,19 @@ class Column(Generic[Row]):
     @property
     def names(self) -> tuple[str, ...]:
         """Of its columns in the CSV file."""
-        if not callable(self.metric):
-            return tuple(self.metric.split()) if isinstance(self.metric, str) else self.metric
-        if isinstance(self.name, tuple):
-            return self.name
-        return (self.name or self.title.lower().replace(" ", "_"),)
+        return tuple(self.values.split()) if isinstance(self.values, str) else self.values
 
     @property
     def left(self) -> bool:
         """Whether it is printed to the left, as texts are."""
         return self.words or self.format is text
 
-    def values(self, row: Any) -> tuple[Any, ...]:
-        """The row's values, one for each of `names`."""
-        if not callable(self.metric):
-            return tuple(row[name] for name in self.names)
-        value = self.metric(row)
-        return value if isinstance(self.name, tuple) else (value,)
-
-    def cell(self, row: Any, values: tuple[Any, ...]) -> TableCell:
-        """The row's printed cell of its `values`."""
+    def cell(self, row: Record) -> TableCell:
+        """The row's printed cell."""
+        values = [row[name] for name in self.names]
         shown = row[self.printed] if self.printed else self.format(*values)
-        style = (row[self.style] if self.style else PLAIN) if isinstance(self.style, str) else self.style(row)
-        return TableCell(shown, style, self.link(row), values[0])
+        style, link = (row[name] if name else "" for name in (self.style, self.link))
+        return TableCell(shown, style, link, values[0])
 
 
 @dataclass(frozen=True)
@@ -82,8 +69,8 @@ class TableCell:
 
 
 @dataclass(frozen=True)
-class Table(Generic[Item]):
-    """Columns x rows; a row is any object that the columns' metrics understand.
+class Table:
+    """Columns x rows.
 
     Rows are grouped by what their first column prints. Raises `ValueError` when two columns share a header or a name
     in the CSV file.
@@ -91,13 +78,13 @@ class Table(Generic[Item]):
 
     name: str  # of its files; empty for a table that has none
     title: str
-    columns: Sequence[Column[Item]]
-    rows: Sequence[Item]
+    columns: Sequence[Column]
+    rows: Sequence[Record]
     remarks: Sequence[str] = ()  # what the caption says besides the columns' notes, a sentence or more each
     for_paper: bool = False  # it is a file of LaTeX, too
 
     def __post_init__(self) -> None:
-        for what, names in (("header", self.header), ("name", [n for c in self.columns for n in c.names])):
+        for what, names in (("header", self.header), ("name", self.names)):
             if twice := sorted({name for name in names if names.count(name) > 1}):
                 raise ValueError(f"table {self.name}: two columns have the {what} {', '.join(twice)}")
 
@@ -107,7 +94,12 @@ class Table(Generic[Item]):
         return ("md", "csv", *(["tex"] if self.for_paper else [])) if self.name else ()
 
     @property
-    def shown(self) -> list[Column[Item]]:
+    def names(self) -> list[str]:
+        """The names in the CSV file."""
+        return [name for column in self.columns for name in column.names]
+
+    @property
+    def shown(self) -> list[Column]:
         """The printed columns."""
         return [column for column in self.columns if column.shown]
 
@@ -117,29 +109,14 @@ class Table(Generic[Item]):
         return [column.header for column in self.shown]
 
     @cached_property
-    def values(self) -> list[list[tuple[Any, ...]]]:
-        """The values of all columns, row by row."""
-        return [[column.values(row) for column in self.columns] for row in self.rows]
-
-    @cached_property
     def cells(self) -> list[list[TableCell]]:
         """What is printed, row by row."""
-        return [
-            [column.cell(row, own) for column, own in zip(self.columns, values, strict=True) if column.shown]
-            for row, values in zip(self.rows, self.values, strict=True)
-        ]
+        return [[column.cell(row) for column in self.shown] for row in self.rows]
 
     @property
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[Record]:
         """What the CSV file holds: the values of all columns in full precision, by name; None for no value."""
-        return [
-            {
-                name: _or_none(value)
-                for column, own in zip(self.columns, values, strict=True)
-                for name, value in zip(column.names, own, strict=True)
-            }
-            for values in self.values
-        ]
+        return [{name: _or_none(row[name]) for name in self.names} for row in self.rows]
 
     @property
     def notes(self) -> list[str]:
@@ -179,12 +156,12 @@ def _or_none(value: Any) -> Any:
 
 def columns(
     rows: Sequence[Mapping[str, Any]], number: Callable[[Any], str] = str, notes: Mapping[str, str] | None = None
-) -> list[Column[Mapping[str, Any]]]:
+) -> list[Column]:
     """A column for each key of rows that are dicts, titled as the key; numbers are printed by `number`."""
     made = []
     for name in rows[0] if rows else ():
         title = name.replace("_", " ").capitalize()
         form = text if all(isinstance(row[name], str) for row in rows) else number
         note = (notes or {}).get(title, "")
-        made.append(Column[Mapping[str, Any]](title, (name,), form, note=note))
+        made.append(Column(title, (name,), form, note=note))
     return made

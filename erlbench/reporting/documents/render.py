@@ -41,7 +41,7 @@ class Content:
 
     template: str
     values: Mapping[str, Any]
-    blocks: Sequence[Table[Any] | Figure] = field(default=())  # those with files or charts
+    blocks: Sequence[Table | Figure] = field(default=())  # those with files or charts
 
 
 def markdown(content: Content) -> str:
@@ -50,7 +50,7 @@ def markdown(content: Content) -> str:
     return re.sub(r"\n{3,}", "\n\n", text).rstrip("\n") + "\n"
 
 
-def table(content: Table[Any]) -> str:
+def table(content: Table) -> str:
     """The title, the table, and the notes as a list, in Markdown."""
     return str(_markdown().get_template("blocks.md").module.table(content))  # type: ignore[attr-defined]
 
@@ -124,7 +124,7 @@ def _asset(name: str) -> str:
     return (WEB / name).read_text(encoding="utf-8")
 
 
-def _naming_columns(content: Table[Any]) -> int:
+def _naming_columns(content: Table) -> int:
     """How many columns name a row: the first, and the second where several rows share the first."""
     firsts = [cells[0].text for cells in content.cells]
     return 1 + (len(set(firsts)) < len(firsts) and len(content.shown) > 2 and content.shown[1].left)

@@ -105,7 +105,7 @@ def _comparisons(pages: Iterable[Page]) -> Iterator[str]:
         yield f"{page.comparison.title}. Score: {page.comparison.score_words}. {what}"
 
 
-def _cells(runs: Sequence[StoredRun]) -> Table[Any]:
+def _cells(runs: Sequence[StoredRun]) -> Table:
     """Seeds, budgets and evaluations."""
     rows = []
     for group in everything(runs).groups:
@@ -124,7 +124,7 @@ def _cells(runs: Sequence[StoredRun]) -> Table[Any]:
     return Table("runs", "What was run", columns_of(rows, notes=notes), rows)
 
 
-def _settings(runs: Sequence[StoredRun]) -> Table[Any]:
+def _settings(runs: Sequence[StoredRun]) -> Table:
     """All hyper-parameters by algorithm."""
     environments: dict[tuple[str, str, str, bool], dict[str, None]] = {}
     for run in runs:
@@ -145,7 +145,7 @@ def _settings(runs: Sequence[StoredRun]) -> Table[Any]:
     return Table("settings", "Settings", columns_of(rows, notes=notes), rows)
 
 
-def _compute(runs: Sequence[StoredRun]) -> Table[Any]:
+def _compute(runs: Sequence[StoredRun]) -> Table:
     """Hours of each cell and in total: by the clock of finished and other runs, of processors, and modelled."""
     cells: dict[tuple[str, str], list[StoredRun]] = {}
     for run in runs:

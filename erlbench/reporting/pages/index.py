@@ -126,14 +126,14 @@ def _moment(time: str) -> str:
         return time
 
 
-def _contents(pages: Sequence[Page]) -> Table[Page]:
-    columns: list[Column[Page]] = [
-        Column("Page", lambda page: page.comparison.name, link=lambda page: page.link),
-        Column("What", lambda page: page.comparison.title),
-        Column("Profile", lambda page: page.comparison.profile),
-        Column("Finished runs", lambda page: (page.done, page.planned), fraction, name=("finished", "planned")),
+def _contents(pages: Sequence[Page]) -> Table:
+    columns: list[Column] = [
+        Column("Page", "name", link="link"),
+        Column("What", "title"),
+        Column("Profile", "profile"),
+        Column("Finished runs", "done planned", fraction),
     ]
-    return Table("", "", columns, pages)
+    return Table("", "", columns, [{**vars(page.comparison), **vars(page)} for page in pages])
 
 
 def _unfinished(runs: Sequence[StoredRun]) -> Iterator[str]:

@@ -77,7 +77,7 @@ class Maker:
     charts: ChartData
     read: dict[Path, Timeline | None] = field(default_factory=dict)  # the timelines of runs, which several pages show
 
-    def write(self, comparison: Comparison, *first: Table[Any], answer: StudyAnswer | None = None) -> Page:
+    def write(self, comparison: Comparison, *first: Table, answer: StudyAnswer | None = None) -> Page:
         """Write the folder `out/<name>/` with `index.md`, tables (`first` before all others) and figures.
 
         The page of a study with an `answer` begins with it.
@@ -193,9 +193,9 @@ class Maker:
             self.read[run.path] = load_timeline(run, self.warn)
         return self.read[run.path]
 
-    def _tables(self, comparison: Comparison, pairs: pd.DataFrame) -> list[Table[Any]]:
+    def _tables(self, comparison: Comparison, pairs: pd.DataFrame) -> list[Table]:
         parts, published, options = comparison.parts, self.published, self.options
-        tables: list[Table[Any] | None] = []
+        tables: list[Table | None] = []
         if options.paper and PagePart.CURVES in parts:
             tables.append(paper_table(comparison, options.style.statistic, options.style))
         tables += [imported_table(comparison), fairness_table(comparison)]
@@ -218,14 +218,14 @@ def _head(comparison: Comparison) -> Iterator[str]:
         yield f"After {comparison.item} of the {comparison.source}{beside}. Profile: {comparison.profile}."
 
 
-def answered(answer: StudyAnswer) -> tuple[list[str], list[str], list[Table[Any]]]:
+def answered(answer: StudyAnswer) -> tuple[list[str], list[str], list[Table]]:
     """What a study's page begins with: the claim with its source, a line for each pair, their tables."""
     study = answer.study
     source = f" ({study.source})" if study.source else ""
     lines = [f"Claim: {study.claim}{source}"] if study.claim else []
     if answer.standing and len(answer.answers) > 1:
         lines.append(f"All comparisons together: {answer.standing}.")
-    tables: list[Table[Any]] = [answers_table(answer)] if answer.answers else []
+    tables: list[Table] = [answers_table(answer)] if answer.answers else []
     return lines, [answer_sentence(one) for one in answer.answers], [*tables, differences_from_study(answer)]
 
 
@@ -237,9 +237,7 @@ def _said(verdicts: Sequence[Any]) -> dict[str, Any]:
     return {"result": result(order) + more if order else "", "verdicts": said}
 
 
-def _arranged(
-    tables: Sequence[Table[Any]], curves: Sequence[Figure], comparison: Comparison
-) -> list[Table[Any] | Figure]:
+def _arranged(tables: Sequence[Table], curves: Sequence[Figure], comparison: Comparison) -> list[Table | Figure]:
     """The curve before the scores; where there are several environments, the scores before their curves."""
     names = [table.name for table in tables]
     place = names.index("scores") if "scores" in names else 0

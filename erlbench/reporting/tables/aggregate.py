@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -19,20 +18,20 @@ from erlbench.reporting.verdict.pairs import groups_with_baseline, label, run_se
 from erlbench.reporting.verdict.pooled import WORDS, Scores, pooled_iqm, pooled_scores
 
 
-def aggregate_tables(comparison: Comparison) -> Iterator[Table[Record]]:
+def aggregate_tables(comparison: Comparison) -> Iterator[Table]:
     """All environments at once against the baseline, budget by budget on the page of all runs."""
     tables = [table for part in comparison.by_budget() if (table := aggregate_table(part)) is not None]
     for table, number in zip(tables, itertools.count(1)):
         yield table if len(tables) == 1 else replace(table, name=f"{table.name}-{number}")
 
 
-def aggregate_table(comparison: Comparison) -> Table[Record] | None:
+def aggregate_table(comparison: Comparison) -> Table | None:
     """All environments of a page; None without a baseline or with fewer than two environments."""
     groups = groups_with_baseline(comparison)
     if len(groups) < 2:
         return None
     name, environments, pooled = label(comparison), tuple(group.env for group in groups), pooled_scores(comparison)
-    columns: list[Column[Any]] = [
+    columns: list[Column] = [
         Column("Environments", "environments", lambda _: f"{len(groups)} environments", words=True),
         Column("Name", "name", shown=False),
         Column("Algorithm", "algorithm"),

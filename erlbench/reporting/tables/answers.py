@@ -12,16 +12,16 @@ from erlbench.reporting.verdict.answers import StudyAnswer
 from erlbench.reporting.verdict.words import effect_words
 from erlbench.words import counted
 
-DIFFERENCES: list[Column[Any]] = [
+DIFFERENCES: list[Column] = [
     Column("Entry", "entry"), Column("Environment", "env"), Column("What", "what"), Column("Details", "details"),
 ]  # fmt: skip
 
 
-def answers_table(answer: StudyAnswer) -> Table[Record]:
+def answers_table(answer: StudyAnswer) -> Table:
     """A row for each pair and environment."""
     rows = [_record(one) for one in answer.answers]
     tests = sum(not math.isnan(row["p_holm"]) for row in rows)
-    columns: list[Column[Any]] = [
+    columns: list[Column] = [
         Column("First", "first"),
         Column("Second", "second"),
         Column("Environment", "env"),
@@ -58,7 +58,7 @@ def _record(one: Any) -> Record:
     }  # fmt: skip
 
 
-def differences_from_study(answer: StudyAnswer) -> Table[Record]:
+def differences_from_study(answer: StudyAnswer) -> Table:
     """What differs from the study, a row each; without rows where nothing does."""
     rows = [
         {"entry": one.entry, "env": one.env, "what": one.what, "details": one.details} for one in answer.differences

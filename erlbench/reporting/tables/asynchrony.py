@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from erlbench.reporting.data.timeline import Timeline
 from erlbench.reporting.documents.formats import NONE, number, share, significant
 from erlbench.reporting.documents.model import Column, Record
 
-ASYNCHRONY: list[Column[Any]] = [
+ASYNCHRONY: list[Column] = [
     Column("Busy", "utilisation", share, note="share of the span during which a process worked, mean over processes."),
     Column("Staleness", "staleness_median staleness_90", lambda median, most: _pair(median, most),
            note="updates of the search distribution between asking for an individual's episodes and telling their "

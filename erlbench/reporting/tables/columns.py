@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.documents.formats import NONE, fraction
@@ -14,11 +13,9 @@ from erlbench.reporting.statistics.estimates import mean
 from erlbench.words import counted
 
 BUDGET = ("env", "total_timesteps", "total_generations", "total_minutes")
-ENVIRONMENT: Column[Any] = Column("Environment", " ".join(BUDGET), printed="environment", words=True)
-IDENTITY: list[Column[Any]] = [ENVIRONMENT, Column("Name", "name", shown=False), Column("Algorithm", "algorithm")]
-STATUS: Column[Any] = Column(
-    "Status", "status", note="of the runs that do not count: how far they are, or why they ended."
-)
+ENVIRONMENT: Column = Column("Environment", " ".join(BUDGET), printed="environment", words=True)
+IDENTITY: list[Column] = [ENVIRONMENT, Column("Name", "name", shown=False), Column("Algorithm", "algorithm")]
+STATUS: Column = Column("Status", "status", note="of the runs that do not count: how far they are, or why they ended.")
 
 
 def cell_record(comparison: Comparison, group: Group, run_set: RunSet) -> Record:
@@ -38,12 +35,12 @@ def seeds_and_runs(seeds: int, planned: int, runs: int) -> str:
     return fraction(seeds, planned) + several if planned else NONE
 
 
-N: Column[Any] = Column(
+N: Column = Column(
     "n", "n planned runs", seeds_and_runs, note="seeds with a finished run, of planned ones; only finished runs count."
 )
 
 
-def updates(rows: Sequence[Record]) -> Column[Any]:
+def updates(rows: Sequence[Record]) -> Column:
     """Gradient updates per training step of critic and actor, without which no time and no score can be judged.
 
     Printed where any of the `rows` has some.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from erlbench.experiment.fairness import compare_algorithms
 from erlbench.reporting.data.cells import several_draws
@@ -23,11 +22,11 @@ from erlbench.reporting.verdict.pairs import compare_with, correct, mark
 KINDS = {False: "Measured", True: "Modelled"}  # minutes, by whether their time is simulated
 
 
-def differences_table(sides: Sequence[Side], metric: str) -> Table[Record]:
+def differences_table(sides: Sequence[Side], metric: str) -> Table:
     """One row per environment, budget, algorithm and further folder."""
     rows = _rows(sides, metric)
     first, other = sides[0].name, sides[1].name if len(sides) == 2 else "there"
-    columns: list[Column[Any]] = [
+    columns: list[Column] = [
         Column("Environment", "env total_timesteps", lambda env, total: f"{env}, {steps(total)} steps", words=True),
         Column("Algorithm", "name"),
         Column("Compared with", "folder"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from erlbench.reporting.statistics.estimates import FEWEST_RUNS, NONE
 from erlbench.reporting.statistics.significance import MARGIN
 from erlbench.reporting.tables.columns import IDENTITY, N, all_steps, cell_record
 
-COLUMNS: list[Column[Any]] = [
+COLUMNS: list[Column] = [
     *IDENTITY,
     N,
     Column("Final", "final_mean final_std", plus_minus, note="the last evaluation."),
@@ -49,7 +48,7 @@ COLUMNS: list[Column[Any]] = [
 ]  # fmt: skip
 
 
-def metrics_table(comparison: Comparison) -> Table[Record]:
+def metrics_table(comparison: Comparison) -> Table:
     """Final return, mean of the last ten evaluations, maximum of the average, area under the curve."""
     cells = [(group, run_set) for group in comparison.groups for run_set in group.run_sets if run_set.exists]
     rows = [{**cell_record(comparison, *cell), **_metrics(*cell)} for cell in cells]

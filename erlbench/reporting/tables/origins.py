@@ -8,10 +8,10 @@ from erlbench.experiment.fairness import compare_algorithms, distinct, overridde
 from erlbench.reporting.data.comparison import Comparison
 from erlbench.reporting.data.runs import StoredRun
 from erlbench.reporting.documents.formats import NONE
-from erlbench.reporting.documents.model import Column, Record, Table
+from erlbench.reporting.documents.model import Column, Table
 
 MOST = 8  # algorithms in the table of settings; of more, none is compared line by line
-TUNING: list[Column[Any]] = [
+TUNING: list[Column] = [
     Column("Algorithm", "algorithm"),
     Column("Settings", "settings",
            note="those that have their default in all runs; all: whatever has no row of its own."),
@@ -19,7 +19,7 @@ TUNING: list[Column[Any]] = [
     Column("By", "by"),
     Column("Trials", "trials", note="configurations that were tried; none: a rule gives the values."),
 ]  # fmt: skip
-IMPORTED: list[Column[Any]] = [
+IMPORTED: list[Column] = [
     Column("Environment", "environment"),
     Column("Algorithm", "algorithm"),
     Column("Seeds", "seeds"),
@@ -33,12 +33,12 @@ IMPORTED: list[Column[Any]] = [
 ]  # fmt: skip
 
 
-def fairness_table(comparison: Comparison) -> Table[Record] | None:
+def fairness_table(comparison: Comparison) -> Table | None:
     """What differs between the algorithms of a page; None where nothing does, or for more than `MOST` of them."""
     names, lines = compare_algorithms(run.config for run in comparison.runs)
     if not 2 <= len(names) <= MOST or not lines:
         return None
-    columns: list[Column[Any]] = [Column("What", "what")]
+    columns: list[Column] = [Column("What", "what")]
     titles = [f"{name} (algorithm)" if name.lower() == "what" else name for name in names]
     columns += [Column(title, (title,)) for title in titles]
     rows = [
@@ -52,7 +52,7 @@ def fairness_table(comparison: Comparison) -> Table[Record] | None:
     return Table("fairness", comparison.heading("what differs between the algorithms"), columns, rows, remarks)
 
 
-def tuning_table(comparison: Comparison) -> Table[Record] | None:
+def tuning_table(comparison: Comparison) -> Table | None:
     """Which defaults of the page's algorithms were tuned, where, by whom, how often; None where nothing is known."""
     changed: dict[str, set[str]] = {}
     for config in distinct(run.config for run in comparison.runs):
@@ -69,7 +69,7 @@ def tuning_table(comparison: Comparison) -> Table[Record] | None:
     return Table("tuning", comparison.heading("tuning of the defaults"), TUNING, rows, remarks) if rows else None
 
 
-def imported_table(comparison: Comparison) -> Table[Record] | None:
+def imported_table(comparison: Comparison) -> Table | None:
     """Whose the imported runs of a page are, and what their files do not say; None without any."""
     cells: dict[tuple[str, str, str, str], list[StoredRun]] = {}
     for run in comparison.runs:

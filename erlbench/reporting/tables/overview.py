@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 
 from erlbench.reporting.data.comparison import ALL_RUNS, REFERENCE, Comparison, Group, RunSet
-from erlbench.reporting.documents.formats import NONE, number, slug, steps, text
-from erlbench.reporting.documents.model import BOLD, Column, Table
+from erlbench.reporting.documents.formats import NONE, number, steps
+from erlbench.reporting.documents.model import BOLD, Column, Record, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.curves import updates_per_step
 from erlbench.reporting.tables.columns import learning_steps, seeds_and_runs
@@ -21,7 +20,7 @@ FEWEST, SPARSE = 8, 0.25  # environments, and share of filled cells, of a matrix
 COMPLETE, PARTIAL, FAILED, ABSENT = "complete", "partial", "failed", "absent"
 
 
-def overview(comparison: Comparison) -> Table[str] | Table[Group]:
+def overview(comparison: Comparison) -> Table:
     """The matrix; where most of its cells would be empty, a list of environments."""
     names = {one.name for one in comparison.run_sets if one.exists}
     cells, filled = len(names) * len(comparison.groups), sum(one.exists for one in comparison.run_sets)
@@ -29,73 +28,71 @@ def overview(comparison: Comparison) -> Table[str] | Table[Group]:
     return environments_table(comparison) if sparse else overview_table(comparison)
 
 
-def environments_table(comparison: Comparison) -> Table[Group]:
+def environments_table(comparison: Comparison) -> Table:
     """One row per environment and budget, with all of its algorithms."""
-    columns: list[Column[Group]] = [
-        Column("Environment", comparison.group_name, link=lambda group: f"{comparison.name}/index.md"),
-        Column("Algorithms", lambda group: "; ".join(
-            f"{one.name} {_cell_text(*_mean(one.name, group))}" for one in group.run_sets if one.exists
-        )),
+    rows = [
+        {"environment": comparison.group_name(group), "link": f"{comparison.name}/index.md",
+         "algorithms": "; ".join(f"{one.name} {_cell_text(*_mean(one))}" for one in group.run_sets if one.exists)}
+        for group in sorted(comparison.groups, key=_finished, reverse=True)
     ]  # fmt: skip
+    columns = [Column("Environment", "environment", link="link"), Column("Algorithms", "algorithms")]
     remarks = ("Mean score of the finished seeds, and how many of all seeds are finished.",)
-    return Table("", _title(comparison), columns, sorted(comparison.groups, key=_finished, reverse=True), remarks)
+    return Table("", _title(comparison), columns, rows, remarks)
 
 
 def _title(comparison: Comparison) -> str:
     return TITLE if comparison.name in (ALL_RUNS, REFERENCE) else comparison.title
 
 
-def overview_table(comparison: Comparison) -> Table[str]:
-    """One row per algorithm, its name; one column per environment and budget, those with the most runs done first."""
-    names = dict.fromkeys(run_set.name for run_set in comparison.run_sets if run_set.exists)
-    best = _decided(comparison)
-    columns: list[Column[str]] = [Column("Algorithm", str)]
+def overview_table(comparison: Comparison) -> Table:
+    """One row per algorithm; one column per environment and budget, those with the most runs done first."""
+    names, best = sorted({one.name for one in comparison.run_sets if one.exists}), _decided(comparison)
+    rows: list[Record] = [{"algorithm": name} for name in names]
+    columns = [Column("Algorithm", "algorithm")]
     for group in sorted(comparison.groups, key=_finished, reverse=True):  # stable: else in the order of the page
-        columns.append(
-            Column(
-                comparison.group_name(group), partial(_mean, group=group),
-                _cell_text, name=(f"mean_{slug(comparison.group_name(group))}", f"runs_{len(columns)}"),
-                style=partial(_style, group=group, best=best), link=partial(_link, comparison=comparison, group=group),
-            )
-        )  # fmt: skip
+        keys = [f"{what} {len(columns)}" for what in ("mean", "runs", "style", "link")]
+        title = comparison.group_name(group)
+        columns.append(Column(title, (keys[0], keys[1]), _cell_text, style=keys[2], link=keys[3]))
+        for row in rows:
+            run_set = group.run_set(row["algorithm"])
+            decided = f" {BOLD}" if (group.limit, group.env, row["algorithm"]) in best else ""
+            drawn = run_set is not None and any(len(run.evaluations) for run in run_set.runs)
+            link = f"{comparison.name}/index.md#curves-{comparison.slug(group)}" if drawn else ""
+            row |= dict(zip(keys, (*_mean(run_set), f"{_state(run_set)}{decided}", link), strict=True))
     for title, rate in (("Steps learnt from", learning_steps), ("Critic updates/step", _critic_updates)):
         if _differs(comparison, rate):
-            columns.append(Column(title, partial(_range, comparison=comparison, rate=rate), text, name=slug(title)))
+            columns.append(Column(title, (title,)))
+            for row in rows:
+                row[title] = _range(row["algorithm"], comparison, rate)
     remarks = (
         "Mean score of the finished seeds, and how many of all seeds are finished. Green: all runs are finished; "
         "amber: some are not; red: one failed. Bold: decided to score higher than all other algorithms of the column, "
         "after the correction for all pairs; no bold: not decided. A score leads to its learning curves.",
     )
-    return Table("", _title(comparison), columns, sorted(names), remarks)
+    return Table("", _title(comparison), columns, rows, remarks)
 
 
 def _finished(group: Group) -> int:
     return sum(len(run_set.done) for run_set in group.run_sets)
 
 
-def _mean(name: str, group: Group) -> tuple[float, str]:
-    found = group.run_set(name)
-    if found is None:
+def _mean(run_set: RunSet | None) -> tuple[float, str]:
+    if run_set is None:
         return math.nan, ""
-    return estimates.mean(found.scores), seeds_and_runs(len(found.seeds), found.planned, len(found.done))
+    seeds = seeds_and_runs(len(run_set.seeds), run_set.planned, len(run_set.done))
+    return estimates.mean(run_set.scores), seeds
 
 
 def _cell_text(mean: float, runs: str) -> str:
     return f"{number(mean)} ({runs})" if runs else NONE
 
 
-def _state(name: str, group: Group) -> str:
-    run_set = group.run_set(name)
+def _state(run_set: RunSet | None) -> str:
     if run_set is None:
         return ABSENT
-    if any(run.status == "failed" for run in run_set.runs):
+    if run_set.failed:
         return FAILED
     return COMPLETE if len(run_set.done) == len(run_set.runs) else PARTIAL
-
-
-def _style(name: str, group: Group, best: set[tuple[str, str, str]]) -> str:
-    state = _state(name, group)
-    return f"{state} {BOLD}" if (group.limit, group.env, name) in best else state
 
 
 def _decided(comparison: Comparison) -> set[tuple[str, str, str]]:
@@ -126,10 +123,3 @@ def _range(name: str, comparison: Comparison, rate: Callable[[RunSet], float]) -
     values = [value for one in found if math.isfinite(value := rate(one))]
     form = steps if rate is learning_steps else number
     return " to ".join(dict.fromkeys((form(min(values)), form(max(values))))) if values else ""
-
-
-def _link(name: str, comparison: Comparison, group: Group) -> str:
-    run_set = group.run_set(name)
-    if run_set is None or not any(len(run.evaluations) for run in run_set.runs):
-        return ""
-    return f"{comparison.name}/index.md#curves-{comparison.slug(group)}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pandas as pd
 
@@ -16,7 +15,7 @@ from erlbench.reporting.statistics.significance import MARGIN, POWER, level_word
 from erlbench.reporting.tables.columns import BUDGET, ENVIRONMENT
 from erlbench.reporting.verdict.pairs import MOST_RUN_SETS, pair_rows
 
-COLUMNS: list[Column[Any]] = [
+COLUMNS: list[Column] = [
     ENVIRONMENT,
     Column("Algorithm", "algorithm"),
     Column("Against", "against"),
@@ -37,7 +36,7 @@ COLUMNS: list[Column[Any]] = [
 ]  # fmt: skip
 
 
-def pairs_table(comparison: Comparison, pairs: pd.DataFrame) -> Table[Record] | None:
+def pairs_table(comparison: Comparison, pairs: pd.DataFrame) -> Table | None:
     """The pairs of a page (`compare_pairs`), a row each; None where there is none."""
     if pairs.empty:
         return None

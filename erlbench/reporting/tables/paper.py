@@ -5,9 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -16,10 +13,17 @@ from erlbench.reporting.data.caveats import caveats
 from erlbench.reporting.data.comparison import Comparison, RunSet
 from erlbench.reporting.data.seeds import STD, sample_words
 from erlbench.reporting.documents.formats import plus_minus, slug, with_interval
-from erlbench.reporting.documents.model import BOLD, PLAIN, Column, Table
+from erlbench.reporting.documents.model import BOLD, PLAIN, Column, Record, Table
 from erlbench.reporting.paper_style import ALGORITHMS, AUTO, PaperStyle, chosen
-from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.estimates import FEWEST_RUNS, NONE, bootstrap_interval, mean_interval
+from erlbench.reporting.statistics.estimates import (
+    FEWEST_RUNS,
+    NONE,
+    bootstrap_interval,
+    iqm,
+    mean,
+    mean_interval,
+    median,
+)
 from erlbench.reporting.statistics.significance import Case
 from erlbench.reporting.verdict.pairs import compare_pairs, pair_rows
 
@@ -27,107 +31,62 @@ NAME = "paper-table"
 Place = tuple[int, str]  # a group's number, a run set's name
 
 
-@dataclass(frozen=True)
-class PaperStatistic:
-    """What a cell holds: a value, and how far it reaches down and up."""
-
-    words: str
-    of: Callable[[RunSet], tuple[float, ...]]  # value, and std or low and high
-    interval: bool = True
+def _bootstrapped(of: Callable[[Any], float]) -> Callable[[Any], tuple[float, float]]:
+    return lambda scores: bootstrap_interval(lambda strata: of(strata[0]), [scores])
 
 
-def _mean_std(run_set: RunSet) -> tuple[float, float]:
-    return estimates.mean(run_set.scores), run_set.score_std
+# By the style's names: words, value, and its interval from `FEWEST_RUNS` seeds on.
+STATISTICS: Mapping[str, tuple[str, Callable[[Any], float], Callable[[Any], tuple[float, float]] | None]] = {
+    "std": ("Mean ± sample standard deviation", mean, None),
+    "mean": ("Mean [95 % interval of the mean, Student]", mean, mean_interval),
+    "iqm": ("Interquartile mean [95 % interval, bootstrap]", iqm, _bootstrapped(iqm)),
+    "median": ("Median [95 % interval, bootstrap]", median, _bootstrapped(median)),
+}
 
 
-def _with_interval(
-    of: Callable[[Any], float], interval: Callable[[Any], tuple[float, float]], run_set: RunSet
-) -> tuple[float, ...]:
-    scores = run_set.scores
-    return of(scores), *(interval(scores) if len(scores) >= FEWEST_RUNS else NONE)
-
-
-def _bootstrapped(of: Callable[[Any], float], scores: Any) -> tuple[float, float]:
-    return bootstrap_interval(lambda strata: of(strata[0]), [scores])
-
-
-STATISTICS: Mapping[str, PaperStatistic] = MappingProxyType({
-    "std": PaperStatistic("Mean ± sample standard deviation", _mean_std, interval=False),
-    "mean": PaperStatistic(
-        "Mean [95 % interval of the mean, Student]", partial(_with_interval, estimates.mean, mean_interval)
-    ),
-    "iqm": PaperStatistic(
-        "Interquartile mean [95 % interval, bootstrap]",
-        partial(_with_interval, estimates.iqm, partial(_bootstrapped, estimates.iqm)),
-    ),
-    "median": PaperStatistic(
-        "Median [95 % interval, bootstrap]",
-        partial(_with_interval, estimates.median, partial(_bootstrapped, estimates.median)),
-    ),
-})  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class PaperCell:
-    """One algorithm in one environment."""
-
-    value: float = math.nan
-    spread: tuple[float, ...] = ()  # the standard deviation, or low and high
-    n: int = 0  # seeds
-    runs: int = 0
-    best: bool = False  # decided to score higher than every other algorithm of the environment
-
-
-@dataclass(frozen=True)
-class PaperRow:
-    """The cells of an algorithm by environment, or of an environment by algorithm."""
-
-    label: str
-    cells: Mapping[str, PaperCell]
-
-
-def paper_table(comparison: Comparison, statistic: str, style: PaperStyle) -> Table[PaperRow]:
+def paper_table(comparison: Comparison, statistic: str, style: PaperStyle) -> Table:
     """Algorithms and environments, the longer side in rows.
 
     A cell is bold where its algorithm is decided to score higher than every other one that the page has there, whether
     the table shows that or not.
     """
-    how = STATISTICS[statistic]
-    absent = PaperCell(spread=(math.nan,) * (1 + how.interval))
+    words, _, interval = STATISTICS[statistic]
     pairs = compare_pairs(comparison, all_pairs(comparison))
     best = find_best(comparison, pairs)
-    cells = {
-        (number, run_set.name): _cell(how, run_set, (number, run_set.name) in best)
-        for number, group in enumerate(comparison.groups) for run_set in group.run_sets if run_set.exists
-    }  # fmt: skip
     groups = chosen(enumerate(comparison.groups), style.environments, lambda one: one[1].env)
     labels = {one.name: style.label(one.name, one.label) for one in comparison.run_sets if one.exists}
     names = chosen(labels, style.algorithms, str)
     envs = [group.env for _, group in groups]
-    titles = {
-        number: style.label(group.env, group.env if envs.count(group.env) == 1 else comparison.group_name(group))
-        for number, group in groups
-    }
-    by_algorithm = style.rows == ALGORITHMS or (style.rows == AUTO and len(names) >= len(groups))
-    across = (
-        [(str(number), title) for number, title in titles.items()]
-        if by_algorithm else [(name, labels[name]) for name in names]
-    )  # fmt: skip
+    titles = [
+        style.label(group.env, group.env if envs.count(group.env) == 1 else comparison.group_name(group))
+        for _, group in groups
+    ]
+    cells = [[_cell(statistic, group.run_set(name), (i, name) in best) for i, group in groups] for name in names]
+    sizes = {(cell["n"], cell["runs"]) for line in cells for cell in line if cell["n"]}
+    title, down, across = "Algorithm", [labels[name] for name in names], titles
+    if not (style.rows == ALGORITHMS or (style.rows == AUTO and len(names) >= len(groups))):
+        title, down, across = "Environment", across, down
+        cells = [[*line] for line in zip(*cells, strict=True)]
+    keys = _unique([slug(text) for text in across])
     rows = [
-        PaperRow(labels[name], {str(number): cells.get((number, name), absent) for number, _ in groups})
-        for name in names
-    ] if by_algorithm else [
-        PaperRow(titles[number], {name: cells.get((number, name), absent) for name in names})
-        for number, _ in groups
+        {title.lower(): label, **{f"{key}_{what}": value for key, cell in zip(keys, line, strict=True)
+                                  for what, value in cell.items()}}
+        for label, line in zip(down, cells, strict=True)
     ]  # fmt: skip
-    sizes = {(cell.n, cell.runs) for row in rows for cell in row.cells.values() if cell.n}
-    columns: list[Column[PaperRow]] = [Column("Algorithm" if by_algorithm else "Environment", lambda row: row.label)]
-    for (key, title), name in zip(across, _unique([slug(title) for _, title in across]), strict=True):
-        columns.append(_column(key, title, name, how, len(sizes) > 1))
-    remarks = [f"{how.words} over n seeds; {_sizes(sizes)}."]
+
+    def print_cell(value: float, *more: Any) -> str:
+        *spread, n, runs, _ = more
+        text = with_interval(value, *spread) if interval else plus_minus(value, *spread)
+        return text + (f" ({n if n == runs else sample_words(n, runs)})" if len(sizes) > 1 and n else "")
+
+    values = ("value", *(("low", "high") if interval else ("std",)), "n", "runs", "bold")
+    columns = [Column(title, title.lower())]
+    for text, key in zip(across, keys, strict=True):
+        columns.append(Column(text, tuple(f"{key}_{what}" for what in values), print_cell, style=f"{key}_style"))
+    remarks = [f"{words} over n seeds; {_sizes(sizes)}."]
     if any(runs > n for n, runs in sizes):
-        remarks.append(f"A seed with several runs counts by their mean{'' if how.interval else f'; ± is {STD}'}.")
-    remarks += [f"Below {FEWEST_RUNS} seeds there is no interval."] if how.interval and sizes else []
+        remarks.append(f"A seed with several runs counts by their mean{'' if interval else f'; ± is {STD}'}.")
+    remarks += [f"Below {FEWEST_RUNS} seeds there is no interval."] if interval and sizes else []
     remarks += [f"{comparison.score_words}; {comparison.budget}.", *caveats(comparison), _bold(len(pairs))]
     return Table(NAME, comparison.heading(comparison.score_title), columns, rows, remarks, for_paper=True)
 
@@ -149,25 +108,16 @@ def find_best(comparison: Comparison, pairs: pd.DataFrame) -> set[Place]:
     return {(group, name) for (group, name), below in above.items() if rivals[group] - {name} <= below}
 
 
-def _cell(how: PaperStatistic, run_set: RunSet, best: bool) -> PaperCell:
-    value, *spread = how.of(run_set)
-    runs = sum(map(len, run_set.run_scores))
-    return PaperCell(value=value, spread=tuple(spread), n=len(run_set.scores), runs=runs, best=best)
-
-
-def _column(key: str, title: str, name: str, how: PaperStatistic, sizes: bool) -> Column[PaperRow]:
-    def values(row: PaperRow) -> tuple[Any, ...]:
-        cell = row.cells[key]
-        return cell.value, *cell.spread, cell.n, cell.runs, int(cell.best)
-
-    def printed(value: float, *more: Any) -> str:
-        *spread, n, runs, _ = more
-        words = with_interval(value, *spread) if how.interval else plus_minus(value, *spread)
-        return words + (f" ({n if n == runs else sample_words(n, runs)})" if sizes and n else "")
-
-    kinds = ("low", "high") if how.interval else ("std",)
-    names = tuple(f"{name}_{what}" for what in ("value", *kinds, "n", "runs", "bold"))
-    return Column(title, values, printed, name=names, style=lambda row: BOLD if row.cells[key].best else PLAIN)
+def _cell(statistic: str, run_set: RunSet | None, best: bool) -> Record:
+    """One algorithm in one environment: value, spread, seeds, runs; bold where it is decided to be the best one."""
+    _, value_of, interval = STATISTICS[statistic]
+    scores = run_set.scores if run_set else ()
+    low, high = interval(scores) if interval and len(scores) >= FEWEST_RUNS else NONE
+    return {
+        "value": value_of(scores), "std": run_set.score_std if run_set else math.nan, "low": low, "high": high,
+        "n": len(scores), "runs": sum(map(len, run_set.run_scores)) if run_set else 0, "bold": int(best),
+        "style": BOLD if best else PLAIN,
+    }  # fmt: skip
 
 
 def _sizes(sizes: set[tuple[int, int]]) -> str:

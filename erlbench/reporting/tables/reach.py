@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -50,9 +49,7 @@ class Target:
         return next((found.value for found in numbers if found.algorithm == algorithm), math.nan)
 
 
-def reach_table(
-    comparison: Comparison, scores: Sequence[float], published: Published, warn: Warn
-) -> Table[Record] | None:
+def reach_table(comparison: Comparison, scores: Sequence[float], published: Published, warn: Warn) -> Table | None:
     """One row for each environment, algorithm and score; without `scores` the published ones of each environment.
 
     None (with a warning) when there is no score for any environment.
@@ -69,7 +66,7 @@ def reach_table(
         for target in targets[group.env]
     ]  # fmt: skip
     kinds = {run.simulated_time for one in comparison.run_sets for run in one.done if run.timed}
-    columns: list[Column[Any]] = [
+    columns: list[Column] = [
         *IDENTITY,
         Column("Score", "score", exact),
         Column("Share", "share", shown=bool(used)),

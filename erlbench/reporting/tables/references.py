@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -61,7 +60,7 @@ def reference_record(found: Beside | None) -> Record:
     }  # fmt: skip
 
 
-def reference_columns(found: Sequence[Beside]) -> list[Column[Any]]:
+def reference_columns(found: Sequence[Beside]) -> list[Column]:
     """Columns of one source a row; they are printed where a row has one, the step where it is not the budget."""
     sources = "; ".join(dict.fromkeys(f"{one.pair.theirs.source.name} ({one.pair.theirs.returns})" for one in found))
     return [
@@ -82,7 +81,7 @@ def reference_columns(found: Sequence[Beside]) -> list[Column[Any]]:
     ]  # fmt: skip
 
 
-COLUMNS: list[Column[Any]] = [
+COLUMNS: list[Column] = [
     *IDENTITY,
     Column("Source", "source"),  # with the run set it names the row
     N,
@@ -98,7 +97,7 @@ COLUMNS: list[Column[Any]] = [
 ]
 
 
-def references_table(comparison: Comparison, references: References) -> Table[Record] | None:
+def references_table(comparison: Comparison, references: References) -> Table | None:
     """None where no source has runs of an algorithm of the page in a comparable environment."""
     found = [
         one for group in comparison.groups for run_set in group.run_sets if run_set.exists

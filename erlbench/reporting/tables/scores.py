@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from erlbench.reporting.data.cells import several_draws
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
@@ -37,7 +36,7 @@ SUCCESSES = {SUCCESS: "last_success", SUCCESS_EVER: "last_success_ever"}  # colu
 STATISTICS = ("mean", "std", "median")  # of published numbers
 
 
-def scores_table(comparison: Comparison, published: Published) -> Table[Record]:
+def scores_table(comparison: Comparison, published: Published) -> Table:
     """Mean, standard deviation, median of the final evaluation, against baseline and paper."""
     rows: list[Record] = [
         {"group": group, "run_set": run_set, "reference": _reference(comparison, published, group, run_set),
@@ -99,7 +98,7 @@ def _failed_counted(comparison: Comparison, rows: Sequence[Record]) -> Iterator[
             yield _again(comparison, row, RunSet.with_failed)
 
 
-OWN: list[Column[Any]] = [
+OWN: list[Column] = [
     Column("Mean", "mean", number, style="mark", note="of the scores of the n seeds."),
     Column("Std", "std", number, note="sample standard deviation, divided by n − 1."),
     Column("Median", "median", number, note="of the same scores."),
@@ -126,10 +125,10 @@ def _record(comparison: Comparison, row: Record) -> Record:
     }  # fmt: skip
 
 
-def _wilson(comparison: Comparison) -> list[Column[Any]]:
+def _wilson(comparison: Comparison) -> list[Column]:
     """The interval of a share of successful episodes; no column for other metrics."""
     note = "share of all final episodes of the n runs, with Wilson's 95 % interval."
-    column: Column[Any] = Column("Episodes", "success success_low success_high", with_interval, note=note)
+    column: Column = Column("Episodes", "success success_low success_high", with_interval, note=note)
     return [column] if comparison.metric in SUCCESSES else []
 
 
@@ -142,7 +141,7 @@ def _success(comparison: Comparison, run_set: RunSet) -> tuple[float, float, flo
     return share, low, high
 
 
-def _steps(rows: Sequence[Record]) -> Column[Any]:
+def _steps(rows: Sequence[Record]) -> Column:
     return Column(
         "Steps learnt from", "learning_timesteps", steps,
         shown=any(row["run_set"].has_fitness_steps for row in rows),
@@ -152,7 +151,7 @@ def _steps(rows: Sequence[Record]) -> Column[Any]:
     )  # fmt: skip
 
 
-def _against(comparison: Comparison, rows: Sequence[Record]) -> list[Column[Any]]:
+def _against(comparison: Comparison, rows: Sequence[Record]) -> list[Column]:
     base, tests = label(comparison), sum(not math.isnan(row["p"]) for row in rows)
     shown = any(row["versus"] for row in rows)
     return [
@@ -174,7 +173,7 @@ def _test(comparison: Comparison, tests: int) -> str:
     )
 
 
-def _paper(comparison: Comparison) -> list[Column[Any]]:
+def _paper(comparison: Comparison) -> list[Column]:
     shown = comparison.published
     return [
         Column("Published environment", "published_env", shown=False),

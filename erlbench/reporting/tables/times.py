@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -66,7 +65,7 @@ class Time:
     timeline: Timeline | None  # of the run that stands for the run set
 
 
-def times_table(comparison: Comparison, published: Published, warn: Warn, timeline: Tasks = _no_tasks) -> Table[Record]:
+def times_table(comparison: Comparison, published: Published, warn: Warn, timeline: Tasks = _no_tasks) -> Table:
     """Minutes per million steps over the whole run and after the warm-up, against baseline and paper.
 
     `timeline` gives the tasks of the run that stands for a run set.
@@ -77,7 +76,7 @@ def times_table(comparison: Comparison, published: Published, warn: Warn, timeli
     kinds = {kind for row in rows for kind in row.own.modelled} or {False}
     tasks = sorted({kind for row in rows if row.timeline for kind in row.timeline.shares()})
     records = [_record(comparison, row, tasks) for row in rows]
-    columns: list[Column[Any]] = [
+    columns: list[Column] = [
         *IDENTITY, N, Column("Workers", "workers"), Column("Processes", "processes"), Column("Device", "device"),
         *_minutes("whole", "whole run", kinds),
         Column(f"vs {base}, whole", "whole_vs_baseline_pct", percent, shown=compared),
@@ -147,7 +146,7 @@ def _record(comparison: Comparison, row: Time, tasks: Sequence[str]) -> Record:
     return record
 
 
-def _minutes(part: str, title: str, kinds: Iterable[bool]) -> Iterator[Column[Any]]:
+def _minutes(part: str, title: str, kinds: Iterable[bool]) -> Iterator[Column]:
     """Mean and median of the minutes by the clock, and of those of simulated time: columns of their own."""
     for modelled, kind in ((False, "Measured"), (True, "Modelled")):
         name, shown = f"{kind.lower()}_{part}", modelled in kinds

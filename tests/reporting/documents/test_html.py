@@ -49,11 +49,11 @@ class Tags(HTMLParser):
 
 def test_a_table_can_be_sorted_by_its_values_and_explains_itself():
     columns = [
-        Column[tuple[str, object]]("Name", lambda row: row[0]),
-        Column[tuple[str, object]]("Size", lambda row: row[1], lambda value: f"{value:,.0f}", note="how large.",
-                                   style=lambda row: BOLD),
-    ]  # fmt: skip
-    rows = [("a", 1234.5), ("b", np.float64(2.5)), ("c", np.int64(7)), ("d", float("inf"))]
+        Column("Name", "name"),
+        Column("Size", "size", lambda value: f"{value:,.0f}", note="how large.", style="style"),
+    ]
+    sizes = {"a": 1234.5, "b": np.float64(2.5), "c": np.int64(7), "d": float("inf")}
+    rows = [{"name": name, "size": size, "style": BOLD} for name, size in sizes.items()]
     tags = Tags(block(Table("sizes", "Sizes", columns, rows)))
     cells = [cell for cell in tags.of("td") if "right" in (cell["class"] or "")]
     assert [cell.get("data-value") for cell in cells] == ["1234.5", "2.5", "7.0", None]
@@ -67,14 +67,13 @@ def test_a_table_can_be_sorted_by_its_values_and_explains_itself():
 
 def test_a_table_of_six_rows_or_more_can_be_filtered():
     for rows in (1, 5, 6):
-        tags = Tags(block(Table("t", "T", [Column[int]("A", lambda row: row)], range(rows))))
+        tags = Tags(block(Table("t", "T", [Column("A", "a")], [{"a": 1}] * rows)))
         assert len(tags.of("input")) == (rows == 6)
 
 
 def test_the_cells_that_name_a_row_are_its_headers():
-    columns = [Column[tuple[str, str, int]](name, lambda row, i=i: row[i]) for i, name in enumerate("EA")]
-    columns.append(Column[tuple[str, str, int]]("Mean", lambda row: row[2], str))
-    table = Table("t", "T", columns, [("Ant", "td3", 1), ("Ant", "sac", 2)])
+    columns = [Column("E", "env"), Column("A", "name"), Column("Mean", "mean", str)]
+    table = Table("t", "T", columns, [{"env": "Ant", "name": name, "mean": 1} for name in ("td3", "sac")])
     tags = Tags(block(table))
     assert [cell.get("scope") for cell in tags.of("th")] == ["col"] * 3 + ["row"] * 4
     assert len(tags.of("td")) == 2
@@ -88,11 +87,11 @@ def test_long_lists_are_folded():
 
 
 def test_no_text_becomes_markup():
-    columns = [Column[str](EVIL, lambda row: row, note=EVIL, style=lambda row: EVIL, link=lambda row: EVIL)]
+    columns = [Column(EVIL, "evil", note=EVIL, style="evil", link="evil")]
     blocks = [
         Figure(name=EVIL, title=EVIL, caption=EVIL, notes=(EVIL,)),
         Figure(name="f", title=EVIL, caption=EVIL, chart=Chart("curves", {})),
-        Table(EVIL, EVIL, columns, [EVIL], [EVIL]),
+        Table(EVIL, EVIL, columns, [{"evil": EVIL}], [EVIL]),
     ]
     tags = Tags(document(*blocks, title=EVIL, text=EVIL, items=(EVIL,), folds=[(EVIL, [EVIL])]))
     assert "script" not in {tag for tag, _ in tags.found}

@@ -14,12 +14,15 @@ HOSTILE = "50 % & more: #1 {x} ~ \\ ^ λ_"
 
 
 def made(columns: int) -> Table:
-    names = Column[int]("Algorithm", lambda row: f"a_name@{row}")
+    names = Column("Algorithm", "name")
     numbers = [
-        Column[int](f"Env{i}-v5", lambda row: row, lambda value: f"−1,234 ± {value}", style=lambda row: "bold" * row)
-        for i in range(columns)
+        Column(f"Env{i}-v5", f"value_{i}", lambda value: f"−1,234 ± {value}", style="style") for i in range(columns)
     ]
-    return Table("paper-table", f"All runs {HOSTILE}", [names, *numbers], range(2), [HOSTILE], for_paper=True)
+    rows = [
+        {"name": f"a_name@{row}", "style": "bold" * row, **{f"value_{i}": row for i in range(columns)}}
+        for row in range(2)
+    ]
+    return Table("paper-table", f"All runs {HOSTILE}", [names, *numbers], rows, [HOSTILE], for_paper=True)
 
 
 def test_texts_are_escaped_and_decided_cells_bold():
