@@ -67,11 +67,8 @@ def test_every_item_of_the_documents_has_a_row():
 
 def test_all_keys_are_documented():
     """The table of docs/studies.md has each key of a study, a profile, an entry and a pair, and says of which it is."""
-    page = (DOCS / "studies.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (`.*?) \| (.*?) \|", page.split("\n## All keys\n")[1], re.MULTILINE)
-    listed = {
-        (name, of) for names, kinds in rows for name in re.findall(r"`([\w-]+)`", names) for of in kinds.split(", ")
-    }
+    rows = read_rows("study-keys.csv")
+    listed = {(name, of) for row in rows for name in re.findall(r"`([\w-]+)`", row[0]) for of in row[1].split(", ")}
     kinds = {"study": Study, "profile": Profile, "entry": Entry, "pair": Pair}
     keys = {(toml_key(item), of) for of, kind in kinds.items() for item in fields(kind)}
     keys |= {(key, "study") for key in STUDY_KEYS}
