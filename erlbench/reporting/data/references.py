@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
@@ -16,7 +16,7 @@ from erlbench.reporting.data.comparability import same_task
 from erlbench.reporting.data.comparison import RunSet
 from erlbench.reporting.data.cut import NEAR, nearest_index
 from erlbench.reporting.data.runs import Array, StoredRun
-from erlbench.reporting.data.seeds import seed_means, single_run_std, values_by_seed
+from erlbench.reporting.data.seeds import values_by_seed
 
 # ours, and their name in the sources
 ALGORITHMS = {"td3": "TD3", "sac": "SAC", "ppo": "PPO", "ddpg": "DDPG", "trpo": "TRPO"}
@@ -62,17 +62,6 @@ class ReferenceRuns:
         return np.array([value for value in found if value is not None], dtype=np.float64)
 
 
-@dataclass(frozen=True)
-class MatchedRuns:
-    """Our runs and theirs at the nearest common step."""
-
-    theirs: ReferenceRuns
-    steps: float
-    our_scores: Array  # (our seeds,), a seed by the mean of its runs
-    our_std: float  # of a single run
-    their_scores: Array  # (their runs,)
-
-
 class References:
     """All reference runs."""
 
@@ -89,22 +78,20 @@ class References:
         names = {run_set.published, *(ALGORITHMS.get(run.algo) for run in run_set.runs)}
         return [one for one in self.sets if one.algorithm in names and same_task(run_set.env, one.env)]
 
-    def pairs(self, run_set: RunSet) -> list[MatchedRuns]:
-        """The run set's finished runs beside those of each source at the nearest common step, where there is one."""
-        found = [_pair(run_set.done, theirs) for theirs in self.of(run_set) if run_set.done]
-        return [pair for pair in found if pair is not None]
 
+def match_runs(done: Sequence[StoredRun], theirs: ReferenceRuns) -> tuple[float, list[Array], Array] | None:
+    """A step, the scores of our seeds there, (runs of the seed,) each, and theirs (runs,); None without a common step.
 
-def _pair(done: tuple[StoredRun, ...], theirs: ReferenceRuns) -> MatchedRuns | None:
-    """At the one of their points nearest to the end of the shortest run that all our runs have an evaluation near."""
-    ours = min(float(run.evaluations.timesteps[-1]) for run in done)
+    At the one of their points nearest to the end of the shortest run that all our runs have an evaluation near.
+    """
+    ours = min((float(run.evaluations.timesteps[-1]) for run in done), default=0.0)
     points = theirs.runs[0][0]
     points = points[(points > 0) & (points * (1 - NEAR) <= ours)]
     for steps in points[np.abs(points - min(ours, theirs.last)).argsort(kind="stable")]:
         values = values_by_seed(done, partial(_return_near, steps=steps))
         other = theirs.at(steps)
         if not np.isnan(np.concatenate(values)).any() and len(other):
-            return MatchedRuns(theirs, float(steps), seed_means(values), single_run_std(values), other)
+            return float(steps), values, other
     return None
 
 

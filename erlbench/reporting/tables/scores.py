@@ -26,7 +26,7 @@ from erlbench.reporting.statistics.estimates import FEWEST_RUNS, share_interval
 from erlbench.reporting.statistics.significance import MARGIN, level_words
 from erlbench.reporting.tables.columns import IDENTITY, STATUS, N, cell_record, learning_steps, updates
 from erlbench.reporting.tables.published_notes import budget_note, environment_notes
-from erlbench.reporting.tables.references import Beside, beside, reference_columns, reference_record
+from erlbench.reporting.tables.references import beside, reference_columns, reference_record
 from erlbench.reporting.tables.times import machine_notes
 from erlbench.reporting.verdict.pairs import compare_with, correct, label, mark
 
@@ -298,7 +298,7 @@ def _find(published: Published, comparison: Comparison, group: Group, run_set: R
     return published.find(comparison.source, comparison.table, group.env_published, run_set.published, statistic)
 
 
-def _reference(comparison: Comparison, published: Published, group: Group, run_set: RunSet) -> Beside | None:
+def _reference(comparison: Comparison, published: Published, group: Group, run_set: RunSet) -> Record | None:
     """The first source's runs; none beside other scores than returns at a step, and nobody knows their minutes."""
     if comparison.by_time or run_set.metric not in (FINAL, CURVE):
         return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from erlbench.records.read import read_columns
 from erlbench.records.schema import GenerationRow
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.departures import departure_notes
-from erlbench.reporting.data.published import Number, Published
+from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.data.runs import StoredRun
 from erlbench.reporting.data.timeline import Timeline
@@ -28,41 +27,14 @@ from erlbench.words import counted
 
 MILLION = 1_000_000
 COLUMNS = ("timesteps", "train_time_s", "critic_updates", "paused_s")
+PARTS = ("whole", "after_warmup")
+KINDS = {False: "Measured", True: "Modelled"}  # minutes, by whether their time is simulated
 Tasks = Callable[[RunSet], Timeline | None]
 PER_GENERATION = "seconds_per_generation"  # the statistic of studies of papers that measure it
 
 
 def _no_tasks(run_set: RunSet) -> Timeline | None:
     return None
-
-
-@dataclass(frozen=True)
-class Times:
-    """Training minutes per million steps of one run set's finished runs, a number per run."""
-
-    whole: tuple[float, ...]
-    after: tuple[float, ...]  # after the warm-up; NaN without gradient steps
-    after_steps: tuple[int, ...]  # over which `after` was measured
-    modelled: tuple[bool, ...]  # whether a run's minutes are those of simulated time, else the clock's
-    timed: tuple[bool, ...]  # whether they count: those of shared cores do not
-
-    def of(self, part: str, modelled: bool) -> list[float]:
-        """The minutes `whole` or `after` of one kind."""
-        values = zip(getattr(self, part), self.modelled, self.timed, strict=True)
-        return [value for value, kind, timed in values if kind is modelled and timed]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Time:
-    """A run set, its baseline's times, and what is published on it."""
-
-    group: Group
-    run_set: RunSet
-    own: Times
-    base: Times | None  # None for the baseline itself, and without one
-    published: Number | None
-    saved: Number | None
-    timeline: Timeline | None  # of the run that stands for the run set
 
 
 def times_table(comparison: Comparison, published: Published, warn: Warn, timeline: Tasks = _no_tasks) -> Table:
@@ -72,10 +44,10 @@ def times_table(comparison: Comparison, published: Published, warn: Warn, timeli
     """
     rows = [row for group in comparison.groups for row in _rows(comparison, group, published, warn, timeline)]
     base, shown = label(comparison), comparison.published
-    compared = any(not math.isnan(_against(row, part)) for row in rows for part in ("whole", "after"))
-    kinds = {kind for row in rows for kind in row.own.modelled} or {False}
-    tasks = sorted({kind for row in rows if row.timeline for kind in row.timeline.shares()})
+    kinds = {run["modelled"] for row in rows for run in row["own"]} or {False}
+    tasks = sorted({kind for row in rows if row["timeline"] for kind in row["timeline"].shares()})
     records = [_record(comparison, row, tasks) for row in rows]
+    compared = any(not math.isnan(record[f"{part}_vs_baseline_pct"]) for record in records for part in PARTS)
     columns: list[Column] = [
         *IDENTITY, N, Column("Workers", "workers"), Column("Processes", "processes"), Column("Device", "device"),
         *_minutes("whole", "whole run", kinds),
@@ -90,65 +62,63 @@ def times_table(comparison: Comparison, published: Published, warn: Warn, timeli
         Column("Published", "published_min", exact, unit="min", shown=shown),
         Column("Published vs its baseline", "published_change_pct", percent, shown=shown),
         Column("Paused", "paused_min", exact, unit="min",
-               shown=any(max(_paused(row.run_set), default=0) > 0 for row in rows),
+               shown=any(max(_paused(row["run_set"]), default=0) > 0 for row in rows),
                note="mean over the runs of how long a run stood still; the other minutes are without that."),
         updates(records),
-        Column("Span", "span_s", number, unit="s", shown=any(row.timeline for row in rows),
+        Column("Span", "span_s", number, unit="s", shown=any(row["timeline"] for row in rows),
                note="from the first to the last training task."),
         *ASYNCHRONY,
         *(Column(kind, (f"share_{kind}",), share) for kind in tasks),
         STATUS,
     ]  # fmt: skip
-    after_steps = [steps for row in rows for steps in row.own.after_steps if steps]
+    after_steps = [run["after_steps"] for row in rows for run in row["own"] if run["after_steps"]]
     remarks = (*_notes(comparison, after_steps), *_second_core_notes(rows), *comparison.notes)
     return Table("times", f"{comparison.title}: training minutes per million steps", columns, records, remarks)
 
 
-def _rows(comparison: Comparison, group: Group, published: Published, warn: Warn, timeline: Tasks) -> Iterator[Time]:
+def _rows(comparison: Comparison, group: Group, published: Published, warn: Warn, timeline: Tasks) -> Iterator[Record]:
+    """A run set, its minutes and those of its baseline, what is published on it, and the tasks of one of its runs."""
     times = {run_set.name: run_set_times(run_set, warn) for run_set in group.run_sets if run_set.exists}
     for run_set in group.run_sets:
-        own = times[run_set.name] if run_set.exists else Times((), (), (), (), ())
-        base = times.get(comparison.baseline) if run_set.name != comparison.baseline else None
         paper, saved = (
             published.find(comparison.source, comparison.table, group.env_published, run_set.published, statistic)
             for statistic in ("time_min", "time_reduction_pct")
         )
-        yield Time(
-            group=group, run_set=run_set, own=own, base=base, published=paper, saved=saved, timeline=timeline(run_set)
-        )
+        yield {
+            "group": group, "run_set": run_set, "own": times.get(run_set.name, []) if run_set.exists else [],
+            "base": times.get(comparison.baseline, []) if run_set.name != comparison.baseline else [],
+            "published_min": paper.value if paper else math.nan,
+            "published_change_pct": -saved.value if saved else math.nan, "timeline": timeline(run_set),
+        }  # fmt: skip
 
 
-def _record(comparison: Comparison, row: Time, tasks: Sequence[str]) -> Record:
-    run_set, timeline = row.run_set, row.timeline
+def _record(comparison: Comparison, row: Record, tasks: Sequence[str]) -> Record:
+    run_set, timeline, own = row["run_set"], row["timeline"], row["own"]
     per_generation, spread = estimates.mean_std(_per_generation(run_set))
     shares = timeline.shares() if timeline else {}
     record = {
-        **cell_record(comparison, row.group, run_set), **asynchrony(timeline),
+        **row, **cell_record(comparison, row["group"], run_set), **asynchrony(timeline),
         "workers": " or ".join(sorted({run.workers or NONE for run in run_set.done})),
         **{what: " or ".join(sorted({str(getattr(run.machine, what)) or "?" for run in run_set.done}))
            for what in ("processes", "device")},
-        "whole_vs_baseline_pct": _against(row, "whole"), "after_warmup_vs_baseline_pct": _against(row, "after"),
-        "after_warmup_steps": " ".join(map(str, row.own.after_steps)),
+        "after_warmup_steps": " ".join(str(run["after_steps"]) for run in own),
         "ms_per_generation": per_generation, "ms_per_generation_std": spread,
-        "published_env": row.group.env_published,
-        "published_min": row.published.value if row.published else math.nan,
-        "published_change_pct": -row.saved.value if row.saved else math.nan,
-        "paused_min": estimates.mean(_paused(run_set)),
+        "published_env": row["group"].env_published, "paused_min": estimates.mean(_paused(run_set)),
         "span_s": timeline.span[1] - timeline.span[0] if timeline else math.nan,
         **{f"share_{kind}": shares.get(kind, math.nan) for kind in tasks},
     }  # fmt: skip
-    for part, name in (("whole", "whole"), ("after", "after_warmup")):
-        for modelled, kind in ((False, "measured"), (True, "modelled")):
-            minutes = row.own.of(part, modelled)
+    for part in PARTS:
+        record[f"{part}_vs_baseline_pct"] = _against(row, part)
+        for modelled, kind in KINDS.items():
+            minutes, name = _minutes_of(own, part, modelled), f"{kind.lower()}_{part}"
             mean, std = estimates.mean_std(minutes)
-            record |= {f"{kind}_{name}_min_per_million": mean, f"{kind}_{name}_std": std}
-            record[f"{kind}_{name}_median"] = estimates.median(minutes)
+            record |= {f"{name}_min_per_million": mean, f"{name}_std": std, f"{name}_median": estimates.median(minutes)}
     return record
 
 
 def _minutes(part: str, title: str, kinds: Iterable[bool]) -> Iterator[Column]:
     """Mean and median of the minutes by the clock, and of those of simulated time: columns of their own."""
-    for modelled, kind in ((False, "Measured"), (True, "Modelled")):
+    for modelled, kind in KINDS.items():
         name, shown = f"{kind.lower()}_{part}", modelled in kinds
         yield Column(f"{kind}, {title}", f"{name}_min_per_million {name}_std", plus_minus, unit="min", shown=shown)
         yield Column(f"{kind}, {title}, median", f"{name}_median", number, unit="min", shown=shown)
@@ -165,23 +135,32 @@ def _paused(run_set: RunSet) -> tuple[float, ...]:
     return tuple(float(run.evaluations.paused_s[-1]) / 60 for run in run_set.done)
 
 
-def _against(row: Time, part: str) -> float:
-    if row.base is None:
-        return math.nan
-    found = (
-        estimates.improvement(*(estimates.mean(times.of(part, modelled)) for times in (row.own, row.base)))
-        for modelled in (False, True)
+def _against(row: Record, part: str) -> float:
+    """The change of the mean minutes against the baseline, of one kind of time."""
+    changes = (
+        estimates.improvement(*(estimates.mean(_minutes_of(row[side], part, modelled)) for side in ("own", "base")))
+        for modelled in KINDS
     )
-    return next((change for change in found if not math.isnan(change)), math.nan)  # of one kind of time
+    return next((change for change in changes if not math.isnan(change)), math.nan)
 
 
-def run_set_times(run_set: RunSet, warn: Warn) -> Times:
-    """Both figures of each finished run of a run set."""
-    after = [_after(run, warn) for run in run_set.done]
-    whole = tuple(map(minutes_per_million, run_set.done))
-    modelled = tuple(run.simulated_time for run in run_set.done)
-    timed = tuple(run.timed for run in run_set.done)
-    return Times(whole, tuple(minutes for minutes, _ in after), tuple(steps for _, steps in after), modelled, timed)
+def _minutes_of(times: Sequence[Record], part: str, modelled: bool) -> list[float]:
+    """The minutes of one kind, of runs on cores of their own."""
+    return [run[part] for run in times if run["modelled"] is modelled and run["timed"]]
+
+
+def run_set_times(run_set: RunSet, warn: Warn) -> list[Record]:
+    """Minutes per million steps of each finished run of a run set: `whole`, and `after_warmup`.
+
+    `after_steps`: over which the latter was measured; `modelled`: whether a run's minutes are those of simulated time,
+    else the clock's; `timed`: whether they count, those of shared cores do not.
+    """
+    rows: list[Record] = []
+    for run in run_set.done:
+        after, steps = _after(run, warn)
+        rows.append({"whole": minutes_per_million(run), "after_warmup": after, "after_steps": steps,
+                     "modelled": run.simulated_time, "timed": run.timed})  # fmt: skip
+    return rows
 
 
 def _after(run: StoredRun, warn: Warn) -> tuple[float, int]:
@@ -221,14 +200,18 @@ def _notes(comparison: Comparison, after_steps: list[int]) -> Iterator[str]:
         yield from environment_notes(comparison.groups)
 
 
-def _second_core_notes(rows: list[Time]) -> Iterator[str]:
+def _second_core_notes(rows: list[Record]) -> Iterator[str]:
     """What the columns of tasks are of, and which times had more cores than processes."""
-    if any(row.timeline for row in rows):
+    if any(row["timeline"] for row in rows):
         yield (
             "Kinds of tasks: their shares of the busy time. Use of the processes: of one run a row, the first that is "
             "finished, else the first."
         )
-    used = {f"{row.run_set.label} on {row.group.env}": second_cores(row.timeline) for row in rows if row.timeline}
+    used = {
+        f"{row['run_set'].label} on {row['group'].env}": second_cores(row["timeline"])
+        for row in rows
+        if row["timeline"]
+    }
     if several := [f"{what} ({mean:.2f} in the mean)" for what, mean in used.items() if mean > 0]:
         yield (
             f"Gradient tasks of {', '.join(several)} used a second core while one was idle: these are times of more "
