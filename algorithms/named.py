@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from erlbench.errors import UsageError, nearest
-from erlbench.machine import modules_here
+from erlbench.machine import process
 
 
 def find_named(what: str, name: str, table: Mapping[str, Any], kind: type) -> Any:
@@ -20,7 +20,7 @@ def find_named(what: str, name: str, table: Mapping[str, Any], kind: type) -> An
         hint = nearest(name, table) or f"; there are {', '.join(table)}"
         raise UsageError(f"unknown {what} '{name}'{hint}, or MODULE:NAME of your own")
     if name not in table:
-        modules_here.name_module(module)
+        process.name_module(module)
     try:
         value = getattr(importlib.import_module(module), attribute)
     except Exception as error:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from erlbench.errors import UsageError, nearest
-from erlbench.machine import modules_here
+from erlbench.machine import process
 
 if TYPE_CHECKING:
     from erlbench.algorithms.base import Algorithm
@@ -92,7 +92,7 @@ def find(name: str) -> type[Algorithm[Any, Any]]:
     from erlbench.algorithms.base import Algorithm
     from erlbench.algorithms.search.search import Search
 
-    modules_here.name_module(module if ":" in name else "")
+    process.name_module(module if ":" in name else "")
     try:
         plugged = getattr(importlib.import_module(module), attribute)
     except Exception as error:

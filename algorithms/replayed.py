@@ -47,7 +47,7 @@ class ToldState(Generation):
     told: int = 0  # how many of them there are
     candidates: list[ArrayRef] = field(default_factory=list)  # under way
     generation: list[float] = field(default_factory=list)  # fitness of those told in this generation
-    asked: str = ""  # digest of all candidates; empty in checkpoints of version 0.2.0 and before
+    asked: str = ""  # digest of all candidates
 
 
 class Replayed(Algorithm[Chosen, ToldState], Generic[Chosen, Own]):
@@ -142,13 +142,12 @@ class Replayed(Algorithm[Chosen, ToldState], Generic[Chosen, Own]):
                 reported = self._report()
         if state.candidates:
             digest = _digest(digest, self._search.ask(len(state.candidates)))
-        if told != state.told or digest != (state.asked or digest) or not np.array_equal(reported, state.reported):
+        if told != state.told or digest != state.asked or not np.array_equal(reported, state.reported):
             raise CellError(
                 f"the state of {type(self).__name__} cannot be computed again from the checkpoint: it draws random "
                 f"numbers that its seed does not decide, or {self.draws}, numpy or the processor is another than "
                 "before; go on where the run began, or start anew by --force"
             )
-        state.asked = digest
 
 
 def _digest(before: str, asked: Sequence[np.ndarray]) -> str:

@@ -13,9 +13,8 @@ from erlbench.algorithms.base import Algorithm, Context
 from erlbench.envs.registry import problem
 from erlbench.pool import local_pool
 from erlbench.records.schema import GenerationRow, Row
+from erlbench.running.folder import RowFiles, RunFolder
 from erlbench.running.loop import Run, RunSettings
-from erlbench.running.results import RunDirectory
-from erlbench.running.row_files import RowFiles
 from erlbench.work.replay import Replay
 
 ENVIRONMENT = "HalfCheetah-v5"
@@ -38,7 +37,7 @@ def train(
         replay = ends.enter_context(closing(Replay(folder / "replay", *sizes, pool.store)))
         context = Context(problem=task, seed=0, total_timesteps=steps, workers=workers, store=pool.store, replay=replay)
         algorithm = make(settings, context)
-        directory = RunDirectory(folder)
+        directory = RunFolder(folder)
         directory.hold()
         ends.callback(directory.release)
         files = ends.enter_context(closing(RowFiles(folder, ENVIRONMENT, directory.check)))

@@ -42,7 +42,7 @@ class Digits(gymnasium.Env[np.ndarray, np.ndarray]):
     """An episode shows one image, 8 x 8 pixels; the action is ten logits, the reward the label's log-likelihood.
 
     The seed names the image: seed modulo the number of images. Only the time limit, one step, ends an episode, so the
-    images of a minibatch go on together (`erlbench.work.lockstep`).
+    images of a minibatch go on together (`erlbench.work.rollout`).
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012  Gymnasium's own form

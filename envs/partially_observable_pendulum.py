@@ -11,7 +11,7 @@ from gymnasium.envs.classic_control.pendulum import PendulumEnv, angle_normalize
 class PartiallyObservablePendulum(PendulumEnv):
     """Pendulum-v1 whose observation (cosine, sine, angular velocity) always has 0 in its last place.
 
-    Only a time limit ends its episodes, so several can go on together (see `erlbench.work.lockstep`).
+    Only a time limit ends its episodes, so several can go on together (see `erlbench.work.rollout`).
     """
 
     def _get_obs(self) -> np.ndarray:

@@ -32,7 +32,7 @@ from erlbench.envs.wrappers import (
     TypedAction,
 )
 from erlbench.errors import UsageError, nearest, said_by
-from erlbench.machine import modules_here
+from erlbench.machine import process
 
 MUJOCO = tuple(name for name, row in catalogue.LISTED.items() if row.source == "Gymnasium, MuJoCo" and "-v5" in name)
 
@@ -164,7 +164,7 @@ def build(spec: EnvSpec) -> Env:
 def import_module_of(env_id: str) -> None:
     """Import what registers the environment, where that is not Gymnasium; a missing extra is a `UsageError`."""
     catalogue.require(env_id)
-    modules_here.name_module(catalogue.module_of(env_id))
+    process.name_module(catalogue.module_of(env_id))
     # Gymnasium shows its users what Python hides: v4 is old, Box2D's bindings are older.
     warnings.filterwarnings("ignore", r".*(is out of date|builtin type [Ss]wig)", DeprecationWarning)
     warnings.filterwarnings("ignore", r".*Using the latest versioned environment", UserWarning)  # `problem` refuses it

@@ -11,8 +11,7 @@ from io import TextIOWrapper
 from typing import NoReturn
 
 from erlbench.errors import explain
-from erlbench.machine.descriptors import give_up_on_full_streams, open_standard_streams
-from erlbench.machine.libraries import prepare_libraries
+from erlbench.machine.process import give_up_on_full_streams, open_standard_streams, prepare_libraries
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 

@@ -24,7 +24,7 @@ from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.records.older import unknown_setting
 from erlbench.records.run import STATUS, RunFiles
 from erlbench.running.command import run_cells
-from erlbench.running.results import RunDirectory
+from erlbench.running.folder import RunFolder
 from erlbench.settings import check_value, resolve, toml_values
 from erlbench.words import counted
 
@@ -105,7 +105,7 @@ def tune(
     search or one that runs, or when the database cannot be read or written, and `Interrupted` after a signal.
     """
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    folder = RunDirectory(out)
+    folder = RunFolder(out)
     folder.hold()
     try:
         try:

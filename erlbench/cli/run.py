@@ -44,46 +44,46 @@ def run(**given: Any) -> None:
       erlbench run --study aes-rl-table-1 --profile smoke --dry-run
       erlbench run --config results/Hopper-v5/td3/seed-000/config.toml --seeds 1,
     """
-    asked = arguments(given)
-    click.get_current_context().meta["verbose"] = asked.verbose
+    is_larger = arguments(given)
+    click.get_current_context().meta["verbose"] = is_larger.verbose
     from erlbench.experiment.command import requested_cells
     from erlbench.experiment.doubts import describe_evaluation, find_doubts, shorten_doubts
     from erlbench.running.admission import problems, rules_of
-    from erlbench.running.extension import useless_replays
+    from erlbench.running.refusals import useless_replays
 
-    check_device(asked.device)
-    rules = rules_of(run_options(asked, ()), () if asked.study else asked.algo)
+    check_device(is_larger.device)
+    rules = rules_of(run_options(is_larger, ()), () if is_larger.study else is_larger.algo)
     problem_of = problems(rules)
-    cells = requested_cells(asked, problem_of)
-    if not asked.quiet:
+    cells = requested_cells(is_larger, problem_of)
+    if not is_larger.quiet:
         lines = [*_describe_environments(cells, rules), *_describe_kept(cells)]
-        lines += describe_partial_settings(asked.set, {cell.name: cell.settings for cell in cells})
-        replays = useless_replays(cells) if asked.save_replay else {}
+        lines += describe_partial_settings(is_larger.set, {cell.name: cell.settings for cell in cells})
+        replays = useless_replays(cells) if is_larger.save_replay else {}
         useless = "--save-replay has no effect, as such a run cannot be extended"
         lines += [f"warning: {name}: {useless}: {reason}" for name, reason in replays.items()]
         doubts = find_doubts(cells, problem_of)
-        texts = [text for _, text in doubts] if asked.verbose else shorten_doubts(doubts)
+        texts = [text for _, text in doubts] if is_larger.verbose else shorten_doubts(doubts)
         lines += [f"warning: {text}" for text in texts]
         lines.append(describe_evaluation(cells, problem_of))
-        if not asked.dry_run:
+        if not is_larger.dry_run:
             lines.append(_differences(cells))
         for line in filter(None, lines):
             message(line)
-    options = run_options(asked, ("erlbench", *sys.argv[1:]))
-    if asked.dry_run:
+    options = run_options(is_larger, ("erlbench", *sys.argv[1:]))
+    if is_larger.dry_run:
         from erlbench.cli.dry_run import show_plan
 
         show_plan(cells, options)
         return
-    if asked.slurm:
+    if is_larger.slurm:
         from erlbench.launch.slurm import launch
 
-        click.get_current_context().exit(launch(cells, options, asked.slurm))
+        click.get_current_context().exit(launch(cells, options, is_larger.slurm))
     from erlbench.running.command import run_cells
 
-    if asked.tensorboard:
+    if is_larger.tensorboard:
         message(f"live curves: tensorboard --logdir {shlex.join(dict.fromkeys(str(cell.out) for cell in cells))}")
-    if len(cells) > 1 and not asked.quiet:
+    if len(cells) > 1 and not is_larger.quiet:
         from erlbench.cli.dry_run import trust, wall
         from erlbench.running.scheduling import schedule_of
 

@@ -33,7 +33,7 @@ from erlbench.records.run import (
 from erlbench.records.schema import EvaluationRow
 from erlbench.records.training import WINDOW
 from erlbench.running.checkpoint import continuation
-from erlbench.running.results import RunDirectory
+from erlbench.running.folder import RunFolder
 from erlbench.work.identity import fingerprint, last_recorded
 
 TRAINING = "training"
@@ -149,7 +149,7 @@ def _last_evaluations(run: Path, last: int) -> dict[str, Any]:
 
 def _status(run: Path) -> dict[str, Any]:
     """status.json; a run that says `running` but that nobody holds was killed, and one that is held runs."""
-    directory = RunDirectory(run)
+    directory = RunFolder(run)
     status = directory.status()
     word = status.get("status") or "unknown"
     if word == "done":

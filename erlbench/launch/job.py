@@ -13,7 +13,7 @@ from typing import Any
 from erlbench.errors import ErlbenchError
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.launch.queue import read_states
-from erlbench.machine.libraries import prepare_libraries
+from erlbench.machine.process import prepare_libraries
 
 STOP = threading.Event()  # set: the job of this process saves and ends
 

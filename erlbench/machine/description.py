@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import subprocess
+import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,7 @@ def describe() -> dict[str, Any]:
         "cores": cores(),
         "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         "gpus": gpus(),
-        "platform": platform.platform(),
+        "platform": system(),
         "commit": commit(),
         **software(),
     }
@@ -51,6 +53,14 @@ def cpu_model() -> str:
     return kernel.first_core().get("model name") or platform.processor()
 
 
+def system() -> str:
+    """As `platform.platform`, which asks a process for the processor, too: Linux-6.1.0-x86_64-with-glibc2.36."""
+    if not sys.platform.startswith("linux"):
+        return platform.platform()
+    kernel, libc = os.uname(), "".join(platform.libc_ver())
+    return "-".join((kernel.sysname, kernel.release, kernel.machine, *(("with", libc) if libc else ())))
+
+
 def gpus() -> list[str]:
     """Names of the NVIDIA GPUs, without importing torch."""
     return _output(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]).splitlines()
@@ -62,11 +72,12 @@ def commit() -> str:
     if not os.path.exists(root / ".git"):  # also where another user may not look there
         return ""
     git = ["git", "--no-optional-locks", "-C", str(root)]  # no lock may stay where this process is killed
-    changes = "+changes" if _output([*git, "status", "--porcelain", "-uno"]) else ""
-    return _output([*git, "rev-parse", "HEAD"]) + changes
+    return _output([*git, "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+changes"])
 
 
 def _output(command: list[str]) -> str:
+    if shutil.which(command[0]) is None:
+        return ""
     try:
         return subprocess.run(
             command, capture_output=True, encoding="utf-8", errors="replace", timeout=10, check=True

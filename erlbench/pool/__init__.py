@@ -1,11 +1,58 @@
-"""The worker pools: one interface over this process, processes and a cluster."""
+"""The worker pools, by the name of their kind: `process` on this machine (0: in this process), `ray` on a cluster."""
 
 from __future__ import annotations
 
-from erlbench.pool.base import Pool, PoolEvent
-from erlbench.pool.options import PoolOptions
-from erlbench.pool.processes import ProcessPool
-from erlbench.pool.registry import local_pool, make_pool
-from erlbench.pool.serial import SerialPool
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
-__all__ = ["Pool", "PoolEvent", "PoolOptions", "ProcessPool", "SerialPool", "local_pool", "make_pool"]
+from erlbench.errors import UsageError
+from erlbench.experiment.cells import LOCAL
+from erlbench.pool.base import Pool, PoolEvent, PoolOptions
+from erlbench.pool.processes import ProcessPool
+from erlbench.work.store import Store
+
+__all__ = ["Pool", "PoolEvent", "PoolOptions", "ProcessPool", "connected", "local_pool", "make_pool"]
+
+
+@contextmanager
+def connected(kind: str) -> Iterator[None]:
+    """What pools of `kind` need of this process; raises `UsageError` when there is no cluster."""
+    if kind == LOCAL:
+        yield
+        return
+    from erlbench.pool import ray_cluster
+
+    ours = ray_cluster.connect(kind.partition("://")[2] or "auto")
+    try:
+        yield
+    finally:
+        if ours:
+            ray_cluster.disconnect()
+
+
+def make_pool(kind: str, options: PoolOptions) -> Pool:
+    """A pool of `kind`, which the caller closes; within `connected`."""
+    if kind == LOCAL:
+        return _on_this_machine(options)
+    from erlbench.pool.ray_pool import RayPool
+
+    return RayPool(options)
+
+
+def local_pool(processes: int, store: Store | None = None, start_method: str | None = None, **options: Any) -> Pool:
+    """A pool of `processes` worker processes of this machine; 0 runs the tasks in this process.
+
+    Without `store` the pool makes its own and removes it when closed. `options` are those of `PoolOptions`.
+    """
+    return _on_this_machine(PoolOptions(processes=processes, **options), store, start_method)
+
+
+def _on_this_machine(options: PoolOptions, store: Store | None = None, start_method: str | None = None) -> Pool:
+    if options.processes is not None and options.processes < 0:
+        raise UsageError(f"the number of processes is {options.processes}; it must be 0 (this process) or more")
+    if options.processes == 0:
+        from erlbench.pool.serial import SerialPool  # not at the top: workers, and runs that have some, need none of it
+
+        return SerialPool(options.device, store)
+    return ProcessPool(options, store, start_method)

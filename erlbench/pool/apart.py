@@ -14,7 +14,7 @@ from typing import Any
 from multiprocess import forkserver
 
 from erlbench.errors import ErlbenchError, UsageError
-from erlbench.machine.parent import end_with_parent
+from erlbench.machine.process import end_with_parent
 
 
 class NoEnd(UsageError):

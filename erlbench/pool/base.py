@@ -1,14 +1,16 @@
-"""What all pools share: their interface, and how messages name a task."""
+"""What all pools share: interface, options, and how an error of a task travels from a worker to the driver."""
 
 from __future__ import annotations
 
 import threading
+import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Protocol, Self
 
+from erlbench.errors import ErlbenchError, TaskError
 from erlbench.machine.threads import ONE_THREAD
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
@@ -102,3 +104,43 @@ class PoolBase(ABC):
 def name(task: Task) -> str:
     """How messages name a task."""
     return f"task {task.id} ({task.kind})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolOptions:
+    """Processes, device and limits of a pool."""
+
+    processes: int | None = None  # of this machine (None: 1), or at most of each node (None: its free cores)
+    device: str = "cpu"  # of gradient tasks: cpu, cuda, cuda:0, ..., or auto
+    task_timeout: float = 1800.0  # seconds that a task may take before its worker is killed
+    anyway: bool = False  # use nodes whose BLAS computes with other kernels, too
+    worker_memory: int | None = None  # bytes after which a worker is replaced
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What a worker sends instead of a result."""
+
+    type: type[ErlbenchError] | None  # None: not one of ours
+    message: str
+    details: str  # the worker's traceback
+
+
+def failure(error: BaseException) -> Failure:
+    """Describe an error."""
+    details = "".join(traceback.format_exception(error))
+    if isinstance(error, ErlbenchError):
+        return Failure(type(error), f": {error}", details)
+    if isinstance(error, MemoryError):  # of the process; that the store is full is an error of its own
+        return Failure(TaskError, f": out of memory ({error}); run fewer processes", details)
+    return Failure(None, f" raised {type(error).__name__}: {error}", details)
+
+
+def as_error(subject: str, failure: Failure, task: int | None = None) -> ErlbenchError:
+    """The error to raise in the driver: of the same class if it is one of ours; `subject` begins the message."""
+    message = subject + failure.message
+    if failure.type is None or issubclass(failure.type, TaskError):
+        return TaskError(message, failure.details, task)
+    error = failure.type(message)
+    error.task = task
+    return error

@@ -24,10 +24,8 @@ from math import inf
 from typing import Any
 
 from erlbench.errors import ErlbenchError, Interrupted, TaskError
-from erlbench.machine.descriptors import allow_workers
-from erlbench.pool.base import PoolBase, PoolEvent, name
-from erlbench.pool.failures import Failure, as_error
-from erlbench.pool.options import PoolOptions
+from erlbench.machine.process import allow_workers
+from erlbench.pool.base import Failure, PoolBase, PoolEvent, PoolOptions, as_error, name
 from erlbench.pool.worker import LOCK, OVER_MEMORY, serve, start, start_context
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task

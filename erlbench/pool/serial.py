@@ -13,8 +13,7 @@ from typing import Any
 
 from erlbench.errors import Interrupted
 from erlbench.machine.threads import Renewal
-from erlbench.pool.base import PoolBase, name
-from erlbench.pool.failures import as_error, failure
+from erlbench.pool.base import PoolBase, as_error, failure, name
 from erlbench.pool.worker import prepare_torch
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task

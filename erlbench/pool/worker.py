@@ -21,10 +21,9 @@ import multiprocess
 from multiprocess import forkserver, resource_tracker
 
 from erlbench.errors import UsageError
-from erlbench.machine.libraries import prepare_libraries
-from erlbench.machine.parent import end_with_parent
+from erlbench.machine.process import end_with_parent, prepare_libraries
 from erlbench.machine.threads import ONE_THREAD
-from erlbench.pool.failures import Failure, failure
+from erlbench.pool.base import Failure, failure
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
 from erlbench.work.workspace import Workspace

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from erlbench.files import Unusable, printable, read_bytes, reason
-from erlbench.records.schema import Row, RowColumn, columns_of, declared
+from erlbench.records.schema import NO_LONGER, Row, RowColumn, columns_of, declared
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -273,6 +273,7 @@ def _problem(cells: Sequence[str], known: FileColumns) -> str:
 def _ordered(cells: Columns, count: int, row: type[Row]) -> Columns:
     """The `count` rows: the columns of the schema, by default where the file lacks them, and others in their place."""
     ordered: Columns = {}
+    cells = {name: found for name, found in cells.items() if name not in NO_LONGER}
     for column in columns_of(row):
         if column.own:
             ordered |= {name: found for name, found in cells.items() if name not in declared(row)}

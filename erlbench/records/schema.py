@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Literal, TypeVar, cast
 Kind = Literal["number", "integer", "text", "numbers", "integers"]
 R = TypeVar("R", bound="Row")
 NO_INDIVIDUALS = ("mean", "random", "validation", "unperturbed")  # kinds of tasks that play, too
+NO_LONGER = ("second_core_s", "second_cores")  # columns that older versions wrote, and no reader takes in
 REQUIRED = object()  # in place of a default: without this cell a row does not count
 
 
@@ -164,7 +165,6 @@ class TaskRow(Row):
     timesteps: int = column("environment steps played", "steps")
     critic_updates: int = column("done", "gradient steps")
     actor_updates: int = column("done", "gradient steps")
-    second_core_s: float = column("how long the task had a second core; 0 with `--one-core`", "s")
     ready_s: float | None = column(
         "when it could have begun: it was asked for, and the tasks that it waits for were finished. "
         "`start_s` - `ready_s` is the time that it queued",
@@ -176,9 +176,7 @@ class TaskRow(Row):
         "generations",
     )
     critic_lag: int | None = column("critic updates in the same span", "gradient steps")
-    cpu_s: float = column(
-        "processor time of the process that ran it, without a second core's; with `--processes 0`, of the thread", "s"
-    )
+    cpu_s: float = column("processor time of the process that ran it; with `--processes 0`, of the thread", "s")
 
 
 @dataclass(slots=True)
@@ -206,7 +204,6 @@ class GenerationRow(Row):
     critic_per_step: float = column("critic updates for each training step, so far", "gradient steps")
     actor_per_step: float = column("actor updates for each training step, so far", "gradient steps")
     busy_processes: float = column("processes at work, mean so far", "processes")
-    second_cores: float = column("second cores at work, mean so far", "cores")
 
 
 @dataclass(slots=True)

@@ -23,7 +23,6 @@ from erlbench.errors import CellError, UsageError
 from erlbench.experiment.cells import HUNG_AFTER, Cell, RunOptions
 from erlbench.settings import toml_values
 from erlbench.work import identity
-from erlbench.work.facts import candidates, registering
 from erlbench.work.inspection import Inspection, ask
 from erlbench.work.trial import Admission, inspect
 
@@ -197,6 +196,8 @@ def _is_unknown(env_id: str, refusal: str) -> bool:
 
 def _hint(env_id: str) -> str:
     """The installed module that registers an id, as it is typed; each is imported in a process of its own."""
+    from erlbench.work.facts import candidates, registering  # not at the top: only a mistake needs it
+
     for module in candidates():
         if ask(registering, module, env_id, limit=SEARCHED)[0]:
             return f"; {module} registers it: give --env {module}:{env_id}"

@@ -54,5 +54,4 @@ class Asynchrony:
             "critic_per_step": counters.critic_updates / steps,
             "actor_per_step": counters.actor_updates / steps,
             "busy_processes": self.busy / elapsed,
-            "second_cores": 0.0,
         }

@@ -21,16 +21,14 @@ from erlbench.machine.threads import threads_of_libraries
 from erlbench.pool import Pool
 from erlbench.records.run import ERROR, NEVER_TRAINED, REPLAY, config_hash
 from erlbench.records.schema import Row
-from erlbench.running import extension
+from erlbench.running import refusals
 from erlbench.running.admission import admitted, identity_of, rules_of
 from erlbench.running.checkpoint import FORMAT
+from erlbench.running.clock import Pauses
+from erlbench.running.folder import DONE, RowFiles, RunFolder
 from erlbench.running.loop import BEGINS, Run, RunSettings
 from erlbench.running.orders import ArrivalOrder, SimulatedOrder
-from erlbench.running.pauses import Pauses
-from erlbench.running.progress import Display
-from erlbench.running.results import DONE, RunDirectory
-from erlbench.running.row_files import RowFiles
-from erlbench.running.shown import ShownRun
+from erlbench.running.progress import Display, ShownRun
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
 from erlbench.work.trial import Admission
@@ -70,7 +68,7 @@ class Command:
 class RunningCell:
     """One cell while it runs: its algorithm, `Run` and files."""
 
-    def __init__(self, cell: Cell, directory: RunDirectory, pool: Pool, command: Command) -> None:
+    def __init__(self, cell: Cell, directory: RunFolder, pool: Pool, command: Command) -> None:
         self.cell = cell
         self.directory = directory
         self.command = command
@@ -138,7 +136,7 @@ class RunningCell:
             checkpoint_every=asked.checkpoint_every,
             gradient_workers=gradient_workers(cell, pool.processes),
             modules=registry.gradient_modules(cell.algo),
-            keep_end=extension.keeps_end(cell, self.directory, asked.save_replay),
+            keep_end=refusals.keeps_end(cell, self.directory, asked.save_replay),
             keep_all=asked.keep_checkpoints,
             evaluate_during=cell.evaluate == "during" and not cell.simulated_time and pool.processes > 0,
             until=asked.until,
@@ -206,7 +204,7 @@ def start_of(
     }
 
 
-def explained(error: Exception, directory: RunDirectory, store: Store | None = None) -> str:
+def explained(error: Exception, directory: RunFolder, store: Store | None = None) -> str:
     """One message for the user; a traceback, where there is one worth reading, goes to error.txt."""
     try:
         directory.check()  # else it says more than the error that came of it

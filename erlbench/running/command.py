@@ -15,17 +15,16 @@ from typing import Any
 from erlbench.errors import CellError, Interrupted, UsageError
 from erlbench.experiment.cells import LOCAL, Cell, RunOptions
 from erlbench.experiment.schedule import CellQueue, CellSchedule
-from erlbench.machine.descriptors import allow_workers
+from erlbench.machine.process import allow_workers
 from erlbench.machine.threads import ONE_THREAD
-from erlbench.pool import Pool, PoolOptions, make_pool
-from erlbench.pool.registry import connected
-from erlbench.running import extension
+from erlbench.pool import Pool, PoolOptions, connected, make_pool
+from erlbench.running import refusals
 from erlbench.running.cell import Command, RunningCell, explained
 from erlbench.running.checkpoint import saved_steps
+from erlbench.running.folder import DONE, FAILED, INTERRUPTED, RunFolder
 from erlbench.running.lease import LostLease
 from erlbench.running.progress import Display
 from erlbench.running.refusals import check_directories, check_run_files
-from erlbench.running.results import DONE, FAILED, INTERRUPTED, RunDirectory
 from erlbench.running.scheduling import processes_for, schedule_of
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -108,7 +107,7 @@ class Job:
         if self.command.stop.is_set():
             return INTERRUPTED
         ONE_THREAD.renew()
-        directory = RunDirectory(cell.directory)
+        directory = RunFolder(cell.directory)
         try:
             directory.hold()
         except UsageError as error:
@@ -118,14 +117,14 @@ class Job:
         finally:
             directory.release()
 
-    def _run_held(self, cell: Cell, directory: RunDirectory) -> str:
+    def _run_held(self, cell: Cell, directory: RunFolder) -> str:
         try:
             check_run_files(directory)
         except UsageError as error:
             return self._fail(cell, str(error))
         if directory.status().get("status") == DONE:
             directory.discard_checkpoints()  # its last start may have been killed before that
-            if not extension.pending(directory.status(), cell):
+            if not refusals.is_short(directory.status(), cell):
                 self.command.display.finished(cell.label, f"already done in {directory.path}")
                 return DONE
             if self.command.options.verbosity >= 0:
@@ -144,7 +143,7 @@ class Job:
                 self._pool[1].close()
             self._pool = None
 
-    def _train(self, cell: Cell, directory: RunDirectory) -> str:
+    def _train(self, cell: Cell, directory: RunFolder) -> str:
         finished = directory.take_down() if directory.status().get("status") == DONE else {}
         run: RunningCell | None = None
         try:
@@ -177,7 +176,7 @@ class Job:
             if run is not None:
                 run.close()
 
-    def _begin(self, cell: Cell, directory: RunDirectory) -> RunningCell:
+    def _begin(self, cell: Cell, directory: RunFolder) -> RunningCell:
         self._begins = True
         try:
             return RunningCell(cell, directory, self._pool_for(cell), self.command)
@@ -195,7 +194,6 @@ class Job:
             processes=share.processes if share else processes_for(cell, options),
             device=options.device,
             task_timeout=options.task_timeout,
-            one_core=options.one_core or cell.one_core,
             anyway=options.anyway,
             worker_memory=options.worker_memory,
         )
@@ -212,7 +210,7 @@ class Job:
 
 def anything_saved(cells: Iterable[Cell]) -> bool:
     """Whether any of the cells is done, or has a checkpoint to continue from."""
-    directories = [RunDirectory(cell.directory) for cell in cells]
+    directories = [RunFolder(cell.directory) for cell in cells]
     return any(run.status().get("status") == DONE or saved_steps(run.path) is not None for run in directories)
 
 

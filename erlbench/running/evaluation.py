@@ -18,7 +18,7 @@ from erlbench.policy import serialise_policy
 from erlbench.records.run import POLICIES
 from erlbench.records.schema import EvaluationRow, Row, row_of
 from erlbench.running.clock import Clock
-from erlbench.running.results import RunDirectory
+from erlbench.running.folder import RunFolder
 from erlbench.running.rows import INFO_VALUES, task_row
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.seeding import Key, Purpose, environment_seed
@@ -113,7 +113,7 @@ class Evaluations:
 
     def __init__(
         self, algorithm: Algorithm[Any, Any], frequency: int, episodes: int, final_episodes: int,
-        directory: RunDirectory,
+        directory: RunFolder,
     ) -> None:  # fmt: skip
         self.algorithm = algorithm
         self.frequency = frequency

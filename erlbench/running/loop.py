@@ -24,13 +24,12 @@ from erlbench.running.asynchrony import Asynchrony
 from erlbench.running.checkpoint import KEEP
 from erlbench.running.clock import Clock
 from erlbench.running.evaluation import Evaluations
+from erlbench.running.folder import RowFiles, RunFolder
 from erlbench.running.graph import TaskGraph
 from erlbench.running.lease import LostLease
-from erlbench.running.live_arrays import LiveArrays
 from erlbench.running.orders import ArrivalOrder, TaskOrder
-from erlbench.running.results import RunDirectory
-from erlbench.running.row_files import RowFiles
 from erlbench.running.rows import episode_rows, generation_row, task_row
+from erlbench.running.state import LiveArrays
 from erlbench.work.rollout import WORST
 from erlbench.work.tasks import Result, Task, arrays_of
 from erlbench.work.workspace import Preparation
@@ -69,7 +68,7 @@ class Run:
         self,
         algorithm: Algorithm[Any, Any],
         pool: Pool,
-        directory: RunDirectory,
+        directory: RunFolder,
         files: RowFiles,
         settings: RunSettings,
         stop: threading.Event,

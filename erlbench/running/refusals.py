@@ -1,8 +1,8 @@
-"""What is refused before a cell starts: its folder, and a run in it that may not, or cannot, go on here."""
+"""What is refused before a cell starts: its folder, and a run in it that may not, or cannot, go on or be extended."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from erlbench.algorithms import registry
@@ -13,20 +13,21 @@ from erlbench.files import table_in
 from erlbench.machine import kernel
 from erlbench.records.config import imported_of
 from erlbench.records.run import CHECKPOINTS, META, TRAINING_END
-from erlbench.running import extension
+from erlbench.running import refusals
 from erlbench.running.admission import Rules, identity_of, rules_of
 from erlbench.running.checkpoint import FORMAT, format_of, unreadable
-from erlbench.running.live_curves import check_installed
-from erlbench.running.results import DONE, RunDirectory
+from erlbench.running.folder import DONE, RunFolder
 from erlbench.work import identity as recorded_identity
 
 
 def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
     """Refuse, before anything starts, what cannot go well: other settings, a held lock, an unwritable folder."""
     if options.tensorboard:
+        from erlbench.running.live_curves import check_installed
+
         check_installed()
     for cell in cells:
-        directory = RunDirectory(cell.directory)
+        directory = RunFolder(cell.directory)
         if not cell.directory.exists():
             directory.check_parent()
             continue
@@ -39,8 +40,8 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
             directory.release()
         if saved and imported_of(saved):
             raise UsageError(f"{cell.directory} holds an imported run; choose another --out or --name")
-        if saved and extension.asked(saved, cell):
-            extension.check(cell, directory)
+        if saved and refusals.is_larger(saved, cell):
+            refusals.check_extension(cell, directory)
         elif saved and (different := cell.departures(saved)):
             raise UsageError(
                 f"{cell.directory} holds a run with other settings ({'; '.join(different)}); "
@@ -48,11 +49,11 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
             )
     if options.force:  # now that none of them is held
         for cell in cells:
-            RunDirectory(cell.directory).move_aside()
+            RunFolder(cell.directory).move_aside()
     add_studies(options.study_texts)
 
 
-def check_continuing(directory: RunDirectory, cell: Cell, options: RunOptions) -> None:
+def check_continuing(directory: RunFolder, cell: Cell, options: RunOptions) -> None:
     """Raise `UsageError` when the run in `directory` would go on as something else than it was begun as."""
     meta, status = directory.meta(), directory.status()
     written = meta.get("format")
@@ -61,7 +62,7 @@ def check_continuing(directory: RunDirectory, cell: Cell, options: RunOptions) -
             f"{directory.path} was written by a later version of erlbench (format {written}, here {FORMAT}); install "
             "that version, choose another --out, or start anew by --force (the old run is moved aside)"
         )
-    if status.get("status") == DONE and not extension.pending(status, cell):
+    if status.get("status") == DONE and not refusals.is_short(status, cell):
         return
     _check_format(directory, TRAINING_END if status.get("status") == DONE else CHECKPOINTS)
     if not options.anyway:
@@ -69,7 +70,7 @@ def check_continuing(directory: RunDirectory, cell: Cell, options: RunOptions) -
         _check_identity(directory, meta, cell, rules_of(options))
 
 
-def _check_format(directory: RunDirectory, folder: str) -> None:
+def _check_format(directory: RunFolder, folder: str) -> None:
     """Refuse checkpoints that this version cannot read as they were meant."""
     found = format_of(directory.path / folder)
     if found is not None and (reason := unreadable(found)):
@@ -79,7 +80,7 @@ def _check_format(directory: RunDirectory, folder: str) -> None:
         )
 
 
-def _check_kernel(directory: RunDirectory, meta: Mapping[str, Any], cell: Cell) -> None:
+def _check_kernel(directory: RunFolder, meta: Mapping[str, Any], cell: Cell) -> None:
     """Refuse another kernel than that of the last start, as the run's numbers would be of both."""
     if not meta and (path := directory.path / META).exists():
         raise UsageError(
@@ -95,7 +96,7 @@ def _check_kernel(directory: RunDirectory, meta: Mapping[str, Any], cell: Cell) 
         )
 
 
-def _check_identity(directory: RunDirectory, meta: Mapping[str, Any], cell: Cell, rules: Rules) -> None:
+def _check_identity(directory: RunFolder, meta: Mapping[str, Any], cell: Cell, rules: Rules) -> None:
     """Refuse another problem or other software than that of the last start; what was not recorded refuses nothing."""
     before = recorded_identity.last_recorded(meta)
     if before and (different := recorded_identity.changes(before, identity_of(cell, rules))):
@@ -105,7 +106,7 @@ def _check_identity(directory: RunDirectory, meta: Mapping[str, Any], cell: Cell
         )
 
 
-def check_run_files(directory: RunDirectory) -> None:
+def check_run_files(directory: RunFolder) -> None:
     """Raise `UsageError` when files are gone or changed of what a run in `directory` has reached."""
     status = directory.status()
     if status.get("status") == DONE and (damaged := directory.damaged(table_in(status, "files"))):
@@ -119,3 +120,71 @@ def check_run_files(directory: RunDirectory) -> None:
             f"{directory.path} holds rows but no checkpoint to go on from, and its status.json does not say that "
             "they are whole; put back what is missing, or start anew by --force (the old run is moved aside)"
         )
+
+
+# -- extending a finished run: with a larger budget --------------------------------------------------------------------
+
+
+def is_larger(saved: Mapping[str, Any], cell: Cell) -> bool:
+    """Whether `cell` is the run of the configuration `saved`, with a larger budget."""
+    before = saved.get("run", {})
+    there = before.get("total_timesteps") if isinstance(before, Mapping) else None
+    if not isinstance(there, int) or there >= cell.total_timesteps:
+        return False
+    return not cell.departures({**saved, "run": {**before, "total_timesteps": cell.total_timesteps}})
+
+
+def is_short(status: Mapping[str, Any], cell: Cell) -> bool:
+    """Whether a finished run with this status.json has a smaller budget than `cell`."""
+    budget = status.get("total_timesteps")
+    return isinstance(budget, int) and budget < cell.total_timesteps
+
+
+def is_complete(cell: Cell) -> bool:
+    """Whether the run of a cell is finished, with the budget that the cell has."""
+    status = RunFolder(cell.directory).status()
+    return status.get("status") == "done" and not is_short(status, cell)
+
+
+def keeps_end(cell: Cell, directory: RunFolder, save_replay: bool) -> bool:
+    """Whether the run keeps a checkpoint of its training's end: what was extended once can be extended again."""
+    return not _dependence(cell) and (save_replay or directory.has_training_end() or not _learns_from_replay(cell))
+
+
+def useless_replays(cells: Iterable[Cell]) -> dict[str, str]:
+    """The names of runs that would not keep their replay although is_larger to, each with the reason."""
+    return {cell.name: reason for cell in cells if _learns_from_replay(cell) and (reason := _dependence(cell))}
+
+
+def check_extension(cell: Cell, directory: RunFolder) -> None:
+    """Raise `UsageError` with the reason when the run in `directory` cannot go on with the budget of `cell`."""
+    if not (reason := _obstacle(cell, directory)):
+        return
+    raise UsageError(
+        f"{directory.path} holds a run with a smaller budget, which cannot be extended to {cell.total_timesteps:,} "
+        f"steps: {reason}; choose another --out or --name, or start anew by --force (the old run is moved aside)"
+    )
+
+
+def _obstacle(cell: Cell, directory: RunFolder) -> str:
+    """Why the run cannot be extended; empty when it can."""
+    if reason := _dependence(cell):
+        return reason
+    if directory.status().get("status") != "done":
+        return "it is not finished; finish it with its own budget first"
+    if not directory.has_training_end():
+        more = " (a run keeps its replay only with --save-replay)" if _learns_from_replay(cell) else ""
+        return f"it has no {TRAINING_END}/{more}"
+    return ""
+
+
+def _dependence(cell: Cell) -> str:
+    """What in the results depends on the budget, or on time."""
+    algorithm = registry.find(cell.algo)
+    if not algorithm.is_synchronous(cell.settings):
+        return f"{cell.name} is asynchronous"
+    return algorithm.depends_on_budget(cell.settings)
+
+
+def _learns_from_replay(cell: Cell) -> bool:
+    return registry.find(cell.algo).critic_updates > 0

@@ -35,7 +35,6 @@ def task_row(
         timesteps_of(values),
         values.get("critic_updates", 0),
         values.get("actor_updates", 0),
-        0.0,
         ready,
         staleness,
         critic_lag,

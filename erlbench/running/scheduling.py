@@ -13,7 +13,7 @@ from erlbench.experiment.estimate import estimate_cell, never_timed
 from erlbench.experiment.schedule import CellSchedule, Share, plan
 from erlbench.machine.description import gpus
 from erlbench.machine.resources import available_memory
-from erlbench.running import extension
+from erlbench.running import refusals
 from erlbench.running.admission import problems, rules_of
 
 MEMORY = 0.9  # the share of the free memory that cells at once may take by their estimates
@@ -80,7 +80,7 @@ def _share(cell: Cell, processes: int | None, estimated: Estimated) -> Share:
 
 
 def _is_done(cell: Cell, options: RunOptions) -> bool:
-    return not options.force and extension.is_complete(cell)
+    return not options.force and refusals.is_complete(cell)
 
 
 def processes_for(cell: Cell, options: RunOptions) -> int | None:

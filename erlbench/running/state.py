@@ -21,14 +21,26 @@ from erlbench.errors import CellError
 from erlbench.files import sync_folder
 from erlbench.records.run import CHECKPOINTS, TRAINING_END
 from erlbench.records.schema import RESUMED, EventRow
-from erlbench.running.checkpoint import checkpoints, load_checkpoint, save_checkpoint
-from erlbench.running.encoding import SUITE, DamagedCheckpoint, Length, encode, leaves, references
+from erlbench.running.checkpoint import (
+    SUITE,
+    DamagedCheckpoint,
+    Length,
+    checkpoints,
+    encode,
+    leaves,
+    load_checkpoint,
+    references,
+    save_checkpoint,
+)
 from erlbench.running.evaluation import FIRST_ID
 from erlbench.work.store import Store
 from erlbench.work.tasks import ArrayRef, ReplayView, Result, Task
 
 if TYPE_CHECKING:
     from erlbench.running.loop import Run
+
+
+from collections.abc import Iterable
 
 DIGITS = 32  # of a digest, hexadecimal: 128 bits of SHA-256
 # What a digest is of: parts of a run's state in this order, and of these classes some fields alone.
@@ -213,3 +225,35 @@ def _restore(run: Run, state: dict[str, Any], arrays: Mapping[str, np.ndarray], 
     run.submit(tasks)
     run.graph.restore(state["requests"], run.order.simulated)  # real clocks begin anew
     run.play_beside()
+
+
+# -- arrays of the store that nothing refers to any more ---------------------------------------------------------------
+
+
+SWEEP_FROM = 64  # new arrays, at least, between two searches for those that can be freed
+
+
+class LiveArrays:
+    """Arrays that may be freed when nothing refers to them; the search costs as much as it finds."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: set[str] = set()
+        self._sweep_at = SWEEP_FROM
+
+    @property
+    def many(self) -> bool:
+        """Whether it is worth while to search."""
+        return len(self._known) >= self._sweep_at
+
+    def add(self, refs: Iterable[ArrayRef]) -> None:
+        """Take in arrays that a task needs or has given."""
+        self._known.update(ref.name for ref in refs)
+
+    def free_but(self, holders: Any) -> None:
+        """Free all arrays that `holders`, nested containers and dataclasses, do not refer to."""
+        live = {ref.name for ref in references(holders)}
+        dead = self._known - live
+        self._store.free(dead)
+        self._known -= dead
+        self._sweep_at = len(self._known) + max(SWEEP_FROM, len(live) // 2)

@@ -9,7 +9,7 @@ from erlbench.algorithms.registry import ALGORITHMS
 from erlbench.envs.catalogue import module_of
 from erlbench.errors import ErlbenchError
 from erlbench.files import table_in
-from erlbench.machine import description, modules_here
+from erlbench.machine import description, process
 from erlbench.records.run import admission_marks
 from erlbench.running.admission import identity_of_run
 from erlbench.verification.files import AGREES, UNKNOWN, Check, Files
@@ -49,7 +49,7 @@ def check_identity(run: Files, trusted: bool) -> Check:
     if not trusted and (module_of(env) or algo not in ALGORITHMS):
         return Check("identity", UNKNOWN, "its modules are not the suite's and would run code; --import allows that")
     for module in filter(None, map(module_of, (algo, env))):
-        modules_here.name_module(module)
+        process.name_module(module)
     try:
         here = identity_of_run(algo, env, run.table("env_settings"), run.table("settings"))
     except ErlbenchError as error:

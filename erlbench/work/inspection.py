@@ -25,9 +25,7 @@ from typing import Any
 import erlbench
 from erlbench.envs.registry import Described, EnvSpec, Problem
 from erlbench.errors import ADVICE
-from erlbench.machine.descriptors import lead_nowhere
-from erlbench.machine.libraries import prepare_libraries
-from erlbench.machine.parent import end_with_parent
+from erlbench.machine.process import end_with_parent, lead_nowhere, prepare_libraries
 from erlbench.work.facts import EnvironmentFacts
 from erlbench.work.trial import Admission
 

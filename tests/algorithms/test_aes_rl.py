@@ -8,7 +8,7 @@ import pytest
 from erlbench.algorithms.aes_rl import AESRL, PRESETS, TABLE_2, AESRLSettings
 from erlbench.algorithms.coupling import probability_of_rl
 from erlbench.errors import UsageError
-from erlbench.running.encoding import decode, encode
+from erlbench.running.checkpoint import decode, encode
 from erlbench.settings import resolve
 from erlbench.work.tasks import ArrayRef, Counts, Output, Perturbed, Priority
 from tests.runs import make_cell, rows, run

@@ -9,7 +9,7 @@ from erlbench.algorithms.cem_rl import CEMRL, CEMRLSettings
 from erlbench.algorithms.p_cem_rl import PCEMRL, PCEMRLSettings
 from erlbench.algorithms.search.search_distribution import elite_weights
 from erlbench.errors import UsageError
-from erlbench.running.encoding import decode, encode
+from erlbench.running.checkpoint import decode, encode
 from erlbench.settings import resolve
 from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import Output, Priority

@@ -10,7 +10,7 @@ import pytest
 
 from erlbench.algorithms import registry
 from erlbench.experiment.cells import RunOptions
-from erlbench.running import live_arrays
+from erlbench.running import state
 from erlbench.running.cell import Command
 from erlbench.running.command import Job
 from erlbench.running.loop import Run
@@ -50,7 +50,7 @@ def watched(tmp_path_factory):
             counts.append(len(list(run.pool.store.folder.iterdir())))
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(live_arrays, "SWEEP_FROM", SWEEP_FROM)
+            patch.setattr(state, "SWEEP_FROM", SWEEP_FROM)
             patch.setattr(Run, "_take", counted)
             assert run(cell) == 0
         return cell, counts

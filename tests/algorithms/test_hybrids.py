@@ -14,7 +14,7 @@ from erlbench.algorithms.search.search import SEARCHES, Individual, find_search
 from erlbench.algorithms.side import BESIDE
 from erlbench.algorithms.training.learners import LEARNERS
 from erlbench.errors import UsageError
-from erlbench.running.encoding import decode, encode
+from erlbench.running.checkpoint import decode, encode
 from erlbench.settings import resolve
 from erlbench.testing import check_algorithm
 from tests.runs import all_rows, check_counts, interrupt, make_cell, run

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from erlbench.cli import cli
 from erlbench.frames import find_run_folders
 from erlbench.running.checkpoint import save_checkpoint
-from erlbench.running.results import RunDirectory
+from erlbench.running.folder import RunFolder
 
 CONFIG = """\
 [run]
@@ -134,7 +134,7 @@ def test_show_all_runs_of_a_folder(run, tmp_path):
 
 
 def test_a_run_that_was_moved_aside_is_not_listed(run, tmp_path):
-    RunDirectory(Path(shutil.copytree(run, run.with_name("seed-001")))).move_aside()
+    RunFolder(Path(shutil.copytree(run, run.with_name("seed-001")))).move_aside()
     result = invoke("show", tmp_path)
     assert "seed-000" in result.stdout
     assert "seed-001" not in result.stdout

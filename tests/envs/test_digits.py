@@ -11,7 +11,7 @@ from erlbench.envs import catalogue
 from erlbench.envs.registry import build, problem
 from erlbench.errors import UsageError
 from erlbench.policy import PolicySpec, initial_parameters
-from erlbench.work.lockstep import can_play_together
+from erlbench.work.rollout import can_play_together
 
 datasets = pytest.importorskip("sklearn.datasets")
 

@@ -11,7 +11,7 @@ from erlbench.envs.registry import EnvSpec, build, problem
 from erlbench.envs.wrappers import RepeatAction
 from erlbench.errors import UsageError
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters
-from erlbench.running.encoding import decode, encode
+from erlbench.running.checkpoint import decode, encode
 from erlbench.work.rollout import play
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from erlbench.algorithms.search.pycma import check_memory
 from erlbench.errors import ErlbenchError
-from erlbench.machine import cgroup, resources
-from erlbench.machine.cgroup import cpu_quota, memory_left
+from erlbench.machine import resources
+from erlbench.machine.resources import cpu_quota, memory_left
 
 GIB = 2**30
 
@@ -86,4 +86,4 @@ def test_a_quota_below_one_core_leaves_one(monkeypatch):
 
 def test_this_machine_can_be_read():
     assert memory_left() > 0
-    assert cpu_quota(cgroup.ROOT) > 0
+    assert cpu_quota(resources.ROOT) > 0

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.machine.descriptors import A_WORKER, SPARE, allow_workers
+from erlbench.machine.process import A_WORKER, SPARE, allow_workers
 from tests.users import as_user
 
 ERLBENCH = str(Path(sys.executable).with_name("erlbench"))
@@ -48,7 +48,7 @@ def test_a_run_does_its_work_without_standard_streams(tmp_path, closed):
 
 def test_a_closed_stream_is_open_before_any_other_file(tmp_path):
     code = (
-        "from erlbench.machine.descriptors import open_standard_streams as o; o(); f = open('x', 'w'); print('y');"
+        "from erlbench.machine.process import open_standard_streams as o; o(); f = open('x', 'w'); print('y');"
         "import sys; print('z', file=sys.stderr); print(sys.stdin.read(), end='', file=f); assert f.fileno() > 2"
     )
     done = shell('"$@" <&- >&- 2>&-', sys.executable, "-c", code, folder=tmp_path)

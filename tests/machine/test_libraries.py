@@ -7,7 +7,7 @@ IMPORTS = """
 import sys
 started = []
 sys.addaudithook(lambda event, values: started.append(values[1]) if event == "subprocess.Popen" else None)
-from erlbench.machine.libraries import prepare_libraries
+from erlbench.machine.process import prepare_libraries
 prepare_libraries()
 from erlbench.envs.registry import make
 make("InvertedPendulum-v5")[0].close()

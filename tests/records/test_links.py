@@ -11,8 +11,8 @@ from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.files import Unusable, new_file, open_file, refuse_links
 from erlbench.records.run import run_folders
+from erlbench.running.folder import RunFolder
 from erlbench.running.lease import holder
-from erlbench.running.results import RunDirectory
 from tests.reporting.make_runs import make_run
 from tests.running.test_lease import FAR
 
@@ -65,7 +65,7 @@ def test_a_run_does_not_start_among_links(run, tmp_path, name):
     (run / name).unlink(missing_ok=True)
     (run / name).symlink_to(target)
     with pytest.raises(UsageError, match=f"{name} is a link"):
-        RunDirectory(run).hold()
+        RunFolder(run).hold()
     assert (list(target.iterdir()) == []) if target.is_dir() else (target.read_text() == "mine")
 
 
@@ -73,7 +73,7 @@ def test_links_above_a_run_are_followed(tmp_path, run):
     run.parent.rename(tmp_path / "scratch")
     run.parent.symlink_to(tmp_path / "scratch")
     assert run_folders(tmp_path / "results") == [run]
-    directory = RunDirectory(run)
+    directory = RunFolder(run)
     directory.hold()
     directory.release()
     assert invoke("show", run).exit_code == 0

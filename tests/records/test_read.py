@@ -100,6 +100,16 @@ def test_older_names_are_those_of_today():
     assert "worker" not in frame
 
 
+def test_columns_that_only_older_versions_wrote_are_not_taken_in():
+    """Those of train.csv would be taken for the algorithm's own."""
+    text = "generation,timesteps,train_time_s,epsilon,second_cores\n1,10,0.5,0.25,0.0\n"
+    frame, warnings = parsed(text, GenerationRow)
+    assert (list(frame["epsilon"]), warnings) == ([0.25], [])
+    tasks, _ = parsed("task,kind,process,start_s,end_s,second_core_s,ready_s\n0,es,0,0.0,1.0,2.0,0.5\n")
+    assert (list(tasks["ready_s"]), list(tasks)) == ([0.5], list(header(TaskRow)))
+    assert "second_cores" not in frame
+
+
 def test_a_last_line_without_its_end_is_left_out():
     frame, warnings = parsed(f"{TASKS}0,es,0,0,0.0,1.0\n1,es,0,0,1.0,2")
     assert list(frame["task"]) == [0]
@@ -178,7 +188,7 @@ def test_all_parsers_give_the_same_frames(monkeypatch):
 
 def test_a_row_of_a_long_file_takes_less_than_a_kibibyte(tmp_path):
     rows = 200_000
-    line = "{},es,3,17,12.3456789012345,12.4567890123456,1000,10,0,0.0,12.1234567890123,3,250,0.10123456789\n"
+    line = "{},es,3,17,12.3456789012345,12.4567890123456,1000,10,0,12.1234567890123,3,250,0.10123456789\n"
     with open(tmp_path / "tasks.csv", "w") as file:
         file.write(",".join(header(TaskRow)) + "\n")
         file.writelines(line.format(number) for number in range(rows))

@@ -40,6 +40,6 @@ def test_a_run_writes_these_columns(tmp_path):
 def test_equal_runs_may_differ_in_what_a_clock_measured_alone():
     measured = {column.name for row in COUNTED for column in columns_of(row) if column.measured}
     assert measured == {
-        "train_time_s", "total_time_s", "t", "ready_s", "start_s", "end_s", "second_core_s", "cpu_s", "paused_s",
-        "process", "queueing_median_s", "queueing_90_s", "busy_processes", "second_cores",
+        "train_time_s", "total_time_s", "t", "ready_s", "start_s", "end_s", "cpu_s", "paused_s",
+        "process", "queueing_median_s", "queueing_90_s", "busy_processes",
     }  # fmt: skip

@@ -9,7 +9,7 @@ from erlbench.records.schema import EpisodeRow, EvaluationRow, EventRow, Generat
 from erlbench.records.write import RowFile
 
 EPISODE = EpisodeRow(0.1 + 0.2, 20, 0.5, "es", 0, 1, 20)
-TASK = TaskRow(1, "es", 0, 3, 0.5, 1.0, 20, 0, 0, 0.0, 0.25, 2, None, 0.125)
+TASK = TaskRow(1, "es", 0, 3, 0.5, 1.0, 20, 0, 0, 0.25, 2, None, 0.125)
 
 
 def test_a_file_goes_back_to_a_saved_length(tmp_path):

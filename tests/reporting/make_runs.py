@@ -70,13 +70,13 @@ def make_run(
             row.generation, row.timesteps, row.train_time_s, row.paused_s, row.critic_updates, row.actor_updates,
             own={}, staleness_median=None, staleness_90=None, critic_lag_median=None, critic_lag_90=None,
             queueing_median_s=None, queueing_90_s=None, critic_per_step=1.0, actor_per_step=1.0,
-            busy_processes=float(processes), second_cores=0.0,
+            busy_processes=float(processes),
         )
         for row in evaluations
     ])  # fmt: skip
     write_rows(folder, TaskRow, [
         TaskRow(
-            i, kind, process, process, start, end, 1000, updates, 0, second_core_s=0.0, ready_s=None, staleness=None,
+            i, kind, process, process, start, end, 1000, updates, 0, ready_s=None, staleness=None,
             critic_lag=None, cpu_s=end - start,
         )
         for i, (kind, process, start, end, updates) in enumerate(tasks)

@@ -233,7 +233,7 @@ def test_nothing_of_the_run_side_is_imported():
     code = (
         "import sys, erlbench.reporting; "
         "print([m for m in ('torch', 'gymnasium', 'mujoco', 'matplotlib', 'erlbench.running.loop', "
-        "'erlbench.pool', 'erlbench.running.command', 'erlbench.running.results', 'erlbench.algorithms') "
+        "'erlbench.pool', 'erlbench.running.command', 'erlbench.running.folder', 'erlbench.algorithms') "
         "if m in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -22,7 +22,7 @@ def test_asynchrony_by_hand_of_five_tasks():
     assert row == pytest.approx({
         "staleness_median": 2, "staleness_90": 3.6, "critic_lag_median": 20, "critic_lag_90": 36,
         "queueing_median_s": 0.2, "queueing_90_s": 0.36, "critic_per_step": 0.5, "actor_per_step": 0.25,
-        "busy_processes": 2.5, "second_cores": 0.0,
+        "busy_processes": 2.5,
     })  # fmt: skip
     later = seen.row(Counters(timesteps=200), 8.0)  # nothing was played since; what is busy goes on from the beginning
     assert (later["staleness_median"], later["queueing_90_s"], later["busy_processes"]) == (None, None, 1.25)

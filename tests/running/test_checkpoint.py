@@ -7,8 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from erlbench.running.checkpoint import checkpoints, load_checkpoint, save_checkpoint
-from erlbench.running.encoding import DamagedCheckpoint, Length, decode, leaves, references
+from erlbench.running.checkpoint import (
+    DamagedCheckpoint,
+    Length,
+    checkpoints,
+    decode,
+    leaves,
+    load_checkpoint,
+    references,
+    save_checkpoint,
+)
 from erlbench.work.tasks import ArrayRef, Output, Task
 from tests.forgery import dataclasses, forge
 from tests.runs import all_rows, interrupt, make_cell, run

@@ -10,8 +10,8 @@ import pytest
 from erlbench.errors import UsageError
 from erlbench.records.schema import EpisodeRow
 from erlbench.running.checkpoint import checkpoints
+from erlbench.running.folder import RunFolder
 from erlbench.running.loop import Run
-from erlbench.running.results import RunDirectory
 from tests.runs import all_rows, at_result, interrupt, make_cell, rows, run
 
 
@@ -146,8 +146,8 @@ def test_a_run_has_a_checkpoint_before_it_has_rows(tmp_path, monkeypatch):
         patch.setattr(Run, "train", kill)
         with pytest.raises(Killed):
             run(cell, checkpoint_every=1000.0)
-    assert RunDirectory(cell.directory).has_checkpoint()
-    assert not RunDirectory(cell.directory).has_rows()
+    assert RunFolder(cell.directory).has_checkpoint()
+    assert not RunFolder(cell.directory).has_rows()
     assert run(cell) == 0
 
 
@@ -232,23 +232,23 @@ def test_a_damaged_file_of_a_finished_run_is_named(tmp_path, capsys, finished, n
 
 
 def test_asking_whether_a_run_is_held_never_hinders_a_start(tmp_path):
-    directory, stop = RunDirectory(tmp_path / "run"), threading.Event()
+    directory, stop = RunFolder(tmp_path / "run"), threading.Event()
 
     def ask():
         while not stop.is_set():
-            RunDirectory(directory.path).held()
+            RunFolder(directory.path).held()
 
     asking = threading.Thread(target=ask)
     asking.start()
     try:
         for _ in range(40):
             directory.hold()
-            assert RunDirectory(directory.path).held()
+            assert RunFolder(directory.path).held()
             directory.release()
     finally:
         stop.set()
         asking.join()
-    assert not RunDirectory(directory.path).held()
+    assert not RunFolder(directory.path).held()
 
 
 @pytest.mark.parametrize("name", ["eval.csv", "status.json", "config.toml", "replay/rows.i32", "checkpoint"])

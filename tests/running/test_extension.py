@@ -7,8 +7,8 @@ import pytest
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.records.run import TRAINING_END
+from erlbench.running.folder import RunFolder
 from erlbench.running.loop import Run
-from erlbench.running.results import RunDirectory
 from erlbench.verification import DIFFERS, verify
 from tests.runs import all_rows, interrupt, make_cell, replayed, returns, rows, run
 
@@ -73,7 +73,7 @@ def test_extended_twice_and_interrupted_wherever_that_is(tmp_path, processes, ev
         assert len(list((cell.directory / TRAINING_END).iterdir())) == 1
     assert all_rows(cell.directory) == all_rows(whole.directory)
     assert [check.text for check in verify(cell.directory) if check.outcome == DIFFERS] == []
-    status = RunDirectory(cell.directory).status()
+    status = RunFolder(cell.directory).status()
     assert (status["status"], status["total_timesteps"]) == ("done", 1500)
 
 
@@ -102,7 +102,7 @@ def test_killed_before_it_begins_and_before_it_ends(tmp_path, monkeypatch, where
 def test_killed_between_the_new_configuration_and_the_new_status(tmp_path, monkeypatch):
     assert run(make_cell("cem", tmp_path / "parts", steps=500)) == 0
     longer = make_cell("cem", tmp_path / "parts")
-    RunDirectory(longer.directory).write_config(longer.config())
+    RunFolder(longer.directory).write_config(longer.config())
     assert run(longer) == 0
     assert int(rows(longer.directory, "eval.csv")[-1]["timesteps"]) >= 1000
 
@@ -132,7 +132,7 @@ def test_a_damaged_run_is_not_extended(tmp_path, capsys):
         file.write("1,1,1,es,0,0,0\n")
     assert run(longer) == 1
     assert "damaged: episodes.csv" in capsys.readouterr().err
-    assert RunDirectory(longer.directory).status()["total_timesteps"] == 500
+    assert RunFolder(longer.directory).status()["total_timesteps"] == 500
 
 
 def test_the_same_command_again_keeps_a_saved_replay(tmp_path):
@@ -157,10 +157,10 @@ def test_an_extension_that_fails_leaves_the_finished_run_as_it_was(tmp_path):
 
 def test_a_run_that_goes_on_tells_where_it_is_at_once(tmp_path, monkeypatch):
     cell = interrupt(make_cell("cem", tmp_path, steps=2000), 20)
-    known = RunDirectory(cell.directory).status()["timesteps"]
+    known = RunFolder(cell.directory).status()["timesteps"]
     told = []
-    write = RunDirectory.write_status
-    monkeypatch.setattr(RunDirectory, "write_status", lambda self, **v: (told.append(v["timesteps"]), write(self, **v)))
+    write = RunFolder.write_status
+    monkeypatch.setattr(RunFolder, "write_status", lambda self, **v: (told.append(v["timesteps"]), write(self, **v)))
     assert run(cell) == 0
     assert known > 0
     assert told[1] >= known  # the first one comes before the checkpoint is read

@@ -4,7 +4,7 @@ import pytest
 
 from erlbench.errors import CellError
 from erlbench.records.schema import EpisodeRow, EventRow
-from erlbench.running.row_files import RowFiles
+from erlbench.running.folder import RowFiles
 
 ROW = EpisodeRow(12.5, 20, 0.1, "es", 0, 1, 20)
 

@@ -16,8 +16,8 @@ import pytest
 
 from erlbench.errors import UsageError
 from erlbench.running import lease
+from erlbench.running.folder import RunFolder
 from erlbench.running.lease import Lease, LostLease, holder
-from erlbench.running.results import RunDirectory
 from tests.processes import wait_for
 
 FAR = {"host": "far", "pid": 7, "started": "1", "boot": "b", "namespace": "pid:[1]"}
@@ -128,10 +128,10 @@ def test_many_starts_at_once_never_both_run(tmp_path):
 import os, random, sys, time
 from pathlib import Path
 from erlbench.errors import UsageError
-from erlbench.running.results import RunDirectory
+from erlbench.running.folder import RunFolder
 folder, got, end = Path(sys.argv[1]), 0, time.monotonic() + 3
 while time.monotonic() < end:
-    directory = RunDirectory(folder / "seed-000")
+    directory = RunFolder(folder / "seed-000")
     try:
         directory.hold()
     except UsageError:
@@ -153,18 +153,18 @@ print(got)
 
 
 def test_a_directory_is_broken_free_when_its_driver_is_killed(tmp_path):
-    code = "import sys, time; from pathlib import Path; from erlbench.running.results import RunDirectory; " + (
-        "RunDirectory(Path(sys.argv[1])).hold(); print('held', flush=True); time.sleep(60)"
+    code = "import sys, time; from pathlib import Path; from erlbench.running.folder import RunFolder; " + (
+        "RunFolder(Path(sys.argv[1])).hold(); print('held', flush=True); time.sleep(60)"
     )
     process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
 
     with pytest.raises(UsageError, match=rf"\b{process.pid}\b"):
-        RunDirectory(tmp_path).hold()
+        RunFolder(tmp_path).hold()
     process.send_signal(signal.SIGKILL)
     process.wait()
-    directory = RunDirectory(tmp_path)
+    directory = RunFolder(tmp_path)
     directory.hold()
     assert directory.held()
     directory.release()

@@ -15,8 +15,8 @@ from erlbench.records.schema import COUNTED, EpisodeRow, EvaluationRow, Generati
 from erlbench.running import loop, state
 from erlbench.running.cell import Command
 from erlbench.running.command import Job
+from erlbench.running.folder import RunFolder
 from erlbench.running.progress import Display
-from erlbench.running.results import RunDirectory
 from tests.runs import all_rows, between_steps, make_cell, run
 
 
@@ -90,7 +90,7 @@ def test_a_listener_that_raises_ends_the_run_and_loses_nothing(tmp_path, kind):
             raise ZeroDivisionError("a listener's own mistake")
 
     assert heard(cell, raises) == "failed"
-    assert "a listener's own mistake" in RunDirectory(cell.directory).status()["message"]
+    assert "a listener's own mistake" in RunFolder(cell.directory).status()["message"]
     lines = (cell.directory / "episodes.csv").read_text().splitlines()[2:]
     assert len(lines) == sum(isinstance(row, EpisodeRow) for row in seen)
     assert run(cell) == 0

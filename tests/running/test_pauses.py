@@ -23,7 +23,7 @@ TASKS = {
 }
 PROGRAM = """
 import ctypes, sys, time
-from erlbench.running.pauses import Pauses
+from erlbench.running.clock import Pauses
 pauses = Pauses()
 time.sleep(1.2)
 print("begun", flush=True)

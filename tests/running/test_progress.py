@@ -157,7 +157,7 @@ def test_a_finished_cell_has_no_bar_while_the_next_one_starts():
 def test_after_the_training_the_evaluations_are_counted(tmp_path, monkeypatch, capsys):
     """They may take minutes, in which the line said that no time was left."""
     monkeypatch.setattr(progress, "PLAIN_EVERY", 0.0)
-    monkeypatch.setattr("erlbench.running.shown.REFRESH", 0.0)
+    monkeypatch.setattr("erlbench.running.progress.REFRESH", 0.0)
     cell = make_cell("cem", tmp_path, steps=400, eval_freq=50, evaluate="after")
     assert run_cells([cell], RunOptions(processes=0, device="cpu", command_line=("erlbench", "run"))) == 0
     lines = [line for line in capsys.readouterr().err.splitlines() if "seed 0: " in line and "done" not in line]

@@ -8,54 +8,54 @@ import sys
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.running.results import RunDirectory
+from erlbench.running.folder import RunFolder
 
 
 def test_only_one_driver_holds_a_directory(tmp_path):
     path = tmp_path / "Hopper-v5" / "cem" / "seed-000"
-    first = RunDirectory(path)
+    first = RunFolder(path)
     assert not first.held()
     first.hold()
-    assert RunDirectory(path).held()
+    assert RunFolder(path).held()
     with pytest.raises(UsageError, match="held by another run"):
-        RunDirectory(path).hold()
+        RunFolder(path).hold()
     first.release()
-    second = RunDirectory(path)
+    second = RunFolder(path)
     second.hold()
     second.release()
 
 
 def test_a_lock_ends_with_its_process(tmp_path):
     script = (
-        "import os, sys; from pathlib import Path; from erlbench.running.results import RunDirectory; "
-        "RunDirectory(Path(sys.argv[1])).hold(); os._exit(9)"
+        "import os, sys; from pathlib import Path; from erlbench.running.folder import RunFolder; "
+        "RunFolder(Path(sys.argv[1])).hold(); os._exit(9)"
     )
     subprocess.run([sys.executable, "-c", script, str(tmp_path / "run")], check=False)
     assert (tmp_path / "run" / "lease-000001").exists()
-    RunDirectory(tmp_path / "run").hold()
+    RunFolder(tmp_path / "run").hold()
 
 
 def test_a_folder_that_cannot_be_made_is_a_usage_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="is not a folder"):
-        RunDirectory(tmp_path / "file" / "a" / "b").check_parent()
+        RunFolder(tmp_path / "file" / "a" / "b").check_parent()
     with pytest.raises(UsageError, match="cannot be written"):
-        RunDirectory(tmp_path / "file" / "a").hold()
+        RunFolder(tmp_path / "file" / "a").hold()
     if os.geteuid():  # root may write everywhere
         (tmp_path / "closed").mkdir(mode=0o500)
         with pytest.raises(UsageError, match="is not writable"):
-            RunDirectory(tmp_path / "closed" / "a").check_parent()
+            RunFolder(tmp_path / "closed" / "a").check_parent()
 
 
 def test_moving_aside_keeps_every_old_run(tmp_path):
     for number in (1, 2):
         (tmp_path / "seed-000").mkdir()
-        assert RunDirectory(tmp_path / "seed-000").move_aside() == tmp_path / f"seed-000.old-{number}"
-    assert RunDirectory(tmp_path / "seed-000").move_aside() is None
+        assert RunFolder(tmp_path / "seed-000").move_aside() == tmp_path / f"seed-000.old-{number}"
+    assert RunFolder(tmp_path / "seed-000").move_aside() is None
 
 
 def test_a_configuration_that_is_no_toml_is_named(tmp_path):
-    directory = RunDirectory(tmp_path)
+    directory = RunFolder(tmp_path)
     assert directory.known_config() is None
     directory.write_config({"run": {"env": "Hopper-v5"}, "settings": {"hidden": [400, 300]}})
     assert directory.known_config() == {"run": {"env": "Hopper-v5"}, "settings": {"hidden": [400, 300]}}
@@ -65,7 +65,7 @@ def test_a_configuration_that_is_no_toml_is_named(tmp_path):
 
 
 def test_every_start_is_kept_in_meta(tmp_path):
-    directory = RunDirectory(tmp_path)
+    directory = RunFolder(tmp_path)
     directory.add_start({"cpu": "x"}, {"started": "one"})
     directory.add_start({"cpu": "y"}, {"started": "two"})
     text = (tmp_path / "meta.json").read_text()
@@ -79,6 +79,6 @@ def test_every_start_is_kept_in_meta(tmp_path):
 
 def test_a_renamed_checkpoint_is_none(tmp_path):
     (tmp_path / "checkpoint" / "000001.bak").mkdir(parents=True)
-    assert not RunDirectory(tmp_path).has_checkpoint()
+    assert not RunFolder(tmp_path).has_checkpoint()
     (tmp_path / "checkpoint" / "000002").mkdir()
-    assert RunDirectory(tmp_path).has_checkpoint()
+    assert RunFolder(tmp_path).has_checkpoint()

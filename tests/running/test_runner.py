@@ -21,7 +21,7 @@ from erlbench.records.run import POLICY
 from erlbench.records.write import RowFile
 from erlbench.reporting.data.runs import find_runs
 from erlbench.running import command, scheduling
-from erlbench.running.results import RunDirectory
+from erlbench.running.folder import RunFolder
 from tests.processes import wait_for
 from tests.runs import make_cell, rows, run
 
@@ -84,7 +84,7 @@ def test_a_start_records_its_command_and_the_studies(tmp_path):
     assert machine.studies == ("mine", "yours")
     assert machine.command == "erlbench run"
     assert (machine.processes, machine.jobs, machine.threads, machine.device) == ("1", "1", "1", "cpu")
-    start = RunDirectory(cell.directory).meta()["starts"][0]
+    start = RunFolder(cell.directory).meta()["starts"][0]
     assert (start["one_core"], start["pool"]) == (True, "process")
 
 
@@ -120,7 +120,7 @@ def test_other_settings_in_the_directory_are_named_and_force_moves_the_old_run_a
 
 def test_a_held_directory_is_refused_before_anything_starts(tmp_path):
     held, free = make_cell("cem", tmp_path, seed=1), make_cell("cem", tmp_path, seed=0)
-    directory = RunDirectory(held.directory)
+    directory = RunFolder(held.directory)
     directory.hold()
     with pytest.raises(UsageError, match=re.escape(str(held.directory))):
         run(free, held)
@@ -230,7 +230,7 @@ def test_a_signal_in_the_middle_of_a_long_task_is_answered_at_once(tmp_path, pro
     asked = []
 
     def ask():
-        wait_for(RunDirectory(cell.directory).has_checkpoint)  # then it prepares its worker, and trains
+        wait_for(RunFolder(cell.directory).has_checkpoint)  # then it prepares its worker, and trains
         time.sleep(3.0 if processes else 1.0)
         asked.append(time.monotonic())
         os.kill(os.getpid(), number)
@@ -264,14 +264,14 @@ def test_a_leaking_environment_meets_its_worker_s_limit(tmp_path):
     ],
 )
 def test_what_fails_while_the_policy_is_saved_is_explained(tmp_path, monkeypatch, number, message):
-    write, broken = RunDirectory.write, [True]
+    write, broken = RunFolder.write, [True]
 
     def fail(directory, name, data):
         if name == POLICY and broken[0]:
             raise OSError(number, os.strerror(number), str(directory.path / name))
         write(directory, name, data)
 
-    monkeypatch.setattr(RunDirectory, "write", fail)
+    monkeypatch.setattr(RunFolder, "write", fail)
     cell = make_cell("cem", tmp_path, steps=200)
     assert run(cell) == 1
     assert message.format(cell.directory / POLICY) in status(cell)["message"]

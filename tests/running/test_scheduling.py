@@ -9,7 +9,7 @@ import pytest
 from erlbench.experiment.arguments import arguments, run_options
 from erlbench.experiment.cells import RunOptions
 from erlbench.experiment.command import requested_cells
-from erlbench.running.results import RunDirectory
+from erlbench.running.folder import RunFolder
 from erlbench.running.scheduling import schedule_of
 from tests.runs import FILES, interrupt_after, make_cell, rows, run
 
@@ -116,9 +116,9 @@ def test_cells_at_once_have_the_rows_of_cells_one_by_one(tmp_path):
     for one, other in zip(alone, at_once, strict=True):
         for name in FILES:
             assert rows(one.directory, name) == rows(other.directory, name), (one.label, name)
-        (start,) = RunDirectory(other.directory).meta()["starts"]
+        (start,) = RunFolder(other.directory).meta()["starts"]
         assert (start["cells_at_once"], start["exclusive"], start["processes"]) == (3, False, 1)
-        (start,) = RunDirectory(one.directory).meta()["starts"]
+        (start,) = RunFolder(one.directory).meta()["starts"]
         assert (start["cells_at_once"], start["exclusive"]) == (1, True)
 
 
@@ -127,7 +127,7 @@ def test_a_cell_on_the_clock_starts_when_its_cores_are_free(tmp_path):
     cells = [make_cell("cem", tmp_path, steps=200, seed=seed, settings=SMALL) for seed in range(2)]
     cells.append(make_cell("aes-rl", tmp_path, steps=200))
     assert run(*cells, processes=2, jobs=None) == 0
-    starts = [RunDirectory(cell.directory).meta()["starts"][0] for cell in cells]
+    starts = [RunFolder(cell.directory).meta()["starts"][0] for cell in cells]
     assert [(start["exclusive"], start["processes"]) for start in starts] == [(False, 1), (False, 1), (True, 2)]
 
 
@@ -136,7 +136,7 @@ def test_what_is_done_leaves_its_cores_to_the_rest(tmp_path):
     assert run(*cells[:2]) == 0
     assert schedule_of(cells, by_machine(2)).shares[2].processes == 2
     assert run(*cells, processes=2, jobs=None) == 0
-    (start,) = RunDirectory(cells[2].directory).meta()["starts"]
+    (start,) = RunFolder(cells[2].directory).meta()["starts"]
     assert (start["cells_at_once"], start["processes"]) == (1, 2)
 
 
@@ -158,5 +158,5 @@ def test_a_cell_that_fails_leaves_its_cores_to_those_that_wait(tmp_path):
     bad = make_cell("cem", tmp_path, env="tests.environments:Broken-raise-v0", steps=10_000)  # the longest comes first
     cells = [make_cell("cem", tmp_path, steps=200, seed=seed, settings=SMALL) for seed in range(2)]
     assert run(bad, *cells, processes=1, jobs=None, admission=False) == 1
-    statuses = [RunDirectory(cell.directory).status()["status"] for cell in (bad, *cells)]
+    statuses = [RunFolder(cell.directory).status()["status"] for cell in (bad, *cells)]
     assert statuses == ["failed", "done", "done"]

@@ -51,7 +51,7 @@ def test_without_the_option_there_are_no_curves(tmp_path):
 def test_a_file_that_cannot_be_written_is_told_once_and_ends_nothing(tmp_path):
     told: list[str] = []
     events = EventFile(tmp_path / "missing", TrainingReturns(), lambda: 0, told.append)
-    events(GenerationRow(*[0.0] * 6, {"sigma": 1.0}, *[None] * 6, *[0.0] * 4))
+    events(GenerationRow(*[0.0] * 6, {"sigma": 1.0}, *[None] * 6, *[0.0] * 3))
     events.close()
     assert len(told) == 1
     assert "no more live curves" in told[0]

@@ -18,7 +18,7 @@ from erlbench.algorithms import registry
 from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.running.command import run_cells
-from erlbench.running.results import RunDirectory
+from erlbench.running.folder import RunFolder
 from erlbench.tuning import parse_space
 
 CEM = registry.find("cem").settings_type
@@ -74,7 +74,7 @@ def test_it_finds_the_better_value_and_counts_its_budget(tmp_path):
     study = optuna.load_study(study_name="cem", storage=f"sqlite:///{tmp_path / 'optuna.db'}")
     assert len(study.trials) == 6
     runs = [path.parent for path in tmp_path.glob("trial-*/**/status.json")]
-    spent = sum(int(RunDirectory(run).status()["timesteps"]) for run in runs)
+    spent = sum(int(RunFolder(run).status()["timesteps"]) for run in runs)
     assert f"tuned with 6 trials, {spent:,} training steps" in result.stdout
     best = tomllib.loads((tmp_path / "best.toml").read_text())
     assert best["settings"] == {"initial_variance": "1e-1"}
@@ -140,7 +140,7 @@ def test_values_that_do_not_fit_together_end_their_trial_only(tmp_path):
 
 
 def test_a_folder_has_one_search_at_a_time(tmp_path):
-    directory = RunDirectory(tmp_path)
+    directory = RunFolder(tmp_path)
     directory.hold()
     result = invoke(tmp_path, "--search", "population=4..8", "--total-timesteps", 100, "--trials", 1)
     directory.release()

@@ -10,7 +10,7 @@ from scipy.stats import kstest
 
 from erlbench.errors import CellError
 from erlbench.pool import local_pool
-from erlbench.running.encoding import references
+from erlbench.running.checkpoint import references
 from erlbench.work.noise import DRAWN_AT_ONCE, NoiseTable, slice_of
 from erlbench.work.seeding import generator
 from erlbench.work.store import Store

@@ -19,7 +19,6 @@ EVALUATION = "evaluation"
 COLUMNS = {  # of tasks.csv, by the field of `Timeline`
     "process": "process", "start": "start_s", "end": "end_s", "critic_updates": "critic_updates",
     "timesteps": "timesteps", "ready": "ready_s", "staleness": "staleness", "critic_lag": "critic_lag",
-    "second_core": "second_core_s",
 }  # fmt: skip
 
 
@@ -37,7 +36,6 @@ class Timeline:
     ready: Array  # when a task could have begun; NaN where the file does not say, as in the next three
     staleness: Array  # updates of the search distribution between asking for a task and telling its result
     critic_lag: Array  # critic updates in the same span
-    second_core: Array  # seconds for which a gradient task used a second core, too
 
     @property
     def processes(self) -> list[int]:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from erlbench.reporting.data.timeline import Timeline
-from erlbench.reporting.documents.formats import NONE, number, share, significant
+from erlbench.reporting.documents.formats import NONE, share, significant
 from erlbench.reporting.documents.model import Column, Record
 
 ASYNCHRONY: list[Column] = [
@@ -20,24 +20,15 @@ ASYNCHRONY: list[Column] = [
     Column("Queueing", "queueing_median queueing_90", lambda median, most: _pair(median, most), unit="s",
            note="how long a task that plays episodes waited, from when it could have begun to when it began: median "
            "and 90 % quantile."),
-    Column("Second cores", "second_cores", number,
-           note="cores that gradient tasks used beside their own, mean over the span."),
 ]  # fmt: skip
 
 
 def asynchrony(timeline: Timeline | None) -> Record:
-    """Busy share, staleness, critic lag, queueing and second cores of a run by its tasks; NaN without."""
-    record = {"utilisation": _busy(timeline), "second_cores": second_cores(timeline) if timeline else math.nan}
+    """Busy share, staleness, critic lag and queueing of a run by its tasks; NaN without."""
+    record = {"utilisation": _busy(timeline)}
     for what in ("staleness", "critic_lag", "queueing"):
         record[f"{what}_median"], record[f"{what}_90"] = _spread(timeline, what)
     return record
-
-
-def second_cores(timeline: Timeline) -> float:
-    """The mean number of second cores in use over the span; NaN where tasks.csv does not say."""
-    first, last = timeline.span
-    known = timeline.second_core[np.isfinite(timeline.second_core)]
-    return float(known.sum()) / (last - first) if len(known) and last > first else math.nan
 
 
 def _busy(timeline: Timeline | None) -> float:

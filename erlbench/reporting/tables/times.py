@@ -19,7 +19,7 @@ from erlbench.reporting.documents.formats import NONE, exact, number, percent, p
 from erlbench.reporting.documents.model import Column, Record, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.curves import minutes_per_million, minutes_per_million_after
-from erlbench.reporting.tables.asynchrony import ASYNCHRONY, asynchrony, second_cores
+from erlbench.reporting.tables.asynchrony import ASYNCHRONY, asynchrony
 from erlbench.reporting.tables.columns import IDENTITY, STATUS, N, cell_record, updates
 from erlbench.reporting.tables.published_notes import environment_notes
 from erlbench.reporting.verdict.pairs import label
@@ -72,7 +72,7 @@ def times_table(comparison: Comparison, published: Published, warn: Warn, timeli
         STATUS,
     ]  # fmt: skip
     after_steps = [run["after_steps"] for row in rows for run in row["own"] if run["after_steps"]]
-    remarks = (*_notes(comparison, after_steps), *_second_core_notes(rows), *comparison.notes)
+    remarks = (*_notes(comparison, after_steps), *_task_notes(rows), *comparison.notes)
     return Table("times", f"{comparison.title}: training minutes per million steps", columns, records, remarks)
 
 
@@ -200,22 +200,12 @@ def _notes(comparison: Comparison, after_steps: list[int]) -> Iterator[str]:
         yield from environment_notes(comparison.groups)
 
 
-def _second_core_notes(rows: list[Record]) -> Iterator[str]:
-    """What the columns of tasks are of, and which times had more cores than processes."""
+def _task_notes(rows: list[Record]) -> Iterator[str]:
+    """What the columns of tasks are of."""
     if any(row["timeline"] for row in rows):
         yield (
             "Kinds of tasks: their shares of the busy time. Use of the processes: of one run a row, the first that is "
             "finished, else the first."
-        )
-    used = {
-        f"{row['run_set'].label} on {row['group'].env}": second_cores(row["timeline"])
-        for row in rows
-        if row["timeline"]
-    }
-    if several := [f"{what} ({mean:.2f} in the mean)" for what, mean in used.items() if mean > 0]:
-        yield (
-            f"Gradient tasks of {', '.join(several)} used a second core while one was idle: these are times of more "
-            "cores than processes. `--one-core` runs without."
         )
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from erlbench.errors import TaskError, UsageError
-from erlbench.pool.cluster import connection, ray_pool
-from erlbench.pool.cluster.ray_pool import RayPool
-from erlbench.pool.options import PoolOptions
+from erlbench.pool import ray_cluster, ray_pool
+from erlbench.pool.base import PoolOptions
+from erlbench.pool.ray_pool import RayPool
 from tests.pool.cluster.conftest import Nodes
 from tests.pool.helpers import one, results, task
 from tests.processes import lines, wait_for
@@ -51,7 +51,7 @@ def test_a_cluster_that_was_here_and_is_gone(monkeypatch, ray):
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
     with pytest.raises(UsageError, match=r"there is no Ray cluster on this machine \(.*refused\); start one by"):
-        connection.connect("auto")
+        ray_cluster.connect("auto")
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ OTHERS = [b"SSH-2.0-OpenSSH_9.2p1\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n", b""
 def test_something_else_listens_at_the_address(listener, monkeypatch, ray):
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     with pytest.raises(UsageError, match=rf"{listener} \(.*not Ray\)"):
-        connection.connect(listener)
+        ray_cluster.connect(listener)
 
 
 @pytest.mark.slow
@@ -94,13 +94,13 @@ def test_a_run_ends_at_once_where_something_else_listens(listener, tmp_path):
 
 @pytest.mark.slow
 def test_ray_itself_is_taken_for_ray(nodes):
-    connection.greet(nodes.cluster.address)
+    ray_cluster.greet(nodes.cluster.address)
 
 
 @pytest.mark.slow
 def test_a_cluster_without_free_cores(nodes, monkeypatch):
     monkeypatch.setattr(ray_pool, "START", 3.0)
-    monkeypatch.setattr(ray_pool.connection, "members", list)
+    monkeypatch.setattr(ray_pool.cluster, "members", list)
     with pytest.raises(UsageError, match="no free cores"):
         RayPool(PoolOptions())
 

@@ -10,11 +10,10 @@ import pytest
 
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments
-from erlbench.pool.cluster.agent import Facts
-from erlbench.pool.cluster.connection import is_private_address, objection, warn_of_open_network
-from erlbench.pool.cluster.placement import Placement
+from erlbench.pool.ray_agent import Extent, Facts, append_block, read_block
+from erlbench.pool.ray_cluster import objection
+from erlbench.pool.ray_pool import Node, place
 from erlbench.work.replay import Replay, ReplayReader
-from erlbench.work.replica import Extent, read_block, write_block
 from erlbench.work.tasks import Task
 
 HERE = Facts("driver", "0.1.0", "3.11.7", "openblas Haswell", 2**30)
@@ -37,8 +36,8 @@ def test_a_copy_of_a_replay_grows_block_by_block(tmp_path):
     for lengths in ([4, 2], [1], [3, 3, 5]):
         append(replay, random, lengths)
         block, extent = read_block(replay.view(), replay.folder, extent)
-        assert len(block.transitions) == 4 * 4 * sum(lengths)
-        write_block(tmp_path / "copy", block)
+        assert len(block.parts["transitions.f32"][1]) == 4 * 4 * sum(lengths)
+        append_block(tmp_path / "copy", block)
     assert extent == Extent(replay.length, replay.rows)
     for name in ("observations.f32", "transitions.f32", "rows.i32"):
         assert (tmp_path / "copy" / name).read_bytes() == (tmp_path / "replay" / name).read_bytes()
@@ -54,7 +53,7 @@ def test_an_older_view_needs_no_more_than_its_own_rows(tmp_path):
     append(replay, random, [7])
     block, extent = read_block(view, replay.folder, Extent())
     assert extent == Extent(6, 8)
-    assert len(block.observations) == 4 * 3 * 8
+    assert len(block.parts["observations.f32"][1]) == 4 * 3 * 8
     replay.close()
 
 
@@ -89,63 +88,34 @@ def test_other_kinds_are_refused(kind):
         arguments({"pool": kind})
 
 
-class Machine:
-    """A node of `slots` processes with `load` tasks, which lacks `missing` bytes of what any task needs."""
+class Machine(Node):
+    """A node of `slots` processes with `load` tasks, which lacks `lacks` bytes of what any task needs."""
 
-    def __init__(self, first_slot: int, slots: int, load: int = 0, missing: int = 0) -> None:
-        self.first_slot, self.slots, self.sent = first_slot, slots, range(load)
-        self.missing = lambda task: missing
-        self.limit = lambda seconds: 2 * slots
+    def __init__(self, first_slot: int, slots: int, load: int = 0, lacks: int = 0) -> None:
+        super().__init__(f"node {first_slot}", None, slots, first_slot)
+        self.sent = {-1 - number: Task(-1 - number, "es", "m:f", (0,)) for number in range(load)}
+        self.missing = lambda task: lacks
 
 
-def place(nodes: list[Machine], seconds: float, tasks: int, gradient: bool = False) -> list[int]:
+def given(nodes: list[Machine], seconds: float, tasks: int, gradient: bool = False) -> list[int]:
     """How many of so many tasks each node gets."""
-    placement = Placement(nodes)
+    before = [len(node.sent) for node in nodes]
     for number in range(tasks):
-        placement.place(Task(number, "es", "m:f", (0,), gradient=gradient), seconds)
-    return [len(placement.chosen.get(node, ())) for node in nodes]
+        new = Task(number, "es", "m:f", (0,), gradient=gradient)
+        if (node := place(new, seconds, nodes)) is not None:
+            node.add(new)
+    return [len(node.sent) - load for node, load in zip(nodes, before, strict=True)]
 
 
 def test_rollouts_go_where_least_is_to_be_done_per_process():
-    nodes = [Machine(0, 4, load=4), Machine(4, 4), Machine(8, 8)]
-    assert place(nodes, 0.1, 12) == [0, 4, 8]
-    assert place(nodes, 0.1, 20) == [2, 6, 12]
-    assert place(nodes, 0.1, 100) == [4, 8, 16]  # as many as the limit
-    assert place(nodes, inf, 100) == [0, 4, 8]  # how long they take is not known: none waits there
+    shape = (0, 4, 4), (4, 4), (8, 8)
+    assert given([Machine(*node) for node in shape], 0.1, 12) == [0, 4, 8]
+    assert given([Machine(*node) for node in shape], 0.1, 20) == [2, 6, 12]
+    assert given([Machine(*node) for node in shape], 0.1, 100) == [4, 8, 16]  # as much again as runs
+    assert given([Machine(*node) for node in shape], inf, 100) == [0, 4, 8]  # how long they take is not known
 
 
 def test_gradient_tasks_go_where_least_must_be_sent():
-    nodes = [Machine(0, 2, missing=10**6), Machine(2, 2, missing=10)]
-    assert place(nodes, 0.1, 2, gradient=True) == [0, 2]
-    assert place(nodes, 0.1, 3, gradient=True) == [1, 2]
-
-
-@pytest.mark.parametrize(
-    ("address", "private"),
-    [
-        ("127.0.0.1", True), ("127.8.8.8", True), ("::1", True), ("10.0.0.1", True), ("10.255.255.255", True),
-        ("172.16.0.1", True), ("172.31.255.255", True), ("192.168.7.7", True), ("169.254.1.1", True),
-        ("fe80::1", True), ("fc00::1", True), ("fdff::1", True), ("::ffff:10.0.0.1", True), ("::ffff:127.0.0.1", True),
-        ("11.0.0.1", False), ("172.15.255.255", False), ("172.32.0.1", False), ("192.167.255.255", False),
-        ("8.8.8.8", False), ("100.64.0.1", False), ("2001:4860:4860::8888", False), ("::ffff:8.8.8.8", False),
-        ("0.0.0.0", False), ("192.0.2.2", False),
-    ],
-)  # fmt: skip
-def test_private_addresses_are_those_that_the_internet_does_not_reach(address, private):
-    assert is_private_address(address) is private
-
-
-@pytest.mark.parametrize(
-    ("address", "mode", "warned"),
-    [
-        ("8.8.8.8:6379", "", True), ("8.8.8.8:6379", "disabled", True), ("8.8.8.8:6379", "token", False),
-        ("[2001:4860:4860::8888]:6379", "", True), ("127.0.0.1:6379", "", False), ("localhost:6379", "", False),
-        ("192.168.1.1:6379", "", False), ("[::1]:6379", "", False),
-    ],
-)  # fmt: skip
-def test_a_public_address_of_a_cluster_is_warned_of(monkeypatch, capsys, address, mode, warned):
-    monkeypatch.setenv("RAY_AUTH_MODE", mode)
-    warn_of_open_network(address)
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == warned
-    assert all(address in line for line in lines)
+    for tasks, expected in ((2, [0, 2]), (3, [1, 2])):
+        nodes = [Machine(0, 2, lacks=10**6), Machine(2, 2, lacks=10)]
+        assert given(nodes, 0.1, tasks, gradient=True) == expected

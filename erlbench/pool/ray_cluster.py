@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import ipaddress
+import importlib.util
 import logging
 import os
 import socket
 from dataclasses import dataclass
 from typing import Any
 
-from erlbench.errors import UsageError, warn
-from erlbench.pool.cluster.agent import Agent, Facts, ray_installed
-from erlbench.pool.options import PoolOptions
+from erlbench.errors import UsageError
+from erlbench.pool.base import PoolOptions
+from erlbench.pool.ray_agent import Agent, Facts
 
 PATIENCE = 10.0  # seconds to wait for the head
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"  # HTTP/2 begins so: RFC 9113, section 3.4
 SETTINGS = 4  # the type of the frame with which a server begins; the fourth byte of a frame
-PRIVATE = [ipaddress.ip_network(text) for text in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")]
 SHARED_MEMORY = 256 * 2**20  # bytes that a node must have; Docker gives 64 MiB by default
 
 
@@ -34,7 +33,7 @@ def connect(address: str) -> bool:
 
     Raises `UsageError` when there is none.
     """
-    if not ray_installed():
+    if importlib.util.find_spec("ray") is None:
         raise UsageError("--pool ray needs a package that is missing; install it by: pip install 'erlbench[ray]'")
     import ray
 
@@ -42,7 +41,6 @@ def connect(address: str) -> bool:
         return False
     try:
         head = head_address(address)
-        warn_of_open_network(head)
         greet(head)
         ray.init(address=head, log_to_driver=False, logging_level=logging.ERROR)
     except (OSError, OverflowError, RuntimeError, ValueError) as error:
@@ -67,29 +65,6 @@ def head_address(address: str) -> str:
     if found is None:
         raise ConnectionError("none was started")
     return found
-
-
-def warn_of_open_network(address: str) -> None:
-    """Warn when the head at HOST:PORT has an address that others than this machine and its own network may reach.
-
-    Whoever reaches Ray's ports executes code, unless the cluster asks for a token.
-    """
-    host = address.rpartition(":")[0].strip("[]")
-    found = {str(entry[4][0]).partition("%")[0] for entry in socket.getaddrinfo(host, None)}
-    public = sorted(one for one in found if not is_private_address(one))
-    if public and os.environ.get("RAY_AUTH_MODE", "").lower() != "token":
-        warn(
-            f"{address} is a public address ({', '.join(public)}), and Ray asks nobody for a password: whoever reaches "
-            "its ports executes code as you. Close them by a firewall, or start Ray with RAY_AUTH_MODE=token"
-        )
-
-
-def is_private_address(text: str) -> bool:
-    """Whether an IP address is loopback, link-local, of RFC 1918 or an IPv6 ULA: the internet has no way to it."""
-    address: Any = ipaddress.ip_address(text)
-    address = getattr(address, "ipv4_mapped", None) or address
-    inside = any(address in network for network in PRIVATE if network.version == address.version)
-    return address.is_loopback or address.is_link_local or inside
 
 
 def greet(address: str) -> None:
@@ -135,8 +110,7 @@ def start_agent(member: Member, processes: int, options: PoolOptions) -> Any:
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    actor_class: Any = ray.remote(concurrency_groups={"post": 1, "collect": 1})  # type: ignore[call-overload]
-    actor = actor_class(Agent).options(
+    actor = ray.remote(Agent).options(
         num_cpus=processes,
         max_restarts=0,
         scheduling_strategy=NodeAffinitySchedulingStrategy(member.node_id, soft=False),

@@ -1,14 +1,18 @@
-"""Open files of this process: the three standard streams, and how many there may be."""
+"""What the suite asks of its own process: streams, open files, an end with its parent, libraries, modules found."""
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
 import sys
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 
 from erlbench.errors import UsageError
+from erlbench.machine.resources import limit_threads
 
 A_WORKER = 3  # open files of the driver for one worker process: its connection, its end, what it is sent at the start
 SPARE = 64  # for CSV files, locks, arrays and libraries
@@ -92,3 +96,62 @@ def _open_files() -> int:
     with suppress(OSError):
         return len(list(Path("/proc/self/fd").iterdir()))
     return 0
+
+
+# -- processes that end with the one that started them, whatever both are doing; a promise of Linux alone --------------
+
+
+PR_SET_PDEATHSIG = 1  # of <linux/prctl.h>
+
+
+def end_with_parent() -> None:
+    """Have the kernel kill this process when the thread that started it ends. It may have ended before this call."""
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+# -- settings of libraries, made before they are imported --------------------------------------------------------------
+
+
+def prepare_libraries() -> None:
+    """One BLAS thread, and no search for GLFW; for this process and its children, before numpy and Gymnasium come."""
+    limit_threads()
+    _name_glfw()
+
+
+def _name_glfw() -> None:
+    """Name the library that glfw brings along, unless somebody named another one.
+
+    Without a name glfw starts a Python that asks the library for its version. When that process is killed, or gets the
+    signal that was meant for the command, no environment of MuJoCo can be made.
+    """
+    found = find_spec("glfw")
+    variant = "wayland" if "wayland" in (os.environ.get("PYGLFW_LIBRARY_VARIANT"), _session()) else "x11"
+    for place in (found and found.submodule_search_locations) or ():
+        library = Path(place, variant, "libglfw.so")
+        if library.is_file():
+            os.environ.setdefault("PYGLFW_LIBRARY", str(library))
+
+
+def _session() -> str | None:
+    return None if os.environ.get("PYGLFW_LIBRARY_VARIANT") == "x11" else os.environ.get("XDG_SESSION_TYPE")
+
+
+# -- modules in the folder where a command was given -------------------------------------------------------------------
+
+
+def name_module(module: str) -> None:
+    """Let a module be found in the current folder, behind all that is installed, as the command names it.
+
+    Libraries look for modules that may not be installed, such as `cuda` or `org`; a file of that name beside results
+    is not run by a command that names no module of the folder. Processes that are started later find it, too.
+    """
+    top = module.partition(".")[0]
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:  # the folder was removed
+        return
+    is_here = top != "" and ((here / top).is_dir() or (here / f"{top}.py").is_file())
+    if is_here and not {str(here), ""} & set(sys.path):
+        sys.path.append(str(here))

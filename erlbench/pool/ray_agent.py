@@ -1,0 +1,225 @@
+"""The side of a node in a Ray cluster: an actor around a pool of processes with a store of its own.
+
+The driver calls `exchange` again and again, one call at a time for each node, and Ray runs an actor's calls in their
+order. So whatever a task needs is there before the task starts.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import platform
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from erlbench.errors import ErlbenchError
+from erlbench.machine import kernel
+from erlbench.pool.base import Failure, PoolEvent, PoolOptions, failure
+from erlbench.pool.processes import ProcessPool
+from erlbench.work.noise import NoiseTable
+from erlbench.work.store import make_store_folder, shared_memory_folder
+from erlbench.work.tasks import Perturbed, ReplayView, Result, Task
+
+GATHER = 0.005  # seconds in which results are gathered for one answer
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What must agree between a node and the driver, and what a node has."""
+
+    host: str
+    erlbench: str
+    python: str
+    arithmetic: str  # BLAS, kernel and instruction sets: equal ones give equal bits
+    shared_memory: int  # bytes
+
+
+@dataclass(frozen=True)
+class ReplayBlock:
+    """Bytes of a replay's files, by the file's name, each with the offset from which it goes on."""
+
+    replay: str
+    parts: Mapping[str, tuple[int, bytes]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """What the driver sends."""
+
+    tasks: Sequence[bytes] = ()  # pickled
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)  # that the node lacks, by their name in the store
+    objects: Mapping[str, Any] = field(default_factory=dict)  # references of Ray's to larger ones
+    blocks: Sequence[ReplayBlock] = ()
+    free: Sequence[str] = ()  # names of arrays that nobody needs any more
+    reset: bool = False  # forget all tasks, arrays and replays first
+    prepare: tuple[Task, int] | None = None  # a task, and the number of workers that run it before anything else
+    wait: float = 0.0  # seconds to wait for a result
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One finished task: its result by this node's clock, with its arrays themselves; or why it failed."""
+
+    task: int
+    result: Result | None = None
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)  # by their name in the store
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `exchange` returns."""
+
+    now: float  # this node's clock
+    device: str
+    answers: Sequence[Answer]
+    events: Sequence[PoolEvent]
+    failed: Failure | None  # the pool as a whole
+
+
+class Agent:
+    """Runs on every node, as an actor of Ray's."""
+
+    def __init__(self, processes: int, options: PoolOptions) -> None:
+        self._pool = ProcessPool(replace(options, processes=processes))
+        self._folder = make_store_folder(Path(tempfile.gettempdir()))
+        self._unfinished: set[int] = set()
+
+    def facts(self) -> Facts:
+        """What this node has."""
+        return facts()
+
+    def exchange(self, order: Order) -> Report:
+        """Take an order in; then wait for finished tasks, and return those that come within a few milliseconds."""
+        answers: list[Answer] = []
+        failed = None
+        try:
+            self._take_in(order)
+            answers += self._answers(order.wait)
+        except ErlbenchError as error:
+            failed = replace(failure(error), message=f": {error}")
+        return Report(time.monotonic(), self._pool.device, answers, self._pool.events(), failed)
+
+    def close(self) -> None:
+        """End the processes and remove the files."""
+        self._pool.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _take_in(self, order: Order) -> None:
+        store = self._pool.store
+        if order.reset:
+            self._pool.reset()
+            store.clear()
+            self._unfinished.clear()
+            shutil.rmtree(self._folder / "replays", ignore_errors=True)
+        store.free(order.free)
+        arrays = dict(order.arrays)
+        if order.objects:
+            import ray
+
+            arrays |= zip(order.objects, ray.get(list(order.objects.values())), strict=True)
+        for name, array in arrays.items():
+            store.put(name, array)
+        for block in order.blocks:
+            folder = self._folder / "replays" / block.replay
+            append_block(folder, block)
+            store.attach(block.replay, folder)
+        if order.prepare is not None:
+            self._pool.prepare(*order.prepare)
+        tasks: list[Task] = [pickle.loads(task) for task in order.tasks]
+        for table in _noise_tables(tasks):
+            store.hold(table)
+        self._unfinished.update(task.id for task in tasks)
+        self._pool.submit(tasks)
+
+    def _answers(self, wait: float) -> Iterator[Answer]:
+        """What is finished after `wait` seconds at most, and shortly after the first of it."""
+        end = time.monotonic() + wait
+        while self._unfinished:
+            try:
+                result = self._pool.next_result(max(0.0, end - time.monotonic()))
+            except ErlbenchError as error:
+                if error.task not in self._unfinished:
+                    raise  # it is about no task
+                self._unfinished.remove(error.task)
+                details = getattr(error, "details", "")
+                yield Answer(error.task, failure=replace(failure(error), message=str(error), details=details))
+                return
+            if result is None:
+                return
+            self._unfinished.remove(result.task)
+            arrays = {ref.name: np.asarray(self._pool.store.get(ref)) for ref in result.arrays.values()}
+            yield Answer(result.task, result, arrays)
+            end = min(end, time.monotonic() + GATHER)
+
+
+def facts() -> Facts:
+    """What this machine has."""
+    import erlbench
+
+    status = os.statvfs(shared_memory_folder())
+    memory = status.f_frsize * status.f_blocks
+    arithmetic = kernel.in_words(kernel.describe())
+    return Facts(platform.node(), erlbench.__version__, platform.python_version(), arithmetic, memory)
+
+
+def _noise_tables(tasks: Sequence[Task]) -> set[NoiseTable]:
+    """The tables of noise that tasks name in their inputs and settings."""
+    found: set[NoiseTable] = set()
+    for task in tasks:
+        values: list[Any] = [value.table for value in task.inputs.values() if isinstance(value, Perturbed)]
+        if isinstance(task.settings, Mapping):
+            values += task.settings.values()
+        elif is_dataclass(task.settings):
+            values += (getattr(task.settings, item.name) for item in fields(task.settings))
+        found.update(value for value in values if isinstance(value, NoiseTable))
+    return found
+
+
+# -- copies of a replay: blocks of its files, appended in order -------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much of a replay there is."""
+
+    transitions: int = 0
+    rows: int = 0
+
+
+def read_block(view: ReplayView, folder: Path, start: Extent) -> tuple[ReplayBlock, Extent]:
+    """What a copy that ends at `start` lacks of `view`, whose files are in `folder`, and where it ends then."""
+    indices = _read(folder / "rows.i32", 4 * start.transitions, 4 * view.stop)
+    stop = Extent(view.stop, int(np.frombuffer(indices[-4:], np.int32)[0]) + 2)  # the last observation has a next one
+    row, transition = 4 * view.observation_size, 4 * (view.action_size + 2)
+    spans = {
+        "observations.f32": (row * start.rows, row * stop.rows),
+        "transitions.f32": (transition * start.transitions, transition * view.stop),
+    }
+    parts = {name: (begin, _read(folder / name, begin, end)) for name, (begin, end) in spans.items()}
+    return ReplayBlock(view.replay, {**parts, "rows.i32": (4 * start.transitions, indices)}), stop
+
+
+def append_block(folder: Path, block: ReplayBlock) -> None:
+    """Append a block to the copy in `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, (offset, data) in block.parts.items():
+        with open(os.open(folder / name, os.O_CREAT | os.O_RDWR), "r+b") as file:
+            file.seek(offset)
+            file.write(data)
+
+
+def _read(path: Path, start: int, stop: int) -> bytes:
+    with open(path, "rb") as file:
+        file.seek(start)
+        data = file.read(stop - start)
+    if len(data) < stop - start:
+        raise OSError(f"{path} ends at byte {start + len(data)}, before {stop}")
+    return data

@@ -1,0 +1,442 @@
+"""The pool of a Ray cluster: the driver's side.
+
+The driver keeps every array itself, since results bring theirs. So a node that dies takes nothing with it but the tasks
+under way, and these run again elsewhere: a task is a pure function of what it names. Ray carries arrays to the nodes,
+keeps the order of calls, and says when a node or its agent has died.
+"""
+
+from __future__ import annotations
+
+import heapq
+import pickle
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from math import ceil, inf
+from typing import Any
+
+import numpy as np
+
+from erlbench.errors import CellError, ErlbenchError, Interrupted, TaskError, UsageError
+from erlbench.pool import ray_cluster as cluster
+from erlbench.pool.base import PoolBase, PoolEvent, PoolOptions, as_error, name
+from erlbench.pool.processes import Durations
+from erlbench.pool.ray_agent import Answer, Extent, Order, ReplayBlock, Report, facts, read_block
+from erlbench.work.store import Store
+from erlbench.work.tasks import ArrayRef, ReplayView, Result, Task, arrays_of
+
+LOOK = 2.0  # seconds between two looks at which nodes there are
+START = 120.0  # seconds in which an agent must have started
+ALONE = 60.0  # seconds to wait for a node when all are gone
+LOSSES = 3  # nodes that a task may take with it
+LARGE = 64 * 1024  # bytes from which an array travels as an object of Ray's
+AHEAD = 0.1  # seconds of work that wait on a node beside what runs
+MOST_AHEAD = 64  # tasks per process that wait there at most
+WAIT = 1.0  # seconds after which an agent answers without results
+WAIT_IDLE = 0.02  # the same where a process is idle, so that the next task starts soon
+
+
+class Node:
+    """A node whose agent has been accepted: what it has, and the call that is under way."""
+
+    def __init__(self, name: str, agent: Any, slots: int, first_slot: int) -> None:
+        self.name = name
+        self.agent = agent
+        self.slots = slots
+        self.first_slot = first_slot  # slots are numbered through all nodes
+        self.sent: dict[int, Task] = {}  # tasks that have not come back, in their order
+        self.call: Any = None
+        self.prepares = False
+        self.copies: dict[str, Extent] = {}  # replay folder -> how much of it is there
+        self._arrays: set[str] = set()  # that are there
+        self._waiting: list[tuple[Task, bytes]] = []  # tasks for the next call
+        self._free: list[str] = []
+
+    @property
+    def load(self) -> float:
+        """Tasks per process."""
+        return len(self.sent) / self.slots
+
+    def has_room(self, seconds: float) -> bool:
+        """Whether another task can go there that takes `seconds`, inf: unknown; some wait there beside what runs."""
+        most = MOST_AHEAD * self.slots
+        ahead = 0 if seconds == inf else min(most, ceil(self.slots * AHEAD / max(seconds, 1e-6)))
+        return len(self.sent) < self.slots + ahead
+
+    def missing(self, task: Task) -> int:
+        """Bytes that would have to be sent for `task`, beside its message."""
+        total = 0
+        for value in task.inputs.values():
+            if isinstance(value, ReplayView):
+                extent = self.copies.get(value.replay, Extent())
+                total += 4 * (value.stop - extent.transitions) * (value.observation_size + value.action_size + 3)
+            total += sum(_size(ref) for ref in arrays_of(value) if ref.name not in self._arrays)
+        return total
+
+    def add(self, task: Task) -> None:
+        """Have a task go with the next call; raises what pickle raises."""
+        self._waiting.append((task, pickle.dumps(task, pickle.HIGHEST_PROTOCOL)))
+        self.sent[task.id] = task
+
+    def exchange(self, store: Store, objects: dict[str, Any]) -> None:
+        """Call the agent, unless a call is under way or there is nothing to say; `objects`: arrays that Ray holds."""
+        if self.call is not None or not self.sent:
+            return
+        arrays, larger, blocks = {}, {}, list[ReplayBlock]()
+        for task, _ in self._waiting:
+            for value in task.inputs.values():
+                if isinstance(value, ReplayView):
+                    extent = self.copies.get(value.replay, Extent())
+                    if extent.transitions < value.stop:
+                        block, self.copies[value.replay] = read_block(value, store.replay_folder(value.replay), extent)
+                        blocks.append(block)
+                for ref in arrays_of(value):
+                    if ref.name in self._arrays:
+                        continue
+                    self._arrays.add(ref.name)
+                    if _size(ref) < LARGE:
+                        arrays[ref.name] = store.get(ref)
+                    else:
+                        larger[ref.name] = _object(ref, store, objects)
+        tasks, free = [data for _, data in self._waiting], self._free
+        self._waiting, self._free = [], []
+        wait = WAIT if len(self.sent) >= self.slots else WAIT_IDLE
+        order = Order(tasks=tasks, arrays=arrays, objects=larger, blocks=blocks, free=free, wait=wait)
+        self.call = self.agent.exchange.remote(order)
+
+    def prepare(self, task: Task, workers: int) -> None:
+        """Run `task` on `workers` workers of the node now."""
+        self.prepares = True
+        self.call = self.agent.exchange.remote(Order(prepare=(task, workers)))
+
+    def free(self, names: Iterable[str]) -> None:
+        """Have the node remove arrays, with the next call."""
+        there = self._arrays.intersection(names)
+        self._arrays -= there
+        self._free += there
+
+    def made(self, names: Iterable[str]) -> None:
+        """The node has arrays that its own tasks made."""
+        self._arrays.update(names)
+
+    def reset(self) -> None:
+        """Have the node forget all tasks, arrays and replays; what a call that is under way returns is not heard."""
+        self.sent.clear()
+        self.copies.clear()
+        self.prepares = False
+        self._arrays.clear()
+        self._waiting.clear()
+        self._free.clear()
+        self.call = self.agent.exchange.remote(Order(reset=True))
+
+
+class ClusterStore(Store):
+    """The driver's store: it says which arrays are freed."""
+
+    on_free: Callable[[list[str]], None] = staticmethod(lambda names: None)
+
+    def free(self, names: Iterable[str]) -> None:
+        names = list(names)
+        super().free(names)
+        self.on_free(names)
+
+
+@dataclass(frozen=True)
+class Starting:
+    """A node whose agent starts."""
+
+    member: cluster.Member
+    agent: Any
+    facts: Any  # a reference to its `Facts`
+    deadline: float
+
+
+class RayPool(PoolBase):
+    """Runs tasks on all nodes of the Ray cluster that this process is connected to.
+
+    `options.processes` is the most processes on each node; None: the node's free cores.
+    """
+
+    def __init__(self, options: PoolOptions) -> None:
+        """Raises `UsageError` when no node of the cluster can be used; this process is connected to it."""
+        super().__init__()
+        self.device = options.device
+        self._options = options
+        self._here = facts()
+        self.store = ClusterStore.create()
+        self.store.on_free = self._forget
+        self._tasks: dict[int, Task] = {}  # that have not finished
+        self._ready: list[tuple[int, int]] = []  # a heap by (priority, id) of those that are on no node
+        self._nodes: dict[str, Node] = {}  # by node id
+        self._starting: dict[str, Starting] = {}
+        self._refused: dict[str, str] = {}
+        self._objects: dict[str, Any] = {}  # arrays that Ray holds
+        self._finished: deque[Result | ErlbenchError] = deque()
+        self._losses: dict[int, list[str]] = {}  # task -> how the nodes ended that had it
+        self._durations = Durations()
+        self._looked = -inf
+        self._slots = 0  # given out so far
+        try:
+            self._wait_for_nodes(START)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def processes(self) -> int:
+        """Processes of all nodes together; nodes come and go."""
+        return sum(node.slots for node in self._nodes.values())
+
+    def prepare(self, task: Task, workers: int, stop: threading.Event | None = None) -> None:
+        share = workers / max(1, self.processes)
+        for node in self._nodes.values():
+            node.prepare(task, min(node.slots, ceil(share * node.slots)))
+        while any(node.prepares for node in self._nodes.values()):
+            self._wait(LOOK)
+            if stop is not None and stop.is_set():
+                raise Interrupted("interrupted while workers were prepared; the same command continues")
+            if self._finished and isinstance(item := self._finished.popleft(), ErlbenchError):
+                raise item
+
+    def submit(self, tasks: Iterable[Task]) -> None:
+        for task in tasks:
+            if task.id in self._tasks:
+                raise ValueError(f"{name(task)} was submitted twice")
+            self._tasks[task.id] = task
+            heapq.heappush(self._ready, (task.priority, task.id))
+        self._dispatch()
+
+    def next_result(self, timeout: float | None = None) -> Result | None:
+        end = inf if timeout is None else time.monotonic() + timeout
+        while not self._finished and self._tasks:
+            self.look()
+            self._wait(max(0.0, min(end - time.monotonic(), LOOK)))
+            if time.monotonic() >= end:
+                break
+        item = self._finished.popleft() if self._finished else None
+        if isinstance(item, ErlbenchError):
+            raise item
+        return item
+
+    def running(self) -> Mapping[int, Task]:
+        """Slot -> task; of the tasks that a node has, the first ones run."""
+        return {
+            node.first_slot + place: task
+            for node in self._nodes.values()
+            for place, task in zip(range(node.slots), node.sent.values(), strict=False)
+        }
+
+    def reset(self) -> None:
+        for node in self._nodes.values():
+            node.reset()
+        self._tasks.clear()
+        self._ready.clear()
+        self._finished.clear()
+        self._objects.clear()
+        self._losses.clear()
+
+    def close(self) -> None:
+        import ray
+
+        agents = [node.agent for node in self._nodes.values()] + [start.agent for start in self._starting.values()]
+        try:
+            ray.wait([agent.close.remote() for agent in agents], num_returns=len(agents), timeout=5) if agents else None
+            for agent in agents:
+                ray.kill(agent)
+        except ray.exceptions.RayError:
+            pass  # the cluster is gone
+        self._nodes.clear()
+        self._starting.clear()
+        self.store.close()
+
+    # -- tasks out, results in ------------------------------------------------------------------------------------
+
+    def _forget(self, names: list[str]) -> None:
+        """Arrays were freed in the driver's store."""
+        for array in names:
+            self._objects.pop(array, None)
+        for node in self._nodes.values():
+            node.free(names)
+
+    def _dispatch(self) -> None:
+        """Send ready tasks to nodes that have room, lowest (priority, id) first."""
+        while self._ready:
+            task = self._tasks[self._ready[0][1]]
+            node = place(task, self._durations.seconds(task), self._nodes.values())
+            if node is None:
+                break
+            heapq.heappop(self._ready)
+            try:
+                node.add(task)
+            except Exception as error:  # of pickle
+                del self._tasks[task.id]
+                self._finished.append(TaskError(f"{name(task)} cannot be sent to a node: {error}"))
+        for node in self._nodes.values():
+            node.exchange(self.store, self._objects)
+
+    def _wait(self, timeout: float) -> None:
+        """Take in what the nodes have to say, at most `timeout` seconds."""
+        import ray
+
+        calls = {node.call: node_id for node_id, node in self._nodes.items() if node.call is not None}
+        calls |= {start.facts: node_id for node_id, start in self._starting.items()}
+        if not calls:
+            time.sleep(min(timeout, 0.1))
+            return
+        ready, rest = ray.wait(list(calls), num_returns=1, timeout=timeout)
+        if ready and rest:
+            ready += ray.wait(rest, num_returns=len(rest), timeout=0)[0]
+        for call in ready:
+            if calls[call] in self._nodes:
+                self._receive(calls[call], call)
+            else:
+                self._admit(calls[call])
+        if ready:
+            self._dispatch()
+
+    def _receive(self, node_id: str, call: Any) -> None:
+        import ray
+
+        node = self._nodes[node_id]
+        node.call, node.prepares = None, False
+        try:
+            report: Report = ray.get(call)
+        except ray.exceptions.RayTaskError as error:  # the agent lives: this is a mistake, not a loss
+            self._finished.append(TaskError(f"the agent on {node.name} raised {cluster.cause(error)}", str(error)))
+            return
+        except ray.exceptions.RayError as error:
+            self._lost(node_id, error)
+            return
+        self._events += [replace(event, message=f"{node.name}: {event.message}") for event in report.events]
+        if self.device == "auto":
+            self.device = report.device
+        later = time.monotonic() - report.now  # the nodes' clocks are used for durations only
+        for answer in report.answers:
+            self._returned(node, answer, later)
+        if report.failed is not None:
+            self._finished.append(as_error(f"node {node.name}", report.failed))
+
+    def _returned(self, node: Node, answer: Answer, later: float) -> None:
+        task, result = node.sent.pop(answer.task), answer.result
+        del self._tasks[task.id]
+        self._losses.pop(task.id, None)
+        if result is None:
+            assert answer.failure is not None
+            self._finished.append(as_error("", answer.failure, task.id))
+            return
+        for array, value in answer.arrays.items():
+            self.store.put(array, value)
+        node.made(answer.arrays)
+        self._durations.note(task, result)
+        start, end, slot = result.start + later, result.end + later, node.first_slot + result.process
+        self._finished.append(replace(result, start=start, end=end, process=slot))
+
+    # -- nodes that come and go -----------------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Start agents on nodes that are new, and give up those that do not start."""
+        now = time.monotonic()
+        if now - self._looked < LOOK:
+            return
+        self._looked = now
+        for member in cluster.members():
+            if member.node_id not in self._nodes and member.node_id not in self._starting | self._refused:
+                agent = cluster.start_agent(member, self._slots_of(member), self._options)
+                self._starting[member.node_id] = Starting(member, agent, agent.facts.remote(), now + START)
+        for node_id, start in list(self._starting.items()):
+            if now > start.deadline:
+                self._refuse(node_id, f"its agent has not started within {START:.0f} seconds")
+
+    def _admit(self, node_id: str) -> None:
+        """Use a node whose agent has started, or refuse it."""
+        import ray
+
+        start = self._starting[node_id]
+        try:
+            objection = cluster.objection(self._here, ray.get(start.facts), self._options.anyway)
+        except ray.exceptions.RayError as error:
+            objection = f"its agent did not start: {cluster.cause(error)}"
+        if objection:
+            self._refuse(node_id, objection)
+            return
+        del self._starting[node_id]
+        slots = self._slots_of(start.member)
+        node = self._nodes[node_id] = Node(f"{start.member.host} ({node_id[:6]})", start.agent, slots, self._slots)
+        self._slots += slots
+        self._events.append(PoolEvent(time.monotonic(), "node joined", f"{node.name} with {slots} processes"))
+
+    def _slots_of(self, member: cluster.Member) -> int:
+        return min(member.cores, self._options.processes or member.cores)
+
+    def _refuse(self, node_id: str, why: str) -> None:
+        import ray
+
+        start = self._starting.pop(node_id)
+        ray.kill(start.agent)
+        self._refused[node_id] = f"node {start.member.host} ({node_id[:6]}) is not used: {why}"
+        self._events.append(PoolEvent(time.monotonic(), "node refused", self._refused[node_id]))
+
+    def _lost(self, node_id: str, error: Exception) -> None:
+        """Run the tasks of a lost node on other nodes."""
+        import ray
+
+        node = self._nodes.pop(node_id)
+        ray.kill(node.agent)  # it may only be out of reach for now, and would keep its cores
+        message = f"{node.name} with {len(node.sent)} tasks: {cluster.cause(error)}"
+        self._events.append(PoolEvent(time.monotonic(), "node lost", message))
+        for task in node.sent.values():
+            losses = self._losses.setdefault(task.id, [])
+            losses.append(message)
+            if len(losses) < LOSSES:
+                heapq.heappush(self._ready, (task.priority, task.id))
+            else:
+                del self._tasks[task.id]
+                self._finished.append(TaskError(f"{name(task)} has ended {LOSSES} nodes", "\n".join(losses)))
+        if not self._nodes:
+            try:
+                self._wait_for_nodes(ALONE)
+            except UsageError as problem:
+                raise CellError(f"all nodes of the cluster are gone; the same command continues. {problem}") from error
+
+    def _wait_for_nodes(self, seconds: float) -> None:
+        """Wait until there is one node at least, and for those that start with it.
+
+        A cluster in which no node was ever of use, and one was refused, is not waited for.
+        """
+        end = time.monotonic() + seconds
+        while not self._nodes or self._starting:
+            self.look()
+            hopeless = self._refused and not self._slots
+            if not self._nodes and not self._starting and (hopeless or time.monotonic() > end):
+                reasons = "; ".join(self._refused.values()) or "it has no free cores"
+                raise UsageError(f"no node of the Ray cluster can be used: {reasons}")
+            if time.monotonic() > end:
+                break
+            self._wait(0.2)
+
+
+def place(task: Task, seconds: float, nodes: Iterable[Node]) -> Node | None:
+    """The node for a task that takes `seconds`: with the smallest load; None where no node has room.
+
+    A gradient task goes where a process is idle and least must be sent, if there is such a node.
+    """
+    nodes = [node for node in nodes if node.has_room(seconds)]
+    idle = [node for node in nodes if node.load < 1]
+    if task.gradient and idle:
+        return min(idle, key=lambda node: (node.missing(task), node.load, node.first_slot))
+    return min(nodes, key=lambda node: (node.load, node.first_slot), default=None)
+
+
+def _object(ref: ArrayRef, store: Store, objects: dict[str, Any]) -> Any:
+    """Ray's reference to an array, which is given to Ray once."""
+    import ray
+
+    if ref.name not in objects:
+        objects[ref.name] = ray.put(store.get(ref))
+    return objects[ref.name]
+
+
+def _size(ref: ArrayRef) -> int:
+    return int(np.prod(ref.shape, dtype=np.int64)) * np.dtype(ref.dtype).itemsize
