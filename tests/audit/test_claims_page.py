@@ -12,7 +12,6 @@ import pytest
 from scipy import stats
 
 from benchmarks.claims_table import TABLE, claim_rows, claim_studies
-from erlbench.reporting.statistics.estimates import bootstrap_interval
 from tests.audit.page_numbers import ROOT, mean_of
 
 pytestmark = pytest.mark.data
@@ -169,7 +168,7 @@ def beside_runs_of_others() -> Iterator[str]:
             gaps[task, name] = welch(theirs, cem, 8)
             spreads[task, name] = (
                 relative_std([theirs, cem]),
-                *bootstrap_interval(relative_std, [theirs, cem], confidence=1 - 0.05 / 8, resamples=10_000),
+                *bootstrapped(relative_std, [theirs, cem], comparisons=8),
             )
     assert all(
         (low > 0, high < 0) == (task != "Swimmer", task == "Swimmer") for (task, _), (_, low, high) in gaps.items()
@@ -178,6 +177,16 @@ def beside_runs_of_others() -> Iterator[str]:
     assert [key for key, (_, low, high) in spreads.items() if low > 0 or high < 0] == [("HalfCheetah", "SAC")]
     middle, low, high = spreads["HalfCheetah", "SAC"]
     yield f"std / mean is {-middle:.2f} lower for SAC [{-high:.2f}, {-low:.2f}]"
+
+
+def bootstrapped(statistic, samples: Sequence[np.ndarray], comparisons: int) -> tuple[float, float]:
+    """The percentile interval of 10,000 resamples within samples, with Hesterberg's expanded tails (2015)."""
+    rng, smallest = np.random.default_rng(0), min(map(len, samples))
+    draws = [sample[rng.integers(len(sample), size=(10_000, len(sample)))] for sample in samples]
+    values = [statistic(rows) for rows in zip(*draws, strict=True)]
+    quantile = stats.t.ppf(0.025 / comparisons, sum(map(len, samples)) - len(samples))
+    tail = stats.norm.cdf(quantile * np.sqrt(smallest / (smallest - 1)))
+    return tuple(np.quantile(values, [tail, 1 - tail]))
 
 
 def relative_std(samples: Sequence[np.ndarray]) -> float:
