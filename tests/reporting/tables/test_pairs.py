@@ -78,10 +78,10 @@ def test_of_many_algorithms_the_best_one_is_compared_with_the_rest_and_all_pairs
     """A page of more than six had no comparison and no sentence."""
     for number, name in enumerate("abcdefgh"):
         for seed in range(2 if name == "h" else 10):
-            make_run(tmp_path, "Hopper-v5", name, seed, [0, 20 * (number % 7) + seed + 0.1 * number])
+            make_run(tmp_path, "Hopper-v5", name, seed, [0, 20 * number + seed + 0.1 * number])
     comparison = page_of(tmp_path)
     pairs = pairs_of(comparison)
-    assert {pair.name for pair in pairs} == {"g"}  # h has the same level, and two seeds
+    assert {pair.name for pair in pairs} == {"g"}  # h has a higher mean, of two seeds
     assert [pair.name_against for pair in pairs] == [*"abcdef", "h"]
     assert {pair.tests for pair in pairs} == {21}
     every = list(combinations(comparison.run_sets, 2))

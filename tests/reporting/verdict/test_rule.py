@@ -103,7 +103,9 @@ def test_a_winner_with_the_lower_mean_is_named_with_its_lower_mean(tmp_path):
 def test_the_probability_is_that_of_the_side_that_is_named_first(tmp_path):
     (found,) = verdicts(tmp_path, a=[1.0 + 0.1 * seed for seed in range(8)], b=[5.0 + 0.1 * seed for seed in range(8)])
     assert "runs of b score higher than runs of a" in sentence(found)
-    assert "(P = 1.00 [" in sentence(found)
+    high = 1 - found.probability_low
+    assert f"(P = 1.00 [{1 - found.probability_high:.2f}, {high:.2f}])" in sentence(found)
+    assert found.probability_high < 0.5 < high
     assert "the means of these runs differ by 4.00" in sentence(found)
 
 
