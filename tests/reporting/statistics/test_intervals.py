@@ -39,6 +39,15 @@ def test_superiority_interval_of_samples_apart_has_a_width():
     assert all(map(math.isnan, estimates.superiority_interval(0.5, 1, 5)))
 
 
+@pytest.mark.parametrize(("n", "m", "probability"), [(6, 6, 0.5), (6, 20, 0.8), (10, 7, 0.1)])
+def test_superiority_interval_solves_newcombes_equation(n, m, probability):
+    """Hanley and McNeil's variance at the ends, with the mean size N in place of both."""
+    for end in estimates.superiority_interval(probability, n, m):
+        more = 1 + ((n + m) / 2 - 1) * ((1 - end) / (2 - end) + end / (1 + end))
+        error = math.sqrt(end * (1 - end) * more / (n * m))
+        assert abs(end - probability) == pytest.approx(scipy_stats.norm.ppf(0.975) * error)
+
+
 def test_expanded_tail_by_hand():
     # sqrt(5 / 4) x 2.776 = 3.104 standard deviations
     assert expanded_tail([5]) == pytest.approx(0.00095, abs=1e-5)
