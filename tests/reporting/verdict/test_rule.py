@@ -157,3 +157,13 @@ def test_below_six_seeds_only_the_seeds_for_a_test_are_named(tmp_path, seeds):
     assert f"{6 - seeds} more seed" in said
     assert said.count("seed") == 1
     assert "ifferences from" not in said
+
+
+@pytest.mark.parametrize(
+    ("gap", "tests", "case"),
+    [(4.5, 1, Case.EQUIVALENT), (4.5, 3, Case.UNDECIDED), (8.0, 1, Case.UNDECIDED), (-8.0, 1, Case.UNDECIDED)],
+)
+def test_equivalence_takes_both_edges_of_the_margin_at_the_level_of_the_family(gap, tests, case):
+    """Twenty seeds of spread 8 about 100: the standard error of their difference is 2.5."""
+    y = 100 + 8 * stats.norm.ppf((np.arange(20) + 0.5) / 20)
+    assert judge(y + gap, y, compare(y + gap, y), p=1.0, tests=tests)["case"] is case
