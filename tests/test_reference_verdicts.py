@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import re
+import statistics
 from pathlib import Path
 
 import pytest
 
 from benchmarks.reference import REFERENCE, read_comparisons, verdicts
+from benchmarks.results_matrix import MATRIX, make_matrix
 from erlbench.reporting.statistics.significance import Case
 from erlbench.reporting.verdict.words import pair_values, sentence
 
@@ -72,3 +75,18 @@ def test_all_runs_of_a_seed_count_whatever_folder_they_lie_in(found):
         for side in (one.first, one.second):
             if side.name == "cem-rl":
                 assert (len(side.runs), len(side.scores)) == (6, 3)
+
+
+def test_the_matrix_has_the_scores_of_stored_runs():
+    """docs/data/matrix.csv is what its program writes; one cell once more from status.json alone."""
+    with MATRIX.open(encoding="utf-8", newline="") as file:
+        rows = [*csv.reader(file)]
+    assert rows == make_matrix()
+    cells = {(row[0], row[1]): dict(zip(rows[0], row)) for row in rows[1:]}
+    folders = [REFERENCE / "halfcheetah" / "HalfCheetah-v5" / "cem-rl" / f"seed-00{seed}" for seed in range(3)]
+    scores = [json.loads((folder / "status.json").read_text())["return_mean"] for folder in folders]
+    expected = f"{statistics.fmean(scores):,.0f} ± {statistics.stdev(scores):,.0f} (3)"
+    assert cells["HalfCheetah-v5", "1,000,000"]["cem-rl"] == expected
+    assert cells["Walker2d-v5@paper", "1,000,000"]["cem"].startswith("**")  # the one verdict of its row is decided
+    assert not cells["Swimmer-v5", "1,000,000"]["cem"].startswith("**")
+    assert cells["Walker2d-v5@paper", "1,000,000"]["td3"] == ""

@@ -1,0 +1,89 @@
+"""docs/data/matrix.csv, which `python -m benchmarks.results_matrix` writes: the scores of stored runs by task.
+
+A row is a task and a budget; a cell has the mean final score ± its standard deviation over seeds, and their number. The
+finished runs of the suite's algorithms and presets count, from `LEAST` training steps on, without those that modelled
+minutes ended. Runs of several folders are not pooled: those of the folder with most seeds count, of two such folders
+those of the last in alphabetical order. Bold: verdict.json has the algorithm above each other one of the row.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from itertools import chain
+from pathlib import Path
+from statistics import fmean
+
+import pandas as pd
+
+import erlbench
+from erlbench.algorithms import registry
+from erlbench.envs.catalogue import LISTED
+from erlbench.records.run import RunFiles
+
+ROOT = Path(__file__).parents[1]
+MATRIX = ROOT / "docs" / "data" / "matrix.csv"
+LEAST = 100_000  # training steps; fewer where a task has no more
+ROW = ["env", "total_timesteps"]
+VERDICTS = ROOT / "results" / "reference" / "verdict.json"
+
+
+def read_scores() -> pd.DataFrame:
+    """A row for each cell: `env`, `total_timesteps`, `name`, `mean`, `std` (NaN for one seed), `count`."""
+    runs = erlbench.load_results(ROOT / "results").cells
+    suite = {name if preset == registry.DEFAULT_PRESET else f"{name}@{preset}"
+             for name in registry.ALGORITHMS for preset in registry.presets(name)}  # fmt: skip
+    runs["folder"] = [str(Path(path).parents[2]) for path in runs["path"]]
+    runs = runs[runs["name"].isin(suite) & (runs["status"] == "done") & runs["score"].notna()]
+    runs = runs[["total_minutes" not in RunFiles(Path(path)).run_config()["run"] for path in runs["path"]]]
+    most = runs.groupby("env")["total_timesteps"].transform("max")
+    runs = runs[runs["total_timesteps"] >= most.clip(upper=LEAST)]
+    keys = [*ROW, "name", "folder"]
+    scores = runs.drop_duplicates([*keys, "seed"]).groupby(keys)["score"].agg(["mean", "std", "count"]).reset_index()
+    return scores.sort_values(["count", "folder"]).drop_duplicates([*ROW, "name"], keep="last")
+
+
+def read_decided() -> dict[tuple[str, str, str], set[str]]:
+    """Environment, budget and algorithm -> the algorithms that it is decided to score above."""
+    beaten: dict[tuple[str, str, str], set[str]] = {}
+    for verdict in chain(*json.loads(VERDICTS.read_text(encoding="utf-8"))["verdicts"].values()):
+        if verdict["case"] == "decided":
+            loser, winner = sorted((verdict["first"], verdict["second"]), key=lambda side: fmean(side["scores"]))
+            key = verdict["env"], verdict["budget"], winner["name"]
+            beaten.setdefault(key, set()).add(loser["name"])
+    return beaten
+
+
+def make_matrix() -> list[list[str]]:
+    """The header, and the rows: a text for each algorithm, empty where nobody has run it."""
+    scores = read_scores()
+    beaten, others = read_decided(), scores.groupby(ROW)["name"].transform("nunique") - 1
+    names = sorted(scores["name"].unique())
+    rows: dict[tuple[str, float], dict[str, str]] = {}
+    for cell, rivals in zip(scores.to_dict("records"), others, strict=True):
+        row, name = (cell["env"], cell["total_timesteps"]), cell["name"]
+        spread = f" ± {_round(cell['std'])}" if cell["count"] > 1 else ""
+        text = f"{_round(cell['mean'])}{spread} ({cell['count']})"
+        is_best = rivals > 0 and len(beaten.get((row[0], f"{row[1]:,.0f} steps", name), ())) == rivals
+        rows.setdefault(row, {})[name] = f"**{text}**" if is_best else text
+    envs = [*LISTED]
+    order = sorted(rows, key=lambda row: (envs.index(row[0].partition("@")[0]), row))
+    return [
+        ["task", "training steps", *names],
+        *([row[0], f"{row[1]:,.0f}", *(rows[row].get(name, "") for name in names)] for row in order),
+    ]
+
+
+def _round(value: float) -> str:
+    """Whole numbers from 100 on, else three digits."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def main() -> None:
+    """Write the file."""
+    with MATRIX.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(make_matrix())
+
+
+if __name__ == "__main__":
+    main()
