@@ -6,7 +6,6 @@ import csv
 import json
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from erlbench.algorithms import registry
 from erlbench.cli import cli
 from erlbench.envs.catalogue import LISTED
 from erlbench.records.schema import ROWS, columns_of
+from erlbench.reporting.citations import read_entries
 from erlbench.settings import setting_rows
 
 DOCS = Path(__file__).parent
@@ -85,13 +85,15 @@ def algorithm_rows() -> Iterator[tuple[str, ...]]:
         for page in sorted(ALGORITHMS.parent.glob("*.md"))
         for name in re.findall(r"^<!-- settings: (\S+) -->$", page.read_text(encoding="utf-8"), re.MULTILINE)
     }
-    papers = tomllib.loads((ROOT / "erlbench" / "citations.toml").read_text(encoding="utf-8")).values()
+    papers = [
+        (names, f"{re.search(r'author = {(.*?),', entry)[1]} {re.search(r'year = {(.*)}', entry)[1]}")
+        for names, entry in read_entries()
+    ]
     yield "algorithm", "what it is", "papers and libraries"
     for name in registry.ALGORITHMS:
         summary = (registry.find(name).__doc__ or "").strip().splitlines()[0]
-        cited = [f"{paper['authors'][0].partition(',')[0]} {paper['year']}" for paper in papers
-                 if name in paper.get("algorithms", ())]  # fmt: skip
-        yield f"[`{name}`]({pages[name]}#{name})", summary, ", ".join(cited)
+        cited = ", ".join(paper for names, paper in papers if name in names)
+        yield f"[`{name}`]({pages[name]}#{name})", summary, cited
 
 
 def _settings(name: str) -> Rows:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from erlbench import errors
 from erlbench.errors import ErlbenchError, UsageError, nearest
 from erlbench.records.axes import AXES
-from erlbench.reporting import folder
 from erlbench.reporting.citations import FILE as REFERENCES
 from erlbench.reporting.citations import write_references
 from erlbench.reporting.data.comparison import REFERENCE, Comparison, everything, without_judgement
@@ -30,6 +29,7 @@ from erlbench.reporting.data.study_comparisons import (
 )
 from erlbench.reporting.documents.model import Record as Record
 from erlbench.reporting.documents.model import Table
+from erlbench.reporting.folder import prepare_folder
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.index import write_index
@@ -160,7 +160,7 @@ class _Report:
         """Write a page for each of the `known` comparisons and of the others, `tables` on the last one; the index."""
         charts = ChartData(sum(len(one.runs) for one in known) + len(runs))
         try:
-            others = folder.clear(self.out)
+            prepare_folder(self.out)
             maker = Maker(
                 out=self.out, published=load_published(), warn=self.collect, options=self.options, charts=charts
             )
@@ -174,8 +174,8 @@ class _Report:
             run_sets = [run_set for page in comparisons for run_set in page.run_sets]
             sources = [one.source for run_set in run_sets for one in maker.published.references.of(run_set)]
             write_references(self.out / REFERENCES, runs, sources)
-            index = write_index(self.out, pages, runs, list(self._warnings), charts, self.options.checklist)
-            folder.sign(self.out, others)
+            warnings = list(self._warnings)
+            index = write_index(self.out, pages, runs, warnings, charts, sources, self.options.checklist)
         except OSError as error:
             reason = error.strerror or error
             raise UsageError(

