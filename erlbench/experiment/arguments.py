@@ -75,7 +75,7 @@ class RunArguments:
         None, "preset of the algorithms given without one [default: paper]", "NAME", file_only=True
     )
     study: tuple[str, ...] = option(
-        (), "studies of benchmarks.toml, instead of --algo and --env", "NAME[,NAME...]", basic=True
+        (), "studies of the suite or of studies.toml here, instead of --algo and --env", "NAME[,NAME...]", basic=True
     )
     profile: str | None = option(
         None, "budget of the studies: smoke, laptop or paper [default: smoke]", "NAME", basic=True
@@ -181,7 +181,7 @@ class RunArguments:
         maximum=MOST_PROCESSES,
         basic=True,
     )
-    one_core: bool = option(False, "no process uses a second core, even if one is idle")
+    one_core: bool = option(False, "minutes count: no process uses a second core, and no other cell its own")
     device: str = option(
         "auto", "device for gradients: auto (a GPU if found), cpu, cuda or cuda:N [default: auto]", "DEVICE"
     )
@@ -212,7 +212,7 @@ class RunArguments:
         "process", "where tasks run: process (this machine), ray or ray://HOST:PORT [default: process]", "KIND"
     )
     out: str | None = option(
-        None, "folder of the results [default: results, or results/PROFILE]", "DIR", section="Results", basic=True
+        None, "folder of the results [default: results; with --study, results/PROFILE or results/STUDY]", "DIR", section="Results", basic=True
     )
     name: str | None = option(None, "name of the runs instead of ALGO or ALGO@PRESET", "NAME")
     checkpoint_every: float = option(

@@ -86,7 +86,7 @@ def wall_clock() -> Iterator[str]:
     yield f"AES-RL saves {shown(student(saved['aes-rl']), unit=' %')} with five workers"
     yield f"and {shown(student(saved['aes-rl@w9']), unit=' %')} with nine"
     yield f"P-CEM-RL saves {shown(student(saved['p-cem-rl-b256@barriers']), unit=' %')}"
-    yield f"another {shown(welch(saved['aes-rl'], saved['p-cem-rl-b256@barriers']), unit=' points')}"
+    yield f"a further {shown(welch(saved['aes-rl'], saved['p-cem-rl-b256@barriers']), unit=' percentage points')}"
     yield f"makes {cores[cores.name == 'aes-rl'].updates_a_step.mean():.2f} updates per step"
 
 
@@ -176,7 +176,7 @@ def beside_runs_of_others() -> Iterator[str]:
     yield f"(by {-gaps['Swimmer', 'TD3'][0]:.0f} and {-gaps['Swimmer', 'SAC'][0]:.0f})"
     assert [key for key, (_, low, high) in spreads.items() if low > 0 or high < 0] == [("HalfCheetah", "SAC")]
     middle, low, high = spreads["HalfCheetah", "SAC"]
-    yield f"std / mean is {-middle:.2f} lower for SAC [{-high:.2f}, {-low:.2f}]"
+    yield f"SAC's coefficient of variation is {-middle:.2f} lower [{-high:.2f}, {-low:.2f}]"
 
 
 def bootstrapped(statistic, samples: Sequence[np.ndarray], comparisons: int) -> tuple[float, float]:
