@@ -212,7 +212,11 @@ class RunArguments:
         "process", "where tasks run: process (this machine), ray or ray://HOST:PORT [default: process]", "KIND"
     )
     out: str | None = option(
-        None, "folder of the results [default: results; with --study, results/PROFILE or results/STUDY]", "DIR", section="Results", basic=True
+        None,
+        "folder of the results [default: results; with --study, results/PROFILE or results/STUDY]",
+        "DIR",
+        section="Results",
+        basic=True,
     )
     name: str | None = option(None, "name of the runs instead of ALGO or ALGO@PRESET", "NAME")
     checkpoint_every: float = option(
