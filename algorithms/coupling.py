@@ -17,7 +17,7 @@ from erlbench.work.seeding import Purpose, generator
 if TYPE_CHECKING:
     from erlbench.algorithms.hybrid import Hybrid
     from erlbench.algorithms.search.search import Individual, Search, Vector
-    from erlbench.work.tasks import ArrayRef, Result, Task
+    from erlbench.work.tasks import ArrayRef, Output, Result, Task
 
 CEM_RL, AES_CODE = "CEM-RL, public code", "AES-RL, public code"
 
@@ -36,6 +36,8 @@ class Coupling:
     """`none`: the search is alone; the base of the others."""
 
     settings_type: ClassVar[type] = NoSettings
+    shares_critic: ClassVar[bool] = True
+    """Whether its critic is the run's, which all individuals share; else it is in its own state."""
 
     def __init__(self, settings: Any, run: Hybrid[Any]) -> None:
         self.settings, self.run = settings, run
@@ -63,7 +65,11 @@ class Coupling:
         """Whether the individual `number` of an asynchronous schedule is trained, after so many of either kind."""
         return False
 
-    def inject(self, individuals: list[Vector]) -> None:
+    def before(self, steps: int, warm: bool) -> list[Task]:
+        """What a learner does before a generation, after one of so many steps."""
+        return []
+
+    def inject(self, individuals: list[Vector | Output]) -> None:
         """Put vectors from outside into a generation that was sampled."""
 
     @property
@@ -71,8 +77,8 @@ class Coupling:
         """Their places."""
         return ()
 
-    def beside(self, steps: int, warm: bool) -> list[Task]:
-        """What a learner does beside a generation, after one of so many steps."""
+    def beside(self, individuals: int) -> list[Task]:
+        """What a learner does beside a generation of so many individuals."""
         return []
 
     @property
@@ -87,13 +93,26 @@ class Coupling:
         """What the individual `number` of an asynchronous schedule is in place of a sample."""
         return None
 
+    @property
+    def learns_now(self) -> bool:
+        """Whether updates of a critic that learns all the time are under way."""
+        return self.run.critic.in_flight
+
+    @property
+    def updates(self) -> int:
+        """Its updates so far, those under way included."""
+        return self.run.critic.step
+
     def stream(self, updates: int) -> list[Task]:
-        """The next updates of a critic that learns all the time, towards the targets of the mean."""
+        """Its next updates, towards the targets of the mean."""
         return [next_critic_block(self.run, self.run.critic, updates)]
 
     def tell(self, task: Task, result: Result) -> bool:
         """Take the result of a task of its own; whether it was one."""
-        return False
+        if task.kind != "critic":
+            return False
+        self.run.critic.parameters, self.run.critic.in_flight = result.arrays["critic"], False
+        return True
 
     def metrics(self) -> dict[str, float]:
         """Columns of train.csv."""

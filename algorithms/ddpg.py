@@ -11,15 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.training.critic import CriticSpec, critic_spec, initial_critic
+from erlbench.algorithms.training.critic import critic_spec, initial_learner
 from erlbench.algorithms.training.episode_tasks import EpisodeLearner, Learning, episode_functions
 from erlbench.algorithms.training.update_settings import DDPGUpdate
-from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters, layer_slices
+from erlbench.policy import ACTIVATIONS
 from erlbench.settings import setting
-from erlbench.work.seeding import Key, Purpose, generator
+from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import Task
 
 PAPER = "DDPG, section 7"
@@ -88,7 +86,7 @@ class DDPG(EpisodeLearner[DDPGSettings, DDPGState]):
     def __init__(self, settings: DDPGSettings, context: Context) -> None:
         super().__init__(settings, context)
         self._critic = critic_spec(self._policy, settings.critic_hidden, settings.critic_activation, 1)
-        learner = initial_learner(self._policy, self._critic, settings.final_init, self.key(Purpose.PARAMETERS))
+        learner = initial_learner(self._policy, self._critic, self.key(Purpose.PARAMETERS), settings.final_init)
         self.state = DDPGState(self.share(learner), self.share(learner[: self._policy.size]))
 
     def _ask(self) -> list[Task]:
@@ -98,33 +96,3 @@ class DDPG(EpisodeLearner[DDPGSettings, DDPGState]):
         update = DDPGUpdate.of(settings, self._policy, self._critic)
         noise = settings.exploration_noise
         return self.next_episode("train_ddpg", update, exploration_noise=noise, noise_decay=decay)
-
-
-def initial_learner(
-    policy: PolicySpec, critic: CriticSpec, final_init: float | None, key: Key, final_scale: float = 1.0
-) -> np.ndarray:
-    """A fresh learner, float32 `(4 * policy.size + 4 * critic.size,)`.
-
-    The actor, the target actor, Adam's first and second moments of the actor, then the rows of `initial_critic`.
-    Weights and biases of both last layers are from U(-final_init, final_init); None: PyTorch's default. They are
-    multiplied by `final_scale`.
-    """
-    actors, critics = np.zeros((4, policy.size), np.float32), initial_critic(critic, (*key, 1))
-    actors[0] = initial_parameters(policy.sizes, (*key, 0))
-    if final_init is not None:
-        _bound_last_layer(actors[0], policy.sizes, final_init, (*key, 2))
-        _bound_last_layer(critics[0], critic.sizes, final_init, (*key, 3))
-    for parameters, sizes in ((actors[0], policy.sizes), (critics[0], critic.sizes)):
-        parameters[_last_layer(sizes)] *= np.float32(final_scale)
-    actors[1], critics[1] = actors[0], critics[0]
-    return np.concatenate([actors.ravel(), critics.ravel()])
-
-
-def _bound_last_layer(parameters: np.ndarray, sizes: tuple[int, ...], bound: float, key: Key) -> None:
-    last = _last_layer(sizes)
-    parameters[last] = generator(*key).uniform(-bound, bound, last.stop - last.start)
-
-
-def _last_layer(sizes: tuple[int, ...]) -> slice:
-    weight, bias = layer_slices(sizes)[-1]
-    return slice(weight.start, bias.stop)

@@ -18,13 +18,13 @@ from erlbench.algorithms.base import Algorithm, Context, Needs
 from erlbench.algorithms.individuals import fitness_of, start_states
 from erlbench.algorithms.parts.esac_settings import ADAM, BUDGET, MIRRORED, PAIRS, PRESETS, RANK, ESACSettings
 from erlbench.algorithms.parts.esac_state import VALIDATED, ESACState, SACPart
-from erlbench.algorithms.sac import has_value_network, initial_learner, update_of
+from erlbench.algorithms.sac import has_value_network, update_of
 from erlbench.algorithms.search.crossover import EXCHANGE, crossover
 from erlbench.algorithms.search.evolution_strategy import NOISE_SUM, NoiseSum, centred_ranks, gradient, gradient_tasks
 from erlbench.algorithms.search.mutation_tuning import raw_step, rewards, tuned
 from erlbench.algorithms.search.optimisers import Adam, Optimiser, Sgd
 from erlbench.algorithms.search.search_distribution import ranking
-from erlbench.algorithms.training.critic import critic_spec
+from erlbench.algorithms.training.critic import critic_spec, initial_soft_learner
 from erlbench.algorithms.training.episode_tasks import episode_functions, episode_task
 from erlbench.envs.registry import Problem
 from erlbench.policy import initial_parameters
@@ -54,7 +54,7 @@ class ESAC(Algorithm[ESACSettings, ESACState]):
         self._critic = critic_spec(policy, settings.critic_hidden, settings.critic_activation)
         rate = settings.es_learning_rate
         self._optimiser: Optimiser = Adam(rate) if settings.optimiser == ADAM else Sgd(rate, momentum=0.0)
-        learner = initial_learner(policy, self._critic, has_value_network(settings), self.key(Purpose.PARAMETERS))
+        learner = initial_soft_learner(policy, self._critic, has_value_network(settings), self.key(Purpose.PARAMETERS))
         mean = initial_parameters(policy.sizes, self.key(Purpose.PARAMETERS, 4))  # 0 to 3 are the learner's
         temperature = 1.0 if settings.temperature is None else settings.temperature
         self.state = ESACState(

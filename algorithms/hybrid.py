@@ -13,6 +13,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar, cast
 
+import numpy as np
+
 from erlbench.algorithms.base import Algorithm, Context, Needs
 from erlbench.algorithms.coupling import Coupling, CouplingState, Half
 from erlbench.algorithms.individuals import FitnessSettings
@@ -23,7 +25,7 @@ from erlbench.algorithms.side import SideCoupling
 from erlbench.algorithms.steady_state import SteadyState
 from erlbench.algorithms.training.actor_critic_settings import ActorCriticSettings
 from erlbench.algorithms.training.gradient_tasks import CriticState, new_critic, update_functions
-from erlbench.algorithms.training.learners import find_learner
+from erlbench.algorithms.training.learners import Learner, find_learner
 from erlbench.algorithms.training.update_settings import Updates
 from erlbench.envs.registry import Problem
 from erlbench.errors import UsageError, nearest
@@ -73,7 +75,7 @@ def part_settings(kind: type, settings: Any, env: str) -> Any:
         return settings
     names = {field.name for field in fields(kind)}
     own = {field.name: getattr(settings, field.name) for field in fields(settings) if field.name in names}
-    given = {name: value for name, value in parse_options(settings.options).items() if name in names}
+    given = {name: value for name, value in parse_options(getattr(settings, "options", "")).items() if name in names}
     return resolve(kind, env, given, own)
 
 
@@ -125,27 +127,30 @@ class Hybrid(Algorithm[S, HybridState]):
 
     task_functions: ClassVar[Mapping[str, type]] = {
         **Algorithm.task_functions,
-        **update_functions("update_critic", "train_actor"),
+        **update_functions("update_critic", "train_actor", "update_actor_critics", "update_ddpg", "update_sac"),
     }
+    learner: Learner
     critic_updates: ClassVar[float] = 1.0
     actor_updates: ClassVar[float] = 5.0
     has_learner: ClassVar[bool] = True
-    """Whether its settings have a learner; else its search is alone."""
+    """Whether it has a learner; else its search is alone."""
+    learner_name: ClassVar[str] = ""
+    """Its learner where its settings have none."""
 
     def __init__(self, settings: S, context: Context) -> None:
         super().__init__(settings, context)
         if self.has_learner:
-            learner = find_learner(settings.learner)  # type: ignore[attr-defined]
-            functions = dict.fromkeys((learner.critic_function, learner.actor_function), Updates)
-            self.task_functions = {**type(self).task_functions, **functions}  # type: ignore[misc]
+            self.learner = find_learner(getattr(settings, "learner", self.learner_name))
+            functions = (self.learner.critic_function, self.learner.actor_function, self.learner.joint_function)
+            self.task_functions = type(self).task_functions | dict.fromkeys(filter(None, functions), Updates)  # type: ignore
         parts = self.parts(settings, context.problem.env.id)
         mean = initial_mean(self.policy_spec, settings, self.key(Purpose.PARAMETERS))
-        surroundings = SearchContext(self.policy_spec, mean, context.store, self.share, parts.injected)
+        surroundings = SearchContext(self.policy_spec, mean, context.store, self.share, parts.injected, self._another)
         self.search: Search[Any, Any] = parts.search(parts.of_search, surroundings)
         self.coupling = parts.coupling(parts.of_coupling, cast(Any, self))
         self.schedule = parts.schedule(parts.of_schedule, cast(Any, self))
         self.learns = parts.trained > 0
-        critic = new_critic(cast(Any, self)) if self.learns else None
+        critic = new_critic(cast(Any, self)) if self.learns and self.coupling.shares_critic else None
         self.coupling.state = self.coupling.start()
         self.state = HybridState(
             search=self.search.state, schedule=self.schedule.state, critic=critic, coupling=self.coupling.state
@@ -172,8 +177,10 @@ class Hybrid(Algorithm[S, HybridState]):
                 f"{parts.search.__name__} estimates a gradient from mirrored pairs around one mean, and with "
                 f"schedule={settings.schedule} the mean moves between the two of a pair; use chain or phases"  # type: ignore[attr-defined]
             )
-        if cls.has_learner:
-            find_learner(settings.learner)  # type: ignore[attr-defined]
+        if isinstance(settings, HybridSettings):
+            learner = find_learner(settings.learner)
+            if parts.coupling is SideCoupling and not learner.joint_function:
+                raise UsageError(f"coupling=side needs a learner with joint_function, which {settings.learner} has not")
             kinds = [parts.search.settings_type, parts.coupling.settings_type, parts.schedule.settings_type]
             check_options(kinds, settings)
 
@@ -190,6 +197,15 @@ class Hybrid(Algorithm[S, HybridState]):
     def gradient_workers(cls, settings: S, workers: int) -> int:
         parts = cls.parts(settings, "")
         return parts.schedule.gradient_workers(parts.of_schedule, parts.trained, workers)
+
+    def _another(self, number: int) -> np.ndarray:
+        """A further initial policy."""
+        return initial_mean(self.policy_spec, self.settings, self.key(Purpose.PARAMETERS, 1, number))
+
+    @property
+    def acts_by_mode(self) -> bool:
+        """Whether the individuals of a learner that draws its actions act by their mode."""
+        return not getattr(self.settings, "stochastic", True)
 
     @property
     def critic(self) -> CriticState:

@@ -20,7 +20,7 @@ from erlbench.algorithms.training.actor_critic_settings import unscaled
 from erlbench.algorithms.training.critic import critic_spec, initial_critic
 from erlbench.algorithms.training.gradient_tasks import update_functions, update_task
 from erlbench.algorithms.training.learners import MODULE
-from erlbench.algorithms.training.update_settings import TD3Update, Updates
+from erlbench.algorithms.training.update_settings import TD3Update, Updates, both_rates
 from erlbench.envs.registry import Problem
 from erlbench.policy import ACTIVATIONS, initial_parameters
 from erlbench.settings import setting
@@ -168,7 +168,8 @@ class MultiActorTD3(Algorithm[MultiActorTD3Settings, MultiActorTD3State]):
     def _block(self, index: int, actor: ActorState, critic: Input, updates: int) -> Task:
         """`updates` TD3 updates of one actor and the critic."""
         settings, made = self.settings, self.state.critic_updates
-        values = Updates(TD3Update.of(settings, self._policy, self._critic), updates, made, actor.updates)
+        update = TD3Update.of(settings, self._policy, self._critic, **both_rates(settings.learning_rate))
+        values = Updates(update, updates, made, actor.updates)
         view = self.context.replay.view(settings.replay_size)
         self.state.critic_updates += updates
         inputs: dict[str, Input] = {"actor": actor.learner, "critic": critic, "replay": view}

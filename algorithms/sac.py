@@ -9,18 +9,16 @@ ICML 2018 (v1), with a state-value network. Uniformly random actions at first, t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-import numpy as np
-
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.training.critic import CriticSpec, critic_spec, initial_critic
+from erlbench.algorithms.training.critic import CriticSpec, critic_spec, initial_soft_learner
 from erlbench.algorithms.training.episode_tasks import EpisodeLearner, Learning, episode_functions
-from erlbench.algorithms.training.update_settings import SACUpdate, learner_parts, value_sizes
-from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
+from erlbench.algorithms.training.update_settings import SACUpdate, both_rates
+from erlbench.policy import ACTIVATIONS, PolicySpec
 from erlbench.settings import setting
-from erlbench.work.seeding import Key, Purpose
+from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import Result, Task
 
 V2 = "SAC v2"
@@ -89,7 +87,9 @@ class SAC(EpisodeLearner[SACSettings, SACState]):
     def __init__(self, settings: SACSettings, context: Context) -> None:
         super().__init__(settings, context)
         self._critic = critic_spec(self._policy, settings.critic_hidden, settings.critic_activation)
-        learner = initial_learner(self._policy, self._critic, has_value_network(settings), self.key(Purpose.PARAMETERS))
+        learner = initial_soft_learner(
+            self._policy, self._critic, has_value_network(settings), self.key(Purpose.PARAMETERS)
+        )
         self.state = SACState(self.share(learner), self.share(learner[: self._policy.size]))
         if settings.temperature is not None:
             self.state.temperature = settings.temperature
@@ -109,28 +109,7 @@ def has_value_network(settings: SACSettings) -> bool:
 
 def update_of(settings: SACSettings, policy: PolicySpec, critic: CriticSpec) -> SACUpdate:
     """The update of `SACSettings`."""
-    entropy = settings.target_entropy
-    return SACUpdate(
-        policy,
-        critic,
-        settings.batch_size,
-        learning_rate=settings.learning_rate,
-        discount=settings.discount,
-        tau=settings.tau,
-        reward_scale=settings.reward_scale,
-        temperature=settings.temperature,
-        target_entropy=-float(policy.sizes[-1]) if entropy is None else entropy,
-        value_network=has_value_network(settings),
-    )
-
-
-def initial_learner(policy: PolicySpec, critic: CriticSpec, value_network: bool, key: Key) -> np.ndarray:
-    """A fresh learner, flat float32, made of `learner_parts`: PyTorch's default weights, log alpha = 0."""
-    shapes = learner_parts(policy, critic, value_network)
-    parts = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
-    parts["actor"][0, : policy.size] = initial_parameters(policy.sizes, (*key, 0))
-    parts["actor"][0, policy.size :] = initial_parameters(policy.sizes[-2:], (*key, 2))
-    parts["critic"][:] = initial_critic(critic, (*key, 1))
-    if value_network:
-        parts["value"][:2] = initial_parameters(value_sizes(policy, critic), (*key, 3))
-    return np.concatenate([part.ravel() for part in parts.values()])
+    entropy = -float(policy.sizes[-1]) if settings.target_entropy is None else settings.target_entropy
+    more = both_rates(settings.learning_rate)
+    update = SACUpdate.of(settings, policy, critic, value_network=has_value_network(settings), **more)
+    return replace(update, target_entropy=entropy)

@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from erlbench.algorithms.generation import Generation
 from erlbench.algorithms.individuals import start_states
@@ -18,7 +18,7 @@ from erlbench.algorithms.search.search import Individual, Vector
 from erlbench.algorithms.training.gradient_tasks import actor_task, critic_task
 from erlbench.settings import setting
 from erlbench.work.seeding import Purpose
-from erlbench.work.tasks import Counts, Input, Priority, Result, Task, in_phases
+from erlbench.work.tasks import Counts, Input, Output, Priority, Result, Task, in_phases
 
 if TYPE_CHECKING:
     from erlbench.algorithms.hybrid import Hybrid
@@ -87,7 +87,7 @@ class ChainSettings:
 class ChainState(ScheduleState, Generation):
     """The generation under way."""
 
-    individuals: list[Vector] = field(default_factory=list)  # trained or not
+    individuals: list[Vector | Output] = field(default_factory=list)  # trained or not; of a task that is under way
     samples: list[Vector] = field(default_factory=list)  # the same before training
     asked: int = 0  # individuals whose tasks have been asked for
     trained: list[int] = field(default_factory=list)  # of them, those that are trained by gradients
@@ -121,12 +121,13 @@ class Chain(Schedule):
         if run.exhausted:
             return []
         generation = run.counters.generation
-        state.individuals = run.search.generation(lambda index: run.key(Purpose.NOISE, generation, index))
-        state.samples = list(state.individuals)
+        state.samples = run.search.generation(lambda index: run.key(Purpose.NOISE, generation, index))
+        state.individuals = [*state.samples]
+        tasks = run.coupling.before(state.previous_steps, self.warm)
         run.coupling.inject(state.individuals)
         state.asked, state.trained, state.f_mean = 0, [], None
-        tasks = run.coupling.beside(state.previous_steps, self.warm) if run.learns else []
-        return [*tasks, *self.tasks_of(0, 1 if alone else len(state.individuals)), *self.measurement()]
+        tasks += self.tasks_of(0, 1 if alone else len(state.individuals))
+        return [*tasks, *run.coupling.beside(len(state.individuals)), *self.measurement()]
 
     def measurement(self) -> list[Task]:
         """The episodes of the mean, where the search compares individuals with it."""
@@ -134,7 +135,7 @@ class Chain(Schedule):
         if not episodes:
             return []
         seeds = start_states(run, run.counters.generation, episodes)
-        more = {"episodes": episodes, "seeds": seeds, "mode": not run.settings.stochastic}
+        more = {"episodes": episodes, "seeds": seeds, "mode": run.acts_by_mode}
         return [run.rollout(run.policy(), kind="mean", counts=Counts.FITNESS, **more)]
 
     def tasks_of(self, first: int, stop: int) -> list[Task]:
@@ -180,9 +181,8 @@ class Chain(Schedule):
         if not run.has_learner:
             return run.rollouts([parameters[index] for index in individuals], kind="es", **more)
         random = self.settings.random_warmup and not self.warm
-        more |= {"record": learns, "random_actions": random, "mode": not run.settings.stochastic}
-        learnt = {*self.state.trained, *run.coupling.injected}
-        kinds = ["random" if random else "rl" if index in learnt else "es" for index in individuals]
+        more |= {"record": learns, "random_actions": random, "mode": run.acts_by_mode}
+        kinds = ["random" if random else "rl" if index in self.state.trained else "es" for index in individuals]
         return [
             run.rollout(parameters[index], kind=kind, individual=index, **more)
             for index, kind in zip(individuals, kinds)
@@ -192,8 +192,8 @@ class Chain(Schedule):
         state, run = self.state, self.run
         if run.coupling.tell(task, result):
             state.steps += sum(result.values.get("lengths", ()))
-        elif task.kind == "critic":
-            run.critic.parameters = result.arrays["critic"]
+            outputs = {task.output(name): array for name, array in result.arrays.items()}
+            state.individuals = [outputs.get(z, z) if isinstance(z, Output) else z for z in state.individuals]
         elif task.kind == "actor":
             state.individuals[task.individual] = result.arrays["parameters"]
         elif task.kind == "mean":
@@ -226,7 +226,7 @@ class Chain(Schedule):
         outside = run.coupling.injected
         individuals = [
             Individual(
-                z=z,
+                z=cast(Vector, z),
                 fitness=fitness[index],
                 injected=z != sample,
                 origin=None if index in outside else sample,
@@ -307,13 +307,8 @@ class Phases(Chain):
         run = self.run
         if not self.settings.parallel_critic or not run.learns or run.exhausted or not self.warm:
             return []
-        if run.critic.in_flight:
+        if run.coupling.learns_now:
             return []
         # It never ends, so it must not go before the actors that wait for the same processes.
         tasks = run.coupling.stream(self.settings.critic_block)
         return [replace(task, priority=Priority.ACTOR) for task in tasks]
-
-    def tell(self, task: Task, result: Result) -> None:
-        if task.kind == "critic":
-            self.run.critic.in_flight = False
-        super().tell(task, result)

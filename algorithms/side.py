@@ -2,8 +2,7 @@
 
 Khadka and Tumer, "Evolution-Guided Policy Gradient in Reinforcement Learning" (ERL), NeurIPS 2018: it learns from
 everybody's transitions, plays with noise, and now and then replaces the worst individual. Li et al., "EvoRainbow", ICML
-2024: its actor also moves a little towards the best individual. With `search=cem`, `learner=td3` this is EvoRainbow-Exp
-but for its updates, which are CEM-RL's: so `half` and `side` differ in nothing but in who is trained.
+2024: its actor also moves a little towards the best individual.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ from erlbench.algorithms.coupling import Coupling, CouplingState
 from erlbench.algorithms.individuals import fitness_of
 from erlbench.algorithms.search.search import Individual, Search, Vector
 from erlbench.algorithms.search.search_distribution import ranking
-from erlbench.algorithms.training.gradient_tasks import actor_task, critic_task
+from erlbench.algorithms.training.gradient_tasks import critic_of, update_task
+from erlbench.algorithms.training.update_settings import Updates
 from erlbench.errors import UsageError
-from erlbench.policy import initial_policy
 from erlbench.settings import setting
 from erlbench.work.seeding import Purpose
-from erlbench.work.tasks import ArrayRef, Input, Result, Task
+from erlbench.work.tasks import ArrayRef, Input, Output, Result, Task
 
-ERL, RAINBOW, OURS = "ERL", "EvoRainbow, public code", "this suite"
-BESIDE = 100_000  # the learner's number among individuals, above those of all populations
+ERL, RAINBOW = "ERL, public code", "EvoRainbow, public code"
+WARM = 5  # batches in the replay before updates begin, as in ERL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,36 +40,52 @@ class SideSettings:
     soft_update: float = setting(
         0.1, "how far the learner's actor moves to the best individual of a generation", RAINBOW, minimum=0, maximum=1
     )
-    side_blocks: int = setting(
-        10, "turns of critic and actor in a generation, whose steps they share as updates", OURS, minimum=1
-    )
+    update_ratio: float = setting(1.0, "updates per environment step of a generation", ERL, minimum=0)
     exploration_noise: float = setting(0.1, "standard deviation of the learner's noise on actions", RAINBOW, minimum=0)
+    ou_theta: float = setting(
+        1.0, "how much of that noise decays per step; 1: white noise", RAINBOW, minimum=0, maximum=1
+    )
+    final_scale: float = setting(
+        0.1, "factor of the initial last layers of the critics and of the learner's actor", ERL, minimum=0
+    )
+    policy_delay: int = setting(2, "critic updates of td3 per update of its actor and targets", "TD3", minimum=1)
+    critic_weight_decay: float = setting(0.0, "L2 penalty of ddpg's critic, added to its gradient", ERL, minimum=0)
+    critic_gradient_clip: float | None = setting(
+        None, "bound of the norm of the gradient of ddpg's critic; none: no bound", ERL, minimum=0
+    )
 
 
 @dataclass(kw_only=True)
 class SideState(CouplingState):
-    """The learner's actor; its critic is the run's."""
+    """The learner, and where its actor is."""
 
-    actor: ArrayRef
+    learner: ArrayRef | Output  # see `Learner.start`
+    actor: ArrayRef | Output  # its policy alone
     under_way: int = 0  # its tasks
-    place: int | None = None  # of the learner's actor in the generation under way
+    place: int | None = None  # of its actor in the generation under way
     next_place: int | None = None  # that of the worst individual, where the actor goes next
     generations: int = 0
     pending: Vector | None = None  # the best individual, towards which the actor moves when its updates are done
-    learner_return: float = math.nan  # of its last noisy episode
-    rank: int = 0  # of the copy in the last generation, 1 is best; 0: there was none
+    episode: float = math.nan  # return of its latest noisy episode
+    # of the generation before:
+    learner_return: float = math.nan
+    rank: int = 0  # of the copy, 1 is best; 0: there was none
+    critic_loss: float = 0.0  # mean over the last block of updates
 
 
 class SideCoupling(Coupling):
     """`side`: a learner beside the population, injected in place of the worst, updated softly from the best."""
 
     settings_type: ClassVar[type] = SideSettings
+    shares_critic: ClassVar[bool] = False
     state: SideState
 
     def start(self) -> SideState:
         run = self.run
-        actor = initial_policy(run.policy_spec, run.key(Purpose.PARAMETERS, 2))
-        return SideState(actor=run.share(actor))
+        key, scale = run.key(Purpose.PARAMETERS, 0), self.settings.final_scale
+        learner = run.learner.start(run.policy_spec, critic_of(run), key, scale)
+        actor = run.learner.actor(run.policy_spec, learner)
+        return SideState(learner=run.share(learner), actor=run.share(actor))
 
     @classmethod
     def check(cls, settings: SideSettings, search: type[Search[Any, Any]], search_settings: Any) -> None:
@@ -81,9 +96,29 @@ class SideCoupling(Coupling):
     def trains(cls, settings: SideSettings) -> int:
         return 1
 
+    def _update(self, updates: int) -> Task:
+        """So many updates of all of the learner."""
+        run, state, counters = self.run, self.state, self.run.counters
+        update = run.learner.update(run.policy_spec, critic_of(run), run.settings, self.settings)
+        values = Updates(update, updates, counters.critic_updates, counters.actor_updates)
+        view = run.context.replay.view(run.settings.replay_size)
+        inputs: dict[str, Input] = {"learner": state.learner, "replay": view}
+        state.under_way += 1
+        return update_task(run, "critic", run.learner.joint_function, values, inputs)
+
     # -- in generations -------------------------------------------------------------------------------------------
 
-    def inject(self, individuals: list[Vector]) -> None:
+    def before(self, steps: int, warm: bool) -> list[Task]:
+        """As many updates as the last generation had steps; the learner's episode and its copy wait for them."""
+        state, run = self.state, self.run
+        updates = int(self.settings.update_ratio * steps)
+        if not (updates and warm and run.context.replay.length > WARM * run.settings.batch_size):
+            return []
+        task = self._update(updates)
+        state.learner, state.actor = task.output("learner"), task.output("actor")
+        return [task]
+
+    def inject(self, individuals: list[Vector | Output]) -> None:
         state = self.state
         state.place, state.next_place = state.next_place, None
         if state.place is not None:
@@ -94,29 +129,12 @@ class SideCoupling(Coupling):
     def injected(self) -> tuple[int, ...]:
         return () if self.state.place is None else (self.state.place,)
 
-    def beside(self, steps: int, warm: bool) -> list[Task]:
-        """The learner's noisy episode, and beside it its updates: as many as the last generation had steps."""
-        run, state = self.run, self.state
-        noisy = run.rollout(
-            state.actor, kind="rl", record=True, action_noise=self.settings.exploration_noise, individual=BESIDE
-        )
-        tasks, latest, actor = [noisy], run.critic.parameters, state.actor
-        view = run.context.replay.view(run.settings.replay_size)
-        updates = steps // self.settings.side_blocks if warm else 0
-        turn: tuple[Input, Input] = (latest, actor)
-        for _ in range(self.settings.side_blocks if updates else 0):
-            block, training = self._turn(turn, updates, view)
-            turn = block.output("critic"), training.output("parameters")
-            tasks += [block, training]
-        state.under_way += len(tasks)
-        return tasks
-
-    def _turn(self, turn: tuple[Input, Input], updates: int, view: Any) -> tuple[Task, Task]:
-        """So many updates of the critic towards the actor's targets, and of the actor up that critic."""
-        run, (critic, actor) = self.run, turn
-        block = critic_task(run, critic, actor, updates, run.critic.step, view, individual=BESIDE)
-        run.critic.step += updates
-        return block, actor_task(run, actor, block.output("critic"), updates, view, individual=BESIDE)
+    def beside(self, individuals: int) -> list[Task]:
+        """The learner's noisy episode."""
+        self.state.under_way += 1
+        settings = self.settings
+        more = {"action_noise": settings.exploration_noise, "noise_decay": settings.ou_theta}
+        return [self.run.rollout(self.state.actor, kind="rl", record=True, individual=individuals, **more)]
 
     @property
     def ready(self) -> bool:
@@ -125,6 +143,7 @@ class SideCoupling(Coupling):
     def end(self, individuals: Sequence[Individual]) -> None:
         """After the search was told: where the copy goes next, and the soft update."""
         state, order = self.state, ranking([each.fitness for each in individuals])
+        state.learner_return = state.episode
         state.rank = 0 if state.place is None else order.index(state.place) + 1
         state.generations += 1
         if state.generations % self.settings.sync_period == 0:
@@ -134,46 +153,50 @@ class SideCoupling(Coupling):
             self._move_softly()
 
     def _move_softly(self) -> None:
-        state, tau, load = self.state, self.settings.soft_update, self.run.search.load
+        """Actor and target actor <- (1 - tau) actor + tau best."""
+        state, run = self.state, self.run
         if state.pending is None or state.under_way:
             return
-        moved = (1.0 - tau) * load(state.actor) + tau * load(state.pending)
-        state.actor, state.pending = self.run.share(moved.astype(np.float32)), None
+        assert isinstance(state.learner, ArrayRef)
+        learner, best = run.context.store.get(state.learner), run.context.store.load(state.pending)
+        learner = run.learner.moved(run.policy_spec, learner, np.asarray(best), self.settings.soft_update)
+        state.learner, state.pending = run.share(learner), None
+        state.actor = run.share(run.learner.actor(run.policy_spec, learner))
 
     # -- in the steady state --------------------------------------------------------------------------------------
 
     def replaces(self, number: int) -> ArrayRef | None:
         """Every so many individuals the next one is the learner's actor, in place of a sample."""
         period = self.settings.sync_period * self.run.search.population_of(self.run.search.settings)
+        assert isinstance(self.state.actor, ArrayRef)
         return self.state.actor if number % period == period - 1 else None
 
+    @property
+    def learns_now(self) -> bool:
+        return self.state.under_way > 0
+
+    @property
+    def updates(self) -> int:
+        return self.run.counters.critic_updates
+
     def stream(self, updates: int) -> list[Task]:
-        """The next turn of critic and actor; none while one is under way."""
-        if self.state.under_way:
-            return []
-        run = self.run
-        view = run.context.replay.view(run.settings.replay_size)
-        tasks = self._turn((run.critic.parameters, self.state.actor), updates, view)
-        run.critic.in_flight = True
-        self.state.under_way += 2
-        return [*tasks]
+        return [self._update(updates)]
 
     # -- both -----------------------------------------------------------------------------------------------------
 
     def tell(self, task: Task, result: Result) -> bool:
-        if task.individual != BESIDE:
-            return False
-        run, state = self.run, self.state
-        state.under_way -= 1
+        state = self.state
         if task.kind == "critic":
-            run.critic.parameters = result.arrays["critic"]
-        elif task.kind == "actor":
-            state.actor = result.arrays["parameters"]
-            run.critic.in_flight = False
-            self._move_softly()
+            state.learner, state.actor = result.arrays["learner"], result.arrays["actor"]
+            state.critic_loss = result.values["critic_loss"]
+        elif task.kind == "rl":
+            state.episode = fitness_of(result)
         else:
-            state.learner_return = fitness_of(result)
+            return False
+        state.under_way -= 1
+        self._move_softly()
         return True
 
     def metrics(self) -> dict[str, float]:
-        return {"learner_return": self.state.learner_return, "learner_rank": self.state.rank}
+        state = self.state
+        return {"learner_return": state.learner_return, "learner_rank": state.rank, "critic_loss": state.critic_loss}

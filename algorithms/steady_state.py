@@ -143,12 +143,12 @@ class SteadyState(Schedule):
         individual, run = self.state.individuals[place], self.run
         return run.rollout(
             parameters,
-            kind="rl" if individual.kind == "copy" else individual.kind,
+            kind="es" if individual.kind == "copy" else individual.kind,
             episodes=run.settings.episodes,
             seeds=start_states(run, individual.number),
             record=run.learns,
             random_actions=individual.kind == "random",
-            mode=not run.settings.stochastic,
+            mode=run.acts_by_mode,
             individual=place,
         )
 
@@ -176,7 +176,7 @@ class SteadyState(Schedule):
             kind="mean",
             counts=Counts.FITNESS,
             episodes=episodes,
-            mode=not run.settings.stochastic,
+            mode=run.acts_by_mode,
             individual=place,
             seeds=start_states(run, individual.number, episodes),
         )
@@ -185,18 +185,15 @@ class SteadyState(Schedule):
         """The next block of critic updates: one at a time, never begun ahead of the timesteps times their ratio."""
         settings, run = self.settings, self.run
         ratio = 1.0 if settings.critic_ratio is None else settings.critic_ratio
-        if not run.learns or run.critic.in_flight or not self.warm:
+        if not run.learns or run.coupling.learns_now or not self.warm:
             return []
-        if run.critic.step >= ratio * run.counters.timesteps:
+        if run.coupling.updates >= ratio * run.counters.timesteps:
             return []
         return run.coupling.stream(settings.critic_block)
 
     def tell(self, task: Task, result: Result) -> None:
         state, run = self.state, self.run
         if run.coupling.tell(task, result):
-            return
-        if task.kind == "critic":
-            run.critic.parameters, run.critic.in_flight = result.arrays["critic"], False
             return
         individual = state.individuals[task.individual]
         if task.kind == "actor":

@@ -11,15 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.training.critic import CriticSpec, critic_spec, initial_critic
+from erlbench.algorithms.training.critic import critic_spec, initial_learner
 from erlbench.algorithms.training.episode_tasks import EpisodeLearner, Learning, episode_functions
-from erlbench.algorithms.training.update_settings import TD3Update
-from erlbench.policy import ACTIVATIONS, PolicySpec, initial_parameters
+from erlbench.algorithms.training.update_settings import TD3Update, both_rates
+from erlbench.policy import ACTIVATIONS
 from erlbench.settings import setting
-from erlbench.work.seeding import Key, Purpose
+from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import Task
 
 CODE = "TD3, authors' code"
@@ -82,14 +80,6 @@ class TD3(EpisodeLearner[TD3Settings, TD3State]):
 
     def _ask(self) -> list[Task]:
         """One episode with its updates; the last one ends with the budget."""
-        update, noise = TD3Update.of(self.settings, self._policy, self._critic), self.settings.exploration_noise
-        return self.next_episode("train_td3", update, exploration_noise=noise)
-
-
-def initial_learner(policy: PolicySpec, critic: CriticSpec, key: Key) -> np.ndarray:
-    """A fresh learner, float32 `(4 * policy.size + 8 * critic.size,)`.
-
-    The actor, the target actor, Adam's first and second moments of the actor, then the rows of `initial_critic`.
-    """
-    actor, zeros = initial_parameters(policy.sizes, (*key, 0)), np.zeros(policy.size, np.float32)
-    return np.concatenate([actor, actor, zeros, zeros, initial_critic(critic, (*key, 1)).ravel()])
+        settings = self.settings
+        update = TD3Update.of(settings, self._policy, self._critic, **both_rates(settings.learning_rate))
+        return self.next_episode("train_td3", update, exploration_noise=settings.exploration_noise)

@@ -24,7 +24,8 @@ from safetensors.numpy import load_file
 
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Algorithm
-from erlbench.algorithms.training.update_settings import SACUpdate, learner_parts
+from erlbench.algorithms.training.critic import learner_parts
+from erlbench.algorithms.training.update_settings import SACUpdate
 from erlbench.work.tasks import Output, ReplayView, Result, Task
 from tests.golden import CELLS
 from tests.runs import make_cell, returns, rows, run

@@ -19,11 +19,14 @@ from erlbench.algorithms.gradients.programs.blocks import ActorProgram, CriticPr
 from erlbench.algorithms.gradients.programs.cuda_graphs import CudaGraphs
 from erlbench.algorithms.gradients.programs.ddpg import DDPGProgram
 from erlbench.algorithms.gradients.programs.program import Executor, InTurn, Program
+from erlbench.algorithms.gradients.programs.sac import SACProgram
 from erlbench.algorithms.gradients.programs.td3 import TD3Program
+from erlbench.algorithms.training.critic import actor_size, joined
 from erlbench.algorithms.training.update_settings import (
     ActorUpdate,
     CriticUpdate,
     DDPGUpdate,
+    SACUpdate,
     TD3Update,
     Update,
     Updates,
@@ -158,18 +161,39 @@ def update_td3(settings: Updates[TD3Update], inputs: Mapping[str, Any], key: Key
 
 
 def update_ddpg(settings: Updates[DDPGUpdate], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
-    """Task function: joint updates of critic, actor and targets, for ERL.
+    """Task function: joint updates of DDPG; inputs and outcome as `_update_joint` has them."""
+    return _update_joint(DDPGProgram, settings, inputs, key, workspace)
 
-    Inputs: `learner` (`ddpg.initial_learner`), `replay` (a view, not empty). Values: `critic_updates`,
-    `actor_updates`, `critic_loss` (mean). Arrays: `learner`, `actor`. A NaN or infinite loss or parameter raises
-    `NumericalError`.
+
+def update_actor_critics(
+    settings: Updates[TD3Update], inputs: Mapping[str, Any], key: Key, workspace: Workspace
+) -> Outcome:
+    """Task function: joint updates of TD3; inputs and outcome as `_update_joint` has them."""
+    return _update_joint(TD3Program, settings, inputs, key, workspace)
+
+
+def update_sac(settings: Updates[SACUpdate], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
+    """Task function: joint updates of SAC, as `_update_joint`; `actor` is the vector of the stochastic policy."""
+    return _update_joint(SACProgram, settings, inputs, key, workspace)
+
+
+def _update_joint(
+    kind: Callable[[Any, str], Any], settings: Updates[Any], inputs: Mapping[str, Any], key: Key, workspace: Workspace
+) -> Outcome:
+    """Updates of actor, critics and targets, for the coupling `side`.
+
+    Inputs: `learner` (`Learner.start`), `replay` (a view, not empty). Values: `critic_updates`, `actor_updates`,
+    `critic_loss` (mean). Arrays: `learner`, `actor`. A NaN or infinite loss or parameter raises `NumericalError`.
     """
-    learner, executor = learner_of(workspace, DDPGProgram, settings.update)
+    update, updates = settings.update, settings.updates
+    learner, executor = learner_of(workspace, kind, update)
     learner.load(inputs["learner"], settings.critic_updates, settings.actor_updates)
     loss = _from_replay(learner, settings, inputs, key, workspace, executor)
-    values = {"critic_updates": settings.updates, "actor_updates": settings.updates, "critic_loss": loss}
-    state = saved(learner.state, "the learner")
-    return Outcome(values, {"learner": state, "actor": state[: settings.update.policy.size]})
+    of_actor = -(-updates // getattr(update, "policy_delay", 1))
+    values = {"critic_updates": updates, "actor_updates": of_actor, "critic_loss": loss}
+    state, policy = saved(learner.state, "the learner"), update.policy
+    actor = joined(policy, state[: actor_size(policy)]) if kind is SACProgram else state[: policy.size]
+    return Outcome(values, {"learner": state, "actor": actor})
 
 
 def _from_replay(

@@ -7,15 +7,19 @@ order of steps and the operators of its public code (github.com/ShawK91/erl_pape
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from erlbench.algorithms.search.crossover import crossover
-from erlbench.policy import PolicySpec
+from erlbench.algorithms.search.search import AS_SAMPLES, Individual, Search, SearchState, Vector
+from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.policy.spec import Tensor
 from erlbench.settings import setting
+from erlbench.work.seeding import Key, generator
+from erlbench.work.tasks import ArrayRef
 
 PAPER, CODE = "ERL", "ERL, public code"
 LIMIT = 1e6  # of a mutated weight
@@ -76,12 +80,53 @@ def select(ranks: Sequence[int], elites: int, tournament: int, random: np.random
     return Selection(chosen, offspring, [free[place] for place in random.permutation(len(free))])
 
 
-class Genetics:
-    """One epoch after another."""
+@dataclass(kw_only=True)
+class GeneticState(SearchState):
+    """The population."""
 
-    def __init__(self, policy: PolicySpec, settings: GeneticSettings) -> None:
-        self._settings = settings
-        self._tensors = policy.tensors
+    population: list[ArrayRef]
+    champion: ArrayRef  # the best of the generation before
+    key: Key = ()  # of the generation under way, from which the operators draw
+
+
+class GeneticSearch(Search[GeneticSettings, GeneticState]):
+    """ERL's genetic algorithm: one epoch after another; the champion is reported."""
+
+    settings_type: ClassVar[type] = GeneticSettings
+    injection: ClassVar[str] = AS_SAMPLES  # it has no variance
+
+    def start(self, mean: np.ndarray) -> GeneticState:
+        assert self.context.another is not None
+        vectors = [self.context.another(index) for index in range(self.settings.population)]
+        population = [self.context.share(vector) for vector in vectors]
+        return GeneticState(population=population, champion=population[0])
+
+    @property
+    def mean_ref(self) -> ArrayRef:
+        """The champion of the last generation."""
+        return self.state.champion
+
+    def sample(self, key: Key) -> Vector:
+        """Without generations the individuals come in turn."""
+        self.state.key = key
+        return self.state.population[key[-1] % len(self.state.population)]
+
+    def generation(self, key: Callable[[int], Key]) -> list[Vector]:
+        self.state.key = key(0)[:-1]
+        return [*self.state.population]
+
+    def tell(self, individuals: Sequence[Individual]) -> None:
+        """Algorithm 1, lines 9 to 14: rank, select, cross over, mutate."""
+        state = self.state
+        ranks = ranking([each.fitness for each in individuals])
+        refs = [z if isinstance(z := each.z, ArrayRef) else self.share_policy(self.load(z)) for each in individuals]
+        state.elites, state.champion = ranks[:1], refs[ranks[0]]
+        population = [np.asarray(self.context.store.load(ref)) for ref in refs]
+        before = [*population]
+        self.epoch(population, ranks, generator(*state.key))
+        state.population = [
+            ref if new is old else self.context.share(new) for ref, new, old in zip(refs, population, before)
+        ]
 
     def epoch(self, population: list[np.ndarray], ranks: Sequence[int], random: np.random.Generator) -> list[int]:
         """Change `population`, `(P,)` float32 vectors, in place; the places of the elites' clones, which stay whole.
@@ -90,7 +135,7 @@ class Genetics:
         offspring, crossed over; a single one gets an offspring's clone. Then all but the elites' clones may mutate, the
         elites' own places too.
         """
-        settings = self._settings
+        settings, tensors = self.settings, self.context.policy.tensors
         elites = max(1, int(settings.elite_fraction * len(population)))
         selection = select(ranks, elites, settings.tournament, random)
         free, clones = selection.free, []
@@ -107,10 +152,10 @@ class Genetics:
             if first == second:  # a single place that is left: its crossover would be with itself
                 population[first] = father.copy()
                 continue
-            population[first], population[second] = crossover(mother, father, self._tensors, True, random)
+            population[first], population[second] = crossover(mother, father, tensors, True, random)
         for first, second in zip(selection.offspring[::2], selection.offspring[1::2]):
             if random.random() < settings.crossover_probability:
-                pair = crossover(population[first], population[second], self._tensors, True, random)
+                pair = crossover(population[first], population[second], tensors, True, random)
                 population[first], population[second] = pair
         for place in range(len(population)):
             if place not in clones and random.random() < settings.mutation_probability:
@@ -125,13 +170,13 @@ class Genetics:
         with `super_mutation_strength`, or with `reset_probability` N(0, 1).
         """
         result = vector.copy()
-        for tensor in self._tensors:
+        for tensor in self.context.policy.tensors:
             if len(tensor.shape) == 2 and random.random() < 2.0 * random.random():
                 self._mutate(result[tensor.place], tensor, random)
         return result
 
     def _mutate(self, weights: np.ndarray, tensor: Tensor, random: np.random.Generator) -> None:
-        settings = self._settings
+        settings = self.settings
         mutations = int(random.integers(math.ceil(settings.mutation_fraction * math.prod(tensor.shape))))
         places, kinds = random.integers(len(weights), size=mutations), random.random(mutations)
         normal = random.standard_normal(mutations)

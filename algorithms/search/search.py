@@ -30,6 +30,7 @@ SEARCHES: Mapping[str, str] = MappingProxyType(
     {
         "cem": "erlbench.algorithms.search.cem:CEMSearch",
         "aes": "erlbench.algorithms.search.aes:AESSearch",
+        "erl-ga": "erlbench.algorithms.search.genetic:GeneticSearch",
         **{name: ALGORITHMS[name].where for name in ("snes", "ga", "ars", "pgpe")},
         "openai-es": "erlbench.algorithms.search.openai_es:OpenAIESSearch",
         "none": "erlbench.algorithms.search.none:NoSearch",
@@ -69,6 +70,7 @@ class SearchContext:
     store: Store
     share: Callable[[np.ndarray], ArrayRef]
     injected: str | None = None  # what the user chose
+    another: Callable[[int], np.ndarray] | None = None  # further initial policies by number, `(policy.size,)` float32
 
 
 S = TypeVar("S")

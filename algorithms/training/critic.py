@@ -1,7 +1,7 @@
-"""Critics as one float32 array, for the driver, which knows no torch.
+"""Critics and whole learners as float32 arrays, for the driver, which knows no torch.
 
-The array has the shape `(4, count * size)`: rows are the online parameters, the target parameters, and Adam's first
-and second moments; each row holds Q1, then Q2 (DDPG has Q1 only). A critic is an MLP of
+The array of critics has the shape `(4, count * size)`: rows are the online parameters, the target parameters, and
+Adam's first and second moments; each row holds Q1, then Q2 (DDPG has Q1 only). A critic is an MLP of
 `[observation, action in [-1, 1]]` with one output.
 """
 
@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from erlbench.policy import PolicySpec, initial_parameters, parameter_count
-from erlbench.work.seeding import Key
+from erlbench.policy import PolicySpec, initial_parameters, layer_slices, parameter_count
+from erlbench.work.seeding import Key, generator
 
 
 @dataclass(frozen=True)
@@ -48,3 +48,80 @@ def initial_critic(spec: CriticSpec, key: Key) -> np.ndarray:
         critic[0, index * spec.size : (index + 1) * spec.size] = initial_parameters(spec.sizes, (*key, index))
     critic[1] = critic[0]
     return critic
+
+
+def actor_size(policy: PolicySpec) -> int:
+    """Parameters of SAC's stochastic actor: the deterministic `policy`, and behind it the head of log std."""
+    return policy.size + parameter_count(policy.sizes[-2:])
+
+
+def value_sizes(policy: PolicySpec, critic: CriticSpec) -> tuple[int, ...]:
+    """Layer widths of the state-value network of SAC v1: the critics' without the action."""
+    return (policy.sizes[0], *critic.sizes[1:])
+
+
+def learner_parts(policy: PolicySpec, critic: CriticSpec, value_network: bool) -> dict[str, tuple[int, int]]:
+    """The shapes that make up the flat vector of SAC's learner, in order.
+
+    `actor`: parameters and Adam's two moments. `temperature`: log alpha and its moments. `critic`: the rows of
+    `initial_critic`. `value`, with a value network only: online, target, and moments.
+    """
+    parts = {"actor": (3, actor_size(policy)), "temperature": (3, 1), "critic": critic.shape}
+    if value_network:
+        parts["value"] = (4, parameter_count(value_sizes(policy, critic)))
+    return parts
+
+
+def initial_learner(
+    policy: PolicySpec, critic: CriticSpec, key: Key, final_init: float | None = None, final_scale: float = 1.0
+) -> np.ndarray:
+    """A fresh learner of TD3 or DDPG, float32 `(4 * policy.size + 4 * critic.count * critic.size,)`.
+
+    The actor, the target actor, Adam's first and second moments of the actor, then the rows of `initial_critic`.
+    Weights and biases of the last layers are from U(-final_init, final_init); None: PyTorch's default. They are
+    multiplied by `final_scale`.
+    """
+    actors, critics = np.zeros((4, policy.size), np.float32), initial_critic(critic, (*key, 1))
+    actors[0] = initial_parameters(policy.sizes, (*key, 0))
+    networks = [(actors[0], policy.sizes), *((row, critic.sizes) for row in critics[0].reshape(critic.count, -1))]
+    for number, (parameters, sizes) in enumerate(networks, 2):
+        weight, bias = layer_slices(sizes)[-1]
+        last = parameters[weight.start : bias.stop]
+        if final_init is not None:
+            last[:] = generator(*key, number).uniform(-final_init, final_init, last.size)
+        last *= np.float32(final_scale)
+    actors[1], critics[1] = actors[0], critics[0]
+    return np.concatenate([actors.ravel(), critics.ravel()])
+
+
+def initial_soft_learner(policy: PolicySpec, critic: CriticSpec, value_network: bool, key: Key) -> np.ndarray:
+    """A fresh learner of SAC, flat float32, made of `learner_parts`: PyTorch's default weights, log alpha = 0."""
+    sizes, split = policy.sizes, parameter_count(policy.sizes)
+    shapes = learner_parts(policy, critic, value_network)
+    parts = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
+    parts["actor"][0, :split] = initial_parameters(sizes, (*key, 0))
+    parts["actor"][0, split:] = initial_parameters(sizes[-2:], (*key, 2))
+    parts["critic"][:] = initial_critic(critic, (*key, 1))
+    if value_network:
+        parts["value"][:2] = initial_parameters(value_sizes(policy, critic), (*key, 3))
+    return np.concatenate([part.ravel() for part in parts.values()])
+
+
+def separated(policy: PolicySpec, vector: np.ndarray) -> np.ndarray:
+    """The vector of SAC's actor, mean then log std, from that of the stochastic `policy`, whose last layer has both."""
+    split, weights, outputs = _heads(policy)
+    shared, log_std, bias, log_std_bias = np.split(vector, (split, split + weights, split + weights + outputs))
+    return np.concatenate([shared, bias, log_std, log_std_bias])
+
+
+def joined(policy: PolicySpec, vector: np.ndarray) -> np.ndarray:
+    """The inverse of `separated`."""
+    split, weights, outputs = _heads(policy)
+    shared, bias, log_std, log_std_bias = np.split(vector, (split, split + outputs, split + outputs + weights))
+    return np.concatenate([shared, log_std, bias, log_std_bias])
+
+
+def _heads(policy: PolicySpec) -> tuple[int, int, int]:
+    """Where the weights of the mean's head end, and how many weights and outputs a head has."""
+    inputs, outputs = policy.sizes[-2:]
+    return parameter_count(policy.sizes[:-1]) + inputs * outputs, inputs * outputs, outputs

@@ -41,10 +41,10 @@ def new_critic(algorithm: Algorithm[Settings, Any]) -> CriticState:
 
 
 def critic_of(algorithm: Algorithm[Settings, Any]) -> CriticSpec:
-    """The critic's network: the actor's hidden widths, and its own activation."""
+    """The critic's network: by default with the actor's hidden widths, and its own activation."""
     settings = algorithm.settings
-    count = find_learner(settings.learner).critics
-    return critic_spec(algorithm.policy_spec, settings.hidden, settings.critic_activation, count)
+    hidden = getattr(settings, "critic_hidden", settings.hidden)
+    return critic_spec(algorithm.policy_spec, hidden, settings.critic_activation, algorithm.learner.critics)  # type: ignore[attr-defined]
 
 
 def critic_task(

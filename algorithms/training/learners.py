@@ -6,10 +6,17 @@ The names of the task functions are those of `gradients/updates.py`, which impor
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Any
+
+import numpy as np
 
 from erlbench.algorithms.named import find_named
+from erlbench.algorithms.training.critic import CriticSpec, initial_learner, initial_soft_learner, joined, separated
+from erlbench.algorithms.training.update_settings import DDPGUpdate, SACUpdate, TD3Update, Update
+from erlbench.policy import PolicySpec
+from erlbench.work.seeding import Key
 
 MODULE = "erlbench.algorithms.gradients.updates"
 
@@ -20,6 +27,8 @@ class Learner:
 
     `critic_function` takes `Updates[CriticUpdate]` and the inputs `critic`, `target_actor` and `replay`, and returns
     `critic`. `actor_function` takes `Updates[ActorUpdate]`, `parameters`, `critic` and `replay`, returns `parameters`.
+    `joint_function` takes `Updates` of `joint_update`, `learner` (see `start`) and `replay`, and returns `learner` and
+    `actor`; without one the learner is for the coupling `half` alone.
     """
 
     critics: int = 2
@@ -27,10 +36,38 @@ class Learner:
     stochastic: bool = False  # a Gaussian actor, with entropy in its loss and in the targets
     critic_function: str = f"{MODULE}:update_critic"
     actor_function: str = f"{MODULE}:train_actor"
+    joint_function: str = ""
+    joint_update: type[Update] = TD3Update
+
+    def start(self, policy: PolicySpec, critic: CriticSpec, key: Key, final_scale: float = 1.0) -> np.ndarray:
+        """A fresh learner, flat float32: actor and critics with targets and Adam's moments."""
+        if self.stochastic:
+            return initial_soft_learner(replace(policy, stochastic=False), critic, False, key)
+        return initial_learner(policy, critic, key, final_scale=final_scale)
+
+    def update(self, policy: PolicySpec, critic: CriticSpec, *settings: Any) -> Update:
+        """A joint update whose fields are those of the first of `settings` that has them."""
+        plain, fixed = replace(policy, stochastic=False), {"reward_scale": 1.0, "value_network": False}
+        return self.joint_update.of(settings, plain, critic, target_entropy=-float(policy.sizes[-1]), **fixed)
+
+    def actor(self, policy: PolicySpec, learner: np.ndarray) -> np.ndarray:
+        """The policy in a learner's vector, `(policy.size,)`."""
+        return joined(policy, learner[: policy.size]) if self.stochastic else learner[: policy.size]
+
+    def moved(self, policy: PolicySpec, learner: np.ndarray, z: np.ndarray, tau: float) -> np.ndarray:
+        """The learner's vector with its actor, and its target actor if there is one, moved by `tau` to the policy z."""
+        result, goal = learner.copy(), separated(policy, z) if self.stochastic else z
+        rows = result[: policy.size * (1 if self.stochastic else 2)].reshape(-1, policy.size)
+        rows[:] = (1.0 - tau) * rows + tau * goal
+        return result
 
 
 LEARNERS: Mapping[str, Learner] = MappingProxyType(
-    {"td3": Learner(target_noise=True), "ddpg": Learner(critics=1), "sac": Learner(stochastic=True)}
+    {
+        "td3": Learner(target_noise=True, joint_function=f"{MODULE}:update_actor_critics"),
+        "ddpg": Learner(critics=1, joint_function=f"{MODULE}:update_ddpg", joint_update=DDPGUpdate),
+        "sac": Learner(stochastic=True, joint_function=f"{MODULE}:update_sac", joint_update=SACUpdate),
+    }
 )
 
 

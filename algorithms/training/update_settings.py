@@ -7,11 +7,11 @@ other settings are constants of its operations.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from erlbench.algorithms.training.critic import CriticSpec
 from erlbench.envs.registry import EnvSpec
-from erlbench.policy import PolicySpec, parameter_count
+from erlbench.policy import PolicySpec
 
 
 @dataclass(frozen=True)
@@ -23,16 +23,29 @@ class Update:
     batch_size: int
 
     @classmethod
-    def of(cls, settings: object, policy: PolicySpec, critic: CriticSpec) -> Self:
-        """The update whose other fields are those of `settings` with the same names."""
-        return cls(policy, critic, **{field.name: getattr(settings, field.name) for field in fields(cls)[2:]})
+    def of(cls, settings: object, policy: PolicySpec, critic: CriticSpec, **more: Any) -> Self:
+        """The update whose other fields are those of `settings` with the same names, or of `more` where it has none.
+
+        Of several settings in a tuple the first that has a field counts.
+        """
+        several = settings if isinstance(settings, tuple) else (settings,)
+        for field in fields(cls)[2:]:
+            owner = next((each for each in several if hasattr(each, field.name)), None)
+            more[field.name] = more[field.name] if owner is None else getattr(owner, field.name)
+        return cls(policy, critic, **{field.name: more[field.name] for field in fields(cls)[2:]})
+
+
+def both_rates(learning_rate: float) -> dict[str, float]:
+    """The fields of an update whose actor and critics learn at the same rate."""
+    return {"actor_learning_rate": learning_rate, "critic_learning_rate": learning_rate}
 
 
 @dataclass(frozen=True, kw_only=True)
 class TD3Update(Update):
     """A joint update of TD3."""
 
-    learning_rate: float
+    actor_learning_rate: float
+    critic_learning_rate: float
     discount: float
     tau: float
     target_noise: float
@@ -54,9 +67,10 @@ class DDPGUpdate(Update):
 
 @dataclass(frozen=True, kw_only=True)
 class SACUpdate(Update):
-    """A joint update of SAC; without a `temperature` it is learnt."""
+    """A joint update of SAC; without a `temperature` it is learnt, at the actor's rate."""
 
-    learning_rate: float
+    actor_learning_rate: float
+    critic_learning_rate: float
     discount: float
     tau: float
     reward_scale: float
@@ -114,25 +128,3 @@ class Episodes(Generic[U]):
     start_updates: int | None = None  # updates from this step on; by default from `start_timesteps` on
     exploration_noise: float = 0.0  # sigma
     noise_decay: float = 1.0  # theta of `erlbench.work.rollout.ExplorationNoise`; 1: white noise
-
-
-def actor_size(policy: PolicySpec) -> int:
-    """Parameters of SAC's stochastic actor: the deterministic `policy`, and behind it the head of log std."""
-    return policy.size + parameter_count(policy.sizes[-2:])
-
-
-def value_sizes(policy: PolicySpec, critic: CriticSpec) -> tuple[int, ...]:
-    """Layer widths of the state-value network of SAC v1: the critics' without the action."""
-    return (policy.sizes[0], *critic.sizes[1:])
-
-
-def learner_parts(policy: PolicySpec, critic: CriticSpec, value_network: bool) -> dict[str, tuple[int, int]]:
-    """The shapes that make up the flat vector of SAC's learner, in order.
-
-    `actor`: parameters and Adam's two moments. `temperature`: log alpha and its moments. `critic`: the rows of
-    `initial_critic`. `value`, with a value network only: online, target, and moments.
-    """
-    parts = {"actor": (3, actor_size(policy)), "temperature": (3, 1), "critic": critic.shape}
-    if value_network:
-        parts["value"] = (4, parameter_count(value_sizes(policy, critic)))
-    return parts

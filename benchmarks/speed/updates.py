@@ -18,8 +18,8 @@ from erlbench.algorithms.gradients.programs.program import InTurn
 from erlbench.algorithms.gradients.programs.sac import SACProgram
 from erlbench.algorithms.gradients.programs.td3 import TD3Program
 from erlbench.algorithms.gradients.updates import LearnerProgram, make_updates, train_actor, update_critic
-from erlbench.algorithms.training.critic import critic_spec, initial_critic
-from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, TD3Update, Updates
+from erlbench.algorithms.training.critic import critic_spec, initial_critic, initial_learner, initial_soft_learner
+from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, TD3Update, Updates, both_rates
 from erlbench.policy import PolicySpec, initial_parameters
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
@@ -82,10 +82,11 @@ class Bench:
         self.batch = batch
         relu = PolicySpec(self.policy.sizes, "relu", self.policy.action_low, self.policy.action_high)
         critic = critic_spec(relu, hidden, "relu")
-        self._td3 = TD3Program(TD3Update.of(td3.TD3Settings(batch_size=batch, learning_rate=1e-3), relu, critic), "cpu")
-        self._td3.load(td3.initial_learner(relu, critic, (0,)), 0, 0)
+        update = TD3Update.of(td3.TD3Settings(batch_size=batch), relu, critic, **both_rates(1e-3))
+        self._td3 = TD3Program(update, "cpu")
+        self._td3.load(initial_learner(relu, critic, (0,)), 0, 0)
         self._sac = SACProgram(sac.update_of(sac.SACSettings(batch_size=batch), relu, critic), "cpu")
-        self._sac.load(sac.initial_learner(relu, critic, False, (0,)), 0, 0)
+        self._sac.load(initial_soft_learner(relu, critic, False, (0,)), 0, 0)
         self._memory = Memory(view, workspace, 1, TRANSITIONS)
 
     def td3(self) -> float:

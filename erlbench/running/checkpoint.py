@@ -28,7 +28,7 @@ from erlbench.work.tasks import ArrayRef
 SUITE = "erlbench"
 KEEP = 2
 LARGEST = 2**36  # bytes of a file
-FORMAT = 4  # of a run's files; another number for every change of what they are made of
+FORMAT = 5  # of a run's files; another number for every change of what they are made of
 WRITERS = {2: "0.1.0", 3: "0.2.0"}  # the last version that wrote a format of before
 _FORMAT = re.compile(rb'\{"format": (\d+),')
 

@@ -48,6 +48,13 @@ class Fake:
             outcome = Outcome(
                 {"actor_updates": task.settings.updates}, {"parameters": self.input(task, "parameters") + 1}
             )
+        elif "learner" in task.inputs:
+            learner = self.input(task, "learner") + 1
+            arrays = {"learner": learner, "actor": learner[: self.algorithm.policy_spec.size]}
+            outcome = Outcome(
+                {"critic_updates": task.settings.updates, "actor_updates": task.settings.updates, "critic_loss": 0.5},
+                arrays,
+            )
         elif task.kind == "critic":
             outcome = Outcome({"critic_updates": task.settings.updates}, {"critic": self.input(task, "critic") + 1})
         else:

@@ -10,14 +10,14 @@ import stable_baselines3
 import torch
 from stable_baselines3.common.logger import Logger
 
-from erlbench.algorithms.ddpg import DDPG, PRESETS, DDPGSettings, initial_learner
+from erlbench.algorithms.ddpg import DDPG, PRESETS, DDPGSettings
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.episodes import train_ddpg
 from erlbench.algorithms.gradients.learners.networks import MLP
 from erlbench.algorithms.gradients.programs.ddpg import DDPGProgram
 from erlbench.algorithms.gradients.programs.program import InTurn
 from erlbench.algorithms.gradients.updates import make_updates, update_ddpg
-from erlbench.algorithms.training.critic import critic_spec
+from erlbench.algorithms.training.critic import critic_spec, initial_learner
 from erlbench.algorithms.training.update_settings import DDPGUpdate, Updates
 from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec, layer_slices
@@ -170,7 +170,7 @@ def test_not_a_number_is_an_error_of_ddpg(context):
 def test_where_ddpg_starts(final_init):
     policy = PolicySpec((3, 8, 2), "relu", (-1.0,) * 2, (1.0,) * 2)
     critic = critic_spec(policy, (8,), "relu", 1)
-    learner = initial_learner(policy, critic, final_init, (1, 2))
+    learner = initial_learner(policy, critic, (1, 2), final_init)
     actors, critics = learner[: 4 * policy.size].reshape(4, -1), learner[4 * policy.size :].reshape(4, critic.size)
     for rows, sizes in ((actors, policy.sizes), (critics, critic.sizes)):
         assert np.array_equal(rows[0], rows[1])
@@ -180,7 +180,7 @@ def test_where_ddpg_starts(final_init):
         assert last <= (final_init or 8**-0.5)
         assert last > 0.8 * (final_init or 8**-0.5)
         assert first > 0.3
-    assert not np.array_equal(learner, initial_learner(policy, critic, final_init, (1, 3)))
+    assert not np.array_equal(learner, initial_learner(policy, critic, (1, 3), final_init))
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from erlbench.algorithms.erl import ERL, ERLSettings
+from erlbench.algorithms.training.gradient_tasks import critic_of
 from erlbench.envs.registry import problem
 from erlbench.policy import layer_slices
 from erlbench.settings import resolve
@@ -54,10 +55,10 @@ def test_a_generation_is_everybodys_episode_and_then_as_many_updates_as_steps(al
 
 def test_the_learner_starts_and_explores_as_the_public_code_does(algorithm):
     """Last layers times 0.1, not so the individuals'; noise 0.3 x, where x has theta 0.15 and sigma 0.2."""
-    load, policy, critic = algorithm.context.store.get, algorithm.policy_spec, algorithm._critic
-    learner = load(algorithm.state.learner)
+    load, policy, critic = algorithm.context.store.get, algorithm.policy_spec, critic_of(algorithm)
+    learner = load(algorithm.coupling.state.learner)
     q = learner[4 * policy.size :]
-    individuals = np.array([load(z) for z in algorithm.state.individuals])
+    individuals = np.array([load(z) for z in algorithm.search.state.population])
     bound = 8**-0.5  # PyTorch's, of a layer with 8 inputs
     for parameters, sizes, scale in (
         (learner[None], policy.sizes, 0.1),
@@ -81,7 +82,7 @@ def test_the_learners_actor_takes_the_place_of_the_worst_every_second_generation
     workspace, copies = Workspace(algorithm.context.store), []
     for _ in range(5):
         generation(algorithm, workspace)
-        copies.append((algorithm.state.copied_to, algorithm.state.rank))
+        copies.append((algorithm.coupling.state.next_place, algorithm.coupling.state.rank))
     assert [place is not None for place, _ in copies] == [False, True, False, True, False]
     assert [rank > 0 for _, rank in copies] == [False, False, True, False, True]
     assert algorithm.metrics()["learner_rank"] == copies[-1][1]
@@ -92,13 +93,13 @@ def test_the_copy_is_the_actor_after_the_updates(algorithm):
     workspace = Workspace(algorithm.context.store)
     for _ in range(2):
         generation(algorithm, workspace)
-    place = algorithm.state.copied_to
+    place = algorithm.coupling.state.next_place
     update, *rest = algorithm.ask()
     assert rest[place].inputs["parameters"] == Output(update.id, "actor")
     result = workspace.run(update)
     algorithm.tell(update, result)
     load = algorithm.context.store.get
-    learner, actor = load(algorithm.state.learner), load(algorithm.state.individuals[place])
+    learner, actor = load(algorithm.coupling.state.learner), load(algorithm.state.schedule.individuals[place])
     assert np.array_equal(learner[: algorithm.policy_spec.size], actor)
     workspace.close()
 

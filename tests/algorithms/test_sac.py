@@ -19,9 +19,9 @@ from erlbench.algorithms.gradients.programs.gaussian_actor import GaussianActor
 from erlbench.algorithms.gradients.programs.program import InTurn
 from erlbench.algorithms.gradients.programs.sac import SACProgram
 from erlbench.algorithms.gradients.updates import make_updates
-from erlbench.algorithms.sac import PRESETS, SAC, SACSettings, initial_learner
-from erlbench.algorithms.training.critic import critic_spec
-from erlbench.algorithms.training.update_settings import SACUpdate, actor_size, learner_parts
+from erlbench.algorithms.sac import PRESETS, SAC, SACSettings
+from erlbench.algorithms.training.critic import actor_size, critic_spec, initial_soft_learner, learner_parts
+from erlbench.algorithms.training.update_settings import SACUpdate, both_rates
 from erlbench.errors import NumericalError, UsageError
 from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec
 from erlbench.settings import resolve
@@ -43,8 +43,12 @@ CRITIC = critic_spec(POLICY, (20, 12), "relu")
 
 
 def update_of(policy, critic, batch, **changes):
-    values = {name: getattr(SACSettings(), name) for name in ("learning_rate", "discount", "tau", "reward_scale")}
-    values |= {"target_entropy": -2.0, "temperature": None, "value_network": False} | changes
+    values = {name: getattr(SACSettings(), name) for name in ("discount", "tau", "reward_scale")}
+    values |= (
+        both_rates(SACSettings().learning_rate)
+        | {"target_entropy": -2.0, "temperature": None, "value_network": False}
+        | changes
+    )
     return SACUpdate(policy, critic, batch, **values)
 
 
@@ -120,7 +124,7 @@ def test_updates_of_sac_equal_stable_baselines3(context):
     model.set_logger(Logger(None, []))
     policy = PolicySpec((3, 24, 16, 1), "relu", (-2.0,), (2.0,))
     critic = critic_spec(policy, (24, 16), "relu")
-    array = initial_learner(policy, critic, False, (1,))
+    array = initial_soft_learner(policy, critic, False, (1,))
     actor, q = flat_parameters(model.actor), flat_parameters(model.critic)
     array[: len(actor)] = actor
     start = 3 * len(actor) + 3
@@ -198,7 +202,7 @@ def test_episodes_of_sac_are_pure(variant, context):
 
 def test_reported_policy_is_the_mean_and_samples_spread_around_it():
     """`NumpyPolicy` of the vector's beginning equals the sample without noise; `act` draws tanh(N(mean, std))."""
-    array = initial_learner(POLICY, CRITIC, False, (4,))
+    array = initial_soft_learner(POLICY, CRITIC, False, (4,))
     learner = SACProgram(update_of(POLICY, CRITIC, 8), "cpu")
     learner.load(array, 0, 0)
     reported, observation = NumpyPolicy(POLICY, array[: POLICY.size]), np.array([0.5, -1.0, 2.0])
@@ -237,7 +241,7 @@ def test_not_a_number_is_an_error_of_sac(wrong, context):
 
 @pytest.mark.parametrize("value_network", [False, True])
 def test_where_sac_starts(value_network):
-    learner = initial_learner(POLICY, CRITIC, value_network, (1, 2))
+    learner = initial_soft_learner(POLICY, CRITIC, value_network, (1, 2))
     shapes = learner_parts(POLICY, CRITIC, value_network)
     parts = dict(zip(shapes, np.split(learner, np.cumsum([a * b for a, b in shapes.values()])[:-1])))
     parts = {name: part.reshape(shapes[name]) for name, part in parts.items()}
@@ -249,7 +253,7 @@ def test_where_sac_starts(value_network):
     assert np.array_equal(critics[0], critics[1])
     assert not critics[2:].any()
     assert not np.array_equal(critics[0, : CRITIC.size], critics[0, CRITIC.size :])
-    assert not np.array_equal(learner, initial_learner(POLICY, CRITIC, value_network, (1, 3)))
+    assert not np.array_equal(learner, initial_soft_learner(POLICY, CRITIC, value_network, (1, 3)))
     assert ("value" in parts) == value_network
     if value_network:
         assert np.array_equal(parts["value"][0], parts["value"][1])

@@ -16,8 +16,8 @@ from erlbench.algorithms.gradients.episodes import train_td3
 from erlbench.algorithms.gradients.programs.program import InTurn
 from erlbench.algorithms.gradients.programs.td3 import TD3Program
 from erlbench.algorithms.gradients.updates import make_updates
-from erlbench.algorithms.td3 import PRESETS, TD3, TD3Settings, initial_learner
-from erlbench.algorithms.training.critic import critic_spec
+from erlbench.algorithms.td3 import PRESETS, TD3, TD3Settings
+from erlbench.algorithms.training.critic import critic_spec, initial_learner
 from erlbench.algorithms.training.update_settings import TD3Update
 from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec
@@ -78,8 +78,9 @@ def test_updates_of_td3_equal_stable_baselines3(context):
     policy = PolicySpec((3, 24, 16, 1), "relu", (-2.0,), (2.0,))
     critic = critic_spec(policy, (24, 16), "relu")
     numbers = model.learning_rate, model.gamma, model.tau, model.target_policy_noise, model.target_noise_clip
-    names = ("learning_rate", "discount", "tau", "target_noise", "noise_clip")
-    update = TD3Update(policy, critic, batch, **dict(zip(names, numbers, strict=True)), policy_delay=2)
+    names = ("actor_learning_rate", "discount", "tau", "target_noise", "noise_clip")
+    values = dict(zip(names, numbers, strict=True)) | {"critic_learning_rate": numbers[0]}
+    update = TD3Update(policy, critic, batch, **values, policy_delay=2)
     mine = TD3Program(update, "cpu")
     actor, q = flat_parameters(model.actor), flat_parameters(model.critic)
     zeros = np.zeros_like

@@ -13,7 +13,8 @@ from torch.nn.functional import mse_loss
 from erlbench.algorithms.gradients.learners.networks import MLP, FlatAdam, follow
 from erlbench.algorithms.gradients.learners.td3 import critic_loss, twin_critics, values
 from erlbench.algorithms.gradients.minibatches import Minibatch
-from erlbench.algorithms.training.update_settings import SACUpdate, learner_parts, value_sizes
+from erlbench.algorithms.training.critic import learner_parts, value_sizes
+from erlbench.algorithms.training.update_settings import SACUpdate
 from erlbench.policy import PolicySpec, parameter_count
 
 
@@ -47,13 +48,13 @@ class SACLearner:
 
     def __init__(self, settings: SACUpdate, state: Tensor) -> None:
         """`state`: the flat vector of `sac.initial_learner`."""
-        policy, critic, rate = settings.policy, settings.critic, settings.learning_rate
+        policy, critic, rate = settings.policy, settings.critic, settings.actor_learning_rate
         shapes = learner_parts(policy, critic, settings.value_network)
         parts = torch.split(state, [rows * columns for rows, columns in shapes.values()])
         rows = {name: part.view(shape) for (name, shape), part in zip(shapes.items(), parts)}
         self.settings, self.critics = settings, rows["critic"]
         self.actor_adam = FlatAdam(rows["actor"][0], rows["actor"][1:], rate)
-        self.critic_adam = FlatAdam(self.critics[0], self.critics[2:], rate)
+        self.critic_adam = FlatAdam(self.critics[0], self.critics[2:], settings.critic_learning_rate)
         self.actor = GaussianPolicy(policy, rows["actor"][0], self.actor_adam.gradients)
         self.q = twin_critics(critic, self.critics[0], self.critic_adam.gradients)
         self.target_q, self.frozen_q = twin_critics(critic, self.critics[1]), twin_critics(critic, self.critics[0])
@@ -61,8 +62,8 @@ class SACLearner:
         self.alpha_adam = FlatAdam(rows["temperature"][0], rows["temperature"][1:], rate)
         self.log_alpha.grad = self.alpha_adam.gradients
         if settings.value_network:
-            self.values = rows["value"]
-            self.value_adam, shape = FlatAdam(self.values[0], self.values[2:], rate), (value_sizes(policy, critic),)
+            self.values, shape = rows["value"], (value_sizes(policy, critic),)
+            self.value_adam = FlatAdam(self.values[0], self.values[2:], settings.critic_learning_rate)
             self.v = MLP(*shape, critic.activation, "linear", self.values[0], self.value_adam.gradients)
             self.target_v = MLP(*shape, critic.activation, "linear", self.values[1])
 

@@ -53,8 +53,8 @@ class TD3Learner:
         policy, critic = settings.policy, settings.critic
         self.settings, split = settings, 4 * policy.size
         self.actors, self.critics = state[:split].view(4, -1), state[split:].view(4, -1)  # online, target, moments
-        self.actor_adam = FlatAdam(self.actors[0], self.actors[2:], settings.learning_rate)
-        self.critic_adam = FlatAdam(self.critics[0], self.critics[2:], settings.learning_rate)
+        self.actor_adam = FlatAdam(self.actors[0], self.actors[2:], settings.actor_learning_rate)
+        self.critic_adam = FlatAdam(self.critics[0], self.critics[2:], settings.critic_learning_rate)
         shape = policy.sizes, policy.activation, "tanh"
         self.actor = MLP(*shape, self.actors[0], self.actor_adam.gradients)
         self.target_actor = MLP(*shape, self.actors[1])

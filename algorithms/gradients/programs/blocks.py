@@ -11,12 +11,12 @@ import numpy as np
 import torch
 
 from erlbench.algorithms.gradients.minibatches import Minibatches, Noise, Transitions, load, saved
-from erlbench.algorithms.gradients.programs.gaussian_actor import joined, separated
 from erlbench.algorithms.gradients.programs.numbers import in_memory
 from erlbench.algorithms.gradients.programs.program import Program
 from erlbench.algorithms.gradients.programs.sac import SoftActor
 from erlbench.algorithms.gradients.programs.target_actors import DeterministicTarget, StochasticTarget, mean_policy
 from erlbench.algorithms.gradients.programs.td3 import Actor, Critics
+from erlbench.algorithms.training.critic import joined, separated
 from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate
 
 MINIBATCHES = 8  # minibatches read at once; a constant, as matrix products depend in the last bit on their shape

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from functools import partial
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -19,26 +18,6 @@ from erlbench.policy import PolicySpec, parameter_count
 
 LOG_STD_RANGE = (-20.0, 2.0)  # beyond it log std is clipped, and has no gradient
 EPSILON = 1e-6  # within the logarithm of tanh's derivative
-
-
-def separated(policy: PolicySpec, vector: np.ndarray) -> np.ndarray:
-    """The vector of `GaussianActor` from that of the stochastic `policy`, whose last layer has both heads' outputs."""
-    split, weights, outputs = _heads(policy)
-    shared, log_std, bias, log_std_bias = np.split(vector, (split, split + weights, split + weights + outputs))
-    return np.concatenate([shared, bias, log_std, log_std_bias])
-
-
-def joined(policy: PolicySpec, vector: np.ndarray) -> np.ndarray:
-    """The inverse of `separated`."""
-    split, weights, outputs = _heads(policy)
-    shared, bias, log_std, log_std_bias = np.split(vector, (split, split + outputs, split + outputs + weights))
-    return np.concatenate([shared, log_std, bias, log_std_bias])
-
-
-def _heads(policy: PolicySpec) -> tuple[int, int, int]:
-    """Where the weights of the mean's head end, and how many weights and outputs a head has."""
-    inputs, outputs = policy.sizes[-2:]
-    return parameter_count(policy.sizes[:-1]) + inputs * outputs, inputs * outputs, outputs
 
 
 class GaussianActor:

@@ -17,8 +17,8 @@ from erlbench.algorithms.gradients.programs.joint import JointLearner
 from erlbench.algorithms.gradients.programs.networks import Network, polyak_update
 from erlbench.algorithms.gradients.programs.program import Program
 from erlbench.algorithms.gradients.programs.td3 import Critics
-from erlbench.algorithms.training.critic import CriticSpec
-from erlbench.algorithms.training.update_settings import SACUpdate, actor_size, learner_parts, value_sizes
+from erlbench.algorithms.training.critic import CriticSpec, actor_size, learner_parts, value_sizes
+from erlbench.algorithms.training.update_settings import SACUpdate
 from erlbench.policy import PolicySpec
 
 
@@ -75,15 +75,15 @@ class SACProgram(JointLearner):
         sizes = [rows * columns for rows, columns in shapes.values()]
         super().__init__(settings, sum(sizes), actor_size(policy), 2, device)  # noise: of the next actions, and its own
         parts = {name: part.view(shapes[name]) for name, part in zip(shapes, torch.split(self.state, sizes))}
-        batch, rate = self._batch, self.numbers["learning_rate"]
-        self.critics = Critics(critic, batch_size, parts["critic"], rate, self.numbers["discount"], 0.5)
+        batch, rate, critic_rate = self._batch, *(self.numbers[f"{who}_learning_rate"] for who in ("actor", "critic"))
+        self.critics = Critics(critic, batch_size, parts["critic"], critic_rate, self.numbers["discount"], 0.5)
         critics = self.critics.state[0]
         self.actor = SoftActor(policy, critic, list(parts["actor"]), batch.observations, critics, rate)
         self.adams = self.critics.adam, self.actor.adam
         self._next_actor = GaussianActor(policy, parts["actor"][0], batch.next_observations)
         self._temperature = Temperature(parts["temperature"], rate, settings.temperature, settings.target_entropy)
         self.alpha, self._weight = self._temperature.alpha, self.state.new_zeros(1)
-        self._value = Value(settings, parts["value"], batch, rate) if settings.value_network else None
+        self._value = Value(settings, parts["value"], batch, critic_rate) if settings.value_network else None
         self._observation = torch.zeros(1, policy.sizes[0])
         self._acting_noise = torch.zeros(1, policy.sizes[-1])
         self._acting = GaussianActor(policy, self._host.tensor, self._observation)

@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 
 from erlbench.algorithms.gradients.minibatches import Noise, load
-from erlbench.algorithms.gradients.programs.gaussian_actor import GaussianActor, separated
+from erlbench.algorithms.gradients.programs.gaussian_actor import GaussianActor
 from erlbench.algorithms.gradients.programs.networks import Network
 from erlbench.algorithms.gradients.programs.program import Program
 from erlbench.algorithms.gradients.programs.td3 import smoothed
+from erlbench.algorithms.training.critic import separated
 from erlbench.algorithms.training.update_settings import CriticUpdate
 from erlbench.policy import PolicySpec
 

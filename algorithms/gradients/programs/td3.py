@@ -122,12 +122,15 @@ class TD3Program(JointLearner):
     def __init__(self, settings: TD3Update, device: str) -> None:
         policy, critic = settings.policy, settings.critic
         super().__init__(settings, 4 * policy.size + 8 * critic.size, policy.size, 1, device)
-        self._settings, rate = settings, self.numbers["learning_rate"]
+        self._settings, numbers = settings, self.numbers
         self._actors = self.state[: 4 * policy.size].view(4, policy.size)  # online, target, Adam's moments
         online, target, *moments = self._actors
         critics = self.state[4 * policy.size :].view(critic.shape)
-        self.critics = Critics(critic, settings.batch_size, critics, rate, self.numbers["discount"])
-        self.actor = Actor(policy, critic, self._batch.observations, [online, *moments], critics[0], rate)
+        self.critics = Critics(
+            critic, settings.batch_size, critics, numbers["critic_learning_rate"], numbers["discount"]
+        )
+        rate, observations = numbers["actor_learning_rate"], self._batch.observations
+        self.actor = Actor(policy, critic, observations, [online, *moments], critics[0], rate)
         self.adams = self.critics.adam, self.actor.adam
         self._target = Network(policy.sizes, policy.activation, "tanh", target[None], self._batch.next_observations)
         self.acting = NumpyPolicy(policy, self._host.tensor.numpy())

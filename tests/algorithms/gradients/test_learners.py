@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from erlbench.algorithms import ddpg, sac, td3
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.learners.ddpg import DDPGLearner
 from erlbench.algorithms.gradients.learners.sac import SACLearner
@@ -15,8 +14,8 @@ from erlbench.algorithms.gradients.minibatches import Minibatches, Noise
 from erlbench.algorithms.gradients.programs.program import InTurn
 from erlbench.algorithms.gradients.programs.sac import SACProgram
 from erlbench.algorithms.gradients.updates import make_updates, update_ddpg, update_td3
-from erlbench.algorithms.training.critic import critic_spec
-from erlbench.algorithms.training.update_settings import DDPGUpdate, SACUpdate, TD3Update, Updates, learner_parts
+from erlbench.algorithms.training.critic import critic_spec, initial_learner, initial_soft_learner, learner_parts
+from erlbench.algorithms.training.update_settings import DDPGUpdate, SACUpdate, TD3Update, Updates, both_rates
 from erlbench.policy import ACTIVATIONS, PolicySpec
 from erlbench.work.seeding import Purpose, generator
 from tests.algorithms.batches import filled_memory
@@ -60,9 +59,9 @@ def check_rows(rows, expected):
 @pytest.mark.parametrize("delay", [1, 2, 3])
 def test_td3s_programs_equal_its_losses(delay, activation, replay, workspace):  # noqa: F811
     policy, critic = specs(activation)
-    numbers = {"learning_rate": 1e-3, "discount": 0.99, "tau": 0.005, "target_noise": 0.2, "noise_clip": 0.5}
+    numbers = {**both_rates(1e-3), "discount": 0.99, "tau": 0.005, "target_noise": 0.2, "noise_clip": 0.5}
     update = TD3Update(policy, critic, BATCH, **numbers, policy_delay=delay)
-    array = td3.initial_learner(policy, critic, (5,))
+    array = initial_learner(policy, critic, (5,))
     memory, random = Memory.of(replay.view(), workspace), generator(*KEY, int(Purpose.MINIBATCH))
     _, state, losses = learnt(TD3Learner, update, array, memory, random, 1)
     actor, critics = np.split(array, [4 * policy.size])
@@ -84,7 +83,7 @@ def test_ddpgs_programs_equal_its_losses(decay, clip, replay, workspace):  # noq
     critic = critic_spec(policy, (16, 12), "relu", 1)
     rates = {"actor_learning_rate": 1e-4, "critic_learning_rate": 1e-3, "discount": 0.99, "tau": 0.005}
     update = DDPGUpdate(policy, critic, BATCH, **rates, critic_weight_decay=decay, critic_gradient_clip=clip)
-    array = ddpg.initial_learner(policy, critic, 3e-3, (5,))
+    array = initial_learner(policy, critic, (5,), 3e-3)
     memory, random = Memory.of(replay.view(), workspace), generator(*KEY, int(Purpose.MINIBATCH))
     _, state, losses = learnt(DDPGLearner, update, array, memory, random, 0)
     outcome = update_ddpg(Updates(update, UPDATES), {"learner": array, "replay": replay.view()}, KEY, workspace)
@@ -99,9 +98,9 @@ def test_sacs_programs_equal_its_losses(variant, context):
     policy = PolicySpec((3, 24, 16, ACTION), "relu", (-2.0,) * ACTION, (2.0,) * ACTION)
     critic, settings = critic_spec(policy, (20, 12), "relu"), {"reward_scale": 1.0} | VARIANTS[variant]
     update = SACUpdate(
-        policy, critic, BATCH, learning_rate=3e-4, discount=0.99, tau=0.005, target_entropy=-2.0, **settings
+        policy, critic, BATCH, **both_rates(3e-4), discount=0.99, tau=0.005, target_entropy=-2.0, **settings
     )
-    array = sac.initial_learner(policy, critic, update.value_network, (5,))
+    array = initial_soft_learner(policy, critic, update.value_network, (5,))
     memory = filled_memory(context, np.random.default_rng(0), ACTION)
     theirs, state, expected = learnt(SACLearner, update, array, memory, np.random.default_rng(1), 2)
     mine = SACProgram(update, DEVICE)

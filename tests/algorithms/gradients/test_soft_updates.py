@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from erlbench.algorithms.gradients.programs.gaussian_actor import GaussianActor, joined, separated
+from erlbench.algorithms.gradients.programs.gaussian_actor import GaussianActor
 from erlbench.algorithms.gradients.updates import train_actor, update_critic
-from erlbench.algorithms.training.critic import critic_spec, initial_critic
+from erlbench.algorithms.training.critic import critic_spec, initial_critic, joined, separated
 from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec, initial_policy
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store

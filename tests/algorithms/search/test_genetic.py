@@ -4,11 +4,17 @@ import numpy as np
 
 from erlbench.algorithms.erl import ERLSettings
 from erlbench.algorithms.search.crossover import crossover
-from erlbench.algorithms.search.genetic import Genetics, select
+from erlbench.algorithms.search.genetic import GeneticSearch, select
+from erlbench.algorithms.search.search import SearchContext
 from erlbench.policy import PolicySpec
 from erlbench.work.seeding import generator
 
 SPEC = PolicySpec((4, 6, 2), "tanh", (-1.0, -1.0), (1.0, 1.0))
+
+
+def genetics(settings, spec=SPEC):
+    """The search, whose population nobody asks for."""
+    return GeneticSearch(settings, SearchContext(spec, np.zeros(spec.size), None, lambda vector: vector, None, int))
 
 
 def population(count=10):
@@ -36,7 +42,7 @@ def test_a_clone_of_each_elite_stays_whole_and_the_elites_own_places_may_mutate(
     for seed in range(200):
         individuals = population()
         ranks = list(range(10))
-        clones = Genetics(SPEC, ERLSettings(elite_fraction=0.2)).epoch(individuals, ranks, generator(seed))
+        clones = genetics(ERLSettings(elite_fraction=0.2)).epoch(individuals, ranks, generator(seed))
         assert len(clones) == 2
         assert [individuals[place][0] for place in clones] == [1, 2]
         assert all((individuals[place] == individuals[place][0]).all() for place in clones)
@@ -50,7 +56,7 @@ def test_a_single_free_place_gets_an_offsprings_clone():
     for seed in range(200):
         selection = select(ranks, 3, settings.tournament, generator(seed))
         individuals = population()
-        Genetics(SPEC, settings).epoch(individuals, ranks, generator(seed))
+        genetics(settings).epoch(individuals, ranks, generator(seed))
         whole = [(vector == vector[0]).all() for vector in individuals]
         if len(selection.free) == 4:
             seen += 1
@@ -83,12 +89,12 @@ def test_crossover_gives_each_row_to_one_of_the_two_or_to_both():
 
 def test_mutations_change_weights_by_the_three_rules_and_no_bias():
     spec = PolicySpec((40, 50, 2), "tanh", (-1.0,) * 2, (1.0,) * 2)
-    genetics = Genetics(spec, ERLSettings(mutation_fraction=1.0))
+    mutating = genetics(ERLSettings(mutation_fraction=1.0), spec)
     original = np.full(spec.size, 100.0, np.float32)
     weight, bias = spec.tensors[0], spec.tensors[1]
     changes, mutated = [], 0
     for seed in range(300):
-        result = genetics.mutated(original, generator(seed))
+        result = mutating.mutated(original, generator(seed))
         assert (result[bias.place] == 100.0).all()
         part = result[weight.place]
         mutated += (part != 100.0).any()
@@ -109,5 +115,5 @@ def test_a_weight_never_leaves_its_limit():
     settings = ERLSettings(
         mutation_fraction=1.0, super_mutation_probability=1.0, reset_probability=0.0, super_mutation_strength=1e9
     )
-    results = [Genetics(spec, settings).mutated(np.ones(spec.size, np.float32), generator(seed)) for seed in range(50)]
+    results = [genetics(settings, spec).mutated(np.ones(spec.size, np.float32), generator(seed)) for seed in range(50)]
     assert max(np.abs(result).max() for result in results) == 1e6

@@ -18,7 +18,6 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from erlbench.algorithms.ddpg import initial_learner as initial_ddpg
 from erlbench.algorithms.gradients.minibatches import arithmetic
 from erlbench.algorithms.gradients.programs.blocks import ActorProgram, CriticProgram, SoftActorProgram
 from erlbench.algorithms.gradients.programs.cuda_graphs import CudaGraphs
@@ -27,10 +26,15 @@ from erlbench.algorithms.gradients.programs.program import InTurn
 from erlbench.algorithms.gradients.programs.sac import SACProgram
 from erlbench.algorithms.gradients.programs.td3 import TD3Program
 from erlbench.algorithms.gradients.updates import make_updates
-from erlbench.algorithms.sac import initial_learner as initial_sac
-from erlbench.algorithms.td3 import initial_learner as initial_td3
-from erlbench.algorithms.training.critic import critic_spec, initial_critic
-from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, DDPGUpdate, SACUpdate, TD3Update
+from erlbench.algorithms.training.critic import critic_spec, initial_critic, initial_learner, initial_soft_learner
+from erlbench.algorithms.training.update_settings import (
+    ActorUpdate,
+    CriticUpdate,
+    DDPGUpdate,
+    SACUpdate,
+    TD3Update,
+    both_rates,
+)
 from erlbench.policy import PolicySpec, initial_policy
 from tests.devices import DEVICE, on_a_gpu
 
@@ -115,24 +119,27 @@ class Numbers(NamedTuple):
 FIRST, OTHERS = Numbers(1e-3, 0.99, 0.005), Numbers(3e-4, 0.9, 0.02)
 
 
+def of_both(numbers):
+    return both_rates(numbers.learning_rate) | {"discount": numbers.discount, "tau": numbers.tau}
+
+
 def td3(numbers):
     more = {"target_noise": 0.2, "noise_clip": 0.5, "policy_delay": 2}
-    update = TD3Update(POLICY, TWINS, BATCH, **numbers._asdict(), **more)
+    update = TD3Update(POLICY, TWINS, BATCH, **of_both(numbers), **more)
     learner = TD3Program(update, DEVICE)
-    return learner, learner.state, lambda: learner.load(initial_td3(POLICY, TWINS, (1,)), 0, 0)
+    return learner, learner.state, lambda: learner.load(initial_learner(POLICY, TWINS, (1,)), 0, 0)
 
 
 def ddpg(numbers, clip=0.1):
-    rates = dict.fromkeys(("actor_learning_rate", "critic_learning_rate"), numbers.learning_rate)
-    more = {"critic_weight_decay": 1e-2, "critic_gradient_clip": clip, "discount": numbers.discount}
-    learner = DDPGProgram(DDPGUpdate(POLICY, ONE, BATCH, **rates, **more, tau=numbers.tau), DEVICE)
-    return learner, learner.state, lambda: learner.load(initial_ddpg(POLICY, ONE, None, (1,)), 0, 0)
+    more = {"critic_weight_decay": 1e-2, "critic_gradient_clip": clip}
+    learner = DDPGProgram(DDPGUpdate(POLICY, ONE, BATCH, **of_both(numbers), **more), DEVICE)
+    return learner, learner.state, lambda: learner.load(initial_learner(POLICY, ONE, (1,)), 0, 0)
 
 
 def sac(numbers, temperature=None, value_network=False):
     more = {"reward_scale": 2.0, "temperature": temperature, "target_entropy": -2.0, "value_network": value_network}
-    learner = SACProgram(SACUpdate(PLAIN, TWINS, BATCH, **numbers._asdict(), **more), DEVICE)
-    return learner, learner.state, lambda: learner.load(initial_sac(PLAIN, TWINS, value_network, (1,)), 0, 0)
+    learner = SACProgram(SACUpdate(PLAIN, TWINS, BATCH, **of_both(numbers), **more), DEVICE)
+    return learner, learner.state, lambda: learner.load(initial_soft_learner(PLAIN, TWINS, value_network, (1,)), 0, 0)
 
 
 def critics(policy, noise, numbers):
