@@ -1,4 +1,4 @@
-"""The lines of figures as one tidy frame: runs, their means and bands, published points and other people's runs."""
+"""The curves of figures as one frame: a row for each mean with its points, its bands and the runs that it is over."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from erlbench.records.training import running_means, thinned
 from erlbench.reporting.data.comparability import base_name, comparable, similar_budget
 from erlbench.reporting.data.comparison import Comparison, Group, RunSet, with_runs
 from erlbench.reporting.data.published import Published
-from erlbench.reporting.data.references import ReferenceRuns
 from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.data.runs import StoredRun
 from erlbench.reporting.data.seeds import sample_words
@@ -26,13 +25,13 @@ from erlbench.reporting.statistics.curves import MOST_POINTS, Points, band_kind,
 from erlbench.reporting.statistics.estimates import FEWEST_RUNS
 from erlbench.words import counted
 
-# Of a frame: the line's panel, label in legends, and group, which legends show and hide at once; `look`: of
-# `drawing.LOOKS`; `run`: of a single run, empty for a mean over `averaged` seeds; `number`, from which colour, dash and
-# marker follow, or `GREY`; `colour` that a style file names; `symbol`: a marker at each point; `level`: a published
-# mean; `note`: where it is from. Then its points, and the number of the line.
-LINE = {"panel": "", "label": "", "group": "", "name": "", "look": "curve", "run": "", "number": 0, "colour": "",
-        "symbol": "", "averaged": 1, "level": np.nan, "note": ""}  # fmt: skip
-POINT = ("x", "y", "low", "high", "interval_low", "interval_high")
+# Columns of the frame: `label` in legends; `group`, which legends show and hide at once; `look` of `drawing.LOOKS`;
+# `number`, from which colour, dash and marker follow, or `GREY`; `colour` that a style file names; `symbol`: a marker
+# at each point; `averaged` seeds; `level`: a published mean; `note`: where it is from; `x`, `y` and the edges of bands
+# (points,); `runs`: name, x and y of each single run.
+CURVE = {"panel": "", "label": "", "group": "", "name": "", "look": "curve", "number": 0, "colour": "", "symbol": "",
+         "averaged": 1, "level": np.nan, "note": "", "runs": ()}  # fmt: skip
+EDGES = ("low", "high", "interval_low", "interval_high")
 SYMBOLS = {"square-open": "squares", "diamond-open": "diamonds", "triangle-up-open": "triangles",
            "triangle-down-open": "triangles"}  # fmt: skip
 # Algorithms that are compared most have the colours that differ most.
@@ -40,24 +39,14 @@ NUMBERED = (
     *("td3", "cem-rl", "sac", "aes-rl", "cem", "p-cem-rl", "openai-es", "erl", "esac", "cma-es", "ddpg", "ppo", "trpo"),
     *("multi-actor-td3", "nevergrad", "snes", "pgpe", "ars", "ga", "crossq"),
 )
-Line = dict[str, Any]
-Drawn = list[tuple[RunSet, list[tuple[StoredRun, Points]]]]  # run sets with their runs that have a point on an axis
+Curve = dict[str, Any]
+RunPoints = list[tuple[StoredRun, Points]]
+Drawn = list[tuple[RunSet, RunPoints]]  # run sets with their runs that have a point on an axis
 
 
-def tidy(lines: Iterable[Line]) -> pd.DataFrame:
-    """A row for each point of each line; a line without points has one, of NaN."""
-    lines = list(lines)
-    counts = [max(1, len(line["x"])) for line in lines]
-    columns = {
-        name: np.repeat(np.array([line.get(name, usual) for line in lines], object), counts)
-        for name, usual in LINE.items()
-    }
-    for name in POINT:
-        nothing = [np.full(count, np.nan) for count in counts]
-        values = [line[name] if len(line.get(name, ())) else nan for line, nan in zip(lines, nothing, strict=True)]
-        columns[name] = np.concatenate(values) if values else np.empty(0)
-    columns["line"] = np.repeat(np.arange(len(lines)), counts)
-    return pd.DataFrame(columns).astype({"number": int, "averaged": int, "level": float})
+def curve_frame(curves: Iterable[Curve]) -> pd.DataFrame:
+    """A row for each curve; what it does not say is as in `CURVE`, and edges without values are empty."""
+    return pd.DataFrame([CURVE | dict.fromkeys(EDGES, np.empty(0)) | curve for curve in curves])
 
 
 def colour_numbers(names: Iterable[str]) -> dict[str, int]:
@@ -84,7 +73,7 @@ def drawable(axis: str, run_sets: Sequence[RunSet]) -> tuple[list[RunSet], str]:
     """The run sets with those of their runs that an axis can show, and a note on the others, or an empty text."""
     if AXES[axis].column != "seconds":
         return list(run_sets), ""
-    timed, left_out = with_runs(run_sets, _is_timed)
+    timed, left_out = with_runs(run_sets, lambda run: run.timed)
     return timed, (
         f"Not drawn over training time: {', '.join(dict.fromkeys(left_out))}. Other cells of the command ran on the "
         "cores of these runs, so that their minutes do not count; `--jobs 1` runs one cell at a time."
@@ -93,97 +82,75 @@ def drawable(axis: str, run_sets: Sequence[RunSet]) -> tuple[list[RunSet], str]:
     )
 
 
-def _is_timed(run: StoredRun) -> bool:
-    return run.timed
+def mean_of_runs(runs: RunPoints, mean: RunPoints, interval: bool = False, most: int = MOST_POINTS) -> Curve:
+    """The mean over the runs `mean`, with bands where they are several, and each run that is not itself the mean."""
+    curve = mean_curve([(run.seed, xy) for run, xy in mean], interval, most)
+    single = len(mean) == 1
+    names = {run.path: f"seed {run.seed}" + ("" if run.status == "done" else f" ({run.status})") for run, _ in runs}
+    return {
+        **(({"x": curve["x"], "y": curve["y"]}) if single else curve),
+        "averaged": len({run.seed for run, _ in mean}),
+        "runs": [(names[run.path], *xy) for run, xy in runs if not (single and run is mean[0][0])],
+    }
 
 
-def points_on(axis: str, group: Group, smooth: int, zero: bool) -> Drawn:
+def evaluation_points(axis: str, group: Group, smooth: int, zero: bool) -> Drawn:
     """The returns of a group's evaluations over an axis; with `zero` also of runs that never leave its zero."""
     drawn = []
     for run_set in drawable(axis, group.run_sets)[0]:
-        runs = []
-        for run in run_set.runs:
-            curve = points(getattr(run.evaluations, AXES[axis].column), run.evaluations.return_mean, smooth)
-            if len(curve[0]) and (zero or curve[0][-1] > 0):
-                runs.append((run, curve))
-        if runs:
-            drawn.append((run_set, runs))
+        curves = [(run, points(getattr(run.evaluations, AXES[axis].column), run.evaluations.return_mean, smooth))
+                  for run in run_set.runs]  # fmt: skip
+        if shown := [(run, xy) for run, xy in curves if len(xy[0]) and (zero or xy[0][-1] > 0)]:
+            drawn.append((run_set, shown))
     return drawn
 
 
-def evaluation_lines(drawn: Drawn, numbers: Mapping[str, int], levels: Mapping[str, float], most: int) -> list[Line]:
-    """The mean of each run set over its finished runs, with bands, and each run that is not itself the mean."""
-    lines = []
+def evaluation_curves(drawn: Drawn, numbers: Mapping[str, int], levels: Mapping[str, float], most: int) -> list[Curve]:
+    """The mean of each run set over its finished runs, or without any over all."""
+    curves = []
     for run_set, runs in drawn:
+        evaluated = [run.seed for run in run_set.runs if len(run.evaluations)]
+        unfinished = len({*evaluated}) - len(run_set.seeds)
+        seeds = sample_words(len({*evaluated}), len(evaluated), run_set.planned)
+        seeds += f", {unfinished} unfinished" if unfinished else ""
         mean = [pair for pair in runs if pair[0].done] or runs
-        curve = mean_curve([(run.seed, own) for run, own in mean], len(run_set.seeds) >= FEWEST_RUNS, most)
-        if len(mean) == 1:
-            curve = {name: curve[name] for name in ("x", "y")}  # no band
-        same = {"label": f"{run_set.label} ({_seeds(run_set)})", "group": run_set.label, "name": run_set.name,
-                "number": numbers[run_set.name]}  # fmt: skip
-        seeds = len({run.seed for run, _ in mean})
-        lines.append({**same, **curve, "averaged": seeds, "level": levels.get(run_set.name, np.nan)})
-        for run, (x, y) in runs:
-            if len(mean) > 1 or run is not mean[0][0]:
-                status = "" if run.status == "done" else f" ({run.status})"
-                lines.append({**same, "run": f"seed {run.seed}{status}", "x": x, "y": y})
-    return lines
-
-
-def _seeds(run_set: RunSet) -> str:
-    evaluated = [run.seed for run in run_set.runs if len(run.evaluations)]
-    count = len({*evaluated})
-    unfinished = count - len(run_set.seeds)
-    text = sample_words(count, len(evaluated), run_set.planned)
-    return text + (f", {unfinished} unfinished" if unfinished else "")
+        curves.append({
+            "label": f"{run_set.label} ({seeds})", "group": run_set.label, "name": run_set.name,
+            "number": numbers[run_set.name], "level": levels.get(run_set.name, np.nan),
+            **mean_of_runs(runs, mean, len(run_set.seeds) >= FEWEST_RUNS, most),
+        })  # fmt: skip
+    return curves
 
 
 def training_points(run_sets: Sequence[RunSet]) -> dict[str, Drawn]:
     """The training returns of unfinished runs without an evaluation to draw, by the axes that episodes.csv has."""
     drawn: dict[str, Drawn] = {}
     for run_set in run_sets:
+        axes: dict[str, RunPoints] = {}
         for run in run_set.runs:
-            if run.done or len(run.evaluations) >= 2:
+            rows = None if run.done or len(run.evaluations) >= 2 else read_rows(run.path, EpisodeRow)
+            if rows is None or rows.empty:
                 continue
-            for axis, curve in _training(run).items():
-                sets = drawn.setdefault(axis, [])
-                if not sets or sets[-1][0] is not run_set:
-                    sets.append((run_set, []))
-                sets[-1][1].append((run, curve))
+            rows = running_means(rows).assign(episodes=np.arange(1.0, len(rows) + 1))
+            rows = rows.iloc[thinned(len(rows), MOST_POINTS)].astype({"timesteps": float, "mean": float})
+            for axis, column in {"timesteps": "timesteps", "time": "t", "episodes": "episodes"}.items():
+                curve = points(rows[column].to_numpy(), rows["mean"].to_numpy())
+                if len(curve[0]):
+                    axes.setdefault(axis, []).append((run, curve))
+        for axis, runs in axes.items():
+            drawn.setdefault(axis, []).append((run_set, runs))
     return drawn
 
 
-def _training(run: StoredRun) -> dict[str, Points]:
-    """One run's training returns by axis; empty without an episode."""
-    rows = read_rows(run.path, EpisodeRow)
-    if rows is None or rows.empty:
-        return {}
-    rows = running_means(rows)
-    rows["episodes"] = np.arange(1.0, len(rows) + 1)
-    rows = rows.iloc[thinned(len(rows), MOST_POINTS)]
-    axes = {"timesteps": "timesteps", "time": "t", "episodes": "episodes"}
-    curves = {
-        axis: points(rows[column].to_numpy(np.float64), rows["mean"].to_numpy(np.float64))
-        for axis, column in axes.items()
-    }
-    return {axis: curve for axis, curve in curves.items() if len(curve[0])}
-
-
-def training_lines(drawn: Drawn, numbers: Mapping[str, int]) -> list[Line]:
-    """The mean over the runs of each run set as far as the shortest goes, and each of them, where there are several."""
-    lines = []
+def training_curves(drawn: Drawn, numbers: Mapping[str, int]) -> list[Curve]:
+    """The mean over the runs of each run set as far as the shortest goes."""
+    curves = []
     for run_set, runs in drawn:
         states = Counter(run.status for run in run_set.runs if not run.done)
         label = f"{run_set.label}, training ({', '.join(f'{count} {state}' for state, count in states.items())})"
-        same = {"label": label, "group": label, "name": run_set.name, "number": numbers[run_set.name],
-                "look": "training"}  # fmt: skip
-        curve = mean_curve([(number, own) for number, (_, own) in enumerate(runs)])
-        lines.append({**same, "x": curve["x"], "y": curve["y"], "averaged": len(runs)})
-        if len(runs) > 1:
-            lines += [
-                {**same, "run": f"seed {run.seed} ({run.status}), training", "x": x, "y": y} for run, (x, y) in runs
-            ]
-    return lines
+        curves.append({"label": label, "group": label, "name": run_set.name, "number": numbers[run_set.name],
+                       "look": "training", **mean_of_runs(runs, runs)})  # fmt: skip
+    return curves
 
 
 def published_levels(comparison: Comparison, group: Group, published: Published) -> dict[str, float]:
@@ -198,74 +165,64 @@ def published_levels(comparison: Comparison, group: Group, published: Published)
     return levels
 
 
-def reference_lines(run_sets: Sequence[RunSet], numbers: Mapping[str, int], published: Published) -> list[Line]:
+def reference_curves(run_sets: Sequence[RunSet], numbers: Mapping[str, int], published: Published) -> list[Curve]:
     """Of each algorithm the runs of the first comparable source: their mean and band, as far as our longest run."""
-    last = _last(run_sets, "timesteps")
-    lines: list[Line] = []
-    drawn: list[ReferenceRuns] = []
+    last, curves = _last(run_sets, "timesteps"), {}
     for run_set in run_sets:
         theirs = next(iter(published.references.of(run_set)), None)
-        if theirs is None or any(theirs is other for other in drawn):
+        if theirs is None or id(theirs) in curves:
             continue
         runs = [(steps[steps <= last], returns[steps <= last]) for steps, returns in theirs.runs]
         if max(len(steps) for steps, _ in runs) < 2:
             continue
-        drawn.append(theirs)
         kind = band_kind([len(runs)])
         label = f"{theirs.algorithm}, {theirs.source.name} ({counted(len(runs), 'run')})"
-        note = f"{label}, {theirs.returns}, on {theirs.env}, {band_words(kind)}"
-        curve = one_band(mean_curve([*enumerate(runs)], interval=True), kind)
-        lines.append({"label": label, "group": label, "number": numbers[run_set.name], "look": "reference",
-                      "averaged": len(runs), "note": note, **curve})  # fmt: skip
-    return lines
+        curve = mean_curve([*enumerate(runs)], kind == "interval")
+        edges = [curve[f"{'interval_' * (kind == 'interval')}{edge}"] for edge in ("low", "high")]
+        curves[id(theirs)] = {
+            **curve, **dict(zip(EDGES, edges * 2, strict=True)),  # the same band whatever kind its figure has
+            "label": label, "group": label, "number": numbers[run_set.name], "look": "reference",
+            "averaged": len(runs), "note": f"{label}, {theirs.returns}, on {theirs.env}, {band_words(kind)}",
+        }  # fmt: skip
+    return [*curves.values()]
 
 
-def one_band(curve: Line, kind: str) -> Line:
-    """The curve with the same band whatever kind its figure has."""
-    prefix = "interval_" if kind == "interval" and "interval_low" in curve else ""
-    low, high = curve[f"{prefix}low"], curve[f"{prefix}high"]
-    return {**curve, "low": low, "high": high, "interval_low": low, "interval_high": high}
+def published_curves(
+    comparison: Comparison, group: Group, axis: str, numbers: Mapping[str, int], published: Published
+) -> list[Curve]:
+    """The points of the page's source, as far as our longest run.
 
-
-def published_points(comparison: Comparison, group: Group, published: Published) -> list[Line]:
-    """By algorithm the steps at which it reached scores in the page's source, as far as our longest run."""
-    last = _last(group.run_sets, "timesteps")
-    thresholds = [one for one in published.thresholds(base_name(group.env)) if one.score.source == comparison.source]
-    names = dict.fromkeys(steps.algorithm for one in thresholds for steps in one.steps)
-    lines = []
-    for name, symbol in zip(names, SYMBOLS, strict=False):
-        reached = [
-            (steps.value, one.score.value) for one in thresholds for steps in one.steps
-            if steps.algorithm == name and steps.value <= last
-        ]  # fmt: skip
-        if reached:
-            (x, y), score = np.array(reached, np.float64).T, thresholds[0].score
-            lines.append({"label": f"{name}, published", "group": name, "x": x, "y": y, "number": GREY,
-                          "look": "published", "symbol": symbol, "note": f"{score.source}, {score.table}"})  # fmt: skip
-    return lines
-
-
-def published_generations(
-    comparison: Comparison, group: Group, numbers: Mapping[str, int], published: Published
-) -> list[Line]:
-    """The published curves of our run sets over generations, in their colours, as far as our longest run.
-
-    The study says which environment they are of; what its profile sets there is part of that.
+    Over steps: at which each of its algorithms reached scores. Over generations: the curves of our run sets, in their
+    colours. The study says which environment they are of; what its profile sets there is part of that.
     """
-    if not comparable(group.env.partition(" (")[0], group.env_published):
-        return []
-    last = _last(group.run_sets, "generation")
-    where = comparison.source, comparison.table, group.env_published
-    lines = []
-    for run_set in group.run_sets:
-        curve = published.over_generations(*where, run_set.published) if run_set.runs else []
-        reached = [(generation, number.value) for generation, number in curve if generation <= last]
-        if reached:
-            x, y = np.array(reached, np.float64).T
-            lines.append({"label": f"{run_set.label}, published", "group": run_set.label, "x": x, "y": y,
-                          "number": numbers[run_set.name], "look": "published", "symbol": "square-open",
-                          "note": f"{comparison.source}, {comparison.table}"})  # fmt: skip
-    return lines
+    last, env, curves = _last(group.run_sets, AXES[axis].column), group.env.partition(" (")[0], []
+    if axis == "timesteps":
+        known = [one for one in published.thresholds(base_name(group.env)) if one.score.source == comparison.source]
+        names = dict.fromkeys(steps.algorithm for one in known for steps in one.steps)
+        for name, symbol in zip(names, SYMBOLS, strict=False):
+            reached = [
+                (steps.value, one.score.value) for one in known for steps in one.steps if steps.algorithm == name
+            ]
+            curves.append(
+                (
+                    reached,
+                    name,
+                    {"number": GREY, "symbol": symbol, "note": f"{comparison.source}, {known[0].score.table}"},
+                )
+            )
+    elif axis == "generation" and comparable(env, group.env_published):
+        where = comparison.source, comparison.table, group.env_published
+        for run_set in (one for one in group.run_sets if one.runs):
+            reached = [(x, number.value) for x, number in published.over_generations(*where, run_set.published)]
+            note = f"{comparison.source}, {comparison.table}"
+            look = {"number": numbers[run_set.name], "symbol": "square-open", "note": note}
+            curves.append((reached, run_set.label, look))
+    return [
+        {"label": f"{name}, published", "group": name, "look": "published", "x": near[:, 0], "y": near[:, 1],
+         **look}
+        for reached, name, look in curves
+        if len(near := np.array([point for point in reached if point[0] <= last], np.float64))
+    ]  # fmt: skip
 
 
 def _last(run_sets: Sequence[RunSet], column: str) -> float:
@@ -274,9 +231,9 @@ def _last(run_sets: Sequence[RunSet], column: str) -> float:
     return max((float(values[-1]) for values in ends if len(values)), default=0.0)
 
 
-def column_points(run_set: RunSet, columns: Sequence[str], axis: str, smooth: int, warn: Warn) -> pd.DataFrame:
-    """Of each run that the mean is over, seed and points of the columns of train.csv without empty and NaN cells."""
-    over, found = AXES[axis].train_column, []
+def column_points(run_set: RunSet, columns: Sequence[str], axis: str, smooth: int, warn: Warn) -> dict[str, RunPoints]:
+    """Of each run that the mean is over, the points of the columns of train.csv without empty and NaN cells."""
+    over, curves = AXES[axis].train_column, dict[str, RunPoints]()
     for run in averaged(run_set):
         rows = read_rows(run.path, GenerationRow, warn)
         if rows is None:
@@ -285,22 +242,5 @@ def column_points(run_set: RunSet, columns: Sequence[str], axis: str, smooth: in
         for column in columns:
             curve = points(rows[over].to_numpy(), rows[column].to_numpy(), smooth)
             if len(curve[0]):
-                found.append((column, run.seed, curve))
-    return pd.DataFrame(found, columns=["column", "seed", "points"])
-
-
-def column_lines(
-    run_sets: Sequence[RunSet], columns: Sequence[str], curves: Mapping[str, pd.DataFrame], kind: str
-) -> list[Line]:
-    """The mean of each of the columns for each run set, by its name in `curves` (`column_points`)."""
-    numbers, lines = colour_numbers(run_set.name for run_set in run_sets), []
-    for index, (run_set, column) in enumerate((run_set, column) for run_set in run_sets for column in columns):
-        known = curves[run_set.name]
-        known = known[known.column == column]
-        curve = mean_curve([*zip(known.seed, known.points, strict=True)], kind == "interval")
-        words = (run_set.label if len(run_sets) > 1 else "", column if len(columns) > 1 else "")
-        label = " ".join(filter(None, words))
-        if len(curve["x"]):
-            number = numbers[run_set.name] if len(columns) == 1 else index
-            lines.append({"label": label, "group": label, "number": number, **one_band(curve, kind)})
-    return lines
+                curves.setdefault(column, []).append((run, curve))
+    return curves

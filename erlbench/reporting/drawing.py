@@ -68,7 +68,7 @@ LINE, LETTER, BESIDE = 0.17, 0.06, 0.58  # inches: a line of a legend, a letter,
 
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
-    """A figure: `data` of its panels (`curves.tidy`, or bars of processes), which have labels `x` and `y`, ... by name.
+    """A figure: `data` of its panels (`curves.curve_frame`, or bars of processes), which have labels by name.
 
     `kind` is "curves" (one panel at a time on the page, whose switch chooses it by its name), "profile", "timeline",
     "columns", or "grid" (a panel for each environment). `paper` names the panels that are drawn on paper, the first of
@@ -85,24 +85,16 @@ class Drawing:
 
 
 def dash_and_symbol(look: str, number: int, symbol: str) -> tuple[str, str]:
-    """Those of a line; moved by one where colours begin again, so that no two of 64 curves look alike."""
+    """Those of a curve; moved by one where colours begin again, so that no two of 64 curves look alike."""
     if LOOKS[look].dash:
         return LOOKS[look].dash, symbol
     turn = max(0, number) + max(0, number) // len(PALETTE)
     return DASHES[turn % len(DASHES)], symbol or SYMBOLS[turn % len(SYMBOLS)]
 
 
-def line_spans(data: pd.DataFrame) -> list[slice]:
-    """Where each line of a frame stands."""
-    lines = data.line.to_numpy()
-    ends = [*(np.flatnonzero(lines[1:] != lines[:-1]) + 1).tolist(), len(lines)]
-    return [slice(start, stop) for start, stop in zip([0, *ends], ends, strict=False) if stop > start]
-
-
 def draw(drawing: Drawing, path: Path, formats: Sequence[str]) -> None:
     """Write the panels that a drawing has on paper to `path`, with each of the suffixes `formats`."""
     import matplotlib as mpl  # not at the top: half a second that reading and tables need not pay
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     settings: dict[Any, Any] = {
@@ -111,9 +103,8 @@ def draw(drawing: Drawing, path: Path, formats: Sequence[str]) -> None:
     with mpl.rc_context(settings | FIXED):
         width = mpl.rcParams["figure.figsize"][0]
         figure = Figure(figsize=(width, 1.0), layout="constrained")
-        FigureCanvasAgg(figure)
-        height = (_draw_bars if drawing.kind == "timeline" else _draw_lines)(figure, drawing, width)
-        figure.set_size_inches(width, height)
+        height, handles = (_draw_bars if drawing.kind == "timeline" else _draw_curves)(figure, drawing, width)
+        figure.set_size_inches(width, height + LINE * _add_legend(figure, handles, width))
         if drawing.title:
             figure.suptitle(textwrap.fill(drawing.title, int(width / LETTER / 1.3)))
         write_figure(figure, path, formats)
@@ -121,126 +112,95 @@ def draw(drawing: Drawing, path: Path, formats: Sequence[str]) -> None:
 
 def write_figure(figure: Figure, path: Path, formats: Sequence[str]) -> None:
     """Write `path` with each of the suffixes `formats`."""
-    if layout := figure.get_layout_engine():
-        layout.execute(figure)  # once for all formats
-    figure.set_layout_engine(None)  # with any engine, "none" too, each `savefig` draws twice
     for suffix in formats:
         figure.savefig(path.with_name(f"{path.name}.{suffix}"), metadata=METADATA[suffix])
 
 
-def _draw_lines(figure: Figure, drawing: Drawing, width: float) -> float:
-    """Panels with curves and one legend below them; the height that they need, in inches."""
-    names, kind = list(drawing.paper), drawing.kind
-    columns = {"grid": 2 if len(names) == 4 else min(3, len(names)), "columns": 1}.get(kind, len(names))
+def _draw_curves(figure: Figure, drawing: Drawing, width: float) -> tuple[float, dict[str, Any]]:
+    """The height in inches without the legend, and what a legend shows by its text."""
+    kind, names, handles = drawing.kind, drawing.paper, dict[str, Any]()
+    columns = 1 if kind == "columns" else 2 if len(names) == 4 else min(3, len(names))
     rows = -(-len(names) // columns)
     all_axes = figure.subplots(rows, columns, squeeze=False, sharey=kind == "curves", sharex=kind == "columns").ravel()
-    legend: dict[str, Any] = {}
     for place, (name, axes) in enumerate(zip(names, all_axes, strict=False)):
-        panel, drawn = drawing.panels[name], _lines(axes, drawing.data[drawing.data.panel == name], drawing.band)
-        below = names[place + columns] if place + columns < len(names) else None
-        repeated = below is not None and drawing.panels[below]["x"] == panel["x"]
-        axes.set_xlabel("" if repeated else panel["x"])
+        panel = drawing.panels[name]
+        for curve in drawing.data[drawing.data.panel == name].itertuples():
+            handles[str(curve.label)] = _add_curve(axes, curve, drawing.band)
+        axes.set_xlabel("" if kind == "columns" and place < len(names) - 1 else panel["x"])
         axes.set_ylabel(panel["y"] if place % columns == 0 else "")
         axes.set_title(textwrap.fill(panel.get("title", ""), int(width / columns / LETTER / 1.2)))
-        _limit(axes, panel, kind)
-        if kind == "columns":
-            if any(drawn):
-                axes.legend([*drawn.values()], [*drawn], loc="center left", bbox_to_anchor=(1.0, 0.5))
-        else:
-            legend = {**drawn, **legend}
+        if panel.get("shares"):
+            axes.set_ylim(-0.02, 1.02)
+            continue
+        axes.set_xlim(left=0)
+        axes.locator_params("x", nbins=6, steps=[1, 2, 2.5, 5, 10])
+        axes.xaxis.set_major_formatter(lambda value, _: steps(value))  # 20k, 1M
+        if kind != "columns":
+            axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}".replace("-", "−"))
     for empty in all_axes[len(names) :]:
         empty.remove()
-    lines = _add_legend(figure, legend, width)
-    return {"curves": 2.5, "profile": 2.5, "columns": 0.6 + 1.7 * rows}.get(kind, 0.3 + 1.8 * rows) + lines * LINE
+    return 0.5 + 1.9 * rows, handles
 
 
-def _lines(axes: Axes, data: pd.DataFrame, band: str) -> dict[str, Any]:
-    """The lines of one panel: by their labels what a legend shows of them."""
+def _add_curve(axes: Axes, curve: Any, band: str) -> Any:
+    """The line of a mean, with its band, its runs and its published mean."""
     from matplotlib.collections import LineCollection
 
-    low, high = ("interval_low", "interval_high") if band == "interval" else ("low", "high")
-    handles = {}
-    for (_, _, label), rows in data.groupby(["look", "name", "label"], sort=False):
-        mean = rows[rows.run == ""]
-        line, x = mean.iloc[0], mean.x.to_numpy()
-        look = LOOKS[line["look"]]
-        colour = line.colour or ("0.35" if line.number == GREY else PALETTE[line.number % len(PALETTE)])
-        dash, symbol = dash_and_symbol(line["look"], line.number, line.symbol)
-        runs = rows[rows.run != ""]
-        paths = [runs[["x", "y"]].to_numpy()[span] for span in line_spans(runs)]
-        if paths:
-            axes.add_collection(LineCollection(paths, colors=colour, linewidths=RUN, alpha=0.45))
-            axes.autoscale_view()
-        behind = line["look"] == "reference"
-        if mean[low].notna().any():
-            hatch: dict[str, Any] = {"hatch": "////", "zorder": 0.5} if behind else {}
-            axes.fill_between(x, mean[low], mean[high], color=colour, alpha=look.band, linewidth=0, **hatch)
-        every = max(1, len(x) // SOME)
-        first = max(0, line.number) * max(1, every // 4) % every  # so that markers do not hide each other
-        (handles[str(label)],) = axes.plot(
-            x, mean.y, color=colour, linewidth=look.width, linestyle=LINES[dash], markersize=4,
-            marker=MARKERS.get(symbol.removesuffix("-open"), ""), markevery=None if line.symbol else (first, every),
-            markerfacecolor="none" if symbol.endswith("-open") else colour, zorder=0.6 if behind else 2,
-        )  # fmt: skip
-        if not np.isnan(line.level):
-            axes.axhline(line.level, color=colour, linewidth=LEVEL, linestyle=LINES["dot"])
-    return handles
-
-
-def _limit(axes: Axes, panel: Mapping[str, Any], kind: str) -> None:
-    """Limits and ticks: steps as 20k and 1M, returns as 2,500."""
-    if panel.get("shares"):
-        axes.set_ylim(-0.02, 1.02)
-        return
-    axes.set_xlim(left=0)
-    axes.locator_params("x", nbins=6, steps=[1, 2, 2.5, 5, 10])
-    axes.xaxis.set_major_formatter(lambda value, _: steps(value))
-    if kind != "columns":
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}".replace("-", "−"))
+    look, behind = LOOKS[curve.look], curve.look == "reference"
+    colour = curve.colour or ("0.35" if curve.number == GREY else PALETTE[curve.number % len(PALETTE)])
+    dash, symbol = dash_and_symbol(curve.look, curve.number, curve.symbol)
+    if curve.runs:
+        paths = [np.column_stack(xy) for _, *xy in curve.runs]
+        axes.add_collection(LineCollection(paths, colors=colour, linewidths=RUN, alpha=0.45))
+        axes.autoscale_view()
+    low, high = (curve.interval_low, curve.interval_high) if band == "interval" else (curve.low, curve.high)
+    if len(low):
+        hatch: dict[str, Any] = {"hatch": "////", "zorder": 0.5} if behind else {}
+        axes.fill_between(curve.x, low, high, color=colour, alpha=look.band, linewidth=0, **hatch)
+    every = max(1, len(curve.x) // SOME)
+    first = max(0, curve.number) * max(1, every // 4) % every  # so that markers do not hide each other
+    (line,) = axes.plot(
+        curve.x, curve.y, color=colour, linewidth=look.width, linestyle=LINES[dash], markersize=4,
+        marker=MARKERS.get(symbol.removesuffix("-open"), ""), markevery=None if curve.symbol else (first, every),
+        markerfacecolor="none" if symbol.endswith("-open") else colour, zorder=0.6 if behind else 2,
+    )  # fmt: skip
+    if not np.isnan(curve.level):
+        axes.axhline(curve.level, color=colour, linewidth=LEVEL, linestyle=LINES["dot"])
+    return line
 
 
 def _add_legend(figure: Figure, handles: Mapping[str, Any], width: float) -> int:
     """One legend below all panels, in up to four columns that fit; its number of lines."""
     most = int(width / LETTER) - 10
-    labels = [textwrap.shorten(label, most, placeholder="...") for label in handles]
-    longest = max(map(len, labels), default=0)
-    columns = max(1, min(4, len(labels), int(width / (BESIDE + LETTER * longest))))
-    figure.legend([*handles.values()], labels, loc="outside lower center", ncols=columns, handlelength=3.2)
+    shown = {label: handle for label, handle in handles.items() if label}
+    labels = [textwrap.shorten(label, most, placeholder="...") for label in shown]
+    columns = max(1, min(4, len(labels), int(width / (BESIDE + LETTER * max(map(len, labels), default=0)))))
+    figure.legend([*shown.values()], labels, loc="outside lower center", ncols=columns, handlelength=3.2)
     return -(-len(labels) // columns)
 
 
-def _draw_bars(figure: Figure, drawing: Drawing, width: float) -> float:
-    """Panels with bars below each other, a row a process, one legend for all; the height, in inches."""
+def _draw_bars(figure: Figure, drawing: Drawing, width: float) -> tuple[float, dict[str, Any]]:
+    """Panels below each other, a row a process, a bar as high as its busy share; height and legend."""
     panels = [drawing.panels[name] for name in drawing.paper]
     heights = [len(panel["rows"]) + 0.6 for panel in panels]
     all_axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
-    handles: dict[str, Any] = {}
+    handles = {}
     for name, axes, panel in zip(drawing.paper, all_axes, panels, strict=True):
         if panel["end"] < panel["length"]:
             axes.axvspan(panel["end"], panel["length"], color="#EDEDED", linewidth=0)
         for label, bars in drawing.data[drawing.data.panel == name].groupby("label", sort=False):
-            handles[str(label)] = _add_bars(axes, bars, panel["length"])
-        for number, (_, busy) in enumerate(panel["rows"]):
-            place: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "va": "center", "fontsize": "small"}
-            axes.text(1.01, number, f"{100 * busy:.0f} %", **place)
-        axes.set_title(textwrap.fill(panel["title"], int(width / LETTER / 1.2)), loc="left")
+            edges = np.where(bars.length > 3 * panel["length"] / 800, 0.4, 0.0)  # of those that are wide enough
+            handles[str(label)] = axes.barh(
+                bars.row, bars.length, 0.78 * bars.share, bars.start, color=PALETTE[bars.colour.iloc[0]],
+                edgecolor="white", linewidth=edges,
+            )  # fmt: skip
+        axes.set_yticks(
+            range(len(panel["rows"])), [f"{process}  {100 * busy:.0f} %" for process, busy in panel["rows"]]
+        )
         axes.set(xlim=(0, panel["length"]), ylim=(len(panel["rows"]) - 0.4, -0.6))
+        axes.set_title(textwrap.fill(panel["title"], int(width / LETTER / 1.2)), loc="left")
         axes.set_ylabel(panel["y"] if len(panel["rows"]) > 2 else "")
-        axes.set_yticks(range(len(panel["rows"])), [process for process, _ in panel["rows"]])
         axes.grid(False, axis="y")
         axes.tick_params(axis="y", length=0)
     all_axes[-1].set_xlabel(panels[-1]["x"])
-    _add_legend(figure, handles, width)
-    return 0.8 + sum(0.19 * len(panel["rows"]) + 0.5 for panel in panels)
-
-
-def _add_bars(axes: Axes, bars: pd.DataFrame, width: float) -> Any:
-    """The bars of one kind, each as high as its busy share; only those that are wide enough have an edge."""
-    from matplotlib.collections import PolyCollection
-
-    left, right, half = bars.start, bars.start + bars.length, 0.39 * bars.share
-    low, high = bars.row - half, bars.row + half
-    corners = np.stack([left, low, right, low, right, high, left, high], axis=1).reshape(-1, 4, 2)
-    edges = np.where(bars.length > 3 * width / 800, 0.4, 0.0)
-    colour = PALETTE[bars.colour.iloc[0]]
-    return axes.add_collection(PolyCollection(list(corners), facecolor=colour, edgecolor="white", linewidths=edges))
+    return 0.8 + sum(0.19 * len(panel["rows"]) + 0.5 for panel in panels), handles

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -15,17 +15,16 @@ from erlbench.reporting.curves import (
     SYMBOLS,
     averaged,
     colour_numbers,
-    column_lines,
     column_points,
+    curve_frame,
     drawable,
-    evaluation_lines,
-    points_on,
-    published_generations,
+    evaluation_curves,
+    evaluation_points,
+    mean_of_runs,
+    published_curves,
     published_levels,
-    published_points,
-    reference_lines,
-    tidy,
-    training_lines,
+    reference_curves,
+    training_curves,
     training_points,
 )
 from erlbench.reporting.data.caveats import caveats
@@ -38,7 +37,7 @@ from erlbench.reporting.data.seeds import sample_words
 from erlbench.reporting.drawing import GREY, Drawing
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.paper_style import PaperStyle, chosen
-from erlbench.reporting.statistics.curves import MOST_POINTS, band_kind, band_words, time_unit
+from erlbench.reporting.statistics.curves import MOST_POINTS, Points, band_kind, band_words, time_unit
 from erlbench.reporting.statistics.estimates import performance_profile
 from erlbench.reporting.verdict.pairs import groups_with_baseline
 from erlbench.reporting.verdict.pooled import AXIS, WORDS, normalise, pooled_scores
@@ -57,52 +56,53 @@ def learning_curves(
     training time where the study names none.
     """
     wanted = [options.x] if options.x else list(dict.fromkeys((comparison.x, "timesteps", "time")))[:2]
-    drawn = {axis: points_on(axis, group, options.style.smooth, zero=axis in wanted) for axis in AXES}
-    training = training_points(group.run_sets)
-    paper = [axis for axis in wanted if drawn[axis] or axis in training] or wanted[-1:]
-    if not (drawn[paper[0]] or paper[0] in training):
-        return None
     numbers = colour_numbers(run_set.name for run_set in comparison.run_sets)
-    levels = published_levels(comparison, group, published)
-    lines, panels = [], {}
-    for axis in (axis for axis in AXES if drawn[axis] or axis in training):
-        of_axis = evaluation_lines(drawn[axis], numbers, levels, MOST_POINTS if axis in paper else FEWER_POINTS)
+    levels, in_training = published_levels(comparison, group, published), training_points(group.run_sets)
+    curves, panels, run_sets = [], {}, {}
+    for axis in AXES:
+        drawn, training = (
+            evaluation_points(axis, group, options.style.smooth, axis in wanted),
+            in_training.get(axis, []),
+        )
+        if not (drawn or training):
+            continue
+        of_axis = evaluation_curves(drawn, numbers, levels, MOST_POINTS if axis in wanted else FEWER_POINTS)
         if axis == "timesteps":
-            of_axis += reference_lines([run_set for run_set, _ in drawn[axis]], numbers, published)
-            of_axis += published_points(comparison, group, published)
-        if axis == "generation":
-            of_axis += published_generations(comparison, group, numbers, published)
-        of_axis += training_lines(training.get(axis, []), numbers)
-        curves = [points for _, runs in (*drawn[axis], *training.get(axis, [])) for _, points in runs]
-        label, unit = axis_label(axis, max(float(x[-1]) for x, _ in curves))
-        for line in of_axis:
-            colour = options.style.colours.get(line.get("name", ""), "")
-            lines.append({**line, "panel": axis, "colour": colour, "x": line["x"] / unit})
-        panels[axis] = {"x": label, "y": "Return" if axis in training else "Evaluation return"}
-    data = tidy(lines)
-    run_sets = [run_set for run_set, _ in drawn[paper[0]] or training[paper[0]]]
-    band = band_kind([len({run.seed for run in averaged(one)}) for one in run_sets], options.style.band)
-    shown = data[data.panel.isin(paper) & (data.run == "")].drop_duplicates(["panel", "look", "name", "label"])
-    caption = [_curve_sentence(group, run_sets, paper, band, shown)]
-    caption += _curve_notes(comparison, group, run_sets, paper, options)
-    caption += _notes_on_others(comparison, group, run_sets, published, shown)
-    return Drawing(
-        kind="curves", title=group.env, data=data, panels=panels, paper=paper, band=band, caption=caption
-    )  # fmt: skip
+            of_axis += reference_curves([run_set for run_set, _ in drawn], numbers, published)
+        of_axis += published_curves(comparison, group, axis, numbers, published)
+        of_axis += training_curves(training, numbers)
+        label, unit = axis_label(axis, (xy for _, runs in (*drawn, *training) for _, xy in runs))
+        for curve in of_axis:
+            runs = [(name, x / unit, y) for name, x, y in curve.get("runs", ())]
+            colour = options.style.colours.get(curve.get("name", ""), "")
+            curve |= {"panel": axis, "colour": colour, "x": curve["x"] / unit, "runs": runs}
+        curves += of_axis
+        panels[axis] = {"x": label, "y": "Return" if training else "Evaluation return"}
+        run_sets[axis] = [run_set for run_set, _ in drawn or training]
+    paper = [axis for axis in wanted if axis in panels]
+    if not paper:
+        return None
+    data, first = curve_frame(curves), run_sets[paper[0]]
+    band = band_kind([len({run.seed for run in averaged(one)}) for one in first], options.style.band)
+    shown = data[data.panel.isin(paper)]
+    caption = [_curve_sentence(group, first, paper, band, shown)]
+    caption += _curve_notes(comparison, group, first, paper, options)
+    caption += _notes_on_others(comparison, group, first, published, shown)
+    return Drawing(kind="curves", title=group.env, data=data, panels=panels, paper=paper, band=band, caption=caption)
 
 
-def axis_label(axis: str, largest: float) -> tuple[str, float]:
-    """The label with its unit for values up to `largest`, and by what to divide values."""
+def axis_label(axis: str, curves: Iterable[Points]) -> tuple[str, float]:
+    """The label with its unit for all points of some curves, and by what to divide values."""
     if AXES[axis].column != "seconds":
         return AXES[axis].label, 1.0
-    name, scale = time_unit(largest)
+    name, scale = time_unit(max(float(x[-1]) for x, _ in curves))
     return f"{AXES[axis].label} ({name})", scale
 
 
 def _curve_sentence(
     group: Group, run_sets: Sequence[RunSet], paper: Sequence[str], band: str, shown: pd.DataFrame
 ) -> str:
-    """The caption; `shown` has a row for each mean on paper."""
+    """The caption; `shown` are the curves on paper."""
     which = "finished runs" if any(run_set.done for run_set in run_sets) else "runs"
     seeds = ", a seed by the mean of its runs" if any(len(one.done) > len(one.seeds) for one in run_sets) else ""
     what = "training return" if (shown["look"] == "training").all() else "return of the evaluations"
@@ -129,30 +129,33 @@ def _curve_notes(
     comparison: Comparison, group: Group, run_sets: Sequence[RunSet], paper: Sequence[str], options: ReportOptions
 ) -> list[str]:
     """On scores, budgets, smoothing, and times."""
-    notes = []
-    if stretch := next((one.stretch for one in run_sets if one.metric == CURVE), None):
-        notes.append(f"The scores of the tables are means of these curves {stretch}.")
-    if nominal := [run_set.label for run_set in run_sets if run_set.nominal]:
-        notes.append(f"{' and '.join(nominal)}: that budget counts a generation as one episode of full length.")
-    notes += _smoothing_note(options.style.smooth, "evaluations")
     runs = [run for run_set in run_sets for run in run_set.runs]
-    if "time" in paper and any(run.simulated_time for run in runs):
-        notes.append("Some runs are in simulated time: their times are modelled, not measured.")
-    if "time" in paper and len({run.machine.hardware for run in runs if run.machine.cpu}) > 1:
-        notes.append("The runs are from several machines: their times compare no algorithms.")
+    timed = runs if "time" in paper else []
+    stretch = next((one.stretch for one in run_sets if one.metric == CURVE), None)
+    nominal = [run_set.label for run_set in run_sets if run_set.nominal]
     wanted = (options.x,) if options.x else (comparison.x, "time")
-    return [*notes, *filter(None, dict.fromkeys(drawable(axis, group.run_sets)[1] for axis in wanted))]
+    notes = [
+        f"The scores of the tables are means of these curves {stretch}." if stretch else "",
+        f"{' and '.join(nominal)}: that budget counts a generation as one episode of full length." if nominal else "",
+        _smoothing_note(options.style.smooth, "evaluations"),
+        "Some runs are in simulated time: their times are modelled, not measured."
+        if any(run.simulated_time for run in timed) else "",
+        "The runs are from several machines: their times compare no algorithms."
+        if len({run.machine.hardware for run in timed if run.machine.cpu}) > 1 else "",
+        *dict.fromkeys(drawable(axis, group.run_sets)[1] for axis in wanted),
+    ]  # fmt: skip
+    return [*filter(None, notes)]
 
 
-def _smoothing_note(window: int, what: str) -> list[str]:
+def _smoothing_note(window: int, what: str) -> str:
     average = f"the moving average over its last {window} {what} (at the beginning over those there are)"
-    return [f"Each run's curve is {average}."] if window > 1 else []
+    return f"Each run's curve is {average}." if window > 1 else ""
 
 
 def _notes_on_others(
     comparison: Comparison, group: Group, run_sets: Sequence[RunSet], published: Published, shown: pd.DataFrame
 ) -> list[str]:
-    """On published numbers, imported runs, and other people's runs; `shown` has a row for each mean on paper."""
+    """On published numbers, imported runs, and other people's runs; `shown` are the curves on paper."""
     notes = []
     if shown.level.notna().any():
         notes.append(f"Dotted: mean published in {comparison.source}, {comparison.table}, on {group.env_published}.")
@@ -160,14 +163,13 @@ def _notes_on_others(
         published.find(comparison.source, comparison.table, group.env_published, run_set.published, "mean")
         for run_set in run_sets
     ):
-        other = f"environment ({group.env_published})"
-        other = "budget" if comparable(group.env, group.env_published) else other
+        other = "budget" if comparable(group.env, group.env_published) else f"environment ({group.env_published})"
         notes.append(f"Published final values are left out: they belong to another {other}.")
-    imported: dict[str, None] = {}
-    for run_set in run_sets:
-        for about in (run.imported for run in run_set.runs if run.imported):
-            means = "; running means of training returns" if about.returns == TRAINING else ""
-            imported[f"{run_set.label} ({about.origin}{means})"] = None
+    imported = dict.fromkeys(
+        f"{run_set.label} ({run.imported.origin}"
+        f"{'; running means of training returns' if run.imported.returns == TRAINING else ''})"
+        for run_set in run_sets for run in run_set.runs if run.imported
+    )  # fmt: skip
     if imported:
         notes.append(f"Imported: {', '.join(imported)}.")
     references = shown.note[shown["look"] == "reference"]
@@ -191,22 +193,21 @@ def environments_grid(
     """
     names = {one.name: style.label(one.name, one.label) for one in comparison.run_sets if one.exists}
     order = chosen(names, style.algorithms, str)
-    shown = chosen(drawings, style.environments, _environment)
+    shown = chosen(drawings, style.environments, lambda pair: pair[0].env)
     parts, panels = [], {}
     for group, drawing in shown:
         data = drawing.data[(drawing.data.panel == drawing.paper[0]) & (drawing.data["look"] == "curve")]
-        data = data[(data.run == "") & data["name"].isin(order)]
+        data = data[data["name"].isin(order)]
         if len(data):
             panel = comparison.slug(group)
             labels = data["name"].map(names)
-            parts.append(data.assign(panel=panel, label=labels, group=labels, level=np.nan))
+            parts.append(data.assign(panel=panel, label=labels, level=np.nan, runs=labels.map(lambda _: ())))
             twice = sum(other.env == group.env for other, _ in shown) > 1
             title = style.label(group.env, comparison.group_name(group) if twice else group.env)
             panels[panel] = {**drawing.panels[drawing.paper[0]], "title": title}
     if not parts:
         return None
-    data = pd.concat(parts, ignore_index=True)
-    data = data.sort_values("name", key=lambda column: column.map(order.index), kind="stable")
+    data = pd.concat(parts).sort_values("name", key=lambda column: column.map(order.index), kind="stable")
     bands = {drawing.band for _, drawing in shown}
     band = bands.pop() if len(bands) == 1 else "range"
     caption = [
@@ -214,10 +215,6 @@ def environments_grid(
         *caveats(comparison),
     ]
     return Drawing(kind=GRID, title="", data=data, panels=panels, paper=[*panels], band=band, caption=caption)
-
-
-def _environment(drawing: tuple[Group, Drawing]) -> str:
-    return drawing[0].env
 
 
 def columns_of_train(comparison: Comparison, group: Group, options: ReportOptions, warn: Warn) -> Drawing | None:
@@ -229,31 +226,35 @@ def columns_of_train(comparison: Comparison, group: Group, options: ReportOption
         warn(f"{group.env}: no figure of columns. {left_out}")
         return None
     names = [name for panel in options.columns for name in panel]
-    curves = {one.name: column_points(one, names, axis, options.style.smooth, warn) for one in run_sets}
-    known = pd.concat([*curves.values()])
+    known = {one.name: column_points(one, names, axis, options.style.smooth, warn) for one in run_sets}
     for name in names:
-        if name not in set(known.column):
+        if not any(name in of_run_set for of_run_set in known.values()):
             warn(f"no train.csv of {group.env} has a value in a column '{name}'; nothing is drawn for it")
-    shown = {"+".join(panel): panel for panel in options.columns if {*panel} & {*known.column}}
-    if not shown:
+    every = [xy for of_run_set in known.values() for runs in of_run_set.values() for _, xy in runs]
+    if not every:
         return None
     band = band_kind([len({run.seed for run in averaged(one)}) for one in run_sets], options.style.band)
-    label, unit = axis_label(axis, max(float(x[-1]) for x, _ in known.points))
-    lines = [
-        {**line, "panel": panel, "x": line["x"] / unit}
-        for panel, columns in shown.items()
-        for line in column_lines(run_sets, columns, curves, band)
-    ]
-    columns = "; ".join(", ".join(panel) for panel in shown.values())
+    numbers, (label, unit) = colour_numbers(known), axis_label(axis, every)
+    curves, panels = [], {}
+    for columns in options.columns:
+        panel, one = "+".join(columns), len(columns) == 1
+        cells = [(run_set, column) for run_set in run_sets for column in columns]
+        for place, (run_set, column) in enumerate(cells):
+            if runs := known[run_set.name].get(column):
+                curve = mean_of_runs(runs, runs, band == "interval")
+                words = run_set.label if len(run_sets) > 1 else "", "" if one else column
+                number = numbers[run_set.name] if one else place
+                curve |= {"panel": panel, "label": " ".join(filter(None, words)), "number": number}
+                curves.append({**curve, "x": curve["x"] / unit, "runs": ()})
+                panels[panel] = {"x": label, "y": column if one else ""}
     caption = [
-        f"{group.env}: columns of train.csv over {AXES[axis].words} ({columns}). Mean over the finished runs, where "
-        f"there are several; band: {band_words(band)}.",
-        *_smoothing_note(options.style.smooth, "rows"),
-        *filter(None, [left_out]),
+        f"{group.env}: columns of train.csv over {AXES[axis].words} ({'; '.join(panels).replace('+', ', ')}). Mean "
+        f"over the finished runs, where there are several; band: {band_words(band)}.",
+        *filter(None, [_smoothing_note(options.style.smooth, "rows"), left_out]),
     ]
-    panels = {name: {"x": label, "y": panel[0] if len(panel) == 1 else ""} for name, panel in shown.items()}
     return Drawing(
-        kind="columns", title=group.env, data=tidy(lines), panels=panels, paper=[*panels], band=band, caption=caption
+        kind="columns", title=group.env, data=curve_frame(curves), panels=panels, paper=[*panels], band=band,
+        caption=caption,
     )  # fmt: skip
 
 
@@ -272,7 +273,7 @@ def performance_profiles(comparison: Comparison) -> Drawing | None:
         runs[run_set.name] += sum(map(len, run_set.run_scores))
     numbers, every = colour_numbers(labels), np.concatenate(list(values.values()))
     x = np.linspace(min(0.0, every.min()), 1.02 * every.max(), THRESHOLDS)
-    lines = [
+    curves = [
         {"label": f"{labels[name]} ({sample_words(own.size, runs[name])})", "group": name, "name": name,
          "number": numbers[name], "x": x, "y": performance_profile(own, x)}
         for name, own in values.items()
@@ -283,4 +284,6 @@ def performance_profiles(comparison: Comparison) -> Drawing | None:
         f"the threshold; returns: {WORDS}; after {comparison.budget}."
     )
     panel = {"x": AXIS, "y": "Share of runs above", "shares": True}
-    return Drawing(kind="profile", title="", data=tidy(lines), panels={"": panel}, paper=("",), caption=[caption])
+    return Drawing(
+        kind="profile", title="", data=curve_frame(curves), panels={"": panel}, paper=("",), caption=[caption]
+    )

@@ -38,15 +38,13 @@ def curves_of(page, group=None, **options):
 
 
 def means_of(drawing, panel="timesteps"):
-    """The points of the lines of a panel that are no single runs, by their labels."""
-    data = drawing.data[(drawing.data.panel == panel) & (drawing.data.run == "")]
-    return dict(iter(data.groupby("label", sort=False)))
+    """The curves of a panel by their labels."""
+    return {curve.label: curve for curve in drawing.data[drawing.data.panel == panel].itertuples()}
 
 
 def runs_of(drawing, panel="timesteps"):
-    """The names of the single runs of a panel, by the groups of their lines."""
-    data = drawing.data[(drawing.data.panel == panel) & (drawing.data.run != "")].drop_duplicates("line")
-    return data.groupby("group", sort=False).run.agg(list).to_dict()
+    """The names of the single runs of a panel, by the groups of their curves."""
+    return {one.group: [name for name, *_ in one.runs] for one in means_of(drawing, panel).values() if one.runs}
 
 
 def rows_of(table):

@@ -14,7 +14,7 @@ from erlbench.experiment.study import Entry, Profile
 from erlbench.records.axes import AXES
 from erlbench.records.schema import EpisodeRow, row_of
 from erlbench.reporting import build_report, drawing
-from erlbench.reporting.curves import NUMBERED, colour_numbers, column_points, tidy
+from erlbench.reporting.curves import NUMBERED, colour_numbers, column_points, curve_frame
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.study_comparisons import comparisons_of
 from erlbench.reporting.drawing import GREY, LOOKS, PALETTE, Drawing, dash_and_symbol, draw
@@ -53,8 +53,9 @@ def test_of_several_values_at_one_point_the_last_counts():
     ("seconds", "unit"), [(0.0, "seconds"), (119.0, "seconds"), (120.0, "minutes"), (7200.0, "hours"), (2e5, "days")]
 )
 def test_the_unit_of_time_fits(seconds, unit):
-    assert axis_label("time", seconds)[0] == f"Training time ({unit})"
-    assert axis_label("timesteps", seconds) == ("Training steps", 1.0)
+    curves = [(np.array([0.0, seconds]), np.zeros(2))]
+    assert axis_label("time", curves)[0] == f"Training time ({unit})"
+    assert axis_label("timesteps", curves) == ("Training steps", 1.0)
     assert time_unit(3600.0 * 3) == ("hours", 3600)
 
 
@@ -125,8 +126,8 @@ def test_published_points_stand_in_the_figure_and_on_the_page(tmp_path):
     )
     means = means_of(figure)
     trpo, es = means["TRPO, published"], means["OpenAI-ES, published"]
-    assert ({*trpo.symbol}, trpo.x.tolist()) == ({"square-open"}, [221_000, 273_000])
-    assert ({*es.symbol}, es.x.tolist()) == ({"diamond-open"}, [62_500, 143_000, 255_000])
+    assert (trpo.symbol, trpo.x.tolist()) == ("square-open", [221_000, 273_000])
+    assert (es.symbol, es.x.tolist()) == ("diamond-open", [62_500, 143_000, 255_000])
     assert es.y.tolist() == [276.59, 519.15, 753.17]
 
 
@@ -143,7 +144,7 @@ def test_published_curves_over_generations_stand_in_the_colours_of_our_runs(tmp_
     figure = curves_of(page)
     ours, theirs = means_of(figure, "generation").values()
     assert (theirs.x.tolist(), theirs.y.tolist()) == ([20, 40, 60], [340, 380, 410])
-    assert {*theirs.number} == {*ours.number}
+    assert theirs.number == ours.number
     assert "GoodAI blog, plot" in figure.caption[-1]
 
 
@@ -221,7 +222,7 @@ def test_runs_without_an_evaluation_are_drawn_by_their_training(tmp_path):
     figure = curves_of(page_of(tmp_path))
     [(label, mean)] = means_of(figure).items()
     assert label == "td3, training (2 running)"
-    assert {*mean["look"]} == {"training"}
+    assert mean.look == "training"
     assert_allclose(mean.x, [100, 200, 300])  # as far as the shorter one
     assert_allclose(mean.y, [2.0, 3.0, 4.0])
     assert_allclose(means_of(figure, "time")[label].x, [0.0, 2.0, 4.0])
@@ -235,8 +236,8 @@ def test_finished_runs_keep_their_curve_beside_those_that_run(tmp_path):
     figure = curves_of(page_of(tmp_path))
     done, dashed = means_of(figure).values()
     assert done.y.tolist() == [0, 50, 100]
-    assert {*dashed.label} == {"td3, training (1 interrupted)"}
-    assert {*done.number} == {*dashed.number}
+    assert dashed.label == "td3, training (1 interrupted)"
+    assert done.number == dashed.number
     assert "return of the evaluations" in figure.caption[0]
     assert "Dashed" in figure.caption[0]
 
@@ -252,7 +253,7 @@ def test_the_report_of_running_runs_has_their_curve_and_their_return(tmp_path):
 def test_a_run_with_evaluations_on_the_way_shows_these(tmp_path):
     make_run(tmp_path, "Hopper-v5", "td3", 0, [0, 50], total=10_000, steps=[0, 5000], status="running")
     [mean] = means_of(curves_of(page_of(tmp_path))).values()
-    assert {*mean["look"]} == {"curve"}
+    assert mean.look == "curve"
 
 
 # ---- looks, and the grid of environments
@@ -340,7 +341,7 @@ def test_legend_and_title_are_no_wider_than_the_figure(tmp_path, monkeypatch, co
     monkeypatch.setattr(drawing, "write_figure", look)
     names = [f"{'OpenAI-ES, episode ' * 20}"[: length - 1] + str(i) for i in range(count)]
     x = np.arange(5.0)
-    data = tidy({"label": name, "name": name, "number": i, "x": x, "y": x} for i, name in enumerate(names))
+    data = curve_frame({"label": name, "name": name, "number": i, "x": x, "y": x} for i, name in enumerate(names))
     figure = Drawing(
         kind="curves", title="Env (setting 1) " * 12, data=data, panels={"": {"x": "", "y": ""}}, paper=[""]
     )
@@ -415,4 +416,4 @@ def test_columns_are_averaged_over_the_finished_runs(tmp_path):
     make_run(tmp_path, "Foo-v5", "cem", 1, [0, 5, 10])
     (group,) = page_of(tmp_path).groups
     read = column_points(group.run_sets[0], ["generation"], "timesteps", 1, pytest.fail)
-    assert read.seed.tolist() == [1]
+    assert [run.seed for run, _ in read["generation"]] == [1]

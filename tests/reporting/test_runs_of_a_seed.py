@@ -133,14 +133,13 @@ def test_legends_count_both_and_the_band_holds_all_runs(raw):
     figure = curves_of(page, group)
     means = means_of(figure)
     assert [*means] == ["cem-rl (3 seeds, 6 runs)", "td3 (3 runs)"]
-    last = means["cem-rl (3 seeds, 6 runs)"].iloc[-1]
-    ends = figure.data[(figure.data.panel == "timesteps") & (figure.data.group == "cem-rl") & (figure.data.run != "")]
-    ends = ends.groupby("line").y.last()
+    mean = means["cem-rl (3 seeds, 6 runs)"]
+    ends = [y[-1] for _, _, y in mean.runs]
     assert len(ends) == 6
-    assert (last.low, last.high) == (ends.min(), ends.max()) == (10, 60)
-    assert last.y == pytest.approx(30)
+    assert (mean.low[-1], mean.high[-1]) == (min(ends), max(ends)) == (10, 60)
+    assert mean.y[-1] == pytest.approx(30)
     grid = environments_grid(page, [(group, figure)], PaperStyle())
-    assert grid.data[grid.data.label == "cem-rl"].high.iloc[-1] == 60
+    assert grid.data.set_index("label").high["cem-rl"][-1] == 60
 
 
 def test_columns_of_train_csv_average_seeds(raw):
@@ -156,9 +155,9 @@ def test_columns_of_train_csv_average_seeds(raw):
         if not header.endswith(",sigma"):
             file.write_text("\n".join([f"{header},sigma", *(f"{row},{score}" for row in rows)]) + "\n")
     figure = columns_of_train(page, group, ReportOptions(columns=parse_panels("sigma")), pytest.fail)
-    last = next(own for label, own in means_of(figure, "sigma").items() if label.startswith("cem-rl")).iloc[-1]
-    assert last.y == pytest.approx((5 + 3 + 3) / 3)
-    assert (last.low, last.high) == (1, 5)
+    last = next(own for label, own in means_of(figure, "sigma").items() if label.startswith("cem-rl"))
+    assert last.y[-1] == pytest.approx((5 + 3 + 3) / 3)
+    assert (last.low[-1], last.high[-1]) == (1, 5)
     assert band_words("range") in figure.caption[0]  # no interval of three seeds
 
 

@@ -125,14 +125,6 @@ class Table:
         return [*self.remarks, *([" ".join(meanings)] if meanings else [])]
 
 
-@dataclass(frozen=True)
-class Chart:
-    """What a browser draws in place of a figure: plain values, as JSON knows them."""
-
-    kind: str  # of `figures.model.Plot`
-    data: Mapping[str, Any]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Figure:
     """A figure that lies beside the document, in one format or several."""
@@ -142,7 +134,7 @@ class Figure:
     caption: str
     notes: tuple[str, ...] = ()
     formats: tuple[str, ...] = ("png",)
-    chart: Chart | None = None
+    chart: Mapping[str, Any] | None = None  # what a browser draws in its place: plain values, as JSON knows them
 
     @property
     def picture(self) -> str:

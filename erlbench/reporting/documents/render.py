@@ -65,7 +65,7 @@ def web_page(pages: Mapping[Place, Content], shared: Mapping[str, Any], first: s
     from markupsafe import Markup  # not at the top: other commands need no templates
 
     charts = {
-        place.id(figure.name): {"kind": figure.chart.kind, **figure.chart.data}
+        place.id(figure.name): figure.chart
         for place, content in pages.items() for figure in content.blocks
         if isinstance(figure, Figure) and figure.chart
     }  # fmt: skip

@@ -14,15 +14,14 @@ import pandas as pd
 
 from erlbench.records.axes import AXES
 from erlbench.reporting.data.runs import Array
-from erlbench.reporting.documents.model import Chart
-from erlbench.reporting.drawing import DARK, LOOKS, PALETTE, RUN, SOME, Drawing, dash_and_symbol, line_spans
+from erlbench.reporting.drawing import DARK, LOOKS, PALETTE, RUN, SOME, Drawing, dash_and_symbol
 
 POINTS = 60  # of a curve
 RUN_POINTS = 40  # of a single run
 MOST_RUNS = 1000  # single runs of a page, about; of more each figure shows a share
 DIGITS = 5
 PLOTLY = {"shortdash": "4px,2px"}  # dashes for which Plotly has no name
-BANDS = {"range": ["low", "high"], "interval": ["interval_low", "interval_high"]}
+BANDS = {"range": "", "interval": "interval_"}
 
 
 class ChartData:
@@ -39,55 +38,41 @@ class ChartData:
         palette = {"light": PALETTE, "dark": DARK, "single": RUN, "markers": SOME}
         return {"axes": axes, "palette": palette, "share": self._share, "lists": self.lists}
 
-    def chart(self, drawing: Drawing) -> Chart:
+    def chart(self, drawing: Drawing) -> dict[str, Any]:
         """A drawing with all of its panels."""
         panels = {}
         for name, panel in drawing.panels.items():
             data = drawing.data[drawing.data.panel == name]
             if drawing.kind == "timeline":
                 rows = [[process, *_round(np.array([busy]))] for process, busy in panel["rows"]]
-                bars = [_bars(own) for _, own in data.groupby("label", sort=False)]
+                bars = [_bars(bars) for _, bars in data.groupby("label", sort=False)]
                 panels[name] = {**panel, "rows": rows, "bars": bars}
             else:
-                lines = data.groupby(["look", "name", "label"], sort=False)
-                panels[name] = {**panel, "series": [self._series(rows) for _, rows in lines]}
-        return Chart(drawing.kind, {"first": drawing.paper[0], "band": drawing.band, "panels": panels})
+                panels[name] = {**panel, "series": [self._series(curve) for curve in data.itertuples()]}
+        return {"kind": drawing.kind, "first": drawing.paper[0], "band": drawing.band, "panels": panels}
 
-    def _series(self, rows: pd.DataFrame) -> dict[str, Any]:
+    def _series(self, curve: Any) -> dict[str, Any]:
         """A mean with its bands and its single runs."""
-        single = (rows.run != "").to_numpy()
-        mean, runs = rows[~single], rows.loc[single, ["line", "run", "x", "y"]]
-        line = mean.iloc[0]
-        mean = mean[mean.x.notna()].iloc[_kept(mean.x.notna().sum(), POINTS)]
-        dash, symbol = dash_and_symbol(line["look"], line.number, line.symbol)
-        look = LOOKS[line["look"]]
+        dash, symbol = dash_and_symbol(curve.look, curve.number, curve.symbol)
+        kept = _kept(len(curve.x), POINTS)
         series = {
-            "label": line.label, "group": line.group, "symbol": symbol, "every": bool(line.symbol),
-            "colour": line.colour or int(line.number), "dash": PLOTLY.get(dash, dash), "width": look.width,
-            "fade": look.band, "averaged": int(line.averaged),
-            "x": self._numbers(mean.x.to_numpy()), "y": self._numbers(mean.y.to_numpy()),
+            "label": curve.label, "group": curve.group, "symbol": symbol, "every": bool(curve.symbol),
+            "colour": curve.colour or curve.number, "dash": PLOTLY.get(dash, dash), "width": LOOKS[curve.look].width,
+            "fade": LOOKS[curve.look].band, "averaged": curve.averaged,
+            "x": self._numbers(curve.x[kept]), "y": self._numbers(curve.y[kept]),
         }  # fmt: skip
-        bands = {kind: edges for kind, edges in BANDS.items() if len(mean) and mean[edges[0]].notna().all()}
-        if bands:
-            series["bands"] = {
-                kind: [self._numbers(mean[edge].to_numpy()) for edge in edges] for kind, edges in bands.items()
-            }
-        if len(runs):
-            series["runs"] = self._runs(runs)
-        if not math.isnan(line.level):
-            series["level"] = float(line.level)
+        for kind, prefix in BANDS.items():
+            edges = [getattr(curve, f"{prefix}{edge}") for edge in ("low", "high")]
+            if len(edges[0]):
+                series.setdefault("bands", {})[kind] = [self._numbers(edge[kept]) for edge in edges]
+        if curve.runs:
+            places = np.arange(len(curve.runs))[_kept(len(curve.runs), math.ceil(self._share * len(curve.runs)))]
+            names, *points = zip(*(curve.runs[place] for place in places), strict=True)
+            lists = [[self._numbers(one[_kept(len(one), RUN_POINTS)]) for one in values] for values in points]
+            series["runs"] = [self._list(values) for values in (names, *lists)]
+        if not math.isnan(curve.level):
+            series["level"] = curve.level
         return series
-
-    def _runs(self, runs: pd.DataFrame) -> list[int]:
-        """The lists of the runs' names, of the lists of their x, and of those of their y."""
-        spans = line_spans(runs)
-        shown = [spans[i] for i in np.arange(len(spans))[_kept(len(spans), math.ceil(self._share * len(spans)))]]
-        names = runs.run.to_numpy()[[span.start for span in shown]]
-        lists = [self._list(names.tolist())]
-        for values in (runs.x.to_numpy(), runs.y.to_numpy()):
-            curves = [values[span] for span in shown]
-            lists.append(self._list([self._numbers(curve[_kept(len(curve), RUN_POINTS)]) for curve in curves]))
-        return lists
 
     def _numbers(self, values: Array) -> int:
         """The index of the list of these numbers."""

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import numpy as np
 
 from erlbench.reporting.documents import render
-from erlbench.reporting.documents.model import BOLD, Chart, Column, Figure, Table
+from erlbench.reporting.documents.model import BOLD, Column, Figure, Table
 from erlbench.reporting.documents.render import Content, Place
 
 PLACE = Place("page", "page/", lambda target: f"#{target}")
@@ -90,7 +90,7 @@ def test_no_text_becomes_markup():
     columns = [Column(EVIL, "evil", note=EVIL, style="evil", link="evil")]
     blocks = [
         Figure(name=EVIL, title=EVIL, caption=EVIL, notes=(EVIL,)),
-        Figure(name="f", title=EVIL, caption=EVIL, chart=Chart("curves", {})),
+        Figure(name="f", title=EVIL, caption=EVIL, chart={"kind": "curves"}),
         Table(EVIL, EVIL, columns, [{"evil": EVIL}], [EVIL]),
     ]
     tags = Tags(document(*blocks, title=EVIL, text=EVIL, items=(EVIL,), folds=[(EVIL, [EVIL])]))
@@ -100,7 +100,7 @@ def test_no_text_becomes_markup():
 
 def test_charts_have_a_place_and_data():
     blocks = [
-        Figure(name="f", title="A", caption="Caption.", chart=Chart("curves", {"panels": {"<!--<script>": 1}})),
+        Figure(name="f", title="A", caption="Caption.", chart={"kind": "curves", "panels": {"<!--<script>": 1}}),
         Figure(name="g", title="B", caption="Caption."),
         Figure(name="h", title="C", caption="Caption.", formats=("pdf",)),
     ]  # fmt: skip

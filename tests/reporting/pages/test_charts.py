@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from erlbench.reporting import build_report
-from erlbench.reporting.curves import tidy
+from erlbench.reporting.curves import curve_frame
 from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.data.runs import find_runs
@@ -35,7 +35,7 @@ def line(x, **values):
 def charted(charts, lines):
     """The chart of some lines."""
     return charts.chart(
-        Drawing(kind="curves", title="", data=tidy(lines), panels={"x": {"x": "x", "y": "y"}}, paper=["x"])
+        Drawing(kind="curves", title="", data=curve_frame(lines), panels={"x": {"x": "x", "y": "y"}}, paper=["x"])
     )
 
 
@@ -61,7 +61,7 @@ def test_the_finished_run_is_its_own_mean(tmp_path):
     make_run(tmp_path, "Foo-v5", "cem", 1, [0, 500, 1000])
     figure = drawn(tmp_path)
     (mean,) = means_of(figure).values()
-    assert ({*mean.averaged}, mean.y.tolist()) == ({1}, [0, 500, 1000])
+    assert (mean.averaged, mean.y.tolist()) == (1, [0, 500, 1000])
     assert runs_of(figure) == {"cem": ["seed 0 (failed)"]}
 
 
@@ -70,13 +70,13 @@ def test_several_runs_have_a_mean_curve(tmp_path):
         make_run(tmp_path, "Foo-v5", "cem", seed, [0, 5], status="failed", total=2000)
     figure = drawn(tmp_path)
     (mean,) = means_of(figure).values()
-    assert ({*mean.averaged}, len(runs_of(figure)["cem"])) == ({2}, 2)
+    assert (mean.averaged, len(runs_of(figure)["cem"])) == (2, 2)
 
 
 def test_a_list_of_numbers_stands_once_and_is_short():
     charts = ChartData()
     x, y = np.arange(1000.0), np.linspace(0, 1, 1000) / 3
-    first, second = charted(charts, [line(x, y=y), line(x, y=y, label="b")]).data["panels"]["x"]["series"]
+    first, second = charted(charts, [line(x, y=y), line(x, y=y, label="b")])["panels"]["x"]["series"]
     assert (first["x"], first["y"]) == (second["x"], second["y"])
     assert [len(one) for one in charts.lists] == [POINTS, POINTS]
     assert charts.lists[first["x"]][-1] == 999
@@ -85,10 +85,10 @@ def test_a_list_of_numbers_stands_once_and_is_short():
 
 def test_a_page_of_many_runs_shows_a_share_of_them():
     x = np.arange(3.0)
-    lines = [line(x, y=x, averaged=200), *(line(x, y=x + seed, run=f"seed {seed}") for seed in range(200))]
+    lines = [line(x, y=x, averaged=200, runs=[(f"seed {seed}", x, x + seed) for seed in range(200)])]
     for count, shown in ((200, 200), (10 * MOST_RUNS, 20)):
         charts = ChartData(count)
-        names, _, y = charted(charts, lines).data["panels"]["x"]["series"][0]["runs"]
+        names, _, y = charted(charts, lines)["panels"]["x"]["series"][0]["runs"]
         assert (len(charts.lists[names]), charts.lists[names][-1]) == (shown, "seed 199")
         assert charts.lists[charts.lists[y][-1]] == [199, 200, 201]
         assert charts.shared()["share"] == shown / 200
@@ -97,9 +97,9 @@ def test_a_page_of_many_runs_shows_a_share_of_them():
 def test_runs_of_one_seed_and_curves_without_a_common_point_stay_apart():
     """Two runs of a seed are two lines; a mean without points has a name in the legend, and its runs."""
     x = np.arange(2.0)
-    lines = [line(x[:0], y=x[:0]), line(x, y=x, run="seed 0"), line(x, y=x + 1, run="seed 0")]
+    lines = [line(x[:0], y=x[:0], runs=[("seed 0", x, x), ("seed 0", x, x + 1)])]
     charts = ChartData()
-    (series,) = charted(charts, lines).data["panels"]["x"]["series"]
+    (series,) = charted(charts, lines)["panels"]["x"]["series"]
     assert charts.lists[series["x"]] == []
     assert charts.lists[series["runs"][0]] == ["seed 0", "seed 0"]
     assert "bands" not in series
