@@ -281,9 +281,17 @@ def arguments(given: Mapping[str, Any]) -> RunArguments:
 
 def run_options(asked: RunArguments, command_line: Sequence[str]) -> RunOptions:
     """How the cells are run on this machine."""
-    from erlbench.experiment.command import requested_studies, texts_to_add
+    from erlbench.experiment.command import list_studies, study_folder
+    from erlbench.experiment.studies import FILE, find_study
+    from erlbench.experiment.study import study_text
 
-    studies = requested_studies(asked)
+    studies, texts = {}, dict[Path, dict[str, str]]()
+    for name in asked.study:
+        study = find_study(list_studies(asked, lambda message: None), name)
+        studies[name] = study.sha256
+        path = study_folder(study, asked) / FILE
+        if study.file not in (None, path):
+            texts.setdefault(path, {})[name] = study_text(name, study.as_table)
     shared = asked.processes is None and asked.pool == LOCAL and not asked.slurm
     values = {item.name: value for item in fields(RunOptions) if (value := getattr(asked, item.name, None)) is not None}
     values |= {
@@ -291,8 +299,8 @@ def run_options(asked: RunArguments, command_line: Sequence[str]) -> RunOptions:
         "per_node": asked.processes,
         "jobs": 1 if asked.jobs is None and not shared else asked.jobs,
         "worker_memory": asked.worker_memory and asked.worker_memory << 20,
-        "studies": {study.name: study.sha256 for study in studies},
-        "study_texts": texts_to_add(studies, asked),
+        "studies": studies,
+        "study_texts": texts,
         "verbosity": -1 if asked.quiet else int(asked.verbose),
         "command_line": tuple(command_line),
     }

@@ -6,6 +6,7 @@ So no later default breaks an old run: the folder's config.toml wins over everyt
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -15,7 +16,7 @@ from erlbench.algorithms import registry
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError, UsageError
 from erlbench.experiment.arguments import OPTIONS, RunArguments
-from erlbench.experiment.cells import ABSENT, EVAL_FREQ, IN_RUN, Cell, differences, usual_frequency
+from erlbench.experiment.cells import ABSENT, IN_RUN, Cell, differences, usual_frequency
 from erlbench.experiment.costs import built_in_costs, load_costs
 from erlbench.experiment.estimate import planned_steps
 from erlbench.files import table_in
@@ -26,6 +27,7 @@ from erlbench.settings import list_settings, resolve
 ProblemOf = Callable[[str, Mapping[str, Any]], Problem]
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 HERE = Path(CONFIG)
+PLACELESS = nullcontext()
 FOLDER = frozenset({"env", "algo", "name", "seed"})  # keys of [run] that say which folder it is
 STORED = {*IN_RUN, "simulated_processes", "simulated_critic"} - FOLDER
 
@@ -43,6 +45,7 @@ class Statement:
     settings: Mapping[str, Any]
     env_settings: Mapping[str, Any]
     states_all_env_settings: bool = False  # so that the environment has no settings of the folder
+    place: AbstractContextManager[Any] = PLACELESS  # adds to a `UsageError` where this is stated
 
     @property
     def keys(self) -> frozenset[str]:
@@ -64,33 +67,45 @@ def stated_options(arguments: RunArguments) -> dict[str, Any]:
 
 
 def build_cells(statement: Statement, problem_of: ProblemOf, *, fresh: bool = False) -> Iterator[Cell]:
-    """A cell for each seed; a `fresh` one leaves its folder out.
+    """A cell for each seed, checked on its environment; a `fresh` one leaves its folder out.
 
     A cell whose folder has no configuration that can be read is fresh, too. A stored value that is none is a
     `UsageError`.
     """
+    usual = _fill(statement, problem_of)
     for seed in statement.seeds:
-        cell = _fill(statement, seed, problem_of)
+        cell = replace(usual, seed=seed)
         path = cell.directory / CONFIG
         try:
             saved = {} if fresh else read_config(path)
         except (OSError, ValueError):  # refused with the reason before the run starts
             saved = {}
         if not saved:
-            yield cell
+            yield _check(cell, problem_of)
             continue
         try:
-            kept = _fill(statement, seed, problem_of, saved, path)
+            kept = replace(_fill(statement, problem_of, saved, path), seed=seed)
+            lines = differences(saved, cell.config())
+            kept = replace(kept, kept=tuple(line for line in lines if line not in differences(saved, kept.config())))
+            yield _check(kept, problem_of)
         except UsageError as error:
             raise UsageError(f"{path}: {error}; put the file back, or start anew by --force") from error
-        lines = differences(saved, cell.config())
-        yield replace(kept, kept=tuple(line for line in lines if line not in differences(saved, kept.config())))
 
 
-def _fill(
-    statement: Statement, seed: int, problem_of: ProblemOf, saved: Mapping[str, Any] = NOTHING, path: Path = HERE
-) -> Cell:
-    """The cell, with the values of `saved`, the configuration in `path`, where nothing is stated."""
+def _check(cell: Cell, problem_of: ProblemOf) -> Cell:
+    """Refuse an environment that does not go with the algorithm; the cell as it is run."""
+    try:
+        task = problem_of(cell.env, cell.env_settings)
+    except CellError:
+        return cell
+    registry.check_observations(cell.algo, task.observation_size, cell.env)
+    registry.find(cell.algo).check(cell.settings, task)
+    fresh = {"fresh": task.env.fresh} if task.env.fresh else {}
+    return replace(cell, env_settings={**fresh, **cell.env_settings})
+
+
+def _fill(statement: Statement, problem_of: ProblemOf, saved: Mapping[str, Any] = NOTHING, path: Path = HERE) -> Cell:
+    """The cell of seed 0, with the values of `saved`, the configuration in `path`, where nothing is stated."""
     run, settings, env_settings = (table_in(saved, table) for table in ("run", "settings", "env_settings"))
     stored = {} if ABSENT.keys().isdisjoint(run) else {**ABSENT}
     stored |= {key: OPTIONS[key].check(run[key], f"'{key}'") for key in STORED & run.keys() if run[key] != 0}
@@ -112,7 +127,7 @@ def _fill(
         algo=statement.algo,
         name=statement.name,
         env=statement.env,
-        seed=seed,
+        seed=0,
         settings=resolved,
         out=statement.out,
         env_settings={**({} if statement.states_all_env_settings else env_settings), **statement.env_settings},
@@ -120,14 +135,12 @@ def _fill(
         saved=saved,
         **values,
     )
-    return cell if "eval_freq" in values else replace(cell, eval_freq=_usual_frequency(cell, problem_of))
-
-
-def _usual_frequency(cell: Cell, problem_of: ProblemOf) -> int:
-    """Of a cell; the environment is made only where the budget is not plainly a large one."""
-    if cell.total_minutes is None and cell.total_generations is None:
-        return usual_frequency(cell.total_timesteps)
+    if "eval_freq" in values:
+        return cell
+    if not minutes and cell.total_generations is None:  # the environment need not be made
+        return replace(cell, eval_freq=usual_frequency(cell.total_timesteps))
     try:
-        return usual_frequency(planned_steps(cell, problem_of(cell.env, cell.env_settings)))
-    except CellError:  # said where the cell is checked
-        return EVAL_FREQ
+        steps = planned_steps(cell, problem_of(cell.env, cell.env_settings))
+    except CellError:  # met when the cell starts
+        return cell
+    return replace(cell, eval_freq=usual_frequency(steps))

@@ -3,44 +3,40 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from erlbench.algorithms import registry
 from erlbench.envs.catalogue import canonical, extra_of, installed
 from erlbench.envs.options import plain_values
-from erlbench.envs.registry import Problem, problem, remember_problems
-from erlbench.errors import CellError, UsageError, check_known, warn
+from erlbench.envs.registry import problem, remember_problems
+from erlbench.errors import UsageError, check_known, warn
 from erlbench.experiment.arguments import OPTIONS, RunArguments
 from erlbench.experiment.build import ProblemOf, Statement, build_cells, stated_options
 from erlbench.experiment.cells import Cell, differences
 from erlbench.experiment.costs import Costs
-from erlbench.experiment.studies import (
-    BENCHMARKS,
-    FILE,
-    find_profile,
-    find_study,
-    known_studies,
-    open_studies,
-    profile_places,
-)
-from erlbench.experiment.study import (
-    NO_PROFILE,
-    Entry,
-    Profile,
-    Study,
-    entry_name,
-    entry_settings,
-    profile_settings,
-    study_text,
-)
+from erlbench.experiment.studies import FILE, find_study, known_studies, profile_places, study_line
+from erlbench.experiment.study import NO_PROFILE, Entry, Profile, Study, entry_name, profile_settings
+from erlbench.experiment.toml_file import Keys
 from erlbench.settings import check_settings, list_settings, select_settings
 
 RESULTS = Path("results")
 PROFILE = "smoke"
 DECIDED = ("preset", "name", "workers", "total_generations", "total_minutes")  # options that belong to a study
 MEASURED = ("total_minutes", "eval_freq", "eval_episodes", "final_episodes", "evaluate", "info")  # of a profile
+
+
+class StudyCell(NamedTuple):
+    """An entry of a study on an environment, with the budget that is run: cells that differ in the seed alone."""
+
+    study: Study
+    name: str  # of the profile
+    profile: Profile
+    entry: Entry
+    env: str
 
 
 def requested_cells(arguments: RunArguments, problem_of: ProblemOf = problem) -> list[Cell]:
@@ -50,31 +46,18 @@ def requested_cells(arguments: RunArguments, problem_of: ProblemOf = problem) ->
     A `CellError` from it is the cell's own, and meets it when it starts.
     """
     problem_of = remember_problems(problem_of)
-    statements = _state_studies(arguments, problem_of) if arguments.study else _state_command(arguments)
-    cells = [cell for each in statements for cell in build_cells(each, problem_of, fresh=arguments.force)]
-    for algo in dict.fromkeys(cell.algo for cell in cells):
-        registry.require(algo)
     distinct: dict[Path, Cell] = {}
-    for cell in cells:
-        first = distinct.setdefault(cell.directory, cell)
-        if different := differences(first.config(), cell.config()):
-            raise UsageError(
-                f"two different cells would share the folder {cell.directory} ({'; '.join(different)}); run them by "
-                "two commands, with another --out each"
-            )
-    return [_check_problem(cell, problem_of) for cell in distinct.values()]
-
-
-def _check_problem(cell: Cell, problem_of: ProblemOf) -> Cell:
-    """Refuse an environment that does not go with the algorithm; the cell as it is run."""
-    try:
-        task = problem_of(cell.env, cell.env_settings)
-    except CellError:
-        return cell
-    registry.check_observations(cell.algo, task.observation_size, cell.env)
-    registry.find(cell.algo).check(cell.settings, task)
-    fresh = {"fresh": task.env.fresh} if task.env.fresh else {}
-    return dataclasses.replace(cell, env_settings={**fresh, **cell.env_settings})
+    for statement in _state_studies(arguments, problem_of) if arguments.study else _state_command(arguments):
+        with statement.place:
+            cells = [*build_cells(statement, problem_of, fresh=arguments.force)]
+        for cell in cells:
+            first = distinct.setdefault(cell.directory, cell)
+            if different := differences(first.config(), cell.config()):
+                raise UsageError(
+                    f"two different cells would share the folder {cell.directory} ({'; '.join(different)}); run them "
+                    "by two commands, with another --out each"
+                )
+    return [*distinct.values()]
 
 
 def _state_command(arguments: RunArguments) -> Iterator[Statement]:
@@ -92,7 +75,9 @@ def _state_command(arguments: RunArguments) -> Iterator[Statement]:
             "of its own; --processes sets how many processes share the work"
         )
     check_settings(arguments.set, {name: algorithm.settings_type for name, algorithm in listed.items()})
-    for env in dict.fromkeys(map(canonical, arguments.env)):
+    envs = dict.fromkeys(map(canonical, arguments.env))
+    _require_extras((env, name.partition("@")[0]) for env in envs for name in listed)
+    for env in envs:
         for name, algorithm in listed.items():
             algo, _, own_preset = name.partition("@")
             preset = own_preset or arguments.preset
@@ -115,119 +100,63 @@ def _state_studies(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[S
         if getattr(arguments, option) not in (None, ()):
             flag = OPTIONS[option].flag
             raise UsageError(f"{flag} cannot be given with --study, which decides it; run --algo and --env instead")
-    known = _known_studies(arguments, warn)
-    chosen = [_chosen_part(find_study(known, name), arguments) for name in arguments.study]
-    _check_filters(arguments, chosen)
-    chosen = [_with_envs(study, arguments.env) for study in chosen]
-    _require_extras(chosen, arguments.algo)
-    validate(chosen, problem_of)
-    for study in chosen:
-        (name,) = study.profiles
-        # Where times are compared, schedules are: what they do with cores, not what updates do with those left idle.
-        sharing = [study, *(other for other in known.values() if name in other.profiles and name != NO_PROFILE)]
-        timed = {entry.name for other in sharing if other.times_cells for entry in other.entries}
-        for env, entry in _chosen_pairs(study, arguments.algo):
-            yield _state_entry(arguments, study, entry, env, problem_of, entry.name in timed)
+    studies = list_studies(arguments, warn)
+    rows = _choose_cells(arguments, [find_study(studies, name) for name in arguments.study])
+    _require_extras((row.env, row.entry.algo) for row in rows)
+    for study, name, profile in {row.study.name: row[:3] for row in rows}.values():
+        settings = {key for entry in study.entries for key in list_settings(registry.find(entry.algo).settings_type)}
+        for key in profile.settings:
+            with study_line(study, profile_places(study.name, name, "settings", key)):
+                check_known(key, settings, f"no algorithm of study '{study.name}' has a setting '{key}'")
+    # Where times are compared, schedules are: what they do with cores, not what updates do with those left idle.
+    timed = {
+        (name, entry.name)
+        for study in studies.values() if study.times_cells for name in study.profiles for entry in study.entries
+    }  # fmt: skip
+    for row in rows:
+        one_core = row.study.times_cells or (row.name != NO_PROFILE and (row.name, row.entry.name) in timed)
+        yield _state_entry(arguments, row, problem_of, one_core)
 
 
-def validate(studies: Iterable[Study], problem_of: ProblemOf = problem) -> None:
-    """Check presets, settings and environments of studies, whose algorithms are imported."""
-    open_once = cache(open_studies)
+def _choose_cells(arguments: RunArguments, studies: Iterable[Study]) -> list[StudyCell]:
+    """What the command runs of studies; a `UsageError` where one of its options means nothing to them."""
+    rows: list[StudyCell] = []
     for study in studies:
-        reader = open_once(study.file or BENCHMARKS)
-        settings = {name for entry in study.entries for name in list_settings(registry.find(entry.algo).settings_type)}
-        for name, profile in study.profiles.items():
-            for key in profile.settings:
-                with reader.at(*profile_places(study.name, name, "settings", key)):
-                    check_known(key, settings, f"no algorithm of study '{study.name}' has a setting '{key}'")
-            at_envs = profile_places(study.name, name, "envs")
-            for env in profile.envs:
-                with reader.at(*at_envs):
-                    if canonical(env) != env:
-                        raise UsageError(f"'{env}' names the default preset; write '{canonical(env)}'")
-            for index, entry in enumerate(study.entries):
-                at_entry = ("studies", study.name, "entries", index)
-                for env in profile.entry_envs(entry):
-                    with reader.at(*([at_entry] if entry.env_settings else at_envs)):
-                        task = problem_of(env, profile.entry_env_settings(entry))
-                    with reader.at(at_entry):
-                        _check_entry(profile, entry, env, task)
+        name = arguments.profile or (PROFILE if study.has_profiles else NO_PROFILE)
+        if name and not study.has_profiles:
+            raise UsageError(f"study '{study.name}' has no profiles, its budget is in the study itself; omit --profile")
+        check_known(name, study.profiles, f"unknown profile '{name}' of study '{study.name}'")
+        profile = study.profiles[name]
+        for env in profile.envs:
+            entries = (entry for entry in study.entries if env in profile.entry_envs(entry))
+            rows += [StudyCell(study, name, profile, entry, env) for entry in entries]
+    profiles = ", ".join(dict.fromkeys(row.name for row in rows if row.name))
+    where = f" (profile {profiles})" if profiles else ""
+    algos, envs = {row.entry.name for row in rows}, {row.env for row in rows}
+    for option, words, valid in (("--algo", arguments.algo, algos), ("--env", arguments.env, envs)):
+        for word in words:
+            check_known(word, sorted(valid), f"{option} {word} is in none of the studies{where}")
+    algos, envs = {*arguments.algo} or algos, {*arguments.env} or envs
+    rows = [row for row in rows if row.entry.name in algos and row.env in envs]
+    names = {name: row.entry.algo for row in rows for name in (row.entry.algo, row.entry.name)}
+    check_settings(arguments.set, {name: registry.find(algo).settings_type for name, algo in names.items()})
+    return rows
 
 
-def _check_entry(profile: Profile, entry: Entry, env: str, task: Problem) -> None:
-    algorithm = registry.find(entry.algo)
-    registry.check_observations(entry.algo, task.observation_size, env)
-    settings = entry_settings(profile, entry, env)
-    if profile.total_minutes and (reason := algorithm.depends_on_budget(settings)):
-        raise UsageError(
-            f"'total_minutes' cannot be given with {entry.algo}, which needs its number of steps: {reason}"
-        )
-    if not registry.missing(entry.algo):
-        algorithm.check(settings, task)
-
-
-def requested_studies(arguments: RunArguments) -> list[Study]:
-    """The studies that the user asked for; those in the folder of the results win, where the first run put them."""
-    known = _known_studies(arguments, lambda message: None)
-    return [find_study(known, name) for name in arguments.study]
-
-
-def texts_to_add(studies: Iterable[Study], arguments: RunArguments) -> dict[Path, dict[str, str]]:
-    """The texts of the user's studies by name, by the file in the folder of results that should have them."""
-    texts: dict[Path, dict[str, str]] = {}
-    for study in studies:
-        path = _study_folder(study, arguments) / FILE
-        if study.file not in (None, path):
-            texts.setdefault(path, {})[study.name] = study_text(study.name, study.as_table)
-    return texts
-
-
-def _known_studies(arguments: RunArguments, warn: Callable[[str], None]) -> dict[str, Study]:
-    """All studies that a command can name."""
-    if not arguments.study:
-        return {}
-    known = known_studies(warn=warn)
-    names = (*arguments.study, arguments.profile or PROFILE)
-    folders = [Path(arguments.out)] if arguments.out else [RESULTS / name for name in names]
-    laid = [folder / FILE for folder in folders if (folder / FILE).is_file()]
-    with_laid = known_studies(laid, lambda message: None)
-    for name in arguments.study:
-        if name in known and known[name].sha256 != with_laid[name].sha256:
-            files = f"{with_laid[name].file} decides the study '{name}', which {known[name].file} has otherwise"
-            warn(f"{files}; give another --out to run the other one")
-    return with_laid
-
-
-def _study_folder(study: Study, arguments: RunArguments) -> Path:
-    """The folder of a study's results: --out, or one named after the profile, or after a study that has none."""
-    name = arguments.profile or PROFILE if study.has_profiles else study.name
-    return Path(arguments.out or RESULTS / name)
-
-
-def _chosen_part(study: Study, arguments: RunArguments) -> Study:
-    """The study with the one profile that is run."""
-    name = arguments.profile or (PROFILE if study.has_profiles else NO_PROFILE)
-    return dataclasses.replace(study, profiles={name: find_profile(study, name)})
-
-
-def _with_envs(study: Study, only: tuple[str, ...]) -> Study:
-    """The study on those of its environments that were asked for, so that no other environment's extra is needed."""
-    ((name, profile),) = study.profiles.items()
-    profile = dataclasses.replace(profile, envs=tuple(env for env in profile.envs if _wanted(env, only)))
-    return dataclasses.replace(study, profiles={name: profile})
-
-
-def _state_entry(
-    arguments: RunArguments, study: Study, entry: Entry, env: str, problem_of: ProblemOf, one_core: bool
-) -> Statement:
+def _state_entry(arguments: RunArguments, row: StudyCell, problem_of: ProblemOf, one_core: bool) -> Statement:
     """What a study states of an entry on an environment, and what the command has in its place."""
-    (profile,) = study.profiles.values()
+    study, name, profile, entry, env = row
     given = select_settings(arguments.set, (entry.algo, entry.name), registry.find(entry.algo).settings_type)
+    env_settings = {**profile.entry_env_settings(entry), **plain_values(arguments.env_set)}
+    place: Callable[[list[Keys]], AbstractContextManager[Any]] = partial(study_line, study)
+    if arguments.set or arguments.env_set:  # a mistake may be the command's
+        place = nullcontext
+    at_entry: list[Keys] = [("studies", study.name, "entries", study.entries.index(entry))]
+    with place(at_entry if entry.env_settings else profile_places(study.name, name, "envs")):
+        longest = problem_of(env, env_settings).env.max_episode_steps
     if arguments.total_timesteps:
         entry = dataclasses.replace(entry, total_timesteps=arguments.total_timesteps)
         profile = dataclasses.replace(profile, entry_timesteps={})
-    env_settings = {**profile.entry_env_settings(entry), **plain_values(arguments.env_set)}
-    longest = problem_of(env, env_settings).env.max_episode_steps if entry.nominal else 1
     run = {
         **{name: getattr(entry, name) for name in ("preset", "workers", "processes")},
         **{name: getattr(profile, name) for name in MEASURED},
@@ -246,24 +175,24 @@ def _state_entry(
         algo=entry.algo,
         env=env,
         name=entry.name,
-        out=_study_folder(study, arguments),
+        out=study_folder(study, arguments),
         seeds=arguments.seeds or profile.seeds,
         run=run,
         settings={**profile_settings(profile, entry), **given},
         env_settings=env_settings,
         states_all_env_settings=True,
+        place=place(at_entry),
     )
 
 
-def _require_extras(chosen: Sequence[Study], algo: tuple[str, ...]) -> None:
-    """Raise a `UsageError` with one command for all that the cells need and that is not installed."""
+def _require_extras(pairs: Iterable[tuple[str, str]]) -> None:
+    """Raise a `UsageError` with one command for all that environments and algorithms need and that is not installed."""
     needed: dict[str, str] = {}  # extra -> who needs it first
-    for study in chosen:
-        for env, entry in _chosen_pairs(study, algo):
-            if (extra := extra_of(env)) and not installed(extra):
-                needed.setdefault(extra, env)
-            if extra := registry.missing_extra(entry.algo):
-                needed.setdefault(extra, entry.algo)
+    for env, algo in pairs:
+        if (extra := extra_of(env)) and not installed(extra):
+            needed.setdefault(extra, env)
+        if extra := registry.missing_extra(algo):
+            needed.setdefault(extra, algo)
     if needed:
         raise UsageError(
             f"packages are missing for {', '.join(needed.values())}; install them by: "
@@ -271,28 +200,20 @@ def _require_extras(chosen: Sequence[Study], algo: tuple[str, ...]) -> None:
         )
 
 
-def _check_filters(arguments: RunArguments, chosen: Sequence[Study]) -> None:
-    """Refuse an --algo, --env or --set that means nothing to any of the studies."""
-    entries = {entry.name: entry for study in chosen for entry in study.entries}
-    envs = dict.fromkeys(env for study in chosen for profile in study.profiles.values() for env in profile.envs)
-    profiles = ", ".join(dict.fromkeys(name for study in chosen for name in study.profiles if name))
-    where = f" (profile {profiles})" if profiles else ""
-    for option, words, valid in (("--algo", arguments.algo, entries), ("--env", arguments.env, envs)):
-        for word in words:
-            check_known(word, sorted(valid), f"{option} {word} is in none of the studies{where}")
-    wanted = [entry for study in chosen for entry in study.entries if _wanted(entry.name, arguments.algo)]
-    types = {name: registry.find(entry.algo).settings_type for entry in wanted for name in (entry.algo, entry.name)}
-    check_settings(arguments.set, types)
+def list_studies(arguments: RunArguments, warn: Callable[[str], None]) -> dict[str, Study]:
+    """All studies that a command can name; those in the folder of its results win, where the first run put them."""
+    studies = known_studies(warn=warn)
+    names = (*arguments.study, arguments.profile or PROFILE)
+    folders = [Path(arguments.out)] if arguments.out else [RESULTS / name for name in names]
+    stored = known_studies([file for folder in folders if (file := folder / FILE).is_file()], lambda message: None)
+    for name in arguments.study:
+        if name in studies and studies[name].sha256 != stored[name].sha256:
+            files = f"{stored[name].file} decides the study '{name}', which {studies[name].file} has otherwise"
+            warn(f"{files}; give another --out to run the other one")
+    return stored
 
 
-def _chosen_pairs(study: Study, algo: tuple[str, ...]) -> Iterator[tuple[str, Entry]]:
-    """The environments and entries of the cells of a study's only profile, for the entries `algo` or all."""
-    (profile,) = study.profiles.values()
-    for env in profile.envs:
-        for entry in study.entries:
-            if env in profile.entry_envs(entry) and _wanted(entry.name, algo):
-                yield env, entry
-
-
-def _wanted(name: str, only: tuple[str, ...]) -> bool:
-    return not only or name in only
+def study_folder(study: Study, arguments: RunArguments) -> Path:
+    """The folder of a study's results: --out, or one named after the profile, or after a study that has none."""
+    name = arguments.profile or PROFILE if study.has_profiles else study.name
+    return Path(arguments.out or RESULTS / name)

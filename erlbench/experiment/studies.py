@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
 from functools import cache
 from itertools import product
@@ -18,6 +19,7 @@ from typing import Any
 import erlbench
 from erlbench import files
 from erlbench.algorithms import registry
+from erlbench.envs.catalogue import canonical
 from erlbench.errors import UsageError, check_known, warn
 from erlbench.experiment.arguments import seed_list
 from erlbench.experiment.cells import check_name, usual_frequency
@@ -49,7 +51,7 @@ _AMOUNT = re.compile(r"\d+(\.\d+)?( ?%)?")
 
 def load_studies(path: Path = BENCHMARKS) -> dict[str, Study]:
     """The studies of a file by name; a `UsageError` for anything out of form."""
-    reader = open_studies(path)
+    reader = _open_studies(path)
     reader.known(reader.data, ("profiles", "studies"), ())
     shared = reader.tables(reader.data, ("profiles",), PROFILE_KEYS)
     tables = reader.tables(reader.data, ("studies",), STUDY_KEYS)
@@ -105,20 +107,21 @@ def find_study(studies: Mapping[str, Study], name: str) -> Study:
     return studies[name]
 
 
-def find_profile(study: Study, name: str) -> Profile:
-    """The profile `name` of a study; a `UsageError` names the nearest."""
-    if name and not study.has_profiles:
-        raise UsageError(f"study '{study.name}' has no profiles, its budget is in the study itself; omit --profile")
-    check_known(name, study.profiles, f"unknown profile '{name}' of study '{study.name}'")
-    return study.profiles[name]
-
-
 _suite_studies = cache(load_studies)
 
 
-def open_studies(path: Path) -> TomlFile:
+def _open_studies(path: Path) -> TomlFile:
     """A file of studies; messages name the suite's without its folder."""
     return TomlFile(path, path.name if path == BENCHMARKS else "")
+
+
+@contextmanager
+def study_line(study: Study, places: Sequence[Keys]) -> Iterator[None]:
+    """Add a study's file, and the line of what is nearest to one of the `places`, to a `UsageError` from inside."""
+    try:
+        yield
+    except UsageError as error:
+        _open_studies(study.file or BENCHMARKS).fail(str(error), *places)
 
 
 def profile_places(study: str, profile: str, *keys: str) -> list[Keys]:
@@ -259,8 +262,12 @@ def _read_profile(reader: TomlFile, raw: dict[str, Any], study: str, name: str, 
             with reader.at((*where, *path, env)):
                 check_known(env, profile.envs, f"'{env}' is not in the profile's envs")
                 check_value(steps, int, f"'{path[0]}'", {"minimum": 1})
-    if not profile.envs or len(set(profile.envs)) < len(profile.envs):
-        reader.fail("'envs' must be a list without repetitions, not empty", *profile_places(study, name, "envs"))
+    with reader.at(*profile_places(study, name, "envs")):
+        if not profile.envs or len(set(profile.envs)) < len(profile.envs):
+            raise UsageError("'envs' must be a list without repetitions, not empty")
+        for env in profile.envs:
+            if canonical(env) != env:
+                raise UsageError(f"'{env}' names the default preset; write '{canonical(env)}'")
     return profile
 
 

@@ -18,7 +18,7 @@ import tomli_w
 from erlbench.algorithms import registry
 from erlbench.experiment.cells import CRITIC, EVALUATE, FINAL_EPISODES, OWN, SHARED, cell_name
 from erlbench.records.axes import AXES
-from erlbench.settings import MOST, MOST_AT_ONCE, as_toml, resolve, resolved_values, select_settings, setting
+from erlbench.settings import MOST, MOST_AT_ONCE, as_toml, resolved_values, select_settings, setting
 
 TIME = "time"  # of studies that compare times: their cells use no second core
 KINDS = ("scores", TIME, "curves", "timeline")
@@ -199,20 +199,10 @@ def profile_settings(profile: Profile, entry: Entry) -> dict[str, Any]:
     return {**select_settings(profile.settings, (), registry.find(entry.algo).settings_type), **entry.settings}
 
 
-def entry_settings(profile: Profile, entry: Entry, env: str, own: Mapping[str, Any] | None = None) -> Any:
-    """The settings of the entry's cells in `env`, an instance of its algorithm's `settings_type`; `own` win."""
-    return resolve(*_layers(profile, entry, env, own or {}), owner=entry.algo)
-
-
 def entry_values(profile: Profile, entry: Entry, env: str) -> dict[str, Any]:
     """The settings of the entry's cells in `env` as config.toml holds them; the class that has them is not run."""
-    return as_toml(resolved_values(*_layers(profile, entry, env, {}), owner=entry.algo))
-
-
-def _layers(profile: Profile, entry: Entry, env: str, own: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What settings follow from: their class, the environment, the preset, and the values that win over these."""
-    values = {**profile_settings(profile, entry), **own}
-    return registry.find(entry.algo).settings_type, env, registry.preset(entry.algo, entry.preset), values
+    settings_type, preset = registry.find(entry.algo).settings_type, registry.preset(entry.algo, entry.preset)
+    return as_toml(resolved_values(settings_type, env, preset, profile_settings(profile, entry), owner=entry.algo))
 
 
 def _changed_values(record: Any, *left_out: str) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.experiment.command import validate
-from erlbench.experiment.studies import find_profile, find_study, load_studies
+from erlbench.experiment.arguments import arguments
+from erlbench.experiment.command import requested_cells
+from erlbench.experiment.studies import load_studies
 from erlbench.experiment.study import Entry, Profile, profile_settings
 from erlbench.experiment.toml_file import find_lines, nearest_line
 
@@ -70,7 +71,6 @@ def test_a_small_file(tmp_path):
     assert isinstance(profile.total_timesteps, int)
     assert studies["two"].profiles["smoke"].seeds == (4,)
     assert one.envs_published == {"Hopper-v5": "Hopper-v2"}
-    validate(studies.values())
 
 
 @pytest.mark.parametrize(
@@ -96,6 +96,8 @@ def test_a_small_file(tmp_path):
         ("settings = { tau", "settings = 3 # { tau", None),
         ('"Hopper-v5" = ', '"Hoper-v5" = ', "line 16: 'Hoper-v5' is in no profile's envs; did you mean 'Hopper-v5'?"),
         ('envs = ["Hopper-v5"]', "envs = []", "line 19: 'envs' must be a list without repetitions, not empty"),
+        ('"Walker2d-v5"]', '"Walker2d-v5@v5"]', "line 28: 'Walker2d-v5@v5' names the default preset; write "
+         "'Walker2d-v5'"),
         ('entries = [{ algo = "td3" }]', "", "line 21: study 'two' needs 'entries', a list of tables"),
         ("seeds = [4]", "env_timesteps = { \"Hoper-v5\" = 7 }", "line 27: 'Hoper-v5' is not in the profile's envs; did "
          "you mean 'Hopper-v5'?"),
@@ -125,8 +127,6 @@ def test_errors_name_the_line_and_the_nearest_word(tmp_path, old, new, message):
          "did you mean 'linear-fixed'?"),
         ("tau = 0.01", "tua = 0.01", "line 12: unknown setting 'tua' of aes-rl; did you mean 'tau'?"),
         ("tau = 0.01", "tau = -1", "line 12: setting 'tau' of aes-rl must be at least 0, not -1"),
-        ('"Walker2d-v5"]', '"Walker2d-v5@v5"]', "line 28: 'Walker2d-v5@v5' names the default preset; write "
-         "'Walker2d-v5'"),
         ('"td3" }]', '"cem", settings = { bins = 3 } }, { algo = "td3" }]',
          "line 24: bins=3 is for continuous actions; CartPole-v1 has"),
         ("seeds = 2", "seeds = 2\nenv_settings = { frame_skp = 2 }", "line 20: environment 'Hopper-v5' has no setting "
@@ -134,12 +134,24 @@ def test_errors_name_the_line_and_the_nearest_word(tmp_path, old, new, message):
         ('"Walker2d-v5"]', '"Walker3d-v5"]', "line 28: environment 'Walker3d-v5' cannot be made"),
     ],
 )  # fmt: skip
-def test_validation_names_the_line_and_the_nearest_word(tmp_path, old, new, message):
+def test_mistakes_in_cells_name_the_line_and_the_nearest_word(tmp_path, monkeypatch, old, new, message):
+    monkeypatch.chdir(tmp_path)
     text = SMALL.replace('"Walker2d-v5"]', '"CartPole-v1"]') if "CartPole" in message else SMALL
-    studies = load(tmp_path, old, new, text)
+    assert old in text
+    Path("studies.toml").write_text(text.replace(old, new, 1))
     with pytest.raises(UsageError) as caught:
-        validate(studies.values())
-    assert f"small.toml, {message}" in str(caught.value)
+        requested_cells(arguments({"study": "one,two"}))
+    assert str(caught.value).startswith(f"studies.toml, {message}")
+
+
+@pytest.mark.parametrize("given", [{"set": ("td3.tau=-1",)}, {"env_set": ("frame_skip=-1",)}])
+def test_a_mistake_of_the_command_has_no_line_of_the_study(tmp_path, monkeypatch, given):
+    monkeypatch.chdir(tmp_path)
+    Path("studies.toml").write_text(SMALL)
+    assert len(requested_cells(arguments({"study": "one,two"}))) == 6
+    with pytest.raises(UsageError) as caught:
+        requested_cells(arguments({"study": "two", **given}))
+    assert "studies.toml" not in str(caught.value)
 
 
 def test_a_missing_file(tmp_path):
@@ -194,12 +206,13 @@ def test_profile_settings_go_to_the_algorithms_that_have_them(tmp_path):
     assert profile_settings(profile, Entry("td3", "td3", settings={"start_timesteps": 5})) == {"start_timesteps": 5}
 
 
-def test_unknown_studies_and_profiles(tmp_path):
-    studies = load(tmp_path)
+def test_unknown_studies_and_profiles(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("studies.toml").write_text(SMALL)
     with pytest.raises(UsageError, match="'on'; did you mean 'one'"):
-        find_study(studies, "on")
+        requested_cells(arguments({"study": "on"}))
     with pytest.raises(UsageError, match="'papr' of study 'one'; there are smoke"):
-        find_profile(studies["one"], "papr")
+        requested_cells(arguments({"study": "one", "profile": "papr"}))
 
 
 def test_nominal_entries_end_by_generations():

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.experiment.command import validate
 from erlbench.experiment.costs import built_in_costs
-from erlbench.experiment.studies import BENCHMARKS, find_profile, load_studies
+from erlbench.experiment.studies import BENCHMARKS, load_studies
 from erlbench.experiment.study import NO_PROFILE, Pair, Simulated, study_text
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -48,7 +47,6 @@ def test_a_study_of_ten_lines(tmp_path):
     assert [profile.entry_envs(entry) for entry in study.entries] == [("HalfCheetah-v5", "Hopper-v5"), ("Hopper-v5",)]
     assert [profile.timesteps("Hopper-v5", entry) for entry in study.entries] == [30_000, 20_000]
     assert study.compare == (Pair("aes-rl@fixed-ratio", "cem-rl", metric="minutes", less_by="75 %"),)
-    validate([study])
 
 
 @pytest.mark.parametrize(
@@ -140,11 +138,6 @@ def test_a_study_like_another_has_its_budget_or_its_profiles(tmp_path):
     load(tmp_path, text=text)
     other = load_studies(tmp_path / "studies.toml")["other"]
     assert (other.profiles[NO_PROFILE].seeds, other.profiles[NO_PROFILE].total_timesteps) == ((0, 1), 30_000)
-
-
-def test_a_study_without_profiles_refuses_them(tmp_path):
-    with pytest.raises(UsageError, match="study 'wall-clock' has no profiles"):
-        find_profile(load(tmp_path), "paper")
 
 
 @pytest.mark.parametrize("stored", [BENCHMARKS, *sorted(RESULTS.rglob("study.toml"))])
