@@ -11,7 +11,7 @@ import json
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any, NoReturn
@@ -47,16 +47,17 @@ class ForeignRun:
     `evaluations` has timesteps, return_mean, returns, lengths and success, the last three with a tuple for each
     evaluation, which is empty where the file lacks it. `episodes` has r, l, t, timesteps and success, NaN where the
     file lacks it. Steps and seconds go on counting where the program started again. `names` are env, algo, seed and
-    total_timesteps as the text of each file has them.
+    total_timesteps as the text of each file has them. `config` are the tables of config.toml, once they are known.
     """
 
     paths: Sequence[Path]
     program: str
     format: str
-    names: Sequence[Mapping[str, Any]] = ()
-    evaluations: pd.DataFrame | None = None
-    episodes: pd.DataFrame | None = None
+    names: Sequence[Mapping[str, Any]]
+    evaluations: pd.DataFrame = field(default_factory=pd.DataFrame)
+    episodes: pd.DataFrame = field(default_factory=pd.DataFrame)
     notes: Sequence[str] = ()
+    config: dict[str, Any] = field(default_factory=dict)
 
 
 def read_runs(path: Path) -> Iterator[ForeignRun]:
@@ -72,8 +73,6 @@ def read_runs(path: Path) -> Iterator[ForeignRun]:
         yield from runs
     elif not path.exists():
         raise UsageError(f"{path} does not exist")
-    elif path.suffix == ".npz":
-        yield read_evaluations([path])
     elif run := _read_files([path]):
         yield run
     elif path.suffix.lower() == ".csv":
@@ -84,33 +83,36 @@ def read_runs(path: Path) -> Iterator[ForeignRun]:
 
 def _read_files(files: Sequence[Path]) -> ForeignRun | None:
     """The one run that the files of a folder are of."""
-    archives = [path for path in files if path.name in ARCHIVES]
+    archives = [path for path in files if path.name in ARCHIVES or (path.suffix == ".npz" and len(files) == 1)]
     monitors = [path for path in files if path.name.endswith(MONITOR)]
     events = [path for path in files if EVENTS in path.name]
-    if archives and monitors:
-        run, trained = read_evaluations(archives), read_monitors(monitors)
-        return replace(
-            trained,
-            paths=[*archives, *monitors],
-            format=f"{run.format} and {trained.format}",
-            evaluations=run.evaluations,
-            notes=[*run.notes, *trained.notes],
-        )
-    for read, group in ((read_evaluations, archives), (read_monitors, monitors), (read_events, events)):
-        if group:
-            return read(group)
-    return None
+    if archives or monitors:
+        return read_sb3(archives, monitors)
+    return read_events(events) if events else None
 
 
-def read_evaluations(paths: Sequence[Path]) -> ForeignRun:
-    """Stable-Baselines3's EvalCallback. Of what evaluations.npz may have in part, the last file has all episodes."""
-    notes: list[str] = []
-    frame, *others = [_read_archive(path, notes) for path in paths]
-    for new in others:
-        frame = pd.concat([frame[frame["timesteps"] < new["timesteps"].iloc[0]], new], ignore_index=True)
+def read_sb3(archives: Sequence[Path], monitors: Sequence[Path]) -> ForeignRun:
+    """Stable-Baselines3: evaluations of EvalCallback, training episodes of Monitor, or both."""
+    names, notes = list[Mapping[str, Any]](), list[str]()
     return ForeignRun(
-        paths=paths, program=SB3, format="Stable-Baselines3's evaluations.npz", evaluations=frame, notes=notes
+        paths=[*archives, *monitors],
+        program=SB3,
+        format="Stable-Baselines3's " + " and ".join([ARCHIVES[0]] * bool(archives) + [MONITOR] * bool(monitors)),
+        names=names,
+        evaluations=_read_archives(archives, notes),
+        episodes=_read_monitors(monitors, names, notes),
+        notes=notes,
     )
+
+
+def _read_archives(paths: Sequence[Path], notes: list[str]) -> pd.DataFrame:
+    """Of the evaluations that evaluations.npz may have in part, the last file has all episodes."""
+    frame = pd.DataFrame()
+    for path in paths:
+        new = _read_archive(path, notes)
+        earlier = frame[frame["timesteps"] < new["timesteps"].iloc[0]] if len(frame) else frame
+        frame = pd.concat([earlier, new], ignore_index=True)
+    return frame
 
 
 def _read_archive(path: Path, notes: list[str]) -> pd.DataFrame:
@@ -155,24 +157,19 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
     except UsageError:
         raise
     except Exception as error:  # of zipfile, zlib and numpy there are a dozen
-        text = " ".join(str(error).split())[:200]
-        if isinstance(error, MemoryError) or "EOF: reading array data" in text:
-            refuse(path, "an array has not the size that it claims")
-        if "Object arrays" in text:
-            refuse(path, "it holds Python objects, which are not read: they could run code")
-        refuse(path, f"it is no archive of numpy ({text or type(error).__name__})")
+        refuse(path, f"it is no archive of arrays of numbers: {' '.join(str(error).split())[:200] or type(error)}")
     for name, array in arrays.items():
         if array.dtype.kind not in "biuf":
             refuse(path, f"the array {name} holds no numbers")
     return arrays
 
 
-def read_monitors(paths: Sequence[Path]) -> ForeignRun:
-    """Stable-Baselines3's Monitor: the files of one run, merged by the clock as its `load_results` does it.
+def _read_monitors(paths: Sequence[Path], names: list[Mapping[str, Any]], notes: list[str]) -> pd.DataFrame:
+    """The training episodes of the files of one run, merged by the clock as Stable-Baselines3's `load_results` does it.
 
     Training steps are the lengths added up. Monitor appends to a file where it is told to, and its clock begins again.
     """
-    frames, names, notes = list[pd.DataFrame](), list[Mapping[str, Any]](), list[str]()
+    frames = []
     for path in paths:
         header, rows = _read_cells(path, ("r", "l", "t"), SUCCESS)
         begun, env = _read_header(path, header)
@@ -182,17 +179,12 @@ def read_monitors(paths: Sequence[Path]) -> ForeignRun:
         success = next((_read_success(path, rows[name]) for name in SUCCESS if name in rows), np.nan)
         seconds = _count_on(rows["t"].to_numpy(), starts)
         frames.append(rows[["r", "l"]].assign(t=seconds, begun=begun, success=success))
+    if not frames:
+        return pd.DataFrame()
     rows = pd.concat(frames)
     rows["t"] += rows["begun"] - rows["begun"].min()
     rows = rows.sort_values("t", kind="stable", ignore_index=True) if len(paths) > 1 else rows
-    return ForeignRun(
-        paths=paths,
-        program=SB3,
-        format="Stable-Baselines3's monitor.csv",
-        names=names,
-        episodes=rows.assign(timesteps=_check(paths[0], "steps", rows["l"].cumsum(), least=0)),
-        notes=notes,
-    )
+    return rows.assign(timesteps=_check(paths[0], "steps", rows["l"].cumsum(), least=0))
 
 
 def _read_header(path: Path, text: str) -> tuple[float, str]:
@@ -200,10 +192,10 @@ def _read_header(path: Path, text: str) -> tuple[float, str]:
     try:
         header = json.loads(text or "{}")
         start, env = float(header.get("t_start", 0)), header.get("env_id")
+        if not abs(start) < 1e12:
+            raise ValueError
     except (ValueError, RecursionError, AttributeError, TypeError, OverflowError):
         refuse(path, "its first line is no header of Stable-Baselines3's Monitor")
-    if not abs(start) < 1e12:
-        refuse(path, "its t_start is no time")
     return start, env if isinstance(env, str) and env != "None" else ""
 
 
@@ -212,7 +204,7 @@ def _read_success(path: Path, cells: pd.Series) -> np.ndarray:
     texts = cells.str.strip("[] ").str.casefold().replace(TRUTH)
     values = pd.to_numeric(texts, errors="coerce").to_numpy(float)
     if (wrong := np.isnan(values) & (texts != "").to_numpy()).any():
-        _refuse_cell(path, cells[wrong], "which is neither true nor false")
+        _refuse_cell(path, cells[wrong], "is neither true nor false")
     return np.where(np.isnan(values), np.nan, values != 0)
 
 
@@ -273,16 +265,16 @@ def _read_cells(path: Path, needed: Sequence[str], optional: Sequence[str] = ())
 def _read_numbers(path: Path, cells: pd.Series, separator: str, commas: bool) -> np.ndarray:
     """A column of finite numbers, whose decimal signs may be `commas`."""
     texts = cells.str.translate(str.maketrans(",.", ".?")) if commas else cells
-    values = pd.to_numeric(texts, errors="coerce").to_numpy(float)
     if cells.name in WHOLE and separator != "," and (wrong := cells.str.fullmatch(THOUSANDS)).any():
-        _refuse_cell(path, cells[wrong], "which may be thousands; write whole numbers as digits alone")
-    if (wrong := ~np.isfinite(values)).any():
-        _refuse_cell(path, cells[wrong], f"which is no number{' where commas are decimal signs' * commas}")
+        _refuse_cell(path, cells[wrong], "may be thousands; write whole numbers as digits alone")
+    values = pd.to_numeric(texts, errors="coerce").to_numpy(float)
+    if not (is_finite := np.isfinite(values)).all():
+        _refuse_cell(path, cells[~is_finite], f"is no number{' where commas are decimal signs' * commas}")
     if cells.name not in WHOLE:
         return values
     least, most = WHOLE[cells.name]
-    if (wrong := (values % 1 != 0) | (values < least) | (values > most)).any():
-        _refuse_cell(path, cells[wrong], f"which is no whole number from {least} to {most:,}")
+    if not (is_whole := _are_whole(values, least, most)).all():
+        _refuse_cell(path, cells[~is_whole], f"is no whole number from {least} to {most:,}")
     return values.astype(int)
 
 
@@ -371,18 +363,23 @@ def refuse(path: Path, why: object) -> NoReturn:
 def _refuse_cell(path: Path, cells: pd.Series, why: str) -> NoReturn:
     """The same for the first of the wrong cells of a column."""
     cell = printable(str(cells.iloc[0])[:40])
-    refuse(path, f"line {cells.index[0]}: its column {cells.name} has {cell!r}, {why}")
+    refuse(path, f"line {cells.index[0]}: its column {cells.name} has {cell!r}, which {why}")
 
 
-def _check(path: Path, what: str, values: Any, least: float = -np.inf, most: int = MOST_STEPS) -> np.ndarray:
-    """Finite numbers; with `least` from 0 on whole ones, which are at most `most`."""
+def _are_whole(values: np.ndarray, least: int, most: int) -> np.ndarray:
+    return (values % 1 == 0) & (values >= least) & (values <= most)
+
+
+def _check(path: Path, what: str, values: Any, least: int | None = None, most: int = MOST_STEPS) -> np.ndarray:
+    """Finite numbers; with `least` whole ones from there to `most`."""
     array = np.asarray(values, np.float64)
-    wrong = ~np.isfinite(array) | (array < least)
-    wrong |= (array > most) | (array % 1 != 0) if least >= 0 else False
-    if wrong.any():
-        kind = f"whole numbers from {least} to {most:,}" if least >= 0 else "finite numbers"
-        refuse(path, f"its {what} are not all {kind}")
-    return array.astype(int) if least >= 0 else array
+    if not np.isfinite(array).all():
+        refuse(path, f"its {what} are not all finite numbers")
+    if least is None:
+        return array
+    if not _are_whole(array, least, most).all():
+        refuse(path, f"its {what} are not all whole numbers from {least} to {most:,}")
+    return array.astype(int)
 
 
 def _count_on(values: np.ndarray, starts: np.ndarray) -> np.ndarray:

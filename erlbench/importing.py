@@ -7,7 +7,7 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,9 @@ from erlbench.algorithms import registry
 from erlbench.envs.options import OWN, checked_settings, plain_values
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment.cells import folder_name
-from erlbench.files import place_below, printable, reason
+from erlbench.files import Unusable, place_below, printable, writable
 from erlbench.foreign_files import CLEANRL, SB3, TABLE, ForeignRun, read_content, read_runs, refuse
-from erlbench.records.config import EVALUATIONS, KIND, TRAINING, UNSAID, Imported, is_environment, is_name
+from erlbench.records.config import EVALUATIONS, KIND, TRAINING, UNSAID, Imported, check_called
 from erlbench.records.run import CONFIG, META, STATUS, file_checksum
 from erlbench.records.schema import EpisodeRow, EvaluationRow, Row, header
 from erlbench.records.training import WINDOW, thinned
@@ -32,26 +32,9 @@ from erlbench.records.training import WINDOW, thinned
 MOST_POINTS = 200  # of a curve of training returns
 LONGEST = 200  # characters of a text
 LAYOUT = "{env}__{algo}__{seed}__{time}"  # CleanRL's
-SEED = re.compile(r"\d{1,10}")
 WORDS = {"env": "environment", "algo": "algorithm", "seed": "seed", "total_timesteps": "budget"}
 PROGRAMS = {"sb3": SB3, "cleanrl": CLEANRL, "csv": TABLE}
 RETURNS = {"": UNSAID, "evaluations": EVALUATIONS, "training": TRAINING}
-
-
-@dataclass(frozen=True, kw_only=True)
-class ImportedRun:
-    """A run, ready to be written: the tables of config.toml, and the rows of eval.csv."""
-
-    config: Mapping[str, Any]
-    evaluations: pd.DataFrame
-    files: ForeignRun
-    notes: Sequence[str]
-
-    @property
-    def parts(self) -> tuple[str, str, str]:
-        """The folders of its place in a folder of results."""
-        run = self.config["run"]
-        return folder_name(run["env"]), folder_name(run["name"]), f"seed-{run['seed']:03d}"
 
 
 def import_runs(
@@ -77,8 +60,8 @@ def import_runs(
     monitor.csv and CleanRL's event files; a CSV with the columns env, algo, seed, step and return is named as a file.
 
     `origin` names the owner of the data; reports show it. `env`, `algo` and `seed` win over the text of the files,
-    which wins over their folders' names; the run records what was overruled. `layout` says where these names stand in a
-    path: "{algo}/{env}_{seed}", with any other {word} for a part that names nothing. `env_settings` are what the
+    which wins over their folders' names. `layout` says where these names stand in a path: "{algo}/{env}_{seed}", with
+    any other {word} for a part that names nothing. `env_settings` are what the
     program changed in the environment, as of `erlbench run --env-set`. `name` is the runs' name in reports, else
     PROGRAM-ALGO. `total_timesteps` is the budget in training steps; a file that names one must have the same. `returns`
     are "evaluations" or "training": what the returns of a CSV are of. `source`, a key of `PROGRAMS`, takes the files of
@@ -95,26 +78,23 @@ def import_runs(
     about["returns"] = RETURNS[returns]
     settings = _check_settings(env, env_settings or {})
     runs = [
-        _describe_run(files, typed, layout, name, settings, about)
+        _describe_run(run, typed, layout, name, settings, about)
         for path in dict.fromkeys(paths)
-        for files in read_runs(path)
-        if files.program == PROGRAMS.get(source, files.program)
+        for run in read_runs(path)
+        if run.program == PROGRAMS.get(source, run.program)
     ]
     if not runs:
         raise UsageError(f"{paths[0]} has no files of --from {source}; without --from, all known files are read")
     places = _find_places(runs, out)
+    rows, notes = [], dict[str, list[Path]]()
     for folder, run in places.items():
         _write(run, folder)
-    noted: dict[str, list[Path]] = {}
-    for run in runs:
+        steps, table = run.evaluations["timesteps"], run.config[KIND]
+        rows.append((folder, table["format"], table["returns"], len(steps), steps.max()))
         for note in run.notes:
-            noted.setdefault(note, []).append(run.files.paths[0])
-    for note, (path, *others) in noted.items():
+            notes.setdefault(note, []).append(run.paths[0])
+    for note, (path, *others) in notes.items():
         warn(f"{path}: {note}{f' (the same for {len(others)} more)' if others else ''}")
-    rows = []
-    for folder, run in places.items():
-        about, steps = run.config[KIND], run.evaluations["timesteps"]
-        rows.append((folder, about["format"], about["returns"], len(steps), steps.max()))
     return pd.DataFrame(rows, columns=["folder", "format", "returns", "rows", "timesteps"])
 
 
@@ -141,16 +121,16 @@ def _check_settings(env: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _find_places(runs: Sequence[ImportedRun], out: Path) -> dict[Path, ImportedRun]:
+def _find_places(runs: Sequence[ForeignRun], out: Path) -> dict[Path, ForeignRun]:
     """The runs by their folders. Raises `UsageError` where two have one, or it is there already or behind a link."""
-    places: dict[Path, ImportedRun] = {}
+    places: dict[Path, ForeignRun] = {}
     for run in runs:
-        folder = place_below(out, *run.parts)
+        table = run.config["run"]
+        folder = place_below(out, folder_name(table["env"]), folder_name(table["name"]), f"seed-{table['seed']:03d}")
         if (other := places.setdefault(folder, run)) is not run:
-            called = "{name} on {env}, seed {seed}".format_map(run.config["run"])
             raise UsageError(
-                f"{other.files.paths[0]} and {run.files.paths[0]} have two runs that become {called}; leave --env, "
-                "--algo or --seed out, or give them one by one with another --seed or --name"
+                f"{other.paths[0]} and {run.paths[0]} have two runs that become {folder}; leave --env, --algo or "
+                "--seed out, or give them one by one with another --seed or --name"
             )
         if folder.exists():
             raise UsageError(f"{folder} is there already; give another --out or --name, or move it away")
@@ -158,45 +138,33 @@ def _find_places(runs: Sequence[ImportedRun], out: Path) -> dict[Path, ImportedR
 
 
 def _describe_run(
-    files: ForeignRun,
+    run: ForeignRun,
     typed: Mapping[str, Any],
     layout: str,
     name: str,
     settings: Mapping[str, Any],
     about: Mapping[str, str],
-) -> ImportedRun:
-    """What config.toml and eval.csv hold of a run."""
-    path, program = files.paths[0], files.program
+) -> ForeignRun:
+    """The run with the tables of its config.toml and the rows of its eval.csv."""
+    path, notes = run.paths[0], [*run.notes]
     placed = _read_layout(path, layout or LAYOUT)
-    chosen = {option: _choose(option, typed[option], files, placed, layout) for option in WORDS}
-    env, algo, seed, budget = (value for value, _ in chosen.values())
-    name = name or f"{program}-{algo}"
-    for option, text, valid in (
-        ("env", env, is_environment), ("algo", algo, is_environment), ("name", name, is_name),
-        ("seed", str(seed), SEED.fullmatch),
-    ):  # fmt: skip
-        if not valid(text):
-            raise UsageError(f"{path}: {printable(text[:80])!r} cannot be a run's {option}; give --{option}")
-    overruled = printable(
-        ", ".join(f"{WORDS[option]} {value}" for option, (_, others) in chosen.items() for value in others)
-    )
-    run = {"env": env, "algo": f"{program}-{algo}", "name": name, "seed": seed, "kind": KIND}
-    run |= {"total_timesteps": budget} if budget else {}
-    if files.evaluations is None:
-        kind, rows = TRAINING, _describe_curve(files.episodes)
+    env, algo, seed, budget = (_choose(option, typed[option], run, placed, layout, notes) for option in WORDS)
+    table = {"env": env, "algo": f"{run.program}-{algo}", "name": name or f"{run.program}-{algo}", "seed": seed}
+    try:
+        check_called({"run": table})
+    except Unusable as error:
+        raise UsageError(f"{path}: {printable(str(error))}; give --env, --algo, --seed or --name") from error
+    table |= {"kind": KIND} | ({"total_timesteps": budget} if budget else {})
+    if run.evaluations.empty:
+        kind, rows = TRAINING, _describe_curve(run.episodes)
     else:
-        kind, rows = EVALUATIONS if program == SB3 else about["returns"], _describe_evaluations(files)
-        counts = set(files.evaluations["returns"].map(len))
-        run |= {"eval_episodes": min(counts)} if kind == EVALUATIONS and len(counts) == 1 and counts != {0} else {}
-    imported = Imported(
-        **{**about, "returns": kind},
-        format=files.format,
-        sources={printable(path.name): hashlib.sha256(read_content(path)).hexdigest() for path in files.paths},
-        overruled=overruled[:LONGEST],
-    )
-    config = {"run": run, **({"env_settings": settings} if settings else {}), KIND: imported.table()}
-    notes = [*files.notes, *([f"overruled, and recorded so: {overruled}"] if overruled else [])]
-    return ImportedRun(config=config, evaluations=rows, files=files, notes=notes)
+        kind, rows = EVALUATIONS if run.program == SB3 else about["returns"], _describe_evaluations(run)
+        counts = set(run.evaluations["returns"].map(len)) - {0}
+        table |= {"eval_episodes": min(counts)} if kind == EVALUATIONS and len(counts) == 1 else {}
+    sources = {printable(path.name): hashlib.sha256(read_content(path)).hexdigest() for path in run.paths}
+    imported = Imported(**{**about, "returns": kind}, format=run.format, sources=sources)
+    config = {"run": table, **({"env_settings": settings} if settings else {}), KIND: imported.table()}
+    return replace(run, config=config, evaluations=rows, notes=notes)
 
 
 def _read_layout(path: Path, layout: str) -> dict[str, Any]:
@@ -207,50 +175,46 @@ def _read_layout(path: Path, layout: str) -> dict[str, Any]:
         match = re.search(f"(?:^|/){pattern}$", path.resolve().parent.as_posix(), re.ASCII)
     except re.error:
         raise UsageError(f"--layout {layout!r} names one of its parts twice") from None
-    names: dict[str, Any] = match.groupdict() if match else {}
-    return names | ({"seed": int(names["seed"])} if "seed" in names else {})
+    names = match.groupdict() if match else {}
+    return {name: int(text) if name == "seed" else text for name, text in names.items()}
 
 
-def _choose(
-    option: str, typed: Any, files: ForeignRun, placed: Mapping[str, Any], layout: str
-) -> tuple[Any, list[Any]]:
-    """What the user names, else the files' text, else their folders; and what is overruled.
+def _choose(option: str, typed: Any, run: ForeignRun, placed: Mapping[str, Any], layout: str, notes: list[str]) -> Any:
+    """What the user names, else the files' text, else their folders; None for a budget that nobody names.
 
-    None where nobody names the budget; `UsageError` for the rest, and where the files do not agree.
+    Raises `UsageError` where the files do not agree, or the budget that the user names is another one: it would change
+    which runs count.
     """
-    path, flag, texts = files.paths[0], f"--{option.replace('_', '-')}", [names.get(option) for names in files.names]
+    path, flag = run.paths[0], f"--{option.replace('_', '-')}"
+    texts = sorted({names[option] for names in run.names if names.get(option) not in (None, "")}, key=str)
     for text in map(str, texts):  # a path to elsewhere, an option, or control characters
         if not text.isprintable() or text.startswith(("-", "/")) or ".." in re.split(r"[/\\]", text):
             refuse(path, f"{printable(text[:80])!r} cannot be a run's {option}")
-    # A budget that differs would change which runs count.
-    levels = ([typed, *texts],) if option == "total_timesteps" else ([typed], texts, [placed.get(option)])
-    ranked = [sorted({value for value in level if value not in (None, "")}, key=str) for level in levels]
-    value, *several = next(filter(None, ranked), [None])
-    if several:
-        values = " and ".join(printable(str(each)[:80]) for each in (value, *several))
-        advice = f"the files do not agree; give {flag}" if typed in (None, "") else f"{flag} and the files do not agree"
-        raise UsageError(f"{path}: its {WORDS[option]} is {values}; {advice}")
+    is_typed = typed not in (None, "")
+    others = [text for text in texts if text != typed]
+    if is_typed and others and option != "total_timesteps":
+        notes.append(f"{flag} overrules {printable(', '.join(map(str, others))[:LONGEST])}")
+        return typed
+    values = [typed, *others] if is_typed else others
+    if len(values) > 1:
+        advice = f"{flag} and the files do not agree" if is_typed else f"the files do not agree; give {flag}"
+        words = " and ".join(sorted(printable(str(value)[:80]) for value in values))
+        raise UsageError(f"{path}: its {WORDS[option]} is {words}; {advice}")
+    value = values[0] if values else placed.get(option)
     if value is None and option != "total_timesteps":
         where = f" and does not lie as --layout {layout!r} says" if layout and not placed else ""
         advice = f"give {flag} or {'another ' * bool(layout)}--layout"
         raise UsageError(f"{path} does not say the {WORDS[option]} of its run{where}; {advice}")
-    others = dict.fromkeys(other for level in ranked for other in level if other != value)
-    return value, [other for other in others if other in texts or not _spells(str(other), str(value))]
+    return value
 
 
-def _spells(folder: str, name: str) -> bool:
-    """Whether a folder's name is an id, or its end, whose "/" and ":" no folder can have."""
-    return re.sub(r"\W", "-", name).endswith(re.sub(r"\W", "-", folder))
-
-
-def _describe_evaluations(files: ForeignRun) -> pd.DataFrame:
-    frame = files.evaluations
-    assert frame is not None
+def _describe_evaluations(run: ForeignRun) -> pd.DataFrame:
+    frame = run.evaluations
     steps = frame["lengths"].map(sum).cumsum()
     return frame.assign(
         **frame[["returns", "lengths", "success"]].map(lambda values: " ".join(map(str, values))),
         evaluation=range(len(frame)),
-        fitness_timesteps=None if files.program == TABLE else 0,  # the others count all steps of training
+        fitness_timesteps=None if run.program == TABLE else 0,  # the others count all steps of training
         evaluation_timesteps=steps.where(steps > 0).astype("Int64"),
         return_std=frame["returns"].map(
             lambda values: np.std(values, ddof=1) if len(values) > 1 else 0.0 if values else None
@@ -258,41 +222,36 @@ def _describe_evaluations(files: ForeignRun) -> pd.DataFrame:
     )
 
 
-def _describe_curve(episodes: pd.DataFrame | None) -> pd.DataFrame:
+def _describe_curve(episodes: pd.DataFrame) -> pd.DataFrame:
     """At most `MOST_POINTS` running means of the training returns; the last one is that of the last episodes."""
-    assert episodes is not None
+    rows = episodes[["timesteps", "t"]].rename(columns={"t": "train_time_s"})
     means = episodes["r"].rolling(WINDOW, min_periods=1).mean()
-    rows = pd.DataFrame({
-        "timesteps": episodes["timesteps"], "fitness_timesteps": 0, "episodes": range(1, len(episodes) + 1),
-        "train_time_s": episodes["t"], "return_mean": means,
-    })  # fmt: skip
+    rows = rows.assign(fitness_timesteps=0, episodes=range(1, len(rows) + 1), return_mean=means)
     rows = rows.iloc[thinned(len(rows), MOST_POINTS)].drop_duplicates("timesteps", keep="last")
     return rows.assign(evaluation=range(len(rows)))
 
 
-def _write(run: ImportedRun, folder: Path) -> None:
+def _write(run: ForeignRun, folder: Path) -> None:
     """Write the run's folder, whole or not at all."""
-    try:
+    with writable(folder, "; choose another folder by --out"):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".import-", dir=folder.parent, ignore_cleanup_errors=True) as place:
             new = Path(place) / "run"
             new.mkdir()
             _fill(new, run)
             new.rename(folder)
-    except OSError as error:
-        raise UsageError(f"{folder} cannot be written: {reason(error)}; choose another folder by --out") from error
 
 
-def _fill(folder: Path, run: ImportedRun) -> None:
-    _write_rows(folder, EvaluationRow, run.evaluations)
-    episodes = run.files.episodes
-    if episodes is not None and episodes["l"].notna().all():
-        episodes = episodes.astype({"l": int, "success": "Int64"})
-        _write_rows(folder, EpisodeRow, episodes, f"#{json.dumps({'env_id': run.config['run']['env']})}\n")
+def _fill(folder: Path, run: ForeignRun) -> None:
+    rows, episodes, table = run.evaluations, run.episodes, run.config["run"]
+    _write_rows(folder, EvaluationRow, rows)
+    if not episodes.empty and episodes["l"].notna().all():
+        comment = f"#{json.dumps({'env_id': table['env']})}\n"
+        _write_rows(folder, EpisodeRow, episodes.astype({"l": int, "success": "Int64"}), comment)
     (folder / CONFIG).write_text(tomli_w.dumps(run.config), encoding="utf-8")
-    now, budget = datetime.now(UTC).isoformat(timespec="seconds"), run.config["run"].get("total_timesteps")
+    now, budget = datetime.now(UTC).isoformat(timespec="seconds"), table.get("total_timesteps")
     _write_object(folder / META, {"imported": now, "erlbench": __version__})
-    last, steps = run.evaluations.iloc[-1:].to_dict("records")[0], run.evaluations["timesteps"]
+    last, steps = rows.iloc[-1:].to_dict("records")[0], rows["timesteps"]
     # Done where one more row, as far from the last one as rows lie apart, would be beyond the budget.
     done = budget is None or last["timesteps"] + steps.diff().fillna(steps).max() > budget
     status = {

@@ -39,7 +39,7 @@ class ConvertOptions:
     env: str = option("", "environment, where the files do not name it, or another", "ENV")
     env_set: Mapping[str, Any] = option({}, "what they changed in it: max_episode_steps=200", "KEY=VALUE")
     algo: str = option("", "algorithm, likewise", "ALGO")
-    seed: int | None = option(None, "seed, likewise", minimum=0)
+    seed: int | None = option(None, "seed, likewise", minimum=0, maximum=2**31 - 1)
     layout: str = option("", "where the paths say them: '{algo}/{env}_{seed}'", "PATTERN")
     name: str = option("", "the runs' name [default: PROGRAM-ALGO]", "NAME")
     total_timesteps: int | None = option(None, "training steps for which the runs were started", minimum=1)

@@ -66,7 +66,6 @@ class Imported:
     licence: str  # empty where nobody says
     returns: str  # of `RETURNS`
     sources: Mapping[str, str]  # file name -> SHA-256
-    overruled: str = ""  # other names in its files and their folder: "environment Hopper-v5, seed 1"
 
     def table(self) -> dict[str, Any]:
         """The table [imported] of config.toml."""
@@ -75,7 +74,6 @@ class Imported:
             "origin": self.origin,
             **({"licence": self.licence} if self.licence else {}),
             "returns": self.returns,
-            **({"overruled": self.overruled} if self.overruled else {}),
             "sources": dict(self.sources),
         }
 
@@ -93,6 +91,5 @@ def imported_of(config: Mapping[str, Any]) -> Imported | None:
         origin=str(said.get("origin") or UNSAID)[:200],
         licence=str(said.get("licence") or "")[:200],
         returns=returns if returns in RETURNS else UNSAID,
-        overruled=str(said.get("overruled") or "")[:200],
         sources={str(name): str(value) for name, value in (sources if isinstance(sources, Mapping) else {}).items()},
     )

@@ -45,7 +45,7 @@ def test_objects_in_an_archive_are_not_loaded(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     steps = np.array([1, 2])
     path = saved(tmp_path / "evaluations.npz", timesteps=steps, results=np.array([[Evil()], [Evil()]], object))
-    assert "could run code" in refused(tmp_path, path)
+    assert "Object arrays cannot be loaded" in refused(tmp_path, path)
     path.write_bytes(pickle.dumps(Evil()))
     refused(tmp_path, path)
     assert not (tmp_path / "executed").exists()
@@ -79,7 +79,7 @@ def test_a_header_that_claims_more_than_the_file_has_is_refused(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("timesteps.npy", member)
         archive.writestr("results.npy", member)
-    assert "has not the size" in refused(tmp_path, path)
+    assert "no archive of arrays" in refused(tmp_path, path)
 
 
 def test_an_archive_that_unpacks_to_very_much_is_refused(tmp_path):

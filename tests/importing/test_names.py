@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -31,18 +30,10 @@ def imported(tmp_path):
     return call
 
 
-def about(folder: Path) -> dict[str, object]:
-    (path,) = folder.rglob("config.toml")
-    return tomllib.loads(path.read_text(encoding="utf-8"))["imported"]
-
-
-def test_an_overruled_name_is_recorded_and_printed(imported, tmp_path):
+def test_a_name_that_overrules_the_text_of_a_file_is_printed(imported, tmp_path):
     path = write_monitor(tmp_path / "logs/ppo/Walker2d-v5_3/monitor.csv", "Hopper-v5")
     assert imported(path, layout=LAYOUT, env="Ant-v5", seed=7) == [("Ant-v5", "sb3-ppo", 7)]
-    overruled = about(tmp_path / "out")["overruled"]
-    assert {"Hopper-v5", "Walker2d-v5", "3"} <= set(overruled.replace(",", "").split())
-    assert any(overruled in warning for warning in imported.warnings)
-    assert erlbench.load_results(tmp_path / "out").cells["imported.overruled"].tolist() == [overruled]
+    assert [warning.partition(": ")[2] for warning in imported.warnings] == ["--env overrules Hopper-v5"]
 
 
 @pytest.mark.parametrize(("folder", "env"), [
@@ -51,7 +42,6 @@ def test_an_overruled_name_is_recorded_and_printed(imported, tmp_path):
 def test_a_folder_that_spells_the_id_is_no_other_name(imported, tmp_path, folder, env):
     path = write_monitor(tmp_path / "ppo" / folder / "monitor.csv", env)
     assert imported(path, layout=LAYOUT) == [(env, "sb3-ppo", 1)]
-    assert "overruled" not in about(tmp_path / "out")
     assert not imported.warnings
 
 
