@@ -89,7 +89,6 @@ def _run(cell: Cell, processes: int, stop_after: int = 0, save_replay: bool = Fa
 def _check_counts(folder: Path, timesteps: int) -> None:
     files = load_files(folder)
     episodes = files.rows[EpisodeRow]
-    assert episodes is not None
     played, trained = episodes["l"].sum(), files.last["timesteps"]
     counted = trained + files.last["fitness_timesteps"]
     assert played == counted, f"episodes have {played} steps, eval.csv counts {counted}"

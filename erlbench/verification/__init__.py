@@ -22,7 +22,7 @@ def verify(path: Path, trusted: bool = False) -> list[Check]:
 
     `trusted` imports the modules of an environment `MODULE:ID` and of an algorithm that is not the suite's.
     """
-    return list(_checks(load_files(path), trusted))
+    return list(_check(load_files(path), trusted))
 
 
 def verify_all(paths: Iterable[Path], trusted: bool = False) -> dict[Path, list[Check]]:
@@ -38,20 +38,20 @@ def verify_all(paths: Iterable[Path], trusted: bool = False) -> dict[Path, list[
         except UsageError as error:
             checks[path] = [Check("config", DIFFERS, str(error))]
             continue
-        checks[path] = list(_checks(run, trusted))
-        marks[path] = (run.run.get("seed"), evaluation_marks(run))
+        checks[path] = list(_check(run, trusted))
+        marks[path] = (run.table("run").get("seed"), evaluation_marks(run))
     for path, check in find_copies(marks) if len(checks) > 1 else ():
         checks[path].append(check)
     return checks
 
 
-def _checks(run: Files, trusted: bool) -> Iterator[Check]:
+def _check(run: Files, trusted: bool) -> Iterator[Check]:
     yield from check_files(run)
     yield from check_rows(run)
     if imported := imported_of(run.config):
         sources = ", ".join(imported.sources) or "files that are not named"
-        yield Check("imported", UNKNOWN, f"taken from {sources} ({imported.format}) of {imported.origin}, who alone "
-                    "know settings, software and machine")  # fmt: skip
+        who = f"{imported.origin}, who alone know settings, software and machine"
+        yield Check("imported", UNKNOWN, f"taken from {sources} ({imported.format}) of {who}")
         return
     software, identity = check_software(run), check_identity(run, trusted)
     yield from (software, identity, check_admission(run))

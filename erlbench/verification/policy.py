@@ -3,44 +3,30 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from erlbench.envs.catalogue import LISTED, module_of, split_preset
-from erlbench.envs.registry import EnvSpec
+from erlbench.envs.registry import EnvSpec, build
 from erlbench.errors import ErlbenchError
 from erlbench.files import read_bytes, reason
 from erlbench.policy.file import load_policy
-from erlbench.pool import local_pool
+from erlbench.pool.apart import NoEnd, apart
 from erlbench.records.run import POLICIES, POLICY
 from erlbench.running.admission import UNTRIED, admitted
-from erlbench.running.evaluation import evaluation_seeds, in_parts, policy_file
-from erlbench.verification.files import AGREES, DIFFERS, UNKNOWN, Check, Files
-from erlbench.work.rollout import RolloutSettings
-from erlbench.work.tasks import Priority, Task
+from erlbench.running.evaluation import evaluation_seeds, policy_file
+from erlbench.verification.files import Check, Files, Findings, Unverifiable, make_check
+from erlbench.work.rollout import play
 
 NAME = "policy"
 MOST_STEPS = 20_000_000  # of all evaluations of a run
 SECONDS, STEPS_PER_SECOND = 60.0, 100.0  # that playing may take: a folder's settings may ask for endless steps
+Saved = tuple[Path, Mapping[Any, Any]]  # a policy's file, and the row of eval.csv
 Episodes = list[tuple[float, int]]  # returns and lengths
-
-
-@dataclass(frozen=True)
-class SavedEvaluation:
-    """An evaluation whose policy was saved: the policy's file, and the row of eval.csv."""
-
-    path: Path
-    index: int
-    row: Mapping[Any, Any]
-
-
-class OverBudget(ErlbenchError):
-    """Playing takes more steps or seconds than a run may have."""
 
 
 def check_policies(run: Files, alike: bool, trusted: bool) -> Iterator[Check]:
@@ -49,109 +35,89 @@ def check_policies(run: Files, alike: bool, trusted: bool) -> Iterator[Check]:
     `alike`: whether software and problem are those of the run, so that another return is a difference. A module that
     the folder names is only imported where it is `trusted`: importing runs its code.
     """
-    evaluations = _find_evaluations(run)
-    if not evaluations:
-        yield Check(NAME, UNKNOWN, f"{POLICY} is not there: only the score that was written down remains")
-        return
-    if run.last.get("final") != 1:
-        yield Check(NAME, UNKNOWN, "eval.csv has no final evaluation with start states of its own")
-        return
-    if (module := module_of(str(run.run.get("env")))) and not trusted:
-        yield Check(NAME, UNKNOWN, f"its environment is in the module {module}, which runs code; --import allows that")
-        return
-    try:
-        env = admitted(str(run.run.get("env")), run.table("env_settings"), UNTRIED).problem.env
-    except ErlbenchError as error:
-        yield Check(NAME, UNKNOWN, f"{error}")
-        return
-    final = [each for each in evaluations if each.path.name == POLICY]
-    if not final:
-        yield Check(NAME, UNKNOWN, f"{POLICY} is not there")
-    for name, chosen in ((NAME, final), (POLICIES, [each for each in evaluations if each.path.name != POLICY])):
-        if chosen:
-            try:
-                yield _compare(name, chosen, _play(run, env, chosen), alike)
-            except OverBudget as error:
-                yield Check(name, UNKNOWN, str(error))
-            except OSError as error:  # of this machine: no process, no memory
-                yield Check(name, UNKNOWN, f"cannot be played here: {reason(error)}")
-            except (ErlbenchError, KeyError, TypeError, ValueError) as error:
-                yield Check(name, DIFFERS, f"cannot be played: {error}")
-
-
-def _find_evaluations(run: Files) -> list[SavedEvaluation]:
-    """The evaluations whose policies are there, in their order; the final one, if any, is the last."""
     rows = run.evaluations.to_dict("records")
-    saved = [SavedEvaluation(policy_file(run.path, index), index, row) for index, row in enumerate(rows)]
-    on_the_way, final = [each for each in saved[:-1] if each.row["final"] != 1], saved[-1:]
-    saved = [*on_the_way, *(replace(each, path=run.path / POLICY) for each in final)]
-    return [each for each in saved if each.path.is_file()]
+    final = [(run.path / POLICY, row) for row in rows[-1:]]
+    others = [(policy_file(run.path, index), row) for index, row in enumerate(rows[:-1]) if row["final"] != 1]
+    final, others = ([saved for saved in group if saved[0].is_file()] for group in (final, others))
+    yield make_check(NAME, _compare, run, final, alike, trusted)
+    if others and rows[-1]["final"] == 1:
+        yield make_check(POLICIES, _compare, run, others, alike, trusted)
 
 
-def _play(run: Files, env: EnvSpec, evaluations: Sequence[SavedEvaluation]) -> list[Episodes]:
+def _compare(run: Files, policies: Sequence[Saved], alike: bool, trusted: bool) -> Findings:
+    if not policies:
+        raise Unverifiable(f"{POLICY} is not there: only the score that was written down remains")
+    if run.last["final"] != 1:
+        raise Unverifiable("eval.csv has no final evaluation with start states of its own")
+    if (module := module_of(run.env)) and not trusted:
+        raise Unverifiable(f"its environment is in the module {module}, which runs code; --import allows that")
+    try:
+        env = admitted(run.env, run.table("env_settings"), UNTRIED).problem.env
+    except ErlbenchError as error:
+        raise Unverifiable(error) from error
+    try:
+        if foreign := [path.name for path, row in policies if not _is_recorded(path, row["policy_sha256"])]:
+            return [f"{', '.join(foreign)}: another policy than the one whose SHA-256 eval.csv has"], ""
+        played = _play_within_limits(run, env, policies)
+        wrong = [text for (_, row), episodes in zip(policies, played) if (text := _difference(row, episodes))]
+    except OSError as error:  # of this machine: no process, no memory
+        raise Unverifiable(f"cannot be played here: {reason(error)}") from error
+    except (ErlbenchError, KeyError, TypeError, ValueError) as error:
+        return [f"cannot be played: {error}"], ""
+    if wrong and not alike:
+        raise Unverifiable("; ".join(wrong[:3]))
+    what = "the final evaluation" if policies[0][0].name == POLICY else f"{len(played)} evaluations on the way"
+    return wrong, f"all {sum(map(len, played))} returns of {what} are equal to the last bit"
+
+
+def _is_recorded(path: Path, recorded: str) -> bool:
+    """Whether a policy has the SHA-256 of its row; a run of an early version has none."""
+    return not recorded or hashlib.sha256(read_bytes(path, inside=1)).hexdigest() == recorded
+
+
+def _play_within_limits(run: Files, env: EnvSpec, policies: Sequence[Saved]) -> list[Episodes]:
     """Returns and lengths of each evaluation, in the order of its start states.
 
-    A listed environment without settings plays in this process: each of its steps ends. Any other one has a worker,
-    which is ended when the seconds are used up.
+    A listed environment without settings plays in this process: each of its steps ends. Any other one has a process
+    that is ended when the seconds are used up.
     """
-    lengths = [length for each in evaluations for length in each.row["lengths"]]
-    steps = sum(min(max(0, int(length)) + 1, env.max_episode_steps) for length in lengths)
+    lengths = [int(length) for _, row in policies for length in row["lengths"]]
+    steps = sum(min(max(0, length) + 1, env.max_episode_steps) for length in lengths)
     if steps > MOST_STEPS:
-        raise OverBudget(f"it has {steps:,} steps, more than the {MOST_STEPS:,} that are played")
+        raise Unverifiable(f"it has {steps:,} steps, more than the {MOST_STEPS:,} that are played")
+    limit = min(env.max_episode_steps, max(lengths, default=0) + 1)  # where an episode goes on, it is another one
+    arguments = env, int(run.table("run")["seed"]), policies, limit
+    if not run.table("env_settings") and split_preset(run.env)[0] in LISTED:
+        return _play(*arguments)
     seconds = SECONDS + steps / STEPS_PER_SECOND
-    end = time.monotonic() + seconds
-    longest = max(lengths, default=0) + 1  # where an episode goes on for longer, it is another one
-    limit = longest if longest < env.max_episode_steps else None
-    listed = not run.table("env_settings") and split_preset(str(run.run.get("env")))[0] in LISTED
-    played, number = [], 0
-    with local_pool(0 if listed else 1) as pool:
-        for each in evaluations:
-            policy, row = load_policy(each.path, inside=2 if each.path.name != POLICY else 1), each.row
-            at = None if row["final"] == 1 else int(row["timesteps"])
-            seeds = evaluation_seeds(int(run.run["seed"]), at, len(row["returns"]))
-            settings = RolloutSettings(env, policy.spec, len(seeds), seeds=seeds, limit=limit, mode=True)
-            inputs = {"parameters": pool.store.put(f"policy.{each.index}", policy.parameters)}
-            rollout, priority = "erlbench.work.rollout:rollout", Priority.EVALUATION
-            parts = in_parts(Task(number, "evaluation", rollout, (number,), settings, inputs, priority))
-            pool.submit(parts)
-            results: dict[int, Mapping[str, Any]] = {}
-            while len(results) < len(parts):
-                left = end - time.monotonic()
-                if left <= 0 or (result := pool.next_result(left)) is None:
-                    raise OverBudget(f"no end within {seconds:,.0f} s for {steps:,} steps")
-                results[result.task] = result.values
-            in_order = [results[part.id] for part in parts]
-            played.append([pair for part in in_order for pair in zip(part["returns"], part["lengths"], strict=True)])
-            number += len(parts)
+    try:
+        played: list[Episodes] = apart(_play, *arguments, seconds=seconds)
+    except NoEnd as error:
+        raise Unverifiable(f"no end within {seconds:,.0f} s for {steps:,} steps") from error
     return played
 
 
-def _compare(name: str, evaluations: Sequence[SavedEvaluation], played: Sequence[Episodes], alike: bool) -> Check:
-    if foreign := [each.path.name for each in evaluations if not _is_recorded(each)]:
-        return Check(name, DIFFERS, f"{', '.join(foreign)}: another policy than the one whose SHA-256 eval.csv has")
-    differences = (_difference(each, episodes) for each, episodes in zip(evaluations, played, strict=True))
-    if wrong := [*filter(None, differences)]:
-        return Check(name, DIFFERS if alike else UNKNOWN, "; ".join(wrong[:3]))
-    what = "the final evaluation" if name == NAME else f"{len(played)} evaluations on the way"
-    return Check(name, AGREES, f"all {sum(map(len, played))} returns of {what} are equal to the last bit")
+def _play(spec: EnvSpec, seed: int, policies: Sequence[Saved], limit: int) -> list[Episodes]:
+    evaluations = []
+    with closing(build(spec)) as env:
+        for path, row in policies:
+            policy = load_policy(path, inside=1 if path.name == POLICY else 2)
+            at = None if row["final"] == 1 else int(row["timesteps"])
+            seeds = evaluation_seeds(seed, at, len(row["returns"]))
+            played = (play(env, policy, limit, each, mode=True) for each in seeds)
+            evaluations.append([(episode.total, episode.length) for episode in played])
+    return evaluations
 
 
-def _is_recorded(evaluation: SavedEvaluation) -> bool:
-    """Whether the policy's file has the SHA-256 of its row; a run of an early version has none."""
-    recorded = evaluation.row["policy_sha256"]
-    return not recorded or hashlib.sha256(read_bytes(evaluation.path, inside=1)).hexdigest() == recorded
-
-
-def _difference(evaluation: SavedEvaluation, played: Episodes) -> str:
+def _difference(row: Mapping[Any, Any], played: Episodes) -> str:
     """How the episodes of an evaluation differ from its row; empty where they are equal."""
-    reported, lengths = evaluation.row["returns"], evaluation.row["lengths"]
-    wrong = [i for i, pair in enumerate(zip(reported, lengths, strict=True)) if played[i] != pair]
+    reported = list(zip(row["returns"], row["lengths"], strict=True))
+    wrong = [number for number, episode in enumerate(reported) if played[number] != episode]
     if not wrong:
         return ""
-    first = wrong[0]
-    apart = float(np.max(np.abs(np.array([total for total, _ in played]) - reported)))
+    (total, steps), (return_, length) = played[wrong[0]], reported[wrong[0]]
+    largest = np.abs(np.subtract(played, reported)[:, 0]).max()
     return (
-        f"evaluation {evaluation.index}: {len(wrong)} of {len(reported)} returns differ, by {apart:.3g} at most; "
-        f"episode {first}: {played[first][0]!r} in {played[first][1]} steps, reported {reported[first]!r} in "
-        f"{lengths[first]}"
+        f"after {row['timesteps']:,} steps {len(wrong)} of {len(reported)} returns differ, by {largest:.3g} at most; "
+        f"episode {wrong[0]}: {total!r} in {steps} steps, reported {return_!r} in {length}"
     )

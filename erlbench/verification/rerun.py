@@ -19,12 +19,11 @@ from erlbench.records.run import CONFIG
 from erlbench.records.schema import EpisodeRow, EvaluationRow
 from erlbench.running.admission import UNTRIED, problems
 from erlbench.running.command import run_cells
-from erlbench.verification.files import AGREES, DIFFERS, UNKNOWN, Check, Files, load_files
+from erlbench.verification.files import AGREES, DIFFERS, Check, Files, Findings, Unverifiable, load_files, make_check
 from erlbench.verification.policy import SECONDS, STEPS_PER_SECOND
 from erlbench.verification.same import compare_rows, unlike_digests
 from erlbench.verification.software import check_software
 
-NAME = "again"
 SLOWER, LONGEST = 4.0, 6 * 3600.0  # than the machine of the run, and seconds of a second run in any case
 WORK = ("timesteps", "fitness_timesteps", "evaluation_timesteps", "replayed_timesteps", "critic_updates",
         "actor_updates")  # columns of eval.csv that count it  # fmt: skip
@@ -36,25 +35,28 @@ def run_again(path: Path, number: int, trusted: bool = False) -> Check:
     Raises `UsageError` for an evaluation that is not there. A module that the folder names is only imported where it
     is `trusted`. The second run has a process of its own, which is ended when it takes too long.
     """
-    run = load_files(path)
+    return make_check("again", _run_and_compare, load_files(path), number, trusted)
+
+
+def _run_and_compare(run: Files, number: int, trusted: bool) -> Findings:
     rows = run.evaluations
     if not any(rows["digest"]):
-        return Check(NAME, UNKNOWN, "eval.csv has no digests: an early version made the run")
+        raise Unverifiable("eval.csv has no digests: an early version made the run")
     if not 0 <= number < len(rows):
-        raise UsageError(f"{path} has the evaluations 0 to {len(rows) - 1}, not {number}")
-    for named in (str(run.run.get("env")), str(run.run.get("algo"))):
-        if (module := module_of(named)) and not trusted:
-            return Check(NAME, UNKNOWN, f"{named} is in the module {module}, which runs code; --import allows that")
+        raise UsageError(f"{run.path} has the evaluations 0 to {len(rows) - 1}, not {number}")
+    for name in (run.env, run.algo):
+        if (module := module_of(name)) and not trusted:
+            raise Unverifiable(f"{name} is in the module {module}, which runs code; --import allows that")
     row = dict(rows.iloc[number])
     seconds = _allowed_seconds(row)
     options = RunOptions(0, verbosity=-1, until=None if row["final"] == 1 else number, admission=False)
     with tempfile.TemporaryDirectory(prefix="erlbench-again-") as folder:
         try:
-            second = apart(_run, path, folder, options, seconds=seconds)
-        except NoEnd:
-            return Check(NAME, UNKNOWN, f"the second run has no end within {seconds:,.0f} s")
+            second = apart(_run, run.path, folder, options, seconds=seconds)
+        except NoEnd as error:
+            raise Unverifiable(f"the second run has no end within {seconds:,.0f} s") from error
         if second is None:
-            return Check(NAME, UNKNOWN, "results arrived by the clock, which no second run repeats")
+            raise Unverifiable("results arrived by the clock, which no second run repeats")
         return _compare(run, load_files(second), number)
 
 
@@ -74,26 +76,23 @@ def _run(path: Path, out: str, options: RunOptions) -> Path | None:
     return cell.directory
 
 
-def _compare(run: Files, again: Files, number: int) -> Check:
+def _compare(run: Files, again: Files, number: int) -> Findings:
     """All cells of the evaluations and training episodes up to evaluation `number` that no clock measured."""
     ours, theirs = (files.evaluations.head(number + 1) for files in (run, again))
     if len(theirs) <= number:
-        reason = str(again.status.get("message") or "it stopped before")
-        return Check(NAME, DIFFERS, f"the second run did not come to evaluation {number}: {reason}")
+        reason = again.status.get("message") or "it stopped before"
+        return [f"the second run did not come to evaluation {number}: {reason}"], ""
     unlike = unlike_digests(run, again)
     checks = [compare_rows(EvaluationRow, ours, theirs, unlike)]
-    played, again_played = (files.rows.get(EpisodeRow) for files in (run, again))
-    if played is not None and again_played is not None:
-        steps = ours["timesteps"].iloc[-1]
-        played, again_played = (
-            rows[rows["timesteps"] <= steps].reset_index(drop=True) for rows in (played, again_played)
+    if EpisodeRow in run.rows and EpisodeRow in again.rows:
+        first, second = (
+            rows[rows["timesteps"] <= ours["timesteps"].iloc[-1]].reset_index(drop=True)
+            for rows in (run.rows[EpisodeRow], again.rows[EpisodeRow])
         )
-        length = min(len(played), len(again_played))
-        checks.append(compare_rows(EpisodeRow, played.head(length), again_played.head(length)))
-    for check in checks:
-        if check.outcome == DIFFERS:
-            outcome = DIFFERS if check_software(run).outcome == AGREES else UNKNOWN
-            return Check(NAME, outcome, f"{check.name} of the second run: {check.text}")
-    what = "rows" if unlike else "digests and rows"
-    text = f"the {what} of evaluations 0 to {number} are those of a second run"
-    return Check(NAME, AGREES, f"{text}; {unlike}" if unlike else text)
+        length = min(len(first), len(second))
+        checks.append(compare_rows(EpisodeRow, first.head(length), second.head(length)))
+    wrong = [f"{check.name} of the second run: {check.text}" for check in checks if check.outcome == DIFFERS]
+    if wrong and check_software(run).outcome != AGREES:
+        raise Unverifiable("; ".join(wrong))
+    what = f"rows ({unlike})" if unlike else "digests and rows"
+    return wrong, f"the {what} of evaluations 0 to {number} are those of a second run"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from erlbench import files
+from erlbench.files import read_bytes
 from erlbench.records.run import POLICY
 from erlbench.records.schema import COUNTED, Row, columns_of, header
-from erlbench.verification.files import AGREES, DIFFERS, UNKNOWN, Check, Files
+from erlbench.verification.files import Check, Files, Findings, Unverifiable, make_check
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,18 +21,17 @@ if TYPE_CHECKING:
 MEASURED = frozenset(column.name for row in COUNTED for column in columns_of(row) if column.measured)
 DIGESTS_FROM = 4  # format of a run since which digests have been computed as today
 FEWEST = 5  # different returns that tell runs apart
-Marks = frozenset[int]
 
 
 def compare_runs(run: Files, other: Files) -> Iterator[Check]:
     """Compare configuration, rows and saved policy of two runs."""
-    yield _configuration(run, other)
+    yield make_check("config.toml", _compare_configurations, run, other)
     for row in COUNTED:
         yield compare_rows(row, run.rows.get(row), other.rows.get(row), unlike_digests(run, other))
-    yield _policies(run, other)
+    yield make_check(POLICY, _compare_policies, run, other)
 
 
-def _configuration(run: Files, other: Files) -> Check:
+def _compare_configurations(run: Files, other: Files) -> Findings:
     differing = [
         f"{table}.{key}"
         for table in sorted(run.config.keys() | other.config.keys())
@@ -40,8 +39,7 @@ def _configuration(run: Files, other: Files) -> Check:
         for key in sorted(ours.keys() | theirs.keys())
         if ours.get(key) != theirs.get(key)
     ]
-    text = ", ".join(differing) or "all settings are equal"
-    return Check("config.toml", DIFFERS if differing else AGREES, text)
+    return [", ".join(differing)] if differing else [], "all settings are equal"
 
 
 def unlike_digests(run: Files, other: Files) -> str:
@@ -56,62 +54,60 @@ def compare_rows(
     row: type[Row], ours: pd.DataFrame | None, theirs: pd.DataFrame | None, unlike_digests: str = ""
 ) -> Check:
     """Compare all columns that no clock measured; the first cell that differs is named."""
+    return make_check(row.file, _compare_rows, row, ours, theirs, unlike_digests)
+
+
+def _compare_rows(
+    row: type[Row], ours: pd.DataFrame | None, theirs: pd.DataFrame | None, unlike_digests: str
+) -> Findings:
     if ours is None or theirs is None:
-        return Check(row.file, UNKNOWN, "missing in one of the runs")
+        raise Unverifiable("missing in one of the runs")
     left_out = MEASURED | {"digest"} if unlike_digests else MEASURED
     columns = [name for name in dict.fromkeys([*ours, *theirs]) if name not in left_out]
     counts, length = (len(ours), len(theirs)), min(len(ours), len(theirs))
-    ours, theirs = (_in_order(row, rows).reindex(columns=columns).head(length) for rows in (ours, theirs))
+    if row.unique:  # tasks finish in any order
+        ours, theirs = (rows.sort_values(row.unique, ignore_index=True) for rows in (ours, theirs))
+    ours, theirs = (rows.reindex(columns=columns).head(length) for rows in (ours, theirs))
     equal = ((ours == theirs) | (ours.isna() & theirs.isna())).to_numpy()
     if not equal.all():
         index, column = np.argwhere(~equal)[0]
-        texts = [_short(rows.iloc[index, column]) for rows in (ours, theirs)]
-        return Check(row.file, DIFFERS, f"row {index}, {columns[column]}: {texts[0]}, {texts[1]}")
-    if counts[0] != counts[1]:
-        return Check(row.file, DIFFERS, f"{counts[0]:,} rows and {counts[1]:,}; the first ones are equal")
+        values = (rows.iloc[index, column] for rows in (ours, theirs))
+        return [f"row {index}, {columns[column]}: {', '.join(str(value)[:40] for value in values)}"], ""
+    wrong = [] if counts[0] == counts[1] else [f"{counts[0]:,} rows and {counts[1]:,}; the first ones are equal"]
     more = f"; {unlike_digests}" if unlike_digests and "digest" in header(row) else ""
-    return Check(row.file, AGREES, f"{length:,} rows, all columns but times{more}")
+    return wrong, f"{length:,} rows, all columns but times{more}"
 
 
-def _policies(run: Files, other: Files) -> Check:
+def _compare_policies(run: Files, other: Files) -> Findings:
     try:
-        equal = files.read_bytes(run.path / POLICY, inside=1) == files.read_bytes(other.path / POLICY, inside=1)
+        ours, theirs = (read_bytes(files.path / POLICY, inside=1) for files in (run, other))
     except (OSError, ValueError):
-        return Check(POLICY, UNKNOWN, "missing in one of the runs")
-    return Check(POLICY, AGREES if equal else DIFFERS, "equal to the last bit" if equal else "other parameters")
+        raise Unverifiable("missing in one of the runs") from None
+    return [] if ours == theirs else ["other parameters"], "equal to the last bit"
 
 
-def _in_order(row: type[Row], rows: pd.DataFrame) -> pd.DataFrame:
-    """Tasks finish in any order."""
-    return rows.sort_values(row.unique, ignore_index=True) if row.unique else rows
-
-
-def _short(value: Any) -> str:
-    text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-    return text if len(text) <= 24 else f"{text[:24]}..."
-
-
-def evaluation_marks(run: Files) -> Marks:
-    """Hashes of what no run of another seed has: each digest, or without any all returns after the first steps."""
+def evaluation_marks(run: Files) -> set[Any]:
+    """What no run of another seed has: each digest, or without any all returns after the first steps."""
     rows = run.evaluations
-    if digests := [digest for digest in rows["digest"] if digest]:
-        return frozenset(map(hash, digests))
+    if digests := {digest for digest in rows["digest"] if digest}:
+        return digests
     returns = tuple(rows["returns"][rows["timesteps"] > 0])
-    distinct = {value for values in returns for value in values}
-    return frozenset([hash(returns)] if len(distinct) >= FEWEST else [])
+    return {returns} if len({value for values in returns for value in values}) >= FEWEST else set()
 
 
-def find_copies(marks: Mapping[Path, tuple[Any, Marks]]) -> Iterator[tuple[Path, Check]]:
+def find_copies(runs: Mapping[Path, tuple[Any, set[Any]]]) -> Iterator[tuple[Path, Check]]:
     """The check of each run, given by its seed and `evaluation_marks`, against the others."""
-    runs: defaultdict[int, dict[Any, Path]] = defaultdict(dict)  # mark -> seed -> run
-    for path, (seed, of_run) in marks.items():
-        for mark in of_run:
-            runs[mark].setdefault(seed, path)
-    for path, (seed, of_run) in marks.items():
-        others = {other for mark in of_run for theirs, other in runs[mark].items() if theirs != seed}
-        if others:
-            yield path, Check("copies", DIFFERS, f"it has evaluations of {min(others)}, which has another seed")
-        elif of_run:
-            yield path, Check("copies", AGREES, f"none of the {len(marks)} runs has its evaluations with another seed")
-        else:
-            yield path, Check("copies", UNKNOWN, "eval.csv has nothing that distinguishes runs")
+    seeds: defaultdict[Any, dict[Any, Path]] = defaultdict(dict)  # mark -> seed -> run
+    for path, (seed, marks) in runs.items():
+        for mark in marks:
+            seeds[mark].setdefault(seed, path)
+
+    def compare(seed: Any, marks: set[Any]) -> Findings:
+        if not marks:
+            raise Unverifiable("eval.csv has nothing that distinguishes runs")
+        others = {other for mark in marks for theirs, other in seeds[mark].items() if theirs != seed}
+        wrong = [f"it has evaluations of {min(others)}, which has another seed"] if others else []
+        return wrong, f"none of the {len(runs)} runs has its evaluations with another seed"
+
+    for path, of_run in runs.items():
+        yield path, make_check("copies", compare, *of_run)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from erlbench.algorithms.registry import ALGORITHMS
 from erlbench.envs.catalogue import module_of
@@ -12,26 +11,39 @@ from erlbench.files import table_in
 from erlbench.machine import description, process
 from erlbench.records.run import admission_marks
 from erlbench.running.admission import identity_of_run
-from erlbench.verification.files import AGREES, UNKNOWN, Check, Files
+from erlbench.verification.files import Check, Files, Findings, Unverifiable, make_check
 from erlbench.words import counted
 from erlbench.work import identity
 
 
 def check_software(run: Files) -> Check:
-    """`AGREES` when all versions are those of the run; else `UNKNOWN`, for then equal bits are not promised."""
+    """Whether all versions are those of the run; else equal bits are not promised."""
+    return make_check("software", _compare_software, run)
+
+
+def _compare_software(run: Files) -> Findings:
     if not run.meta:
-        return Check("software", UNKNOWN, "meta.json is missing")
-    here = description.software()
+        raise Unverifiable("meta.json is missing")
     kernels = {start["arithmetic"] for start in run.starts if start.get("arithmetic")}
     if len(kernels) > 1:
-        return Check("software", UNKNOWN, f"several kernels computed the run: {' | '.join(sorted(kernels))}")
-    others = list(_differences(run.meta, here))
-    if others:
-        return Check("software", UNKNOWN, f"other versions here, so bits may differ: {'; '.join(others)}")
+        raise Unverifiable(f"several kernels computed the run: {' | '.join(sorted(kernels))}")
+    if others := "; ".join(_differences(run)):
+        raise Unverifiable(f"other versions here, so bits may differ: {others}")
     if not run.meta.get("kernel"):
-        return Check("software", UNKNOWN, "the run does not say which kernel computed it, so bits may differ")
-    text = f"Python {here['python']}, the kernel {here['kernel']} and all packages are those of the run"
-    return Check("software", AGREES, text)
+        raise Unverifiable("the run does not say which kernel computed it, so bits may differ")
+    here = description.software()
+    return [], f"Python {here['python']}, the kernel {here['kernel']} and all packages are those of the run"
+
+
+def _differences(run: Files) -> Iterator[str]:
+    here = description.software()
+    for name, version in table_in(run.meta, "versions").items():
+        now = here["versions"].get(name) or description.version(name)
+        if now != version:
+            yield f"{name} {version}, here {now}"
+    for name in sorted(run.meta.keys() & here.keys() - {"versions"}):  # what an older run lacks is not compared
+        if run.meta[name] != here[name]:
+            yield f"{name} {run.meta[name]}, here {here[name]}"
 
 
 def check_identity(run: Files, trusted: bool) -> Check:
@@ -39,44 +51,40 @@ def check_identity(run: Files, trusted: bool) -> Check:
 
     A module that the folder names is only imported where it is `trusted`: importing runs its code.
     """
+    return make_check("identity", _compare_identity, run, trusted)
+
+
+def _compare_identity(run: Files, trusted: bool) -> Findings:
     starts = identity.recorded(run.meta)
     if not starts:
-        return Check("identity", UNKNOWN, "the run did not record which packages, files and model it was made with")
-    within = list(dict.fromkeys(line for later in starts for line in identity.changes(starts[0], later)))
-    if within:
-        return Check("identity", UNKNOWN, f"changed within the run (--anyway): {'; '.join(within)}")
-    algo, env = str(run.run.get("algo")), str(run.run.get("env"))
-    if not trusted and (module_of(env) or algo not in ALGORITHMS):
-        return Check("identity", UNKNOWN, "its modules are not the suite's and would run code; --import allows that")
-    for module in filter(None, map(module_of, (algo, env))):
+        raise Unverifiable("the run did not record which packages, files and model it was made with")
+    if within := dict.fromkeys(line for later in starts for line in identity.changes(starts[0], later)):
+        raise Unverifiable(f"changed within the run (--anyway): {'; '.join(within)}")
+    if not trusted and (module_of(run.env) or run.algo not in ALGORITHMS):
+        raise Unverifiable("its modules are not the suite's and would run code; --import allows that")
+    for module in filter(None, map(module_of, (run.algo, run.env))):
         process.name_module(module)
     try:
-        here = identity_of_run(algo, env, run.table("env_settings"), run.table("settings"))
+        here = identity_of_run(run.algo, run.env, run.table("env_settings"), run.table("settings"))
     except ErlbenchError as error:
-        return Check("identity", UNKNOWN, str(error))
+        raise Unverifiable(error) from error
     if not here:
-        return Check("identity", UNKNOWN, "environment and algorithm cannot be made here")
-    if found := identity.changes(starts[-1], here):
-        return Check("identity", UNKNOWN, f"another one here, so bits may differ: {'; '.join(found)}")
-    kinds = (("versions", "package"), ("modules", "source file"), ("files", "named file"))
-    compared = [counted(len(here[part]), one) for part, one in kinds if here[part]]
-    return Check("identity", AGREES, f"{', '.join(compared)}{', the MuJoCo model' if here['model'] else ''}")
+        raise Unverifiable("environment and algorithm cannot be made here")
+    if changes := identity.changes(starts[-1], here):
+        raise Unverifiable(f"another one here, so bits may differ: {'; '.join(changes)}")
+    kinds = {"versions": "package", "modules": "source file", "files": "named file"}
+    compared = [counted(len(here[part]), noun) for part, noun in kinds.items() if here[part]]
+    return [], ", ".join([*compared, *(["the MuJoCo model"] if here["model"] else [])])
 
 
 def check_admission(run: Files) -> Check:
     """Whether the environment was tried at each start, and is repeatable."""
+    return make_check("admission", _find_trials, run)
+
+
+def _find_trials(run: Files) -> Findings:
     if marks := admission_marks(run.meta):
-        return Check("admission", UNKNOWN, "; ".join(marks))
+        raise Unverifiable("; ".join(marks))
     if not any(isinstance(start.get("admission"), Mapping) for start in run.starts):
-        return Check("admission", UNKNOWN, "the run did not record whether its environment was tried")
-    return Check("admission", AGREES, "the environment was tried: its seed decides an episode")
-
-
-def _differences(meta: Mapping[str, Any], here: Mapping[str, Any]) -> Iterator[str]:
-    for name, version in table_in(meta, "versions").items():
-        now = here["versions"].get(name) or description.version(name)
-        if now != version:
-            yield f"{name} {version}, here {now}"
-    for name in sorted(meta.keys() & here.keys() - {"versions"}):  # what an older run does not say is not compared
-        if meta[name] != here[name]:
-            yield f"{name} {meta[name]}, here {here[name]}"
+        raise Unverifiable("the run did not record whether its environment was tried")
+    return [], "the environment was tried: its seed decides an episode"

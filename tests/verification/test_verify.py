@@ -166,8 +166,9 @@ def test_where_no_process_starts_the_check_says_so_and_nothing_differs(folder, m
     def refuse(*_, **__):
         raise ConnectionRefusedError(111, "Connection refused")
 
+    edit(folder / "config.toml", "[env_settings]", "[env_settings]\nmax_episode_steps = 1000")
     with monkeypatch.context() as patch:
-        patch.setattr("erlbench.verification.policy.local_pool", refuse)
+        patch.setattr("erlbench.verification.policy.apart", refuse)
         (check,) = [check for check in verify(folder) if check.name == "policy"]
         assert (check.outcome, "Connection refused" in check.text) == (UNKNOWN, True)
     monkeypatch.setattr(admission, "_trials", {})
