@@ -187,15 +187,6 @@ def is_same_file(path: Path, descriptor: int) -> bool:
         return False
 
 
-def try_write(path: Path) -> None:
-    """Open the file `path` for writing, which changes nothing and leaves no new file; OSError where that fails."""
-    new = not os.path.lexists(path)
-    with open(path, "ab"):
-        pass
-    if new:
-        path.unlink()
-
-
 def check_regular(path: Path) -> None:
     """Raise `CellError` when something else than a file stands at `path`: opening a FIFO would wait for ever."""
     try:

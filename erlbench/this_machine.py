@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import subprocess
+import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from types import MappingProxyType
+from typing import NamedTuple
 
 from erlbench.envs import catalogue
 from erlbench.machine import description, kernel
@@ -19,24 +20,21 @@ from erlbench.work.store import shared_memory_folder
 
 SHARED = Path("/dev/shm")
 LEAST_SHARED = 2**29  # bytes; the parameters and noise of a large run
-EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(  # for users -> modules that it installs
-    {
-        **catalogue.EXTRAS,
-        "nevergrad": ("nevergrad",),
-        "ppo": ("stable_baselines3",),
-        "trpo": ("sb3_contrib",),
-        "video": ("imageio_ffmpeg",),
-        "exports": ("tensorboard",),
-        "tune": ("optuna",),
-        "ray": ("ray",),
-        "slurm": ("submitit",),
-    }
-)
+EXTRAS = {  # for users -> modules that it installs
+    **catalogue.EXTRAS,
+    "nevergrad": ("nevergrad",),
+    "ppo": ("stable_baselines3",),
+    "trpo": ("sb3_contrib",),
+    "video": ("imageio_ffmpeg",),
+    "exports": ("tensorboard",),
+    "tune": ("optuna",),
+    "ray": ("ray",),
+    "slurm": ("submitit",),
+}
 GIB = 2**30
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """What was looked at, what is there, and what the user can do."""
 
     what: str
@@ -87,8 +85,9 @@ def _examine_libraries() -> Iterator[Finding]:
 
 
 def _examine_films() -> Finding:
-    if chosen := renderer.unusable_choice():
-        variable = renderer.VARIABLE
+    variable = renderer.VARIABLE
+    chosen, command = os.environ.get(variable), [sys.executable, "-P", "-c", "import mujoco"]
+    if chosen and subprocess.run(command, capture_output=True).returncode:
         return Finding("films", f"MuJoCo does not start: {variable} is '{chosen}'", f"unset {variable}", serious=True)
     if names := [*filter(renderer.works, renderer.OFFSCREEN)]:
         return Finding("films", f"MuJoCo draws by {' and '.join(names)}")

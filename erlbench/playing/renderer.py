@@ -7,8 +7,7 @@ import subprocess
 import sys
 from typing import Any
 
-import numpy as np
-
+from erlbench.envs.catalogue import LISTED
 from erlbench.errors import UsageError
 
 OFFSCREEN = ("egl", "osmesa")  # in the order of their speed
@@ -27,14 +26,6 @@ assert renderer.render().any()
 """
 
 
-def unusable_choice() -> str:
-    """$MUJOCO_GL where MuJoCo cannot even be imported with it; else nothing."""
-    chosen = os.environ.get(VARIABLE, "")
-    if chosen and subprocess.run([sys.executable, "-P", "-c", "import mujoco"], capture_output=True).returncode:
-        return chosen
-    return ""
-
-
 def has_display() -> bool:
     """Whether a window can be opened."""
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
@@ -43,13 +34,11 @@ def has_display() -> bool:
 def works(backend: str) -> bool:
     """Whether MuJoCo draws by `backend`; tried in a process of its own, which a broken driver may end."""
     environment = {**os.environ, VARIABLE: backend, "PYOPENGL_PLATFORM": backend}
+    command = [sys.executable, "-P", "-c", PROBE]
     try:
-        done = subprocess.run(
-            [sys.executable, "-P", "-c", PROBE], env=environment, capture_output=True, timeout=SECONDS
-        )
+        return not subprocess.run(command, env=environment, capture_output=True, timeout=SECONDS).returncode
     except subprocess.TimeoutExpired:
         return False
-    return done.returncode == 0
 
 
 def simplify(env: Any) -> None:
@@ -78,27 +67,25 @@ def widen_floor(env: Any) -> None:
     A plane of less than `FLOOR` metres is something else, such as Pusher's table.
     """
     model: Any = getattr(env.unwrapped, "model", None)
-    if hasattr(model, "geom_type"):
-        import mujoco
+    if not hasattr(model, "geom_type"):
+        return
+    import mujoco
 
-        planes = model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
-        for floor in np.flatnonzero(planes & (model.geom_size[:, :2].min(axis=1) >= FLOOR)):
-            size, material = model.geom_size[floor, :2], model.geom_matid[floor]
-            if material != -1 and not model.mat_texuniform[material]:
-                if (model.geom_matid == material).sum() > 1:
-                    continue  # other shapes of this material would look different
-                model.mat_texrepeat[material] /= size  # what counts for the floor, in metres
-            size[:] = 0.0
+    is_floor = (model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE) & (model.geom_size[:, :2].min(axis=1) >= FLOOR)
+    textured = is_floor & (model.geom_matid >= 0)
+    model.mat_texrepeat[model.geom_matid[textured]] /= model.geom_size[textured, :2]  # now a metre's
+    model.geom_size[is_floor, :2] = 0.0
 
 
-def choose_offscreen(*, mujoco: bool) -> None:
-    """Have Pygame and, where it is wanted, MuJoCo draw without a display.
+def choose_offscreen(env: str) -> None:
+    """Have Pygame and, where it may draw the environment, MuJoCo draw without a display.
 
     MuJoCo does so by $MUJOCO_GL, or by the first renderer that works. A `UsageError` names the packages when none does.
     """
     os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # else Pygame complains where there is no display
-    if not mujoco:
-        return
+    listed = LISTED.get(env.partition("@")[0])
+    if listed and not any(engine in listed.source for engine in ("MuJoCo", "dm_control")):
+        return  # Box2D's, the classic ones and our own do without it
     chosen = os.environ.get(VARIABLE, "").lower().strip()
     if chosen in OFFSCREEN and not works(chosen):
         raise UsageError(f"{VARIABLE}={chosen} does not work here; unset it, or: sudo apt install {PACKAGES[chosen]}")
@@ -106,11 +93,10 @@ def choose_offscreen(*, mujoco: bool) -> None:
         raise UsageError(f"{VARIABLE}=glfw needs a display, and there is none; unset it")
     if chosen in ("glfw", *OFFSCREEN):
         return
-    for backend in OFFSCREEN:
-        if works(backend):
-            os.environ[VARIABLE] = os.environ["PYOPENGL_PLATFORM"] = backend
-            return
-    raise UsageError(
-        "MuJoCo cannot draw here: neither EGL nor OSMesa works. Install one of them, on Debian and Ubuntu by: "
-        f"sudo apt install {PACKAGES['egl']} libegl-mesa0, or: sudo apt install {PACKAGES['osmesa']}"
-    )
+    backend = next(filter(works, OFFSCREEN), "")
+    if not backend:
+        raise UsageError(
+            "MuJoCo cannot draw here: neither EGL nor OSMesa works. Install one of them, on Debian and Ubuntu by: "
+            f"sudo apt install {PACKAGES['egl']} libegl-mesa0, or: sudo apt install {PACKAGES['osmesa']}"
+        )
+    os.environ[VARIABLE] = os.environ["PYOPENGL_PLATFORM"] = backend

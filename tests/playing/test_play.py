@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import resource
 import stat
 import subprocess
@@ -14,7 +13,6 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
-from erlbench import files
 from erlbench.cli import cli
 from erlbench.playing import play_run, renderer
 from erlbench.policy import load_policy
@@ -144,7 +142,7 @@ def test_clear_refusals(pendulum, tmp_path, monkeypatch):
     for words, message in (
         ([pendulum], "there is no display to open a window on; make a film instead"),
         ([pendulum, "--video", tmp_path / "a.avi"], "the name must end in .mp4 or .gif"),
-        ([pendulum, "--video", tmp_path / "none" / "a.gif"], "there is no folder"),
+        ([pendulum, "--video", tmp_path / "none" / "a.gif"], "cannot be written; give a file in another folder"),
         ([tmp_path / "none"], "is no run: there is no config.toml"),
         ([pendulum, "--no-video", "--video", tmp_path / "b.gif"], "--no-video and --video exclude one another"),
         ([tmp_path, "--no-video"], "policy.safetensors; a run writes its policy when it is done"),
@@ -191,28 +189,14 @@ def test_an_environment_without_pictures(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["mp4", "gif"])
-def test_a_film_that_cannot_be_written_is_refused_before_anything_is_played(pendulum, tmp_path, monkeypatch, suffix):
-    folder, file = tmp_path / f"d.{suffix}", tmp_path / f"a.{suffix}"
+def test_a_film_in_the_place_of_a_folder_is_refused_before_anything_is_played(pendulum, tmp_path, suffix):
+    folder = tmp_path / f"d.{suffix}"
     folder.mkdir()
     result = invoke(pendulum, "--video", folder)
     assert (result.exit_code, "a folder, a device or a link has this name" in " ".join(result.stderr.split())) == (
         2,
         True,
     )
-    real = open
-
-    def read_only(path, mode="r", *rest, **more):
-        if path == file:
-            raise OSError(errno.EROFS, "Read-only file system", str(path))
-        return real(path, mode, *rest, **more)
-
-    monkeypatch.setattr(files, "open", read_only, raising=False)
-    result = invoke(pendulum, "--video", file)
-    assert result.exit_code == 2
-    assert result.stderr == (
-        f"erlbench: --video {file} cannot be written: Read-only file system; give a file in another folder\n"
-    )
-    assert not file.exists()
 
 
 @pytest.mark.parametrize(
