@@ -74,36 +74,37 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     """
     from erlbench.algorithms.registry import name_of
     from erlbench.envs.made import check_importable, environment_name_of
-    from erlbench.experiment.arguments import RunArguments, arguments, run_options
+    from erlbench.envs.registry import limit_of_made
+    from erlbench.experiment.arguments import OPTIONS, arguments, run_options
     from erlbench.experiment.command import requested_cells
     from erlbench.machine.resources import check_device
-    from erlbench.options import list_options
     from erlbench.running.admission import problems, rules_of
     from erlbench.running.command import anything_saved, run_cells
     from erlbench.running.progress import is_watched
+    from erlbench.settings import setting_text
 
-    known = list_options(RunArguments).keys() - {"dry_run", "verbose", "slurm"}
-    if unknown := sorted(options.keys() - known):
-        raise UsageError(f"erlbench.run() has no option '{unknown[0]}'{nearest(unknown[0], known)}")
+    _check_names(options, OPTIONS.keys() - {"dry_run", "verbose", "slurm"}, "run")
     envs = _named(env, environment_name_of)
     for key, example in EXAMPLES.items():
         if not isinstance(options.get(key, {}), dict):
             raise UsageError(f"{key} of erlbench.run() must be a dict such as {example}, not {options[key]!r}")
-    if (limit := _made_limit(env)) is not None:
-        options["env_set"] = {"max_episode_steps": limit, **options.get("env_set", {})}
-    asked = arguments(
-        {
-            "algo": _named(algo, name_of),
-            "env": envs,
-            "study": _tuple(study),
-            "quiet": (not is_watched() if quiet is None else quiet) or None,
-            **_texts(options),
-        }
-    )
-    check_device(asked.device)
-    how = run_options(asked, ("erlbench.run",))
-    check_importable(asked.env, how.processes)
-    cells = requested_cells(asked, problems(rules_of(how, () if asked.study else asked.algo)))
+    limits = {limit_of_made(made) for made in (env if isinstance(env, list | tuple) else [env])}
+    if len(limits) > 1:
+        raise UsageError("these environments were made with different time limits; run each by a call of its own")
+    if any(limits):
+        options["env_set"] = {"max_episode_steps": limits.pop(), **options.get("env_set", {})}
+    quiet = (not is_watched() if quiet is None else quiet) or None
+    named = {"algo": _named(algo, name_of), "env": envs, "study": study, "quiet": quiet}
+    texts = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
+    texts["env_set"] = json.loads(json.dumps(options.get("env_set", {})))  # with the lists of TOML
+    texts["set"] = {
+        name: value if isinstance(value, str) else setting_text(value) for name, value in options.get("set", {}).items()
+    }
+    request = arguments(named | texts)
+    check_device(request.device)
+    how = run_options(request, ("erlbench.run",))
+    check_importable(request.env, how.processes)
+    cells = requested_cells(request, problems(rules_of(how, () if request.study else request.algo)))
     code = run_cells(cells, how)
     if code == Interrupted.exit_code:
         if anything_saved(cells):
@@ -111,31 +112,24 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
         raise Interrupted("interrupted before the first checkpoint; the same call starts again from 0", saved=False)
     results = Results(tuple(cell.directory for cell in cells if (cell.directory / CONFIG).exists()))
     if code:
-        raise ErlbenchError(_failures(results))
+        ended = results.cells.to_dict("records")
+        failed = [f"{row['path']}: {row['message'] or row['status']}" for row in ended if row["status"] != "done"]
+        refused = "a cell was refused: `erlbench verify` says which of its files do not fit"
+        raise ErlbenchError("; ".join(failed) or (refused if ended else "no run could begin; see above"))
     return results
 
 
-def _texts(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of `run` as the command line gives them; settings of environments have the lists of TOML."""
-    from erlbench.settings import setting_text
-
-    texts = {key: str(value) if isinstance(value, Path) else value for key, value in options.items()}
-    for key, text_of in (("set", setting_text), ("env_set", json.dumps)):
-        if key in options:
-            texts[key] = tuple(
-                f"{name}={value if isinstance(value, str) else text_of(value)}" for name, value in options[key].items()
-            )
-    return texts
+def _check_names(options: Mapping[str, Any], known: set[str], function: str) -> None:
+    for name in sorted(options.keys() - known):
+        raise UsageError(f"erlbench.{function}() has no option '{name}'{nearest(name, known)}")
 
 
-def _failures(results: Results) -> str:
-    """Why a call of `run` failed."""
-    if not results.runs:
-        return "no run could begin; what was printed above says why"
-    ended = results.cells
-    failed = ended[ended["status"] != "done"] if len(ended) else ended
-    reasons = "; ".join(f"{row['path']}: {row['message'] or row['status']}" for row in failed.to_dict("records"))
-    return reasons or "a cell was refused: `erlbench verify` says which of its files do not fit"
+def _named(things: Any, name_of: Callable[[Any], str]) -> list[str]:
+    """Names as they are, all else by its name."""
+    return [
+        thing if isinstance(thing, str) else name_of(thing)
+        for thing in (things if isinstance(things, list | tuple) else [things])
+    ]
 
 
 def load_results(*folders: Folder) -> Results:
@@ -162,12 +156,13 @@ def report(*folders: Folder, out: Folder = "report", study: Names = (), **option
     from erlbench.reporting.options import ReportOptions
     from erlbench.reporting.request import requested_report
 
-    names = list_options(ReportOptions).keys() - {"results", "side_by_side"}
-    if unknown := sorted(options.keys() - names):
-        raise UsageError(f"erlbench.report() has no option '{unknown[0]}'{nearest(unknown[0], names)}")
-    words = {name: value if isinstance(value, bool) else _words(value) for name, value in options.items()}
-    given = {"results": tuple(_paths(folders)), "out": Path(out), "study": _tuple(study), **words}
-    return requested_report(make_options(ReportOptions, given))
+    _check_names(options, list_options(ReportOptions).keys() - {"results", "side_by_side"}, "report")
+    texts = {
+        name: ",".join(map(str, value)) if isinstance(value, list | tuple) else value for name, value in options.items()
+    }
+    return requested_report(
+        make_options(ReportOptions, {"results": _paths(folders), "out": out, "study": study, **texts})
+    )
 
 
 def _paths(names: Sequence[Folder]) -> list[Path]:
@@ -175,30 +170,3 @@ def _paths(names: Sequence[Folder]) -> list[Path]:
         if not isinstance(name, str | Path):
             raise UsageError(f"folders of results are given by their names, not as {name!r}")
     return [Path(name) for name in names]
-
-
-def _words(value: Any) -> str:
-    """An option as the command line gives it: numbers or names with commas between them."""
-    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-
-
-def _tuple(names: Names) -> tuple[str, ...]:
-    if not isinstance(names, str | Sequence):
-        raise UsageError(f"a name or a list of names is needed, not {names!r}")
-    return (names,) if isinstance(names, str) else tuple(names)
-
-
-def _named(given: Any, name_of: Callable[[Any], str]) -> tuple[str, ...]:
-    """Names as they are, all else by its name."""
-    things = given if isinstance(given, list | tuple) else (given,)
-    return tuple(thing if isinstance(thing, str) else name_of(thing) for thing in things)
-
-
-def _made_limit(env: Made) -> int | None:
-    """The time limit of environments that Gymnasium has made, if their ids have another one; the same for all."""
-    from erlbench.envs.registry import limit_of_made
-
-    limits = {limit_of_made(made) for made in (env if isinstance(env, list | tuple) else (env,))}
-    if len(limits) > 1:
-        raise UsageError("these environments were made with different time limits; run each by a call of its own")
-    return limits.pop() if limits else None
