@@ -34,11 +34,10 @@ Hide = Callable[[str], str]
 SUFFIX = ".zip"
 MOST_FILES, MOST_BYTES = 60_000, 4 * 2**30
 MOST_DIRECTORY = 32 * 2**20  # bytes of the zip file's list of files
-LARGE = b"PK\x06\x07"  # 42 bytes before the end of zip files of more than 4 GiB; others end with 22 bytes
+ZIP64 = b"PK\x06\x07"  # 42 bytes before the end of zip files of more than 4 GiB; others end with 22 bytes
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # the time of all files: the same runs give the same bytes
 SMALL = (CONFIG, META, EVENTS, STATUS)  # may name people and machines; status.json has checksums of the others
-FILES = (*SMALL, *records.ROWS, records.POLICY)
-FILES_ASIDE = (CONFIG, META, STATUS, "eval.csv")  # enough to know that a run was moved aside, and its score
+LARGE = (*records.ROWS, records.POLICY)
 STUDY = "study.toml"  # in a folder of results, as `erlbench.experiment.studies` reads it
 NAMES_OF_MANY = frozenset({"root", "user", "users", "home", "host", "localhost", "ubuntu", "runner", "worker"})
 BROKEN = (OSError, ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error)
@@ -46,9 +45,8 @@ BROKEN = (OSError, ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeE
 _FOLDER = re.compile(r"\w[\w .@+()=,-]{0,199}/")
 _NAME = re.compile(
     rf"(?:{_FOLDER.pattern}){{1,9}}(?:{re.escape(STUDY)}|seed-\d{{1,20}}(?:{re.escape(ASIDE)}\d{{1,6}})?"
-    rf"/(?:{'|'.join(map(re.escape, FILES))}|{POLICIES}/\d{{1,9}}\.safetensors))"
+    rf"/(?:{'|'.join(map(re.escape, (*SMALL, *LARGE)))}|{POLICIES}/\d{{1,9}}\.safetensors))"
 )
-_EARLIER = re.compile(r"bundle\.json|(?:[^/]+/){1,9}(?:plan\.toml|journal\.jsonl)")  # of bundles of earlier versions
 _UNPACKED = re.compile(r"\S*?/erlbench-bundle-\w{8}/")
 _HOMES = r"(?:/home|/Users)/[^/\s'\":;,]+|/root(?![\w-])"
 _NODE = re.compile(r"[\w.-]+(?= \([0-9a-f]{6}\))")  # of a Ray cluster, in events
@@ -97,12 +95,12 @@ def _list_files(file: Path) -> list[zipfile.ZipInfo]:
         opened.seek(max(0, size - 42))
         tail = opened.read().rjust(42)
     signature, count, directory = struct.unpack("<4s6xHL6x", tail[-22:])
-    if signature != b"PK\x05\x06" or tail.startswith(LARGE):
+    if signature != b"PK\x05\x06" or tail.startswith(ZIP64):
         raise Unusable(f"it does not end as a bundle of at most {MOST_FILES:,} files and 4 GiB does")
     if size > MOST_BYTES or count > MOST_FILES or directory > MOST_DIRECTORY:
         raise Unusable(f"it has more than {MOST_FILES:,} files or 4 GiB")
     with zipfile.ZipFile(file) as archive:
-        entries = [entry for entry in archive.infolist() if not _EARLIER.fullmatch(entry.orig_filename)]
+        entries = archive.infolist()
     for entry in entries:
         if not _NAME.fullmatch(entry.orig_filename):
             raise Unusable(f"it holds a file that no run writes: {entry.orig_filename[:80]!r}")
@@ -118,13 +116,12 @@ def write_bundle(folders: Sequence[Path], target: Path) -> int:
 
     Raises `UsageError` for folders without runs, for files that cannot be read, and where something else is `target`.
     """
-    if target.suffix != SUFFIX:
-        raise UsageError(f"{target}: a bundle has a name that ends with {SUFFIX}")
     try:
-        if target.is_symlink() or (target.exists() and not (target.is_file() and _list_files(target))):
-            raise Unusable("no file")
-    except BROKEN as error:
-        raise UsageError(f"{target} is something else than a bundle; choose another name") from error
+        is_free = not os.path.lexists(target) or (is_bundle(target) and not target.is_symlink() and _list_files(target))
+    except BROKEN:
+        is_free = False
+    if target.suffix != SUFFIX or not is_free:
+        raise UsageError(f"{target} is no bundle, or not a name of one; choose another that ends with {SUFFIX}")
     hide = name_hider()
     runs = _find_runs(folders, hide)
     new, named, size = target.with_name(f".{target.name}"), "", 0
@@ -136,8 +133,7 @@ def write_bundle(folders: Sequence[Path], target: Path) -> int:
                     raise UsageError(f"no bundle has a file {name}; rename the folders above it")
                 if count > MOST_FILES or size > MOST_BYTES:
                     raise UsageError(f"more than {MOST_FILES:,} files or 4 GiB are no bundle; name fewer folders")
-                is_text = Path(name).name in (*SMALL, STUDY)
-                text = f"{name} {data.decode(errors='replace') if is_text else ''}"
+                text = name + data.decode() if Path(name).name in (*SMALL, STUDY) else name
                 named = named or (name if hide(text) != text else "")
                 archive.writestr(zipfile.ZipInfo(name, EARLIEST), data, zipfile.ZIP_DEFLATED)
         new.replace(target)
@@ -171,60 +167,58 @@ def _read_files(runs: dict[str, Path], hide: Hide) -> Iterator[tuple[str, bytes]
     """Names and contents in the bundle: of studies, which stay as they are, of runs, and of those moved aside."""
     results = {name.rsplit("/", 3)[0]: run.parents[2] for name, run in runs.items() if name.count("/") > 2}
     for name, folder in results.items():
-        if os.path.lexists(folder / STUDY):
-            yield f"{name}/{STUDY}", _read(folder / STUDY)
+        yield from _read(folder, [STUDY], f"{name}/")
     for name, run in runs.items():
         for folder in (run, *sorted(run.parent.glob(f"{run.name}{ASIDE}*"))):
-            place = f"{name}{folder.name.removeprefix(run.name)}"
-            paths = [folder / file for file in (FILES if folder == run else FILES_ASIDE)]
-            paths = [path for path in paths if os.path.lexists(path)]
-            yield from ((f"{place}/{file}", data) for file, data in _read_small(folder, paths, hide).items())
-            yield from ((f"{place}/{path.name}", _read(path)) for path in paths if path.name not in SMALL)
-        for path in sorted((run / POLICIES).glob("*.safetensors")):
-            yield f"{name}/{POLICIES}/{path.name}", _read(path, inside=2)
+            place = f"{name}{folder.name.removeprefix(run.name)}/"
+            yield from ((place + file, data) for file, data in _redact(folder, hide).items())
+            yield from _read(folder, LARGE if folder == run else ["eval.csv"], place)
+        policies = sorted(path.name for path in (run / POLICIES).glob("*.safetensors"))
+        yield from _read(run / POLICIES, policies, f"{name}/{POLICIES}/", inside=2)
 
 
-def _read(path: Path, inside: int = 1) -> bytes:
-    with readable(path):
-        return read_bytes(path, inside=inside)
+def _read(folder: Path, names: Sequence[str], place: str = "", inside: int = 1) -> Iterator[tuple[str, bytes]]:
+    """The files that are there, by their names in the bundle."""
+    for path in (folder / name for name in names if os.path.lexists(folder / name)):
+        with readable(path):
+            data = read_bytes(path, inside=inside)
+        yield place + path.name, data
 
 
-def _read_small(folder: Path, paths: Sequence[Path], hide: Hide) -> dict[str, bytes]:
+def _redact(folder: Path, hide: Hide) -> dict[str, bytes]:
     """The `SMALL` files of a run as a bundle has them.
 
     status.json has the checksums of those that changed, and under `redacted` those of before. meta.json has the hash of
     a config.toml that changed, so that the files still agree.
     """
-    files = {path.name: _read(path) for path in paths if path.name in SMALL}
-    sent = {}
+    files, sent = dict(_read(folder, SMALL)), dict[str, bytes]()
     for name, data in files.items():
         with readable(folder / name):
-            sent[name] = _redact(folder / name, data, hide)
+            sent[name] = hide(data.decode()).encode() if name == EVENTS else _redact_tables(folder / name, data, hide)
+    versions = (files, sent)
     if CONFIG in sent and META in sent:
-        before, after = (hashlib.sha256(version[CONFIG]).hexdigest().encode() for version in (files, sent))
+        before, after = (hashlib.sha256(version[CONFIG]).hexdigest().encode() for version in versions)
         sent[META] = sent[META].replace(before, after)
     changed = sorted(name for name in sent if sent[name] != files[name] and name != STATUS)
     if changed and STATUS in sent:
         status = json.loads(sent[STATUS])
         old, new = (
             {name: records.checksum(len(version[name]), zlib.crc32(version[name])) for name in changed}
-            for version in (files, sent)
+            for version in versions
         )
         status["files"] = {name: new.get(name, value) for name, value in table_in(status, "files").items()}
         sent[STATUS] = f"{json.dumps({**status, records.REDACTED: old}, indent=2)}\n".encode()
     return sent
 
 
-def _redact(path: Path, data: bytes, hide: Hide) -> bytes:
-    """A small file without names and command lines; the same bytes where it has none."""
-    if path.name == EVENTS:
-        return hide(data.decode()).encode()
+def _redact_tables(path: Path, data: bytes, hide: Hide) -> bytes:
+    """A file of TOML or JSON without names and command lines; the same bytes where it has none."""
     tables = (read_toml if path.name == CONFIG else read_json)(path, inside=1)
     if not isinstance(tables, dict):
         raise Unusable("no object of JSON")
     hidden = _redact_value(tables, hide)
-    if path.name == CONFIG and "run" in tables:  # environment, algorithm and run keep their names
-        hidden["run"] = tables["run"]
+    if path.name == CONFIG:  # environment, algorithm and run keep their names
+        hidden |= {name: table for name, table in tables.items() if name == "run"}
     written = tomli_w.dumps(hidden) if path.name == CONFIG else f"{json.dumps(hidden, indent=2)}\n"
     return data if hidden == tables else written.encode()
 

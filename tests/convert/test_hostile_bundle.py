@@ -16,7 +16,7 @@ from erlbench import bundle
 from erlbench.bundle import is_bundle, open_bundles, write_bundle
 from erlbench.cli import cli
 from erlbench.errors import UsageError
-from tests.convert.test_bundle import RUN, files_of
+from tests.convert.test_bundle import RUN
 from tests.reporting.make_runs import make_run
 
 pytestmark = pytest.mark.usefixtures("home")
@@ -172,9 +172,3 @@ def test_the_folder_of_a_bundle_is_private_and_goes(packed):
     with open_bundles([packed]) as (folder,):
         assert stat.S_IMODE(folder.parents[1].stat().st_mode) == 0o700
     assert [*(packed.parent / "tmp").iterdir()] == []
-
-
-def test_a_bundle_of_an_earlier_version_is_read_without_its_list_and_plan(packed):
-    rewrite(packed, {"bundle.json": b"{}", "mine/plan.toml": b"", "mine/journal.jsonl": b""})
-    with open_bundles([packed]) as (folder,):
-        assert {Path(name).parts[-2] for name in files_of(folder)} == {"seed-000"}
