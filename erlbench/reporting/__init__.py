@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from erlbench import errors
 from erlbench.errors import ErlbenchError, UsageError, nearest
-from erlbench.records.axes import AXES
 from erlbench.reporting.citations import FILE as REFERENCES
 from erlbench.reporting.citations import write_references
 from erlbench.reporting.data.comparison import REFERENCE, Comparison, everything, without_judgement
@@ -42,6 +41,8 @@ from erlbench.reporting.verdict.words import write_verdicts
 if TYPE_CHECKING:
     from erlbench.experiment.study import Study
 
+PageOfStudy = tuple[Comparison, StudyAnswer | None]
+
 
 def build_report(
     results: Sequence[Path], out: Path, studies: Mapping[str, Study], profile: str | None,
@@ -58,28 +59,29 @@ def build_report(
     `warn` gets whatever cannot be used (default: it is printed on standard error); the report lists it. Raises
     `UsageError` when there is no run, no such profile, or `out` cannot be written.
     """
-    report = _Report(out, warn, options)
-    if report.options.at and (named or profile is not None):
+    options, warnings = options or ReportOptions(), Warnings(warn or errors.warn)
+    if options.at and (named or profile is not None):
         raise UsageError("--at cuts all runs at the same moment, whatever study they belong to; leave --study out")
     check_profile(studies, profile)
-    runs = find_runs(results, report.collect)
-    _check_baseline(report.options.baseline, runs)
-    report.options.style.check((run.name for run in runs), (run.env for run in runs))
-    known = report.reference_pages(reference, studies)
-    if at := report.options.at:
-        runs = cut_runs(runs, at, report.collect)
-        page = everything(runs, f"All runs after {at}", at)
-        return report.write([page], runs, known=known)
-    pages = {name: report.pages_of(study, runs, profile, named) for name, study in studies.items()}
-    for name in (name for name, own in pages.items() if named and not own):
-        report.collect(remark(RemarkKind.NO_PAGE, study=name, profile=f", profile {profile}" if profile else ""))
-    comparisons = [page for own in pages.values() for page in own]
-    asked = {run.path for page in comparisons if not page.tested for run in page.runs}
-    whole = everything(runs)
-    whole = replace(whole, tested=not {run.path for run in whole.runs} <= asked)
-    if comparisons and all(page.profile == SMOKE for page in comparisons):
+    runs = find_runs(results, warnings.add)
+    _check_baseline(options.baseline, runs)
+    options.style.check((run.name for run in runs), (run.env for run in runs))
+    known = _reference_pages(reference, studies) if reference else []
+    if at := options.at:
+        runs = cut_runs(runs, at, warnings.add)
+        return _write(out, options, known, [(everything(runs, f"All runs after {at}", at), None)], runs, warnings)
+    pages: list[PageOfStudy] = []
+    for study in studies.values():
+        of_study = _study_pages(study, runs, profile, named, options.metric, warnings)
+        if named and not of_study:
+            chosen = f", profile {profile}" if profile else ""
+            warnings.add(remark(RemarkKind.NO_PAGE, study=study.name, profile=chosen))
+        pages += of_study
+    whole, tested = everything(runs), {run.path for page, _ in pages if not page.tested for run in page.runs}
+    whole = replace(whole, tested=not {run.path for run in whole.runs} <= tested)
+    if pages and all(page.profile == SMOKE for page, _ in pages):
         whole = without_judgement(whole)
-    return report.write([*comparisons, whole], runs, known=known)
+    return _write(out, options, known, [*pages, (whole, None)], runs, warnings)
 
 
 def build_comparison(
@@ -91,107 +93,91 @@ def build_comparison(
     The first folder is what the others are compared with. Raises `UsageError` as
     `build_report` does, and for fewer than two folders.
     """
-    report = _Report(out, warn, options)
-    sides = read_sides(folders, report.collect)
+    options, warnings = options or ReportOptions(), Warnings(warn or errors.warn)
+    sides = read_sides(folders, warnings.add)
     runs = [run for side in sides for run in side.renamed]
-    table = differences_table(sides, report.options.metric)
-    return report.write([everything(runs, "All runs side by side")], runs, table), table
+    table = differences_table(sides, options.metric)
+    return _write(out, options, [], [(everything(runs, "All runs side by side"), None)], runs, warnings, table), table
 
 
-class _Report:
-    """What is written where, and the warnings on the way."""
+class Warnings:
+    """What a report warns of, each passed on once, in their order."""
 
-    def __init__(self, out: Path, warn: Callable[[Remark], None] | None, options: ReportOptions | None) -> None:
-        self.out, self.options = out, options or ReportOptions()
-        _check_panels(self.options)
-        self._warn = warn or errors.warn
-        self._warnings: dict[Remark, None] = {}  # in their order
-        self.answers: dict[str, StudyAnswer] = {}  # by the names of pages
+    def __init__(self, warn: Callable[[Remark], None]) -> None:
+        self._warn, self.remarks = warn, dict[Remark, None]()
 
-    def collect(self, said: Remark | str) -> None:
-        """Pass a warning on, once."""
-        warning = as_remark(said)
-        if warning not in self._warnings:
-            self._warnings[warning] = None
+    def add(self, said: Remark | str) -> None:
+        """Pass a warning on, unless it was."""
+        if (warning := as_remark(said)) not in self.remarks:
+            self.remarks[warning] = None
             self._warn(warning)
 
-    def pages_of(self, study: Study, runs: Sequence[StoredRun], profile: str | None, named: bool) -> list[Comparison]:
-        """The study's pages, and the warnings about its runs; neither for a study that was not run.
 
-        A study of the folder itself has a page in any case. What a study asks is answered.
-        """
-        warnings: list[Remark | str] = []
-        runs, of_folder = folder_runs(study, runs), is_of_folder(study)
-        if of_folder and profile not in study.profiles:  # the folder has the name of another study's profile
-            profile = None
-        found = comparisons_of(study, runs, profile, warnings.append)
-        if not found and of_folder:
-            found = [page_of(study, profile or next(iter(study.profiles)), ())]
-        pages = [_prepared(page, study) for page in found if named or of_folder or was_run(page)]
-        for page in pages:
-            if (study.compare or study.claim or of_folder) and page.profile != SMOKE:
-                metric = self.options.metric
-                self.answers[page.name] = answer_study(study, page.profile, runs, warnings.append, metric)
-        if pages or named or any(study.name in run.machine.studies for run in runs):
-            for warning in warnings:
-                self.collect(warning)
-        return pages
+def _study_pages(
+    study: Study, runs: Sequence[StoredRun], profile: str | None, named: bool, metric: str, warnings: Warnings
+) -> list[PageOfStudy]:
+    """The study's pages with its answers, and the warnings about its runs; neither for a study that was not run.
 
-    def reference_pages(self, reference: Path | None, studies: Mapping[str, Study]) -> list[Comparison]:
-        """All runs below `reference`, and the studies of which some are, each with the profile of most of these.
-
-        These runs are incomplete as they are kept: what lacks a file is simply not drawn.
-        """
-        if reference is None:
-            return []
-        runs = find_runs([reference], _ignore)
-        pages = []
-        for study in studies.values():
-            if found := comparisons_of(study, runs, None, _ignore):
-                most = max(found, key=lambda page: len(page.runs))
-                name, title = f"{REFERENCE}-{study.name}", f"Reference results: {study.title}"
-                pages.append(replace(_prepared(most, study), name=name, title=title))
-        return [replace(everything(runs), name=REFERENCE, title="Reference results"), *pages]
-
-    def write(
-        self, comparisons: Sequence[Comparison], runs: Sequence[StoredRun], *tables: Table,
-        known: Sequence[Comparison] = (),
-    ) -> Path:  # fmt: skip
-        """Write a page for each of the `known` comparisons and of the others, `tables` on the last one; the index."""
-        charts = ChartData(sum(len(one.runs) for one in known) + len(runs))
-        try:
-            prepare_folder(self.out)
-            maker = Maker(
-                out=self.out, published=load_published(), warn=self.collect, options=self.options, charts=charts
-            )
-            quiet = replace(maker, warn=_ignore)
-            pages = [replace(quiet.write(self.options.judged(one)), known=True) for one in known]
-            judged = [self.options.judged(one) for one in comparisons]
-            pages += [maker.write(one, answer=self.answers.get(one.name)) for one in judged[:-1]]
-            pages.append(maker.write(judged[-1], *tables))
-            verdicts = {page.comparison.name: page.verdicts for page in pages}
-            write_verdicts(self.out / VERDICTS, verdicts, self.answers.values())
-            run_sets = [run_set for page in comparisons for run_set in page.run_sets]
-            sources = [one.source for run_set in run_sets for one in maker.published.references.of(run_set)]
-            write_references(self.out / REFERENCES, runs, sources)
-            warnings = list(self._warnings)
-            index = write_index(self.out, pages, runs, warnings, charts, sources, self.options.checklist)
-        except OSError as error:
-            reason = error.strerror or error
-            raise UsageError(
-                f"the report cannot be written to {self.out}: {reason}; choose another folder by --out"
-            ) from error
-        if left_out := sum(warning.kind is RemarkKind.LEFT_OUT for warning in self._warnings):
-            raise ErlbenchError(f"{index} is written; folders left out of it: {left_out}; see the lines above")
-        return index
+    A study of the folder itself has a page in any case. What a study asks is answered.
+    """
+    remarks: list[Remark | str] = []
+    runs, of_folder = folder_runs(study, runs), is_of_folder(study)
+    if of_folder and profile not in study.profiles:  # the folder has the name of another study's profile
+        profile = None
+    candidates = comparisons_of(study, runs, profile, remarks.append)
+    if not candidates and of_folder:
+        candidates = [page_of(study, profile or next(iter(study.profiles)), ())]
+    pages: list[PageOfStudy] = []
+    for page in (_prepared(page, study) for page in candidates if named or of_folder or was_run(page)):
+        asks = (study.compare or study.claim or of_folder) and page.profile != SMOKE
+        pages.append((page, answer_study(study, page.profile, runs, remarks.append, metric) if asks else None))
+    if pages or named or any(study.name in run.machine.studies for run in runs):
+        for warning in remarks:
+            warnings.add(warning)
+    return pages
 
 
-def _check_panels(options: ReportOptions) -> None:
-    if options.columns and options.x and not AXES[options.x].train_column:
-        raise UsageError(
-            f"--columns cannot be drawn over {options.x}: train.csv does not count them; choose --x generation, "
-            "timesteps or time, or draw the columns in a report of their own"
-        )
+def _reference_pages(reference: Path, studies: Mapping[str, Study]) -> list[Comparison]:
+    """All runs below `reference`, and the studies of which some are, each with the profile of most of these.
+
+    These runs are incomplete as they are kept: what lacks a file is simply not drawn.
+    """
+    runs = find_runs([reference], _ignore)
+    pages = [replace(everything(runs), name=REFERENCE, title="Reference results")]
+    for study in studies.values():
+        if candidates := comparisons_of(study, runs, None, _ignore):
+            most = max(candidates, key=lambda page: len(page.runs))
+            name, title = f"{REFERENCE}-{study.name}", f"Reference results: {study.title}"
+            pages.append(replace(_prepared(most, study), name=name, title=title))
+    return pages
+
+
+def _write(
+    out: Path, options: ReportOptions, known: Sequence[Comparison], comparisons: Sequence[PageOfStudy],
+    runs: Sequence[StoredRun], warnings: Warnings, *tables: Table,
+) -> Path:  # fmt: skip
+    """Write a page for each of the `known` comparisons and of the others, `tables` on the last one; the index."""
+    charts = ChartData(sum(len(one.runs) for one in known) + len(runs))
+    try:
+        prepare_folder(out)
+        maker = Maker(out=out, published=load_published(), warn=warnings.add, options=options, charts=charts)
+        quiet = replace(maker, warn=_ignore)
+        pages = [replace(quiet.write(options.judged(page)), known=True) for page in known]
+        for number, (page, answer) in enumerate(comparisons, 1):
+            first = tables if number == len(comparisons) else ()
+            pages.append(maker.write(options.judged(page), *first, answer=answer))
+        verdicts = {page.comparison.name: page.verdicts for page in pages}
+        write_verdicts(out / VERDICTS, verdicts, [answer for _, answer in comparisons if answer])
+        run_sets = [run_set for page, _ in comparisons for run_set in page.run_sets]
+        sources = [one.source for run_set in run_sets for one in maker.published.references.of(run_set)]
+        write_references(out / REFERENCES, runs, sources)
+        index = write_index(out, pages, runs, [*warnings.remarks], charts, sources, options.checklist)
+    except OSError as error:
+        reason = error.strerror or error
+        raise UsageError(f"the report cannot be written to {out}: {reason}; choose another folder by --out") from error
+    if left_out := sum(warning.kind is RemarkKind.LEFT_OUT for warning in warnings.remarks):
+        raise ErlbenchError(f"{index} is written; folders left out of it: {left_out}; see the lines above")
+    return index
 
 
 def _check_baseline(baseline: str, runs: Sequence[StoredRun]) -> None:

@@ -12,7 +12,7 @@ from erlbench.envs.catalogue import LISTED, module_of, split_preset
 from erlbench.errors import ErlbenchError
 from erlbench.reporting.data.references import Source
 from erlbench.reporting.data.runs import StoredRun
-from erlbench.reporting.documents import latex
+from erlbench.reporting.documents.files import escape_latex
 
 FILE = "references.bib"  # the packaged one, and that of a report
 
@@ -42,8 +42,8 @@ def write_references(path: Path, runs: Sequence[StoredRun], sources: Iterable[So
     cited = [suite, *(entry for names, entry in entries if names & {*used.values()})]
     for number, source in enumerate({source.name: source for source in sources}.values(), 1):
         cited.append(
-            f"@misc{{runs{number},\n  title = {{Reference runs: {latex.escape(source.name)}}},\n"
-            f"  howpublished = {{github.com/{latex.escape(source.repository)}, commit {source.commit}}},\n}}"
+            f"@misc{{runs{number},\n  title = {{Reference runs: {escape_latex(source.name)}}},\n"
+            f"  howpublished = {{github.com/{escape_latex(source.repository)}, commit {source.commit}}},\n}}"
         )
     known = set[str]().union(*(names for names, _ in entries))
     if unknown := [" ".join(name.split()) for name, source in used.items() if source not in known]:

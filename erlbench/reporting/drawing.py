@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from erlbench.reporting.documents.formats import steps
+from erlbench.reporting.documents.model import Figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Canvas
 
 # Okabe and Ito 2008, "Color universal design"; yellow is too light for lines and comes last.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
@@ -66,24 +65,6 @@ METADATA = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationD
 LINE, LETTER, BESIDE = 0.17, 0.06, 0.58  # inches: a line of a legend, a letter, an entry beside its text
 
 
-@dataclass(frozen=True, kw_only=True)
-class Drawing:
-    """A figure: `data` of its panels (`curves.curve_frame`, or bars of processes), which have labels by name.
-
-    `kind` is "curves" (one panel at a time on the page, whose switch chooses it by its name), "profile", "timeline",
-    "columns", or "grid" (a panel for each environment). `paper` names the panels that are drawn on paper, the first of
-    which the page shows first. `band`: the kind that paper has, and the page at first.
-    """
-
-    kind: str
-    title: str
-    data: pd.DataFrame
-    panels: Mapping[str, Mapping[str, Any]]
-    paper: Sequence[str]
-    caption: Sequence[str] = ()
-    band: str = "range"
-
-
 def dash_and_symbol(look: str, number: int, symbol: str) -> tuple[str, str]:
     """Those of a curve; moved by one where colours begin again, so that no two of 64 curves look alike."""
     if LOOKS[look].dash:
@@ -92,40 +73,40 @@ def dash_and_symbol(look: str, number: int, symbol: str) -> tuple[str, str]:
     return DASHES[turn % len(DASHES)], symbol or SYMBOLS[turn % len(SYMBOLS)]
 
 
-def draw(drawing: Drawing, path: Path, formats: Sequence[str]) -> None:
-    """Write the panels that a drawing has on paper to `path`, with each of the suffixes `formats`."""
+def draw(figure: Figure, path: Path, formats: Sequence[str]) -> None:
+    """Write the panels that a figure has on paper to `path`, with each of the suffixes `formats`."""
     import matplotlib as mpl  # not at the top: half a second that reading and tables need not pay
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Canvas
 
     settings: dict[Any, Any] = {
         name: value for name, value in STYLE.items() if mpl.rcParams[name] == mpl.rcParamsDefault[name]
     }
     with mpl.rc_context(settings | FIXED):
         width = mpl.rcParams["figure.figsize"][0]
-        figure = Figure(figsize=(width, 1.0), layout="constrained")
-        height, handles = (_draw_bars if drawing.kind == "timeline" else _draw_curves)(figure, drawing, width)
-        figure.set_size_inches(width, height + LINE * _add_legend(figure, handles, width))
-        if drawing.title:
-            figure.suptitle(textwrap.fill(drawing.title, int(width / LETTER / 1.3)))
-        write_figure(figure, path, formats)
+        canvas = Canvas(figsize=(width, 1.0), layout="constrained")
+        height, handles = (_draw_bars if figure.kind == "timeline" else _draw_curves)(canvas, figure, width)
+        canvas.set_size_inches(width, height + LINE * _add_legend(canvas, handles, width))
+        if figure.heading:
+            canvas.suptitle(textwrap.fill(figure.heading, int(width / LETTER / 1.3)))
+        write_figure(canvas, path, formats)
 
 
-def write_figure(figure: Figure, path: Path, formats: Sequence[str]) -> None:
+def write_figure(canvas: Canvas, path: Path, formats: Sequence[str]) -> None:
     """Write `path` with each of the suffixes `formats`."""
     for suffix in formats:
-        figure.savefig(path.with_name(f"{path.name}.{suffix}"), metadata=METADATA[suffix])
+        canvas.savefig(path.with_name(f"{path.name}.{suffix}"), metadata=METADATA[suffix])
 
 
-def _draw_curves(figure: Figure, drawing: Drawing, width: float) -> tuple[float, dict[str, Any]]:
+def _draw_curves(canvas: Canvas, figure: Figure, width: float) -> tuple[float, dict[str, Any]]:
     """The height in inches without the legend, and what a legend shows by its text."""
-    kind, names, handles = drawing.kind, drawing.paper, dict[str, Any]()
+    kind, names, handles = figure.kind, figure.paper, dict[str, Any]()
     columns = 1 if kind == "columns" else 2 if len(names) == 4 else min(3, len(names))
     rows = -(-len(names) // columns)
-    all_axes = figure.subplots(rows, columns, squeeze=False, sharey=kind == "curves", sharex=kind == "columns").ravel()
+    all_axes = canvas.subplots(rows, columns, squeeze=False, sharey=kind == "curves", sharex=kind == "columns").ravel()
     for place, (name, axes) in enumerate(zip(names, all_axes, strict=False)):
-        panel = drawing.panels[name]
-        for curve in drawing.data[drawing.data.panel == name].itertuples():
-            handles[str(curve.label)] = _add_curve(axes, curve, drawing.band)
+        panel = figure.panels[name]
+        for curve in figure.data[figure.data.panel == name].itertuples():
+            handles[str(curve.label)] = _add_curve(axes, curve, figure.band)
         axes.set_xlabel("" if kind == "columns" and place < len(names) - 1 else panel["x"])
         axes.set_ylabel(panel["y"] if place % columns == 0 else "")
         axes.set_title(textwrap.fill(panel.get("title", ""), int(width / columns / LETTER / 1.2)))
@@ -169,26 +150,26 @@ def _add_curve(axes: Axes, curve: Any, band: str) -> Any:
     return line
 
 
-def _add_legend(figure: Figure, handles: Mapping[str, Any], width: float) -> int:
+def _add_legend(canvas: Canvas, handles: Mapping[str, Any], width: float) -> int:
     """One legend below all panels, in up to four columns that fit; its number of lines."""
     most = int(width / LETTER) - 10
     shown = {label: handle for label, handle in handles.items() if label}
     labels = [textwrap.shorten(label, most, placeholder="...") for label in shown]
     columns = max(1, min(4, len(labels), int(width / (BESIDE + LETTER * max(map(len, labels), default=0)))))
-    figure.legend([*shown.values()], labels, loc="outside lower center", ncols=columns, handlelength=3.2)
+    canvas.legend([*shown.values()], labels, loc="outside lower center", ncols=columns, handlelength=3.2)
     return -(-len(labels) // columns)
 
 
-def _draw_bars(figure: Figure, drawing: Drawing, width: float) -> tuple[float, dict[str, Any]]:
+def _draw_bars(canvas: Canvas, figure: Figure, width: float) -> tuple[float, dict[str, Any]]:
     """Panels below each other, a row a process, a bar as high as its busy share; height and legend."""
-    panels = [drawing.panels[name] for name in drawing.paper]
+    panels = [figure.panels[name] for name in figure.paper]
     heights = [len(panel["rows"]) + 0.6 for panel in panels]
-    all_axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
+    all_axes = canvas.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
     handles = {}
-    for name, axes, panel in zip(drawing.paper, all_axes, panels, strict=True):
+    for name, axes, panel in zip(figure.paper, all_axes, panels, strict=True):
         if panel["end"] < panel["length"]:
             axes.axvspan(panel["end"], panel["length"], color="#EDEDED", linewidth=0)
-        for label, bars in drawing.data[drawing.data.panel == name].groupby("label", sort=False):
+        for label, bars in figure.data[figure.data.panel == name].groupby("label", sort=False):
             edges = np.where(bars.length > 3 * panel["length"] / 800, 0.4, 0.0)  # of those that are wide enough
             handles[str(label)] = axes.barh(
                 bars.row, bars.length, 0.78 * bars.share, bars.start, color=PALETTE[bars.colour.iloc[0]],

@@ -34,7 +34,8 @@ from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.data.score import CURVE
 from erlbench.reporting.data.seeds import sample_words
-from erlbench.reporting.drawing import GREY, Drawing
+from erlbench.reporting.documents.model import Figure
+from erlbench.reporting.drawing import GREY
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.paper_style import PaperStyle, chosen
 from erlbench.reporting.statistics.curves import MOST_POINTS, Points, band_kind, band_words, time_unit
@@ -49,7 +50,7 @@ THRESHOLDS = 400  # of a profile
 
 def learning_curves(
     comparison: Comparison, group: Group, published: Published, options: ReportOptions
-) -> Drawing | None:
+) -> Figure | None:
     """The returns of a group's evaluations. None when no run has an evaluation that can be drawn.
 
     Paper has the axis of the options, or else the study's own and another one. These two are training steps and
@@ -88,7 +89,10 @@ def learning_curves(
     caption = [_curve_sentence(group, first, paper, band, shown)]
     caption += _curve_notes(comparison, group, first, paper, options)
     caption += _notes_on_others(comparison, group, first, published, shown)
-    return Drawing(kind="curves", title=group.env, data=data, panels=panels, paper=paper, band=band, caption=caption)
+    return Figure(
+        name=f"curves-{comparison.slug(group)}", title=f"Learning curves, {comparison.group_name(group)}",
+        heading=group.env, data=data, panels=panels, paper=paper, band=band, caption=caption,
+    )  # fmt: skip
 
 
 def axis_label(axis: str, curves: Iterable[Points]) -> tuple[str, float]:
@@ -185,18 +189,18 @@ def _notes_on_others(
 
 
 def environments_grid(
-    comparison: Comparison, drawings: Sequence[tuple[Group, Drawing]], style: PaperStyle
-) -> Drawing | None:
+    comparison: Comparison, figures: Sequence[tuple[Group, Figure]], style: PaperStyle
+) -> Figure | None:
     """One figure of the curves of environments, each over the axis that it has on paper first; None without any.
 
     Other people's runs, published numbers, single runs and training returns are left out.
     """
     names = {one.name: style.label(one.name, one.label) for one in comparison.run_sets if one.exists}
     order = chosen(names, style.algorithms, str)
-    shown = chosen(drawings, style.environments, lambda pair: pair[0].env)
+    shown = chosen(figures, style.environments, lambda pair: pair[0].env)
     parts, panels = [], {}
-    for group, drawing in shown:
-        data = drawing.data[(drawing.data.panel == drawing.paper[0]) & (drawing.data["look"] == "curve")]
+    for group, figure in shown:
+        data = figure.data[(figure.data.panel == figure.paper[0]) & (figure.data["look"] == "curve")]
         data = data[data["name"].isin(order)]
         if len(data):
             panel = comparison.slug(group)
@@ -204,20 +208,23 @@ def environments_grid(
             parts.append(data.assign(panel=panel, label=labels, level=np.nan, runs=labels.map(lambda _: ())))
             twice = sum(other.env == group.env for other, _ in shown) > 1
             title = style.label(group.env, comparison.group_name(group) if twice else group.env)
-            panels[panel] = {**drawing.panels[drawing.paper[0]], "title": title}
+            panels[panel] = {**figure.panels[figure.paper[0]], "title": title}
     if not parts:
         return None
     data = pd.concat(parts).sort_values("name", key=lambda column: column.map(order.index), kind="stable")
-    bands = {drawing.band for _, drawing in shown}
+    bands = {figure.band for _, figure in shown}
     band = bands.pop() if len(bands) == 1 else "range"
     caption = [
         f"Evaluation returns on all environments of the page, mean over runs; band: {band_words(band)}.",
         *caveats(comparison),
     ]
-    return Drawing(kind=GRID, title="", data=data, panels=panels, paper=[*panels], band=band, caption=caption)
+    return Figure(
+        name=GRID, title="Learning curves, all environments", kind=GRID, data=data, panels=panels, paper=[*panels],
+        band=band, caption=caption,
+    )  # fmt: skip
 
 
-def columns_of_train(comparison: Comparison, group: Group, options: ReportOptions, warn: Warn) -> Drawing | None:
+def columns_of_train(comparison: Comparison, group: Group, options: ReportOptions, warn: Warn) -> Figure | None:
     """A panel for each group of columns of train.csv that has a value; None, with a warning, where none has."""
     axis = options.x or (comparison.x if AXES[comparison.x].train_column else "timesteps")
     usable, left_out = drawable(axis, group.run_sets)
@@ -252,13 +259,14 @@ def columns_of_train(comparison: Comparison, group: Group, options: ReportOption
         f"over the finished runs, where there are several; band: {band_words(band)}.",
         *filter(None, [_smoothing_note(options.style.smooth, "rows"), left_out]),
     ]
-    return Drawing(
-        kind="columns", title=group.env, data=curve_frame(curves), panels=panels, paper=[*panels], band=band,
+    return Figure(
+        name=f"columns-{comparison.slug(group)}", title=f"Columns of train.csv, {comparison.group_name(group)}",
+        kind="columns", heading=group.env, data=curve_frame(curves), panels=panels, paper=[*panels], band=band,
         caption=caption,
     )  # fmt: skip
 
 
-def performance_profiles(comparison: Comparison) -> Drawing | None:
+def performance_profiles(comparison: Comparison, name: str = "profile") -> Figure | None:
     """Run-score distributions over all environments (Agarwal et al. 2021).
 
     None without scores that can be pooled (`pooled_scores`) or with single runs only.
@@ -266,7 +274,7 @@ def performance_profiles(comparison: Comparison) -> Drawing | None:
     scores = normalise(*pooled_scores(comparison))
     if len(scores) < 2 or max(len(values) for own in scores.values() for values in own) < 2:
         return None
-    values = {name: np.concatenate(own) for name, own in scores.items()}
+    values = {entry: np.concatenate(own) for entry, own in scores.items()}
     labels, runs = {}, Counter[str]()
     for run_set in (one for group in groups_with_baseline(comparison) for one in group.run_sets if one.exists):
         labels[run_set.name] = run_set.label
@@ -274,9 +282,9 @@ def performance_profiles(comparison: Comparison) -> Drawing | None:
     numbers, every = colour_numbers(labels), np.concatenate(list(values.values()))
     x = np.linspace(min(0.0, every.min()), 1.02 * every.max(), THRESHOLDS)
     curves = [
-        {"label": f"{labels[name]} ({sample_words(own.size, runs[name])})", "group": name, "name": name,
-         "number": numbers[name], "x": x, "y": performance_profile(own, x)}
-        for name, own in values.items()
+        {"label": f"{labels[entry]} ({sample_words(own.size, runs[entry])})", "group": entry, "name": entry,
+         "number": numbers[entry], "x": x, "y": performance_profile(own, x)}
+        for entry, own in values.items()
     ]  # fmt: skip
     environments = ", ".join(group.env for group in comparison.groups if group.run_set(comparison.baseline))
     caption = (
@@ -284,6 +292,7 @@ def performance_profiles(comparison: Comparison) -> Drawing | None:
         f"the threshold; returns: {WORDS}; after {comparison.budget}."
     )
     panel = {"x": AXIS, "y": "Share of runs above", "shares": True}
-    return Drawing(
-        kind="profile", title="", data=curve_frame(curves), panels={"": panel}, paper=("",), caption=[caption]
-    )
+    return Figure(
+        name=name, title="Performance profile", kind="profile", data=curve_frame(curves), panels={"": panel},
+        paper=("",), caption=[caption],
+    )  # fmt: skip

@@ -125,6 +125,11 @@ class ReportOptions:
         for name in self.formats:
             if name not in FORMATS:
                 raise UsageError(f"--formats {name}: no such format of figures; there are {', '.join(FORMATS)}")
+        if self.columns and self.x and not AXES[self.x].train_column:
+            raise UsageError(
+                f"--columns cannot be drawn over {self.x}: train.csv does not count them; choose --x generation, "
+                "timesteps or time, or draw the columns in a report of their own"
+            )
         if self.at and self.columns:
             raise UsageError("--columns draws whole runs; leave --at out")
         if self.side_by_side and (self.study or self.at or self.baseline or self.reference):

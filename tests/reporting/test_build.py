@@ -337,7 +337,6 @@ def test_the_page_has_the_band_that_was_asked_for(tmp_path):
         assert charts_of(page)["all-runs-curves-Foo-v5-1000"]["band"] == expected
 
 
-def test_columns_of_train_csv_cannot_be_drawn_over_what_it_does_not_count(tmp_path):
-    options = ReportOptions(x="episodes", columns=(("sigma",),))
+def test_columns_of_train_csv_cannot_be_drawn_over_what_it_does_not_count():
     with pytest.raises(UsageError, match="--columns cannot be drawn over episodes"):
-        build_report([tmp_path], tmp_path / "out", {}, None, options=options)
+        ReportOptions(x="episodes", columns=(("sigma",),))

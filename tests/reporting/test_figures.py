@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as Canvas
 from numpy.testing import assert_allclose, assert_array_equal
 
 from erlbench.errors import UsageError
@@ -17,7 +17,8 @@ from erlbench.reporting import build_report, drawing
 from erlbench.reporting.curves import NUMBERED, colour_numbers, column_points, curve_frame
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.study_comparisons import comparisons_of
-from erlbench.reporting.drawing import GREY, LOOKS, PALETTE, Drawing, dash_and_symbol, draw
+from erlbench.reporting.documents.model import Figure
+from erlbench.reporting.drawing import GREY, LOOKS, PALETTE, dash_and_symbol, draw
 from erlbench.reporting.figures import axis_label, columns_of_train, environments_grid
 from erlbench.reporting.options import ReportOptions, parse_panels
 from erlbench.reporting.paper_style import PaperStyle
@@ -333,7 +334,7 @@ def test_nothing_to_draw_is_no_figure(tmp_path, names):
 def test_legend_and_title_are_no_wider_than_the_figure(tmp_path, monkeypatch, count, length):
     boxes = []
 
-    def look(figure: Figure, *_):
+    def look(figure: Canvas, *_):
         figure.draw_without_rendering()
         texts = (figure.legends[0], figure._suptitle)  # no public name
         boxes.extend((text.get_window_extent(), figure.bbox.width) for text in texts)
@@ -342,9 +343,8 @@ def test_legend_and_title_are_no_wider_than_the_figure(tmp_path, monkeypatch, co
     names = [f"{'OpenAI-ES, episode ' * 20}"[: length - 1] + str(i) for i in range(count)]
     x = np.arange(5.0)
     data = curve_frame({"label": name, "name": name, "number": i, "x": x, "y": x} for i, name in enumerate(names))
-    figure = Drawing(
-        kind="curves", title="Env (setting 1) " * 12, data=data, panels={"": {"x": "", "y": ""}}, paper=[""]
-    )
+    look = {"heading": "Env (setting 1) " * 12, "panels": {"": {"x": "", "y": ""}}, "paper": [""]}
+    figure = Figure(name="f", title="", caption=[], data=data, **look)
     draw(figure, tmp_path / "figure", ["png"])
     assert all(box.x0 >= 0 and box.x1 <= width for box, width in boxes)
 

@@ -144,8 +144,8 @@ def test_no_cell_of_a_csv_file_is_a_formula_and_no_text_commands_a_terminal(host
 
 
 def test_a_cell_that_begins_a_formula_is_shown_as_text():
-    assert [csv_value(value) for value in ("=1", " +x", "-x", "@x", "x=1", -1.5, 2, None)] == [
-        "'=1", "' +x", "'-x", "'@x", "x=1", -1.5, 2, "",
+    assert [csv_value(value) for value in ("=1", " +x", "-x", "@x", "x=1", -1.5, 2)] == [
+        "'=1", "' +x", "'-x", "'@x", "x=1", -1.5, 2,
     ]  # fmt: skip
 
 

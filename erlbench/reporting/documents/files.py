@@ -1,28 +1,48 @@
-"""The files of tables."""
+"""The files of a table: Markdown, CSV, and for a paper LaTeX."""
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Callable
-from io import StringIO
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from erlbench.reporting.documents import latex, render
-from erlbench.reporting.documents.model import Table
+import pandas as pd
+
+from erlbench.reporting.documents import render
+from erlbench.reporting.documents.model import BOLD, ITALIC, Record, Table, TableCell
 
 FORMULAS = ("=", "+", "-", "@")  # what a formula begins with
 NUMBERS = re.compile(r"-?[\d.]+(e[+-]?\d+)?( -?([\d.]+(e[+-]?\d+)?|inf|nan))*")
+FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"  # smaller print, never larger
+COLUMN = 50  # characters in small print that a column of a two-column paper is wide
+_SPECIAL = str.maketrans({
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "−": "$-$", "–": "--", "<": "$<$",
+    ">": "$>$", "≥": r"$\ge$", "≤": r"$\le$", "×": r"$\times$", "α": r"$\alpha$", "µ": r"$\mu$", "σ": r"$\sigma$",
+})  # fmt: skip
+
+
+def write_table(table: Table, folder: Path) -> None:
+    """Write `<name>.md` and `<name>.csv`, and for a paper `<name>.tex`; a table without a name has no files."""
+    if not table.name:
+        return
+    (folder / f"{table.name}.md").write_text(render.table(table), encoding="utf-8")
+    (folder / f"{table.name}.csv").write_text(to_csv(table), encoding="utf-8")
+    if table.for_paper:
+        text = to_latex(table, f"{folder.name}-{table.name}")
+        (folder / f"{table.name}.tex").write_text(text, encoding="utf-8")
 
 
 def to_csv(table: Table) -> str:
     """One line per row, all columns in full precision; no value is an empty cell."""
-    buffer = StringIO()
-    writer = csv.DictWriter(buffer, table.names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({key: csv_value(value) for key, value in record.items()} for record in table.records)
-    return buffer.getvalue()
+    return csv_lines(table.records, table.names)
+
+
+def csv_lines(records: Sequence[Record], names: list[str] | None = None) -> str:
+    """A header and one line per record; without `names` all values of the records."""
+    frame = pd.DataFrame(records, columns=names, dtype=object).map(csv_value)
+    return frame.to_csv(index=False, lineterminator="\n")
 
 
 def csv_value(value: Any) -> Any:
@@ -30,18 +50,42 @@ def csv_value(value: Any) -> Any:
 
     Texts of numbers, such as the scores of several runs, stay as they are.
     """
-    if value is None:
-        return ""
     formula = isinstance(value, str) and value.lstrip()[:1] in FORMULAS and not NUMBERS.fullmatch(value)
     return f"'{value}" if formula else value
 
 
-def write_table(table: Table, folder: Path) -> None:
-    """Write `<name>.md` and `<name>.csv`, and for a paper `<name>.tex`."""
-    write: dict[str, Callable[[], str]] = {
-        "md": lambda: render.table(table),
-        "csv": lambda: to_csv(table),
-        "tex": lambda: latex.table(table, f"{folder.name}-{table.name}"),
-    }
-    for suffix in table.files:
-        (folder / f"{table.name}.{suffix}").write_text(write[suffix](), encoding="utf-8")
+def to_latex(table: Table, label: str) -> str:
+    """The `table` environment, labelled `tab:<label>`, with notes; a wide one spans both columns, scaled to them."""
+    rows = [[_cell(cell) for cell in cells] for cells in table.cells]
+    header = [*map(escape_latex, table.header)]
+    texts = [table.header, *([cell.text for cell in row] for row in table.cells)]
+    widths = (max(map(len, column)) for column in zip(*texts))
+    kind = "table*" if sum(widths) + 2 * len(header) > COLUMN else "table"
+    text = (
+        pd.DataFrame(rows, columns=header)
+        .style.hide(axis="index")
+        .to_latex(
+            hrules=True,
+            column_format="".join("l" if column.left else "r" for column in table.shown),
+            position="tbp",
+            position_float="centering",
+            caption=f"{escape_latex(table.title)}.",
+            label=f"tab:{label}",
+            environment=kind,
+        )
+    )
+    notes = escape_latex(" ".join(table.notes))
+    below = f"\\par\\smallskip\\begin{{minipage}}{{\\linewidth}}\\scriptsize {notes}\\end{{minipage}}\n"
+    end, begin_tabular, end_tabular = f"\\end{{{kind}}}", "\\begin{tabular}", "\\end{tabular}"
+    text = text.replace(begin_tabular, f"{FIT}\n{begin_tabular}").replace(end_tabular, f"{end_tabular}}}")
+    return "% needs \\usepackage{booktabs,graphicx}\n" + text.replace(end, below + end)
+
+
+def escape_latex(text: str) -> str:
+    """A text with nothing that LaTeX would take for a command."""
+    return "".join(character if ord(character) < 0x250 else "?" for character in text.translate(_SPECIAL))
+
+
+def _cell(cell: TableCell) -> str:
+    command = {BOLD: "textbf", ITALIC: "textit"}.get(cell.style)
+    return f"\\{command}{{{escape_latex(cell.text)}}}" if command else escape_latex(cell.text)

@@ -127,13 +127,23 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A figure that lies beside the document, in one format or several."""
+    """A figure: `data` of its panels (`curves.curve_frame`, or bars of processes), which have labels by name.
+
+    `kind` is "curves" (one panel at a time on the page, whose switch chooses it by its name), "profile", "timeline",
+    "columns", or "grid" (a panel for each environment). `paper` names the panels that are drawn on paper, the first of
+    which the page shows first. `band`: the kind that paper has, and the page at first.
+    """
 
     name: str  # of its files
     title: str
-    caption: str
-    notes: tuple[str, ...] = ()
-    formats: tuple[str, ...] = ("png",)
+    caption: Sequence[str]  # what it shows, then notes
+    kind: str = "curves"
+    heading: str = ""  # on paper
+    data: Any = None
+    panels: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    paper: Sequence[str] = ()
+    band: str = "range"
+    formats: tuple[str, ...] = ()  # of its files
     chart: Mapping[str, Any] | None = None  # what a browser draws in its place: plain values, as JSON knows them
 
     @property

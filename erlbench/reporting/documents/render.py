@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import numbers
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 WEB = files("erlbench.reporting") / "web"
 MARKS = {BOLD: "**", ITALIC: "*"}
+OVERVIEW = "overview"  # the prefix of the first page
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,19 @@ class Place:
 
     prefix: str  # of its ids
     folder: str  # of its files, relative to the page; "" for the page's own
-    link: Callable[[str], str]  # a page's link target -> that in `index.html`
     title: str = ""  # what the menu calls it
 
     def id(self, name: str) -> str:
         """An id of the page."""
         return f"{self.prefix}-{slug(name)}"
+
+    def link(self, target: str) -> str:
+        """Where a link of a Markdown page leads to in `index.html`."""
+        page, _, anchor = target.partition("#")
+        if "://" in target or not page.endswith("index.md"):
+            return target
+        folder = page.removesuffix("index.md").strip("./") or OVERVIEW
+        return f"#{folder}-{anchor}" if anchor else f"#{folder}"
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,7 @@ class Content:
 
     template: str
     values: Mapping[str, Any]
-    blocks: Sequence[Table | Figure] = field(default=())  # those with files or charts
+    blocks: Sequence[Table | Figure] = ()  # those with files or charts
 
 
 def markdown(content: Content) -> str:

@@ -1,4 +1,4 @@
-"""The charts of `index.html`: drawings as JSON, which the page's script draws.
+"""The charts of `index.html`: figures as JSON, which the page's script draws.
 
 Every list stands once in the page, however many charts show it. A chart names it by its index.
 """
@@ -14,7 +14,8 @@ import pandas as pd
 
 from erlbench.records.axes import AXES
 from erlbench.reporting.data.runs import Array
-from erlbench.reporting.drawing import DARK, LOOKS, PALETTE, RUN, SOME, Drawing, dash_and_symbol
+from erlbench.reporting.documents.model import Figure
+from erlbench.reporting.drawing import DARK, LOOKS, PALETTE, RUN, SOME, dash_and_symbol
 
 POINTS = 60  # of a curve
 RUN_POINTS = 40  # of a single run
@@ -38,18 +39,18 @@ class ChartData:
         palette = {"light": PALETTE, "dark": DARK, "single": RUN, "markers": SOME}
         return {"axes": axes, "palette": palette, "share": self._share, "lists": self.lists}
 
-    def chart(self, drawing: Drawing) -> dict[str, Any]:
-        """A drawing with all of its panels."""
+    def chart(self, figure: Figure) -> dict[str, Any]:
+        """A figure with all of its panels."""
         panels = {}
-        for name, panel in drawing.panels.items():
-            data = drawing.data[drawing.data.panel == name]
-            if drawing.kind == "timeline":
+        for name, panel in figure.panels.items():
+            data = figure.data[figure.data.panel == name]
+            if figure.kind == "timeline":
                 rows = [[process, *_round(np.array([busy]))] for process, busy in panel["rows"]]
                 bars = [_bars(bars) for _, bars in data.groupby("label", sort=False)]
                 panels[name] = {**panel, "rows": rows, "bars": bars}
             else:
                 panels[name] = {**panel, "series": [self._series(curve) for curve in data.itertuples()]}
-        return {"kind": drawing.kind, "first": drawing.paper[0], "band": drawing.band, "panels": panels}
+        return {"kind": figure.kind, "first": figure.paper[0], "band": figure.band, "panels": panels}
 
     def _series(self, curve: Any) -> dict[str, Any]:
         """A mean with its bands and its single runs."""

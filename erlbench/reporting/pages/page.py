@@ -10,14 +10,14 @@ from typing import Any
 import pandas as pd
 
 from erlbench.reporting.curves import drawable
-from erlbench.reporting.data.comparison import Comparison, Group, PagePart, RunSet
+from erlbench.reporting.data.comparison import Comparison, PagePart, RunSet
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.timeline import Timeline, load_timeline
 from erlbench.reporting.documents.files import write_table
 from erlbench.reporting.documents.model import Figure, Table
 from erlbench.reporting.documents.render import Content, markdown
-from erlbench.reporting.drawing import Drawing, draw
+from erlbench.reporting.drawing import draw
 from erlbench.reporting.figures import GRID, columns_of_train, environments_grid, learning_curves, performance_profiles
 from erlbench.reporting.options import FORMATS, ReportOptions
 from erlbench.reporting.pages.charts import ChartData
@@ -32,7 +32,7 @@ from erlbench.reporting.tables.reach import reach_table
 from erlbench.reporting.tables.references import references_table
 from erlbench.reporting.tables.scores import scores_table
 from erlbench.reporting.tables.times import times_table
-from erlbench.reporting.timelines import timelines_drawing
+from erlbench.reporting.timelines import draw_timelines
 from erlbench.reporting.verdict.answers import StudyAnswer
 from erlbench.reporting.verdict.pairs import compare_pairs, pair_rows
 from erlbench.reporting.verdict.pooled import pooled_scores
@@ -49,8 +49,6 @@ PARTS = {  # of a page, shown on demand: what the names of its tables and figure
 SMOKE = "smoke"  # the profile whose runs only show that everything works
 SMOKE_BANNER = "These runs show that everything works. Their scores mean nothing."
 
-Named = tuple[str, str, Drawing]  # the name of its files, its title, a figure
-
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
@@ -58,9 +56,6 @@ class Page:
 
     comparison: Comparison
     content: Content
-    link: str
-    done: int
-    planned: int
     verdicts: Sequence[Any] = ()  # rows of `compare_pairs`
     known: bool = False  # of reference results, which were there before
     answer: StudyAnswer | None = None
@@ -80,109 +75,78 @@ class Maker:
     def write(self, comparison: Comparison, *first: Table, answer: StudyAnswer | None = None) -> Page:
         """Write the folder `out/<name>/` with `index.md`, tables (`first` before all others) and figures.
 
-        The page of a study with an `answer` begins with it.
+        The page of a study with an `answer` begins with it. The curve stands before the scores; where there are several
+        environments, the scores stand before their curves.
         """
         folder = self.out / comparison.name
         folder.mkdir(parents=True, exist_ok=True)
-        drawn = [*self._curves(comparison)]
-        grid = environments_grid(comparison, [(group, drawing) for group, (_, _, drawing) in drawn], self.options.style)
-        named = [(GRID, "Learning curves, all environments", grid)] if grid and self.options.paper else []
-        curves = [self._figure(folder, *plot) for plot in (*named, *(plot for _, plot in drawn))]
+        curves, missing = self._curves(comparison)
+        curves = [self._written(figure, folder, comparison) for figure in curves]
         pairs = compare_pairs(comparison) if PagePart.STATISTICS in comparison.parts else pd.DataFrame()
-        tables = [*first, *self._tables(comparison, pairs)]  # while the curves are drawn
-        plots = [*self._others(comparison)]
-        for group in comparison.groups:
-            name = comparison.slug(group)
-            timelines, labels = self._timelines(comparison, group)
-            if timelines:
-                title = f"Worker timeline, {comparison.group_name(group)}"
-                plots.append((f"timeline-{name}", title, timelines_drawing(timelines, labels, group.env)))
-        figures = [self._figure(folder, *plot) for plot in plots]
-        blocks = [*_arranged(tables, curves, comparison), *figures]
-        blocks = [_noted(block, comparison) if isinstance(block, Figure) else block for block in blocks]
+        tables = [*first, *self._tables(comparison, pairs)]
+        others = [self._written(figure, folder, comparison) for figure in self._others(comparison)]
+        names = [table.name for table in tables]
+        place = names.index("scores") + (len(comparison.groups) > 1) if "scores" in names else 0
+        blocks: list[Table | Figure] = [*tables[:place], *curves, *tables[place:], *others]
+        parts = PARTS if PagePart.CURVES in comparison.parts else {}
+        folded = {title: [block for block in blocks if block.name.startswith(names)] for title, names in parts.items()}
         verdicts = pair_rows(pairs)
         lines, answers, study = answered(answer) if answer else ([], [], [])
-        parts = [(title, [block for block in blocks if block.name.startswith(names)]) for title, names in PARTS.items()]
-        if PagePart.CURVES not in comparison.parts:
-            parts = []
-        folded = {block.name for _, behind in parts for block in behind}
         values = {
             "title": comparison.title,
             "banner": SMOKE_BANNER if comparison.profile == SMOKE else "",
             "lines": [*_head(comparison), *lines],
             "answers": answers,
             "study": study,
-            **_said(verdicts),
-            "missing": list(self._not_drawn(comparison, curves)),
-            "first": [block for block in blocks if block.name not in folded],
-            "parts": [(title, behind) for title, behind in parts if behind],
+            **_verdict_words(verdicts),
+            "missing": missing,
+            "first": [block for block in blocks if not block.name.startswith(sum(parts.values(), ()))],
+            "parts": [(title, behind) for title, behind in folded.items() if behind],
         }
         content = Content("page.jinja", values, [*study, *blocks])
-        for block in content.blocks:
-            if isinstance(block, Table):
-                write_table(block, folder)
+        for table in (*study, *tables):
+            write_table(table, folder)
         (folder / "index.md").write_text(markdown(content), encoding="utf-8")
-        run_sets = [run_set for run_set in comparison.run_sets if run_set.exists]
-        return Page(
-            comparison=comparison,
-            content=content,
-            link=f"{comparison.name}/index.md",
-            done=sum(len(run_set.seeds) for run_set in run_sets),
-            planned=sum(run_set.planned for run_set in run_sets),
-            verdicts=verdicts,
-            answer=answer,
-        )
+        return Page(comparison=comparison, content=content, verdicts=verdicts, answer=answer)
 
-    def _figure(self, folder: Path, name: str, title: str, drawing: Drawing) -> Figure:
-        """The figure of a drawing: a chart of the page, and on paper where the options ask, or there is no chart."""
-        has_chart = drawing.kind not in ("columns", GRID)
+    def _written(self, figure: Figure, folder: Path, comparison: Comparison) -> Figure:
+        """A figure with the study's note, its chart, and its files: as the options say, or where it has no chart."""
+        has_chart = figure.kind not in ("columns", GRID)
         formats = self.options.formats or (() if has_chart else FORMATS[:1])
         if formats:
-            draw(drawing, folder / name, formats)
-        chart = self.charts.chart(drawing) if has_chart else None
-        return Figure(
-            name=name,
-            title=title,
-            caption=drawing.caption[0],
-            notes=tuple(drawing.caption[1:]),
-            formats=formats,
-            chart=chart,
-        )
+            draw(figure, folder / figure.name, formats)
+        chart = self.charts.chart(figure) if has_chart else None
+        return replace(figure, caption=[*figure.caption, *comparison.notes], formats=formats, chart=chart)
 
-    def _curves(self, comparison: Comparison) -> Iterator[tuple[Group, Named]]:
+    def _curves(self, comparison: Comparison) -> tuple[list[Figure], list[str]]:
+        """The grid of a paper, the curves of each environment, and why others have none; the warnings have it, too."""
+        drawn, missing = [], []
         for group in comparison.groups if PagePart.CURVES in comparison.parts else ():
-            if (plot := learning_curves(comparison, group, self.published, self.options)) is not None:
-                title = f"Learning curves, {comparison.group_name(group)}"
-                yield group, (f"curves-{comparison.slug(group)}", title, plot)
+            if figure := learning_curves(comparison, group, self.published, self.options):
+                drawn.append((group, figure))
+            elif reason := drawable(self.options.x or comparison.x, group.run_sets)[1]:
+                no_curves = remark(RemarkKind.NO_CURVES, env=group.env, reason=reason)
+                self.warn(no_curves)
+                missing.append(str(no_curves))
+        grid = environments_grid(comparison, drawn, self.options.style) if self.options.paper else None
+        return [*([grid] if grid else []), *(figure for _, figure in drawn)], missing
 
-    def _not_drawn(self, comparison: Comparison, figures: Sequence[Figure]) -> Iterator[str]:
-        """Why an environment has no learning curves, where its runs lack the axis; the warnings have it, too."""
-        axis, drawn = self.options.x or comparison.x, {figure.name for figure in figures}
-        for group in comparison.groups if PagePart.CURVES in comparison.parts else ():
-            left_out = drawable(axis, group.run_sets)[1]
-            if left_out and f"curves-{comparison.slug(group)}" not in drawn:
-                missing = remark(RemarkKind.NO_CURVES, env=group.env, reason=left_out)
-                self.warn(missing)
-                yield str(missing)
-
-    def _others(self, comparison: Comparison) -> Iterator[Named]:
+    def _others(self, comparison: Comparison) -> Iterator[Figure]:
+        """Columns of train.csv, profiles, and timelines of the runs that stand for the run sets."""
         for group in comparison.groups if self.options.columns else ():
-            if (plot := columns_of_train(comparison, group, self.options, self.warn)) is not None:
-                title = f"Columns of train.csv, {comparison.group_name(group)}"
-                yield f"columns-{comparison.slug(group)}", title, plot
+            if figure := columns_of_train(comparison, group, self.options, self.warn):
+                yield figure
         if PagePart.STATISTICS in comparison.parts:
             parts = [part for part in comparison.by_budget() if pooled_scores(part)[0]]
             for number, part in enumerate(parts, 1):
-                if (plot := performance_profiles(part)) is not None:
-                    yield "profile" if len(parts) == 1 else f"profile-{number}", "Performance profile", plot
-
-    def _timelines(self, comparison: Comparison, group: Group) -> tuple[list[Timeline], list[str]]:
-        """The runs that stand for the run sets, if they have tasks, and their labels."""
-        if PagePart.TIMELINES not in comparison.parts or comparison.at:
-            return [], []
-        drawn = [run_set for run_set in group.run_sets if run_set.runs][:MOST_PANELS]
-        found = [(timeline, run_set.label) for run_set in drawn if (timeline := self._timeline(run_set)) is not None]
-        return [timeline for timeline, _ in found], [label for _, label in found]
+                if figure := performance_profiles(part, "profile" if len(parts) == 1 else f"profile-{number}"):
+                    yield figure
+        for group in comparison.groups if PagePart.TIMELINES in comparison.parts and not comparison.at else ():
+            shown = [run_set for run_set in group.run_sets if run_set.runs][:MOST_PANELS]
+            timelines = [(run_set.label, timeline) for run_set in shown if (timeline := self._timeline(run_set))]
+            if timelines:
+                title = f"Worker timeline, {comparison.group_name(group)}"
+                yield draw_timelines(f"timeline-{comparison.slug(group)}", title, group.env, timelines)
 
     def _timeline(self, run_set: RunSet) -> Timeline | None:
         """The tasks of the run that stands for a run set: the first that is done, else the first."""
@@ -229,22 +193,9 @@ def answered(answer: StudyAnswer) -> tuple[list[str], list[str], list[Table]]:
     return lines, [answer_sentence(one) for one in answer.answers], [*tables, differences_from_study(answer)]
 
 
-def _said(verdicts: Sequence[Any]) -> dict[str, Any]:
+def _verdict_words(verdicts: Sequence[Any]) -> dict[str, Any]:
     """What the page's comparisons say: one sentence over all, then each, decided ones first."""
     order = sorted(verdicts, key=lambda one: list(Case).index(one.case))
     more = f" {len(order) - MOST_VERDICTS} more verdicts stand in {FILE}." if len(order) > MOST_VERDICTS else ""
-    said = [(sentence(one), details(one)) for one in order[:MOST_VERDICTS]]
-    return {"result": result(order) + more if order else "", "verdicts": said}
-
-
-def _arranged(tables: Sequence[Table], curves: Sequence[Figure], comparison: Comparison) -> list[Table | Figure]:
-    """The curve before the scores; where there are several environments, the scores before their curves."""
-    names = [table.name for table in tables]
-    place = names.index("scores") if "scores" in names else 0
-    place += len(comparison.groups) > 1 and "scores" in names
-    return [*tables[:place], *curves, *tables[place:]]
-
-
-def _noted(figure: Figure, comparison: Comparison) -> Figure:
-    """The figure with the study's note in its caption, as scores and times have it."""
-    return replace(figure, notes=(*figure.notes, *comparison.notes))
+    sentences = [(sentence(one), details(one)) for one in order[:MOST_VERDICTS]]
+    return {"result": result(order) + more if order else "", "verdicts": sentences}

@@ -12,7 +12,7 @@ from erlbench.reporting.documents import render
 from erlbench.reporting.documents.model import BOLD, Column, Figure, Table
 from erlbench.reporting.documents.render import Content, Place
 
-PLACE = Place("page", "page/", lambda target: f"#{target}")
+PLACE = Place("page", "page/")
 EVIL = "<script>alert('x')</script>\" onload=\"y"
 
 
@@ -89,8 +89,8 @@ def test_long_lists_are_folded():
 def test_no_text_becomes_markup():
     columns = [Column(EVIL, "evil", note=EVIL, style="evil", link="evil")]
     blocks = [
-        Figure(name=EVIL, title=EVIL, caption=EVIL, notes=(EVIL,)),
-        Figure(name="f", title=EVIL, caption=EVIL, chart={"kind": "curves"}),
+        Figure(name=EVIL, title=EVIL, caption=[EVIL, EVIL], formats=("png",)),
+        Figure(name="f", title=EVIL, caption=[EVIL], chart={"kind": "curves"}),
         Table(EVIL, EVIL, columns, [{"evil": EVIL}], [EVIL]),
     ]
     tags = Tags(document(*blocks, title=EVIL, text=EVIL, items=(EVIL,), folds=[(EVIL, [EVIL])]))
@@ -100,9 +100,9 @@ def test_no_text_becomes_markup():
 
 def test_charts_have_a_place_and_data():
     blocks = [
-        Figure(name="f", title="A", caption="Caption.", chart={"kind": "curves", "panels": {"<!--<script>": 1}}),
-        Figure(name="g", title="B", caption="Caption."),
-        Figure(name="h", title="C", caption="Caption.", formats=("pdf",)),
+        Figure(name="f", title="A", caption=["Caption."], chart={"kind": "curves", "panels": {"<!--<script>": 1}}),
+        Figure(name="g", title="B", caption=["Caption."], formats=("png",)),
+        Figure(name="h", title="C", caption=["Caption."], formats=("pdf",)),
     ]  # fmt: skip
     page = render.web_page({PLACE: Content("page.jinja", values(*blocks), blocks)}, {"lists": []}, "page")
     data = re.search(r'id="data">(.*?)</script>', page)[1]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from erlbench.reporting.documents import latex
+from erlbench.reporting.documents.files import to_latex
 from erlbench.reporting.documents.model import Column, Table
 
 HOSTILE = "50 % & more: #1 {x} ~ \\ ^ λ_"
@@ -26,7 +26,7 @@ def made(columns: int) -> Table:
 
 
 def test_texts_are_escaped_and_decided_cells_bold():
-    text = latex.table(made(1), "all-paper")
+    text = to_latex(made(1), "all-paper")
     assert r"a\_name@0 & $-$1,234 $\pm$ 0 \\" in text
     assert r"a\_name@1 & \textbf{$-$1,234 $\pm$ 1} \\" in text
     assert text.count(r"50 \% \& more: \#1 \{x\} \textasciitilde{} \textbackslash{} \textasciicircum{} ?\_") == 2
@@ -34,8 +34,8 @@ def test_texts_are_escaped_and_decided_cells_bold():
 
 
 def test_a_wide_table_spans_both_columns():
-    assert r"\begin{table*}" in latex.table(made(4), "wide")
-    assert r"\begin{table}" in latex.table(made(1), "narrow")
+    assert r"\begin{table*}" in to_latex(made(4), "wide")
+    assert r"\begin{table}" in to_latex(made(1), "narrow")
 
 
 @pytest.mark.slow
@@ -43,7 +43,7 @@ def test_a_wide_table_spans_both_columns():
 def test_tables_compile(tmp_path: Path):
     start = "\\documentclass[twocolumn]{article}\\usepackage[T1]{fontenc}\\usepackage{booktabs,graphicx}"
     start += "\\begin{document}x\n"
-    body = "\n".join(latex.table(made(columns), f"t{columns}") for columns in (1, 4))
+    body = "\n".join(to_latex(made(columns), f"t{columns}") for columns in (1, 4))
     (tmp_path / "all.tex").write_text(f"{start}{body}\n\\clearpage\\end{{document}}\n", encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", timeout=120)

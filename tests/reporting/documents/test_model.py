@@ -58,7 +58,7 @@ def test_two_columns_never_share_a_header_or_a_name():
 
 
 def test_a_page_in_markdown():
-    figure = Figure(name="f", title="A figure", caption="Caption.", notes=("Note.",), formats=("png", "svg", "pdf"))
+    figure = Figure(name="f", title="A figure", caption=["Caption.", "Note."], formats=("png", "svg", "pdf"))
     values = {
         "title": "Top", "banner": "", "lines": ["A l*ne"], "answers": ["one", "t*o"], "study": [], "result": "Said.",
         "verdicts": [("li*e", ["behind"])], "missing": [], "first": [figure, small_table(), small_table("")],

@@ -12,7 +12,7 @@ from erlbench.reporting.curves import curve_frame
 from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.drawing import Drawing
+from erlbench.reporting.documents.model import Figure
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import MOST_RUNS, POINTS, ChartData
 from erlbench.reporting.paper_style import PaperStyle
@@ -21,7 +21,7 @@ from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
 
 
-def drawn(folder: Path, band: str = "auto") -> Drawing:
+def drawn(folder: Path, band: str = "auto") -> Figure:
     """The learning curves of the only environment."""
     figure = curves_of(everything(find_runs([folder], lambda _: None), "All runs"), paper=PaperStyle(band=band))
     assert figure is not None
@@ -35,7 +35,7 @@ def line(x, **values):
 def charted(charts, lines):
     """The chart of some lines."""
     return charts.chart(
-        Drawing(kind="curves", title="", data=curve_frame(lines), panels={"x": {"x": "x", "y": "y"}}, paper=["x"])
+        Figure(name="f", title="", caption=[], data=curve_frame(lines), panels={"x": {"x": "x", "y": "y"}}, paper=["x"])
     )
 
 

@@ -8,8 +8,7 @@ import subprocess
 
 import pytest
 
-from erlbench.reporting.documents import latex
-from erlbench.reporting.documents.files import to_csv
+from erlbench.reporting.documents.files import to_csv, to_latex
 from erlbench.reporting.documents.model import BOLD
 from erlbench.reporting.paper_style import STATISTICS as CHOICES
 from erlbench.reporting.paper_style import PaperStyle
@@ -139,7 +138,7 @@ def test_the_table_for_a_paper_compiles(tmp_path, environments, statistic):
         for name, level in (("cem_rl", FAR), ("td3@x", NEAR), ("cma-es", 0.0)):
             write(tmp_path / "runs", f"Env{number}-v5", name, level)
     table = paper_table(page_of(tmp_path / "runs"), statistic, PaperStyle(rows="algorithms"))
-    text = latex.table(table, "paper")
+    text = to_latex(table, "paper")
     assert ("table*" in text) == (environments == 9)  # it spans both columns where one is too narrow
     assert text.count("textbf") == environments
     start = "\\documentclass[twocolumn]{article}\\usepackage[T1]{fontenc}\\usepackage{booktabs,graphicx}"

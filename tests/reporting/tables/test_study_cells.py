@@ -122,7 +122,7 @@ def test_the_studys_note_stands_in_the_captions(tmp_path):
     assert "Batch 256 here, 100 there." in scores.notes
     figures = [block for block in page.content.blocks if isinstance(block, Figure)]
     assert figures
-    assert {figure.notes[-1] for figure in figures} == {"Batch 256 here, 100 there."}
+    assert {figure.caption[-1] for figure in figures} == {"Batch 256 here, 100 there."}
 
 
 @pytest.mark.parametrize(
