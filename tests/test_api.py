@@ -222,18 +222,6 @@ def test_the_notebook_runs(tmp_path, monkeypatch):
     assert (tmp_path / "notebook-report" / "index.html").is_file()
 
 
-def test_an_environments_list_is_a_list(tmp_path):
-    more = {"total_timesteps": 100, "eval_freq": 100, "eval_episodes": 1, "final_episodes": 1, "processes": 0}
-    keywords = {"healthy_z_range": [0.6, 2.0], "max_episode_steps": 50}
-    results = erlbench.run("cem", "Hopper-v5", env_set=keywords, out=str(tmp_path), **more)
-    assert "healthy_z_range = [\n    0.6,\n    2.0,\n]" in (results.runs[0] / "config.toml").read_text()
-
-
-def test_a_folder_that_cannot_be_made_is_one_error():
-    with pytest.raises(ErlbenchError, match="no run could begin"):
-        erlbench.run("cem", "Pendulum-v1", out="/proc/erlbench", **SMALL)
-
-
 def test_a_refused_run_says_why(tmp_path):
     folder = str(tmp_path)
     results = erlbench.run("cem", "Pendulum-v1", out=folder, **SMALL)

@@ -1,39 +1,17 @@
 """The benchmarks' own arithmetic: what counts as met, the floors' products, and modules that fail."""
 
 import json
-import math
-from unittest.mock import Mock
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.__main__ import NAMES, as_json, main, table
+from benchmarks.__main__ import NAMES, main
 from benchmarks.cells import ENVIRONMENT, train
-from benchmarks.harness import NO_PEER, Claim, take_turns
-from benchmarks.speed import driver, learning
-from benchmarks.speed.floors import Floors, product
-from benchmarks.speed.updates import Bench, random_replay
+from benchmarks.harness import Claim
+from benchmarks.speed import driver
+from benchmarks.speed.floors import Floors
 from erlbench.algorithms import registry
 from erlbench.settings import resolve
-from erlbench.work.store import Store
-from erlbench.work.workspace import Workspace
-
-
-def test_a_claim_is_met_missed_or_not_measured():
-    assert [Claim("a", value, 2.0).ok for value in (2.0, 1.9, math.nan)] == [True, False, None]
-    assert [Claim("a", value, 2.0, at_least=False).ok for value in (2.0, 2.1, math.nan)] == [True, False, None]
-    rows = table([Claim("speed", 1.234567, 2.0, unit="s"), Claim("peer", math.nan, 2.0, note="not measured: why")])
-    assert rows[2:] == ["| speed | 1.23 s | ≥ 2 s | NO |", "| peer | not measured: why | ≥ 2 | – |"]
-    assert as_json(Claim("peer", math.nan, 2.0))["measured"] is None
-
-
-def test_candidates_take_turns_after_a_warm_up():
-    calls = []
-    samples = take_turns({name: lambda name=name: calls.append(name) or len(calls) for name in "ab"}, 3)
-    assert "".join(calls) == "abababab"
-    assert samples["a"].tolist() == [3, 5, 7]
-    assert samples["b"].tolist() == [4, 6, 8]
 
 
 def test_the_floors_have_the_multiplications_of_the_update_and_no_more():
@@ -55,28 +33,6 @@ def test_the_floors_have_the_multiplications_of_the_update_and_no_more():
 
 def multiplications(operations):
     return sum(op.args[0].shape[0] * op.args[0].shape[1] * op.args[1].shape[1] for op in operations)
-
-
-def test_a_floors_product_is_that_of_either_library():
-    random = np.random.default_rng(0)
-    a, b = random.standard_normal((7, 5), dtype=np.float32), random.standard_normal((5, 3), dtype=np.float32)
-    assert np.allclose(product(a, b)(), a @ b, atol=1e-6)
-    assert np.allclose(product(a[:, :1], b[:1])(), a[:, :1] * b[:1])
-
-
-def test_updates_are_timed_for_any_shape(tmp_path):
-    store = Store.create()
-    try:
-        bench = Bench(5, 2, (8, 8), 4, random_replay(tmp_path, 5, 2), Workspace(store))
-        assert min(bench.critic(), bench.actor(), bench.td3(), bench.sac()) > 0
-    finally:
-        store.close()
-
-
-def test_a_peer_that_is_missing_is_not_measured(monkeypatch):
-    monkeypatch.setattr(learning, "stable_baselines3", lambda algo: None)
-    claims = [*learning.compare("td3", Mock())]
-    assert [(claim.ok, claim.note) for claim in claims] == [(None, NO_PEER)]
 
 
 def test_an_unknown_benchmark_is_named_beside_the_known():
@@ -110,11 +66,3 @@ def test_a_benchmark_that_fails_costs_only_its_own_rows(tmp_path, monkeypatch):
     assert "end: updates" in done.output
     claims = json.loads((tmp_path / "bench.json").read_text())["claims"]
     assert [claim["measured"] for claim in claims] == [1.0, 3.0]
-
-
-def test_a_benchmark_prints_a_table_and_writes_what_it_measured(tmp_path, monkeypatch):
-    monkeypatch.setattr("benchmarks.speed.driver.measure", lambda: [Claim("other", 3.0, 2.0)])
-    done = CliRunner().invoke(main, ["driver", "--out", str(tmp_path / "bench.json")])
-    assert done.exit_code == 0, done.output
-    assert "| other | 3 | ≥ 2 | yes |" in done.output
-    assert '"cpu"' in (tmp_path / "bench.json").read_text()

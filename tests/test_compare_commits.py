@@ -2,26 +2,19 @@
 
 import csv
 import json
-import os
-import signal
 import subprocess
-import sys
 import tempfile
-import time
-import tomllib
 from pathlib import Path
 
 import click
 import numpy as np
-import psutil
 import pytest
 from click.testing import CliRunner
 from safetensors.numpy import save_file
 
 from benchmarks.compare_commits import __main__ as program
-from benchmarks.compare_commits.cases import CASES, all_cases, measure_bench, split_available
+from benchmarks.compare_commits.cases import CASES
 from benchmarks.compare_commits.compare import (
-    MOST_KINDS,
     compare,
     describe,
     describe_kinds,
@@ -31,9 +24,7 @@ from benchmarks.compare_commits.compare import (
     read_runs,
     state_arrays,
 )
-from benchmarks.compare_commits.trees import CaseError, Ended, Tree, resolve
-from erlbench.algorithms import registry
-from tests.runs import heed_interrupts
+from benchmarks.compare_commits.trees import resolve
 
 ROOT = Path(__file__).parents[1]
 MEASURED = CASES["runs"]["measured"]
@@ -161,12 +152,6 @@ def test_arrays_of_the_last_state_count_by_content_and_their_names_do_not(runs):
     assert differences() == []
 
 
-def test_a_file_that_is_gone_is_one_difference(runs):
-    (runs[1] / "eval.csv").unlink()
-    (difference,) = runs[2]()
-    assert (difference["old"], difference["new"]) == ("2 values", "(absent)")
-
-
 def test_a_report_is_compared_cell_by_cell_and_leaf_by_leaf(tmp_path):
     for name, p, case in (("old", "0.013", "decided"), ("new", "0.03", "undecided")):
         folder = tmp_path / name / "all-runs"
@@ -210,90 +195,6 @@ def test_differences_of_an_intended_kind_are_counted_and_others_are_listed(runs,
     assert "2 differences; ITS EXAMPLE" in line
 
 
-@pytest.mark.parametrize(
-    ("kinds", "word"),
-    [
-        ([KIND] * (MOST_KINDS + 1), "at most 15"),
-        ([{key: value for key, value in KIND.items() if key != "new"}], "needs new"),
-        ([{**KIND, "reason": " "}], "needs reason"),
-        ([{**KIND, "files": "*"}], "cannot have files"),
-        ([{**KIND, "old": 1.25}], "texts"),
-    ],
-)
-def test_a_list_of_intended_kinds_in_another_form_is_refused(tmp_path, kinds, word):
-    with pytest.raises(click.UsageError, match=word):
-        read_kinds(write_kinds(tmp_path / "kinds.toml", *kinds))
-    assert len(read_kinds(write_kinds(tmp_path / "kinds.toml", *[KIND] * MOST_KINDS))) == MOST_KINDS
-
-
-def test_a_long_list_of_differences_is_cut():
-    difference = {"file": "f", "old": "x" * 500, "new": "", "kind": ""}
-    places = [
-        (f"runs/{case}", f"c{column}", f"r{row}") for case in range(3) for column in range(12) for row in range(5)
-    ]
-    many = [{**difference, "case": case, "column": column, "row": row} for case, column, row in places]
-    lines = describe(many)
-    assert len(lines) == 3 * 11
-    assert lines[0].endswith(" (and 4 more rows)")
-    assert lines[10] == "runs/0: and 2 more columns"
-    assert max(map(len, lines)) < 150
-    (line,) = describe([{**many[0], "old": f"{'x' * 500} above {'x' * 500}", "new": f"{'x' * 500} below {'x' * 500}"}])
-    assert " above x" in line
-    assert " below x" in line
-
-
-def tree(tmp_path, **options):
-    (tmp_path / "work").mkdir()
-    return Tree("A", tmp_path, tmp_path / "work", **options)
-
-
-def test_a_command_that_hangs_or_ends_too_early_is_an_error_and_nothing_is_left(tmp_path):
-    made = tree(tmp_path, timeout=0.2)
-    with pytest.raises(CaseError, match=r"not done after 0.2 s"):
-        made.run(["sleep", "600"], made.work)
-    made.timeout, pid = 60, made.work / "pid"
-    writing = ["sh", "-c", f"sleep 600 & echo $! > {pid}; wait"]
-    with pytest.raises(CaseError, match="before it could be killed"):
-        made.run([sys.executable, "-c", ""], made.work, until=lambda: False)
-    assert made.run(writing, made.work, until=lambda: pid.is_file() and pid.read_text()).code == -9
-    child = int(pid.read_text())
-    while psutil.pid_exists(child) and psutil.Process(child).status() != psutil.STATUS_ZOMBIE:
-        time.sleep(0.01)
-    made.stopped = True
-    with pytest.raises(CaseError, match="stopped"):
-        made.run(["sleep", "600"], made.work)
-
-
-def test_a_commit_gets_the_spelling_of_an_option_that_it_knows(tmp_path):
-    options = {"--old": ["--old", "--new"], "--gone": ["--gone", ""], "--kept": ["--kept"]}
-    made = tree(tmp_path, options=options, help="--new TEXT  as --old-fashioned as ever")
-    assert [made.spell(option) for option in options] == ["--new", "", "--kept"]
-
-
-def test_environments_whose_extra_is_missing_are_left_out(monkeypatch):
-    rows = [("Hopper-v5", "11", "3", "1000", "@paper"), ("dm_control/x-v0", "1", "1", "1000", "extra dm-control")]
-    monkeypatch.setattr("benchmarks.compare_commits.cases.find_spec", lambda module: None)
-    assert split_available(rows) == (["Hopper-v5", "Hopper-v5@paper"], ["dm_control/x-v0"])
-
-
-def test_the_cases_have_every_algorithm_and_number_of_processes_and_stored_runs():
-    words = {name: case["args"].split() for name, case in CASES["runs"]["cases"].items()}
-    of = {option: {args[args.index(option) + 1] for args in words.values()} for option in ("--algo", "--processes")}
-    since = {"ars", "ga", "pgpe", "snes"}  # algorithms that no tag has
-    assert of == {"--algo": set(registry.ALGORITHMS) - since, "--processes": {"0", "1", "2"}}
-    assert {name: len(cases) for name, cases in all_cases().items()} | {"runs": 0} == {
-        "runs": 0,
-        "environments": 3,
-        "reports": 8,
-        "verify": 1,
-    }
-    sets = CASES["verify"]["sets"]
-    folders = [word for words in CASES["reports"]["cases"].values() for word in words.split() if "STORED" in word]
-    assert len(set(sets)) == 30
-    assert all((ROOT / "results" / name).is_dir() for name in sets)
-    assert all((ROOT / word.replace("STORED", "results")).is_dir() for word in folders)
-
-
 @pytest.fixture
 def clone(tmp_path, monkeypatch):
     """A repository with a package whose runs score 1.25, 1.25 and 1.35: commits `a`, `b` and the tag `c`."""
@@ -334,12 +235,6 @@ def test_a_commit_has_the_name_that_git_or_else_the_table_knows(clone):
             resolve(name, root)
 
 
-def test_the_names_of_commits_are_full_hashes():
-    names = tomllib.loads((ROOT / "benchmarks" / "commits.toml").read_text())
-    assert "before-0.3" in names
-    assert all(len(commit) == 40 and int(commit, 16) for commit in names.values())
-
-
 def compare_commits(*words):
     return CliRunner().invoke(program.main, words)
 
@@ -363,49 +258,3 @@ def test_the_exit_code_is_0_for_equal_or_intended_1_for_other_differences_and_2_
     for words in (("z",), ("a", "--only", "run"), ("a", "--only", "runs", "--skip", "runs"), ("a", "--intended", "z")):
         assert compare_commits(*words).exit_code == 2
     assert list((tmp_path / "temporary").iterdir()) == []
-
-
-def test_a_run_without_a_state_is_not_compared(clone):
-    root, _ = clone
-    file = root / "erlbench" / "__main__.py"
-    rewrite(file, b'out / "training-end" / "1" / "arrays', b'out / "arrays')
-    subprocess.run(["git", "-C", root, *IDENTITY, "commit", "--quiet", "--all", "--message", "d"], check=True)
-    ended = compare_commits("HEAD", "HEAD", "--only", "runs/cem")
-    assert ended.exit_code == 1
-    assert "runs/cem: not compared: the run left no final state" in ended.output
-
-
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_comparison_that_is_interrupted_leaves_no_folder_and_no_process(clone, tmp_path, number, code):
-    script = (
-        f"from pathlib import Path; from benchmarks.compare_commits import __main__ as program; "
-        f"program.ROOT = Path({str(clone[0])!r}); program.main()"
-    )
-    command = [sys.executable, "-c", script, "a", "--only", "reports/pair"]
-    folder = tmp_path / "temporary"
-    process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "TMPDIR": str(folder)}, preexec_fn=heed_interrupts)
-    while len(list(folder.glob("*/*-work/reports/pair/stdout.txt"))) < 2:
-        assert process.poll() is None
-        time.sleep(0.02)
-    children = psutil.Process(process.pid).children(recursive=True)
-    process.send_signal(number)
-    assert process.wait(60) == code
-    assert list(folder.iterdir()) == []
-    assert len(children) == 2
-    assert not any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children)
-
-
-def test_a_run_is_killed_when_it_has_a_checkpoint_and_the_same_command_follows(clone):
-    ended = compare_commits("a", "b", "--only", "runs/killed")
-    assert ended.exit_code == 0, ended.output
-    assert "| runs | 1 | 1 | 0 | 0 |" in ended.output
-
-
-def test_a_row_of_bench_that_takes_more_than_the_limit_is_different(tmp_path, monkeypatch):
-    trees = tuple(Tree(name, tmp_path, tmp_path / name) for name in "AB")
-    seconds = {"A": iter([2.0, 1.0]), "B": iter([1.2, 3.0])}
-    monkeypatch.setattr(Tree, "erlbench", lambda made, words, folder: Ended(0, "", "", next(seconds[made.label])))
-    assert measure_bench("start", trees, tmp_path, 2) == (1.0, 1.2)
-    for limit, count in ((1.1, 1), (1.3, 0)):
-        monkeypatch.setattr(program, "measure_bench", lambda *arguments: (1.0, 1.2))
-        assert len(program.compare_times("start", trees, 2, limit)) == count

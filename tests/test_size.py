@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
-import click
-import pytest
-from click.testing import CliRunner
-
-from benchmarks import size
 from benchmarks.size import measure, sources
 
 MODULE = b'''"""Docstring."""
@@ -46,29 +39,3 @@ def test_formatting_changes_no_number_of_tokens():
     denser = MODULE.replace(b"\n            ", b"").replace(b"(\n    ", b"(").replace(b"\n)\n", b")\n")
     assert measure("a/b.py", denser)["tokens"] == 22
     assert measure("erlbench/reporting/web/page.css", "ä {}\n".encode()) == {"characters": 5}
-
-
-def test_a_module_of_451_lines_and_a_function_of_61_are_long():
-    for lines, is_long in ((450, 0), (451, 1)):
-        assert measure("a.py", b"\n" * lines)["long_modules"] == is_long
-    for lines, is_long in ((60, 0), (61, 1)):
-        source = b"@cache\ndef f():\n" + b"    pass\n" * (lines - 1)
-        assert measure("a.py", source)["long_functions"] == is_long
-
-
-def test_a_commit_is_read_without_a_checkout():
-    contents = dict(sources("HEAD"))
-    assert b"def main" in contents["erlbench/__main__.py"]
-    assert not [path for path in contents if path.startswith("docs/") or ".min." in path]
-    with pytest.raises(click.UsageError, match="no-such-commit") as error:
-        list(sources("no-such-commit"))
-    assert error.value.exit_code == 2
-
-
-def test_the_table_has_a_row_for_each_package_and_one_for_the_suite(monkeypatch):
-    paths = ("erlbench/api.py", "erlbench/pool/worker.py", "envs/made.py", "tests/work/test_store.py")
-    monkeypatch.setattr(size, "sources", lambda commit: [(path, MODULE) for path in paths])
-    rows = json.loads(CliRunner().invoke(size.main, ["--json", "HEAD"]).stdout)
-    files = {name: row["files"] for name, row in rows.items()}
-    assert files == {"erlbench": 1, "erlbench/pool": 1, "envs": 1, "tests": 1, "erlbench + algorithms + envs": 3}
-    assert rows["erlbench + algorithms + envs"]["tokens"] == 66

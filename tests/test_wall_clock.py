@@ -8,25 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.wall_clock import OPTIONS, PROCESSES, STEPS, after_warm_up, command, table
-from erlbench.cli import cli
-from erlbench.cli.run import command as run_command
-from erlbench.experiment.arguments import arguments
-from erlbench.experiment.command import requested_cells
+from benchmarks.wall_clock import after_warm_up, table
 
 ROOT = Path(__file__).parents[1]
 RUN = ROOT / "results/claims/swimmer-gradient-2/Swimmer-v5/cem-rl/seed-140920043"
 STORED = ROOT / "results/claims/wall-clock"
-
-
-@pytest.mark.parametrize("name", PROCESSES)
-def test_a_command_runs_the_studys_cells_with_fewer_steps(name, tmp_path):
-    words = command(name, 2, tmp_path, "cpu")[4:]
-    group = cli.make_context("erlbench", ["run"])
-    cells = requested_cells(arguments(run_command.make_context("run", words, parent=group).params))
-    assert [(cell.name, cell.seed, cell.total_timesteps) for cell in cells] == [(name, 0, STEPS), (name, 1, STEPS)]
-    assert {cell.settings.start_timesteps for cell in cells} == {5000}
-    assert "--one-core" in OPTIONS
 
 
 def test_the_time_after_the_warm_up_is_between_rows_with_updates():

@@ -15,7 +15,6 @@ import click
 import pandas as pd
 import pytest
 
-import erlbench
 from erlbench.cli import cli
 from tests.defects.commands import FINAL, MODULE, TINY, call, config, import_runs, save_evaluations, succeed
 
@@ -52,13 +51,6 @@ def test_the_text_of_an_event_file_names_a_run_above_its_folder(tmp_path):
     folder = tmp_path / f"{WALKER}__sac__7__1795658158"
     shutil.copytree(EVENTS, folder)
     assert identity(import_runs(tmp_path / "out", folder)) == ("Pendulum-v1", "ppo_continuous_action", 1)
-
-
-def test_import_takes_settings_of_the_environment(tmp_path):
-    path = save_evaluations(tmp_path / "evaluations.npz", [100, 200])
-    words = ("--env", "Pendulum-v1", "--env-set", "max_episode_steps=50", "--algo", "ppo", "--seed", 1)
-    import_runs(tmp_path / "out", path, *words)
-    assert config(tmp_path / "out")["env_settings"] == {"max_episode_steps": 50}
 
 
 @pytest.mark.parametrize(
@@ -181,16 +173,6 @@ def test_the_handler_of_errors_does_not_fail(monkeypatch, error):
     assert type(error).__name__ in result.stderr
 
 
-def test_an_error_that_is_no_unicode_fails_its_run_alone(tmp_path):
-    """The run has failed and says why, as with any other error of an environment."""
-    result = call("run", "--algo", "cem", "--env", f"{MODULE}:NoUnicode-v0", *TINY, "--out", tmp_path)
-    assert isinstance(result.exception, SystemExit)
-    assert result.exit_code == 1
-    ((status, message),) = erlbench.load_results(tmp_path).cells[["status", "message"]].itertuples(index=False)
-    assert status == "failed"
-    assert "ValueError" in message
-
-
 @pytest.mark.parametrize("other", ["cem", f"{MODULE}:Search"])
 def test_a_setting_goes_to_the_algorithms_that_have_it(tmp_path, other):
     """What no algorithm of the command has stays a mistake."""
@@ -208,18 +190,3 @@ def test_a_setting_may_name_its_algorithm(tmp_path):
     succeed(*words, "--set", "start_timesteps=600", "--set", "td3.start_timesteps=500")
     settings = {path.parents[1].name: config(path.parent)["settings"] for path in tmp_path.rglob("config.toml")}
     assert {name: values["start_timesteps"] for name, values in settings.items()} == {"td3": 500, "ddpg": 600}
-
-
-def lines_on_evaluation(*words: object) -> set[str]:
-    """What is printed before a run of 10,000 steps with episodes of 200 on its evaluations."""
-    command = ("run", "--algo", "cem", "--env", "Pendulum-v1", "--set", "population=5", "--total-timesteps", 10_000)
-    lines = succeed(*command, "--dry-run", *words).output.splitlines()
-    return {line for line in lines if "evaluat" in line.casefold()}
-
-
-def test_evaluation_that_costs_more_steps_than_training_is_announced(tmp_path_factory):
-    """Twenty evaluations of twenty episodes play 80,000 steps; three of one episode and a final one play 1,600."""
-    out = ("--out", tmp_path_factory.mktemp("results"))  # a name that says nothing of it
-    cheap = lines_on_evaluation("--eval-freq", 5000, "--eval-episodes", 1, *FINAL, *out)
-    costly = lines_on_evaluation("--eval-freq", 500, "--eval-episodes", 20, *FINAL, *out)
-    assert costly - cheap

@@ -31,13 +31,6 @@ def test_the_tasks_of_the_esac_paper_are_listed():
     assert set(table) | {f"dm_control/{name}-v0" for name in (*suite, *appendix)} <= set(catalogue.LISTED)
 
 
-def test_names_with_presets():
-    assert catalogue.split_preset("Hopper-v5@paper") == ("Hopper-v5", "paper")
-    assert catalogue.canonical("Hopper-v5@v5") == "Hopper-v5"
-    assert catalogue.canonical("Hopper-v5@paper") == "Hopper-v5@paper"
-    assert catalogue.canonical("module:Thing-v0") == "module:Thing-v0"
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [

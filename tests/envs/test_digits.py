@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from erlbench.envs import catalogue
 from erlbench.envs.registry import build, problem
-from erlbench.errors import UsageError
 from erlbench.policy import PolicySpec, initial_parameters
 from erlbench.work.rollout import can_play_together
 
@@ -61,9 +59,3 @@ def test_a_minibatch_is_played_together(env):
     spec = PolicySpec((64, 10), "tanh", task.action_low, task.action_high, squashing="linear")
     assert initial_parameters(spec.sizes, (0,)).shape == (spec.size,)
     assert can_play_together(env, spec, 100)
-
-
-def test_without_scikit_learn_the_digits_name_their_extra(monkeypatch):
-    monkeypatch.setattr(catalogue, "find_spec", lambda module: None)
-    with pytest.raises(UsageError, match=r"pip install 'erlbench\[digits\]'"):
-        problem("erlbench/Digits-v0")

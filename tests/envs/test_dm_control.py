@@ -34,13 +34,6 @@ def test_observations_are_gymnasiums_flattening_as_float32(task):
         np.testing.assert_array_equal(observation, expected.astype(np.float32))
 
 
-def test_actions_have_bounds_of_their_own_per_dimension():
-    found = problem("dm_control/quadruped-walk-v0")
-    bounds = set(zip(found.action_low, found.action_high))
-    assert len(bounds) > 1
-    assert max(found.action_high) == pytest.approx(1.1)
-
-
 def test_an_episode_is_cut_after_1000_steps_and_never_terminates():
     found = problem("dm_control/cartpole-swingup-v0")
     sizes = (found.observation_size, found.action_size)

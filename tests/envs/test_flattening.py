@@ -50,8 +50,3 @@ def test_a_setting_that_repeats_actions_is_named():
         with pytest.raises(UsageError, match=f"--env-set {name}=N"):
             next(repeats(env, "x", 2, {name: None}))
     assert list(repeats(make("Pendulum-v1")[0], "x", 2, {"g": 1})) == []
-
-
-def test_the_limit_of_an_environment_without_a_registered_one_is_its_own_or_asked_for():
-    with pytest.raises(UsageError, match="max_episode_steps=N"):
-        problem("Blackjack-v1")

@@ -2,8 +2,7 @@
 
 import pytest
 
-from erlbench.envs.options import checked_settings, keyword_arguments, kind_of
-from erlbench.envs.registry import problem
+from erlbench.envs.options import checked_settings
 from erlbench.errors import UsageError
 
 TYPED = "tests.faults:Typed-v0"
@@ -51,11 +50,3 @@ def test_the_kind_of_a_default_is_only_a_remark():
     assert chosen.kwargs == {"plain": 3}
     assert "true" in chosen.remarks[0]
     assert checked_settings(TYPED, {"plain": "false"}).remarks == ()
-
-
-def test_the_main_body_of_a_robot_may_be_a_name():
-    """Gymnasium: `main_body: int | str = 1`."""
-    assert problem("Ant-v5", {"main_body": "torso"}).env.kwargs == {"main_body": "torso"}
-    with pytest.raises(UsageError, match="main_body"):
-        problem("Ant-v5", {"main_body": "1.5"})
-    assert kind_of(keyword_arguments("Ant-v5")["main_body"]) == "a whole number, or a text"

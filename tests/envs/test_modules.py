@@ -62,13 +62,3 @@ def test_a_module_that_is_not_here_is_told_with_what_to_do(tmp_path: Path) -> No
     done = run(tmp_path, "--env", "mine:Mine-v0")
     assert "No module named 'not_here'" in done.stderr
     assert "PYTHONPATH" not in done.stderr
-
-
-def test_a_module_that_cannot_be_imported_is_a_mistake_with_one_message(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text("1 / 0\n")
-    done = run(tmp_path, "--env", "mine:Mine-v0")
-    assert done.returncode == 2
-    assert "'mine:Mine-v0' cannot be made: ZeroDivisionError" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert "Traceback" in run(tmp_path, "--env", "mine:Mine-v0", "-v").stderr
-    assert run(tmp_path, "--env", "mine:Mine-v0", "--env-set", "g=1").stderr == done.stderr

@@ -38,10 +38,3 @@ def test_what_a_model_has_that_will_go_is_said_once(tmp_path: Path) -> None:
     command = [sys.executable, "-c", describe.format("Hopper-v5")]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "()\n"
-
-
-def test_a_run_with_several_workers_says_it_once(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "erlbench", "run", "--algo", "cem", "--env", "HalfCheetah-v5", "--seeds", "2"]
-    command += ["--total-timesteps", "20", "--env-set", "max_episode_steps=5", "--set", "hidden=8", "--processes", "2"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True)
-    assert (done.stdout + done.stderr).count("settotalmass") == 1

@@ -6,20 +6,10 @@ import gymnasium
 import numpy as np
 import pytest
 
-from erlbench.envs.options import plain_values
 from erlbench.envs.registry import EnvSpec, build, problem
 from erlbench.envs.wrappers import RepeatAction
 from erlbench.errors import UsageError
-from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters
 from erlbench.running.checkpoint import decode, encode
-from erlbench.work.rollout import play
-
-
-def test_texts_are_read_as_values():
-    texts = {"a": "3", "b": "0.5", "c": "True", "d": "[0.8, 2]", "e": "walker2d.xml", "f": ".5", "g": 1}
-    assert plain_values(texts) == {
-        "a": 3, "b": 0.5, "c": True, "d": [0.8, 2], "e": "walker2d.xml", "f": 0.5, "g": 1
-    }  # fmt: skip
 
 
 def test_the_environments_own_frame_skip_is_used_where_it_has_one():
@@ -64,16 +54,6 @@ def test_a_repeated_action_stops_at_the_end_of_the_episode():
         _, reward, over, *_ = env.step(action)
         total += reward
     assert repeated.step(action)[1:3] == (total, True)
-
-
-def test_the_time_limit_is_that_of_the_settings():
-    found = problem("HalfCheetah-v5", {"max_episode_steps": 12})
-    sizes = (found.observation_size, found.action_size)
-    policy = NumpyPolicy(
-        PolicySpec(sizes, "tanh", found.action_low, found.action_high), initial_parameters(sizes, (1,))
-    )
-    episode = play(build(found.env), policy, found.env.max_episode_steps, 0)
-    assert (episode.length, episode.terminated) == (12, False)
 
 
 @pytest.mark.parametrize(

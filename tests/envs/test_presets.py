@@ -114,9 +114,3 @@ def test_the_terminal_reward_follows_the_healthy_reward():
     assert problem("Humanoid-v5@paper").env.terminal_reward == 5
     assert problem("Humanoid-v5@paper", {"healthy_reward": "2.5"}).env.terminal_reward == 2.5
     assert problem("Humanoid-v5", {"healthy_reward": 2.5}).env.terminal_reward == 0
-
-
-def test_nothing_is_wrapped_where_nothing_changes():
-    for name in ("Walker2d-v5", "HalfCheetah-v5@paper", "Pendulum-v1", "erlbench/CyclicMDP-v0"):
-        env = build(problem(name).env)
-        assert env is env.unwrapped

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import resource
-import stat
 import subprocess
 import sys
 
@@ -128,11 +127,6 @@ def test_the_policy_acts_in_gymnasium(pendulum):
         observation, reward, *_ = env.step(policy.act(observation))
         total += float(reward)
     assert total == pytest.approx(last_returns(pendulum)[0], rel=1e-12)
-
-
-def test_others_may_read_the_policy(pendulum):
-    mode = stat.S_IMODE((pendulum / "policy.safetensors").stat().st_mode)
-    assert mode == stat.S_IMODE((pendulum / "config.toml").stat().st_mode)
 
 
 def test_clear_refusals(pendulum, tmp_path, monkeypatch):

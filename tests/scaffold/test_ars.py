@@ -60,19 +60,6 @@ def test_its_steps_are_those_of_the_public_code(module, tmp_path, directions, to
             assert algorithm.counters.generation == generation + 1
 
 
-def test_equal_returns_move_nothing(module, tmp_path):
-    task = problem("Swimmer-v5")
-    with local_pool(0) as pool:
-        replay = Replay(tmp_path / "replay", task.observation_size, task.action_size)
-        algorithm = module.MyArs(
-            module.MyArsSettings(),
-            Context(problem=task, seed=0, total_timesteps=10**6, workers=1, store=pool.store, replay=replay),
-        )
-        for one in algorithm.ask():
-            algorithm.tell(one, Result(one.id, {"returns": [7.0], "lengths": [10]}, {}, 0, 0.0, 0.0))
-        assert not np.any(pool.store.load(algorithm.policy()))
-
-
 @pytest.mark.slow
 def test_it_is_what_every_algorithm_must_be(module, tmp_path):
     check_algorithm("erlbench_my_ars:MyArs", tmp_path / "runs")

@@ -8,19 +8,7 @@ from click.testing import CliRunner
 from erlbench.algorithms import registry
 from erlbench.cli import cli
 from erlbench.errors import UsageError
-from erlbench.experiment.studies import known_studies
 from erlbench.testing import check_algorithm
-
-STUDY = """
-[studies.mine]
-title = "Mine"
-kind = "scores"
-entries = [{ algo = "cem" }]
-[studies.mine.profiles.smoke]
-seeds = 1
-total_timesteps = 100
-envs = ["Pendulum-v1"]
-"""
 
 
 def invoke(*words: object):
@@ -115,32 +103,6 @@ def test_a_folder_that_cannot_be_made(tmp_path):
     result = invoke("new", "algorithm", "my-search", "--out", out)
     assert result.exit_code == 2
     assert result.stderr.startswith(f"erlbench: {out} cannot be written: Not a directory")
-
-
-def test_studies_of_ones_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.toml").write_text(STUDY)
-    words = ["run", "--study", "mine", "--dry-run"]
-    assert "unknown study 'mine'" in invoke(*words).stderr
-    (tmp_path / "mine.toml").rename(tmp_path / "studies.toml")
-    assert "Pendulum-v1/cem/seed-000" in invoke(*words).stdout
-    assert "mine" in invoke("list", "studies").stdout
-
-
-def test_a_mistake_in_one_file_breaks_no_other(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "studies.toml").write_text(STUDY.replace("kind", "kid"))
-    said: list[str] = []
-    assert "aes-rl-table-1" in known_studies(warn=said.append)
-    mistake = "studies.toml, line 4: unknown key 'kid' in [studies.mine]; did you mean 'kind'?"
-    assert said == [f"{mistake}; the studies of this file are left out"]
-    (tmp_path / "mine.toml").write_text(STUDY)
-    assert "mine" in known_studies(["mine.toml"], said.append)
-    with pytest.raises(UsageError, match="unknown key 'kid'"):
-        known_studies(["studies.toml"], said.append)
-    (tmp_path / "mine.toml").write_text(STUDY.replace("studies.mine", "studies.aes-rl-table-1"))
-    with pytest.raises(UsageError, match="'aes-rl-table-1' already"):
-        known_studies(["mine.toml"], said.append)
 
 
 def test_the_skeleton_of_an_object_with_ask_and_tell_passes_its_own_test(tmp_path, monkeypatch):
