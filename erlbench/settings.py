@@ -25,8 +25,8 @@ MOST = 10**12  # of anything that is counted over a whole run
 MOST_AT_ONCE = 100_000  # of anything that is held or asked for at one time: individuals, episodes, units, minibatches
 MOST_WEIGHTS = 10**8  # of the hidden layers of a network
 OVER_A_RUN = frozenset({  # settings that count over a whole run, or name a stream
-    "budget", "noise_table", "noise_table_seed", "replay_size", "start_timesteps", "time_limit_max",
-    "timesteps_per_batch",
+    "budget", "generation_steps", "noise_table", "noise_table_seed", "replay_size", "start_timesteps",
+    "time_limit_max", "timesteps_per_batch",
 })  # fmt: skip
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 

@@ -5,13 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 
-from erlbench.algorithms.aes_rl import AESRL, PRESETS, TABLE_2, AESRLSettings
+from erlbench.algorithms.aes_rl import AESRL, AESRLSettings
 from erlbench.algorithms.coupling import probability_of_rl
 from erlbench.errors import UsageError
-from erlbench.running.checkpoint import decode, encode
 from erlbench.settings import resolve
 from erlbench.work.tasks import ArrayRef, Counts, Output, Perturbed, Priority
-from tests.runs import make_cell, rows, run
 
 SMALL = AESRLSettings(hidden=(), batch_size=4, start_timesteps=30, critic_block=7, baseline=100.0, range=100.0)
 COLD = dataclasses.replace(SMALL, start_timesteps=0, batch_size=10**6)  # own policies, never any gradients
@@ -110,19 +108,6 @@ def test_population_control_alternates(make):
     assert 4000 <= counters.timesteps <= 4000 + 3 * 10
     assert counters.fitness_timesteps == 5 * (counters.timesteps - 30)
     assert counters.generation == counters.episodes - 3
-
-
-def test_all_es_until_the_share_falls_to_the_desired_one(make):
-    fake = make(dataclasses.replace(SMALL, p_desired=0.1), total=10**6)
-    warm_up(fake)
-    kinds = []
-    for _ in range(600):
-        for task in fake.ask():
-            if task.kind in ("es", "rl"):
-                kinds.append(task.kind)
-        fake.finish(fake.open[min(fake.open)])
-    assert kinds[:7] == ["es"] * 7
-    assert kinds.count("rl") / len(kinds) == pytest.approx(0.1, abs=0.02)
 
 
 def test_ratio_is_of_the_snapshot_and_moves_the_mean_of_the_moment(make):
@@ -237,28 +222,6 @@ def test_budget_ends_launches_and_critic_but_those_in_flight_still_tell(make):
     assert fake.algorithm.counters.timesteps == 60
 
 
-def test_a_checkpoint_in_mid_flight_goes_on_alike(make):
-    fake, twin = make(total=300), make(total=300)
-    for each in (fake, twin):
-        warm_up(each)
-        each.ask()
-        for _ in range(5):
-            each.finish(each.open[min(each.open)], fitness=3.0)
-            each.ask()
-    arrays = {}
-    encoded = encode(twin.algorithm.snapshot(), arrays)
-    twin.algorithm.restore(decode(encoded, arrays))
-    for each in (fake, twin):
-        while each.open:
-            each.finish(each.open[min(each.open)], fitness=float(min(each.open) % 7))
-            each.ask()
-    np.testing.assert_array_equal(
-        fake.algorithm.state.search.distribution.mean, twin.algorithm.state.search.distribution.mean
-    )
-    assert fake.algorithm.counters == twin.algorithm.counters
-    assert fake.algorithm.metrics() == twin.algorithm.metrics()
-
-
 def test_with_a_ratio_individuals_and_critic_wait_for_each_other(make):
     """Thirty steps of warm-up and blocks of seven: nobody starts before four blocks, and then the fifth is due."""
     fake = make(dataclasses.replace(SMALL, critic_ratio=1.0))
@@ -280,62 +243,6 @@ def test_with_a_ratio_individuals_and_critic_wait_for_each_other(make):
     half.finish(half.ask()[0])
     tasks = half.ask()
     assert {task.individual for task in tasks if task.kind in ("es", "rl")} == {0, 1, 2}
-
-
-@pytest.mark.slow
-def test_a_ratio_holds_whatever_the_number_of_workers(tmp_path):
-    """In simulated time, where nine workers leave the critic behind."""
-    found = {}
-    for ratio in (None, 1.0):
-        modelled = {"simulated_time": True, "workers": 9, "settings": {"critic_ratio": ratio}}
-        cell = make_cell("aes-rl", tmp_path / str(ratio), steps=2000, **modelled)
-        assert run(cell) == 0
-        last = rows(cell.directory, "eval.csv")[-1]
-        found[ratio] = int(last["critic_updates"]) / int(last["timesteps"])
-    assert found[None] < 0.5
-    assert 0.8 < found[1.0] <= 1.1
-
-
-def test_values_per_environment():
-    swimmer = resolve(AESRLSettings, "Swimmer-v5")
-    assert (swimmer.range, swimmer.baseline, swimmer.p_desired) == (48.0, 48.0, 0.1)
-    humanoid = resolve(AESRLSettings, "Humanoid-v5", PRESETS["absolute-fixed"])
-    assert (humanoid.hidden, humanoid.actor_learning_rate, humanoid.scale) == ((256, 256), 3e-4, -960.0)
-    cheetah = resolve(AESRLSettings, "HalfCheetah-v5")
-    assert (cheetah.batch_size, cheetah.replay_size, cheetah.scale) == (256, 200_000, 2000.0)
-    assert cheetah.psg == (1.0, 0.0)
-
-
-@pytest.mark.parametrize("preset", PRESETS)
-def test_presets_fit_the_settings(preset):
-    settings = resolve(AESRLSettings, "Hopper-v5", PRESETS[preset])
-    assert settings.psg[1] == ("sigmoid" in settings.mean_update)
-
-
-@pytest.mark.parametrize("env", ["Swimmer-v5", "Humanoid-v5", "HalfCheetah-v5"])
-def test_the_earlier_rules_have_the_same_values_everywhere(env):
-    """The authors' configurations opo and acemrl, which are the same in all six environments."""
-    for name in ("one-plus-one", "rank-based", "one-plus-one-code", "rank-based-code"):
-        settings = resolve(AESRLSettings, env, PRESETS[name])
-        assert (settings.p_desired, settings.hidden, settings.batch_size) == (0.5, (400, 300), 256)
-        assert (settings.actor_learning_rate, settings.critic_learning_rate) == (1e-3, 1e-3)
-        assert (settings.ring, settings.elites, settings.replay_size) == (10, 5, 200_000)
-
-
-def test_all_rules_of_table_2_exist_as_in_the_public_code():
-    assert len(TABLE_2) == 10
-    renamed = {}
-    for name in TABLE_2:
-        rules, code = (resolve(AESRLSettings, "Swimmer-v5", PRESETS[key]) for key in (name, f"{name}-code"))
-        assert (code.tell_in_warmup, code.always_measure) == (True, True)
-        for field in dataclasses.fields(code):
-            before, after = getattr(rules, field.name), getattr(code, field.name)
-            if before != after and field.name not in ("tell_in_warmup", "always_measure"):
-                renamed.setdefault((before, after), []).append(name)
-    assert renamed == {
-        ("success-rule", "success-rule-frozen"): ["one-plus-one"],
-        ("baseline-absolute", "baseline-absolute-clipped"): ["absolute-adaptive", "absolute-fixed"],
-    }
 
 
 def test_the_rank_based_rule_of_the_code_measures_the_mean(make):

@@ -9,7 +9,6 @@ from erlbench.algorithms.cem_rl import CEMRL, CEMRLSettings
 from erlbench.algorithms.p_cem_rl import PCEMRL, PCEMRLSettings
 from erlbench.algorithms.search.search_distribution import elite_weights
 from erlbench.errors import UsageError
-from erlbench.running.checkpoint import decode, encode
 from erlbench.settings import resolve
 from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import Output, Priority
@@ -80,14 +79,6 @@ def test_other_updates_of_the_mean(recombination, new_fake):
     np.testing.assert_allclose(state.search.distribution.mean, expected, atol=1e-12)
     spread = weights[0] * (z[0] - mean) ** 2 + weights[1] * (z[1] - mean) ** 2
     np.testing.assert_allclose(state.search.distribution.variance, spread / 2 + epsilon)
-
-
-def test_cem_stops_after_the_generation_that_uses_up_the_budget(new_fake):
-    fake = new_fake(CEM, CEMSettings(**SMALL), total=50)
-    generation(fake)
-    generation(fake)
-    assert fake.ask() == []
-    assert fake.algorithm.counters.timesteps == 80
 
 
 def test_cem_variance_without_the_extra_division(new_fake):
@@ -221,26 +212,6 @@ def test_p_cem_rl_actors_all_train_on_the_final_critic(new_fake):
     ]  # fmt: skip
 
 
-def test_p_cem_rl_barriers_separate_the_phases_and_change_no_result(new_fake):
-    plain = new_fake(PCEMRL, PCEMRLSettings(**SMALL_RL))
-    barriers = new_fake(PCEMRL, PCEMRLSettings(**SMALL_RL, barriers=True))
-    generation(barriers)
-    tasks = barriers.ask()
-    assert [task.kind for task in tasks] == ["critic", "critic", "actor", "actor", "rl", "rl", "es", "es"]
-    critics, actors = ({task.id for task in tasks if task.kind == kind} for kind in ("critic", "actor"))
-    assert [set(task.after) for task in tasks] == [set()] * 2 + [critics] * 2 + [actors] * 4
-    assert barriers.ask() == []
-    for task in tasks:
-        barriers.finish(task, float(task.individual))
-    generation(barriers)
-    for _ in range(3):
-        generation(plain)
-    assert plain.algorithm.counters == barriers.algorithm.counters
-    for name in ("mean", "variance"):
-        ours, theirs = (getattr(each.algorithm.state.search.distribution, name) for each in (plain, barriers))
-        np.testing.assert_array_equal(ours, theirs)
-
-
 def test_p_cem_rl_parallel_critic_learns_all_the_time(new_fake):
     settings = resolve(
         PCEMRLSettings, "Hopper-v5", p_cem_rl.PRESETS["parallel-critic"], {**SMALL_RL, "critic_block": 6}
@@ -263,36 +234,8 @@ def test_p_cem_rl_parallel_critic_learns_all_the_time(new_fake):
     assert fake.algorithm.counters.critic_updates == 12
 
 
-def test_a_checkpoint_within_a_generation_goes_on_alike(new_fake):
-    fake, twin = (new_fake(PCEMRL, PCEMRLSettings(**SMALL_RL, barriers=True)) for _ in range(2))
-    for each in (fake, twin):
-        generation(each)
-        each.ask()
-        each.finish(each.open[min(each.open)])
-    arrays = {}
-    twin.algorithm.restore(decode(encode(twin.algorithm.snapshot(), arrays), arrays))
-    for each in (fake, twin):
-        generation(each)
-    np.testing.assert_array_equal(
-        fake.algorithm.state.search.distribution.mean, twin.algorithm.state.search.distribution.mean
-    )
-
-
 def test_settings_that_contradict_each_other():
     with pytest.raises(UsageError, match=r"elites \(5\) cannot exceed population \(4\)"):
         resolve(CEMSettings, "Hopper-v5", {}, {"population": "4"})
     with pytest.raises(UsageError, match=r"n_grad \(11\) cannot exceed population \(10\)"):
         resolve(CEMRLSettings, "Hopper-v5", {}, {"n_grad": 11})
-
-
-def test_defaults_are_the_public_code_s():
-    settings = resolve(CEMRLSettings, "HalfCheetah-v5")
-    assert (settings.population, settings.elites, settings.n_grad, settings.batch_size) == (10, 5, 5, 100)
-    assert (settings.initial_variance, settings.epsilon_end, settings.tau_cem, settings.tau) == (
-        1e-3,
-        1e-5,
-        0.95,
-        0.005,
-    )
-    code = resolve(PCEMRLSettings, "HalfCheetah-v5", p_cem_rl.PRESETS["code"])
-    assert (code.tau_cem, code.batch_size, code.random_warmup) == (0.90, 256, True)

@@ -13,6 +13,7 @@ from erlbench.records.schema import TaskRow
 from erlbench.running.checkpoint import encode, load_checkpoint, references, save_checkpoint
 from erlbench.settings import setting_rows
 from erlbench.work.replay import Replay
+from tests.algorithms.kept_settings import FILE, resolved_settings
 from tests.runs import between_steps, four_first, make_cell, rows, run
 
 ALGORITHMS = list(registry.ALGORITHMS)
@@ -80,3 +81,10 @@ def test_every_setting_is_documented(algo):
     for row in setting_rows(registry.find(algo).settings_type):
         assert row.help, row.name
         assert row.source, row.name
+
+
+@pytest.mark.parametrize("algo", ALGORITHMS)
+def test_presets_have_the_settings_that_were_kept(algo):
+    kept = json.loads(FILE.read_text())
+    assert [*kept] == ALGORITHMS
+    assert json.loads(json.dumps(resolved_settings(algo))) == kept[algo]

@@ -10,20 +10,17 @@ import stable_baselines3
 import torch
 from stable_baselines3.common.logger import Logger
 
-from erlbench.algorithms.ddpg import DDPG, PRESETS, DDPGSettings
-from erlbench.algorithms.gradients.episode_loop import Memory
+from erlbench.algorithms.ddpg import DDPG, DDPGSettings
 from erlbench.algorithms.gradients.episodes import train_ddpg
 from erlbench.algorithms.gradients.learners.networks import MLP
 from erlbench.algorithms.gradients.programs.ddpg import DDPGProgram
 from erlbench.algorithms.gradients.programs.program import InTurn
-from erlbench.algorithms.gradients.updates import make_updates, update_ddpg
+from erlbench.algorithms.gradients.updates import make_updates
 from erlbench.algorithms.training.critic import critic_spec, initial_learner
-from erlbench.algorithms.training.update_settings import DDPGUpdate, Updates
-from erlbench.errors import NumericalError
+from erlbench.algorithms.training.update_settings import DDPGUpdate
 from erlbench.policy import PolicySpec, layer_slices
-from erlbench.settings import resolve
 from erlbench.work.rollout import ExplorationNoise
-from erlbench.work.seeding import Purpose, generator
+from erlbench.work.seeding import generator
 from erlbench.work.workspace import Workspace
 
 from .batches import Recorded, TheirBuffer, filled_memory, flat_parameters
@@ -126,46 +123,6 @@ def test_noise_by_hand():
         assert noise.step(random) == pytest.approx(x, rel=1e-5)
 
 
-def test_a_block_is_so_many_updates_from_the_replay(context):
-    """`update_ddpg` equals the learner's own updates on the replay, in two blocks or one, and is pure."""
-    algorithm, workspace = DDPG(SMALL, context), Workspace(context.store)
-    run(algorithm, workspace)
-    task = DDPG(SMALL, context).ask()[0]
-    policy, critic = algorithm.policy_spec, algorithm._critic
-    view = context.replay.view(500)
-    given = {"learner": context.store.get(algorithm.state.learner).copy(), "replay": view}
-    settings = Updates(task.settings.update, 7, 400, 400)
-    outcome = update_ddpg(settings, given, (1, 2), workspace)
-    used = update_ddpg(settings, given, (1, 2), workspace)
-    assert outcome.arrays["learner"].tobytes() == used.arrays["learner"].tobytes()
-    mine, random = DDPGProgram(settings.update, "cpu"), generator(1, 2, int(Purpose.MINIBATCH))
-    mine.load(given["learner"], 400, 400)
-    memory = Memory.of(view, workspace)
-    assert (memory.start, memory.stop) == (150, 650)
-    losses = make_updates(mine, memory, random, InTurn(), range(7))
-    assert outcome.arrays["learner"] == pytest.approx(mine.state.numpy(), rel=1e-6, abs=1e-30)
-    assert np.array_equal(outcome.arrays["actor"], outcome.arrays["learner"][: policy.size])
-    expected = {"critic_updates": 7, "actor_updates": 7, "critic_loss": pytest.approx(losses.mean().item())}
-    assert outcome.values == expected
-    nothing = update_ddpg(replace(settings, updates=0), given, (1, 2), workspace)
-    assert nothing.arrays["learner"].tobytes() == given["learner"].tobytes()
-    given["learner"][-3 * critic.size - 1] = np.nan  # the last parameter of the online critic
-    with pytest.raises(NumericalError, match=r"update 401\b.*nan"):
-        update_ddpg(settings, given, (1, 2), workspace)
-    with pytest.raises(ValueError, match="no transitions"):
-        update_ddpg(settings, {**given, "replay": replace(view, start=0, stop=0)}, (1, 2), workspace)
-
-
-def test_not_a_number_is_an_error_of_ddpg(context):
-    algorithm = DDPG(replace(SMALL, start_timesteps=0), context)
-    (task,) = algorithm.ask()
-    inputs = {name: context.store.load(value) for name, value in task.inputs.items()}
-    inputs["learner"] = inputs["learner"].copy()
-    inputs["learner"][-3 * algorithm._critic.size - 1] = np.inf
-    with pytest.raises(NumericalError, match="loss of update 1 is"):
-        train_ddpg(task.settings, inputs, task.key, Workspace(context.store))
-
-
 @pytest.mark.parametrize("final_init", [None, 3e-3])
 def test_where_ddpg_starts(final_init):
     policy = PolicySpec((3, 8, 2), "relu", (-1.0,) * 2, (1.0,) * 2)
@@ -181,10 +138,3 @@ def test_where_ddpg_starts(final_init):
         assert last > 0.8 * (final_init or 8**-0.5)
         assert first > 0.3
     assert not np.array_equal(learner, initial_learner(policy, critic, (1, 3), final_init))
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_presets_of_ddpg_resolve(name):
-    settings = resolve(DDPGSettings, "Hopper-v5", PRESETS[name])
-    assert settings.hidden == settings.critic_hidden == (400, 300)
-    assert (settings.final_init is None) == (name != "paper")

@@ -111,10 +111,3 @@ def test_the_reported_policy_is_the_champion_of_the_last_generation(algorithm):
     assert algorithm.policy() == tasks[best].inputs["parameters"]
     assert algorithm.metrics()["fitness_best"] == results[best].values["returns"][0]
     workspace.close()
-
-
-def test_settings_follow_the_environment():
-    assert resolve(ERLSettings, "Hopper-v5", {}, {}).episodes == 5
-    assert resolve(ERLSettings, "Walker2d-v5", {}, {}).elite_fraction == 0.2
-    assert resolve(ERLSettings, "Ant-v5", {}, {}).sync_period == 1
-    assert resolve(ERLSettings, "HalfCheetah-v5", {}, {}).episodes == 1

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import rankdata
 
 from erlbench.algorithms.esac import ESAC
-from erlbench.algorithms.parts.esac_settings import PRESETS, ESACSettings
+from erlbench.algorithms.parts.esac_settings import ESACSettings
 from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
 from erlbench.settings import resolve
@@ -237,22 +237,6 @@ def test_the_reported_policy_is_chosen_by_validation(make):
         state.scores = {"es": es, "sac": sac}
         assert algorithm.policy() == (state.sac.actor if reported == "sac" else state.mean_ref)
         assert algorithm.metrics()["reports_sac"] == (reported == "sac")
-
-
-def test_presets_and_values_by_environment():
-    paper = resolve(ESACSettings, "HalfCheetah-v5", PRESETS["paper"])
-    assert (paper.population, paper.hidden, paper.winners, paper.copies) == (50, (512, 512), 20, 4)
-    assert (paper.sigma_init, paper.es_learning_rate, paper.sac_episodes, paper.critic) == (5e-3, 5e-3, 5, "v2")
-    assert resolve(ESACSettings, "Ant-v5").es_learning_rate == 1e-4
-    assert resolve(ESACSettings, "Walker2d-v5").sac_episodes == 10
-    swimmer = resolve(ESACSettings, "Swimmer-v5")
-    assert (swimmer.sac_episodes, swimmer.copies) == (1, 1)
-    walker, fish = (resolve(ESACSettings, f"dm_control/{name}-v0") for name in ("walker-run", "fish-swim"))
-    assert (walker.sac_episodes, fish.sac_episodes) == (5, 1)
-    assert (walker.sigma_init, walker.es_learning_rate) == (1e-2, 1e-2)
-    code = resolve(ESACSettings, "HalfCheetah-v5", PRESETS["code"])
-    assert (code.population, code.copies, code.winners, code.hidden) == (10, 4, 4, (256, 256))
-    assert resolve(ESACSettings, "HalfCheetah-v5", PRESETS["v1"]).critic == "v1"
 
 
 def test_a_population_needs_members_around_the_mean():

@@ -8,11 +8,9 @@ from statistics import fmean, stdev
 import numpy as np
 import pytest
 
-from erlbench.algorithms import registry
 from erlbench.algorithms.search.fitness_scale import FEWEST, FitnessScale, deviation
 from erlbench.algorithms.search.mean_updates import RATIOS, update_ratio
 from erlbench.experiment.costs import built_in_costs
-from erlbench.settings import resolve
 from erlbench.verification.same import MEASURED
 from tests.runs import interrupt, make_cell, rows, run
 
@@ -66,17 +64,6 @@ def test_better_individuals_move_the_mean_more_on_every_scale(size, rule):
     assert a_thousand == pytest.approx([0.5, 0.5], abs=1e-3)  # the setting of before: no selection
 
 
-def test_only_environments_without_a_value_have_the_rule_and_typed_values_win():
-    kind = registry.find("aes-rl").settings_type
-    assert resolve(kind, "HalfCheetah-v5").scale == 2000.0
-    assert resolve(kind, "my_envs:Reach-v0").scale is None
-    assert resolve(kind, "my_envs:Reach-v0", {}, {"baseline": "10"}).scale == 10.0
-    for name, preset in registry.presets("aes-rl").items():
-        absolute = preset.get("mean_update", "").startswith("baseline-absolute")
-        settings = resolve(kind, "Walker2d-v5", preset)
-        assert settings.scale == (-800.0 if absolute else 800.0) or not settings.scale_setting, name
-
-
 @pytest.mark.slow
 def test_the_scale_is_recorded_and_the_same_with_processes_and_after_an_interruption(tmp_path):
     cells = [by_rule(tmp_path / name) for name in ("first", "two", "halted")]
@@ -93,9 +80,3 @@ def test_the_scale_is_recorded_and_the_same_with_processes_and_after_an_interrup
     moves = [(float(row["f_z"]) - float(row["f_mean"]), float(row["p"])) for row in known[0]]
     better, worse = ([p for d, p in moves if (d > 0) == sign] for sign in (True, False))
     assert fmean(better) > fmean(worse) + 0.15
-
-
-def test_a_typed_value_is_used_and_nothing_is_measured(tmp_path):
-    cell = by_rule(tmp_path, settings={"baseline": 123.0})
-    assert run(cell) == 0
-    assert "measured" not in json.loads((cell.directory / "meta.json").read_text())

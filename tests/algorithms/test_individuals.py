@@ -64,11 +64,3 @@ def test_an_aes_rl_individual_and_its_mean_play_the_same_start_states(fake):
     second = next(task for task in run.ask() if task.function == ROLLOUT)
     assert not set(second.settings.seeds) & set(mean.settings.seeds)
     assert run.algorithm.counters.timesteps == 20
-
-
-def test_actors_that_gradients_train_stay_mlps():
-    fields = {name: set(registry.find(name).settings_type.__dataclass_fields__) for name in registry.ALGORITHMS}
-    searched = {name for name in fields if "network" in fields[name]}
-    assert {"cem", "cma-es"} <= searched
-    assert not [name for name in searched if registry.find(name).critic_updates]
-    assert {"cem", "cma-es", "cem-rl", "p-cem-rl", "aes-rl"} <= {n for n in fields if "start_states" in fields[n]}

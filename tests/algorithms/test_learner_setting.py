@@ -85,19 +85,6 @@ def test_synchronous_runs_repeat(name, learner, tmp_path):
     assert all_rows(three.directory) == found
 
 
-@pytest.mark.parametrize("learner", ["ddpg", "sac"])
-def test_asynchronous_runs_go_on(learner, tmp_path):
-    """Interrupted in simulated time and resumed: the same numbers."""
-    cells = [
-        make_cell("aes-rl", tmp_path / folder, simulated_time=True, settings={"learner": learner})
-        for folder in ("whole", "parts")
-    ]
-    assert run(cells[0]) == 0
-    check_counts(cells[0])
-    assert run(interrupt(cells[1], 60)) == 0
-    assert all_rows(cells[1].directory) == all_rows(cells[0].directory)
-
-
 def test_individuals_of_sac_need_continuous_actions():
     from dataclasses import replace
 

@@ -11,10 +11,9 @@ from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.programs.program import InTurn
 from erlbench.algorithms.gradients.programs.td3 import TD3Program
 from erlbench.algorithms.gradients.updates import make_updates, update_td3
-from erlbench.algorithms.multi_actor_td3 import PRESETS, MultiActorTD3, MultiActorTD3Settings
+from erlbench.algorithms.multi_actor_td3 import MultiActorTD3, MultiActorTD3Settings
 from erlbench.envs.registry import problem
-from erlbench.errors import NumericalError, UsageError
-from erlbench.settings import resolve
+from erlbench.errors import NumericalError
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.tasks import Output
 from erlbench.work.workspace import Workspace
@@ -126,11 +125,3 @@ def test_blocks_are_td3s_updates_on_a_shared_critic(context):
     wrong[0, 0] = np.nan
     with pytest.raises(NumericalError, match=r"update 61\b.*nan"):
         update_td3(task.settings, {**given, "critic": wrong}, task.key, workspace)
-
-
-def test_presets_of_multi_actor_td3_are_those_of_its_paper():
-    settings = resolve(MultiActorTD3Settings, "Hopper-v5", PRESETS["paper"])
-    assert (settings.actors, settings.update_ratio, settings.batch_size) == (5, 1.0, 100)
-    assert resolve(MultiActorTD3Settings, "Hopper-v5", PRESETS["one-update"]).update_ratio == 0.2
-    with pytest.raises(UsageError, match=r"'actors'.*at least 1"):
-        resolve(MultiActorTD3Settings, "Hopper-v5", {}, {"actors": "0"})

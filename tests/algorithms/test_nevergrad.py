@@ -159,14 +159,6 @@ def test_unknown_names_are_refused_with_the_nearest():
     assert "did you mean 'TwoPointsDE'" in result.output
 
 
-def test_a_missing_nevergrad_is_named_before_anything_starts(monkeypatch):
-    known = registry.importlib.util.find_spec
-    monkeypatch.setattr(registry.importlib.util, "find_spec", lambda name: None if name == "nevergrad" else known(name))
-    result = CliRunner().invoke(cli, ["run", "--algo", "nevergrad", "--env", "Pendulum-v1"])
-    assert result.exit_code == 2
-    assert "pip install 'erlbench[nevergrad]'" in result.output
-
-
 def test_what_nevergrad_cannot_do_is_a_message():
     search = NevergradSearch("NGOpt", np.zeros(3), 1.0, None, 1, generator(1))
     with pytest.raises(UsageError, match=r"NGOpt cannot be used here: .*need a budget"):
@@ -200,9 +192,6 @@ def test_goodai_presets_are_its_lander_experiment(preset, optimizer, fake):
         assert config.recombination_ratio == 0
 
 
-GENERATION = {"population": 50, "batch": 8, "num_workers": 1}  # in 1,101 parameters, where CMA's population is 25
-
-
 def populations_told(monkeypatch, search, generations, population, batch):
     """How many candidates pycma accepts at a time."""
     accepted, tell = [], cma.CMAEvolutionStrategy.tell
@@ -231,35 +220,3 @@ def test_cma_of_2020_tells_pycma_the_populations_that_it_told_then(
     search = NevergradSearch("CMA2020", np.zeros(size), 1.0, 6000, 1, generator(1))
     accepted = populations_told(monkeypatch, search, generations, population, batch)
     assert (len(accepted), sum(accepted), max(accepted)) == (populations, candidates, largest)
-
-
-def test_todays_cma_forgets_candidates_when_batches_cross_its_populations(monkeypatch):
-    """Which is why GoodAI's preset does not take it; once nevergrad keeps them, it can."""
-    search = NevergradSearch("OldCMA", np.zeros(18), 1.0, 6000, 1, generator(1))
-    assert sum(populations_told(monkeypatch, search, 60, 20, 8)) < 1000
-
-
-def test_goodais_cma_takes_large_policies_with_csa_and_without_restarts(fake):
-    ours = fake(optimizer=registry.preset("nevergrad", "goodai")["optimizer"], hidden=(275,), **GENERATION)
-    batch(ours, fitness=lambda x: 1.0)  # flat: pycma would stop, and today's nevergrad begin anew
-    es = ours.algorithm._search._strategy
-    for _ in range(20):
-        batch(ours, fitness=lambda x: 1.0)
-    assert ours.algorithm.counters.generation == 3
-    assert es.stop()
-    assert ours.algorithm._search._strategy is es
-    assert isinstance(es.adapt_sigma, cma.sigma_adaptation.CMAAdaptSigmaCSA)
-
-
-def test_tpa_with_batches_across_populations_is_refused_with_the_remedy(fake):
-    ours = fake(optimizer="OldCMA", hidden=(275,), **GENERATION)
-    message = "OldCMA cannot be used here: .*TPA needs all candidates.*optimizer=CMA2020"
-    with pytest.raises(UsageError, match=message):
-        [batch(ours) for _ in range(70)]
-
-
-@pytest.mark.parametrize("batch_size", [None, 1])
-def test_cma_of_2020_is_todays_where_batches_do_not_cross_populations(fake, batch_size):
-    old, new = (fake(optimizer=name, batch=batch_size) for name in ("CMA2020", "OldCMA"))
-    for _ in range(60):
-        np.testing.assert_array_equal(batch(old), batch(new))

@@ -8,9 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from erlbench.algorithms import registry
 from erlbench.algorithms.openai_es import OpenAIES, OpenAIESSettings
-from erlbench.algorithms.parts.openai_es_settings import PRESETS
 from erlbench.algorithms.search.evolution_strategy import centred_ranks
 from erlbench.algorithms.search.observation_statistics import ObservationStatistics
 from erlbench.envs.registry import problem
@@ -95,16 +93,6 @@ def test_an_update_is_adams_first_step_along_ranks_and_decay(make, table):
     np.testing.assert_array_equal(
         fake.store.load(fake.algorithm.policy())[:size], fake.algorithm.state.mean.astype(np.float32)
     )
-
-
-def test_sgd_on_raw_returns_climbs_a_slope(make):
-    fake = make(
-        optimiser="sgd", momentum=0.0, shaping="raw", scaling="paper", l2=0.0, learning_rate=0.1, population=2000
-    )
-    before, slope = fake.algorithm.state.mean.copy(), np.array([1.0, -2.0, 0.5])
-    generation(fake, lambda parameters: float(slope @ parameters[:3]))
-    step = (fake.algorithm.state.mean - before) / 0.1
-    np.testing.assert_allclose(step, slope, atol=0.3)
 
 
 def test_statistics_of_observations_change_between_generations_only(make):
@@ -252,17 +240,6 @@ def test_a_table_shorter_than_the_policy_is_refused(make):
         make(noise_table=2)
 
 
-def test_bins_are_the_default_where_the_paper_has_them():
-    assert resolve(OpenAIESSettings, "Swimmer-v5").bins == resolve(OpenAIESSettings, "Hopper-v5").bins == 10
-    assert resolve(OpenAIESSettings, "Humanoid-v5").bins is None
-    assert resolve(OpenAIESSettings, "Swimmer-v5", PRESETS["code"]).bins is None
-
-
-def test_presets_are_complete():
-    for name in PRESETS:
-        resolve(OpenAIESSettings, "Swimmer-v5", registry.preset("openai-es", name))
-
-
 CODE = {"population": 8, "timesteps_per_batch": 300, "noise_table": 100_000, "mean_share": 0.3}
 
 
@@ -285,32 +262,12 @@ def test_an_interrupted_run_that_discards_goes_on(tmp_path, simulated):
         assert all_rows(cell.directory) == all_rows(whole.directory)
 
 
-def test_with_a_table_and_waiting_the_number_of_processes_changes_no_digit(tmp_path):
-    settings = {**CODE, "stale": "wait", "time_limit": "mean:2"}
-    found = []
-    for processes in (0, 3):
-        cell = make_cell("openai-es", tmp_path / str(processes), settings=settings, steps=3000)
-        assert run(cell, processes=processes) == 0
-        found.append(all_rows(cell.directory))
-    assert found[0] == found[1]
-
-
 @pytest.mark.slow
 def test_it_balances_the_pendulum(tmp_path):
     settings = {"hidden": (64, 64), "sigma": 0.1, "learning_rate": 0.05}
     cell = make_cell("openai-es", tmp_path, steps=60_000, settings=settings, eval_freq=60_000)
     assert run(cell) == 0
     assert float(rows(cell.directory, "eval.csv")[-1]["return_mean"]) == 1000
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_it_solves_the_cyclic_process_within_100_generations(tmp_path, seed):
-    task = {"env": "erlbench/CyclicMDP-v0", "preset": "cyclic-mdp", "settings": {"hidden": (64, 64)}}
-    cell = make_cell("openai-es", tmp_path, steps=300_000, seed=seed, eval_freq=20_000, eval_episodes=1, **task)
-    assert run(cell) == 0
-    solved = [row for row in rows(cell.directory, "eval.csv") if float(row["return_mean"]) == 2000]
-    assert int(solved[0]["generation"]) <= 100
 
 
 @pytest.mark.parametrize("processes", [1, 3])

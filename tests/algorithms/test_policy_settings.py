@@ -2,7 +2,6 @@
 
 import pytest
 
-from erlbench.algorithms import individuals, policy_settings
 from erlbench.algorithms.cem import CEMSettings
 from erlbench.algorithms.cma_es import CMAESSettings
 from erlbench.algorithms.policy_settings import policy_of
@@ -14,12 +13,6 @@ from erlbench.settings import resolve
 
 CONTINUOUS = Problem(EnvSpec("Pendulum-v1", 200), 3, 1, (-2.0,), (2.0,))
 DISCRETE = Problem(EnvSpec("CartPole-v1", 500), 4, 2, (), (), discrete=True)
-
-
-@pytest.mark.parametrize("settings", [CEMSettings(), CMAESSettings(), TD3Settings()])
-def test_by_default_a_policy_is_a_tanh_mlp(settings):
-    sizes = (3, *settings.hidden, 1)
-    assert policy_of(CONTINUOUS, settings) == PolicySpec(sizes, settings.activation, (-2.0,), (2.0,))
 
 
 def test_a_searched_policy_is_what_its_settings_say():
@@ -39,8 +32,3 @@ def test_discrete_actions_are_the_argmax_of_outputs_squashed_for_gradients_only(
     assert policy_of(DISCRETE, TD3Settings()).squashing == "tanh"
     with pytest.raises(UsageError, match=r"bins=5 .*CartPole-v1 .*discrete"):
         policy_of(DISCRETE, CMAESSettings(bins=5))
-
-
-@pytest.mark.parametrize("name", ["PolicySettings", "initial_mean", "policy_of"])
-def test_packages_with_an_algorithm_find_it_among_individuals(name):
-    assert getattr(individuals, name) is getattr(policy_settings, name)

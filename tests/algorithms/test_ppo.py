@@ -82,15 +82,6 @@ def test_steps_are_counted_once_and_the_last_episode_is_truncated(start):
     assert algorithm.counters.critic_updates == algorithm.counters.actor_updates == 3 * 3  # batches of 64, 64, 22
 
 
-def test_the_last_iteration_is_as_long_as_the_budget_lets_it_be(start):
-    algorithm, workspace = start(problem("Pendulum-v1"), total=200, rollout_steps=150, epochs=1)
-    iterate(algorithm, workspace)
-    task, _ = iterate(algorithm, workspace)
-    assert (task.settings.steps, task.settings.last, task.settings.progress) == (50, True, 0.0)
-    assert algorithm.counters.timesteps == 200
-    assert algorithm.ask() == []
-
-
 def test_a_task_repeated_elsewhere_gives_the_same_bits_and_leaves_global_generators_alone(start):
     algorithm, workspace = start(problem("InvertedPendulum-v5"))
     iterate(algorithm, workspace)

@@ -19,12 +19,11 @@ from erlbench.algorithms.gradients.programs.gaussian_actor import GaussianActor
 from erlbench.algorithms.gradients.programs.program import InTurn
 from erlbench.algorithms.gradients.programs.sac import SACProgram
 from erlbench.algorithms.gradients.updates import make_updates
-from erlbench.algorithms.sac import PRESETS, SAC, SACSettings
+from erlbench.algorithms.sac import SAC, SACSettings
 from erlbench.algorithms.training.critic import actor_size, critic_spec, initial_soft_learner, learner_parts
 from erlbench.algorithms.training.update_settings import SACUpdate, both_rates
-from erlbench.errors import NumericalError, UsageError
+from erlbench.errors import NumericalError
 from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec
-from erlbench.settings import resolve
 from erlbench.work.workspace import Workspace
 from tests.algorithms.batches import Recorded, TheirBuffer, filled_memory, flat_parameters
 
@@ -93,24 +92,6 @@ def test_samples_and_gradients_equal_autograd(activation, numpy_operations, monk
     raw = actor._log_std.outputs[0]
     assert (raw > 2).any()
     assert (raw < 2).any()
-
-
-def test_log_probability_by_hand():
-    """One action dimension, mean 0 and log std 0: log N(u) - log(1 - tanh(u)^2 + 1e-6)."""
-    policy = PolicySpec((1, 1, 1), "relu", (-1.0,), (1.0,))
-    gradients = torch.zeros(actor_size(policy))
-    actor = GaussianActor(policy, torch.zeros_like(gradients), torch.zeros(4, 1), gradients)
-    u = np.array([0.0, 0.5, -1.5, 12.0])
-    run_all([actor.draw(torch.tensor(u, dtype=torch.float32)[:, None])])
-    assert actor.actions[:, 0].tolist() == pytest.approx([0.0, 0.4621172, -0.9051483, 1.0], abs=1e-6)
-    found = actor.log_probabilities[:, 0].tolist()
-    assert found[0] == pytest.approx(-0.9189395, abs=1e-6)
-    assert found[3] == pytest.approx(-72.0 - 0.9189385 + math.log(1e6), rel=1e-6)
-    expected = -(u**2) / 2 - math.log(2 * math.pi) / 2 - np.log(1 - np.tanh(u) ** 2 + 1e-6)
-    assert found == pytest.approx(expected.tolist(), rel=1e-5)
-    run_all([actor.backward(torch.ones(1), torch.zeros(4, 1))])
-    assert gradients[3].item() == pytest.approx(2 * (0.4621172 - 0.9051483), abs=1e-4)  # d / d mean = sum of 2 a
-    assert gradients[5].item() == pytest.approx(2 * (0.2310586 + 1.3577225) - 4, abs=1e-4)  # of 2 a u - 1
 
 
 def test_updates_of_sac_equal_stable_baselines3(context):
@@ -259,20 +240,6 @@ def test_where_sac_starts(value_network):
         assert np.array_equal(parts["value"][0], parts["value"][1])
         assert parts["value"].shape == (4, 4 * 20 + 21 * 12 + 13)
         assert not parts["value"][2:].any()
-
-
-def test_presets_of_sac_resolve():
-    assert {name: resolve(SACSettings, "Hopper-v5", preset).temperature for name, preset in PRESETS.items()} == {
-        "paper": None,
-        "v1": 1.0,
-        "fixed": 0.2,
-        "esac": 0.2,
-    }
-    assert resolve(SACSettings, "Hopper-v5", PRESETS["esac"]).hidden == (512, 512)
-    first = resolve(SACSettings, "Hopper-v5", PRESETS["v1"])
-    assert (first.critic, first.reward_scale, first.batch_size) == ("v1", 5.0, 256)
-    with pytest.raises(UsageError, match=r"hidden .*at least one"):
-        resolve(SACSettings, "Hopper-v5", {}, {"hidden": ""})
 
 
 def test_target_entropy(context):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 
 import numpy as np
@@ -12,21 +11,18 @@ import torch
 from stable_baselines3.common.logger import Logger
 
 from erlbench.algorithms.gradients.episode_loop import Memory
-from erlbench.algorithms.gradients.episodes import train_td3
 from erlbench.algorithms.gradients.programs.program import InTurn
 from erlbench.algorithms.gradients.programs.td3 import TD3Program
 from erlbench.algorithms.gradients.updates import make_updates
-from erlbench.algorithms.td3 import PRESETS, TD3, TD3Settings
+from erlbench.algorithms.td3 import TD3, TD3Settings
 from erlbench.algorithms.training.critic import critic_spec, initial_learner
 from erlbench.algorithms.training.update_settings import TD3Update
-from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec
-from erlbench.settings import resolve
 from erlbench.work.rollout import Episode
 from erlbench.work.workspace import Workspace
 from tests.algorithms.batches import Recorded, TheirBuffer, filled_memory, flat_parameters
 
-from .episodes import check_random_warmup, check_schedule, run
+from .episodes import check_random_warmup, check_schedule
 
 SMALL = TD3Settings(hidden=(16, 16), critic_hidden=(16, 16), batch_size=8, start_timesteps=250)
 
@@ -35,38 +31,6 @@ def test_td3_keeps_its_schedule_and_ends_on_budget(context):
     algorithm = TD3(SMALL, context)
     check_schedule(algorithm, Workspace(context.store), updates_per_actor_update=2)
     check_random_warmup(context)
-
-
-def test_episodes_of_td3_are_pure(context):
-    """The same task gives the same bits, in a fresh process's workspace and in a used one."""
-    done = run(TD3(SMALL, context), Workspace(context.store))
-    for task, result in done[1:3]:
-        used = Workspace(context.store)
-        used.run(done[3][0])
-        used.run(replace(task, id=99, key=(9, 9, 9)))
-        for workspace in (Workspace(context.store), used):
-            inputs = {name: context.store.load(value) for name, value in task.inputs.items()}
-            outcome = train_td3(task.settings, inputs, task.key, workspace)
-            assert outcome.values == result.values
-            for name, ref in result.arrays.items():
-                assert outcome.arrays[name].tobytes() == context.store.get(ref).tobytes()
-
-
-def test_restored_run_ends_the_same(context):
-    """A run that goes on from a snapshot after two episodes gives the same bits."""
-    algorithm, workspace = TD3(SMALL, context), Workspace(context.store)
-    for _ in range(2):
-        (task,) = algorithm.ask()
-        algorithm.tell(task, workspace.run(task))
-    snapshot, saved_replay = copy.deepcopy(algorithm.snapshot()), context.replay.state()
-    run(algorithm, workspace)
-    expected = context.store.get(algorithm.state.learner).tobytes()
-    other = TD3(SMALL, context)
-    other.restore(snapshot)
-    context.replay.restore(saved_replay)
-    run(other, Workspace(context.store))
-    assert other.counters == algorithm.counters
-    assert context.store.get(other.state.learner).tobytes() == expected
 
 
 def test_updates_of_td3_equal_stable_baselines3(context):
@@ -131,16 +95,6 @@ def test_memory_joins_past_and_present(context, tmp_path):
     assert arrays[2][:, 0].tolist() == [12, 3, 109, 103]
 
 
-def test_not_a_number_is_an_error_of_td3(context):
-    algorithm = TD3(replace(SMALL, start_timesteps=0), context)
-    (task,) = algorithm.ask()
-    inputs = {name: context.store.load(value) for name, value in task.inputs.items()}
-    inputs["learner"] = inputs["learner"].copy()
-    inputs["learner"][-3 * algorithm._critic.size * 2 - 1] = np.inf  # the last parameter of the online Q2
-    with pytest.raises(NumericalError, match="loss of update 1 is"):
-        train_td3(task.settings, inputs, task.key, Workspace(context.store))
-
-
 def test_where_td3_starts():
     policy = PolicySpec((3, 8, 1), "relu", (-1.0,), (1.0,))
     critic = critic_spec(policy, (8,), "relu")
@@ -152,11 +106,3 @@ def test_where_td3_starts():
     assert not critics[2:].any()
     assert not np.array_equal(critics[0, : critic.size], critics[0, critic.size :])
     assert not np.array_equal(learner, initial_learner(policy, critic, (1, 3)))
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_presets_of_td3_resolve(name):
-    settings = resolve(TD3Settings, "Hopper-v5", PRESETS[name])
-    assert settings.policy_delay == 2
-    assert settings.hidden == settings.critic_hidden
-    assert settings.hidden == {"paper": (256, 256), "esac": (512, 512)}.get(name, (400, 300))

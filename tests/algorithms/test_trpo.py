@@ -71,27 +71,6 @@ def test_a_refused_step_leaves_the_policy_as_it_was(start, monkeypatch):
     assert np.abs(after - before).max() > 1e-3  # the values learn
 
 
-def test_a_task_of_trpo_repeated_gives_the_same_bits_and_leaves_global_generators_alone(start):
-    algorithm, workspace = start(problem("InvertedPendulum-v5"))
-    iterate(algorithm, workspace)
-    (task,) = algorithm.ask()
-    torch.manual_seed(1)
-    state = torch.get_rng_state()
-    first, second = (workspace.store.get(workspace.run(task).arrays["learner"]).copy() for _ in range(2))
-    np.testing.assert_array_equal(first, second)
-    assert torch.equal(torch.get_rng_state(), state)
-
-
-def test_the_settings_are_those_of_the_zoo():
-    """rl-baselines3-zoo, hyperparams/trpo.yml: all MuJoCo tasks, and what HalfCheetah and Swimmer have of their own."""
-    found = {name: resolve(trpo.TRPOSettings, f"{name}-v5") for name in ("Hopper", "HalfCheetah", "Swimmer")}
-    assert [(one.target_divergence, one.discount) for one in found.values()] == [
-        (0.01, 0.99), (0.04, 0.99), (0.01, 0.9999)
-    ]  # fmt: skip
-    hopper = found["Hopper"]
-    assert (hopper.conjugate_steps, hopper.value_epochs, hopper.batch_size, hopper.rollout_steps) == (25, 20, 128, 2048)
-
-
 def test_the_preset_is_the_default_of_sb3_contrib():
     """All that its constructor takes, with the values that our names give it."""
     model = Theirs("MlpPolicy", "Pendulum-v1", device="cpu")

@@ -84,17 +84,6 @@ def test_every_update_sees_the_past_and_all_steps_so_far(cell):
     assert (expected[1][:, 2] == 0).sum() == sum(episode.terminated for episode in episodes) + 2
 
 
-def test_one_episode_is_the_first_of_several(cell):
-    settings, workspace, replay = cell
-    seeds = []
-    one = replace(settings, episodes=1)
-    (first,), updates = learn_episodes(one, replay.view(), (3,), workspace, still, lambda *_: seeds.append(0))
-    several, _ = learn_episodes(settings, replay.view(), (3,), workspace, still, lambda *_: None)
-    assert updates == len(seeds) == first.length
-    np.testing.assert_array_equal(first.observations[: first.length + 1], several[0].observations[: first.length + 1])
-    assert not np.array_equal(several[0].observations[0], several[1].observations[0]), "start states are fresh"
-
-
 def test_updates_begin_with_the_actions_unless_told_otherwise(cell):
     settings, workspace, replay = cell
     episodes, updates = learn_episodes(

@@ -1,9 +1,9 @@
-"""The gradient tasks against autograd, and their purity."""
+"""The gradient tasks of TD3, DDPG and SAC against autograd, and their purity."""
 
 from __future__ import annotations
 
 import copy
-from functools import partial
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,11 +13,12 @@ from erlbench.algorithms.gradients.learners.blocks import ActorBlock, CriticBloc
 from erlbench.algorithms.gradients.learners.networks import MLP
 from erlbench.algorithms.gradients.minibatches import Minibatch
 from erlbench.algorithms.gradients.programs.blocks import MINIBATCHES
-from erlbench.algorithms.gradients.updates import KEPT, train_actor, update_critic
-from erlbench.algorithms.training.critic import critic_spec, initial_critic
+from erlbench.algorithms.gradients.programs.gaussian_actor import GaussianActor
+from erlbench.algorithms.gradients.updates import train_actor, update_critic
+from erlbench.algorithms.training.critic import critic_spec, initial_critic, joined, separated
 from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, Updates
 from erlbench.errors import NumericalError
-from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec, initial_parameters
+from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec, initial_parameters, initial_policy
 from erlbench.work.replay import Replay
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.store import Store
@@ -27,8 +28,9 @@ from tests.devices import DEVICE
 OBSERVATION, ACTION, KEY = 5, 2, (7, 4, 3)
 
 
-def specs(activation="tanh", hidden=(16, 12)):
-    policy = PolicySpec((OBSERVATION, *hidden, ACTION), activation, (-2.0,) * ACTION, (2.0,) * ACTION)
+def specs(activation="tanh", hidden=(16, 12), stochastic=False):
+    bounds = (-2.0,) * ACTION, (2.0,) * ACTION
+    policy = PolicySpec((OBSERVATION, *hidden, ACTION), activation, *bounds, stochastic=stochastic)
     return policy, critic_spec(policy, hidden, activation)
 
 
@@ -67,10 +69,15 @@ def settings_of(task, policy, critic, updates=30, critic_updates=0, **changes):
 def inputs(policy, critic, replay):
     return {
         "critic": initial_critic(critic, (1,)),
-        "target_actor": initial_parameters(policy.sizes, (2,)),
-        "parameters": initial_parameters(policy.sizes, (3,)),
+        "target_actor": initial_policy(policy, (2,)),
+        "parameters": initial_policy(policy, (3,)),
         "replay": replay.view(),
     }
+
+
+def heads(policy, vector):
+    """An actor's vector as autograd's learners have it: the heads of a stochastic one separated."""
+    return separated(policy, vector) if policy.stochastic else vector
 
 
 def close(actual, expected, relative=1e-5 if DEVICE == "cpu" else 2e-5):
@@ -99,20 +106,25 @@ def minibatches(workspace, view, updates, batch, noise):
 def learnt_critics(settings, given, batches):
     """The critics' array after steps on these minibatches, by autograd, and the mean loss."""
     critics = torch.from_numpy(given["critic"].copy())
-    learner = CriticBlock(settings.update, critics, torch.from_numpy(given["target_actor"]))
+    target = torch.from_numpy(heads(settings.update.policy, given["target_actor"]))
+    learner = CriticBlock(settings.update, critics, target)
     losses = [learner.update(batch, noise).item() for batch, noise in batches]
     return critics.numpy(), np.mean(losses)
 
 
+learners = pytest.mark.parametrize("stochastic", [False, True], ids=["td3", "sac"])
+
+
+@learners
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-def test_critic_updates_of_td3_equal_autograd(activation, replay, workspace):
-    policy, critic = specs(activation)
+def test_critic_updates_equal_autograd(activation, stochastic, replay, workspace):
+    policy, critic = specs(activation, stochastic=stochastic)
     given, settings = inputs(policy, critic, replay), settings_of(update_critic, policy, critic)
     rows, loss = learnt_critics(settings, given, minibatches(workspace, given["replay"], 30, 32, True))
     outcome = update_critic(settings, given, KEY, workspace)
     assert outcome.values == {"critic_updates": 30, "critic_loss": pytest.approx(loss, rel=1e-5)}
-    for row, expected in zip(outcome.arrays["critic"], rows):
-        close(row, expected)
+    close(outcome.arrays["critic"][0], rows[0])
+    close(outcome.arrays["critic"][1], rows[1])
 
 
 def test_ddpgs_critic_updates_equal_autograd(replay, workspace):
@@ -128,41 +140,25 @@ def test_ddpgs_critic_updates_equal_autograd(replay, workspace):
         close(row, expected)
 
 
-def learnt_actor(settings, given, batches):
-    """The actor's vector after steps on these minibatches, by autograd."""
-    parameters = torch.from_numpy(given["parameters"].copy())
-    learner = ActorBlock(settings.update, parameters, torch.from_numpy(given["critic"][0]))
-    for batch, noise in batches:
-        learner.update(batch, noise)
-    return parameters.numpy()
-
-
+@learners
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-def test_actor_updates_of_td3_equal_autograd(activation, replay, workspace):
-    policy, critic = specs(activation)
+def test_actor_updates_equal_autograd(activation, stochastic, replay, workspace):
+    policy, critic = specs(activation, stochastic=stochastic)
     given, settings = inputs(policy, critic, replay), settings_of(train_actor, policy, critic)
-    expected = learnt_actor(settings, given, minibatches(workspace, given["replay"], 30, 32, False))
+    parameters = torch.from_numpy(heads(policy, given["parameters"]).copy())
+    learner = ActorBlock(settings.update, parameters, torch.from_numpy(given["critic"][0]))
+    for batch, noise in minibatches(workspace, given["replay"], 30, 32, stochastic):
+        learner.update(batch, noise)
     outcome = train_actor(settings, given, KEY, workspace)
     assert outcome.values == {"actor_updates": 30}
-    close(outcome.arrays["parameters"], expected)
+    close(heads(policy, outcome.arrays["parameters"]), parameters.numpy())
 
 
-def test_updates_in_two_tasks_continue_adam(replay, workspace):
-    """One update and then another with its `step` equals autograd's two, on the same batch."""
-    policy, critic = specs()
-    given = inputs(policy, critic, replay)
-    once = [*minibatches(workspace, given["replay"], 1, 32, True)]
-    rows, _ = learnt_critics(settings_of(update_critic, policy, critic), given, once * 2)
-    for step in range(2):
-        settings = settings_of(update_critic, policy, critic, updates=1, critic_updates=step)
-        given["critic"] = update_critic(settings, given, KEY, workspace).arrays["critic"]
-    close(given["critic"][0], rows[0])
-
-
+@learners
 @pytest.mark.parametrize("task", [update_critic, train_actor])
-def test_td3s_tasks_are_pure(task, replay, workspace, tmp_path):
+def test_tasks_are_pure(task, stochastic, replay, workspace, tmp_path):
     """The same call gives the same bits, whatever ran in the process before; inputs stay as they are."""
-    policy, critic = specs()
+    policy, critic = specs(stochastic=stochastic)
     given = inputs(policy, critic, replay)
     before = copy.deepcopy(given)
     results = []
@@ -178,32 +174,22 @@ def test_td3s_tasks_are_pure(task, replay, workspace, tmp_path):
             assert array.tobytes() == results[0].arrays[name].tobytes()
     for name in ("critic", "target_actor", "parameters"):
         assert np.array_equal(given[name], before[name])
-    assert not np.shares_memory(*(next(iter(result.arrays.values())) for result in results[:2]))
+    nothing = task(settings_of(task, policy, critic, updates=0), given, KEY, workspace)
+    for name, array in nothing.arrays.items():
+        assert np.array_equal(array, given[name])
 
 
-def test_no_updates_change_nothing(replay, workspace):
-    policy, critic = specs()
-    given = inputs(policy, critic, replay)
-    outcome = update_critic(settings_of(update_critic, policy, critic, updates=0), given, KEY, workspace)
-    assert np.array_equal(outcome.arrays["critic"], given["critic"])
-    outcome = train_actor(settings_of(train_actor, policy, critic, updates=0), given, KEY, workspace)
-    assert np.array_equal(outcome.arrays["parameters"], given["parameters"])
-
-
-def test_not_a_number_is_an_error_of_td3s_tasks(replay, workspace):
-    policy, critic = specs()
-    check_not_a_number(policy, critic, partial(inputs, policy, critic, replay), workspace)
-
-
-def check_not_a_number(policy, critic, inputs, workspace):
+@learners
+def test_not_a_number_is_an_error(stochastic, replay, workspace):
     """Tasks with NaN in a critic or infinity in an actor fail, and say where."""
-    given = inputs()
+    policy, critic = specs(stochastic=stochastic)
+    given = inputs(policy, critic, replay)
     given["critic"][0, 3] = np.nan
     with pytest.raises(NumericalError, match=r"update 1\b.*nan"):
         update_critic(settings_of(update_critic, policy, critic), given, KEY, workspace)
     with pytest.raises(NumericalError, match="critic has a NaN"):
         train_actor(settings_of(train_actor, policy, critic), given, KEY, workspace)
-    given = inputs()
+    given = inputs(policy, critic, replay)
     given["parameters"][0] = np.inf
     with pytest.raises(NumericalError, match="actor has a NaN"):
         train_actor(settings_of(train_actor, policy, critic), given, KEY, workspace)
@@ -220,9 +206,26 @@ def test_numpy_policy_equals_torch(activation):
     assert np.abs(actual - expected.numpy()).max() < 1e-6
 
 
-def test_a_worker_keeps_the_learners_used_last(replay, workspace):
-    for rate in range(KEPT + 1):
-        settings = settings_of(train_actor, *specs(), learning_rate=1e-4 * (1 + rate))
-        train_actor(settings, inputs(settings.update.policy, settings.update.critic, replay), KEY, workspace)
-    rates = [settings.learning_rate for _, settings in workspace.scratch["learners"]]
-    assert rates == [1e-4 * (1 + rate) for rate in range(1, KEPT + 1)]
+def test_a_stochastic_policys_vector_and_the_gaussian_actors():
+    """The same outputs from `NumpyPolicy` and, its heads separated, from `GaussianActor`."""
+    policy, _ = specs(stochastic=True)
+    vector = initial_policy(policy, (5,))
+    assert np.array_equal(joined(policy, separated(policy, vector)), vector)
+    assert not np.array_equal(separated(policy, vector), vector)
+    observation = np.arange(OBSERVATION, dtype=np.float32) / 3
+    parameters = torch.from_numpy(separated(policy, vector))
+    actor = GaussianActor(replace(policy, stochastic=False), parameters, torch.from_numpy(observation)[None])
+
+    def sampled(noise):
+        for operation in actor.sample(noise):
+            operation()
+        return actor.actions.numpy()[0].copy()
+
+    mode = sampled(torch.zeros(1, ACTION))
+    plain = NumpyPolicy(policy, vector)
+    assert plain.normalised(observation) == pytest.approx(mode, abs=1e-6)
+    random, noise = np.random.default_rng(7), np.random.default_rng(7).standard_normal((1, ACTION), dtype=np.float32)
+    plain.reset(random)
+    expected = sampled(torch.from_numpy(noise))
+    assert plain.normalised(observation) == pytest.approx(expected, abs=1e-6)
+    assert np.abs(expected - mode).max() > 0.1

@@ -69,7 +69,3 @@ def test_an_exchange_equals_replacements_in_place():
                 theirs[place] = mine[place]
         np.testing.assert_array_equal(to_first, np.flatnonzero(mine))
         np.testing.assert_array_equal(to_second, np.flatnonzero(theirs == 0))
-
-
-def test_nothing_is_taken_without_replacements():
-    assert [len(places) for places in taken(4, 0, False, np.random.default_rng(0))] == [0, 0]

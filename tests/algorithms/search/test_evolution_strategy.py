@@ -1,7 +1,5 @@
 """Ranks against SciPy, the gradient estimate against linear functions, and its tasks."""
 
-import pickle
-
 import numpy as np
 import pytest
 from scipy.stats import rankdata
@@ -19,7 +17,6 @@ from erlbench.envs.registry import EnvSpec, Problem
 from erlbench.work.noise import NoiseTable
 from erlbench.work.seeding import generator
 from erlbench.work.store import Store
-from erlbench.work.tasks import Perturbed
 from erlbench.work.workspace import Workspace
 
 
@@ -67,11 +64,6 @@ def test_ranks_reach_both_ends_and_take_nan_for_the_worst():
     np.testing.assert_allclose(centred_ranks([3.0, np.nan, 7.0, 5.0, -np.inf]), [0.0, -0.375, 0.5, 0.25, -0.375])
 
 
-def test_random_ranks_with_many_ties():
-    values = generator(1).integers(0, 30, 500).astype(float)
-    np.testing.assert_allclose(centred_ranks(values), (rankdata(values) - 1) / 499 - 0.5, atol=1e-14)
-
-
 def test_standardised_returns():
     np.testing.assert_allclose(shaped(np.array([[1.0, 3.0]]), "standardised"), [[-1, 1]])
     np.testing.assert_array_equal(shaped(np.full((3, 2), 4.0), "standardised"), np.zeros((3, 2)))
@@ -82,23 +74,6 @@ def test_weights_of_pairs_divide_by_the_number_of_returns():
     fitness = np.array([[1.0, 0.0], [0.0, 3.0]])
     np.testing.assert_allclose(mirrored_weights(fitness, 0.1, "code"), [0.25, -0.75])
     np.testing.assert_allclose(mirrored_weights(fitness, 0.1, "paper"), [2.5, -7.5])
-
-
-def test_the_estimate_of_a_linear_function_is_its_slope(algorithm):
-    size, pairs, sigma = 5, 20_000, 0.3
-    slope = np.array([1.0, -2.0, 0.0, 3.0, 0.5])
-    keys = [(7, 2, 0, index) for index in range(pairs)]
-    centre = algorithm.share(np.array([0.5, 1, -1, 2, 0], np.float32))
-    returns = np.array(
-        [
-            [slope @ algorithm.context.store.perturbed(Perturbed(centre, sigma, key, sign)) for sign in (1, -1)]
-            for key in keys
-        ]
-    )
-    weights = mirrored_weights(shaped(returns, "raw"), sigma, "paper")
-    assert estimate(algorithm, keys, weights, size) == pytest.approx(slope, abs=5 * 4 / np.sqrt(pairs))
-    code = mirrored_weights(shaped(returns, "raw"), sigma, "code")
-    np.testing.assert_allclose(estimate(algorithm, keys, code, size), sigma * estimate(algorithm, keys, weights, size))
 
 
 @pytest.mark.parametrize("table", [None, NoiseTable(1000, 3)])
@@ -112,16 +87,3 @@ def test_blocks_add_up_in_their_order_whatever_the_order_of_results(algorithm, t
     np.testing.assert_array_equal(found, estimate(algorithm, keys, weights, 11, table, reverse=True))
     noise = np.array([algorithm.context.store.noise(key, 11, table) for key in keys])
     np.testing.assert_allclose(found, weights @ noise, rtol=1e-12)
-
-
-def test_no_perturbation_is_a_gradient_of_zeros(algorithm):
-    np.testing.assert_array_equal(estimate(algorithm, [], [], 3), np.zeros(3))
-
-
-def test_a_gradient_task_and_its_result_are_as_large_for_a_million_parameters(algorithm):
-    keys, weights = [(7, 2, 0, index) for index in range(PERTURBATIONS)], np.ones(PERTURBATIONS)
-    small, large = (gradient_tasks(algorithm, keys, weights, size)[0] for size in (10, 1_000_000))
-    assert abs(len(pickle.dumps(small)) - len(pickle.dumps(large))) < 8
-    assert len(pickle.dumps(large)) < 3000
-    result = Workspace(algorithm.context.store).run(large)
-    assert len(pickle.dumps(result)) < 300

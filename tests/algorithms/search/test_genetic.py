@@ -3,7 +3,6 @@
 import numpy as np
 
 from erlbench.algorithms.erl import ERLSettings
-from erlbench.algorithms.search.crossover import crossover
 from erlbench.algorithms.search.genetic import GeneticSearch, select
 from erlbench.algorithms.search.search import SearchContext
 from erlbench.policy import PolicySpec
@@ -65,26 +64,6 @@ def test_a_single_free_place_gets_an_offsprings_clone():
         elif len(selection.free) < 4:
             assert all(whole)
     assert seen > 20
-
-
-def test_crossover_gives_each_row_to_one_of_the_two_or_to_both():
-    first, second = population(2)
-    exchanged = np.zeros(SPEC.size)
-    for seed in range(2000):
-        a, b = crossover(first, second, SPEC.tensors, True, generator(seed))
-        for tensor in SPEC.tensors:
-            for mine, theirs in zip(*(vector[tensor.place].reshape(tensor.shape[0], -1) for vector in (a, b))):
-                assert len(set(mine)) == len(set(theirs)) == 1  # rows go as a whole
-                assert (mine[0], theirs[0]) != (2.0, 1.0)  # one row overwrites the other: they are never swapped
-        exchanged += a == 2.0
-    assert (first == 1).all()
-    assert (second == 2).all()
-    weight, bias = SPEC.tensors[0], SPEC.tensors[1]
-    rows = weight.shape[0]
-    # k is uniform in 0 .. 2R - 1; a row is drawn with probability 1 - (1 - 1/R)^k and then goes either way.
-    for tensor, most in ((weight, 2 * rows), (bias, rows)):
-        expected = np.mean([(1 - (1 - 1 / rows) ** k) / 2 for k in range(most)])
-        assert abs(exchanged[tensor.place].mean() / 2000 - expected) < 0.02
 
 
 def test_mutations_change_weights_by_the_three_rules_and_no_bias():

@@ -85,11 +85,6 @@ def test_no_rule_moves_for_values_that_are_not_finite(rule):
         assert update_ratio(rule, *pair, 600.0 if "absolute" not in rule else -600.0, (1.0, 1.0)) == 0.0
 
 
-def test_dispatch_calls_the_rule_of_that_name():
-    assert update_ratio("fixed-range-linear", 30.0, 20.0, 40.0, (1.0, 0.0)) == 0.25
-    assert update_ratio("baseline-relative", 20.0, 20.0, 40.0, (1.0, 0.0)) == 0.5
-
-
 def test_a_move_goes_its_share_of_the_way():
     mean, z = np.array([0.0, 4.0]), np.array([8.0, 0.0], np.float32)
     np.testing.assert_array_equal(move(mean, z, 0.25), [2.0, 3.0])

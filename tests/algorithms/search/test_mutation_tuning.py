@@ -36,14 +36,3 @@ def test_the_step_is_clipped_and_never_negative():
         following = tuned(sigma, raw_step(random.normal(size=10), sigma, 1e-3, 50), 1e-4)
         assert 0.0 <= following - sigma <= 1e-4 + 1e-15
         sigma = following
-
-
-def test_without_clipping_sigma_is_its_start_times_the_paper_s_multiplier():
-    """Eq. 8: the product of 1 + learning_rate / (n sigma^2) * SmoothL1."""
-    random, sigma, product = np.random.default_rng(0), 0.02, 1.0
-    for _ in range(30):
-        fitness = random.normal(size=10)
-        loss = smooth_l1(fitness.max(), fitness.mean())
-        product *= 1.0 + 1e-3 / (10 * sigma**2) * loss
-        sigma = tuned(sigma, raw_step(fitness, sigma, 1e-3, 10), float("inf"))
-    assert sigma == pytest.approx(0.02 * product, rel=1e-12)

@@ -44,8 +44,3 @@ def test_sgd_is_pytorchs_with_dampening_after_a_gradient_of_zero():
         torch_sgd.step()
         ours += sgd.step(moments, gradient)
     np.testing.assert_allclose(ours, theirs.detach().numpy(), rtol=1e-12)
-
-
-def test_sgd_without_momentum_is_gradient_descent():
-    sgd = Sgd(0.5, momentum=0.0)
-    np.testing.assert_array_equal(sgd.step(sgd.start(2), np.array([1.0, -2.0])), [-0.5, 1.0])

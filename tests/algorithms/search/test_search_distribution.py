@@ -74,12 +74,3 @@ def test_without_antithetic_pairs_all_samples_are_independent(share):
     population = distribution.population(5, False, lambda index: (1, index))
     assert [z.key for z in population] == [(1, index) for index in range(5)]
     assert {z.sign for z in population} == {1}
-
-
-def test_moved_shares_only_what_is_new(store, share):
-    first = SearchDistribution.create(np.zeros(2), 0.25, share)
-    second = first.moved(np.ones(2), first.variance, share)
-    assert second.mean_ref != first.mean_ref
-    assert second.std_ref == first.std_ref
-    np.testing.assert_array_equal(store.get(second.std_ref), [0.5, 0.5])
-    assert store.get(second.mean_ref).dtype == np.float32

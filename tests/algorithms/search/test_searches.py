@@ -15,9 +15,8 @@ from erlbench.algorithms.search.none import NoSearch, NoSearchSettings
 from erlbench.algorithms.search.observation_statistics import ObservationStatistics
 from erlbench.algorithms.search.openai_es import OpenAIESSearch, OpenAIESSearchSettings
 from erlbench.algorithms.search.optimisers import ClipUp
-from erlbench.algorithms.search.search import SEARCHES, Individual, SearchContext, find_search, shortened
+from erlbench.algorithms.search.search import Individual, SearchContext, shortened
 from erlbench.algorithms.snes import SNES, SNESSettings, utilities
-from erlbench.errors import UsageError
 from erlbench.policy import PolicySpec
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result
@@ -175,16 +174,6 @@ def test_ga_keeps_its_elite_and_mutates_the_best(make):
     assert search.mean_ref == parents[0]  # a tie changes no elite
 
 
-def test_openai_es_is_its_algorithm_2_with_adam(make):
-    search = make(OpenAIESSearch, OpenAIESSearchSettings(population=4, sigma=0.1, learning_rate=0.2, l2=0.0))
-    mean = search.state.mean
-    z = told(search, [1.0, 2.0, 7.0, 3.0])
-    w = np.array([-0.5, -1 / 6, 0.5, 1 / 6])
-    slope = w @ (z - mean) / (4 * 0.1)
-    step = 0.2 * slope / (np.abs(slope) + 1e-8 / math.sqrt(1e-3))
-    np.testing.assert_allclose(search.state.mean - mean, step, rtol=1e-3)
-
-
 def test_without_selection_the_mean_follows_the_average_whatever_the_fitness(make):
     search = make(NoSearch, NoSearchSettings(population=4))
     variance = search.state.distribution.variance
@@ -234,16 +223,6 @@ def test_trained_individuals_do_not_blow_up_any_variance(name, injected, make):
     assert np.isfinite(deviations(search)).all()
 
 
-def test_as_samples_they_do(make):
-    """What the rule above is against."""
-    kind, settings = ADAPTIVE["snes"]
-    search, random = make(kind, settings, "as-samples"), np.random.default_rng(3)
-    with np.errstate(over="ignore", invalid="ignore"):
-        for number in range(30):
-            search.tell(list(train(search, random, generation(search, number))))
-    assert not deviations(search).max() <= 10 * math.sqrt(1e-3)
-
-
 @pytest.mark.parametrize("name", ["snes", "pgpe"])
 @pytest.mark.parametrize("trained", [False, True])
 def test_flat_fitness_leaves_the_deviations_where_they_are(name, trained, make):
@@ -258,14 +237,6 @@ def test_flat_fitness_leaves_the_deviations_where_they_are(name, trained, make):
             each.injected &= trained
         search.tell(individuals)
     assert deviations(search).mean() == pytest.approx(start, rel=0.01)
-
-
-def test_fitness_that_is_noise_is_a_martingale_of_log_sigma(make):
-    search, random, logs = make(SNES, SNESSettings(population=10)), np.random.default_rng(4), []
-    for number in range(200):
-        told(search, random.normal(size=10), number)
-        logs.append(np.log(deviations(search)).mean())
-    assert abs(logs[-1] - math.log(0.1)) < 4 * np.std(np.diff(logs)) * math.sqrt(200)
 
 
 @pytest.mark.parametrize("name", ["snes", "cem", "pgpe", "openai-es", "ars"])
@@ -355,10 +326,3 @@ def test_statistics_of_openai_es_and_ars():
     np.testing.assert_allclose(theirs.moments, [*rows.mean(0), *rows.std(0)])
     assert ours.moments[0] == pytest.approx(rows[:, 0].sum() / 50.01)
     np.testing.assert_array_equal(ObservationStatistics.create(2, 0.0).moments_of_ars, [0.0, 0.0, 1.0, 1.0])
-
-
-def test_searches_by_name():
-    assert {name: find_search(name).__name__ for name in SEARCHES}.keys() == set(SEARCHES)
-    for name, words in (("snse", "'snes'"), ("math:sin", "is no"), ("no_such_module:X", "cannot be imported")):
-        with pytest.raises(UsageError, match=words):
-            find_search(name)

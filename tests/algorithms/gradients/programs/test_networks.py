@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -11,7 +10,7 @@ from erlbench.algorithms.gradients.learners.networks import MLP
 from erlbench.algorithms.gradients.programs import networks as passes
 from erlbench.algorithms.gradients.programs import operations
 from erlbench.algorithms.gradients.programs.adam import Adam
-from erlbench.algorithms.gradients.programs.networks import Network, polyak_update
+from erlbench.algorithms.gradients.programs.networks import Network
 from erlbench.policy import ACTIVATIONS, parameter_count
 
 SIZES, BATCH = (7, 20, 12, 3), 9
@@ -80,13 +79,6 @@ def test_adams_pieces_step_by_themselves():
     assert pieces.tolist() == pytest.approx(whole.tolist(), rel=1e-6)
 
 
-def test_targets_follow():
-    target, online = torch.tensor([1.0, -2.0]), torch.tensor([3.0, 2.0])
-    polyak_update(target, online, torch.tensor(0.25))()
-    assert target.tolist() == [1.5, -1.0]
-    assert online.tolist() == [3.0, 2.0]
-
-
 def test_adam_equals_torch():
     random = torch.Generator().manual_seed(2)
     parameters, gradients = torch.randn(1000, generator=random), torch.zeros(1000)
@@ -99,19 +91,3 @@ def test_adam_equals_torch():
         theirs.step()
         run(mine)
     assert (parameters - expected).abs().max() < 1e-5
-
-
-def test_unknown_activation_is_an_error():
-    with pytest.raises(ValueError, match="unknown activation 'selu'"):
-        Network(SIZES, "selu", "linear", torch.zeros(1, parameter_count(SIZES)), torch.zeros(BATCH, SIZES[0])).forward()
-
-
-def test_numpy_works_on_the_same_memory():
-    """A change of the flat vector is seen by the next forward pass."""
-    parameters, inputs = torch.zeros(1, parameter_count(SIZES)), torch.ones(BATCH, SIZES[0])
-    network = Network(SIZES, "tanh", "linear", parameters, inputs)
-    run(network.forward())
-    assert not network.outputs.any()
-    parameters[0, -3:] = torch.arange(3.0)
-    run(network.forward())
-    assert np.array_equal(network.outputs[0, 4].numpy(), [0, 1, 2])

@@ -9,7 +9,6 @@ in memory, so a recording goes on with another learning rate.
 from __future__ import annotations
 
 from functools import partial
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -212,11 +211,6 @@ def names(learner, number):
 NUMBERS = [(name, number) for name in LEARNERS for number in Numbers._fields if names(LEARNERS[name](FIRST)[0], number)]
 
 
-def test_all_numbers_lie_in_memory():
-    learnt_alone = [pair for pair in product(LEARNERS, Numbers._fields) if pair not in NUMBERS]
-    assert learnt_alone == list(product(("actor", "actor, soft"), ("discount", "tau")))
-
-
 @pytest.mark.parametrize(("name", "number"), NUMBERS)
 def test_a_recorded_program_goes_on_with_another_number(name, number):
     """The outcome is that of a learner that was built with the number, in every bit."""
@@ -243,23 +237,3 @@ def test_cuda_graphs_repeat_every_bit(name):
         for field in names(learner, number):
             learner.numbers[field].fill_(getattr(OTHERS, number))
     assert updated(learner, *more, graphs) == updated(*LEARNERS[name](OTHERS), InTurn()) != expected
-
-
-def program(*operations):
-    return list(operations)
-
-
-def test_what_allocates_or_branches_is_refused():
-    a, b = torch.ones(3), torch.zeros(3)
-    for bad, message in (
-        (lambda: a + 1, "allocates"),
-        (lambda: a.sum(), "allocates"),
-        (lambda: a[0].item(), "to Python"),
-        (lambda: b.copy_(a) if a.any() else None, "allocates|to Python"),
-    ):
-        with pytest.raises(NotRecordable, match=message):
-            Recorder().run(program(bad))
-    good, recorder = program(partial(torch.add, a, 1, out=b), a.neg_), Recorder()
-    recorder.run(good)
-    recorder.run(good)
-    assert (a.tolist(), b.tolist()) == ([1.0] * 3, [0.0] * 3)
