@@ -29,7 +29,7 @@ from benchmarks.compare_commits.trees import resolve
 ROOT = Path(__file__).parents[1]
 MEASURED = CASES["runs"]["measured"]
 EVALUATIONS = [
-    ["evaluation", "return_mean", "total_time_s", "digest"],
+    ["evaluation", "return_mean", "total_time_s", "paused_s"],
     ["0", "1.25", "0.1", "a"],
     ["1", "2.5", "0.2", "b"],
 ]
@@ -85,9 +85,9 @@ def runs(tmp_path):
         for name, number in (("policy", 1.0), ("policies/000000", 2.0)):
             save_file({"w": np.full(3, number)}, run / f"{name}.safetensors", {"policy": "{}"})
         for name, number in (("000001", 3.0), ("000002", 4.0)):
-            (run / "kept-checkpoints" / name).mkdir(parents=True)
+            (run / "training-end" / name).mkdir(parents=True)
             arrays = {"mean": np.full(3, number), "variance": np.full(3, number), "steps": np.arange(2)}
-            save_file(arrays, run / "kept-checkpoints" / name / "arrays.safetensors")
+            save_file(arrays, run / "training-end" / name / "arrays.safetensors")
         return run
 
     old, new = (write(tmp_path / name) for name in ("old", "new"))
@@ -135,7 +135,7 @@ def test_one_byte_of_a_policy_is_found(runs, name):
 
 def test_arrays_of_the_last_state_count_by_content_and_their_names_do_not(runs):
     old, new, differences = runs
-    path = new / "kept-checkpoints" / "000002" / "arrays.safetensors"
+    path = new / "training-end" / "000002" / "arrays.safetensors"
     renamed = {"centre": np.full(3, 4.0), "spread": np.full(3, 4.0), "count": np.arange(2)}
     save_file(renamed, path)
     assert differences() == []
@@ -147,7 +147,7 @@ def test_arrays_of_the_last_state_count_by_content_and_their_names_do_not(runs):
     )
     save_file({"centre": np.full(3, 4.0, np.float32), "spread": np.full(3, 4.0), "count": np.arange(2)}, path)
     assert len(differences()) == 2
-    (old / "kept-checkpoints" / "000001" / "arrays.safetensors").unlink()
+    (old / "training-end" / "000001" / "arrays.safetensors").unlink()
     save_file(renamed, path)
     assert differences() == []
 

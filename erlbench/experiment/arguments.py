@@ -225,7 +225,6 @@ class RunArguments:
     save_replay: bool = option(
         False, "keep the replay of a finished run, so that a run that learns from it can be extended"
     )
-    keep_checkpoints: bool = option(False, "keep a checkpoint of each evaluation", "true|false", file_only=True)
     tensorboard: bool = option(False, "write live curves for TensorBoard into the folders of the runs")
     force: bool = option(False, "start again; existing runs are moved aside")
     anyway: bool = option(

@@ -153,7 +153,6 @@ class RunOptions:
     studies: Mapping[str, str] = field(default_factory=dict)  # those that the command named, with their SHA-256
     study_texts: Mapping[Path, Mapping[str, str]] = field(default_factory=dict)  # theirs, by files in result folders
     save_replay: bool = False  # keep the replay of a finished run, so that it can be extended
-    keep_checkpoints: bool = False  # keep a checkpoint of each evaluation, and the replay
     tensorboard: bool = False  # write live curves into the folders of the runs
     until: int | None = None  # the evaluation after which a run stops, as if interrupted
     force: bool = False  # move a directory with other settings aside and start anew

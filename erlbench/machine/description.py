@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import glob
+import hashlib
 import os
 import platform
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,7 @@ PACKAGES = ("cma", "gymnasium", "mujoco", "numpy", "torch")
 
 
 def describe() -> dict[str, Any]:
-    """CPU, cores, memory (GiB), GPUs, system, versions, commit and kernels of this machine and installation."""
+    """CPU, cores, memory (GiB), GPUs, system, versions, source and kernels of this machine and installation."""
     return {
         "cpu": cpu_model(),
         "cores": cores(),
@@ -27,6 +30,7 @@ def describe() -> dict[str, Any]:
         "gpus": gpus(),
         "platform": system(),
         "commit": commit(),
+        "source": source(),
         **software(),
     }
 
@@ -66,13 +70,30 @@ def gpus() -> list[str]:
     return _output(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]).splitlines()
 
 
-def commit() -> str:
-    """The commit of a source checkout, with `+changes` when the tree differs; empty for an installed wheel."""
-    root = Path(erlbench.__file__).parent.parent
-    if not os.path.exists(root / ".git"):  # also where another user may not look there
-        return ""
-    git = ["git", "--no-optional-locks", "-C", str(root)]  # no lock may stay where this process is killed
-    return _output([*git, "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+changes"])
+def commit(root: Path = Path(erlbench.__file__).parent.parent) -> str:
+    """The commit of a source checkout, as its .git says; empty for an installed wheel."""
+    folder = root / ".git"
+    with suppress(OSError):
+        if folder.is_file():  # of a further work tree: "gitdir: FOLDER"
+            folder = root / folder.read_text("utf-8").partition(":")[2].strip()
+        head = (folder / "HEAD").read_text("utf-8").strip()
+        if not head.startswith("ref:"):
+            return head
+        ref, common = head.partition(":")[2].strip(), folder / "commondir"
+        folder = folder / common.read_text("utf-8").strip() if common.exists() else folder
+        if (folder / ref).exists():
+            return (folder / ref).read_text("utf-8").strip()
+        packed = (folder / "packed-refs").read_text("utf-8").splitlines()
+        return next((line.partition(" ")[0] for line in packed if line.endswith(f" {ref}")), "")
+    return ""
+
+
+def source() -> str:
+    """SHA-256 of the suite's modules with their paths, whatever commit they are of."""
+    digest, root = hashlib.sha256(), Path(erlbench.__file__).parent
+    for path in sorted(Path(file) for file in glob.iglob(f"{glob.escape(str(root))}/**/*.py", recursive=True)):
+        digest.update(f"{path.relative_to(root)} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()
 
 
 def _output(command: list[str]) -> str:

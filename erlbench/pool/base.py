@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import heapq
 import threading
+import time
 import traceback
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from math import inf
 from typing import Protocol, Self
 
-from erlbench.errors import ErlbenchError, TaskError
+from erlbench.errors import ErlbenchError, Interrupted, TaskError
 from erlbench.machine.threads import ONE_THREAD
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
@@ -50,10 +54,10 @@ class Pool(Protocol):
         """Take tasks in that can start: the tasks that they wait for have finished."""
 
     def next_result(self, timeout: float | None = None) -> Result | None:
-        """The next finished task, or None after `timeout` seconds or when there is no task left.
+        """The next finished task, or None after `timeout` seconds.
 
-        Raises what the task raised, with the task's id and kind in the message, and `TaskError` for a task that
-        has killed three workers. A pool that has raised can be reset or closed.
+        Raises what the task raised, with the task's id and kind in the message, `TaskError` for a task that has killed
+        three workers, and `RuntimeError` where no task is left. A pool that has raised can be reset or closed.
         """
 
     def running(self) -> Mapping[int, Task]:
@@ -74,18 +78,58 @@ class Pool(Protocol):
 
 
 class PoolBase(ABC):
-    """What pools share. They append to `_events`."""
+    """What pools share: their tasks, by priority and id, and what has come back."""
 
     def __init__(self) -> None:
+        self._tasks: dict[int, Task] = {}  # that have not finished
+        self._ready: dict[bool, list[tuple[int, int]]] = {False: [], True: []}  # heaps of (priority, id), by `_lane`
+        self._finished: deque[Result | ErlbenchError] = deque()
         self._events: list[PoolEvent] = []
         self._entered = ExitStack()
+
+    def submit(self, tasks: Iterable[Task]) -> None:
+        for task in tasks:
+            if task.id in self._tasks:
+                raise ValueError(f"{name(task)} was submitted twice")
+            self._tasks[task.id] = task
+            self._push(task)
+        self._start()
+
+    def next_result(self, timeout: float | None = None) -> Result | None:
+        if not self._finished and not self._tasks:
+            raise RuntimeError("no task is left in the pool, so no result can come")
+        end = inf if timeout is None else time.monotonic() + timeout
+        while not self._finished and self._tasks:
+            self._advance(end)
+            if time.monotonic() >= end:
+                break
+        item = self._finished.popleft() if self._finished else None
+        if isinstance(item, ErlbenchError):
+            raise item
+        return item
+
+    def _lane(self, task: Task) -> bool:
+        """In which of the two heaps a task waits."""
+        return False
+
+    def _push(self, task: Task) -> None:
+        heapq.heappush(self._ready[self._lane(task)], (task.priority, task.id))
+
+    def _start(self) -> None:  # noqa: B027  # a pool may start them later
+        """Start ready tasks, as far as there is room."""
+
+    @abstractmethod
+    def _advance(self, end: float) -> None:
+        """Wait for something to happen until `end` at most, and take it in; results go to `_finished`."""
 
     def events(self) -> list[PoolEvent]:
         events, self._events = self._events, []
         return events
 
-    @abstractmethod
-    def reset(self) -> None: ...
+    def reset(self) -> None:
+        self._tasks.clear()
+        self._ready = {False: [], True: []}
+        self._finished.clear()
 
     @abstractmethod
     def close(self) -> None: ...
@@ -99,6 +143,12 @@ class PoolBase(ABC):
             self.close()
         finally:
             self._entered.close()
+
+
+def check_stop(stop: threading.Event | None) -> None:
+    """Raise `Interrupted` while workers are prepared, once `stop` is set."""
+    if stop is not None and stop.is_set():
+        raise Interrupted("interrupted while workers were prepared; the same command continues")
 
 
 def name(task: Task) -> str:

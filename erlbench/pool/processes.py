@@ -17,15 +17,15 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
-from erlbench.errors import ErlbenchError, Interrupted, TaskError
+from erlbench.errors import ErlbenchError, TaskError
 from erlbench.machine.process import allow_workers
-from erlbench.pool.base import Failure, PoolBase, PoolEvent, PoolOptions, as_error, name
+from erlbench.pool.base import Failure, PoolBase, PoolEvent, PoolOptions, as_error, check_stop, name
 from erlbench.pool.worker import LOCK, OVER_MEMORY, serve, start, start_context
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
@@ -87,11 +87,8 @@ class ProcessPool(PoolBase):
         start_context(start_method)
         self._owns_store = store is None
         self.store = store or Store.create()
-        self._tasks: dict[int, Task] = {}  # that have not finished
-        self._ready: dict[bool, list[tuple[int, int]]] = {False: [], True: []}  # heaps by (priority, id)
         self._workers: dict[tuple[int, bool], Worker] = {}
         self._busy: dict[int, Worker] = {}  # by slot
-        self._returned: deque[Result | ErlbenchError] = deque()
         self._kills: dict[int, list[str]] = {}  # task -> how the workers ended that it killed
         self._lost_servers = 0
         self._durations = Durations()
@@ -107,32 +104,7 @@ class ProcessPool(PoolBase):
         left = len(slots)
         while left:
             left -= self.next_result(LOOK_EVERY) is not None
-            if stop is not None and stop.is_set():
-                raise Interrupted("interrupted while workers were prepared; the same command continues")
-
-    def submit(self, tasks: Iterable[Task]) -> None:
-        for task in tasks:
-            if task.id in self._tasks:
-                raise ValueError(f"{name(task)} was submitted twice")
-            self._tasks[task.id] = task
-            self._push(task)
-        self._assign()
-
-    def next_result(self, timeout: float | None = None) -> Result | None:
-        end = inf if timeout is None else time.monotonic() + timeout
-        while not self._returned and self._tasks:
-            if self._broken is not None:
-                raise self._broken
-            self._assign()
-            if self._returned:  # a task that could not be sent
-                break
-            self._wait(end)
-            if time.monotonic() >= end:
-                break
-        item = self._returned.popleft() if self._returned else None
-        if isinstance(item, ErlbenchError):
-            raise item
-        return item
+            check_stop(stop)
 
     def running(self) -> Mapping[int, Task]:
         return {slot: worker.tasks[0] for slot, worker in self._busy.items()}
@@ -140,9 +112,7 @@ class ProcessPool(PoolBase):
     def reset(self) -> None:
         for worker in list(self._busy.values()):
             self._end(worker, kill=True)
-        self._tasks.clear()
-        self._ready = {False: [], True: []}
-        self._returned.clear()
+        super().reset()
         self._kills.clear()
         self._broken = None
 
@@ -158,10 +128,17 @@ class ProcessPool(PoolBase):
 
     # -- tasks out, results in ----------------------------------------------------------------------------------------
 
-    def _push(self, task: Task) -> None:
-        heapq.heappush(self._ready[task.gradient], (task.priority, task.id))
+    def _lane(self, task: Task) -> bool:
+        return task.gradient
 
-    def _assign(self) -> None:
+    def _advance(self, end: float) -> None:
+        if self._broken is not None:
+            raise self._broken
+        self._start()
+        if not self._finished:  # else a task could not be sent
+            self._wait(end)
+
+    def _start(self) -> None:
         """Send ready tasks to idle slots, lowest (priority, id) first."""
         while len(self._busy) < self.processes and self._broken is None:
             heads = [(heap[0], lane) for lane, heap in self._ready.items() if heap]
@@ -194,7 +171,7 @@ class ProcessPool(PoolBase):
             if len(tasks) == 1:
                 del self._tasks[tasks[0].id]
                 reason = f"{name(tasks[0])} cannot be sent to a worker: {error}"
-                self._returned.append(TaskError(reason, task=tasks[0].id))
+                self._finished.append(TaskError(reason, task=tasks[0].id))
                 return
             for task in tasks:
                 self._send(worker, [task])
@@ -244,14 +221,14 @@ class ProcessPool(PoolBase):
             del self._tasks[task.id]
             self._kills.pop(task.id, None)
             if isinstance(answer, Failure):
-                self._returned.append(as_error(name(task), answer, task.id))
+                self._finished.append(as_error(name(task), answer, task.id))
             else:
                 self._durations.note(task, answer)
-                self._returned.append(answer)
+                self._finished.append(answer)
         worker.deadline = time.monotonic() + self._options.task_timeout
         if not worker.tasks:
             del self._busy[worker.slot]
-            self._assign()
+            self._start()
 
     # -- workers that come and go -------------------------------------------------------------------------------------
 
@@ -304,7 +281,7 @@ class ProcessPool(PoolBase):
             else:
                 del self._tasks[task.id]
                 message = f"{name(task)} has ended {KILLS} workers, the last by {how}"
-                self._returned.append(TaskError(message, "\n".join(kills), task.id))
+                self._finished.append(TaskError(message, "\n".join(kills), task.id))
         if busy:
             others = f" or one of the {len(worker.tasks) - 1} sent with it" if len(worker.tasks) > 1 else ""
             where = f"{name(worker.tasks[0])}{others}, {where}"

@@ -11,7 +11,6 @@ import heapq
 import pickle
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import ceil, inf
@@ -19,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from erlbench.errors import CellError, ErlbenchError, Interrupted, TaskError, UsageError
+from erlbench.errors import CellError, ErlbenchError, TaskError, UsageError
 from erlbench.pool import ray_cluster as cluster
-from erlbench.pool.base import PoolBase, PoolEvent, PoolOptions, as_error, name
+from erlbench.pool.base import PoolBase, PoolEvent, PoolOptions, as_error, check_stop, name
 from erlbench.pool.processes import Durations
 from erlbench.pool.ray_agent import Answer, Extent, Order, ReplayBlock, Report, facts, read_block
 from erlbench.work.store import Store
-from erlbench.work.tasks import ArrayRef, ReplayView, Result, Task, arrays_of
+from erlbench.work.tasks import ArrayRef, ReplayView, Task, arrays_of
 
 LOOK = 2.0  # seconds between two looks at which nodes there are
 START = 120.0  # seconds in which an agent must have started
@@ -167,13 +166,10 @@ class RayPool(PoolBase):
         self._here = facts()
         self.store = ClusterStore.create()
         self.store.on_free = self._forget
-        self._tasks: dict[int, Task] = {}  # that have not finished
-        self._ready: list[tuple[int, int]] = []  # a heap by (priority, id) of those that are on no node
         self._nodes: dict[str, Node] = {}  # by node id
         self._starting: dict[str, Starting] = {}
         self._refused: dict[str, str] = {}
         self._objects: dict[str, Any] = {}  # arrays that Ray holds
-        self._finished: deque[Result | ErlbenchError] = deque()
         self._losses: dict[int, list[str]] = {}  # task -> how the nodes ended that had it
         self._durations = Durations()
         self._looked = -inf
@@ -195,30 +191,13 @@ class RayPool(PoolBase):
             node.prepare(task, min(node.slots, ceil(share * node.slots)))
         while any(node.prepares for node in self._nodes.values()):
             self._wait(LOOK)
-            if stop is not None and stop.is_set():
-                raise Interrupted("interrupted while workers were prepared; the same command continues")
+            check_stop(stop)
             if self._finished and isinstance(item := self._finished.popleft(), ErlbenchError):
                 raise item
 
-    def submit(self, tasks: Iterable[Task]) -> None:
-        for task in tasks:
-            if task.id in self._tasks:
-                raise ValueError(f"{name(task)} was submitted twice")
-            self._tasks[task.id] = task
-            heapq.heappush(self._ready, (task.priority, task.id))
-        self._dispatch()
-
-    def next_result(self, timeout: float | None = None) -> Result | None:
-        end = inf if timeout is None else time.monotonic() + timeout
-        while not self._finished and self._tasks:
-            self.look()
-            self._wait(max(0.0, min(end - time.monotonic(), LOOK)))
-            if time.monotonic() >= end:
-                break
-        item = self._finished.popleft() if self._finished else None
-        if isinstance(item, ErlbenchError):
-            raise item
-        return item
+    def _advance(self, end: float) -> None:
+        self.look()
+        self._wait(max(0.0, min(end - time.monotonic(), LOOK)))
 
     def running(self) -> Mapping[int, Task]:
         """Slot -> task; of the tasks that a node has, the first ones run."""
@@ -231,9 +210,7 @@ class RayPool(PoolBase):
     def reset(self) -> None:
         for node in self._nodes.values():
             node.reset()
-        self._tasks.clear()
-        self._ready.clear()
-        self._finished.clear()
+        super().reset()
         self._objects.clear()
         self._losses.clear()
 
@@ -260,14 +237,15 @@ class RayPool(PoolBase):
         for node in self._nodes.values():
             node.free(names)
 
-    def _dispatch(self) -> None:
+    def _start(self) -> None:
         """Send ready tasks to nodes that have room, lowest (priority, id) first."""
-        while self._ready:
-            task = self._tasks[self._ready[0][1]]
+        ready = self._ready[False]
+        while ready:
+            task = self._tasks[ready[0][1]]
             node = place(task, self._durations.seconds(task), self._nodes.values())
             if node is None:
                 break
-            heapq.heappop(self._ready)
+            heapq.heappop(ready)
             try:
                 node.add(task)
             except Exception as error:  # of pickle
@@ -294,7 +272,7 @@ class RayPool(PoolBase):
             else:
                 self._admit(calls[call])
         if ready:
-            self._dispatch()
+            self._start()
 
     def _receive(self, node_id: str, call: Any) -> None:
         import ray
@@ -390,7 +368,7 @@ class RayPool(PoolBase):
             losses = self._losses.setdefault(task.id, [])
             losses.append(message)
             if len(losses) < LOSSES:
-                heapq.heappush(self._ready, (task.priority, task.id))
+                self._push(task)
             else:
                 del self._tasks[task.id]
                 self._finished.append(TaskError(f"{name(task)} has ended {LOSSES} nodes", "\n".join(losses)))

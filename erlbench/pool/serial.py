@@ -6,7 +6,7 @@ import heapq
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -39,8 +39,6 @@ class SerialPool(PoolBase):
         self.store = store or Store.create()
         self.device = device
         self._owns_store = store is None
-        self._tasks: dict[int, Task] = {}  # that have not finished
-        self._ready: list[tuple[int, int]] = []  # a heap of their (priority, id)
         self._workspace: Workspace | None = None
         self._has_torch = False
         self._runs = self._given_up = False
@@ -51,17 +49,11 @@ class SerialPool(PoolBase):
         if self.next_result() is None:
             raise Interrupted("interrupted while workers were prepared; the same command continues")
 
-    def submit(self, tasks: Iterable[Task]) -> None:
-        for task in tasks:
-            if task.id in self._tasks:
-                raise ValueError(f"{name(task)} was submitted twice")
-            self._tasks[task.id] = task
-            heapq.heappush(self._ready, (task.priority, task.id))
-
     def next_result(self, timeout: float | None = None) -> Result | None:
-        if not self._ready:
-            return None
-        task = self._tasks[self._ready[0][1]]
+        return super().next_result(0.0)
+
+    def _advance(self, end: float) -> None:
+        task = self._tasks[self._ready[False][0][1]]
         if task.gradient and not self._has_torch:
             self.device, self._has_torch = prepare_torch(self.device, 0), True
         if self._workspace is None or self._workspace.device != self.device:
@@ -71,14 +63,15 @@ class SerialPool(PoolBase):
         if self._given_up:  # whatever a library has made of it, such as an ImportError
             self._workspace.close()  # what it keeps may be half done
             self._workspace = None
-            return None
-        heapq.heappop(self._ready)
+            return
+        heapq.heappop(self._ready[False])
         del self._tasks[task.id]
         if isinstance(outcome, Result):
-            return outcome
-        if isinstance(outcome, Exception | SystemExit):
+            self._finished.append(outcome)
+        elif isinstance(outcome, Exception | SystemExit):
             raise as_error(name(task), failure(outcome), task.id) from outcome
-        raise outcome
+        else:
+            raise outcome
 
     def _run(self, workspace: Workspace, task: Task) -> Result | BaseException:
         self._given_up = False
@@ -119,11 +112,8 @@ class SerialPool(PoolBase):
 
     def running(self) -> Mapping[int, Task]:
         """The task that the next call of `next_result` will run."""
-        return {0: self._tasks[self._ready[0][1]]} if self._ready else {}
-
-    def reset(self) -> None:
-        self._tasks.clear()
-        self._ready.clear()
+        ready = self._ready[False]
+        return {0: self._tasks[ready[0][1]]} if ready else {}
 
     def close(self) -> None:
         if self._workspace is not None:

@@ -28,7 +28,6 @@ POLICY = "policy.safetensors"
 HASHED = (*ROWS, POLICY, EVENTS, CONFIG, META)  # files whose checksums status.json of a finished run has
 POLICIES = "policies"  # those of evaluations on the way
 CHECKPOINTS, REPLAY = "checkpoint", "replay"  # folders of a run that is under way
-KEPT = "kept-checkpoints"  # one for each evaluation, with `keep_checkpoints`
 TRAINING_END = "training-end"  # the checkpoint from which a larger budget goes on
 NEVER_TRAINED = "done, never trained"  # the status in words of a run that ended before its first gradient step
 REDACTED = "redacted"  # in status.json of a run in a bundle: the checksums that files had before

@@ -137,7 +137,6 @@ class RunningCell:
             gradient_workers=gradient_workers(cell, pool.processes),
             modules=registry.gradient_modules(cell.algo),
             keep_end=refusals.keeps_end(cell, self.directory, asked.save_replay),
-            keep_all=asked.keep_checkpoints,
             evaluate_during=cell.evaluate == "during" and not cell.simulated_time and pool.processes > 0,
             until=asked.until,
         )

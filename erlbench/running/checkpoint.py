@@ -33,18 +33,12 @@ WRITERS = {2: "0.1.0", 3: "0.2.0"}  # the last version that wrote a format of be
 _FORMAT = re.compile(rb'\{"format": (\d+),')
 
 
-def save_checkpoint(
-    folder: Path, payload: Any, arrays: Mapping[str, np.ndarray], keep: int = KEEP, number: int | None = None
-) -> Path:
+def save_checkpoint(folder: Path, payload: Any, arrays: Mapping[str, np.ndarray], keep: int = KEEP) -> Path:
     """Write `payload` (anything that `encode` takes) and named `arrays` as the newest checkpoint in `folder`.
 
-    The last `keep` of them stay. One with a given `number` takes that place, and all stay.
+    The last `keep` of them stay.
     """
-    if number is None:
-        number = max(_numbers(folder), default=0) + 1
-    else:
-        keep = number
-        shutil.rmtree(folder / f"{number:06d}", ignore_errors=True)
+    number = max(_numbers(folder), default=0) + 1
     collected = dict(arrays)
     text = json.dumps({"format": FORMAT, "payload": encode(payload, collected)})
     data = save({name: np.ascontiguousarray(array) for name, array in collected.items()})

@@ -21,14 +21,12 @@ from erlbench.records.run import (
     CHECKPOINTS,
     CONFIG,
     EVENTS,
-    KEPT,
     META,
     REPLAY,
     STATUS,
     RunFiles,
     checksum,
     file_checksum,
-    has_checkpoint,
     repeats_of,
     starts,
 )
@@ -157,10 +155,9 @@ class RunFolder(RunFiles):
         files.write_durably(self.path / name, data)
 
     def discard_checkpoints(self) -> None:
-        """Remove what only an unfinished run needs: checkpoints, and the replay unless a kept one needs it."""
+        """Remove what only an unfinished run needs: checkpoints, and the replay unless an extension needs it."""
         shutil.rmtree(self.path / CHECKPOINTS, ignore_errors=True)
-        kept = self.has_training_end() or has_checkpoint(self.path / KEPT)
-        if not (kept and any(path.stat().st_size for path in (self.path / REPLAY).glob("*"))):
+        if not (self.has_training_end() and any(path.stat().st_size for path in (self.path / REPLAY).glob("*"))):
             shutil.rmtree(self.path / REPLAY, ignore_errors=True)
 
     def _write_json(self, name: str, values: Mapping[str, Any]) -> None:

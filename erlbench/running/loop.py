@@ -17,7 +17,7 @@ from erlbench.errors import CellError, Interrupted
 from erlbench.machine.threads import Renewal
 from erlbench.policy import serialise_policy
 from erlbench.pool import Pool
-from erlbench.records.run import CHECKPOINTS, KEPT, POLICY, TRAINING_END, checksum
+from erlbench.records.run import CHECKPOINTS, POLICY, TRAINING_END, checksum
 from erlbench.records.schema import EventRow, Row
 from erlbench.running import state
 from erlbench.running.asynchrony import Asynchrony
@@ -51,7 +51,6 @@ class RunSettings:
     gradient_workers: int = 0  # that the training will need; they are there before the clock starts
     modules: tuple[str, ...] = ()  # that those import besides torch
     keep_end: bool = False  # keep a checkpoint of the training's end, from which a larger budget goes on
-    keep_all: bool = False  # keep a checkpoint of each evaluation
     evaluate_during: bool = False  # play evaluations beside the training, where the pool has nothing else to do
     until: int | None = None  # the evaluation after which the run stops
 
@@ -245,8 +244,6 @@ class Run:
         """Take the policy as it is now; it is played after the training."""
         task = self.evaluations.take(self.clock, self.digest(self), final)
         self.arrays.add(ref for value in task.inputs.values() for ref in arrays_of(value))
-        if self.settings.keep_all and not final:
-            self.save(KEPT, number=self.evaluations.state.taken)
 
     def play_beside(self) -> None:
         """Have the pool play the evaluations that were taken, if that is wanted before the training ends."""
@@ -281,12 +278,9 @@ class Run:
             if workers:
                 self.pool.prepare(replace(task, gradient=gradient), workers, self.stop)
 
-    def save(self, folder: str = CHECKPOINTS, keep: int = KEEP, number: int | None = None) -> None:
-        """Write a checkpoint; also from another thread while this one waits for a result.
-
-        The last `keep` of `folder` stay; all, if it has a `number` of its own.
-        """
-        state.save(self, folder, keep, number)
+    def save(self, folder: str = CHECKPOINTS, keep: int = KEEP) -> None:
+        """Write a checkpoint; the last `keep` of `folder` stay."""
+        state.save(self, folder, keep)
         if folder == CHECKPOINTS:  # from which a run that is killed goes on
             every = self.settings.checkpoint_every
             begins = self.phase == BEGINS  # nothing is trained yet

@@ -13,7 +13,6 @@ from erlbench.files import table_in
 from erlbench.machine import kernel
 from erlbench.records.config import imported_of
 from erlbench.records.run import CHECKPOINTS, META, TRAINING_END
-from erlbench.running import refusals
 from erlbench.running.admission import Rules, identity_of, rules_of
 from erlbench.running.checkpoint import FORMAT, format_of, unreadable
 from erlbench.running.folder import DONE, RunFolder
@@ -40,8 +39,8 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
             directory.release()
         if saved and imported_of(saved):
             raise UsageError(f"{cell.directory} holds an imported run; choose another --out or --name")
-        if saved and refusals.is_larger(saved, cell):
-            refusals.check_extension(cell, directory)
+        if saved and is_larger(saved, cell):
+            check_extension(cell, directory)
         elif saved and (different := cell.departures(saved)):
             raise UsageError(
                 f"{cell.directory} holds a run with other settings ({'; '.join(different)}); "
@@ -62,7 +61,7 @@ def check_continuing(directory: RunFolder, cell: Cell, options: RunOptions) -> N
             f"{directory.path} was written by a later version of erlbench (format {written}, here {FORMAT}); install "
             "that version, choose another --out, or start anew by --force (the old run is moved aside)"
         )
-    if status.get("status") == DONE and not refusals.is_short(status, cell):
+    if status.get("status") == DONE and not is_short(status, cell):
         return
     _check_format(directory, TRAINING_END if status.get("status") == DONE else CHECKPOINTS)
     if not options.anyway:

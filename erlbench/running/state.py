@@ -68,7 +68,7 @@ def state_of(run: Run) -> dict[str, Any]:
     }
 
 
-def save(run: Run, folder: str, keep: int, number: int | None) -> None:
+def save(run: Run, folder: str, keep: int) -> None:
     """Write a checkpoint; the files that it describes reach the disk before it does."""
     run.files.flush()
     run.files.sync()
@@ -77,7 +77,7 @@ def save(run: Run, folder: str, keep: int, number: int | None) -> None:
     sync_folder(replay.folder)
     state = state_of(run)
     arrays = {ref.name: run.pool.store.get(ref).copy() for ref in references(state)}  # copied: a map is an open file
-    save_checkpoint(run.directory.path / folder, state, arrays, keep, number)
+    save_checkpoint(run.directory.path / folder, state, arrays, keep)
     sync_folder(run.directory.path)
 
 

@@ -39,7 +39,17 @@ def test_tasks_give_the_same_numbers_everywhere(pool):
     three = draw(3, draw(1).sum(), draw(2).sum())
     np.testing.assert_array_equal(pool.store.get(found.arrays["array"]), three)
     assert found.values["sum"] == float(three.sum())
-    assert pool.next_result() is None  # nothing left: no waiting
+
+
+@pytest.mark.parametrize("timeout", [None, 0.2])
+def test_waiting_for_a_result_that_nothing_can_bring_is_an_error(pool, timeout):
+    """It was None at once, so that a mistake in the loop of a run turned on the spot."""
+    with pytest.raises(RuntimeError, match="no task"):
+        pool.next_result(timeout)
+    pool.submit([task(1)])
+    results(pool, 1)
+    with pytest.raises(RuntimeError, match="no task"):
+        pool.next_result(timeout)
 
 
 def test_an_id_cannot_be_used_twice_at_a_time(pool):
@@ -116,7 +126,6 @@ def test_reset_forgets_tasks_and_allows_their_ids_again(pool):
     pool.submit([task(1, "sleep", seconds), task(2), task(3)])
     pool.reset()
     assert dict(pool.running()) == {}
-    assert pool.next_result() is None
     pool.submit([task(1), task(2)])
     assert set(results(pool, 2)) == {1, 2}
 

@@ -45,17 +45,11 @@ class ImaginedPool(PoolBase):
 
     def __init__(self, lengths):
         super().__init__()
-        self.store, self._lengths, self._tasks = Store.create(), cycle(lengths), []
+        self.store, self._lengths = Store.create(), cycle(lengths)
 
-    def submit(self, tasks):
-        for task in tasks:
-            heapq.heappush(self._tasks, (task.priority, task.id, task))
-
-    def next_result(self, timeout=None):
-        if not self._tasks:
-            return None
-        *_, task = heapq.heappop(self._tasks)
-        return Result(task.id, *self._outcome(task), 0.0, 0.0, 0)
+    def _advance(self, end):
+        task = self._tasks.pop(heapq.heappop(self._ready[False])[1])
+        self._finished.append(Result(task.id, *self._outcome(task), 0.0, 0.0, 0))
 
     def _outcome(self, task):
         name = task.function.rpartition(":")[2]

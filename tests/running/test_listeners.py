@@ -59,7 +59,7 @@ def test_the_rows_that_a_checkpoint_counts_on_are_in_their_files(tmp_path, monke
 def test_the_first_checkpoint_comes_early_and_those_of_evaluations_delay_none(
     tmp_path, monkeypatch, every, first, interval
 ):
-    """A second passes with each look at the clock; a checkpoint of each evaluation is kept besides."""
+    """A second passes with each look at the clock."""
     seconds, saved = itertools.count(), []
     monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
     write = state.save_checkpoint
@@ -70,7 +70,7 @@ def test_the_first_checkpoint_comes_early_and_those_of_evaluations_delay_none(
 
     monkeypatch.setattr(state, "save_checkpoint", note)
     cell = make_cell("cem", tmp_path, steps=2000, eval_freq=50)
-    assert run(cell, checkpoint_every=every, keep_checkpoints=True) == 0
+    assert run(cell, checkpoint_every=every) == 0
     begun, *later = saved
     waits = np.diff([begun, *later])
     assert first <= waits[0] <= first + 3

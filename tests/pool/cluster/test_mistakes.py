@@ -140,6 +140,26 @@ def test_nodes_that_are_all_lost_are_waited_for_although_another_was_refused(nod
 
 
 @pytest.mark.slow
+def test_a_node_that_is_lost_but_alive_is_ended_so_that_it_can_join_again(nodes, ray):
+    """It may only be out of reach; its agent would keep the cores for good."""
+
+    def both_nodes_are_there() -> bool:
+        pool.look()
+        pool._wait(0.2)
+        return pool.processes == 2
+
+    nodes.settle()
+    with RayPool(PoolOptions()) as pool:
+        node_id, node = next(iter(pool._nodes.items()))
+        pool._lost(node_id, ray.exceptions.RayError("out of reach"))
+        assert pool.processes == 1
+        with pytest.raises(ray.exceptions.RayActorError):
+            ray.get(node.agent.facts.remote(), timeout=60)
+        wait_for(both_nodes_are_there, 60)
+        assert node_id in pool._nodes
+
+
+@pytest.mark.slow
 def test_a_task_that_ends_three_nodes_fails_and_the_pool_goes_on(nodes, ray):
     """Its agent is killed wherever the task runs, which is what the driver notices of a node's end."""
     killed = []
