@@ -26,16 +26,15 @@ def show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
     if lines:
         differing = [(aspect, *texts) for aspect, texts in lines.items()]
         print_table("What differs besides the ideas", ("what", *names), differing)
-        click.echo()
     schedule = schedule_of(cells, options)
     rows = []
     for cell, share in zip(cells, schedule.shares, strict=True):
-        steps = f"{cell.total_timesteps:,}" if cell.total_timesteps else ""
-        minutes = f"{cell.total_minutes:g} modelled minutes" if cell.total_minutes is not None else ""
+        budget = [f"{cell.total_timesteps:,}"] if cell.total_timesteps else []
+        if cell.total_minutes is not None:
+            budget.append(f"{cell.total_minutes:g} modelled minutes")
         processes = "-" if share.done else "all free" if share.processes is None else share.processes
         time = "done" if share.done else duration(share.seconds)
-        budget = " and ".join(filter(None, (steps, minutes)))
-        rows.append((cell.directory, budget, cell.workers or "-", processes, time))
+        rows.append((cell.directory, " and ".join(budget), cell.workers or "-", processes, time))
     print_table(counted(len(cells), "cell"), ("directory", "steps", "workers", "processes", "time"), rows)
     forecast = schedule.forecast()
     core_seconds = sum(share.core_seconds for share in schedule.shares)
@@ -66,20 +65,16 @@ def wall(schedule: CellSchedule, options: RunOptions) -> str:
 
 def _print_settings(cells: Sequence[Cell]) -> None:
     """Print the settings of each algorithm: all those of its first cells, of the others what differs from these."""
-    groups: dict[tuple[str, str], dict[Settings, dict[str, None]]] = {}  # environments by name and settings
+    groups: dict[tuple[str, str, Settings], dict[str, None]] = {}  # environments by algorithm, name and settings
     for cell in cells:
         own = {f"environment's {name}": value for name, value in cell.env_settings.items()}
         settings = tuple(setting_texts({**toml_values(cell.settings), **own}))
-        groups.setdefault((cell.algo, cell.name), {}).setdefault(settings, {})[cell.env] = None
+        groups.setdefault((cell.algo, cell.name, settings), {})[cell.env] = None
     first: dict[str, Settings] = {}  # of each algorithm
-    for (algo, name), by_settings in groups.items():
-        title = name if name.startswith(algo) else f"{name} ({algo})"
-        for settings, envs in by_settings.items():
-            where = f"{title} on {', '.join(envs)}"
-            usual = first.setdefault(algo, settings)
-            if settings is usual:
-                print_table(f"Settings of {where}", ("setting", "value"), settings)
-            else:
-                differing = [f"{key}={value}" for key, value in settings if (key, value) not in usual]
-                click.echo(f"{where}: as above, but {', '.join(differing)}" if differing else f"{where}: as above")
-            click.echo()
+    for (algo, name, settings), envs in groups.items():
+        where = f"{name if name.startswith(algo) else f'{name} ({algo})'} on {', '.join(envs)}"
+        if first.setdefault(algo, settings) is settings:
+            print_table(f"Settings of {where}", ("setting", "value"), settings)
+        else:
+            differing = [f"{key}={value}" for key, value in settings if (key, value) not in first[algo]]
+            click.echo(f"\n{where}: as above{', but ' * bool(differing)}{', '.join(differing)}")

@@ -84,17 +84,12 @@ def _show_all(folders: Sequence[Path]) -> None:
             scores = [_number(status.get(name)) for name in ("training_return", "return_mean")]
             place = run if len(folders) > 1 else run.relative_to(folder)
             rows.append((place, status["status"], _steps(status), *scores, status.get("message", "")))
-    columns = [
-        (name, *cells)
-        for name, *cells in zip(COLUMNS, *rows)
-        if name not in OPTIONAL or any(cell not in ("", "-") for cell in cells)
-    ]
-    header, *shown = zip(*columns)
-    print_table("", header, shown)
-    if TRAINING in header:
+    columns = enumerate(zip(COLUMNS, *rows))
+    shown = [place for place, (name, *cells) in columns if name not in OPTIONAL or not {*cells} <= {"", "-"}]
+    print_table("", [COLUMNS[place] for place in shown], [[row[place] for place in shown] for row in rows])
+    if COLUMNS.index(TRAINING) in shown:
         click.echo(f"{TRAINING}: mean return of the last {WINDOW} training episodes.")
-    states = Counter(row[1] for row in rows)
-    click.echo(_counts(states) or "No run has begun.")
+    click.echo(_counts(Counter(row[1] for row in rows)) or "No run has begun.")
     if jobs:
         click.echo(f"Jobs in Slurm: {_counts(jobs)}")
 
@@ -109,32 +104,31 @@ def _show_run(run: Path, last: int) -> None:
     for table in ("run", "settings", "env_settings"):
         if values := files.table_in(config, table):
             print_table(table.capitalize(), ("name", "value"), setting_texts(values))
-            click.echo()
     simulated = files.table_in(config, "run").get("simulated_time") is True
     shared = " on cores that other cells used, too" if shared_cores(meta) and not simulated else ""
-    facts = [("status", status["status"]), ("steps", _steps(status))]
+    facts = {"status": status["status"], "steps": _steps(status)}
     for name in ("train_time_s", "total_time_s"):
         if isinstance(seconds := status.get(name), int | float):
-            facts.append((name[:-2].replace("_", " "), duration(seconds) + shared))
+            facts[name[:-2].replace("_", " ")] = duration(seconds) + shared
     if status.get("training_return") is not None:
-        facts.append(("training return", f"{_number(status['training_return'])} (last {WINDOW} training episodes)"))
+        facts["training return"] = f"{_number(status['training_return'])} (last {WINDOW} training episodes)"
     for values, names in ((status, ("message", "updated")), (meta, ("cpu", "cores", "commit"))):
-        facts += [(name, values[name]) for name in names if values.get(name)]
-    facts.append(("identity", fingerprint(last_recorded(meta))[:12] or "unknown"))
-    facts += [("marked", mark) for mark in admission_marks(meta)]
+        facts |= {name: values[name] for name in names if values.get(name)}
+    facts["identity"] = fingerprint(last_recorded(meta))[:12] or "unknown"
+    if marks := admission_marks(meta):
+        facts["marked"] = "; ".join(marks)
     if repeats := repeats_of(run):
-        facts.append((f"run {len(repeats) + 1} of this seed", f"before it {scores_in_words(repeats)}"))
+        facts[f"run {len(repeats) + 1} of this seed"] = f"before it {scores_in_words(repeats)}"
     columns = _last_evaluations(run, last)
     for kind in UPDATES if columns else ():  # gradient updates per training step
         if (rate := columns[f"{kind}_updates"][-1] / max(1, columns["timesteps"][-1])) > 0:
-            facts.append((f"{kind} updates per step", f"{rate:.2f}"))
-    print_table("Status", ("name", "value"), facts)
-    click.echo()
+            facts[f"{kind} updates per step"] = f"{rate:.2f}"
+    print_table("Status", ("name", "value"), [*facts.items()])
     if columns:
         shown = [name for name in SHOWN if not np.isnan(columns[name]).all()]
         print_table("Last evaluations", shown, [*zip(*([*map(_number, columns[name])] for name in shown))])
     else:
-        click.echo("No evaluation yet.")
+        click.echo("\nNo evaluation yet.")
 
 
 def _last_evaluations(run: Path, last: int) -> dict[str, Any]:
@@ -151,14 +145,14 @@ def _status(run: Path) -> dict[str, Any]:
     """status.json; a run that says `running` but that nobody holds was killed, and one that is held runs."""
     directory = RunFolder(run)
     status = directory.status()
-    word = status.get("status") or "unknown"
+    word = str(status.get("status") or "unknown")
     if word == "done":
-        return {**status, "status": NEVER_TRAINED if status.get("never_trained") is True else word}
+        return status | ({"status": NEVER_TRAINED} if status.get("never_trained") is True else {})
     if directory.held():
-        return {**status, "status": "running", "message": ""}
+        return status | {"status": "running", "message": ""}
     if word == "running":
-        return {**status, "status": "killed", "message": continuation(directory)}
-    return {**status, "status": str(word)}
+        return status | {"status": "killed", "message": continuation(directory)}
+    return status | {"status": word}
 
 
 def _steps(status: dict[str, Any]) -> str:

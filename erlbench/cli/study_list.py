@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -25,11 +26,12 @@ def stored_studies() -> dict[str, Study]:
     return known_studies(folders=[path.parent for path in files if not path.is_symlink()])
 
 
-def print_studies(studies: list[Study]) -> None:
+def print_studies(studies: Sequence[Study]) -> None:
     """A line for each study."""
     rows = []
     for study in studies:
-        counts = ((name, *_count_runs(study, name)) for name in study.profiles)
+        runs = [(name, _find_runs(study, name)) for name in study.profiles]
+        counts = ((name, sum(map(_is_done, folders)), len(folders)) for name, folders in runs)
         begun = [f"{name} {done} of {total}".strip() for name, done, total in counts if done or not name]
         source = study.published_source or study.source or "-"
         rows.append((study.name, source, ", ".join(begun) or "-", study.claim or study.title))
@@ -38,15 +40,16 @@ def print_studies(studies: list[Study]) -> None:
 
 def print_study(study: Study) -> None:
     """One study as its file has it, and the runs of each budget that are missing, with their price."""
-    click.echo(f"\n{study_text(study.name, study.as_table)}\nSHA-256 {study.sha256}\n")
+    click.echo(f"\n{study_text(study.name, study.as_table)}\nSHA-256 {study.sha256}")
     rows, remarks = [], dict[str, None]()
     for name, profile in study.profiles.items():
-        done, total = _count_runs(study, name)
+        runs = _find_runs(study, name)
+        done = sum(map(_is_done, runs))
         try:
             price = _price(study, name)
         except UsageError as error:
             price, remarks[str(error)] = "-", None
-        rows.append((name or "-", len(profile.seeds), done, total - done, price))
+        rows.append((name or "-", len(profile.seeds), done, len(runs) - done, price))
     title = f"{'Profiles' if study.has_profiles else 'Budget'} of {study.name}"
     print_table(title, ("profile", "seeds", "done", "missing", "core-hours"), rows)
     for remark in remarks:
@@ -57,16 +60,13 @@ def _results_folder(study: Study, profile: str) -> Path:
     return study.file.parent if study.file and study.file.name == FILE else RESULTS / (profile or study.name)
 
 
-def _count_runs(study: Study, profile: str) -> tuple[int, int]:
-    """How many of the runs of a study's profile are done, and how many it has."""
+def _find_runs(study: Study, profile: str) -> list[Path]:
+    """The folders of the runs of a study's profile, be they there or not."""
     out, budget = _results_folder(study, profile), study.profiles[profile]
-    folders = [
+    return [
         out / folder_name(env) / entry.name / f"seed-{seed:03d}"
-        for entry in study.entries
-        for env in budget.entry_envs(entry)
-        for seed in budget.seeds
-    ]
-    return sum(map(_is_done, folders)), len(folders)
+        for entry in study.entries for env in budget.entry_envs(entry) for seed in budget.seeds
+    ]  # fmt: skip
 
 
 def _is_done(run: Path) -> bool:
@@ -79,6 +79,6 @@ def _price(study: Study, profile: str) -> str:
     request = {"study": (study.name,), "profile": profile or None, "out": str(_results_folder(study, profile))}
     cells = [cell for cell in requested_cells(arguments(request), problem_of) if not _is_done(cell.directory)]
     runs = Counter((cell.env, cell.name) for cell in cells)
-    first = {(cell.env, cell.name): cell for cell in reversed(cells)}  # seeds cost the same
-    seconds = sum(number * estimate_cell(first[key], 1, problem_of).core_seconds for key, number in runs.items())
-    return f"{seconds / 3600:,.0f}" if seconds >= 36_000 else f"{seconds / 3600:.2g}"
+    first = {(cell.env, cell.name): cell for cell in cells}  # seeds cost the same
+    hours = sum(number * estimate_cell(first[key], 1, problem_of).core_seconds for key, number in runs.items()) / 3600
+    return f"{hours:,.0f}" if hours >= 10 else f"{hours:.2g}"

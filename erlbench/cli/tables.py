@@ -16,13 +16,17 @@ GAP = "  "  # between columns
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print `rows` under `columns`, without borders: as wide as a terminal, elsewhere each row in one line."""
-    title = strip_unpacked(title)
+    """Print `rows` under `columns`, without borders: as wide as a terminal, elsewhere each row in one line.
+
+    A title has an empty line before it.
+    """
     texts = [[strip_unpacked(printable(str(value)).replace("\n", " ")) for value in row] for row in rows]
+    if title:
+        click.secho(f"\n{strip_unpacked(title)}", bold=True)
     if not sys.stdout.isatty():
         widths = [max(map(len, column)) for column in zip(columns, *texts)]
-        lines = [GAP.join(map(str.ljust, row, widths)).rstrip() for row in [columns, *texts]]
-        click.echo("\n".join([title, *lines] if title else lines))
+        for row in (columns, *texts):
+            click.echo(GAP.join(map(str.ljust, row, widths)).rstrip())
         return
     from rich import box
     from rich.console import Console
@@ -34,10 +38,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
         table.add_column(column, overflow="fold")
     for row in texts:
         table.add_row(*map(Text, row))
-    console = Console(highlight=False)  # honours NO_COLOR
-    if title:
-        console.print(Text(title, style="bold"))
-    console.print(table)
+    Console(highlight=False).print(table)  # honours NO_COLOR
 
 
 def setting_texts(values: Mapping[str, Any]) -> list[tuple[str, str]]:

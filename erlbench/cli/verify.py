@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,21 +54,26 @@ def command(options: VerifyOptions) -> None:
       erlbench verify results/Walker2d-v5/td3/seed-000 --again 3
     """
     from erlbench.bundle import open_bundles
-    from erlbench.verification import load_files
+    from erlbench.verification import DIFFERS, load_files
     from erlbench.verification.same import compare_runs
 
     paths = [*options.runs, *filter(None, [options.same_as])]
     with open_bundles(paths) as folders:
         if options.same_as:
-            differs = _print_checks("", "file", [*compare_runs(*map(load_files, folders))])
+            checks = {folders[0]: [*compare_runs(*map(load_files, folders))]}
         else:
-            differs = _verify(folders, options)
+            checks = _check_runs(folders, options)
+        if len(checks) > 1:
+            _print_summary(checks, options.verbose)
+        else:
+            _print_checks("", *checks.values())
+    differs = any(check.outcome == DIFFERS for of_run in checks.values() for check in of_run)
     click.get_current_context().exit(int(differs))
 
 
-def _verify(folders: Sequence[Path], options: VerifyOptions) -> bool:
-    """Print the checks of all runs below the folders; whether something differs."""
-    from erlbench.verification import AGREES, DIFFERS, UNKNOWN, verify_all
+def _check_runs(folders: Sequence[Path], options: VerifyOptions) -> dict[Path, list[Check]]:
+    """The checks of all runs below the folders."""
+    from erlbench.verification import verify_all
     from erlbench.verification.rerun import run_again
 
     paths: dict[Path, None] = {}
@@ -77,27 +82,29 @@ def _verify(folders: Sequence[Path], options: VerifyOptions) -> bool:
             raise UsageError(without_runs(folder))
         paths |= dict.fromkeys(runs)
     if options.again is not None:
-        checked = {path: [run_again(path, options.again, options.import_)] for path in paths}
-    else:
-        checked = verify_all(paths, options.import_)
-    if len(checked) == 1:
-        return _print_checks("", "check", *checked.values())
-    rows = []
-    for path, checks in checked.items():
-        names = {kind: [check.name for check in checks if check.outcome == kind] for kind in (AGREES, DIFFERS, UNKNOWN)}
-        rows.append((path, len(names[AGREES]), ", ".join(names[DIFFERS]) or "-", ", ".join(names[UNKNOWN]) or "-"))
+        return {path: [run_again(path, options.again, options.import_)] for path in paths}
+    return verify_all(paths, options.import_)
+
+
+def _print_summary(checks: Mapping[Path, Sequence[Check]], verbose: bool) -> None:
+    """Print a line for each run, and the checks of those that differ, or of all."""
+    from erlbench.verification import AGREES, DIFFERS, UNKNOWN
+
+    names = {
+        path: {kind: [check.name for check in of_run if check.outcome == kind] for kind in (AGREES, DIFFERS, UNKNOWN)}
+        for path, of_run in checks.items()
+    }
+    rows = [
+        (path, len(by[AGREES]), ", ".join(by[DIFFERS]) or "-", ", ".join(by[UNKNOWN]) or "-")
+        for path, by in names.items()
+    ]
     print_table("", ("run", "agree", "differ", "cannot be verified"), rows)
-    for path, _, differing, _ in rows:
-        if options.verbose or differing != "-":
-            _print_checks(str(path), "check", checked[path])
-    count, partly = (sum(row[column] != "-" for row in rows) for column in (2, 3))
-    click.echo(f"{len(rows)} runs, {count} with differences, {partly} not verified in full")
-    return count > 0
+    for path, by in names.items():
+        if verbose or by[DIFFERS]:
+            _print_checks(str(path), checks[path])
+    differ, partly = (sum(bool(by[kind]) for by in names.values()) for kind in (DIFFERS, UNKNOWN))
+    click.echo(f"{len(rows)} runs, {differ} with differences, {partly} not verified in full")
 
 
-def _print_checks(title: str, what: str, checks: Sequence[Check]) -> bool:
-    """Print the checks of a run; whether something differs."""
-    from erlbench.verification import DIFFERS
-
-    print_table(title, (what, "result", "what"), [(check.name, check.outcome, check.text) for check in checks])
-    return any(check.outcome == DIFFERS for check in checks)
+def _print_checks(title: str, checks: Sequence[Check]) -> None:
+    print_table(title, ("check", "result", "what"), [(check.name, check.outcome, check.text) for check in checks])
