@@ -115,11 +115,6 @@ def test_a_run_that_may_not_be_repeatable_is_marked_everywhere(tmp_path, options
     assert checks["policy"].outcome == UNKNOWN  # other returns are no difference where equal ones are not promised
 
 
-def test_marks_are_read_from_any_file():
-    for damaged in ({}, {"starts": 3}, {"starts": [None, {}, {"admission": 1}, {"admission": {"unrepeatable": [1]}}]}):
-        assert admission_marks(damaged) == []
-
-
 def test_success_and_numbers_of_infos_are_recorded(tmp_path):
     made = cell("Goal", tmp_path, info=("steps", "nothing", "name"))
     assert run(made, processes=1) == 0
@@ -134,15 +129,6 @@ def test_success_and_numbers_of_infos_are_recorded(tmp_path):
     assert final["info"][::3] == (19,) * 3
     (read,) = find_runs([tmp_path], pytest.fail)
     assert (score(read.evaluations, SUCCESS), score(read.evaluations, SUCCESS_EVER)) == (0, 1)
-
-
-def test_a_run_without_success_has_no_such_score(tmp_path):
-    made = cell("Line", tmp_path)
-    assert run(made) == 0
-    assert {row["success"] for row in rows(made.directory, "episodes.csv")} == {""}
-    assert {row["success"] for row in rows(made.directory, "eval.csv")} == {""}
-    (read,) = find_runs([tmp_path], pytest.fail)
-    assert math.isnan(score(read.evaluations, SUCCESS))
 
 
 @pytest.mark.parametrize(("algo", "more"), [("td3", {"start_timesteps": 40}), ("ppo", {})])

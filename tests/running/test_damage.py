@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import threading
 from dataclasses import replace
 
 import pytest
@@ -123,16 +122,6 @@ def test_a_finished_run_without_a_readable_status_is_not_computed_over(tmp_path,
     assert f"{cell.directory} holds rows" in capsys.readouterr().err
 
 
-def test_a_half_done_run_without_checkpoints_is_not_begun_anew(tmp_path, capsys):
-    cell = interrupt(make_cell("cem", tmp_path), 20)
-    shutil.rmtree(cell.directory / "checkpoint")
-    before = contents(cell.directory)
-    assert run(cell) == 1
-    assert contents(cell.directory) == before
-    assert "no checkpoint" in capsys.readouterr().err
-    assert run(cell, force=True) == 0
-
-
 def test_a_run_has_a_checkpoint_before_it_has_rows(tmp_path, monkeypatch):
     cell = make_cell("cem", tmp_path, steps=300)
 
@@ -229,26 +218,6 @@ def test_a_damaged_file_of_a_finished_run_is_named(tmp_path, capsys, finished, n
 
 
 # -- locks ------------------------------------------------------------------------------------------------------------
-
-
-def test_asking_whether_a_run_is_held_never_hinders_a_start(tmp_path):
-    directory, stop = RunFolder(tmp_path / "run"), threading.Event()
-
-    def ask():
-        while not stop.is_set():
-            RunFolder(directory.path).held()
-
-    asking = threading.Thread(target=ask)
-    asking.start()
-    try:
-        for _ in range(40):
-            directory.hold()
-            assert RunFolder(directory.path).held()
-            directory.release()
-    finally:
-        stop.set()
-        asking.join()
-    assert not RunFolder(directory.path).held()
 
 
 @pytest.mark.parametrize("name", ["eval.csv", "status.json", "config.toml", "replay/rows.i32", "checkpoint"])

@@ -51,13 +51,6 @@ def test_a_finished_run_is_not_extended_but_left_alone_with_its_own_budget(tmp_p
         run(make_cell("cem", tmp_path, steps=800))
 
 
-def test_a_later_format_is_refused(tmp_path):
-    cell = interrupt(make_cell("cem", tmp_path), 12)
-    made_by(cell, FORMAT + 1, CHECKPOINTS)
-    with pytest.raises(UsageError, match="later version"):
-        run(cell, anyway=True)
-
-
 def test_the_digests_of_a_finished_run_are_not_compared(tmp_path):
     """They were computed otherwise; all else is."""
     old, new = (make_cell("cem", tmp_path / name, steps=400, workers=0) for name in ("old", "new"))

@@ -5,19 +5,7 @@ import pytest
 from erlbench.records.schema import TaskRow
 from erlbench.running.clock import Clock
 from erlbench.running.evaluation import evaluation_seeds
-from erlbench.running.loop import Run
 from tests.runs import csv_rows, listen, make_cell, replayed, returns, rows, run, stop
-
-
-def test_the_final_score_is_that_of_the_saved_policy_although_it_moved_after_the_last_step(tmp_path):
-    """AES-RL's mean moves when its own episodes come back, after the last training step."""
-    settings = {"p_desired": 0.0}
-    cell = make_cell("aes-rl", tmp_path, env="Pendulum-v1", steps=3000, eval_freq=200, settings=settings)
-    assert run(cell) == 0
-    *others, last = rows(cell.directory, "eval.csv")
-    assert [row["final"] for row in others] == ["0"] * len(others)
-    assert last["final"] == "1"
-    assert returns(last) == replayed(cell)
 
 
 def test_policies_are_equal_whatever_the_frequency_of_evaluations(tmp_path):
@@ -36,21 +24,6 @@ def test_policies_are_equal_whatever_the_frequency_of_evaluations(tmp_path):
     first, second = (rows(cell.directory, "eval.csv")[-1] for cell in (rare, often))
     assert returns(first) == returns(second) == replayed(rare)
     assert len(returns(first)) == 3
-
-
-def test_a_run_that_is_stopped_in_its_final_evaluation_takes_it_once(tmp_path, monkeypatch):
-    cell = make_cell("cem", tmp_path, steps=300)
-    with monkeypatch.context() as patch:
-        play = Run.play_evaluations
-
-        def stop_first(training):
-            stop(training)
-            play(training)
-
-        patch.setattr(Run, "play_evaluations", stop_first)
-        assert run(cell) == 130
-    assert run(cell) == 0
-    assert [row["final"] for row in rows(cell.directory, "eval.csv")].count("1") == 1
 
 
 @pytest.mark.parametrize("evaluate", ["during", "after"])

@@ -99,14 +99,6 @@ def test_killed_before_it_begins_and_before_it_ends(tmp_path, monkeypatch, where
     assert all_rows(longer.directory) == all_rows(whole.directory)
 
 
-def test_killed_between_the_new_configuration_and_the_new_status(tmp_path, monkeypatch):
-    assert run(make_cell("cem", tmp_path / "parts", steps=500)) == 0
-    longer = make_cell("cem", tmp_path / "parts")
-    RunFolder(longer.directory).write_config(longer.config())
-    assert run(longer) == 0
-    assert int(rows(longer.directory, "eval.csv")[-1]["timesteps"]) >= 1000
-
-
 def test_what_cannot_be_extended_says_why(tmp_path, capsys):
     short, longer = (make_cell("cem-rl", tmp_path, steps=steps) for steps in (400, 600))
     assert run(short) == 0
@@ -135,13 +127,6 @@ def test_a_damaged_run_is_not_extended(tmp_path, capsys):
     assert RunFolder(longer.directory).status()["total_timesteps"] == 500
 
 
-def test_the_same_command_again_keeps_a_saved_replay(tmp_path):
-    cell = make_cell("cem-rl", tmp_path, steps=400)
-    assert run(cell, save_replay=True) == 0
-    assert run(cell) == 0
-    assert run(make_cell("cem-rl", tmp_path, steps=600)) == 0
-
-
 def test_an_extension_that_fails_leaves_the_finished_run_as_it_was(tmp_path):
     short, longer = (make_cell("cem", tmp_path, steps=steps) for steps in (200, 400))
     assert run(short) == 0
@@ -153,14 +138,3 @@ def test_an_extension_that_fails_leaves_the_finished_run_as_it_was(tmp_path):
     assert run(longer) == 1
     assert {name: (short.directory / name).read_bytes() for name in before} == before
     assert run(short) == 0
-
-
-def test_a_run_that_goes_on_tells_where_it_is_at_once(tmp_path, monkeypatch):
-    cell = interrupt(make_cell("cem", tmp_path, steps=2000), 20)
-    known = RunFolder(cell.directory).status()["timesteps"]
-    told = []
-    write = RunFolder.write_status
-    monkeypatch.setattr(RunFolder, "write_status", lambda self, **v: (told.append(v["timesteps"]), write(self, **v)))
-    assert run(cell) == 0
-    assert known > 0
-    assert told[1] >= known  # the first one comes before the checkpoint is read

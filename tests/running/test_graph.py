@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import pytest
@@ -109,12 +108,6 @@ def test_an_output_that_nothing_gives_is_an_error_that_names_both_tasks():
     assert caught.value.task == 2
 
 
-def test_a_graph_has_an_id_once():
-    graph, _ = graph_of(task(1))
-    with pytest.raises(ValueError, match="task 1"):
-        graph.add([task(1)], 0.0, BEFORE)
-
-
 def test_a_task_is_ready_when_the_last_one_that_it_waits_for_has_ended():
     graph, _ = graph_of(task(1), task(2), task(3, after=(1, 2)))
     order = TaskOrder(graph)
@@ -137,17 +130,3 @@ def test_a_checkpoint_keeps_what_had_been_counted_and_the_moment_only_where_the_
     after, _ = graph_of(task(4), now=100.0)
     after.restore(before.state(), same_clock)
     assert after.requests == {4: Request(ready, 1, 10)}
-
-
-def test_the_time_of_a_task_does_not_grow_with_the_number_of_tasks():
-    def seconds(count: int) -> float:
-        tasks = [task(number) for number in range(count)]
-        began = time.process_time()
-        graph, _ = graph_of(*tasks)
-        order = TaskOrder(graph)
-        for number in reversed(range(count)):
-            deliver(order, number)
-        return time.process_time() - began
-
-    few, many = (min(seconds(count) for _ in range(3)) for count in (500, 16_000))
-    assert many < 32 * 8 * few

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -22,7 +21,7 @@ from erlbench.machine.description import version
 from erlbench.running.admission import identity_of
 from erlbench.running.checkpoint import FORMAT
 from erlbench.work import identity
-from tests.runs import interrupt, interrupt_after, make_cell, run
+from tests.runs import interrupt, make_cell, run
 
 ENVIRONMENT = """
 import gymnasium
@@ -104,20 +103,6 @@ def test_it_has_what_gradient_tasks_and_the_algorithm_import(tmp_path):
     assert not registry.learns("cma-es")
     assert "torch" not in found["cma-es"]
     assert found["cma-es"]["cma"] == version("cma")
-
-
-def test_another_environment_has_another_model(tmp_path):
-    models = [identity_of(make_cell("cem", tmp_path, env))["model"] for env in ("Hopper-v5", "Walker2d-v5")]
-    assert len({*models}) == 2
-    assert identity_of(make_cell("cem", tmp_path, "Pendulum-v1"))["model"] == ""
-
-
-def test_the_model_of_dm_control_is_found(tmp_path):
-    pytest.importorskip("dm_control")
-    pytest.importorskip("shimmy")
-    found = identity_of(make_cell("cem", tmp_path, "dm_control/cartpole-swingup-v0"))
-    assert found["versions"]["dm_control"] == version("dm_control")
-    assert len(found["model"]) == 64
 
 
 class Holder:
@@ -228,34 +213,3 @@ def test_each_start_of_a_seed_is_counted_with_its_score(tmp_path):
     ]
     assert first["timesteps"] < second["timesteps"]
     assert first["started"] <= second["started"] <= meta(cell)["starts"][0]["started"]
-
-
-def test_a_run_that_goes_on_keeps_its_list(tmp_path):
-    cell = make_cell("cem", tmp_path, steps=600)
-    assert run(cell) == 0
-    with pytest.MonkeyPatch.context() as patch:
-        interrupt_after(patch, 10)
-        assert run(cell, force=True) == 130
-    (listed,) = meta(cell)["repeats"]
-    shutil.rmtree(cell.directory.with_name("seed-000.old-1"))
-    assert run(cell) == 0
-    assert meta(cell)["repeats"] == [listed]
-    assert len(meta(cell)["starts"]) == 2
-
-
-def test_the_renderer_is_no_part_of_the_problem():
-    """MUJOCO_GL chooses it, for films; with another one, or none, a run goes on."""
-    before = {"versions": {"mujoco": "3.17.0", "glfw": "2.11.0"}, "modules": {}, "files": {}, "model": "m"}
-    now = before | {"versions": {"mujoco": "3.17.0", "PyOpenGL": "3.1.10"}}
-    assert identity.changes(before, now) == []
-    assert identity.changes(before, now | {"model": "n"}) != []
-    program = "import multiprocess, mujoco\nfrom erlbench.work.identity import loaded\nprint(*loaded())"
-    found = []
-    for renderer in ("", "osmesa"):
-        environment = os.environ | ({"MUJOCO_GL": renderer} if renderer else {})
-        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
-        if done.returncode == 0:  # else there is no such renderer here
-            found.append(done.stdout.split())
-    assert found
-    assert not any({"glfw", "OpenGL"} & set(names) for names in found)
-    assert "mujoco" in found[0]

@@ -69,33 +69,6 @@ def test_an_interruption_changes_nothing(algo, stops, tmp_path):
         assert lines(whole, name) == lines(parts, name), name
 
 
-@pytest.mark.parametrize("algo", INTERRUPTED)
-def test_an_interruption_between_the_minutes_and_the_steps_changes_nothing(algo, tmp_path):
-    """The minutes have passed, the steps have not: the checkpoint knows that a generation has ended behind them."""
-    given = {"steps": 3000, "total_minutes": 0.001}
-    whole, parts = (cell_of(algo, tmp_path / name, **given) for name in ("whole", "parts"))
-    assert run(whole) == 0
-    interrupt(parts, 20)
-    assert run(parts) == 0
-    for name in FILES:
-        assert lines(whole, name) == lines(parts, name), name
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("algo", ["cem", "aes-rl"])
-def test_with_steps_both_have_to_pass(algo, tmp_path):
-    short = cell_of(algo, tmp_path / "short")
-    assert run(short) == 0
-    reached = int(read(short, "eval.csv")[-1]["timesteps"])
-    few, many = (cell_of(algo, tmp_path / str(steps), steps=steps) for steps in (reached // 4, 2 * reached))
-    assert run(few, many) == 0
-    assert read(few, "train.csv") == read(short, "train.csv")
-    alone = cell_of(algo, tmp_path / "alone", steps=2 * reached, total_minutes=None)
-    assert run(alone) == 0
-    assert lines(many, "train.csv") == lines(alone, "train.csv")
-    assert int(read(many, "eval.csv")[-1]["timesteps"]) >= 2 * reached
-
-
 def test_a_task_that_fails_at_the_start_of_a_generation_changes_no_time(tmp_path, monkeypatch):
     """The driver's work before a generation was taken out of the time, as the clock had not been looked at since."""
     whole, parts = (cell_of("cem", tmp_path / name) for name in ("whole", "parts"))
@@ -135,12 +108,6 @@ def test_what_cannot_be_run_is_refused_in_one_line(words, message, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_study_decides_its_budget(tmp_path):
-    config = write_options(tmp_path / "options.toml", total_minutes=3)
-    result = CliRunner().invoke(cli, ["run", "--study", "openai-es-quadratic", "--simulated-time", "--config", config])
-    assert (result.exit_code, "total_minutes" in result.stderr) == (2, True)
-
-
 @pytest.mark.parametrize("steps", [None, "110000"])
 def test_the_configuration_of_a_run_gives_its_cell_again(steps, tmp_path):
     given = {"algo": ("aes-rl",), "env": ("Pendulum-v1",), "simulated_time": True, "total_minutes": "19.03",
@@ -153,21 +120,6 @@ def test_the_configuration_of_a_run_gives_its_cell_again(steps, tmp_path):
         requested_cells(arguments({"config": str(tmp_path / "config.toml"), "out": str(tmp_path)}))[0].config()
         == cell.config()
     )
-
-
-def test_what_others_say_of_such_a_run(tmp_path):
-    cell = cell_of("cem", tmp_path)
-    assert run(cell) == 0
-    shown = CliRunner().invoke(cli, ["show", str(cell.directory)]).stdout
-    trained = float(read(cell, "train.csv")[-1]["train_time_s"]) / 60
-    assert f", {trained:.2f} of 0.02 modelled minutes" in shown
-    verified = CliRunner().invoke(cli, ["verify", str(cell.directory)])
-    assert verified.exit_code == 0, verified.output
-    config = cell.directory / "config.toml"
-    config.write_text(config.read_text().replace("total_minutes = 0.02", "total_minutes = 2.5"))
-    verified = CliRunner().invoke(cli, ["verify", str(cell.directory)])
-    assert verified.exit_code == 1
-    assert "of 2.5 modelled minutes" in " ".join(verified.output.split())
 
 
 def test_progress_and_estimates_follow_the_minutes(tmp_path):

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -55,33 +54,12 @@ def test_the_time_left_follows_the_rate(seconds):
     assert last.startswith("cem, seed 0: 500/1,000 steps  score -  busy 2/2  10/s  0:00:50 left  [cell 1 of 2, 0:02:")
 
 
-def test_before_there_is_a_rate_no_time_is_said(seconds):
-    (first,) = lines_of([(0.0, reading(0))], seconds)
-    assert (
-        first == "cem, seed 0: 0/1,000 steps  score -  busy 2/2  -/s  -:--:-- left  [cell 1 of 1, -:--:-- left for all]"
-    )
-
-
 def test_the_time_left_after_the_training_is_that_of_the_evaluations(seconds):
     """The line said that no time was left, for half an hour."""
     after = [(20.0 + 10 * played, reading(1000, evaluations=9, evaluated=played)) for played in range(5)]
     *_, last = lines_of([(0.0, reading(0)), (10.0, reading(1000)), *after], seconds)
     assert "evaluation 5 of 9" in last
     assert "0:00:50 left  " in last
-
-
-def test_a_run_that_ends_by_its_generations_is_as_far_as_these_are(seconds):
-    """600 of 60,000 steps, but half of its generations, in ten seconds: ten are left."""
-    places = [reading(600 * done, 60_000, generation=50 * done, total_generations=100) for done in (0, 1)]
-    assert places[1].work / places[1].whole == 0.5
-    assert places[1].words().startswith("600 steps, generation 50/100")
-
-
-def test_the_words_of_a_run():
-    """Its training return stands there until the training is over."""
-    before, after = reading(50, score=5.0, training_return=12.34), reading(50, score=5.0, training_return=12.34)
-    assert before.words() == "50/1,000 steps  training return 12.3  score 5.0  busy 2/2"
-    assert replace(after, evaluations=3).words() == "50/1,000 steps  evaluation 1 of 3  score 5.0  busy 2/2"
 
 
 def screen(written: str) -> list[str]:
@@ -142,16 +120,6 @@ def test_nothing_of_the_bars_is_left_between_the_lines_that_stay(monkeypatch):
         sys.setswitchinterval(interval)
     display.close()
     assert sorted(screen(console.file.getvalue())) == sorted(f"cell {number}: done" for number in range(400))
-
-
-def test_a_finished_cell_has_no_bar_while_the_next_one_starts():
-    console = terminal()
-    display = Display(cells=2, console=console)
-    display.update("cell 0", reading(500))
-    display.finished("cell 0", "done")
-    shown = [line for line in screen(console.file.getvalue()) if "steps" in line or "done" in line]
-    display.close()
-    assert shown == ["cell 0: done"]
 
 
 def test_after_the_training_the_evaluations_are_counted(tmp_path, monkeypatch, capsys):

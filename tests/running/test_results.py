@@ -2,37 +2,11 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 
 from erlbench.errors import UsageError
 from erlbench.running.folder import RunFolder
-
-
-def test_only_one_driver_holds_a_directory(tmp_path):
-    path = tmp_path / "Hopper-v5" / "cem" / "seed-000"
-    first = RunFolder(path)
-    assert not first.held()
-    first.hold()
-    assert RunFolder(path).held()
-    with pytest.raises(UsageError, match="held by another run"):
-        RunFolder(path).hold()
-    first.release()
-    second = RunFolder(path)
-    second.hold()
-    second.release()
-
-
-def test_a_lock_ends_with_its_process(tmp_path):
-    script = (
-        "import os, sys; from pathlib import Path; from erlbench.running.folder import RunFolder; "
-        "RunFolder(Path(sys.argv[1])).hold(); os._exit(9)"
-    )
-    subprocess.run([sys.executable, "-c", script, str(tmp_path / "run")], check=False)
-    assert (tmp_path / "run" / "lease-000001").exists()
-    RunFolder(tmp_path / "run").hold()
 
 
 def test_a_folder_that_cannot_be_made_is_a_usage_error(tmp_path):

@@ -122,15 +122,6 @@ def test_cells_at_once_have_the_rows_of_cells_one_by_one(tmp_path):
         assert (start["cells_at_once"], start["exclusive"]) == (1, True)
 
 
-def test_a_cell_on_the_clock_starts_when_its_cores_are_free(tmp_path):
-    """Two cores: the asynchronous cell has both, whatever else waits; the others share them."""
-    cells = [make_cell("cem", tmp_path, steps=200, seed=seed, settings=SMALL) for seed in range(2)]
-    cells.append(make_cell("aes-rl", tmp_path, steps=200))
-    assert run(*cells, processes=2, jobs=None) == 0
-    starts = [RunFolder(cell.directory).meta()["starts"][0] for cell in cells]
-    assert [(start["exclusive"], start["processes"]) for start in starts] == [(False, 1), (False, 1), (True, 2)]
-
-
 def test_what_is_done_leaves_its_cores_to_the_rest(tmp_path):
     cells = [make_cell("cem", tmp_path, steps=200, seed=seed, settings=SMALL) for seed in range(3)]
     assert run(*cells[:2]) == 0
@@ -152,11 +143,3 @@ def test_cells_at_once_are_interrupted_together_and_go_on(tmp_path, monkeypatch)
         whole = replace(cell, out=tmp_path / "whole")
         assert run(whole, processes=1) == 0
         assert rows(whole.directory, "eval.csv") == rows(cell.directory, "eval.csv")
-
-
-def test_a_cell_that_fails_leaves_its_cores_to_those_that_wait(tmp_path):
-    bad = make_cell("cem", tmp_path, env="tests.environments:Broken-raise-v0", steps=10_000)  # the longest comes first
-    cells = [make_cell("cem", tmp_path, steps=200, seed=seed, settings=SMALL) for seed in range(2)]
-    assert run(bad, *cells, processes=1, jobs=None, admission=False) == 1
-    statuses = [RunFolder(cell.directory).status()["status"] for cell in (bad, *cells)]
-    assert statuses == ["failed", "done", "done"]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import replace
 
 import pytest
 
 from erlbench.experiment.costs import Costs
-from erlbench.pool import local_pool
 from erlbench.running.orders import SimulatedOrder, TaskOrder
 from erlbench.work.tasks import Output, Priority, Task
-from tests.running.simulation import Simulation, simulation
+from tests.running.simulation import simulation
 
 FUNCTIONS = "tests.pool.functions:"
 COSTS = Costs(timestep=1.0, critic_update=10.0, actor_update=5.0, overhead=0.0)
@@ -70,23 +68,6 @@ def test_the_drivers_work_between_two_generations_takes_its_time():
         assert times(again) == [(4, 4.0, 6.0, 0)]
 
 
-@pytest.mark.parametrize("processes", [0, 2])
-def test_a_task_waits_in_virtual_time_for_those_that_it_is_after(processes):
-    with simulation(processes, 2, COSTS) as pool:
-        first = [work(1, [3]), work(2, critic=1, priority=Priority.CRITIC)]
-        pool.submit([*first, dataclasses.replace(work(3, [1]), after=(1, 2)), work(4, [4])])
-        assert times(pool) == [(1, 0, 3, 0), (4, 0, 4, 1), (2, 0, 10, 2), (3, 10, 11, 0)]
-        pool.submit([dataclasses.replace(work(5, [1]), after=(1, 3))])
-        assert times(pool) == [(5, 11, 12, 0)]
-
-
-def test_the_overhead_and_the_other_costs_add_up():
-    costs = Costs(timestep=0.5, critic_update=0.25, actor_update=0.125, overhead=2.0)
-    with simulation(0, 1, costs) as pool:
-        pool.submit([work(1, [4, 2], critic=2, actor=3)])
-        assert times(pool) == [(1, 0.0, 2.0 + 3.0 + 0.5 + 0.375, 0)]
-
-
 def test_tasks_beside_each_other_are_slower_while_they_are():
     """Two tasks of 3 and 6 s, twice as slow beside each other: the second has 3 s left when the first ends at 6 s."""
     crowded = replace(COSTS, crowding=2.0, cores=2)
@@ -139,112 +120,3 @@ def test_the_end_of_an_evaluation_cuts_no_work():
         assert pool.next_result().end == 5  # the evaluation; tasks 2 and 3 are beside each other until 5.35
         pool.submit([work(4, [1])])
         assert times(pool) == [(3, 4, 5.35, 1), (4, 5.35, 6.7, 1), (2, 4, 10.7, 0)]
-
-
-def test_a_shared_critic_waits_for_the_processors_of_all():
-    with simulation(0, 1, COSTS, shared_critic=True) as pool:
-        pool.submit([work(1, [4]), work(2, critic=1, priority=Priority.CRITIC), work(3, [2])])
-        assert times(pool) == [(1, 0, 4, 0), (3, 4, 6, 0), (2, 6, 16, 0)]
-
-
-class Asynchronous:
-    """A small asynchronous algorithm: what it asks next depends on the order of what it was told."""
-
-    def __init__(self, workers):
-        self.count = 0
-        self.total = 1
-        self.log = []
-        self.arrays = {}  # of finished tasks
-        self.episodes = []
-        self.first = [self.episode() for _ in range(workers)] + [self.block(())]
-
-    def new(self, settings, inputs, priority, gradient=False):
-        self.count += 1
-        key = (self.count, self.total)
-        return Task(self.count, "test", FUNCTIONS + "episode", key, settings, inputs, priority, gradient=gradient)
-
-    def output(self, task_id):
-        return self.arrays.get(task_id, Output(task_id, "array"))
-
-    def episode(self):
-        self.episodes.append(self.count + 1)
-        return self.new({}, {}, Priority.ROLLOUT)
-
-    def block(self, inputs):
-        return self.new({"critic_updates": 1 + self.total % 3}, dict(inputs), Priority.CRITIC)
-
-    def tell(self, task, result):
-        self.arrays[result.task] = result.arrays["array"]
-        self.log.append((result.task, result.values["lengths"][0], result.start, result.end, result.process))
-        if task.priority == Priority.EVALUATION or self.count > 60:
-            return []
-        self.total = (31 * self.total + 7 * result.task + result.values["lengths"][0]) % 9973
-        if task.priority == Priority.CRITIC:
-            return [self.block({"a": self.output(task.id)}.items())]
-        if task.priority == Priority.ACTOR:
-            return [self.episode(), self.new({}, {}, Priority.EVALUATION)]
-        if self.total % 3:
-            return [self.episode()]
-        return [self.new({}, {"a": self.output(self.episodes[-1])}, Priority.ACTOR)]
-
-
-def run(pool, algorithm, tasks, stop=10**9):
-    """Drive to the end or to `stop` results in all; the unfinished tasks, with references for the outputs there are."""
-    out, arrays = {}, {}
-    while True:
-        pool.submit(tasks)
-        out |= {task.id: task for task in tasks}
-        if not out or len(algorithm.log) == stop:
-            return [filled(task, arrays) for task in out.values()]
-        result = pool.next_result()
-        arrays[result.task] = result.arrays["array"]
-        tasks = algorithm.tell(out.pop(result.task), result)
-
-
-def filled(task, arrays):
-    inputs = {
-        name: arrays.get(value.task, value) if isinstance(value, Output) else value
-        for name, value in task.inputs.items()
-    }
-    return replace(task, inputs=inputs)
-
-
-@pytest.fixture(scope="module")
-def reference():
-    algorithm = Asynchronous(3)
-    with simulation(0, 3, TYPICAL) as pool:
-        run(pool, algorithm, algorithm.first)
-    return algorithm.log
-
-
-def test_the_reference_is_asynchronous(reference):
-    ids = [entry[0] for entry in reference]
-    assert len(ids) > 60
-    assert ids != sorted(ids)
-    assert {entry[4] for entry in reference} == {0, 1, 2, 3, 4}
-    ends = [entry[3] for entry in reference]
-    assert ends == sorted(ends)
-
-
-@pytest.mark.parametrize("processes", [1, 3])
-def test_the_outcome_is_the_same_for_every_inner_pool(reference, processes):
-    algorithm = Asynchronous(3)
-    with simulation(processes, 3, TYPICAL) as pool:
-        run(pool, algorithm, algorithm.first)
-    assert algorithm.log == reference
-
-
-@pytest.mark.parametrize("stop", [1, 17, 40])
-def test_a_run_that_is_interrupted_goes_on_as_if_nothing_had_happened(reference, stop):
-    algorithm = Asynchronous(3)
-    with local_pool(2) as inner:
-        pool = Simulation(inner, 3, TYPICAL)
-        left = run(pool, algorithm, algorithm.first, stop)
-        state = pool.order.state()
-        inner.reset()
-        pool = Simulation(inner, 3, TYPICAL)
-        pool.order.restore(state)
-        assert pool.order.now() > 0
-        assert pool.order.state() == state
-        run(pool, algorithm, left)
-    assert algorithm.log == reference

@@ -153,16 +153,6 @@ def test_a_second_run_finds_an_edited_digest(made, tmp_path):
     assert run_again(copy, 2).outcome == DIFFERS
 
 
-def test_a_second_run_stops_while_its_last_tasks_bring_another_evaluation(tmp_path):
-    """The policy of the start is to be compared, and each generation is followed by an evaluation."""
-    cell = make_cell(
-        "cem", tmp_path, "Pendulum-v1", steps=1600, workers=0, eval_freq=800, evaluate="after",
-        settings={"population": 4, "elites": 2},
-    )  # fmt: skip
-    assert run(cell) == 0
-    assert run_again(cell.directory, 0).outcome == AGREES
-
-
 def test_what_cannot_be_run_again_is_said(made, tmp_path):
     with pytest.raises(UsageError, match="has the evaluations"):
         run_again(made, 5)

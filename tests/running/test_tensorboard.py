@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -42,12 +39,6 @@ def test_the_curves_are_those_of_the_files(tmp_path, stops):
     assert steps[-1] >= 1500
 
 
-def test_without_the_option_there_are_no_curves(tmp_path):
-    cell = make_cell("cem", tmp_path, steps=300)
-    assert run(cell) == 0
-    assert not list(cell.directory.glob("events.out*"))
-
-
 def test_a_file_that_cannot_be_written_is_told_once_and_ends_nothing(tmp_path):
     told: list[str] = []
     events = EventFile(tmp_path / "missing", TrainingReturns(), lambda: 0, told.append)
@@ -62,8 +53,3 @@ def test_without_tensorboard_nothing_starts(tmp_path, monkeypatch):
     with pytest.raises(UsageError, match=r"erlbench\[exports\]"):
         run(make_cell("cem", tmp_path), tensorboard=True)
     assert not list(tmp_path.iterdir())
-
-
-def test_runs_without_curves_import_no_tensorboard():
-    code = "import sys, erlbench.running.cell, erlbench.running.refusals; print('tensorboard' in sys.modules)"
-    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"

@@ -51,13 +51,6 @@ def test_an_edited_csv_file_is_named(interrupted):
     assert "episodes.csv was" in (interrupted.directory / "status.json").read_text()
 
 
-def test_a_truncated_tail_after_the_checkpoint_does_no_harm(interrupted):
-    with open(interrupted.directory / "episodes.csv", "a") as file:
-        file.write("1.5,20")
-    assert run(interrupted) == 0
-    assert "1.5,20" not in (interrupted.directory / "episodes.csv").read_text()
-
-
 def test_evaluating_afterwards_gives_the_same_scores(tmp_path):
     cells = [make_cell("cem-rl", tmp_path / when, evaluate=when) for when in ("during", "after")]
     assert run(*cells) == 0

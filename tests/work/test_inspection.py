@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import time
 
 import pytest
@@ -39,23 +38,6 @@ def test_an_admission_is_the_same_on_both_sides():
     admission = Admission(described=Described(problem, remarks=("r",)), tried=True, files={"numpy": "/x"})
     assert decode_value(encode_value(admission)) == admission
     assert isinstance(decode_value(encode_value([1, (2.5, None)]))[1], tuple)
-
-
-def answer_in_a_small_file(tell, value):
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))
-    return value
-
-
-def test_an_answer_that_is_cut_off_is_no_fault_of_the_environment():
-    assert ask(answer_in_a_small_file, "x", limit=9.0) == ("x", "")
-    answer, why = ask(answer_in_a_small_file, "x" * 100, limit=9.0)
-    assert answer is None
-    assert "larger than this shell allows" in why
-
-
-def test_no_process_is_said_so(monkeypatch):
-    monkeypatch.setattr("erlbench.work.inspection.sys.executable", "/nowhere/python")
-    assert "no process can be started" in ask(wait, 1, limit=1.0)[1]
 
 
 @pytest.mark.parametrize("name", ["PYTHONSAFEPATH", "CUDA_VISIBLE_DEVICES"])

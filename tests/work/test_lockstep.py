@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from erlbench.envs.registry import problem
-from erlbench.errors import NumericalError, TaskError
+from erlbench.errors import NumericalError
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_policy
 from erlbench.work import rollout as module
 from erlbench.work.rollout import RolloutSettings, play, rollout
@@ -76,11 +76,3 @@ def test_a_return_that_is_not_finite_is_an_error(workspace, together):
     with np.errstate(all="ignore"), pytest.raises(NumericalError, match="NaN"):
         rollout(RolloutSettings(task.env, spec, 3), {"parameters": parameters}, (5,), workspace)
     assert len(together) == 1
-
-
-def test_what_the_environment_raises_is_told_apart_from_our_own_errors(workspace, monkeypatch):
-    task = problem(PENDULUM)
-    spec, parameters = policy_of(task)
-    monkeypatch.setattr(type(workspace.environment(task.env)), "step_all", lambda env, actions: 1 / 0)
-    with pytest.raises(TaskError, match="ZeroDivisionError in 3 episodes"):
-        rollout(RolloutSettings(task.env, spec, 3), {"parameters": parameters}, (5,), workspace)

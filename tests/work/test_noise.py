@@ -2,7 +2,6 @@
 
 import errno
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ from scipy.stats import kstest
 
 from erlbench.errors import CellError
 from erlbench.pool import local_pool
-from erlbench.running.checkpoint import references
 from erlbench.work.noise import DRAWN_AT_ONCE, NoiseTable, slice_of
 from erlbench.work.seeding import generator
 from erlbench.work.store import Store
@@ -91,14 +89,6 @@ def test_stores_of_a_process_share_one_file_and_the_last_removes_it(store):
     third.close()
 
 
-def test_a_store_holds_one_table_at_a_time(store):
-    second = NoiseTable(100, TABLE.seed)
-    store.hold(TABLE)
-    store.hold(second)
-    assert not TABLE.path(store.folder / "tables").exists()
-    assert store.noise((1,), 100, second).shape == (100,)
-
-
 def test_a_table_that_has_no_room_is_a_clear_error_and_leaves_nothing(store, monkeypatch):
     def full(descriptor, offset, length):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -115,9 +105,3 @@ def test_only_the_learnt_part_moves(store):
         moved = store.load(Perturbed(centre, scale, (9,), -1, size=2))
         noise = store.noise((9,), 2)
         np.testing.assert_array_equal(moved, np.float32([1 - 0.5 * noise[0], 2 - 0.5 * noise[1], 3, 4]))
-
-
-def test_a_checkpoint_does_not_contain_the_table(store):
-    centre = store.put("c", np.zeros(3, np.float32))
-    assert list(references(Perturbed(centre, 0.1, (1,), table=TABLE))) == [centre]
-    assert Path(centre.name).name == "c"

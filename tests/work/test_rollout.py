@@ -9,7 +9,7 @@ import pytest
 
 from erlbench.envs.catalogue import preset_of
 from erlbench.envs.registry import MUJOCO, make, problem
-from erlbench.errors import NumericalError, TaskError
+from erlbench.errors import NumericalError
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters, initial_policy
 from erlbench.work.rollout import ExplorationNoise, RolloutSettings, play, rollout, transitions
 from erlbench.work.seeding import environment_seed, generator
@@ -111,14 +111,6 @@ def test_a_blown_up_state_ends_the_episode_as_in_gymnasium(env_id, monkeypatch):
         ends.append(over)
     assert any(ends)
     assert not all(ends)
-
-
-def test_the_time_limit_is_a_truncation(workspace):
-    task = problem("HalfCheetah-v5")
-    spec, parameters = small_policy(task)
-    episode = play(workspace.environment(task.env), NumpyPolicy(spec, parameters), 1000, 0)
-    assert (episode.length, episode.terminated) == (1000, False)
-    assert transitions([episode])["continues"].min() == 1
 
 
 def test_a_termination_is_stored_as_terminal(workspace):
@@ -227,42 +219,6 @@ def test_a_stochastic_policy_draws_in_training_and_acts_its_mode_where_told(work
     ]
     assert returns[0] == returns[1] != returns[2]
     assert returns[3] == returns[4] == returns[5]
-
-
-class Broken(gymnasium.Env):
-    """Goes wrong at its third step, in the way that `how` names."""
-
-    observation_space = gymnasium.spaces.Box(-1, 1, (2,))
-    action_space = gymnasium.spaces.Box(-1, 1, (1,))
-
-    def __init__(self, how):
-        self.how, self.steps = how, 0
-
-    def reset(self, *, seed=None, options=None):
-        self.steps = 0
-        return np.zeros(2), {}
-
-    def step(self, action):
-        self.steps += 1
-        bad = self.steps == 3
-        if bad and self.how == "raise":
-            raise RuntimeError("the motor is on fire")
-        observation = np.full(2, np.nan) if bad and self.how == "observation" else np.zeros(2)
-        return observation, np.inf if bad and self.how == "reward" else float(action[0]), False, False, {}
-
-
-@pytest.mark.parametrize(
-    ("how", "error", "message"),
-    [
-        ("raise", TaskError, r"raised RuntimeError at step 3 \(reset seed 0\): the motor is on fire"),
-        ("reward", NumericalError, "the reward of step 3 is inf"),
-        ("observation", NumericalError, "the observation before step 4 has a NaN"),
-    ],
-)
-def test_what_an_environment_does_wrong_is_named_with_its_step(how, error, message):
-    spec = PolicySpec((2, 1), "tanh", (-1.0,), (1.0,))
-    with pytest.raises(error, match=message):
-        play(Broken(how), NumpyPolicy(spec, np.zeros(3, np.float32)), 10, 0)
 
 
 def test_parameters_that_are_not_finite_are_refused(workspace):

@@ -12,7 +12,7 @@ import pytest
 from erlbench.work.noise import NoiseTable
 from erlbench.work.seeding import generator
 from erlbench.work.store import Store, make_store_folder
-from erlbench.work.tasks import Output, Perturbed
+from erlbench.work.tasks import Perturbed
 from tests.users import FIRST, needs_root
 
 
@@ -33,10 +33,6 @@ def test_an_array_comes_back_read_only(store):
         other.get(ref)[0, 0] = 1
 
 
-def test_an_empty_array_comes_back(store):
-    assert store.get(store.put("e", np.empty((0, 3), np.float32))).shape == (0, 3)
-
-
 def test_a_freed_array_is_gone_but_open_maps_stay(store):
     ref = store.put("a", np.ones(3))
     view = store.get(ref)
@@ -55,11 +51,6 @@ def test_a_perturbation_is_centre_plus_scaled_noise_of_its_key(store):
     np.testing.assert_array_equal(plus, centre + scale * noise)
     np.testing.assert_array_equal(minus, centre - scale * noise)
     np.testing.assert_array_equal(store.load(Perturbed(refs[0], 0.0, (1,))), centre)
-
-
-def test_an_output_that_does_not_exist_yet_cannot_be_loaded(store):
-    with pytest.raises(TypeError, match="not been computed"):
-        store.load(Output(3, "critic"))
 
 
 def dead_process():

@@ -73,11 +73,6 @@ def test_a_step_that_is_none_is_refused_and_not_called_an_exception_of_the_envir
     assert "raised" not in refusal
 
 
-@pytest.mark.parametrize("how", ["usual", "numpy's", "whole numbers"])
-def test_scalars_of_all_kinds_are_taken(how):
-    assert tried("Answers", {"how": how}).refusal == ""
-
-
 def test_an_action_that_both_repeat_is_named():
     assert "12 frames" in tried("Skipping", {"frame_skip": 3}).described.remarks[0]
     assert tried("Skipping").described.remarks == ()
