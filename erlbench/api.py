@@ -160,9 +160,8 @@ def report(*folders: Folder, out: Folder = "report", study: Names = (), **option
     texts = {
         name: ",".join(map(str, value)) if isinstance(value, list | tuple) else value for name, value in options.items()
     }
-    return requested_report(
-        make_options(ReportOptions, {"results": _paths(folders), "out": out, "study": study, **texts})
-    )
+    given = {"results": _paths(folders), "out": out, "study": study, **texts}
+    return requested_report(make_options(ReportOptions, given))[0]
 
 
 def _paths(names: Sequence[Folder]) -> list[Path]:

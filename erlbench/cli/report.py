@@ -42,13 +42,10 @@ def command(options: ReportOptions) -> None:
       erlbench report results --paper style.toml --formats png,pdf
       erlbench report results-before results-after --side-by-side
     """
-    from erlbench.reporting.request import requested_report, side_by_side
+    from erlbench.reporting.request import requested_report
 
     with notices() as warn:
-        if options.side_by_side:
-            index, table = side_by_side(options, warn)
-        else:
-            index, table = requested_report(options, warn), None
+        index, table = requested_report(options, warn)
     print_verdicts(index.parent)
     if table is not None:
         places = [place for place, column in enumerate(table.shown) if column.names[0] in PRINTED]

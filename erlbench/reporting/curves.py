@@ -15,7 +15,7 @@ from erlbench.records.read import read_rows
 from erlbench.records.schema import EpisodeRow, GenerationRow
 from erlbench.records.training import running_means, thinned
 from erlbench.reporting.data.comparability import base_name, comparable, similar_budget
-from erlbench.reporting.data.comparison import Comparison, Group, RunSet, with_runs
+from erlbench.reporting.data.comparison import Comparison, Group, RunSet
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.data.runs import StoredRun
@@ -69,16 +69,18 @@ def averaged(run_set: RunSet) -> tuple[StoredRun, ...]:
     return run_set.done or run_set.runs
 
 
-def drawable(axis: str, run_sets: Sequence[RunSet]) -> tuple[list[RunSet], str]:
-    """The run sets with those of their runs that an axis can show, and a note on the others, or an empty text."""
-    if AXES[axis].column != "seconds":
-        return list(run_sets), ""
-    timed, left_out = with_runs(run_sets, lambda run: run.timed)
-    return timed, (
-        f"Not drawn over training time: {', '.join(dict.fromkeys(left_out))}. Other cells of the command ran on the "
-        "cores of these runs, so that their minutes do not count; `--jobs 1` runs one cell at a time."
-        if left_out
-        else ""
+def untimed_note(run_sets: Sequence[RunSet]) -> str:
+    """A note on runs that no axis of time can show; empty without any."""
+    left_out: dict[str, None] = {}
+    for run_set in run_sets:
+        if seeds := [str(run.seed) for run in run_set.runs if len(run.evaluations) and not run.timed]:
+            some = any(run.timed for run in run_set.runs)
+            left_out[f"{run_set.label} (seed {', '.join(seeds)})" if some else run_set.label] = None
+    if not left_out:
+        return ""
+    return (
+        f"Not drawn over training time: {', '.join(left_out)}. Other cells of the command ran on the cores of these "
+        "runs, so that their minutes do not count; `--jobs 1` runs one cell at a time."
     )
 
 
@@ -97,7 +99,7 @@ def mean_of_runs(runs: RunPoints, mean: RunPoints, interval: bool = False, most:
 def evaluation_points(axis: str, group: Group, smooth: int, zero: bool) -> Drawn:
     """The returns of a group's evaluations over an axis; with `zero` also of runs that never leave its zero."""
     drawn = []
-    for run_set in drawable(axis, group.run_sets)[0]:
+    for run_set in group.run_sets:
         curves = [(run, points(getattr(run.evaluations, AXES[axis].column), run.evaluations.return_mean, smooth))
                   for run in run_set.runs]  # fmt: skip
         if shown := [(run, xy) for run, xy in curves if len(xy[0]) and (zero or xy[0][-1] > 0)]:
@@ -109,15 +111,14 @@ def evaluation_curves(drawn: Drawn, numbers: Mapping[str, int], levels: Mapping[
     """The mean of each run set over its finished runs, or without any over all."""
     curves = []
     for run_set, runs in drawn:
-        evaluated = [run.seed for run in run_set.runs if len(run.evaluations)]
-        unfinished = len({*evaluated}) - len(run_set.seeds)
-        seeds = sample_words(len({*evaluated}), len(evaluated), run_set.planned)
-        seeds += f", {unfinished} unfinished" if unfinished else ""
-        mean = [pair for pair in runs if pair[0].done] or runs
+        mean = [pair for pair in runs if pair[0].done]
+        seeds, done = ({run.seed for run, _ in one} for one in (runs, mean))
+        words = sample_words(len(seeds), len(runs), run_set.planned)
+        words += f", {len(seeds - done)} unfinished" if seeds - done else ""
         curves.append({
-            "label": f"{run_set.label} ({seeds})", "group": run_set.label, "name": run_set.name,
+            "label": f"{run_set.label} ({words})", "group": run_set.label, "name": run_set.name,
             "number": numbers[run_set.name], "level": levels.get(run_set.name, np.nan),
-            **mean_of_runs(runs, mean, len(run_set.seeds) >= FEWEST_RUNS, most),
+            **mean_of_runs(runs, mean or runs, len(done) >= FEWEST_RUNS, most),
         })  # fmt: skip
     return curves
 
@@ -235,7 +236,7 @@ def column_points(run_set: RunSet, columns: Sequence[str], axis: str, smooth: in
     """Of each run that the mean is over, the points of the columns of train.csv without empty and NaN cells."""
     over, curves = AXES[axis].train_column, dict[str, RunPoints]()
     for run in averaged(run_set):
-        rows = read_rows(run.path, GenerationRow, warn)
+        rows = read_rows(run.path, GenerationRow, warn) if run.timed or axis != "time" else None
         if rows is None:
             continue
         rows = rows.reindex(columns=[over, *columns]).astype(np.float64)  # NaN where the algorithm has no such column

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,6 @@ from erlbench.reporting.curves import (
     colour_numbers,
     column_points,
     curve_frame,
-    drawable,
     evaluation_curves,
     evaluation_points,
     mean_of_runs,
@@ -26,6 +26,7 @@ from erlbench.reporting.curves import (
     reference_curves,
     training_curves,
     training_points,
+    untimed_note,
 )
 from erlbench.reporting.data.caveats import caveats
 from erlbench.reporting.data.comparability import comparable
@@ -83,16 +84,16 @@ def learning_curves(
     paper = [axis for axis in wanted if axis in panels]
     if not paper:
         return None
-    data, first = curve_frame(curves), run_sets[paper[0]]
-    band = band_kind([len({run.seed for run in averaged(one)}) for one in first], options.style.band)
-    shown = data[data.panel.isin(paper)]
-    caption = [_curve_sentence(group, first, paper, band, shown)]
-    caption += _curve_notes(comparison, group, first, paper, options)
-    caption += _notes_on_others(comparison, group, first, published, shown)
-    return Figure(
-        name=f"curves-{comparison.slug(group)}", title=f"Learning curves, {comparison.group_name(group)}",
-        heading=group.env, data=data, panels=panels, paper=paper, band=band, caption=caption,
+    first = run_sets[paper[0]]
+    figure = Figure(
+        name=f"curves-{comparison.slug(group)}", title=f"Learning curves, {comparison.group_name(group)}", caption=(),
+        heading=group.env, data=curve_frame(curves), panels=panels, paper=paper, band=_band(first, options),
     )  # fmt: skip
+    return replace(figure, caption=_caption(comparison, group, first, figure, published, options))
+
+
+def _band(run_sets: Sequence[RunSet], options: ReportOptions) -> str:
+    return band_kind([len({run.seed for run in averaged(run_set)}) for run_set in run_sets], options.style.band)
 
 
 def axis_label(axis: str, curves: Iterable[Points]) -> tuple[str, float]:
@@ -103,41 +104,38 @@ def axis_label(axis: str, curves: Iterable[Points]) -> tuple[str, float]:
     return f"{AXES[axis].label} ({name})", scale
 
 
-def _curve_sentence(
-    group: Group, run_sets: Sequence[RunSet], paper: Sequence[str], band: str, shown: pd.DataFrame
-) -> str:
-    """The caption; `shown` are the curves on paper."""
+def _caption(
+    comparison: Comparison, group: Group, run_sets: Sequence[RunSet], figure: Figure, published: Published,
+    options: ReportOptions,
+) -> list[str]:  # fmt: skip
+    """What the lines are, then notes on scores, times, and other people's numbers; `run_sets` are those on paper."""
+    shown = figure.data[figure.data.panel.isin(figure.paper)]
+    runs = [run for run_set in run_sets for run in run_set.runs]
+    timed = runs if "time" in figure.paper else []
+    dotted, training = shown.level.notna().any(), shown["look"] == "training"
     which = "finished runs" if any(run_set.done for run_set in run_sets) else "runs"
     seeds = ", a seed by the mean of its runs" if any(len(one.done) > len(one.seeds) for one in run_sets) else ""
-    what = "training return" if (shown["look"] == "training").all() else "return of the evaluations"
-    axes = " and over ".join(AXES[axis].words for axis in paper)
-    sentences = [f"{group.env}: {what} over {axes}; budget {group.limit}."]
-    if max(len(averaged(run_set)) for run_set in run_sets) > 1:
-        sentences.append(
-            f"Lines: mean of the {which}{seeds}, up to where the first of them ends; thin: single runs; band: "
-            f"{band_words(band)}."
-        )
-    else:
-        sentences.append("Lines: single runs, no band.")
-    if shown.level.notna().any():
-        sentences.append("Dotted: published mean.")
-    if (shown["look"] == "training").any():
-        sentences.append(
-            "Dashed, without markers: runs that are not finished, mean return of their last "
-            f"{WINDOW} training episodes."
-        )
-    return " ".join(sentences)
-
-
-def _curve_notes(
-    comparison: Comparison, group: Group, run_sets: Sequence[RunSet], paper: Sequence[str], options: ReportOptions
-) -> list[str]:
-    """On scores, budgets, smoothing, and times."""
-    runs = [run for run_set in run_sets for run in run_set.runs]
-    timed = runs if "time" in paper else []
+    sentences = [
+        f"{group.env}: {'training return' if training.all() else 'return of the evaluations'} over "
+        f"{' and over '.join(AXES[axis].words for axis in figure.paper)}; budget {group.limit}.",
+        f"Lines: mean of the {which}{seeds}, up to where the first of them ends; thin: single runs; band: "
+        f"{band_words(figure.band)}."
+        if max(len(averaged(run_set)) for run_set in run_sets) > 1 else "Lines: single runs, no band.",
+        "Dotted: published mean." if dotted else "",
+        f"Dashed, without markers: runs that are not finished, mean return of their last {WINDOW} training episodes."
+        if training.any() else "",
+    ]  # fmt: skip
     stretch = next((one.stretch for one in run_sets if one.metric == CURVE), None)
     nominal = [run_set.label for run_set in run_sets if run_set.nominal]
-    wanted = (options.x,) if options.x else (comparison.x, "time")
+    kind = "budget" if comparable(group.env, group.env_published) else f"environment ({group.env_published})"
+    where = comparison.source, comparison.table, group.env_published
+    imported = dict.fromkeys(
+        f"{run_set.label} ({run.imported.origin}"
+        f"{'; running means of training returns' if run.imported.returns == TRAINING else ''})"
+        for run_set in run_sets for run in run_set.runs if run.imported
+    )  # fmt: skip
+    references, points = (shown[shown["look"] == look] for look in ("reference", "published"))
+    whose = [f"{name} (open {SYMBOLS[symbol]})" for name, symbol in zip(points.group, points.symbol, strict=True)]
     notes = [
         f"The scores of the tables are means of these curves {stretch}." if stretch else "",
         f"{' and '.join(nominal)}: that budget counts a generation as one episode of full length." if nominal else "",
@@ -146,46 +144,22 @@ def _curve_notes(
         if any(run.simulated_time for run in timed) else "",
         "The runs are from several machines: their times compare no algorithms."
         if len({run.machine.hardware for run in timed if run.machine.cpu}) > 1 else "",
-        *dict.fromkeys(drawable(axis, group.run_sets)[1] for axis in wanted),
+        untimed_note(group.run_sets) if options.x in ("", "time") else "",
+        f"Dotted: mean published in {comparison.source}, {comparison.table}, on {group.env_published}." if dotted else
+        f"Published final values are left out: they belong to another {kind}."
+        if any(published.find(*where, run_set.published, "mean") for run_set in run_sets) else "",
+        f"Imported: {', '.join(imported)}." if imported else "",
+        f"Dash-dotted and hatched: reference runs of others, mean and band: {'; '.join(references.note)}."
+        if len(references) else "",
+        "" if not whose else f"Grey: points of the curves of {' and '.join(whose)} in {points.note.iloc[0]}."
+        if points.number.iloc[0] == GREY else f"Open squares: points of the published curves, {points.note.iloc[0]}.",
     ]  # fmt: skip
-    return [*filter(None, notes)]
+    return [" ".join(filter(None, sentences)), *filter(None, notes)]
 
 
 def _smoothing_note(window: int, what: str) -> str:
     average = f"the moving average over its last {window} {what} (at the beginning over those there are)"
     return f"Each run's curve is {average}." if window > 1 else ""
-
-
-def _notes_on_others(
-    comparison: Comparison, group: Group, run_sets: Sequence[RunSet], published: Published, shown: pd.DataFrame
-) -> list[str]:
-    """On published numbers, imported runs, and other people's runs; `shown` are the curves on paper."""
-    notes = []
-    if shown.level.notna().any():
-        notes.append(f"Dotted: mean published in {comparison.source}, {comparison.table}, on {group.env_published}.")
-    elif any(
-        published.find(comparison.source, comparison.table, group.env_published, run_set.published, "mean")
-        for run_set in run_sets
-    ):
-        other = "budget" if comparable(group.env, group.env_published) else f"environment ({group.env_published})"
-        notes.append(f"Published final values are left out: they belong to another {other}.")
-    imported = dict.fromkeys(
-        f"{run_set.label} ({run.imported.origin}"
-        f"{'; running means of training returns' if run.imported.returns == TRAINING else ''})"
-        for run_set in run_sets for run in run_set.runs if run.imported
-    )  # fmt: skip
-    if imported:
-        notes.append(f"Imported: {', '.join(imported)}.")
-    references = shown.note[shown["look"] == "reference"]
-    if len(references):
-        notes.append(f"Dash-dotted and hatched: reference runs of others, mean and band: {'; '.join(references)}.")
-    points = shown[shown["look"] == "published"]
-    if len(points) and points.number.iloc[0] == GREY:
-        whose = [f"{group} (open {SYMBOLS[symbol]})" for group, symbol in zip(points.group, points.symbol, strict=True)]
-        notes.append(f"Grey: points of the curves of {' and '.join(whose)} in {points.note.iloc[0]}.")
-    elif len(points):
-        notes.append(f"Open squares: points of the published curves, {points.note.iloc[0]}.")
-    return notes
 
 
 def environments_grid(
@@ -227,8 +201,8 @@ def environments_grid(
 def columns_of_train(comparison: Comparison, group: Group, options: ReportOptions, warn: Warn) -> Figure | None:
     """A panel for each group of columns of train.csv that has a value; None, with a warning, where none has."""
     axis = options.x or (comparison.x if AXES[comparison.x].train_column else "timesteps")
-    usable, left_out = drawable(axis, group.run_sets)
-    run_sets = [run_set for run_set in usable if run_set.runs]
+    left_out = untimed_note(group.run_sets) if axis == "time" else ""
+    run_sets = [one for one in group.run_sets if any(run.timed or axis != "time" for run in one.runs)]
     if left_out and not run_sets:
         warn(f"{group.env}: no figure of columns. {left_out}")
         return None
@@ -240,7 +214,7 @@ def columns_of_train(comparison: Comparison, group: Group, options: ReportOption
     every = [xy for of_run_set in known.values() for runs in of_run_set.values() for _, xy in runs]
     if not every:
         return None
-    band = band_kind([len({run.seed for run in averaged(one)}) for one in run_sets], options.style.band)
+    band = _band(run_sets, options)
     numbers, (label, unit) = colour_numbers(known), axis_label(axis, every)
     curves, panels = [], {}
     for columns in options.columns:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from erlbench.errors import UsageError, nearest
+from erlbench.errors import UsageError
 from erlbench.options import argument, option
 from erlbench.records.axes import AXES
 from erlbench.reporting.data.comparison import Comparison, judged_group
@@ -31,30 +31,20 @@ def parse_scores(text: Any, what: str = "--reach") -> tuple[float, ...]:
     words = [word.strip() for word in str(text).split(",") if word.strip()]
     if words == [PUBLISHED]:
         return ()
-    scores = {_score(word) for word in words}
-    if not scores:
-        raise UsageError(f"{what} is empty: give scores such as --reach=250,475.5, or --reach={PUBLISHED}")
-    return tuple(sorted(scores))
-
-
-def _score(word: str) -> float:
     try:
-        score = float(word)
+        scores = sorted({float(word) for word in words})
     except ValueError:
-        score = math.nan
-    if not math.isfinite(score):
+        scores = []
+    if not scores or not all(map(math.isfinite, scores)):
         raise UsageError(
-            f"--reach: '{word}' is no score; give numbers such as --reach=250,475.5, or --reach={PUBLISHED} (folders "
+            f"{what}: '{text}' is no score; give numbers such as {what}=250,475.5, or {what}={PUBLISHED} (folders "
             "stand before it)"
         )
-    return score
+    return tuple(scores)
 
 
-def _parse_at(text: Any, what: str) -> Moment:
-    return parse_moment(str(text))
-
-
-def _parse_style(value: Any, what: str) -> PaperStyle:
+def parse_style(value: Any, what: str = "--paper") -> PaperStyle:
+    """The style of a file, or the standard one."""
     return PaperStyle() if value in (STANDARD, True) else read_style(Path(value))
 
 
@@ -77,13 +67,12 @@ class ReportOptions:
         "compare all runs at this number of training steps or minutes, whatever their budgets are, by the "
         "nearest evaluation",
         "STEPS|MINUTESmin",
-        parse=_parse_at,
+        parse=lambda text, _: parse_moment(str(text)),
     )
     x: str = option(
         "",
-        f"x-axis of the curves: {', '.join(AXES)} "
-        "[default: the paper's and training steps; without a paper's: training steps and time]",
-        "AXIS",
+        "x-axis of the curves [default: the paper's and training steps; without a paper's: training steps and time]",
+        choices=tuple(AXES),
     )
     formats: tuple[str, ...] = option(
         (), f"write each figure as {', '.join(FORMATS)} [default: charts of the page alone]", "FORMAT[,FORMAT...]"
@@ -94,7 +83,7 @@ class ReportOptions:
         "colours, statistic, smoothing of curves",
         "[STYLE.toml]",
         bare=STANDARD,
-        parse=_parse_style,
+        parse=parse_style,
     )
     reach: tuple[float, ...] | None = option(
         None,
@@ -118,10 +107,6 @@ class ReportOptions:
     )
 
     def __post_init__(self) -> None:
-        for name, value, allowed in (("x", self.x, ("", *AXES)), ("metric", self.metric, (AUTO, *METRICS))):
-            if value not in allowed:
-                hint = nearest(value, allowed) or f"; there are {', '.join(filter(None, allowed))}"
-                raise UsageError(f"--{name} {value}: no such choice{hint}")
         for name in self.formats:
             if name not in FORMATS:
                 raise UsageError(f"--formats {name}: no such format of figures; there are {', '.join(FORMATS)}")

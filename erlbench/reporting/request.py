@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from erlbench import errors
@@ -22,59 +22,44 @@ from erlbench.reporting.pages.checklist import NAME as CHECKLIST
 RESULTS = (Path("results"),)
 
 
-def requested_report(options: ReportOptions, warn: Callable[[Remark], None] | None = None) -> Path:
-    """Check a request and write the report by `build_report`; the path of its `index.html`.
+def requested_report(options: ReportOptions, warn: Callable[[Remark], None] | None = None) -> tuple[Path, Table | None]:
+    """Write the report; the path of its `index.html`, and the table of folders side by side.
 
     Folders may be bundles. A folder that is named after a profile of studies chooses it.
 
     Raises `UsageError` for a folder, study or option that cannot be used, and when there is no run.
     """
-    folders, reference = list(options.results or RESULTS), options.reference
-    for folder in (*folders, *([reference] if reference else [])):
+    folders = [*(options.results or RESULTS), *([options.reference] if options.reference else [])]
+    for folder in folders:
         if not folder.is_dir() and not is_bundle(folder):
             raise UsageError(f"there is no folder {folder}; give the folders that `erlbench run` wrote")
-    with open_bundles([*folders, *([reference] if reference else [])]) as found:
-        folders, reference = found[: len(folders)], found[-1] if reference else None
-        known = _page_studies(folders, warn or errors.warn)
+    with open_bundles(folders) as opened:
+        if options.side_by_side:
+            return build_comparison(opened, options.out, warn, options)
+        reference = opened.pop() if options.reference else None
+        known = _page_studies(opened, warn or errors.warn)
         chosen = {name: find_study(known, name) for name in options.study or known}
-        profile = None if options.at else _profile_of(folders, chosen)
-        return build_report(folders, options.out, chosen, profile, warn, options, reference, named=bool(options.study))
-
-
-def side_by_side(options: ReportOptions, warn: Callable[[Remark], None] | None = None) -> tuple[Path, Table]:
-    """Set the folders of a request, which may be bundles, side by side: the page's path, and its table."""
-    folders = list(options.results)
-    if len({folder.resolve() for folder in folders}) < len(folders):
-        raise UsageError("--side-by-side was given the same folder twice; name folders with different runs")
-    with open_bundles(folders) as found:
-        return build_comparison(found, options.out, warn, options)
+        profiles = {name for study in chosen.values() for name in study.profiles}
+        names = {folder.resolve().name for folder in opened}
+        profile = names.pop() if len(names) == 1 and names <= profiles and not options.at else None
+        named = bool(options.study)
+        return build_report(opened, options.out, chosen, profile, warn, options, reference, named=named), None
 
 
 def _page_studies(folders: Sequence[Path], warn: Callable[[Remark], None]) -> dict[str, Study]:
-    """The studies that have names for pages: the suite's, the user's, those of the folders."""
-    known = known_studies(warn=lambda text: warn(as_remark(text)), folders=find_study_folders(folders))
-    for name, study in list(known.items()):
-        if name in (ALL_RUNS, CHECKLIST) or f"{name}-".startswith(f"{REFERENCE}-"):
-            message = f"the study '{name}' has the name of another page of the report; give it another name"
-            if not is_of_folder(study):
-                raise UsageError(message)
-            warn(as_remark(f"{study.file}: {message}; left out"))
-            del known[name]
-    return known
+    """The studies that have names for pages: the suite's, the user's, and those of the folders.
 
-
-def find_study_folders(roots: Sequence[Path]) -> list[Path]:
-    """The folders with a study.toml, no link, that are one of `roots` or between it and one of its runs."""
-    folders: dict[Path, None] = {}
-    for root in roots:
-        for run in run_folders(root):
-            above = [folder for folder in run.parents if folder == root or root in folder.parents]
-            folders |= dict.fromkeys(reversed(above))
-    return [folder for folder in folders if (folder / FILE).is_file() and not (folder / FILE).is_symlink()]
-
-
-def _profile_of(folders: Sequence[Path], studies: Mapping[str, Study]) -> str | None:
-    """The profile that all folders are named after, if any."""
-    profiles = {name for study in studies.values() for name in study.profiles}
-    names = {folder.resolve().name for folder in folders}
-    return names.pop() if len(names) == 1 and names <= profiles else None
+    These are in a study.toml, no link, in one of `folders` or between it and one of its runs.
+    """
+    runs = [(root, run) for root in folders for run in run_folders(root)]
+    above = dict.fromkeys(
+        folder for root, run in runs for folder in reversed(run.parents) if root in (folder, *folder.parents)
+    )
+    with_study = [folder for folder in above if (folder / FILE).is_file() and not (folder / FILE).is_symlink()]
+    studies = known_studies(warn=lambda text: warn(as_remark(text)), folders=with_study)
+    for name in [name for name in studies if name in (ALL_RUNS, CHECKLIST) or f"{name}-".startswith(f"{REFERENCE}-")]:
+        message = f"the study '{name}' has the name of another page of the report; give it another name"
+        if not is_of_folder(studies[name]):
+            raise UsageError(message)
+        warn(as_remark(f"{studies.pop(name).file}: {message}; left out"))
+    return studies

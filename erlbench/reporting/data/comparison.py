@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import cached_property
@@ -339,19 +339,6 @@ class Comparison:
     def runs(self) -> tuple[StoredRun, ...]:
         """All runs of the page."""
         return tuple(run for run_set in self.run_sets for run in run_set.runs)
-
-
-def with_runs(run_sets: Iterable[RunSet], counts: Callable[[StoredRun], bool]) -> tuple[list[RunSet], list[str]]:
-    """The run sets with those of their runs that count, and the names of the others that have evaluations."""
-    known, left_out = [], []
-    for run_set in run_sets:
-        runs = tuple(run for run in run_set.runs if counts(run))
-        others = [run for run in run_set.runs if len(run.evaluations) and not counts(run)]
-        seeds = ", ".join(str(run.seed) for run in others)
-        if others:
-            left_out.append(f"{run_set.label} (seed {seeds})" if runs else run_set.label)
-        known.append(replace(run_set, runs=runs))
-    return known, left_out
 
 
 def _and_minutes(steps: str, group: Group) -> str:

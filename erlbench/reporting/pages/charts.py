@@ -102,7 +102,5 @@ def _bars(bars: pd.DataFrame) -> dict[str, Any]:
 
 def _round(values: Array) -> list[float]:
     """Finite numbers that are short in JSON: five digits, whole ones without a point."""
-    size = np.floor(np.log10(np.abs(values), where=values != 0, out=np.zeros(len(values))))
-    up, down = 10.0 ** np.maximum(DIGITS - 1 - size, 0), 10.0 ** np.maximum(size - DIGITS + 1, 0)
-    rounded = np.round(values * up / down) / up * down
-    return [int(value) if value.is_integer() else value for value in rounded.tolist()]
+    rounded = (float(f"{value:.{DIGITS}g}") for value in values.tolist())
+    return [int(value) if value.is_integer() else value for value in rounded]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from erlbench.reporting.curves import drawable
+from erlbench.reporting.curves import untimed_note
 from erlbench.reporting.data.comparison import Comparison, PagePart, RunSet
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
@@ -124,7 +124,7 @@ class Maker:
         for group in comparison.groups if PagePart.CURVES in comparison.parts else ():
             if figure := learning_curves(comparison, group, self.published, self.options):
                 drawn.append((group, figure))
-            elif reason := drawable(self.options.x or comparison.x, group.run_sets)[1]:
+            elif (self.options.x or comparison.x) == "time" and (reason := untimed_note(group.run_sets)):
                 no_curves = remark(RemarkKind.NO_CURVES, env=group.env, reason=reason)
                 self.warn(no_curves)
                 missing.append(str(no_curves))
