@@ -5,18 +5,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from erlbench.algorithms.search.search import Individual
 from erlbench.algorithms.training.gradient_tasks import next_critic_block
 from erlbench.errors import UsageError
 from erlbench.settings import setting
-from erlbench.work.seeding import Purpose, generator
+from erlbench.work.seeding import Key, Purpose, generator
 
 if TYPE_CHECKING:
     from erlbench.algorithms.hybrid import Hybrid
-    from erlbench.algorithms.search.search import Individual, Search, Vector
+    from erlbench.algorithms.search.search import Search, Vector
     from erlbench.work.tasks import ArrayRef, Output, Result, Task
 
 CEM_RL, AES_CODE = "CEM-RL, public code", "AES-RL, public code"
@@ -31,6 +32,8 @@ class NoSettings:
 class CouplingState:
     """The base of the states of couplings."""
 
+    gathered: list[Individual] = field(default_factory=list)  # of an asynchronous schedule, until they are a population
+
 
 class Coupling:
     """`none`: the search is alone; the base of the others."""
@@ -38,6 +41,8 @@ class Coupling:
     settings_type: ClassVar[type] = NoSettings
     shares_critic: ClassVar[bool] = True
     """Whether its critic is the run's, which all individuals share; else it is in its own state."""
+    records: ClassVar[bool] = True
+    """Whether individuals' transitions are learnt from, where somebody learns."""
 
     def __init__(self, settings: Any, run: Hybrid[Any]) -> None:
         self.settings, self.run = settings, run
@@ -69,13 +74,21 @@ class Coupling:
         """What a learner does before a generation, after one of so many steps."""
         return []
 
+    def population(self, key: Callable[[int], Key]) -> list[Vector]:
+        """A generation of samples."""
+        return self.run.search.generation(key)
+
     def inject(self, individuals: list[Vector | Output]) -> None:
         """Put vectors from outside into a generation that was sampled."""
 
+    def comes_from_outside(self, z: Vector) -> bool:
+        """Whether an individual of the generation is such a vector."""
+        return False
+
     @property
-    def injected(self) -> tuple[int, ...]:
-        """Their places."""
-        return ()
+    def reported(self) -> ArrayRef | None:
+        """A policy that is reported in place of the search's."""
+        return None
 
     def beside(self, individuals: int) -> list[Task]:
         """What a learner does beside a generation of so many individuals."""
@@ -89,7 +102,17 @@ class Coupling:
     def end(self, individuals: Sequence[Individual]) -> None:
         """Note what the search was told."""
 
-    def replaces(self, number: int) -> ArrayRef | None:
+    def gather(self, individual: Individual) -> None:
+        """Note an individual of an asynchronous schedule; as many as a population has are a generation."""
+        search = self.run.search
+        if self.state is None:
+            return
+        self.state.gathered.append(individual)
+        if len(self.state.gathered) == search.population_of(search.settings):
+            self.end(self.state.gathered)
+            self.state.gathered = []
+
+    def replaces(self, number: int) -> Vector | None:
         """What the individual `number` of an asynchronous schedule is in place of a sample."""
         return None
 

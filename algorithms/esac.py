@@ -2,68 +2,76 @@
 
 Suri, Shi, Plataniotis and Lawryshyn, "Maximum Mutation Reinforcement Learning for Scalable Control",
 arXiv:2007.13690, 2020, algorithm 1 and equations 4 to 6; what it leaves open is as in github.com/karush17/esac
-where that works. docs/algorithms/esac.md lists the differences.
+where that works. It is the search `search/esac.py`, the learner `sac`, the coupling `winners` (`winners.py`) and the
+schedule `chain`. docs/algorithms/esac.md lists the differences.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from erlbench.algorithms.base import Algorithm, Context, Needs
-from erlbench.algorithms.individuals import fitness_of, start_states
-from erlbench.algorithms.parts.esac_settings import ADAM, BUDGET, MIRRORED, PAIRS, PRESETS, RANK, ESACSettings
-from erlbench.algorithms.parts.esac_state import VALIDATED, ESACState, SACPart
-from erlbench.algorithms.sac import has_value_network, update_of
-from erlbench.algorithms.search.crossover import EXCHANGE, crossover
-from erlbench.algorithms.search.evolution_strategy import NOISE_SUM, NoiseSum, centred_ranks, gradient, gradient_tasks
-from erlbench.algorithms.search.mutation_tuning import raw_step, rewards, tuned
-from erlbench.algorithms.search.optimisers import Adam, Optimiser, Sgd
-from erlbench.algorithms.search.search_distribution import ranking
-from erlbench.algorithms.training.critic import critic_spec, initial_soft_learner
-from erlbench.algorithms.training.episode_tasks import episode_functions, episode_task
+from erlbench.algorithms.base import Needs
+from erlbench.algorithms.hybrid import Hybrid, Parts
+from erlbench.algorithms.individuals import FitnessSettings
+from erlbench.algorithms.sac import SACSettings, has_value_network, update_of
+from erlbench.algorithms.schedule import Chain, ChainSettings
+from erlbench.algorithms.search.esac import CODE, PAIRS, PAPER, RANK, ESACSearch, ESACSearchSettings
+from erlbench.algorithms.training.critic import initial_soft_learner
+from erlbench.algorithms.training.gradient_tasks import critic_of
+from erlbench.algorithms.training.update_settings import SACUpdate
+from erlbench.algorithms.winners import BUDGET, Winners, WinnersSettings
 from erlbench.envs.registry import Problem
-from erlbench.policy import initial_parameters
-from erlbench.work.seeding import Key, Purpose, generator
-from erlbench.work.tasks import ArrayRef, Counts, Input, Perturbed, Priority, Result, Task
+from erlbench.settings import setting
+from erlbench.work.seeding import Purpose
 
-__all__ = ["ESAC", "PRESETS"]
-SCHEDULE, CROSSOVER = 0, 1  # what a random choice is about, in its key
+# v1: Algorithm 1's critics with a state-value network. code: sizes and timing of the public code, not its faults.
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "paper": {},
+    "v1": {"critic": "v1"},
+    "code": {
+        "population": 10,
+        "sampling": PAIRS,
+        "sac_members": 4,
+        "hidden": (256, 256),
+        "critic_hidden": (256, 256),
+        "amt_every": 20,
+        "amt_rewards": RANK,
+    },
+}
 
 
-class ESAC(Algorithm[ESACSettings, ESACState]):
+@dataclass(frozen=True, kw_only=True)
+class ESACSettings(ESACSearchSettings, WinnersSettings, FitnessSettings, SACSettings):
+    """Hyper-parameters of ESAC; those of its SAC part are SAC's."""
+
+    hidden: tuple[int, ...] = setting((512, 512), "widths of the policies' hidden layers", PAPER, minimum=1)
+    critic_hidden: tuple[int, ...] = setting(
+        (512, 512), "widths of the hidden layers of critics and value network", PAPER, minimum=1
+    )
+    temperature: float | None = setting(0.2, "fixed temperature alpha; none: it is learnt, from 1 on", CODE, minimum=0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        Winners.check(self, ESACSearch, self)
+
+
+class ESAC(Hybrid[ESACSettings]):
     """Evolution-based soft actor-critic: evolution strategy with crossover, a tuned step size, and SAC now and then."""
 
     settings_type: ClassVar[type] = ESACSettings
-    task_functions: ClassVar[Mapping[str, type]] = {
-        **Algorithm.task_functions,
-        **episode_functions("train_sac"),
-        NOISE_SUM: NoiseSum,
-    }
+    learner_name: ClassVar[str] = "sac"
+    mean_stream: ClassVar[tuple[int, ...]] = (4,)  # 0 to 3 are the learner's
     critic_updates: ClassVar[float] = 0.02
     actor_updates: ClassVar[float] = 0.02
     knows_budget: ClassVar[bool] = True
 
-    def __init__(self, settings: ESACSettings, context: Context) -> None:
-        super().__init__(settings, context)
-        policy = self.policy_spec
-        self._critic = critic_spec(policy, settings.critic_hidden, settings.critic_activation)
-        rate = settings.es_learning_rate
-        self._optimiser: Optimiser = Adam(rate) if settings.optimiser == ADAM else Sgd(rate, momentum=0.0)
-        learner = initial_soft_learner(policy, self._critic, has_value_network(settings), self.key(Purpose.PARAMETERS))
-        mean = initial_parameters(policy.sizes, self.key(Purpose.PARAMETERS, 4))  # 0 to 3 are the learner's
-        temperature = 1.0 if settings.temperature is None else settings.temperature
-        self.state = ESACState(
-            sac=SACPart(learner=self.share(learner), actor=self.share(learner[: policy.size]), temperature=temperature),
-            mean=mean.astype(np.float64),
-            mean_ref=self.share(mean),
-            moments=self._optimiser.start(policy.size),
-            sigma=settings.sigma_init,
-        )
+    @classmethod
+    def parts(cls, settings: Any, env: str) -> Parts:
+        return Parts(ESACSearch, Winners, Chain, None, settings, settings, ChainSettings(start_timesteps=0))
 
     @classmethod
     def warmup(cls, settings: ESACSettings) -> int:
@@ -87,10 +95,6 @@ class ESAC(Algorithm[ESACSettings, ESACState]):
         middle = (settings.p_start + settings.p_end) / 2
         return Needs.of_episodes(problem, episodes + middle * most, recorded=recorded)
 
-    def policy(self) -> ArrayRef:
-        """The ES mean or the SAC policy, whichever was better at the latest validation."""
-        return self.state.sac.actor if self.state.reports_sac else self.state.mean_ref
-
     @property
     def generation(self) -> int:
         """The generation under way, or the next, from 1."""
@@ -101,166 +105,18 @@ class ESAC(Algorithm[ESACSettings, ESACState]):
         """The authors' counter: one longest episode a generation, whatever is simulated."""
         return self.counters.generation * self.context.problem.env.max_episode_steps
 
-    # -- a generation ---------------------------------------------------------------------------------------------
+    def new_learner(self) -> np.ndarray:
+        with_value = has_value_network(self.settings)
+        return initial_soft_learner(self.policy_spec, critic_of(self), with_value, self.key(Purpose.PARAMETERS))
 
-    def _ask(self) -> list[Task]:
-        """A whole generation when none is under way; when all of it is told, the gradient from its noise."""
-        state = self.state
-        if state.waiting:
-            return []
-        if state.individuals:
-            tasks = self._gradient()
-        elif self.exhausted:
-            return []
-        else:
-            tasks = [*self._sac(), *self._evaluations(), *self._validations()]
-        state.waiting = len(tasks)
-        return tasks
-
-    def _evaluations(self) -> list[Task]:
-        """Lines 5 to 8: the members' episodes."""
-        self.state.individuals = self.population()
-        seeds = start_states(self, self.generation)
-        return self.rollouts(self.state.individuals, kind="es", episodes=self.settings.episodes, seeds=seeds)
-
-    def population(self) -> list[Perturbed]:
-        """What is evaluated: children, members around the mean, copies of the SAC policy, all of them perturbed."""
-        state, settings = self.state, self.settings
-        around = settings.population - len(state.children) - settings.copies
-        each = (1, -1) if settings.sampling == PAIRS else (1,)
-        centres: list[tuple[ArrayRef, Sequence[int]]] = [(child, each) for child in state.children]
-        if settings.sampling == MIRRORED:
-            centres += [(state.mean_ref, (1, -1))] * (around // 2) + [(state.mean_ref, each)] * (around % 2)
-        else:
-            centres += [(state.mean_ref, each)] * around
-        centres += [(state.sac.actor, each)] * settings.copies
-        return [
-            Perturbed(centre, state.sigma, self.key(Purpose.NOISE, self.generation, index), sign)
-            for index, (centre, signs) in enumerate(centres)
-            for sign in signs
-        ]
-
-    def _sac(self) -> list[Task]:
-        """Lines 12 to 23, if their turn has come: SAC's episodes with their updates, beside those of the members."""
-        sac, settings = self.state.sac, self.settings
-        sac.probability = self.probability_of_sac()
-        draw = generator(*self.key(Purpose.POPULATION, SCHEDULE, self.generation)).random()
-        sac.due = self.generation % settings.gradient_interval == 0 and draw < sac.probability
-        if not sac.due:
-            return []
-        limit = self.context.problem.env.max_episode_steps
-        more = {
-            "timesteps": sac.timesteps,
-            "episodes": settings.sac_episodes,
-            "limit": limit,
-            "start_timesteps": sys.maxsize if self.generation * limit < settings.start_timesteps else 0,
-            "start_updates": settings.batch_size,
-        }
-        update = update_of(settings, self._policy, self._critic)
-        task = episode_task(self, "train_sac", sac.learner, update, **more)
-        return [replace(task, priority=Priority.ROLLOUT)]  # the longest starts first
-
-    def probability_of_sac(self) -> float:
-        """p(t) of the generation under way, which anneals exponentially."""
-        settings, context = self.settings, self.context
-        if settings.p_clock == BUDGET:
-            t = 1e6 * self.counters.timesteps / context.total_timesteps
-        else:
-            t = self.generation * context.problem.env.max_episode_steps
-        return settings.probability(t)
-
-    def _validations(self) -> list[Task]:
-        """Episodes of the ES mean, the SAC policy and the winner that only choose and report."""
-        state = self.state
-        if self.counters.generation % self.settings.validation_every:
-            return []
-        policies: list[Input] = [state.mean_ref, state.sac.actor]
-        if state.winner is not None:
-            policies.append(state.winner)
-        episodes = self.settings.validation_episodes
-        return self.rollouts(policies, kind="validation", counts=Counts.FITNESS, episodes=episodes)
-
-    def _gradient(self) -> list[Task]:
-        """The estimate of line 11, from the members around the mean; the ranks are those of all members."""
-        state = self.state
-        ranks = centred_ranks(self._fitness())
-        weights: dict[Key, float] = {}
-        around = [(rank, z) for rank, z in zip(ranks, state.individuals) if z.centre == state.mean_ref]
-        for rank, z in around:
-            weights[z.key] = weights.get(z.key, 0.0) + z.sign * rank / (len(around) * state.sigma)
-        return gradient_tasks(self, list(weights), list(weights.values()), self._policy.size)
-
-    def _fitness(self) -> np.ndarray:
-        """Of all individuals in their order."""
-        return np.array([self.state.fitness[index] for index in range(len(self.state.individuals))])
-
-    # -- results --------------------------------------------------------------------------------------------------
-
-    def _tell(self, task: Task, result: Result) -> None:
-        state = self.state
-        state.waiting -= 1
-        if task.kind == "rl":
-            self._learnt(result)
-        elif task.kind == "validation":
-            state.scores[VALIDATED[task.individual]] = fitness_of(result)
-        elif task.kind == "gradient":
-            state.sums.append(result)
-            if not state.waiting:
-                self._update()
-        else:
-            state.fitness[task.individual] = fitness_of(result)
-
-    def _learnt(self, result: Result) -> None:
-        sac, values = self.state.sac, result.values
-        sac.learner, sac.actor = result.arrays["learner"], result.arrays["actor"]
-        sac.critic_loss, sac.entropy = values["critic_loss"], values["entropy"]
-        sac.temperature, sac.last_return = values["temperature"], fitness_of(result)
-        sac.timesteps += sum(values["lengths"])
-        sac.intervals += 1
-
-    def _update(self) -> None:
-        """Lines 10, 11, 24 and 26."""
-        state, settings, fitness = self.state, self.settings, self._fitness()
-        state.mean = state.mean + self._optimiser.step(state.moments, -gradient(self, state.sums))
-        state.mean_ref = self.share(state.mean.astype(np.float32))
-        tuning = state.sac.due if settings.amt_every is None else self.generation % settings.amt_every == 0
-        if tuning:
-            self._tune(fitness)
-        order = ranking(fitness.tolist())
-        winners = order[: settings.winners]
-        self._count_origins(winners)
-        state.winner = state.individuals[order[0]]
-        state.children = [self._child(place, winner) for place, winner in enumerate(winners)]
-        state.best, state.average = float(fitness.max()), float(fitness.mean())
-        state.individuals, state.fitness, state.sums = [], {}, []
-        self.counters.generation += 1
-
-    def _tune(self, fitness: np.ndarray) -> None:
-        """Automatic mutation tuning; the next generation's noise has the new sigma."""
-        state, settings = self.state, self.settings
-        seen = rewards(fitness, settings.amt_rewards == RANK)
-        step = raw_step(seen, state.sigma, settings.es_learning_rate, settings.population)
-        state.sigma = tuned(state.sigma, step, settings.amt_clip)
-        state.amt_steps += 1
-        state.amt_clipped += step > settings.amt_clip
-
-    def _child(self, place: int, winner: int) -> ArrayRef:
-        """The new mean crossed with a winner of the generation that is now over."""
-        state = self.state
-        random = generator(*self.key(Purpose.POPULATION, CROSSOVER, self.generation, place))
-        other = np.asarray(self.context.store.load(state.individuals[winner]))
-        mean = state.mean.astype(np.float32)
-        exchange = self.settings.crossover == EXCHANGE
-        child, _ = crossover(mean, other, self._policy.tensors, exchange, random)
-        return self.share(child)
-
-    def _count_origins(self, winners: Sequence[int]) -> None:
-        """How many winners were children and copies of SAC, the first and the last of the individuals."""
-        state, settings = self.state, self.settings
-        each = 2 if settings.sampling == PAIRS else 1
-        copies = len(state.individuals) - settings.copies * each
-        state.winning_children = sum(index < len(state.children) * each for index in winners)
-        state.winning_copies = sum(index >= copies for index in winners)
+    def joint_update(self) -> SACUpdate:
+        return update_of(self.settings, self.policy_spec, critic_of(self))
 
     def metrics(self) -> dict[str, float]:
-        return {"nominal_timesteps": self.nominal_timesteps, **self.state.metrics()}
+        columns = super().metrics()
+        ours = {name: columns[name] for name in ("fitness_best", "fitness_mean", "sigma", "amt_steps", "amt_clip_rate")}
+        names = {"winning_copies": "winning_sac", "score_mean": "score_es"}
+        renamed = {
+            names.get(name, name.replace("learner", "sac")): value for name, value in self.coupling.metrics().items()
+        }
+        return {"nominal_timesteps": self.nominal_timesteps, **ours, **renamed}

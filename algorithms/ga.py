@@ -60,7 +60,10 @@ class GA(Search[GASettings, GAState]):
         place = int(generator(*key, int(Purpose.POPULATION)).integers(len(parents)))
         return Perturbed(parents[place], self.settings.mutation_stdev, key)
 
-    def generation(self, key: Callable[[int], Key]) -> list[Vector]:
+    def around(self, centre: ArrayRef, key: Key) -> Vector:
+        return Perturbed(centre, self.settings.mutation_stdev, key)
+
+    def samples(self, key: Callable[[int], Key]) -> list[Vector]:
         """The children, and behind them the elite, so that it is not trained."""
         return [*(self.sample(key(index)) for index in range(self.settings.population - 1)), self.mean_ref]
 

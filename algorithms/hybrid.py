@@ -20,13 +20,16 @@ from erlbench.algorithms.coupling import Coupling, CouplingState, Half
 from erlbench.algorithms.individuals import FitnessSettings
 from erlbench.algorithms.policy_settings import PolicySettings, initial_mean
 from erlbench.algorithms.schedule import Chain, Phases, Schedule, ScheduleState
+from erlbench.algorithms.search.evolution_strategy import NOISE_SUM, NoiseSum
 from erlbench.algorithms.search.search import INJECTIONS, SEARCHES, Search, SearchContext, SearchState, find_search
 from erlbench.algorithms.side import SideCoupling
 from erlbench.algorithms.steady_state import SteadyState
 from erlbench.algorithms.training.actor_critic_settings import ActorCriticSettings
-from erlbench.algorithms.training.gradient_tasks import CriticState, new_critic, update_functions
+from erlbench.algorithms.training.episode_tasks import episode_functions
+from erlbench.algorithms.training.gradient_tasks import CriticState, critic_of, new_critic, update_functions
 from erlbench.algorithms.training.learners import Learner, find_learner
-from erlbench.algorithms.training.update_settings import Updates
+from erlbench.algorithms.training.update_settings import Episodes, Update, Updates
+from erlbench.algorithms.winners import Winners
 from erlbench.envs.registry import Problem
 from erlbench.errors import UsageError, nearest
 from erlbench.policy import PolicySpec
@@ -36,7 +39,9 @@ from erlbench.work.tasks import ArrayRef, Result, Task
 
 OURS = "this suite"
 _OF_ALL = {field.name for kind in (PolicySettings, FitnessSettings) for field in fields(kind)}
-COUPLINGS: Mapping[str, type[Coupling]] = MappingProxyType({"half": Half, "side": SideCoupling, "none": Coupling})
+COUPLINGS: Mapping[str, type[Coupling]] = MappingProxyType(
+    {"half": Half, "side": SideCoupling, "winners": Winners, "none": Coupling}
+)
 SCHEDULES: Mapping[str, type[Schedule]] = MappingProxyType(
     {"chain": Chain, "phases": Phases, "steady-state": SteadyState}
 )
@@ -48,7 +53,10 @@ class HybridSettings(ActorCriticSettings, FitnessSettings):
 
     search: str = setting("cem", f"what samples: {', '.join(SEARCHES)}, or MODULE:CLASS", OURS)
     coupling: str = setting(
-        "half", "who is trained: half of the population, a learner at its side, or none", OURS, choices=tuple(COUPLINGS)
+        "half",
+        "who is trained: half of the population, a learner at its side, one that acts alone (winners), or none",
+        OURS,
+        choices=tuple(COUPLINGS),
     )
     schedule: str = setting("chain", "in which order: see docs/hybrids.md", OURS, choices=tuple(SCHEDULES))
     injected: str | None = setting(
@@ -128,6 +136,8 @@ class Hybrid(Algorithm[S, HybridState]):
     task_functions: ClassVar[Mapping[str, type]] = {
         **Algorithm.task_functions,
         **update_functions("update_critic", "train_actor", "update_actor_critics", "update_ddpg", "update_sac"),
+        **episode_functions("train_td3", "train_ddpg", "train_sac"),
+        NOISE_SUM: NoiseSum,
     }
     learner: Learner
     critic_updates: ClassVar[float] = 1.0
@@ -136,15 +146,18 @@ class Hybrid(Algorithm[S, HybridState]):
     """Whether it has a learner; else its search is alone."""
     learner_name: ClassVar[str] = ""
     """Its learner where its settings have none."""
+    mean_stream: ClassVar[tuple[int, ...]] = ()
+    """Which stream of random numbers the initial mean is from."""
 
     def __init__(self, settings: S, context: Context) -> None:
         super().__init__(settings, context)
         if self.has_learner:
             self.learner = find_learner(getattr(settings, "learner", self.learner_name))
             functions = (self.learner.critic_function, self.learner.actor_function, self.learner.joint_function)
-            self.task_functions = type(self).task_functions | dict.fromkeys(filter(None, functions), Updates)  # type: ignore
+            more = dict.fromkeys(filter(None, functions), Updates) | {self.learner.episode_function: Episodes}
+            self.task_functions = {**type(self).task_functions, **more}  # type: ignore[misc]
         parts = self.parts(settings, context.problem.env.id)
-        mean = initial_mean(self.policy_spec, settings, self.key(Purpose.PARAMETERS))
+        mean = initial_mean(self.policy_spec, settings, self.key(Purpose.PARAMETERS, *self.mean_stream))
         surroundings = SearchContext(self.policy_spec, mean, context.store, self.share, parts.injected, self._another)
         self.search: Search[Any, Any] = parts.search(parts.of_search, surroundings)
         self.coupling = parts.coupling(parts.of_coupling, cast(Any, self))
@@ -179,8 +192,9 @@ class Hybrid(Algorithm[S, HybridState]):
             )
         if isinstance(settings, HybridSettings):
             learner = find_learner(settings.learner)
-            if parts.coupling is SideCoupling and not learner.joint_function:
-                raise UsageError(f"coupling=side needs a learner with joint_function, which {settings.learner} has not")
+            for coupling, function in ((SideCoupling, "joint_function"), (Winners, "episode_function")):
+                if parts.coupling is coupling and not getattr(learner, function):
+                    raise UsageError(f"coupling={settings.coupling} needs a learner's {function}: {settings.learner}")
             kinds = [parts.search.settings_type, parts.coupling.settings_type, parts.schedule.settings_type]
             check_options(kinds, settings)
 
@@ -218,8 +232,22 @@ class Hybrid(Algorithm[S, HybridState]):
         """Whether episodes contribute to statistics of observations."""
         return self.policy_spec.normalisation
 
+    @property
+    def generation(self) -> int:
+        """The number of the generation under way, in keys of random numbers."""
+        return self.counters.generation
+
+    def new_learner(self) -> np.ndarray:
+        """A fresh learner beside the population, flat float32."""
+        scale = getattr(self.coupling.settings, "final_scale", 1.0)
+        return self.learner.start(self.policy_spec, critic_of(self), self.key(Purpose.PARAMETERS, 0), scale)
+
+    def joint_update(self) -> Update:
+        """An update of all of that learner."""
+        return self.learner.update(self.policy_spec, critic_of(self), self.settings, self.coupling.settings)
+
     def policy(self) -> ArrayRef:
-        return self.search.mean_ref
+        return self.coupling.reported or self.search.mean_ref
 
     def _ask(self) -> list[Task]:
         return self.schedule.ask()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from erlbench.algorithms.generation import Generation
 from erlbench.algorithms.individuals import start_states
+from erlbench.algorithms.search.evolution_strategy import gradient, gradient_tasks
 from erlbench.algorithms.search.search import Individual, Vector
 from erlbench.algorithms.training.gradient_tasks import actor_task, critic_task
 from erlbench.settings import setting
@@ -93,6 +94,8 @@ class ChainState(ScheduleState, Generation):
     trained: list[int] = field(default_factory=list)  # of them, those that are trained by gradients
     rl_elites: int = 0  # how many of the generation before were among its elites
     f_mean: float | None = None  # f(mu), where the search needs it, once it is known
+    sums: list[Result] | None = None  # of noise, that a search wants when all individuals are evaluated
+    awaited: int = 0  # how many
 
 
 class Chain(Schedule):
@@ -115,13 +118,15 @@ class Chain(Schedule):
         """A whole generation when none is under way; with the gate `individual` one individual after the other."""
         state, run, alone = self.state, self.run, self.settings.warmup_gate == INDIVIDUAL
         if state.individuals:
+            if state.sums is not None and not state.awaited:
+                return self._noise_sums()
             if not len(state.fitness) == state.asked < len(state.individuals):
                 return []
             return self.tasks_of(state.asked, state.asked + 1 if alone else len(state.individuals))
         if run.exhausted:
             return []
-        generation = run.counters.generation
-        state.samples = run.search.generation(lambda index: run.key(Purpose.NOISE, generation, index))
+        generation = run.generation
+        state.samples = run.coupling.population(lambda index: run.key(Purpose.NOISE, generation, index))
         state.individuals = [*state.samples]
         tasks = run.coupling.before(state.previous_steps, self.warm)
         run.coupling.inject(state.individuals)
@@ -134,7 +139,7 @@ class Chain(Schedule):
         run, episodes = self.run, self.run.search.mean_episodes
         if not episodes:
             return []
-        seeds = start_states(run, run.counters.generation, episodes)
+        seeds = start_states(run, run.generation, episodes)
         more = {"episodes": episodes, "seeds": seeds, "mode": run.acts_by_mode}
         return [run.rollout(run.policy(), kind="mean", counts=Counts.FITNESS, **more)]
 
@@ -173,9 +178,9 @@ class Chain(Schedule):
 
     def evaluations(self, parameters: Sequence[Input], individuals: range) -> list[Task]:
         """The episodes of `individuals`; with a learner all of them go to the replay."""
-        run, learns = self.run, self.run.learns
+        run, learns = self.run, self.run.learns and self.run.coupling.records
         more: dict[str, Any] = {"episodes": run.settings.episodes}
-        more["seeds"] = start_states(run, run.counters.generation)
+        more["seeds"] = start_states(run, run.generation)
         if run.observes:
             more["observe"] = 1.0
         if not run.has_learner:
@@ -196,6 +201,9 @@ class Chain(Schedule):
             state.individuals = [outputs.get(z, z) if isinstance(z, Output) else z for z in state.individuals]
         elif task.kind == "actor":
             state.individuals[task.individual] = result.arrays["parameters"]
+        elif task.kind == "gradient":
+            self._take_sum(result)
+            return
         elif task.kind == "mean":
             returns = result.values["returns"]
             state.f_mean = math.fsum(returns) / len(returns)
@@ -206,11 +214,13 @@ class Chain(Schedule):
                 run.search.observed(result.values["observed"], run.context.store.get(result.arrays["observed"]))
         measured = state.f_mean is not None or not run.search.mean_episodes
         measured &= run.coupling.ready
-        if state.individuals and len(state.fitness) == len(state.individuals) and measured:
+        if state.sums is None and state.individuals and len(state.fitness) == len(state.individuals) and measured:
             if run.search.extends(state.steps, len(state.individuals)):
                 self._extend()
-            else:
+            elif run.search.noise_weights(self._individuals()) is None:
                 self._end()
+            else:
+                state.sums = []
 
     def _extend(self) -> None:
         """As many individuals more."""
@@ -219,21 +229,39 @@ class Chain(Schedule):
         more = run.search.generation(lambda index: run.key(Purpose.NOISE, generation, first + index))
         state.individuals, state.samples = [*state.individuals, *more], [*state.samples, *more]
 
+    def _individuals(self) -> list[Individual]:
+        """The generation as the search is told it."""
+        state, individuals = self.state, []
+        f_mean = math.nan if state.f_mean is None else state.f_mean
+        for vector, sample, fitness in zip(state.individuals, state.samples, state.in_order):
+            z = cast(Vector, vector)
+            outside = self.run.coupling.comes_from_outside(z)
+            origin = None if outside else sample
+            injected = outside or z != sample
+            individuals.append(Individual(z=z, fitness=fitness, injected=injected, origin=origin, f_mean=f_mean))
+        return individuals
+
+    def _noise_sums(self) -> list[Task]:
+        """The tasks that add up the noise for an estimate of the search."""
+        weights = self.run.search.noise_weights(self._individuals())
+        assert weights is not None
+        tasks = gradient_tasks(self.run, list(weights), list(weights.values()), self.run.policy_spec.size)
+        self.state.awaited = len(tasks)
+        return tasks
+
+    def _take_sum(self, result: Result) -> None:
+        state, run = self.state, self.run
+        assert state.sums is not None
+        state.sums.append(result)
+        if len(state.sums) == state.awaited:
+            run.search.noise_sum = gradient(run, state.sums)
+            state.sums, state.awaited = None, 0
+            self._end()
+
     def _end(self) -> None:
         """Tell the search its generation."""
-        state, run = self.state, self.run
-        fitness, f_mean = state.in_order, math.nan if state.f_mean is None else state.f_mean
-        outside = run.coupling.injected
-        individuals = [
-            Individual(
-                z=cast(Vector, z),
-                fitness=fitness[index],
-                injected=z != sample,
-                origin=None if index in outside else sample,
-                f_mean=f_mean,
-            )
-            for index, (z, sample) in enumerate(zip(state.individuals, state.samples))
-        ]
+        state, run, individuals = self.state, self.run, self._individuals()
+        fitness = state.in_order
         run.search.tell(individuals)
         run.coupling.end(individuals)
         state.rl_elites = sum(index in state.trained for index in run.search.state.elites)

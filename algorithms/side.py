@@ -18,11 +18,10 @@ from erlbench.algorithms.coupling import Coupling, CouplingState
 from erlbench.algorithms.individuals import fitness_of
 from erlbench.algorithms.search.search import Individual, Search, Vector
 from erlbench.algorithms.search.search_distribution import ranking
-from erlbench.algorithms.training.gradient_tasks import critic_of, update_task
+from erlbench.algorithms.training.gradient_tasks import update_task
 from erlbench.algorithms.training.update_settings import Updates
 from erlbench.errors import UsageError
 from erlbench.settings import setting
-from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import ArrayRef, Input, Output, Result, Task
 
 ERL, RAINBOW = "ERL, public code", "EvoRainbow, public code"
@@ -47,11 +46,6 @@ class SideSettings:
     )
     final_scale: float = setting(
         0.1, "factor of the initial last layers of the critics and of the learner's actor", ERL, minimum=0
-    )
-    policy_delay: int = setting(2, "critic updates of td3 per update of its actor and targets", "TD3", minimum=1)
-    critic_weight_decay: float = setting(0.0, "L2 penalty of ddpg's critic, added to its gradient", ERL, minimum=0)
-    critic_gradient_clip: float | None = setting(
-        None, "bound of the norm of the gradient of ddpg's critic; none: no bound", ERL, minimum=0
     )
 
 
@@ -82,8 +76,7 @@ class SideCoupling(Coupling):
 
     def start(self) -> SideState:
         run = self.run
-        key, scale = run.key(Purpose.PARAMETERS, 0), self.settings.final_scale
-        learner = run.learner.start(run.policy_spec, critic_of(run), key, scale)
+        learner = run.new_learner()
         actor = run.learner.actor(run.policy_spec, learner)
         return SideState(learner=run.share(learner), actor=run.share(actor))
 
@@ -99,8 +92,7 @@ class SideCoupling(Coupling):
     def _update(self, updates: int) -> Task:
         """So many updates of all of the learner."""
         run, state, counters = self.run, self.state, self.run.counters
-        update = run.learner.update(run.policy_spec, critic_of(run), run.settings, self.settings)
-        values = Updates(update, updates, counters.critic_updates, counters.actor_updates)
+        values = Updates(run.joint_update(), updates, counters.critic_updates, counters.actor_updates)
         view = run.context.replay.view(run.settings.replay_size)
         inputs: dict[str, Input] = {"learner": state.learner, "replay": view}
         state.under_way += 1
@@ -125,9 +117,8 @@ class SideCoupling(Coupling):
             state.place = min(state.place, len(individuals) - 1)
             individuals[state.place] = state.actor
 
-    @property
-    def injected(self) -> tuple[int, ...]:
-        return () if self.state.place is None else (self.state.place,)
+    def comes_from_outside(self, z: Vector) -> bool:
+        return self.state.place is not None and z == self.state.actor
 
     def beside(self, individuals: int) -> list[Task]:
         """The learner's noisy episode."""

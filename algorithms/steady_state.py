@@ -99,7 +99,7 @@ class SteadyState(Schedule):
     def warm(self) -> bool:
         """Whether the warm-up is over and there is enough experience to learn from."""
         run = self.run
-        enough = run.context.replay.length >= run.settings.batch_size
+        enough = not run.coupling.records or run.context.replay.length >= run.settings.batch_size
         return run.counters.timesteps >= self.settings.start_timesteps and enough
 
     def ask(self) -> list[Task]:
@@ -146,7 +146,7 @@ class SteadyState(Schedule):
             kind="es" if individual.kind == "copy" else individual.kind,
             episodes=run.settings.episodes,
             seeds=start_states(run, individual.number),
-            record=run.learns,
+            record=run.learns and run.coupling.records,
             random_actions=individual.kind == "random",
             mode=run.acts_by_mode,
             individual=place,
@@ -224,22 +224,20 @@ class SteadyState(Schedule):
         assert individual.fitness is not None
         age = run.counters.generation - individual.born
         changed = individual.parameters != individual.sample
-        state.finished.append(
-            Individual(
-                z=individual.parameters,
-                fitness=individual.fitness,
-                injected=changed,
-                origin=None if individual.kind == "copy" else individual.sample,
-                age=age,
-                f_mean=f_mean,
-            )
+        evaluated = Individual(
+            z=individual.parameters,
+            fitness=individual.fitness,
+            injected=changed or individual.kind == "copy",
+            origin=None if individual.kind == "copy" else individual.sample,
+            age=age,
+            f_mean=f_mean,
         )
+        state.finished.append(evaluated)
         told = len(state.finished) >= run.search.at_once
         if told:
             run.search.tell(state.finished)
-            if len(state.finished) > 1:
-                run.coupling.end(state.finished)
             state.finished = []
+        run.coupling.gather(evaluated)
         state.last = {
             "p": getattr(run.search.state, "ratio", math.nan),
             "f_z": individual.fitness,

@@ -85,7 +85,7 @@ class CEMSearch(GaussianSearch[CEMSearchSettings, CEMState]):
     def start(self, mean: np.ndarray) -> CEMState:
         return CEMState(distribution=self.distribution(mean), epsilon=self.settings.initial_variance)
 
-    def generation(self, key: Callable[[int], Key]) -> list[Vector]:
+    def samples(self, key: Callable[[int], Key]) -> list[Vector]:
         size = self.settings.population
         return list(self.state.distribution.population(size, self.settings.antithetic and size % 2 == 0, key))
 

@@ -111,7 +111,7 @@ class GeneticSearch(Search[GeneticSettings, GeneticState]):
         self.state.key = key
         return self.state.population[key[-1] % len(self.state.population)]
 
-    def generation(self, key: Callable[[int], Key]) -> list[Vector]:
+    def samples(self, key: Callable[[int], Key]) -> list[Vector]:
         self.state.key = key(0)[:-1]
         return [*self.state.population]
 

@@ -85,6 +85,7 @@ class Search(ABC, Generic[S, D]):
     """What injected individuals do where the user chose nothing: see `injected`."""
     pairs: ClassVar[bool] = False
     """Whether its estimate needs mirrored pairs: individuals 2 i and 2 i + 1 of a generation have opposite noise."""
+    noise_sum: np.ndarray
 
     def __init__(self, settings: S, context: SearchContext) -> None:
         self.settings, self.context = settings, context
@@ -125,9 +126,29 @@ class Search(ABC, Generic[S, D]):
         """Episodes that measure f(mu), which the search compares individuals with; 0: it does not need f(mu)."""
         return 0
 
-    def generation(self, key: Callable[[int], Key]) -> list[Vector]:
-        """The individuals of a generation, from `key(0)`, `key(1)`, ..."""
+    def samples(self, key: Callable[[int], Key]) -> list[Vector]:
+        """The samples of a generation, from `key(0)`, `key(1)`, ..."""
         return [self.sample(key(index)) for index in range(self.population_of(self.settings))]
+
+    def generation(
+        self, key: Callable[[int], Key], first: Sequence[ArrayRef] = (), last: Sequence[ArrayRef] = ()
+    ) -> list[Vector]:
+        """The individuals of a generation, of which the `first` and the `last` ones are around vectors from outside."""
+        individuals = self.samples(key)
+        for place, centre in [*enumerate(first), *enumerate(last, len(individuals) - len(last))]:
+            individuals[place] = self.around(centre, key(place))
+        return individuals
+
+    def around(self, centre: ArrayRef, key: Key) -> Vector:
+        """A sample with another centre; a search without noise gives the centre."""
+        return centre
+
+    def noise_weights(self, individuals: Sequence[Individual]) -> dict[Key, float] | None:
+        """Weights of noise vectors, whose sum workers make: `noise_sum` in `tell`; None: it needs none."""
+        return None
+
+    def tune(self, fitness: np.ndarray) -> None:
+        """Adapt the noise after a learner has learnt; by default `tell` does all."""
 
     def fitness(self, result: Result) -> float:
         """What an individual's episodes are worth: by default their mean return."""
@@ -190,6 +211,9 @@ class GaussianSearch(Search[S, G]):
     def sample(self, key: Key) -> Vector:
         return self.state.distribution.sample(key)
 
+    def around(self, centre: ArrayRef, key: Key) -> Vector:
+        return Perturbed(centre, self.state.distribution.std_ref, key)
+
     def metrics(self) -> dict[str, float]:
         return {"variance_mean": float(self.state.distribution.variance.mean())}
 
@@ -242,7 +266,10 @@ class MirroredSearch(Search[S, M]):
     def sample(self, key: Key, sign: int = 1) -> Vector:
         return Perturbed(self.state.policy, self.scale, key, sign, size=self.state.mean.size)
 
-    def generation(self, key: Callable[[int], Key]) -> list[Vector]:
+    def around(self, centre: ArrayRef, key: Key) -> Vector:
+        return Perturbed(centre, self.scale, key, size=self.state.mean.size)
+
+    def samples(self, key: Callable[[int], Key]) -> list[Vector]:
         pairs = range(self.population_of(self.settings) // 2)
         return [self.sample(key(pair), sign) for pair in pairs for sign in (1, -1)]
 
@@ -252,6 +279,11 @@ class MirroredSearch(Search[S, M]):
 
     def observed(self, count: int, sums: np.ndarray) -> None:
         self.state.statistics.add(count, sums)
+
+
+def centre_of(z: Vector) -> ArrayRef:
+    """What an individual was sampled around: itself, where it was not."""
+    return z.centre if isinstance(z, Perturbed) else z
 
 
 def own_displacement(search: Search[Any, Any], sample: Individual, mean: np.ndarray) -> np.ndarray:

@@ -71,8 +71,8 @@ class EpisodeLearner(Algorithm[S, L]):
 def episode_task(algorithm: Algorithm[Any, Any], function: str, learner: ArrayRef, update: Update, **more: Any) -> Task:
     """The next episode, which ends with the budget at the latest.
 
-    `function` names a task function of `gradients/episodes.py`, `learner` is its network state, and `more` are the
-    fields of `Episodes` that are not those of every algorithm.
+    `function` names a task function, by default of `gradients/episodes.py`, `learner` is its network state, and `more`
+    are the fields of `Episodes` that are not those of every algorithm.
     """
     task_id, settings, context = algorithm.new_id(), algorithm.settings, algorithm.context
     env, counters = context.problem.env, algorithm.counters
@@ -80,7 +80,7 @@ def episode_task(algorithm: Algorithm[Any, Any], function: str, learner: ArrayRe
         "env": env,
         "timesteps": counters.timesteps,
         "limit": min(env.max_episode_steps, context.total_timesteps - counters.timesteps),
-        "start_timesteps": settings.start_timesteps,
+        "start_timesteps": getattr(settings, "start_timesteps", 0),
         "replay_size": settings.replay_size,
         "critic_updates": counters.critic_updates,
         "actor_updates": counters.actor_updates,
@@ -89,7 +89,7 @@ def episode_task(algorithm: Algorithm[Any, Any], function: str, learner: ArrayRe
     return Task(
         task_id,
         "rl",
-        f"{MODULE}:{function}",
+        function if ":" in function else f"{MODULE}:{function}",
         algorithm.key(Purpose.EPISODE, task_id),
         Episodes(update=update, **{**common, **more}),
         inputs,

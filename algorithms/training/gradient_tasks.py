@@ -40,7 +40,7 @@ def new_critic(algorithm: Algorithm[Settings, Any]) -> CriticState:
     return CriticState(algorithm.share(initial_critic(critic_of(algorithm), algorithm.key(Purpose.PARAMETERS, 1))))
 
 
-def critic_of(algorithm: Algorithm[Settings, Any]) -> CriticSpec:
+def critic_of(algorithm: Algorithm[Any, Any]) -> CriticSpec:
     """The critic's network: by default with the actor's hidden widths, and its own activation."""
     settings = algorithm.settings
     hidden = getattr(settings, "critic_hidden", settings.hidden)

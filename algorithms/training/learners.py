@@ -19,6 +19,17 @@ from erlbench.policy import PolicySpec
 from erlbench.work.seeding import Key
 
 MODULE = "erlbench.algorithms.gradients.updates"
+# of joint updates where an algorithm has no such setting
+USUAL: Mapping[str, Any] = MappingProxyType(
+    {
+        "policy_delay": 2,
+        "critic_weight_decay": 0.0,
+        "critic_gradient_clip": None,
+        "reward_scale": 1.0,
+        "value_network": False,
+    }
+)
+EPISODES = "erlbench.algorithms.gradients.episodes"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +39,7 @@ class Learner:
     `critic_function` takes `Updates[CriticUpdate]` and the inputs `critic`, `target_actor` and `replay`, and returns
     `critic`. `actor_function` takes `Updates[ActorUpdate]`, `parameters`, `critic` and `replay`, returns `parameters`.
     `joint_function` takes `Updates` of `joint_update`, `learner` (see `start`) and `replay`, and returns `learner` and
-    `actor`; without one the learner is for the coupling `half` alone.
+    `actor`; `episode_function` takes `Episodes` of it and the same inputs: for the couplings `side` and `winners`.
     """
 
     critics: int = 2
@@ -37,6 +48,7 @@ class Learner:
     critic_function: str = f"{MODULE}:update_critic"
     actor_function: str = f"{MODULE}:train_actor"
     joint_function: str = ""
+    episode_function: str = ""
     joint_update: type[Update] = TD3Update
 
     def start(self, policy: PolicySpec, critic: CriticSpec, key: Key, final_scale: float = 1.0) -> np.ndarray:
@@ -47,8 +59,8 @@ class Learner:
 
     def update(self, policy: PolicySpec, critic: CriticSpec, *settings: Any) -> Update:
         """A joint update whose fields are those of the first of `settings` that has them."""
-        plain, fixed = replace(policy, stochastic=False), {"reward_scale": 1.0, "value_network": False}
-        return self.joint_update.of(settings, plain, critic, target_entropy=-float(policy.sizes[-1]), **fixed)
+        plain, entropy = replace(policy, stochastic=False), -float(policy.sizes[-1])
+        return self.joint_update.of(settings, plain, critic, target_entropy=entropy, **USUAL)
 
     def actor(self, policy: PolicySpec, learner: np.ndarray) -> np.ndarray:
         """The policy in a learner's vector, `(policy.size,)`."""
@@ -62,11 +74,19 @@ class Learner:
         return result
 
 
+def _joint(function: str, episode: str, update: type[Update]) -> dict[str, Any]:
+    return {
+        "joint_function": f"{MODULE}:{function}",
+        "episode_function": f"{EPISODES}:{episode}",
+        "joint_update": update,
+    }
+
+
 LEARNERS: Mapping[str, Learner] = MappingProxyType(
     {
-        "td3": Learner(target_noise=True, joint_function=f"{MODULE}:update_actor_critics"),
-        "ddpg": Learner(critics=1, joint_function=f"{MODULE}:update_ddpg", joint_update=DDPGUpdate),
-        "sac": Learner(stochastic=True, joint_function=f"{MODULE}:update_sac", joint_update=SACUpdate),
+        "td3": Learner(target_noise=True, **_joint("update_actor_critics", "train_td3", TD3Update)),
+        "ddpg": Learner(critics=1, **_joint("update_ddpg", "train_ddpg", DDPGUpdate)),
+        "sac": Learner(stochastic=True, **_joint("update_sac", "train_sac", SACUpdate)),
     }
 )
 

@@ -48,6 +48,12 @@ class Fake:
             outcome = Outcome(
                 {"actor_updates": task.settings.updates}, {"parameters": self.input(task, "parameters") + 1}
             )
+        elif task.kind == "rl" and task.gradient:  # episodes of a learner that learns while it plays
+            values = {"returns": [fitness], "lengths": [length], "critic_updates": length, "actor_updates": length}
+            learner = self.input(task, "learner") + 1
+            actor = learner[: self.algorithm.policy_spec.size]
+            arrays = {"learner": learner, "actor": actor, **self._transitions(1, length)}
+            outcome = Outcome(values | {"critic_loss": 0.5}, arrays)
         elif "learner" in task.inputs:
             learner = self.input(task, "learner") + 1
             arrays = {"learner": learner, "actor": learner[: self.algorithm.policy_spec.size]}

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from erlbench.algorithms.esac import ESAC
-from erlbench.algorithms.parts.esac_settings import ESACSettings
+from erlbench.algorithms.esac import ESAC, ESACSettings
 from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
 from erlbench.settings import resolve
+from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import Counts, Priority
 from erlbench.work.workspace import Workspace
 from tests.runs import make_cell, rows, run
@@ -21,6 +21,17 @@ SMALL = {
     "hidden": (8, 8), "critic_hidden": (8, 8), "population": 10, "gradient_interval": 2, "sac_episodes": 2,
     "batch_size": 8, "start_timesteps": 500, "validation_every": 2, "validation_episodes": 2,
 }  # fmt: skip
+
+
+class Parts:
+    """The states of the search and of the coupling."""
+
+    def __init__(self, algorithm):
+        self.es, self.winners = algorithm.search.state, algorithm.coupling.state
+
+
+def population_of(algorithm):
+    return algorithm.coupling.population(lambda index: algorithm.key(Purpose.NOISE, algorithm.generation, index))
 
 
 @pytest.fixture
@@ -60,13 +71,13 @@ def centres(tasks):
 
 def test_members_are_children_then_mirrored_pairs_then_copies_of_sac(make):
     algorithm = make()
-    workspace, state = Workspace(algorithm.context.store), algorithm.state
-    assert (algorithm.settings.winners, algorithm.settings.copies) == (4, 1)
+    workspace, state = Workspace(algorithm.context.store), Parts(algorithm)
+    assert (algorithm.settings.winners(10), algorithm.settings.copies(10)) == (4, 1)
     first = [task for task, _ in of_kind(generation(algorithm, workspace), "es")]
     assert len(first) == 10
     assert len(set(centres(first)[:9])) == 1
     second = [task for task in algorithm.ask() if task.kind == "es"]
-    assert centres(second) == [*state.children, *[state.mean_ref] * 5, state.sac.actor]
+    assert centres(second) == [*state.winners.children, *[state.es.policy] * 5, state.winners.actor]
     signs = [task.inputs["parameters"].sign for task in second]
     keys = [task.inputs["parameters"].key for task in second]
     assert signs == [1, 1, 1, 1, 1, -1, 1, -1, 1, 1], "an odd member has no partner"
@@ -74,8 +85,8 @@ def test_members_are_children_then_mirrored_pairs_then_copies_of_sac(make):
     assert len(set(keys)) == 8
     load = algorithm.context.store.load
     plus, minus = (load(task.inputs["parameters"]).astype(float) for task in second[4:6])
-    np.testing.assert_allclose((plus + minus) / 2, state.mean, atol=1e-7)
-    noise = (plus - minus) / 2 / state.sigma
+    np.testing.assert_allclose((plus + minus) / 2, state.es.mean, atol=1e-7)
+    noise = (plus - minus) / 2 / state.es.sigma
     assert noise.std() == pytest.approx(1.0, abs=0.1)
     assert {task.counts for task in second} == {Counts.TRAINING}
     assert not any(task.settings.record for task in second), "only SAC's steps are learnt from"
@@ -83,7 +94,7 @@ def test_members_are_children_then_mirrored_pairs_then_copies_of_sac(make):
 
 @pytest.mark.parametrize(("sampling", "count", "distinct"), [("pairs", 20, 10), ("independent", 10, 10)])
 def test_other_samplings(make, sampling, count, distinct):
-    population = make(sampling=sampling).population()
+    population = population_of(make(sampling=sampling))
     assert len(population) == count
     assert len({z.key for z in population}) == distinct
     assert sum(z.sign for z in population) == (0 if sampling == "pairs" else count)
@@ -94,10 +105,10 @@ def test_other_samplings(make, sampling, count, distinct):
 def test_the_mean_climbs_the_ranks_of_the_members_around_it(make, sampling, optimiser):
     """Line 11 by hand, with SciPy's ranks of all members, in the second generation, which has children."""
     algorithm = make(sampling=sampling, optimiser=optimiser, es_learning_rate=0.01, sigma_init=0.1)
-    workspace, state, load = Workspace(algorithm.context.store), algorithm.state, algorithm.context.store.load
+    workspace, state, load = Workspace(algorithm.context.store), Parts(algorithm), algorithm.context.store.load
     generation(algorithm, workspace)
-    mean, mean_ref, sigma = state.mean.copy(), state.mean_ref, state.sigma
-    first, second = state.moments.first.copy(), state.moments.second.copy()
+    mean, mean_ref, sigma = state.es.mean.copy(), state.es.policy, state.es.sigma
+    first, second = state.es.moments.first.copy(), state.es.moments.second.copy()
     done = of_kind(step(algorithm, workspace), "es")
     returns = [result.values["returns"][0] for _, result in done]
     scores = (rankdata(returns) - 1) / (len(returns) - 1) - 0.5
@@ -113,40 +124,43 @@ def test_the_mean_climbs_the_ranks_of_the_members_around_it(make, sampling, opti
     else:  # Adam's second step
         first, second = 0.9 * first - 0.1 * estimate, 0.999 * second + 0.001 * estimate**2
         expected = -0.01 * (first / (1 - 0.9**2)) / np.sqrt(second / (1 - 0.999**2))
-    np.testing.assert_allclose(state.mean - mean, expected, rtol=1e-3, atol=1e-6)
-    np.testing.assert_allclose(load(state.mean_ref), state.mean, atol=1e-6)
+    np.testing.assert_allclose(state.es.mean - mean, expected, rtol=1e-3, atol=1e-6)
+    np.testing.assert_allclose(load(state.es.policy), state.es.mean, atol=1e-6)
 
 
 def test_winners_are_the_best_of_all_and_the_children_mix_them_with_the_new_mean(make):
     algorithm = make(sigma_init=0.3)
-    workspace, state, load = Workspace(algorithm.context.store), algorithm.state, algorithm.context.store.load
+    workspace, state, load = Workspace(algorithm.context.store), Parts(algorithm), algorithm.context.store.load
     done = of_kind(generation(algorithm, workspace), "es")
     best = sorted(done, key=lambda pair: -pair[1].values["returns"][0])
     winners = [task.inputs["parameters"] for task, _ in best[:4]]
-    assert state.winner == winners[0]
-    mean = state.mean.astype(np.float32)
-    for child, winner in zip(state.children, winners, strict=True):
+    assert state.winners.winner == winners[0]
+    mean = state.es.mean.astype(np.float32)
+    for child, winner in zip(state.winners.children, winners, strict=True):
         vector, other = load(child), load(winner)
         assert ((vector == mean) | (vector == other)).all()
         assert 0.0 < (vector == other).mean() < 1.0
     metrics = algorithm.metrics()
     assert metrics["fitness_best"] == best[0][1].values["returns"][0]
-    assert metrics["winning_sac"] == sum(z.centre == state.sac.actor for z in winners)
+    assert metrics["winning_sac"] == sum(z.centre == state.winners.actor for z in winners)
     assert metrics["winning_children"] == 0
 
 
 def test_workers_get_the_sigma_that_tuning_has_made(make):
     """After the generation in which SAC learnt, whose own noise still had the old one."""
     algorithm = make(p_end=1.0)
-    workspace, state = Workspace(algorithm.context.store), algorithm.state
+    workspace, state = Workspace(algorithm.context.store), Parts(algorithm)
     for number in (1, 2, 3, 4, 5):
         done = generation(algorithm, workspace)
         (used,) = {task.inputs["parameters"].scale for task, _ in of_kind(done, "es")}
         assert used == pytest.approx(0.005 + 1e-4 * ((number - 1) // 2))
         assert len(of_kind(done, "rl")) == (number % 2 == 0)
-    assert state.sigma == pytest.approx(0.0052)
-    assert (state.amt_steps, state.amt_clipped, algorithm.metrics()["amt_clip_rate"]) == (2, 2, 1.0)
-    assert {z.scale for z in algorithm.population()} == {state.sigma}
+    assert state.es.sigma == pytest.approx(0.0052)
+    assert (state.es.amt_steps, state.es.amt_clipped, algorithm.metrics()["amt_clip_rate"]) == (2, 2, 1.0)
+    assert {
+        z.scale
+        for z in algorithm.coupling.population(lambda index: algorithm.key(Purpose.NOISE, algorithm.generation, index))
+    } == {state.es.sigma}
 
 
 def test_tuning_on_ranks_every_few_generations(make):
@@ -154,7 +168,7 @@ def test_tuning_on_ranks_every_few_generations(make):
     workspace = Workspace(algorithm.context.store)
     for sigma in (0.005, 0.005, 0.005 + 0.0125, 0.0175):
         generation(algorithm, workspace)
-        assert algorithm.state.sigma == pytest.approx(sigma)
+        assert algorithm.search.state.sigma == pytest.approx(sigma)
     assert algorithm.metrics()["amt_clip_rate"] == 0.0
     assert algorithm.counters.critic_updates == 0
 
@@ -170,11 +184,11 @@ def test_probability_of_sac_anneals():
 def test_probability_of_sac_counts_nominal_steps_or_shares_of_the_budget(make):
     algorithm = make()
     algorithm.counters.generation, algorithm.counters.timesteps = 5999, 50_000
-    assert algorithm.probability_of_sac() == pytest.approx(0.1 + 0.9 * math.exp(-1.0)), "6,000 generations of 200"
+    assert algorithm.coupling.probability() == pytest.approx(0.1 + 0.9 * math.exp(-1.0)), "6,000 generations of 200"
     assert algorithm.nominal_timesteps == 5999 * 200
     share = make(p_clock="budget")
     share.counters.timesteps = 50_000
-    assert share.probability_of_sac() == pytest.approx(0.1 + 0.9 * math.exp(-0.5 / 1.2))
+    assert share.coupling.probability() == pytest.approx(0.1 + 0.9 * math.exp(-0.5 / 1.2))
 
 
 def test_chances_are_uniform(make):
@@ -182,15 +196,15 @@ def test_chances_are_uniform(make):
     due = []
     for index in range(2000):
         algorithm.counters.generation = index
-        algorithm._sac()
-        due.append(algorithm.state.sac.due)
+        algorithm.coupling.before(0, True)
+        due.append(algorithm.coupling.state.due)
     assert [number + 1 for number in range(2000) if due[number]] == [n for n in range(5, 2001, 5) if due[n - 1]]
     assert sum(due) / 400 == pytest.approx(0.3, abs=0.07)
 
 
 def test_sac_plays_its_episodes_with_an_update_after_each_step(make):
     algorithm = make(p_end=1.0)
-    workspace, state = Workspace(algorithm.context.store), algorithm.state
+    workspace, state = Workspace(algorithm.context.store), Parts(algorithm)
     generation(algorithm, workspace)
     (task, result), *others = step(algorithm, workspace)
     assert (task.kind, task.priority, task.counts, task.gradient) == ("rl", Priority.ROLLOUT, Counts.TRAINING, True)
@@ -203,23 +217,23 @@ def test_sac_plays_its_episodes_with_an_update_after_each_step(make):
     assert reader.transitions[:, 0].std() == pytest.approx(3**-0.5, abs=0.05), "uniform before nominal step 500"
     step(algorithm, workspace)
     assert np.array_equal(
-        algorithm.context.store.get(state.sac.actor),
-        algorithm.context.store.get(state.sac.learner)[: algorithm.policy_spec.size],
+        algorithm.context.store.get(state.winners.actor),
+        algorithm.context.store.get(state.winners.learner)[: algorithm.policy_spec.size],
     )
     generation(algorithm, workspace)
     (later, _), *_ = generation(algorithm, workspace)
     assert later.settings.start_timesteps == 0, "by its policy after nominal step 500"
     assert later.settings.timesteps == later.settings.start_updates + 392 == 400
-    assert (state.sac.timesteps, state.sac.intervals, algorithm.context.replay.length) == (800, 2, 800)
+    assert (state.winners.timesteps, state.winners.intervals, algorithm.context.replay.length) == (800, 2, 800)
     assert algorithm.counters.critic_updates == 392 + 400
     assert algorithm.counters.timesteps == 4 * 10 * 200 + 800
 
 
 def test_the_reported_policy_is_chosen_by_validation(make):
     algorithm = make()
-    workspace, state = Workspace(algorithm.context.store), algorithm.state
-    assert algorithm.policy() == state.mean_ref
-    validated = [state.mean_ref, state.sac.actor]
+    workspace, state = Workspace(algorithm.context.store), Parts(algorithm)
+    assert algorithm.policy() == state.es.policy
+    validated = [state.es.policy, state.winners.actor]
     first = of_kind(generation(algorithm, workspace), "validation")
     assert [task.inputs["parameters"] for task, _ in first] == validated
     assert {task.counts for task, _ in first} == {Counts.FITNESS}
@@ -228,14 +242,14 @@ def test_the_reported_policy_is_chosen_by_validation(make):
     assert [metrics["score_es"], metrics["score_sac"]] == pytest.approx(scores)
     assert math.isnan(metrics["score_winner"])
     assert not of_kind(generation(algorithm, workspace), "validation")
-    winner = state.winner
+    winner = state.winners.winner
     third = of_kind(generation(algorithm, workspace), "validation")
     assert third[2][0].inputs["parameters"] == winner
     assert algorithm.metrics()["score_winner"] == pytest.approx(np.mean(third[2][1].values["returns"]))
     assert algorithm.counters.fitness_timesteps == (2 + 3) * 2 * 200
     for es, sac, reported in ((1.0, 2.0, "sac"), (2.0, 1.0, "es"), (1.0, 1.0, "es")):
-        state.scores = {"es": es, "sac": sac}
-        assert algorithm.policy() == (state.sac.actor if reported == "sac" else state.mean_ref)
+        state.winners.scores = {"mean": es, "learner": sac}
+        assert algorithm.policy() == (state.winners.actor if reported == "sac" else state.es.policy)
         assert algorithm.metrics()["reports_sac"] == (reported == "sac")
 
 

@@ -25,7 +25,8 @@ REFUSED = {(search, "steady-state") for search in SEARCHES if find_search(search
 
 
 def settings_of(search, learner="td3", coupling="half", schedule="chain", **more):
-    given = SMALL | {"options": OPTIONS.get(search, "")} | more
+    options = OPTIONS.get(search, "") + (" gradient_interval=1" if coupling == "winners" else "")
+    given = SMALL | {"options": options} | more
     return CEMRLSettings(search=search, learner=learner, coupling=coupling, schedule=schedule, **given)
 
 
@@ -46,7 +47,8 @@ def test_all_combinations_run_train_and_go_on_from_a_checkpoint(choices, new_fak
             new_fake(CEMRL, settings_of(*choices))
         return
     fake, twin = (new_fake(CEMRL, settings_of(*choices), workers=2) for _ in range(2))
-    trained, _ = (finish_all(each, 3) for each in (fake, twin))
+    rounds = 9 if (search, schedule) == ("aes", "steady-state") else 3  # AES-RL's rules learn from each individual
+    trained, _ = (finish_all(each, rounds) for each in (fake, twin))
     assert (trained > 0) == (coupling != "none")
     assert fake.algorithm.is_synchronous(fake.algorithm.settings) == (schedule != "steady-state")
     mean = fake.store.get(fake.algorithm.policy())
@@ -55,7 +57,7 @@ def test_all_combinations_run_train_and_go_on_from_a_checkpoint(choices, new_fak
     twin.algorithm.restore(decode(encode(twin.algorithm.snapshot(), arrays), arrays))
     assert twin.algorithm.coupling.state is twin.algorithm.state.coupling
     for each in (fake, twin):
-        finish_all(each, 5)
+        finish_all(each, rounds + 2)
     after, of_twin = (each.store.get(each.algorithm.policy()) for each in (fake, twin))
     np.testing.assert_array_equal(after, of_twin)
     assert search in ("ga", "erl-ga") or not np.array_equal(after, mean)
@@ -146,6 +148,32 @@ def test_a_learner_at_the_side_joins_the_steady_state(new_fake):
         fake.finish(fake.open[min(fake.open)])
     assert copies == fake.algorithm.state.schedule.launched // 4 - 1  # not in the warm-up
     assert fake.algorithm.counters.actor_updates == fake.algorithm.counters.critic_updates > 0
+
+
+def test_offspring_of_winners_and_copies_of_the_learner_join_a_search(new_fake):
+    options = "winner_fraction=0.25 sac_members=1 gradient_interval=2 validation_every=2"
+    fake = new_fake(CEMRL, settings_of("cem", coupling="winners", options=options))
+    state, told = fake.algorithm.state.coupling, []
+    tell = fake.algorithm.search.tell
+    fake.algorithm.search.tell = lambda individuals: (told.extend(individuals), tell(individuals))
+    for generation in range(4):
+        tasks, (mean, actor) = fake.ask(), (fake.algorithm.search.mean_ref, state.actor)
+        kinds = ["es"] * 4 + ["validation"] * ((2, 0, 3, 0)[generation])
+        assert [task.kind for task in tasks] == [*(["rl"] if generation % 2 == 0 else []), *kinds]
+        members = [task.inputs["parameters"] for task in tasks if task.kind == "es"]
+        assert [z.centre for z in members] == [*(state.children or [mean]), mean, mean, actor]
+        assert not any(task.settings.record for task in tasks if task.kind == "es")
+        for task in tasks:
+            score = 5.0 if task.kind == "validation" and task.individual == 1 else float(task.individual == 2)
+            fake.finish(task, fitness=score)
+        assert [each.injected for each in told[-4:]] == [generation > 0, False, False, True]
+        new, winner, child = (
+            fake.store.load(vector) for vector in (fake.algorithm.search.mean_ref, members[2], state.children[0])
+        )
+        assert ((child == new) | (child == winner)).all()
+        assert fake.algorithm.policy() == state.actor  # it was the better one
+    columns = {"learner_intervals": 2, "score_learner": 5.0, "reports_learner": 1}
+    assert fake.algorithm.metrics().items() >= columns.items()
 
 
 def test_aes_in_generations_measures_its_mean(new_fake):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from erlbench.algorithms.search.mutation_tuning import raw_step, rewards, smooth_l1, tuned
+from erlbench.algorithms.search.esac import raw_step, rewards, smooth_l1, tuned
 
 
 def test_smooth_l1_by_hand_and_as_torch_has_it():
