@@ -30,9 +30,13 @@ from erlbench.words import counted
 
 STORAGE, BEST = "optuna.db", "best.toml"
 FOLDER = "folder"  # of a trial's runs: one that goes on has the folder of the trial that was interrupted
-
-
 Space = dict[str, BaseDistribution]  # settings with an interval or a list of values each
+INTERVALS: dict[Any, Callable[..., BaseDistribution]] = {  # by the type of a setting
+    int: IntDistribution,
+    int | None: IntDistribution,
+    float: FloatDistribution,
+    float | None: FloatDistribution,
+}
 
 
 def parse_space(texts: Mapping[str, str], settings_type: type, owner: str) -> Space:
@@ -54,28 +58,24 @@ def parse_space(texts: Mapping[str, str], settings_type: type, owner: str) -> Sp
 
 
 def _range(name: str, text: str, kind: Any, limits: Mapping[str, Any]) -> BaseDistribution:
+    """The distribution of `LOW..HIGH`, `LOW..HIGH:log` or `A,B,C`."""
+    option = f"--search {name}"
     bounds, _, scale = text.partition(":")
     low, dots, high = bounds.partition("..")
+    texts = [low, high] if dots else [part.strip() for part in text.split(",") if part.strip()]
+    values = [check_value(part, kind, option, limits) for part in texts]
+    if len(values) < 2:
+        raise UsageError(f"{option} needs two values at least, such as A,B, or an interval LOW..HIGH")
     if not dots:
-        values = tuple(part.strip() for part in text.split(",") if part.strip())
-        for value in values:
-            check_value(value, kind, f"--search {name}", limits)
-        if len(values) < 2:
-            raise UsageError(f"--search {name} needs two values at least, such as A,B, or an interval LOW..HIGH")
-        return CategoricalDistribution(values)
+        return CategoricalDistribution(texts)
     if scale not in ("", "log"):
-        raise UsageError(f"--search {name}={text}: after the interval stands :log or nothing, not :{scale}")
-    if kind not in (int, float, int | None, float | None):
-        raise UsageError(f"--search {name}={text}: an interval is for numbers; list the values, as A,B,C")
-    ends = [check_value(end, kind, f"--search {name}", limits) for end in (low, high)]
-    if None in ends:
-        raise UsageError(f"--search {name}={text}: both ends must be numbers")
-    first, last = map(float, ends)
-    if first >= last or (scale and first <= 0):
-        raise UsageError(f"--search {name}={text}: the lower end stands first, and is above 0 with :log")
-    if kind in (int, int | None):
-        return IntDistribution(int(first), int(last), log=bool(scale))
-    return FloatDistribution(first, last, log=bool(scale))
+        raise UsageError(f"{option}={text}: after the interval stands :log or nothing, not :{scale}")
+    if kind not in INTERVALS or None in values:
+        raise UsageError(f"{option}={text}: an interval is for numbers; list the values, as A,B,C")
+    try:
+        return INTERVALS[kind](*values, log=bool(scale))
+    except ValueError:
+        raise UsageError(f"{option}={text}: the lower end stands first, and is above 0 with :log") from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,9 +113,9 @@ def tune(
         except (LookupError, TypeError, ValueError) as error:  # of damaged trials
             raise StorageInternalError(error) from error
         for trial in _next_trials(study, space, trials):
+            values = trial.params.items()
             words = ", ".join(
-                f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
-                for name, value in trial.params.items()
+                f"{name}={f'{value:.4g}' if isinstance(value, float) else value}" for name, value in values
             )
             try:
                 score = _run_trial(cells, trial.params, out / _folder(trial), options)
@@ -141,14 +141,17 @@ def tune(
 def _open_study(cells: Sequence[Cell], space: Space, out: Path) -> optuna.Study:
     """The study in `out`, or a new one; `UsageError` when it is of another search."""
     storage, name = f"sqlite:///{out / STORAGE}", cells[0].name
-    if others := [other for other in optuna.get_all_study_names(storage) if other != name]:  # trials share folders
-        raise UsageError(f"{out} holds another search (of {', '.join(others)}); choose another --out")
-    study = optuna.create_study(storage=storage, study_name=name, direction="maximize", load_if_exists=True)
     tables = cells[0].config()
     del tables["run"]["seed"]
     search = json.dumps([tables, len(cells), sorted(space.items())], default=str)
+    another = UsageError(
+        f"{out} holds another search (algorithm, environment, budget, settings or space); choose another --out"
+    )
+    if set(optuna.get_all_study_names(storage)) - {name}:  # trials share folders
+        raise another
+    study = optuna.create_study(storage=storage, study_name=name, direction="maximize", load_if_exists=True)
     if study.user_attrs.get("searched", search) != search:
-        raise UsageError(f"{out} holds another search (environment, budget, settings or space); choose another --out")
+        raise another
     study.set_user_attr("searched", search)
     study.get_trials()  # damaged ones raise now
     return study

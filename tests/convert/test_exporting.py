@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import erlbench
 from erlbench.cli import cli
 from erlbench.errors import UsageError
-from erlbench.exporting import export_results, export_sb3, export_tensorboard
+from erlbench.exporting import export_results
 from tests.reporting.make_runs import make_run
 
 ENVS, NAMES = ("InvertedPendulum-v5", "Pendulum-v1"), ("cem", "openai-es")
@@ -74,7 +74,7 @@ def test_tensorboard_leaves_out_what_is_nan(tmp_path):
 
     folder = make_run(tmp_path / "in", "Foo-v5", "esac", 0, [0, 10])
     (folder / "train.csv").write_text("generation,timesteps,train_time_s,sac_return\n1,10,1.0,nan\n2,20,2.0,1.5\n")
-    (written,) = export_tensorboard(erlbench.load_results(folder), tmp_path / "out")
+    (written,) = export_results(erlbench.load_results(folder), "tensorboard", tmp_path / "out")
     read = EventAccumulator(str(written))
     read.Reload()
     assert [(event.step, event.value) for event in read.Scalars("search/sac_return")] == [(20, 1.5)]
@@ -124,7 +124,7 @@ def test_a_missing_package_is_named(results, tmp_path, monkeypatch):
 def test_the_final_evaluation_is_exported_whole(tmp_path, final):
     more = {"total_timesteps": 300, "eval_freq": 100, "eval_episodes": 5, "processes": 0}
     results = erlbench.run("cem", "function:sphere", out=str(tmp_path / "results"), final_episodes=final, **more)
-    export_sb3(results, tmp_path / "export")
+    export_results(results, "sb3", tmp_path / "export")
     (folder,) = (path.parent for path in tmp_path.rglob("evaluations.npz"))
     whole, last = results.evaluations, results.evaluations.iloc[-1]
     saved = np.load(folder / "evaluations.npz")
@@ -143,7 +143,7 @@ def test_evaluations_without_episodes(tmp_path):
     for name, episodes in (("cem", "5 4,1 1"), ("td3", ",")):
         folder = make_run(tmp_path, "Foo-v5", name, 0, [0])
         (folder / "eval.csv").write_text(f"{header}\n0,0.0,3.5,0.5,,\n20,0.1,4.5,0.5,{episodes}\n")
-    (path,) = export_sb3(erlbench.load_results(tmp_path), tmp_path / "export")
+    (path,) = export_results(erlbench.load_results(tmp_path), "sb3", tmp_path / "export")
     assert np.load(path)["results"].tolist() == [[5, 4]]
     assert "successes" not in np.load(path)
     with pytest.raises(UsageError, match="--to sb3"):
@@ -154,7 +154,7 @@ def test_two_runs_of_one_cell_do_not_overwrite_each_other(tmp_path):
     for budget in (200, 300):
         erlbench.run("cem", "function:sphere", total_timesteps=budget, processes=0, out=str(tmp_path / str(budget)))
     with pytest.raises(UsageError, match="both cem on function:sphere, seed 0"):
-        export_sb3(erlbench.load_results(tmp_path), tmp_path / "export")
+        export_results(erlbench.load_results(tmp_path), "sb3", tmp_path / "export")
 
 
 def made(folder: Path, score: float, *seeds: int) -> Path:
@@ -180,7 +180,7 @@ def test_a_second_export_replaces_the_files_of_the_first(tmp_path, target):
 
 def test_a_run_without_episodes_has_no_monitor_file(tmp_path):
     make_run(made(tmp_path / "runs", 10, 1), "Foo-v5", "cem", 0, [0, 10])
-    export_sb3(erlbench.load_results(tmp_path / "runs"), tmp_path / "out")
+    export_results(erlbench.load_results(tmp_path / "runs"), "sb3", tmp_path / "out")
     assert [*tmp_path.rglob("monitor.csv")] == [tmp_path / "out" / "Foo-v5" / "cem" / "seed-001" / "monitor.csv"]
 
 
@@ -194,7 +194,7 @@ def test_a_file_in_the_place_of_a_folder_is_a_mistake_of_the_user(tmp_path, plac
     words = ["convert", str(tmp_path / "runs"), "--to", "sb3", "--out", str(out)]
     result = CliRunner().invoke(cli, words)
     assert result.exit_code == 2
-    assert result.stderr.startswith(f"erlbench: the export cannot be written to {out}: ")
+    assert result.stderr.startswith(f"erlbench: {out} cannot be written: ")
     assert result.stderr.endswith("; choose another folder by --out\n")
 
 
