@@ -195,19 +195,17 @@ def _redact(folder: Path, hide: Hide) -> dict[str, bytes]:
     for name, data in files.items():
         with readable(folder / name):
             sent[name] = hide(data.decode()).encode() if name == EVENTS else _redact_tables(folder / name, data, hide)
-    versions = (files, sent)
     if CONFIG in sent and META in sent:
-        before, after = (hashlib.sha256(version[CONFIG]).hexdigest().encode() for version in versions)
+        before, after = (hashlib.sha256(version[CONFIG]).hexdigest().encode() for version in (files, sent))
         sent[META] = sent[META].replace(before, after)
-    changed = sorted(name for name in sent if sent[name] != files[name] and name != STATUS)
-    if changed and STATUS in sent:
+    if STATUS in sent:
         status = json.loads(sent[STATUS])
-        old, new = (
-            {name: records.checksum(len(version[name]), zlib.crc32(version[name])) for name in changed}
-            for version in versions
-        )
-        status["files"] = {name: new.get(name, value) for name, value in table_in(status, "files").items()}
-        sent[STATUS] = f"{json.dumps({**status, records.REDACTED: old}, indent=2)}\n".encode()
+        sums = dict(table_in(status, "files"))
+        redacted = {name: sums[name] for name in sorted(sums.keys() & sent) if sent[name] != files[name]}
+        if redacted:
+            sums |= {name: records.checksum(len(sent[name]), zlib.crc32(sent[name])) for name in redacted}
+            status |= {"files": sums, records.REDACTED: redacted}
+            sent[STATUS] = f"{json.dumps(status, indent=2)}\n".encode()
     return sent
 
 
@@ -233,21 +231,12 @@ def _redact_value(value: Any, hide: Hide) -> Any:
 
 def name_hider() -> Hide:
     """A function that puts `~`, `user` and `host` in the places of home folders, this user's name and this host's."""
-    home = os.path.expanduser("~")
-    users, hosts = {Path(home).name}, {platform.node(), platform.node().partition(".")[0]}
+    home, node = os.path.expanduser("~"), platform.node()
+    names = {node: "host", node.partition(".")[0]: "host", Path(home).name: "user"}
     with suppress(OSError, KeyError, ImportError):
-        users.add(getpass.getuser())
-    homes = [rf"{re.escape(place)}(?![\w-])" for place in {home, os.path.realpath(home)} if len(place) > 1]
-    changes = [(re.compile("|".join([*homes, _HOMES])), "~"), (_NODE, "host")]
-    for names, instead in ((users, "user"), (hosts, "host")):
-        words = sorted(name for name in names if len(name) > 1 and name not in NAMES_OF_MANY)
-        if words:
-            pattern = "|".join(map(re.escape, reversed(words)))
-            changes.append((re.compile(rf"(?<![^\W_])(?:{pattern})(?![^\W_])"), instead))
-
-    def hide(text: str) -> str:
-        for pattern, instead in changes:
-            text = pattern.sub(instead, text)
-        return text
-
-    return hide
+        names[getpass.getuser()] = "user"
+    words = sorted((name for name in names if len(name) > 1 and name not in NAMES_OF_MANY), reverse=True)
+    word = re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, words)) or '(?!)'})(?![^\W_])")
+    homes = [rf"{re.escape(place)}(?![\w-])" for place in (home, os.path.realpath(home)) if len(place) > 1]
+    folder = re.compile("|".join([*homes, _HOMES]))
+    return lambda text: word.sub(lambda match: names[match[0]], _NODE.sub("host", folder.sub("~", text)))

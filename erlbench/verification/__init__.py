@@ -8,10 +8,20 @@ from pathlib import Path
 from erlbench.errors import UsageError
 from erlbench.records.config import imported_of
 from erlbench.records.run import admission_marks
-from erlbench.verification.files import AGREES, DIFFERS, UNKNOWN, Check, Files, check_files, check_rows, load_files
+from erlbench.verification.files import (
+    AGREES,
+    DIFFERS,
+    UNKNOWN,
+    Check,
+    Files,
+    check_files,
+    check_rows,
+    load_files,
+    make_check,
+)
 from erlbench.verification.policy import check_policies
 from erlbench.verification.same import evaluation_marks, find_copies
-from erlbench.verification.software import check_admission, check_identity, check_software
+from erlbench.verification.software import check_admission, compare_identity, compare_software
 from erlbench.work.identity import recorded
 
 __all__ = ["AGREES", "DIFFERS", "UNKNOWN", "Check", "Files", "load_files", "verify", "verify_all"]
@@ -53,7 +63,8 @@ def _check(run: Files, trusted: bool) -> Iterator[Check]:
         who = f"{imported.origin}, who alone know settings, software and machine"
         yield Check("imported", UNKNOWN, f"taken from {sources} ({imported.format}) of {who}")
         return
-    software, identity = check_software(run), check_identity(run, trusted)
-    yield from (software, identity, check_admission(run))
+    software = make_check("software", compare_software, run)
+    identity = make_check("identity", compare_identity, run, trusted)
+    yield from (software, identity, make_check("admission", check_admission, run))
     alike = software.outcome == AGREES and (identity.outcome == AGREES or not recorded(run.meta))
     yield from check_policies(run, alike and not admission_marks(run.meta), trusted)

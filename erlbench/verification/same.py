@@ -27,7 +27,9 @@ def compare_runs(run: Files, other: Files) -> Iterator[Check]:
     """Compare configuration, rows and saved policy of two runs."""
     yield make_check("config.toml", _compare_configurations, run, other)
     for row in COUNTED:
-        yield compare_rows(row, run.rows.get(row), other.rows.get(row), unlike_digests(run, other))
+        yield make_check(
+            row.file, compare_rows, row, run.rows.get(row), other.rows.get(row), unlike_digests(run, other)
+        )
     yield make_check(POLICY, _compare_policies, run, other)
 
 
@@ -52,14 +54,8 @@ def unlike_digests(run: Files, other: Files) -> str:
 
 def compare_rows(
     row: type[Row], ours: pd.DataFrame | None, theirs: pd.DataFrame | None, unlike_digests: str = ""
-) -> Check:
-    """Compare all columns that no clock measured; the first cell that differs is named."""
-    return make_check(row.file, _compare_rows, row, ours, theirs, unlike_digests)
-
-
-def _compare_rows(
-    row: type[Row], ours: pd.DataFrame | None, theirs: pd.DataFrame | None, unlike_digests: str
 ) -> Findings:
+    """Compare all columns that no clock measured; the first cell that differs is named."""
     if ours is None or theirs is None:
         raise Unverifiable("missing in one of the runs")
     left_out = MEASURED | {"digest"} if unlike_digests else MEASURED

@@ -11,17 +11,13 @@ from erlbench.files import table_in
 from erlbench.machine import description, process
 from erlbench.records.run import admission_marks
 from erlbench.running.admission import identity_of_run
-from erlbench.verification.files import Check, Files, Findings, Unverifiable, make_check
+from erlbench.verification.files import Files, Findings, Unverifiable
 from erlbench.words import counted
 from erlbench.work import identity
 
 
-def check_software(run: Files) -> Check:
+def compare_software(run: Files) -> Findings:
     """Whether all versions are those of the run; else equal bits are not promised."""
-    return make_check("software", _compare_software, run)
-
-
-def _compare_software(run: Files) -> Findings:
     if not run.meta:
         raise Unverifiable("meta.json is missing")
     kernels = {start["arithmetic"] for start in run.starts if start.get("arithmetic")}
@@ -46,15 +42,11 @@ def _differences(run: Files) -> Iterator[str]:
             yield f"{name} {run.meta[name]}, here {here[name]}"
 
 
-def check_identity(run: Files, trusted: bool) -> Check:
+def compare_identity(run: Files, trusted: bool) -> Findings:
     """Whether each start of the run had the identity that its problem has here.
 
     A module that the folder names is only imported where it is `trusted`: importing runs its code.
     """
-    return make_check("identity", _compare_identity, run, trusted)
-
-
-def _compare_identity(run: Files, trusted: bool) -> Findings:
     starts = identity.recorded(run.meta)
     if not starts:
         raise Unverifiable("the run did not record which packages, files and model it was made with")
@@ -77,12 +69,8 @@ def _compare_identity(run: Files, trusted: bool) -> Findings:
     return [], ", ".join([*compared, *(["the MuJoCo model"] if here["model"] else [])])
 
 
-def check_admission(run: Files) -> Check:
+def check_admission(run: Files) -> Findings:
     """Whether the environment was tried at each start, and is repeatable."""
-    return make_check("admission", _find_trials, run)
-
-
-def _find_trials(run: Files) -> Findings:
     if marks := admission_marks(run.meta):
         raise Unverifiable("; ".join(marks))
     if not any(isinstance(start.get("admission"), Mapping) for start in run.starts):
