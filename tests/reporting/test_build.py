@@ -12,14 +12,12 @@ import pandas as pd
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.experiment.study import Profile
 from erlbench.reporting import build_report
 from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.data.remarks import RemarkKind, remark
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.paper_style import PaperStyle
 from erlbench.reporting.verdict.pairs import compare_with
-from tests.reporting.compare import charts_of, page_of
+from tests.reporting.compare import page_of
 from tests.reporting.make_runs import learning_curve, make_run, make_tasks
 from tests.reporting.make_studies import make_study
 
@@ -68,23 +66,6 @@ def test_a_report_after_some_steps_has_one_table_for_all_budgets(tmp_path):
     written = {path.name for path in (tmp_path / "report" / "all-runs").iterdir()}
     assert not [name for name in written if name.endswith(".png")]  # none was asked for
     assert not [name for name in written if name.startswith(("times", "timeline", "utilisation"))]  # of whole runs
-
-
-def test_a_report_after_some_minutes_says_what_they_were_measured_on(tmp_path):
-    make_run(tmp_path / "results", "HalfCheetah-v5", "cem", 0, [0, 1, 2], seconds_per_step=0.12, fitness=1)
-    steps, other = [0, 26_000, 52_000], "Other CPU"
-    make_run(
-        tmp_path / "results", "HalfCheetah-v5", "td3", 0, [0, 10, 20], steps=steps, seconds_per_step=0.0023, cpu=other
-    )
-    options = ReportOptions(at=Moment(2.0, minutes=True))
-    build_report([tmp_path / "results"], tmp_path / "report", {}, None, lambda _: None, options)
-    page = read(tmp_path / "report" / "all-runs" / "index.md")
-    assert re.search(r"\b2 machines\b", page)
-    assert "not recorded" not in page
-    scores = pd.read_csv(tmp_path / "report" / "all-runs" / "scores.csv")
-    assert [*zip(scores.name, scores["mean"], strict=True)] == [("cem", 1.0), ("td3", 20.0)]
-    assert scores.reference_mean.isna().all()  # nobody knows the minutes of other people's runs
-    assert not (tmp_path / "report" / "all-runs" / "reference-runs.csv").exists()
 
 
 def test_a_whole_report(tmp_path):
@@ -175,17 +156,6 @@ def test_the_page_loads_nothing_from_elsewhere(tmp_path):
     assert re.findall(r"@import|url\((?!\"?(?:data:|#))", page.partition("</style>")[0]) == []
 
 
-def test_figures_with_published_lines_and_a_single_point(tmp_path):
-    make_run(tmp_path / "results", "HalfCheetah-v5", "cem-rl", 0, [5000], steps=[1_000_000], studies=["study"])
-    out = build_report(
-        [tmp_path / "results"], tmp_path / "out", {"study": make_study()}, None, lambda warning: None
-    ).parent
-    page = read(out / "study" / "index.md")
-    assert "Dotted: " in page
-    assert "no band" in page
-    assert "Different budgets" not in page
-
-
 def test_the_same_results_give_the_same_bytes(tmp_path):
     for seed in range(5):
         returns, tasks = learning_curve(seed, 100, 20), make_tasks(seed, "asynchronous", 5, 2)
@@ -209,22 +179,6 @@ def test_broken_runs_never_stop_the_report(tmp_path):
     for path in ("seed-000/eval.csv", "seed-001/eval.csv", "seed-002/status.json", "seed-004/meta.json", "seed-005"):
         assert [warning for warning in warnings if path in str(warning)], path
     assert "| Ant-v5, 2k steps | cem | 2/5 | 3.00 |" in read(index.parent / "all-runs" / "index.md")
-
-
-def test_warnings_go_to_standard_error(tmp_path, capsys):
-    path = make_run(tmp_path / "results", "Ant-v5", "cem", 0, [1, 2], tasks=make_tasks(0, "serial", 1, 1))
-    (path / "meta.json").unlink()
-    build_report([tmp_path / "results"], tmp_path / "report", {}, None)
-    assert capsys.readouterr().err.startswith(f"warning: {path / 'meta.json'}: cannot be read (No such file")
-
-
-def test_a_profile_and_a_folder_that_do_not_fit_are_refused(tmp_path):
-    make_run(tmp_path / "results", "Ant-v5", "cem", 0, [1, 2])
-    with pytest.raises(UsageError, match="no study has a profile 'papr'; did you mean 'paper'"):
-        build_report([tmp_path / "results"], tmp_path / "report", {"study": make_study()}, "papr")
-    (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match=re.escape(str(tmp_path / "file"))):
-        build_report([tmp_path / "results"], tmp_path / "file", {}, None, lambda warning: None)
 
 
 def test_nothing_of_the_run_side_is_imported():
@@ -263,24 +217,6 @@ def test_two_hundred_thousand_damaged_rows_cost_seconds(tmp_path):
     assert time.process_time() - began < 60
 
 
-def test_evaluations_beside_the_training_are_no_row_of_the_timeline(tmp_path):
-    tasks = [("es", 0, 0.0, 3.0, 0), ("es", 1, 0.0, 2.0, 0), ("evaluation", 2, 0.5, 1.5, 0)]
-    make_run(tmp_path / "in", "Ant-v5", "cem", 0, [0, 1], processes=2, tasks=tasks)
-    page = build_report([tmp_path / "in"], tmp_path / "out", {}, None, pytest.fail, ReportOptions())
-    (panel,) = charts_of(page)["all-runs-timeline-Ant-v5-1000"]["panels"].values()
-    assert panel["rows"] == [["0", 1], ["1", 0.66667]]  # five digits, as all numbers of a page
-    assert [bars["row"] for bars in panel["bars"]] == [[0, 1]]
-
-
-def test_budgets_that_read_alike_are_told_apart(tmp_path):
-    make_run(tmp_path / "a", "Hopper-v5", "cem", 0, [0, 1], steps=[0, 20000])
-    make_run(tmp_path / "b", "Hopper-v5", "cem", 0, [0, 1], steps=[0, 20001])
-    build_report([tmp_path / "a", tmp_path / "b"], tmp_path / "out", {}, None, [].append, ReportOptions())
-    overview = (tmp_path / "out" / "index.md").read_text()
-    assert "20,000 steps" in overview
-    assert "20,001 steps" in overview
-
-
 def test_a_baseline_that_the_first_environment_lacks(tmp_path):
     make_run(tmp_path / "in", "Ant-v5", "cem", 0, [0, 1.0])
     for env in ("Hopper-v5", "Swimmer-v5"):
@@ -289,18 +225,6 @@ def test_a_baseline_that_the_first_environment_lacks(tmp_path):
     build_report([tmp_path / "in"], tmp_path / "out", {}, None, [].append, ReportOptions(baseline="td3"))
     scores = pd.read_csv(tmp_path / "out" / "all-runs" / "scores.csv").set_index(["env", "name"])["improvement_pct"]
     assert scores.dropna().to_dict() == {("Hopper-v5", "cem"): 0.0, ("Swimmer-v5", "cem"): 0.0}
-
-
-def test_two_profiles_of_a_study_have_different_names_in_the_menu(tmp_path):
-    for name in ("cem-rl", "aes-rl"):
-        make_run(tmp_path / "in" / "small", "HalfCheetah-v5", name, 0, [0, 1])
-        make_run(tmp_path / "in" / "large", "HalfCheetah-v5", name, 0, [0, 1, 2])
-    plans = {name: Profile((0,), steps, ("HalfCheetah-v5",)) for name, steps in (("small", 1000), ("large", 2000))}
-    studies = {"study": make_study(profiles=plans)}
-    page = build_report([tmp_path / "in"], tmp_path / "out", studies, None, [].append, ReportOptions())
-    menu = read(page).split("<nav", 1)[1].split("</nav>")[0]
-    names = [item.split(">")[1].split("<")[0] for item in menu.split("<a ")[1:]]
-    assert len(set(names)) == len(names) == 4
 
 
 def test_final_ten_is_tested_with_five_scores_a_side_only(tmp_path):
@@ -312,31 +236,3 @@ def test_final_ten_is_tested_with_five_scores_a_side_only(tmp_path):
     found = compare_with(*page_of(tmp_path, metric="final-10").run_sets, 0.0)
     assert (found["n"], found["n_against"]) == (2, 2)
     assert math.isnan(found["p_rank"])
-
-
-def test_negative_scores_are_numbers_in_the_csv_files(tmp_path):
-    for seed in range(2):
-        make_run(tmp_path / "runs", "Reacher-v5", "td3", seed, [-50, -10.5 - seed])
-    build_report([tmp_path / "runs"], tmp_path / "report", {}, None, warn=lambda text: None)
-    assert list(pd.read_csv(tmp_path / "report/cells.csv").return_mean) == [-10.5, -11.5]
-    assert pd.read_csv(tmp_path / "report/all-runs/scores.csv").scores[0] == "-10.5 -11.5"
-
-
-def test_the_page_has_the_band_that_was_asked_for(tmp_path):
-    for seed in range(6):
-        make_run(tmp_path / "runs", "Foo-v5", "cem", seed, [0, 10 + seed])
-    for band, expected in (("auto", "interval"), ("range", "range")):
-        page = build_report(
-            [tmp_path / "runs"],
-            tmp_path / band,
-            {},
-            None,
-            warn=lambda text: None,
-            options=ReportOptions(paper=PaperStyle(band=band)),
-        )
-        assert charts_of(page)["all-runs-curves-Foo-v5-1000"]["band"] == expected
-
-
-def test_columns_of_train_csv_cannot_be_drawn_over_what_it_does_not_count():
-    with pytest.raises(UsageError, match="--columns cannot be drawn over episodes"):
-        ReportOptions(x="episodes", columns=(("sigma",),))

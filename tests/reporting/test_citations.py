@@ -62,13 +62,3 @@ def references(results: Path) -> str:
 def test_runs_are_cited_by_what_they_used(tmp_path, env, name, keys):
     make_run(tmp_path, env, name, 0, [0, 1])
     assert re.findall(r"^@\w+\{(\w+),", references(tmp_path), flags=re.MULTILINE) == keys
-
-
-def test_other_peoples_runs_and_unknown_names_are_told(tmp_path):
-    make_run(tmp_path, "Hopper-v5", "td3", 0, [0, 1], steps=[0, 1_000_000])
-    make_run(tmp_path, "my_envs:Reach", "cem", 0, [0, 1])
-    output = references(tmp_path)
-    assert re.search(
-        r"@misc\{runs1,\n  title = \{Reference runs: .*\},\n  howpublished = \{github.com/.*, commit", output
-    )
-    assert output.endswith("cite what they are from: my_envs:Reach\n")

@@ -39,14 +39,6 @@ def test_what_a_style_cannot_say_is_refused(tmp_path, text, said):
         read_style(file)
 
 
-def test_a_huge_file_is_no_style(tmp_path):
-    file = tmp_path / "paper.toml"
-    with file.open("wb") as opened:
-        opened.truncate(2**30)
-    with pytest.raises(UsageError, match="larger than 16 MiB"):
-        read_style(file)
-
-
 def test_a_name_that_no_run_has_is_refused_with_a_hint():
     style = PaperStyle(algorithms=("td33",))
     with pytest.raises(UsageError, match="did you mean 'td3'"):

@@ -9,7 +9,6 @@ import pytest
 
 from erlbench.experiment.study import Entry, Profile
 from erlbench.reporting import build_report
-from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.page import SMOKE_BANNER
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
@@ -61,30 +60,3 @@ def test_reference_results_stand_beside_published_numbers(tmp_path):
     assert text.count("(reference-study/index.md)") == 1
     assert text.index("## New runs") < text.index("## Contents") < text.index("reference-study")
     assert pd.read_csv(out / "cells.csv").studies.isna().all()
-
-
-def test_reference_results_are_judged_as_the_others(tmp_path):
-    for seed in range(5):
-        for name in ("cem-rl", "aes-rl"):
-            make_run(tmp_path / "kept", "HalfCheetah-v5", name, seed, [0, 4, 2 + seed])
-    for profile in ("short", "smoke"):
-        study = make_study(profiles={profile: Profile(tuple(range(5)), 2000, ("HalfCheetah-v5",))})
-        options, kept = ReportOptions(metric="area", baseline="aes-rl"), tmp_path / "kept"
-        build_report([kept], tmp_path / profile, {"study": study}, None, lambda warning: None, options, reference=kept)
-        for name in ("reference", "reference-study"):
-            text = read(tmp_path / profile / name / "index.md")
-            assert "– area" in text
-            assert "final return" not in text
-            assert ("vs AES-RL" in text or "vs aes-rl" in text) == (name == "reference" or profile == "short")
-            assert ("Published" in text) == (name == "reference-study" and profile == "short")
-    assert SMOKE_BANNER in read(tmp_path / "smoke" / "reference-study" / "index.md")
-
-
-def test_the_reference_runs_may_be_among_the_results(tmp_path):
-    tasks = [("es", 0, 0.0, 1.0, 0)]
-    results = tmp_path / "results"
-    for name in ("reference", "new"):
-        make_run(results / name, "Foo-v5", name, 0, [0, 10], tasks=tasks)
-    build_report([results], tmp_path / "report", {}, None, warn=pytest.fail, reference=results / "reference")
-    for page, names in (("reference", ["reference"]), ("all-runs", ["new", "reference"])):
-        assert list(pd.read_csv(tmp_path / "report" / page / "scores.csv")["name"]) == names

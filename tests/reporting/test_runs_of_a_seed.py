@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -11,14 +10,12 @@ import pytest
 from click.testing import CliRunner
 
 from erlbench.cli import cli
-from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.seeds import sample_words, single_run_std
 from erlbench.reporting.figures import columns_of_train, environments_grid
 from erlbench.reporting.options import ReportOptions, parse_panels
 from erlbench.reporting.paper_style import PaperStyle
 from erlbench.reporting.statistics.curves import band_words
-from erlbench.reporting.tables.references import references_table
-from tests.reporting.compare import curves_of, means_of, page_of, rows_of
+from tests.reporting.compare import curves_of, means_of, page_of
 from tests.reporting.data.test_cells import edited
 from tests.reporting.make_runs import make_run
 
@@ -108,24 +105,6 @@ def test_tables_have_the_counts_and_the_spread_of_single_runs(report, name):
     assert (cell["Ant-v5_n"], cell["Ant-v5_runs"]) == (3, 3 * several)
 
 
-def test_what_people_read_has_both_counts(report):
-    for table in ("scores", "metrics", "paper-table"):
-        assert "3 seeds, 6 runs" in (report / f"{table}.md").read_text(), table
-    assert "3 seeds, 6 runs" in (report / "paper-table.tex").read_text()
-
-
-def test_two_folders_side_by_side(raw, tmp_path):
-    done = CliRunner().invoke(
-        cli, ["report", str(raw), str(raw / KERNELS[0]), "--side-by-side", "--metric", "final", "--out", str(tmp_path)]
-    )
-    assert done.exit_code == 0, done.output
-    (file,) = tmp_path.rglob("differences.csv")
-    row = pd.read_csv(file).set_index("name").loc["cem-rl"]
-    assert row["std_first"] == pytest.approx(expected("cem-rl")[1])
-    assert row["std"] == pytest.approx(np.std([10, 20, 40], ddof=1))
-    assert (row["n_first"], row["runs_first"], row["n"], row["runs"]) == (3, 6, 3, 3)
-
-
 def test_legends_count_both_and_the_band_holds_all_runs(raw):
     """The band is said to reach from the lowest to the highest run, so no thin line leaves it."""
     page = page_of(raw, metric="final")
@@ -159,20 +138,3 @@ def test_columns_of_train_csv_average_seeds(raw):
     assert last.y[-1] == pytest.approx((5 + 3 + 3) / 3)
     assert (last.low[-1], last.high[-1]) == (1, 5)
     assert band_words("range") in figure.caption[0]  # no interval of three seeds
-
-
-def test_other_peoples_runs_stand_beside_seeds(tmp_path):
-    """A seed with two runs is no two of our seeds."""
-    steps = [0, 50_000, 100_000]
-    for seed, (kernel, shift) in itertools.product(range(3), zip(KERNELS, (0, 400), strict=True)):
-        folder = tmp_path / kernel
-        run = make_run(folder, "HalfCheetah-v5", "td3", seed, [0, 3000, 4000 + 10 * seed + shift], steps=steps)
-        edited(run, arithmetic=kernel)
-    table = references_table(page_of(tmp_path), load_published().references)
-    for row in table.rows:
-        assert row["n"] == 3
-    assert "3/3 seeds, 6 runs" in {row["n"] for row in rows_of(table).values()}
-    records = pd.DataFrame(table.records)
-    last = records[records["steps"] == 100_000]
-    assert len(last)
-    assert last["std"].to_numpy() == pytest.approx(math.hypot(10, 200))

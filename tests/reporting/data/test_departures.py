@@ -49,12 +49,6 @@ def test_an_algorithm_that_is_not_installed_is_not_compared(tmp_path):
     assert "hidden 32-32" not in report(tmp_path, "hidden = [32, 32]\n", entries=entries)
 
 
-def test_long_ones_are_cut_and_runs_with_others_than_the_first_are_no_part_of_the_cell(tmp_path):
-    text = report(tmp_path, f'hidden = "{"x" * 500}"\nbatch_size = 256\n', change={2: "batch_size = 64\n"})
-    assert f"AES-RL on HalfCheetah-v5 (hidden {'x' * 60}..., not 400-300)" in text
-    assert "batch_size 64" not in text
-
-
 def test_another_algorithm_under_the_name_of_the_entry_is_named(tmp_path):
     text = report(tmp_path, "", entries=(Entry("cem-rl", "cem-rl"), Entry("aes-rl", "erl", workers=5)))
     assert "aes-rl on HalfCheetah-v5 (algo aes-rl, not erl)" in text
@@ -77,8 +71,3 @@ def test_no_code_of_others_is_run(tmp_path, monkeypatch):
 def test_the_use_of_processes_names_them(tmp_path):
     text = report(tmp_path, "hidden = [32, 32]\n", "timeline", tasks=[("es", 0, 0.0, 1.0, 0)])
     assert text.count("OTHER SETTINGS than the study's") == 1
-
-
-def test_no_more_than_five_are_listed(tmp_path):
-    names = ("batch_size", "replay_size", "ring", "elites", "mean_episodes", "critic_block", "actor_episodes")
-    assert "; 2 more)" in report(tmp_path, "".join(f"{name} = 7\n" for name in names))

@@ -16,14 +16,3 @@ def test_numbers_of_the_papers_tables():
     erl = published.find(*TABLES[2], "Walker2d-v2", "ERL", "median")
     assert erl is not None
     assert (erl.value, erl.steps) == (2338, 10_000_000)
-
-
-def test_what_is_not_published_is_none():
-    published = load_published()
-    assert published.find(*TABLES[2], "Humanoid-v2", "CEM", "mean") is None
-    assert published.find("", "", "", "", "mean") is None
-
-
-def test_all_sources_are_there():
-    sources = {number.source for number in load_published()._numbers.values()}
-    assert sources >= {"AES-RL paper", "CEM-RL paper", "ESAC paper", "OpenAI-ES paper", "GoodAI blog", "CleanRL"}

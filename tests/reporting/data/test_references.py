@@ -5,15 +5,11 @@ import pytest
 from scipy import stats
 
 from erlbench.experiment.study import Entry, Profile
-from erlbench.reporting.data.comparison import everything, without_judgement
-from erlbench.reporting.data.cut import Moment, cut_runs
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.references import load_references
-from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.tables.references import references_table
 from erlbench.reporting.tables.scores import scores_table
-from tests.reporting.compare import comparison_of, curves_of, page_of, rows_of
+from tests.reporting.compare import comparison_of, page_of, rows_of
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
 
@@ -28,13 +24,6 @@ def of(references, source, env, algorithm):
     return found
 
 
-def test_all_runs_are_there_and_every_source_is_described(references):
-    assert sum(len(one.runs) for one in references.sets) == 1920
-    assert len({one.source.name for one in references.sets}) == 7
-    assert all(one.source.commit and one.source.environments for one in references.sets)
-    assert all(one.source.licence for one in references.sets)
-
-
 def test_the_runs_of_mushroomrl_are_25_seeds_with_their_caveat(references):
     """Means at 990,000 steps on HalfCheetah-v3, recomputed from the files of their repository."""
     published = {"A2C": 552, "DDPG": 1381, "PPO": 3442, "SAC": 9479, "TD3": 6437, "TRPO": 3721}
@@ -43,43 +32,6 @@ def test_the_runs_of_mushroomrl_are_25_seeds_with_their_caveat(references):
         assert len(found.runs) == 25
         assert found.at(990_000).mean() == pytest.approx(mean, abs=0.5)
         assert "with the behaviour policy" in found.returns
-
-
-def test_a_run_of_trpo_has_those_of_mushroomrl_beside_it(tmp_path, references):
-    for seed in range(3):
-        make_run(tmp_path, "HalfCheetah-v5", "trpo", seed, [0, 100, 200], steps=[0, 30_000, 60_000])
-    (record,) = references_table(page_of(tmp_path), references).records
-    assert (record["source"], record["their_runs"], record["steps"]) == ("MushroomRL benchmark", 25, 60_000)
-
-
-def test_what_a_value_is_depends_on_source_and_algorithm(references):
-    """As the sources say: Spinning Up's PPO logs training episodes, its other algorithms evaluations."""
-    training = {(one.source.name, one.algorithm) for one in references.sets if "training returns" in one.returns}
-    assert training == {
-        ("LQNew: Spinning Up rerun (TF1)", "PPO"), ("LQNew: sfujim/TD3 rerun", "TD3"),
-        ("LQNew: sfujim/TD3 rerun", "DDPG"),
-    }  # fmt: skip
-    assert {one.source.name for one in references.sets if "no target" in one.returns} == {
-        "Gymnasium v5 validation (SB3)"
-    }
-
-
-@pytest.mark.parametrize(
-    ("env", "algo", "source", "returns"),
-    [
-        ("dm_control/cheetah-run-v0", "ppo", "LQNew: Spinning Up rerun (TF1)", "training returns"),
-        ("Hopper-v5", "td3", "Gymnasium v5 validation (SB3)", "evaluation returns, untuned and no target"),
-    ],
-)
-def test_unlike_runs_are_called_so_wherever_they_stand(tmp_path, env, algo, source, returns):
-    for seed in range(3):
-        make_run(tmp_path, env, algo, seed, [0, 100, 200], steps=[0, 25_000, 50_000])
-    page = page_of(tmp_path)
-    assert f"{source} ({returns})." in " ".join(scores_table(page, load_published()).notes)
-    assert f"{algo.upper()}: {returns}." in " ".join(references_table(page, load_references()).notes)
-    caption = " ".join(curves_of(page, page.groups[0]).caption)
-    assert f"{algo.upper()}, {source} (" in caption
-    assert f"runs), {returns}, on" in caption
 
 
 # Means ± sample standard deviations at 1e6 steps, as recomputed from the sources' raw files.
@@ -126,13 +78,6 @@ def test_table_of_one_cell_by_hand(td3, references):
     assert record["p_rank"] == pytest.approx(max(ranks))
     assert records["LQNew: Spinning Up rerun (TF1)"]["steps"] == 51_999  # the nearest that it has
     assert any("sfujim/TD3, commit 34770cc, on" in note and "TD3: evaluation returns." in note for note in table.notes)
-
-
-def test_column_of_the_score_table_names_its_source(td3):
-    table = scores_table(td3, load_published())
-    (record,) = table.records
-    assert (record["reference_source"], record["reference_runs"]) == ("LQNew: QingLi implementation", 8)
-    assert dict(zip(table.header, table.cells[0], strict=True))["Reference runs"].text == "2,294 ± 672.0 (8)"
 
 
 REFERENCE_COLUMNS = ["Reference runs", "Reference median", "P(ours better)"]
@@ -211,48 +156,9 @@ def test_a_budget_of_its_own_decides_whether_the_step_is_another(tmp_path):
     assert "Reference step" not in header
 
 
-def test_no_reference_runs_beside_scores_after_minutes(td3, tmp_path):
-    runs = cut_runs(find_runs([tmp_path], pytest.fail), Moment(500 / 60, minutes=True), pytest.fail)
-    page = ReportOptions().judged(everything(runs, at=Moment(500 / 60, minutes=True)))
-    assert page.by_time
-    assert not [name for name in scores_table(page, load_published()).header if "Reference" in name]
-
-
 @pytest.mark.parametrize("metric", ["area", "final-10"])
 def test_no_reference_runs_beside_scores_of_another_kind(td3, tmp_path, metric):
     table = scores_table(page_of(tmp_path, metric=metric), load_published())
     assert not [name for name in table.header if "Reference" in name or "ours better" in name]
     (record,) = table.records
     assert {value for name, value in record.items() if name.startswith("reference_")} == {None, ""}
-
-
-def test_no_reference_runs_beside_a_row_that_counts_failed_runs(td3, tmp_path):
-    make_run(tmp_path, "HalfCheetah-v5", "td3", 6, [0, 50], steps=[0, 25_000], total=50_000, status="failed")
-    rows = rows_of(scores_table(page_of(tmp_path), load_published()))
-    plain, counted = (rows["HalfCheetah-v5, 50k steps", name] for name in ("td3", "td3, failed: last"))
-    assert plain["Reference runs"] == "2,294 ± 672.0 (8)"
-    assert {counted[name] for name in REFERENCE_COLUMNS} == {"–"}
-
-
-def test_band_is_drawn_behind_and_named(td3, tmp_path):
-    caption = " ".join(curves_of(td3, td3.groups[0]).caption)
-    assert "Dash-dotted and hatched: reference runs of others" in caption
-    assert "TD3, LQNew: QingLi implementation (8 runs), evaluation returns, on HalfCheetah-v2" in caption
-
-
-def test_other_algorithms_and_tasks_have_none(tmp_path, references):
-    make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 100], steps=[0, 50_000])
-    make_run(tmp_path, "Ant-v5@paper", "td3", 0, [0, 100], steps=[0, 50_000])
-    make_run(tmp_path, "HalfCheetah-v5", "td3", 0, [0, 100], steps=[0, 2_000])  # no step that is common
-    page = page_of(tmp_path)
-    assert references_table(page, references) is None
-    caption = " ".join(curves_of(page, page.groups[0]).caption)
-    assert "reference runs" not in caption
-
-
-def test_nothing_stands_beside_scores_that_mean_nothing(td3, references, tmp_path):
-    smoke = without_judgement(td3)
-    assert references_table(smoke, references) is None
-    assert "Reference runs" not in scores_table(smoke, load_published()).header
-    caption = " ".join(curves_of(smoke, smoke.groups[0]).caption)
-    assert "reference runs" not in caption

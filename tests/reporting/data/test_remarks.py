@@ -4,39 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.data.remarks import RemarkKind, as_remark, folded, remark
 
 HERE, THERE = Path("results/a"), Path("results/b")
-
-
-@pytest.mark.parametrize(
-    ("said", "sentence"),
-    [
-        (remark(RemarkKind.LEFT_OUT, HERE, reason="no\x1b[2J file"), "results/a: left out: no\ufffd[2J file"),
-        (remark(RemarkKind.REPEATED, HERE, seed=3, other=THERE), "results/a: repeats seed 3 of results/b with the same "
-         "kernel and software; listed only, the first finished run of a seed counts"),
-        (remark(RemarkKind.NO_EVALUATION, HERE, near="10%", moment=Moment(2000)),
-         "results/a: no evaluation within 10% of 2,000 training steps; left out"),
-        (remark(RemarkKind.DAMAGED_END, HERE, problem="bad"),
-         "results/a: the last row of eval.csv is damaged: bad; left out"),
-        (remark(RemarkKind.NEVER_TRAINED, HERE), "results/a: made no gradient step, as its budget is not above its "
-         "warm-up; it has no score and is compared with nothing"),
-        (remark(RemarkKind.OTHER_SETTINGS, HERE, study="s", profile="p", settings=("tau", "sigma")),
-         "results/a: has the name and the budget of study s, profile p, but other settings (tau, sigma); it is not "
-         "shown there"),
-        (remark(RemarkKind.NO_PAGE, study="s", profile=", profile p"),
-         "no run belongs to the study 's', profile p; it has no page"),
-        (remark(RemarkKind.NO_CURVES, env="Ant-v5", reason="Why."), "Ant-v5: no learning curves. Why."),
-        (remark(RemarkKind.NO_SCORES, env="Ant-v5"),
-         "no scores to reach are published for Ant-v5; name them by --reach=SCORE[,SCORE...]"),
-        (as_remark("{as} it is"), "{as} it is"),
-    ],
-)  # fmt: skip
-def test_the_sentence_of_each_kind(said, sentence):
-    assert str(said) == sentence
 
 
 def test_remarks_that_differ_in_their_paths_only_are_one_line():

@@ -46,22 +46,6 @@ def test_windows_are_as_wide_and_begin_with_a_task(tmp_path):
     assert c in parallel.start
 
 
-def test_a_short_run_is_shown_whole(tmp_path):
-    timeline = timeline_of(tmp_path, [("es", 0, 0.0, 2.0, 0), ("es", 0, 2.0, 3.0, 0)], processes=1)
-    assert windows([timeline]) == [(0.0, 3.0)]
-
-
-def test_no_tasks_are_told(tmp_path):
-    warnings: list[str] = []
-    run = load_run(make_run(tmp_path, "Ant-v5", "cem", 0, [0, 1]), pytest.fail)
-    assert run is not None
-    assert load_timeline(run, warnings.append) is None
-    assert "no task yet" in warnings[0]
-    (run.path / "tasks.csv").unlink()
-    assert load_timeline(run, warnings.append) is None
-    assert "no tasks.csv, so the report has no timeline" in warnings[1]
-
-
 def test_many_short_tasks_are_one_bar_as_high_as_they_are_busy(tmp_path):
     # 14 ms of every 20 ms, for 10 s: drawn one by one, their edges hide nearly all of them
     tasks = [("es", 0, 0.02 * i, 0.02 * i + 0.014, 0) for i in range(500)]
@@ -103,10 +87,3 @@ def test_asynchrony_by_hand(tmp_path):
     assert timeline.individuals(timeline.start - timeline.ready).tolist() == [0.5, 0.0, 1.0]
     old = timeline_of(tmp_path, [("es", 0, 0.0, 2.0, 0)], seed=1)
     assert not len(old.individuals(old.staleness))
-
-
-def test_a_process_that_only_evaluates_has_no_bar(tmp_path):
-    """With `--evaluate during` it comes after the processes of the training."""
-    tasks = [("es", 0, 0.0, 2.0, 0), ("es", 1, 0.0, 2.0, 0), ("evaluation", 2, 0.5, 1.5, 0)]
-    timeline = timeline_of(tmp_path, tasks, processes=2)
-    assert {*bars(timeline, 0.0, 2.0, 0.01).process} == set(timeline.processes) == {0, 1}

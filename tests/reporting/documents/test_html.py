@@ -65,27 +65,6 @@ def test_a_table_can_be_sorted_by_its_values_and_explains_itself():
     assert {"id": "page-sizes-1", "hidden": None} in tags.of("span")
 
 
-def test_a_table_of_six_rows_or_more_can_be_filtered():
-    for rows in (1, 5, 6):
-        tags = Tags(block(Table("t", "T", [Column("A", "a")], [{"a": 1}] * rows)))
-        assert len(tags.of("input")) == (rows == 6)
-
-
-def test_the_cells_that_name_a_row_are_its_headers():
-    columns = [Column("E", "env"), Column("A", "name"), Column("Mean", "mean", str)]
-    table = Table("t", "T", columns, [{"env": "Ant", "name": name, "mean": 1} for name in ("td3", "sac")])
-    tags = Tags(block(table))
-    assert [cell.get("scope") for cell in tags.of("th")] == ["col"] * 3 + ["row"] * 4
-    assert len(tags.of("td")) == 2
-
-
-def test_long_lists_are_folded():
-    tags = Tags(document(items=tuple("abcdefgh")))
-    assert (len(tags.of("li")), len(tags.of("details"))) == (8, 1)
-    tags = Tags(document(text="Said.", folds=[(line, ["behind it"]) for line in "abcdefg"]))
-    assert (len(tags.of("summary")), len(tags.of("li"))) == (7 + 1 + 1, 7)  # the last is folded again; the empty part
-
-
 def test_no_text_becomes_markup():
     columns = [Column(EVIL, "evil", note=EVIL, style="evil", link="evil")]
     blocks = [

@@ -33,11 +33,6 @@ def test_texts_are_escaped_and_decided_cells_bold():
     assert r"\label{tab:all-paper}" in text
 
 
-def test_a_wide_table_spans_both_columns():
-    assert r"\begin{table*}" in to_latex(made(4), "wide")
-    assert r"\begin{table}" in to_latex(made(1), "narrow")
-
-
 @pytest.mark.slow
 @pytest.mark.needs("pdflatex")
 def test_tables_compile(tmp_path: Path):

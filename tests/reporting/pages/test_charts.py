@@ -10,13 +10,11 @@ import pytest
 from erlbench.reporting import build_report
 from erlbench.reporting.curves import curve_frame
 from erlbench.reporting.data.comparison import everything
-from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.documents.model import Figure
-from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.charts import MOST_RUNS, POINTS, ChartData
 from erlbench.reporting.paper_style import PaperStyle
-from tests.reporting.compare import charts_of, curves_of, means_of, page_data, runs_of
+from tests.reporting.compare import charts_of, curves_of, means_of, runs_of
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
 
@@ -50,12 +48,6 @@ def test_a_figure_has_one_band(tmp_path, counts, wanted, band):
     assert drawn(tmp_path, wanted).band == band
 
 
-def test_runs_that_are_not_averaged_do_not_count_for_the_band(tmp_path):
-    for seed in range(7):
-        make_run(tmp_path, "Foo-v5", "cem", seed, [0, 100], status="done" if seed < 5 else "failed", total=1000)
-    assert drawn(tmp_path).band == "range"
-
-
 def test_the_finished_run_is_its_own_mean(tmp_path):
     make_run(tmp_path, "Foo-v5", "cem", 0, [0, -999], status="failed", total=2000)
     make_run(tmp_path, "Foo-v5", "cem", 1, [0, 500, 1000])
@@ -63,14 +55,6 @@ def test_the_finished_run_is_its_own_mean(tmp_path):
     (mean,) = means_of(figure).values()
     assert (mean.averaged, mean.y.tolist()) == (1, [0, 500, 1000])
     assert runs_of(figure) == {"cem": ["seed 0 (failed)"]}
-
-
-def test_several_runs_have_a_mean_curve(tmp_path):
-    for seed in range(2):
-        make_run(tmp_path, "Foo-v5", "cem", seed, [0, 5], status="failed", total=2000)
-    figure = drawn(tmp_path)
-    (mean,) = means_of(figure).values()
-    assert (mean.averaged, len(runs_of(figure)["cem"])) == (2, 2)
 
 
 def test_a_list_of_numbers_stands_once_and_is_short():
@@ -103,19 +87,6 @@ def test_runs_of_one_seed_and_curves_without_a_common_point_stay_apart():
     assert charts.lists[series["x"]] == []
     assert charts.lists[series["runs"][0]] == ["seed 0", "seed 0"]
     assert "bands" not in series
-
-
-def test_a_run_that_another_page_cuts_is_another_line(tmp_path):
-    make_run(tmp_path / "in", "Foo-v5", "cem", 0, [0, 10, 20, 30, 40])
-    options = ReportOptions(at=Moment(2000))
-    folder = tmp_path / "in"
-    index = build_report([folder], tmp_path / "out", {}, None, lambda warning: None, options, reference=folder)
-    data = page_data(index)
-    ends = {
-        name: data["lists"][chart["panels"]["timesteps"]["series"][0]["x"]][-1]
-        for name, chart in data["charts"].items() if "-curves-" in name
-    }  # fmt: skip
-    assert ends == {"all-runs-curves-Foo-v5": 2000, "reference-curves-Foo-v5-4000": 4000}
 
 
 def test_published_lines_are_of_what_has_a_curve(tmp_path):

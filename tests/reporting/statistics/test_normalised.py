@@ -68,14 +68,6 @@ def test_scales_by_hand(tmp_path):
     assert pooled_iqm(*pooled_scores(replace(comparison, baseline="aes-rl")), "aes-rl")[0] == value
 
 
-def test_environments_weigh_the_same_whatever_their_runs(tmp_path):
-    """10 runs at 1 and 2 at 0.5 give 0.75."""
-    comparison = page(tmp_path, {
-        "Mine-v0": {"base": [10.0, 10.0], "aes-rl": [20.0] * 10}, "Other-v0": {"base": [4.0, 4.0], "aes-rl": [2.0] * 2},
-    })  # fmt: skip
-    assert pooled_iqm(*pooled_scores(comparison), "aes-rl")[0] == pytest.approx(0.75)
-
-
 def test_a_negative_baseline_removes_no_mean(tmp_path):
     """Costs: an own environment is scaled by its runs before training."""
     comparison = page(tmp_path, {

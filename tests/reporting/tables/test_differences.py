@@ -7,10 +7,7 @@ import pytest
 from scipy import stats
 
 from erlbench.errors import UsageError
-from erlbench.reporting import build_comparison
-from erlbench.reporting.data.remarks import RemarkKind
 from erlbench.reporting.data.sides import read_sides
-from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.tables.differences import differences_table
 from tests.reporting.make_runs import make_run
 
@@ -61,24 +58,6 @@ def test_three_folders_share_one_correction(folders, tmp_path):
     found = {record["folder"]: record["p_holm"] for record in table.records if record["name"] == "td3"}
     assert found["after"] == pytest.approx(2 * ranks_p(AFTER, BEFORE))
     assert found["third"] == pytest.approx(ranks_p(np.add(BEFORE, 1.01), BEFORE))
-
-
-def test_nothing_is_left_out_and_the_page_has_both(folders, tmp_path):
-    warnings = []
-    page, table = build_comparison(folders, tmp_path / "out", warnings.append, ReportOptions())
-    assert {warning.kind for warning in warnings} <= {RemarkKind.OTHER}  # there is no task
-    text = page.read_text(encoding="utf-8")
-    assert "td3 [before]" in text
-    assert "td3 [after]" in text
-    assert (tmp_path / "out" / "all-runs" / "differences.csv").read_text().count("\n") == 3
-    assert len(table.rows) == 2
-
-
-def test_names_tell_the_folders_apart(tmp_path):
-    for folder in ("a/results", "b/results"):
-        make_run(tmp_path / folder, "Ant-v5", "td3", 0, [0, 1])
-    sides = read_sides([tmp_path / "a" / "results", tmp_path / "b" / "results"], pytest.fail)
-    assert [side.name for side in sides] == ["a/results", "b/results"]
 
 
 def test_folders_that_cannot_be_compared_are_refused(folders):

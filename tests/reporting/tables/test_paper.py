@@ -10,12 +10,11 @@ import pytest
 
 from erlbench.reporting.documents.files import to_csv, to_latex
 from erlbench.reporting.documents.model import BOLD
-from erlbench.reporting.paper_style import STATISTICS as CHOICES
 from erlbench.reporting.paper_style import PaperStyle
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.estimates import mean_interval
 from erlbench.reporting.statistics.significance import Case
-from erlbench.reporting.tables.paper import STATISTICS, all_pairs, paper_table
+from erlbench.reporting.tables.paper import paper_table
 from tests.reporting.compare import page_of, pairs_of
 from tests.reporting.make_runs import make_run
 
@@ -110,25 +109,6 @@ def test_the_longer_side_stands_in_rows_and_labels_are_those_of_the_style(tmp_pa
     assert table.header == ["Environment", "cem", "td3"]
     absent = values(table)[0]
     assert (absent["environment"], absent["td3_value"], absent["td3_n"]) == ("Bar-v5", "", "0")
-
-
-def test_environments_of_several_budgets_keep_them_in_their_names(tmp_path):
-    make_run(tmp_path / "a", "Foo-v5", "cem", 0, [0, 1, 2])
-    make_run(tmp_path / "b", "Foo-v5", "cem", 0, [0, 1, 2, 3])
-    assert (
-        len({cells[0].text for cells in paper_table(page_of(tmp_path), "std", PaperStyle(rows="environments")).cells})
-        == 2
-    )
-
-
-def test_all_pairs_of_the_page_once(tmp_path):
-    for name in ("a", "b", "c"):
-        write(tmp_path, "Foo-v5", name, FAR, seeds=1)
-    assert all_pairs(page_of(tmp_path)) == [("a", "b"), ("a", "c"), ("b", "c")]
-
-
-def test_the_statistics_are_those_of_the_option():
-    assert tuple(STATISTICS) == CHOICES
 
 
 @pytest.mark.needs("pdflatex")

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-from io import StringIO
-
-import numpy as np
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.reporting import build_report
 from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.published import load_published
-from erlbench.reporting.data.remarks import RemarkKind, remark
 from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.documents.files import to_csv
-from erlbench.reporting.options import ReportOptions, parse_scores
+from erlbench.reporting.options import parse_scores
 from erlbench.reporting.tables.reach import reach_table
 from tests.reporting.make_runs import make_run
 
@@ -76,45 +69,10 @@ def test_the_mean_curve_and_a_median_that_never_came(swimmers):
     assert "Published TRPO" not in never  # nothing is published on 70
 
 
-def test_without_scores_those_of_the_paper(swimmers):
-    table = table_of(swimmers, ())
-    assert [(row[2].text, row[3].text) for row in table.cells] == [
-        ("41.97", "25 % of TRPO"), ("70.73", "50 % of TRPO"), ("99.68", "75 % of TRPO"), ("128.25", "100 % of TRPO"),
-    ]  # fmt: skip
-    text = " ".join(table.notes)
-    assert "mean return of 2 episodes" in text
-    assert "evaluations are 1,000 to 1,000 training steps apart" in text
-    assert "Published: training steps of 6 runs to the same score, OpenAI-ES paper, Table 3." in text
-    assert "Swimmer-v5 is compared with Swimmer of a version that is not named" in text
-    records = list(csv.DictReader(StringIO(to_csv(table))))
-    assert records[0]["steps"] == "2000 3000 1000 inf"
-    assert (records[0]["published_steps_OpenAI-ES"], records[0]["published_env"]) == ("588000.0", "Swimmer")
-    assert (records[3]["reached"], records[3]["steps_median"]) == ("0", "")
-
-
-def test_an_environment_without_published_scores_is_named(tmp_path):
-    make_run(tmp_path, "Pendulum-v1", "cem", 0, [-5, -4])
-    warnings = []
-    assert table_of(tmp_path, (), warnings.append) is None
-    assert warnings == [remark(RemarkKind.NO_SCORES, env="Pendulum-v1")]
-    assert rows_of(table_of(tmp_path, (-4.5,)))["cem", "−4.5"]["Reached"] == "1/1"
-
-
 def test_a_first_evaluation_above_the_score_took_no_step(tmp_path):
     make_run(tmp_path, "Ant-v5", "cem", 0, [5, 4])
     row = rows_of(table_of(tmp_path, (5.0,)))["cem", "5"]
     assert (row["Median"], row["Measured minutes"]) == ("0", "0.00")
-
-
-def test_every_threshold_of_the_paper_has_both_algorithms_steps():
-    published = load_published()
-    ratios = {"HalfCheetah": 0.58, "Hopper": 6.94, "InvertedPendulum": 0.88, "Swimmer": 0.30}  # its table 1, 100 %
-    for env, ratio in ratios.items():
-        thresholds = published.thresholds(env)
-        assert [threshold.percent for threshold in thresholds] == ["25", "50", "75", "100"]
-        steps = {number.algorithm: number.value for number in thresholds[-1].steps}
-        assert np.isclose(steps["OpenAI-ES"] / steps["TRPO"], ratio, atol=0.02)
-    assert published.thresholds("Pendulum") == []
 
 
 @pytest.mark.parametrize(
@@ -128,10 +86,3 @@ def test_scores_to_reach_are_read(text, scores):
 def test_what_is_no_score_to_reach_is_refused(text):
     with pytest.raises(UsageError, match="--reach"):
         parse_scores(text)
-
-
-def test_the_page_has_the_table(swimmers):
-    out = swimmers.parent / "report"
-    page = build_report([swimmers], out, {}, None, lambda _: None, ReportOptions(reach=())).parent / "all-runs"
-    text = (page / "index.md").read_text(encoding="utf-8")
-    assert "Files: [md](reach.md), [csv](reach.csv)" in text

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import math
-from io import StringIO
-from itertools import product
 
 import pytest
 
 from erlbench.experiment.study import Entry, Profile
-from erlbench.reporting.data.comparison import everything, without_judgement
-from erlbench.reporting.data.cut import Moment, cut_runs
+from erlbench.reporting.data.comparison import without_judgement
 from erlbench.reporting.data.published import load_published
-from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.documents import render
-from erlbench.reporting.documents.files import to_csv
 from erlbench.reporting.documents.model import TableCell
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.tables.aggregate import aggregate_table
 from erlbench.reporting.tables.metrics import metrics_table
-from erlbench.reporting.tables.published_notes import environment_note
 from erlbench.reporting.tables.scores import scores_table
 from tests.reporting.compare import comparison_of, page_of, rows_of
 from tests.reporting.make_runs import make_run
@@ -51,13 +43,6 @@ def test_score_table_by_hand(three_seeds):
     assert rows["HalfCheetah-v5", "CEM-RL"]["vs CEM-RL"] == "–"
 
 
-def test_a_baseline_without_runs_has_no_columns(tmp_path):
-    make_run(tmp_path, "HalfCheetah-v5", "aes-rl", 0, [0, 50, 120])
-    table = scores_table(comparison_of(tmp_path), load_published())
-    assert not {"vs CEM-RL", "p"} & set(table.header)
-    assert any("CEM-RL" in note for note in table.remarks)
-
-
 def test_missing_cells_are_never_zero(three_seeds):
     rows = rows_of(scores_table(comparison_of(three_seeds), load_published()))
     cem, aes, sac = (rows["Walker2d-v5", name] for name in ("CEM-RL", "AES-RL", "SAC"))
@@ -68,16 +53,6 @@ def test_missing_cells_are_never_zero(three_seeds):
     assert (aes["n"], aes["Mean"], aes["vs CEM-RL"], aes["Status"]) == ("0/3", "–", "–", "not run")
     assert (sac["n"], sac["Mean"], sac["Status"]) == ("–", "–", "not run: not in the suite")
     assert sac["Published"] == "4,268 ± 435"
-
-
-def test_captions_state_everything(three_seeds):
-    notes = " ".join(scores_table(comparison_of(three_seeds), load_published()).notes)
-    assert "after 2,000 training steps" in notes
-    assert "mean of 2 episodes" in notes
-    assert "published after 1,000,000 training steps, ours after 2,000. Do not compare them." in notes
-    assert environment_note("HalfCheetah-v5", "HalfCheetah-v2") in notes
-    assert environment_note("Walker2d-v5", "Walker2d-v2") in notes
-    assert "no difference can be tested" in notes
 
 
 def test_bold_only_after_holm(tmp_path):
@@ -120,13 +95,6 @@ def study_of(tmp_path, base, other, seeds, failed=()):
         make_run(tmp_path, "HalfCheetah-v5", "aes-rl", seed, [0, 0, other[seed]], total=2000, status=status)
     study = make_study(profiles={"smoke": Profile(tuple(range(seeds)), 2000, ("HalfCheetah-v5",))})
     return comparison_of(tmp_path, study)
-
-
-def test_better_than_a_baseline_of_zero_is_bold(tmp_path):
-    comparison = study_of(tmp_path, [-1, 1, 0, -1, 1, 0], [104, 105, 104.5, 104, 105, 104.5], 6)
-    table = scores_table(comparison, load_published())
-    assert {cells[1].text: cells[3] for cells in table.cells}["AES-RL"] == TableCell("104.5", "bold")
-    assert rows_of(table)["HalfCheetah-v5", "AES-RL"]["p"] == "0.005"
 
 
 def test_survivors_are_not_marked(tmp_path):
@@ -178,18 +146,6 @@ def test_all_environments_by_hand(tmp_path):
     assert record["probability_low"] < record["probability_of_improvement"] < record["probability_high"]
 
 
-def test_both_forms_of_a_table(three_seeds):
-    table = scores_table(comparison_of(three_seeds), load_published())
-    lines = render.table(table).splitlines()
-    assert lines[2].startswith("| Environment | Algorithm | n | Mean | Std | Median | vs CEM-RL | p |")
-    assert any("| HalfCheetah-v5 | AES-RL | 3/3 | 250.0 | 135.3 | 240.0 | +25.0 % | – |" in line for line in lines)
-    records = list(csv.DictReader(StringIO(to_csv(table))))
-    assert float(records[1]["mean"]) == 250
-    assert records[1]["scores"] == "120.0 240.0 390.0"
-    assert records[3]["mean"] == ""
-    assert (records[4]["n"], records[4]["planned"]) == ("0", "3")
-
-
 def test_another_baseline_and_metric(tmp_path):
     for name, last in (("a", 10), ("b", 20)):
         for seed in range(2):
@@ -209,19 +165,6 @@ def test_runs_that_mean_nothing_are_not_judged(three_seeds):
     assert {row[1].text for row in table.cells} == {"CEM-RL", "AES-RL"}
 
 
-def test_another_published_statistic_stands_beside_the_mean(tmp_path):
-    make_run(tmp_path, "LunarLanderContinuous-v3", "cma-es-5ep", 0, [0, 1, 260])
-    study = make_study(
-        published_source="GoodAI blog", table="plot", statistic="mean_fitness_at_gen280", baseline="", not_run=(),
-        entries=(Entry("cma-es-5ep", "cma-es", published="CMA 5ep", label="CMA"),),
-        envs_published={"LunarLanderContinuous-v3": "LunarLanderContinuous-v2"},
-        profiles={"p": Profile((0,), 2000, ("LunarLanderContinuous-v3",))},
-    )  # fmt: skip
-    table = scores_table(comparison_of(tmp_path, study), load_published())
-    assert rows_of(table)["LunarLanderContinuous-v3", "CMA"]["Published"] == "270"
-    assert "Published: GoodAI blog, plot, mean fitness at gen280, on LunarLanderContinuous-v2." in table.notes
-
-
 def test_failed_runs_count_on_both_sides(tmp_path):
     """Two algorithms with the same runs, the failed ones included, do not differ."""
     for name in ("cem", "td3"):
@@ -232,44 +175,3 @@ def test_failed_runs_count_on_both_sides(tmp_path):
     found = {row["algorithm"]: row["improvement_pct"] for row in scores_table(page, load_published()).records}
     assert found["cem, failed: last"] == 0
     assert found["td3, failed: last"] is None
-
-
-def test_a_note_names_failed_runs_that_have_no_score_of_their_own(tmp_path):
-    """Seed 0 failed after an evaluation; seed 1 before one, so that it has the score of another before training."""
-    make_run(tmp_path, "Foo-v5", "cem", 0, [5, 10], status="failed", total=2000)
-    make_run(tmp_path, "Foo-v5", "cem", 1, [], status="failed", total=2000)
-    make_run(tmp_path, "Foo-v5", "cem", 2, [0, 10, 101.0])
-    make_run(tmp_path, "Foo-v5", "td3", 0, [], status="failed", total=2000)  # no run has a score, so none is borrowed
-    page = ReportOptions().judged(everything(find_runs([tmp_path], lambda _: None)))
-    notes = [note for note in scores_table(page, load_published()).notes if "before an evaluation" in note]
-    assert notes == [
-        "Failed before an evaluation, so counted in the row of failed runs by the score of another run before "
-        "training: cem on Foo-v5, seed 1."
-    ]
-
-
-def test_scores_at_a_moment_are_not_called_final(tmp_path):
-    make_run(tmp_path, "Foo-v5", "cem", 0, [0, 10, 20, 30])
-    runs, at = find_runs([tmp_path], pytest.fail), Moment(2000)
-    page = ReportOptions().judged(everything(cut_runs(runs, at, pytest.fail), "All runs", at))
-    table = scores_table(page, load_published())
-    assert table.title == "All runs – return"
-    assert not any("final" in note.split(";")[0] for note in table.notes[:1])
-    assert "final return" in scores_table(page_of(tmp_path), load_published()).title
-
-
-def test_the_note_on_p_names_the_tests(tmp_path):
-    for env, name, seed in product(("Swimmer-v5", "Hopper-v5"), ("td3", "cem"), range(6)):
-        make_run(tmp_path, env, name, seed, [0, 100.0 * len(name) + 30 * seed])
-    notes = scores_table(page_of(tmp_path, baseline="td3"), load_published()).notes
-    assert "for the tests of the table (2 in all)" in " ".join(notes)
-
-
-def test_titles_name_the_metric(tmp_path):
-    for env, name, seed in product(("Swimmer-v5", "Hopper-v5"), ("td3", "cem"), range(2)):
-        make_run(tmp_path, env, name, seed, [10, 100.0 + seed], total=1000)
-    page = page_of(tmp_path, baseline="td3", metric="area")
-    table = scores_table(page, load_published())
-    assert table.title.endswith("area")
-    assert "episodes" not in table.notes[0]
-    assert aggregate_table(page).notes[0].startswith("Mean return over training")

@@ -8,15 +8,11 @@ import pytest
 
 from erlbench.experiment.study import Entry, Profile
 from erlbench.reporting.data.comparison import everything
-from erlbench.reporting.data.cut import Moment, cut_runs
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.remarks import RemarkKind
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.study_comparisons import comparisons_of
-from erlbench.reporting.documents.model import Figure
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.pages.charts import ChartData
-from erlbench.reporting.pages.page import Maker
 from erlbench.reporting.tables.aggregate import aggregate_tables
 from erlbench.reporting.tables.scores import scores_table
 from tests.reporting.compare import comparison_of, curves_of, page_of, rows_of
@@ -112,44 +108,6 @@ def test_an_entry_with_a_budget_of_its_own_is_compared_at_that_budget(tmp_path):
     assert not [note for note in table.notes if note.startswith("Different budgets")]
 
 
-def test_the_studys_note_stands_in_the_captions(tmp_path):
-    make_run(tmp_path / "in", "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2])
-    comparison = comparison_of(tmp_path / "in", make_study(note="Batch 256 here, 100 there."))
-    page = Maker(
-        out=tmp_path / "out", published=load_published(), warn=pytest.fail, options=ReportOptions(), charts=ChartData()
-    ).write(comparison)
-    (scores,) = [block for block in page.content.blocks if block.name == "scores"]
-    assert "Batch 256 here, 100 there." in scores.notes
-    figures = [block for block in page.content.blocks if isinstance(block, Figure)]
-    assert figures
-    assert {figure.caption[-1] for figure in figures} == {"Batch 256 here, 100 there."}
-
-
-@pytest.mark.parametrize(
-    ("item", "head"),
-    [
-        ("", "After Table 3 of the AES-RL paper. Profile: short."),
-        ("Figure 9", "After Figure 9 of the AES-RL paper, beside the numbers of Table 3. Profile: short."),
-    ],
-)
-def test_a_page_says_what_it_repeats_and_whose_numbers_stand_beside_it(tmp_path, item, head):
-    make_run(tmp_path / "in", "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2])
-    comparison = comparison_of(tmp_path / "in", make_study(item=item))
-    page = Maker(
-        out=tmp_path / "out", published=load_published(), warn=pytest.fail, options=ReportOptions(), charts=ChartData()
-    ).write(comparison)
-    assert page.content.values["lines"] == [head]
-
-
-def test_notes_of_published_numbers_stand_below_the_table_once(tmp_path, nominal):
-    notes = scores_table(comparison_of(tmp_path, nominal), load_published()).notes
-    assert [note for note in notes if note.startswith("Published SAC on") or "nominally" in note] == [
-        "Published SAC on HalfCheetah-v2, Humanoid-v2: most likely returns of training episodes, averaged over 100.",
-        "Published ESAC on HalfCheetah-v2, Humanoid-v2: steps counted nominally by the authors: one episode length per "
-        "generation; most likely the best return of each generation, averaged over 100 generations.",
-    ]
-
-
 def test_a_run_with_another_number_of_generations_is_not_the_studys(tmp_path):
     make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2], generations=2)
     make_run(tmp_path, "HalfCheetah-v5", "aes-rl", 0, [0, 1, 2], generations=3)
@@ -189,27 +147,3 @@ def test_generations_are_a_budget_and_other_settings_are_another_cell(tmp_path):
     cells = [[run_set.name for run_set in group.run_sets] for group in page.groups]
     assert cells == [["cem"], ["cem", "cem (initial_variance=77, workers=9)"]]
     assert len({page.slug(group) for group in page.groups}) == 2
-
-
-def test_scores_of_unequal_numbers_of_episodes_are_told_and_are_no_setting(tmp_path):
-    """At 2,000 steps one run's nearest evaluation is its final one, of 50 episodes; the other plays on."""
-    for seed, returns in enumerate(([0, 1, 2], [0, 1, 2, 3])):
-        run = make_run(tmp_path, "Ant-v5", "cem", seed, returns)
-        config = run / "config.toml"
-        config.write_text(config.read_text().replace("eval_episodes = 2\n", "eval_episodes = 2\nfinal_episodes = 50\n"))
-        head, *rows = [line.split(",") for line in (run / "eval.csv").read_text().splitlines()]
-        for number, row in enumerate(rows, 1):
-            row[head.index("final")] = str(int(number == len(rows)))
-        (run / "eval.csv").write_text("".join(",".join(row) + "\n" for row in (head, *rows)))
-    runs = find_runs([tmp_path], pytest.fail)
-
-    def notes(step: int) -> str:
-        page = ReportOptions().judged(everything(cut_runs(runs, Moment(step), pytest.fail)))
-        return " ".join(scores_table(page, load_published()).notes)
-
-    assert (
-        "UNEQUAL EPISODES: the mean is over scores of different numbers of episodes: cem on Ant-v5 (2 or 50)."
-        in notes(2000)
-    )
-    assert "UNEQUAL EPISODES" not in notes(1000)
-    assert "MIXED SETTINGS" not in notes(2000)

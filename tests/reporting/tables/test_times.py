@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from erlbench.reporting.data.published import load_published
-from erlbench.reporting.data.remarks import RemarkKind
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.study_comparisons import comparisons_of
 from erlbench.reporting.data.timeline import load_timeline
@@ -67,19 +66,6 @@ def test_asynchrony_stands_beside_the_times(tmp_path):
     assert (record["queueing_median"], record["queueing_90"]) == pytest.approx((0.5, 1.7))
 
 
-def test_seconds_per_generation_where_the_paper_has_them(tmp_path):
-    for seed, pace in ((0, 0.01), (1, 0.03)):
-        make_run(tmp_path, "HalfCheetah-v5", "cem-rl", seed, [0, 1, 2], seconds_per_step=pace)
-    runs = find_runs([tmp_path], pytest.fail)
-    assert {run.evaluations.generation[-1] for run in runs} == {2}
-    study = make_study("time", "Figure 5", statistic="seconds_per_generation")
-    (comparison,) = comparisons_of(study, runs, None, pytest.fail)
-    table = times_table(comparison, load_published(), pytest.fail)
-    assert table.records[0]["ms_per_generation"] == pytest.approx((20_000 / 2 + 60_000 / 2) / 2)
-    assert "Per generation (ms)" in table.header
-    assert "Per generation (ms)" not in table_of(tmp_path)[0].header
-
-
 def test_modelled_and_measured_minutes_have_columns_of_their_own(tmp_path):
     """Neither is in the other's column, and neither is a percentage of the other."""
     for seed, pace in enumerate((0.06, 0.06, 0.6)):  # the third run stood still
@@ -92,30 +78,6 @@ def test_modelled_and_measured_minutes_have_columns_of_their_own(tmp_path):
     assert (cem["modelled_whole_median"], aes["measured_whole_median"]) == (None, None)
     assert aes["whole_vs_baseline_pct"] is None
     assert {"Measured, whole run (min)", "Modelled, after warm-up, median (min)"} <= set(table.header)
-
-
-def test_times_against_a_baseline_without_runs_have_no_columns(tmp_path):
-    make_run(tmp_path, "HalfCheetah-v5", "aes-rl", 0, [0, 0, 0])
-    header = table_of(tmp_path)[0].header
-    assert "Updates/step" in header
-    assert not [title for title in header if title.startswith("vs ")]
-
-
-def test_updates_are_printed_where_there_are_some(tmp_path):
-    make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 0, 0], warmup=2000)
-    warnings = []
-    assert "Updates/step" not in table_of(tmp_path, warnings.append)[0].header
-    assert [remark.kind for remark in warnings] == [RemarkKind.NEVER_TRAINED]
-
-
-def test_what_makes_times_incomparable_is_said(tmp_path):
-    make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 0, 0], cpu="A", jobs=2, simulated=True, processes=2)
-    make_run(tmp_path, "HalfCheetah-v5", "aes-rl", 0, [0, 0, 0], cpu="B")
-    notes = " ".join(table_of(tmp_path)[0].notes)
-    assert "measured on 2 machines" in notes
-    assert "2 cells at once" in notes
-    assert "fewer processes than workers" in notes
-    assert "modelled (simulated time)" in notes
 
 
 def test_a_missing_train_csv_falls_back_to_the_evaluations(tmp_path):

@@ -12,14 +12,11 @@ from click.testing import CliRunner
 
 from erlbench.cli import cli
 from erlbench.reporting import build_report
-from erlbench.reporting.data.runs import load_run
-from erlbench.reporting.data.timeline import load_timeline
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.statistics.significance import Case, unseen_failures
 from erlbench.reporting.verdict.words import details, order, pair_values, result, sentence
 from tests.reporting.compare import page_of, pairs_of
 from tests.reporting.make_runs import make_run
-from tests.test_docs import REFERENCE
 
 RNG = np.random.default_rng(0)
 NORMAL = 100 + 3 * RNG.normal(size=(2, 20))
@@ -102,16 +99,6 @@ def test_one_sentence_over_all_comparisons_names_what_is_decided_and_counts_the_
     assert result([]) == ""
 
 
-def test_the_terminal_wraps_what_stands_behind_a_verdict(tmp_path):
-    """In a pipe the verdicts have 80 columns; the first line of each is not indented."""
-    runs(tmp_path / "runs", *SCORES["clear"][:2])
-    done = CliRunner().invoke(cli, ["report", str(tmp_path / "runs"), "--out", str(tmp_path / "out")])
-    lines = done.stdout.splitlines()[:-1]  # the last one is the report's path
-    assert max(map(len, lines)) <= 80
-    assert lines[0] == "Runs of a score higher than runs of b on Mine-v0."
-    assert [line.startswith("    ") for line in lines[2:5]] == [False, False, True]
-
-
 def test_the_terminal_the_page_and_the_file_say_the_same(tmp_path):
     runs(tmp_path / "runs", *SCORES["clear"][:2])
     out = tmp_path / "out"
@@ -141,16 +128,6 @@ def test_below_six_seeds_no_table_has_an_interval_or_a_p(tmp_path):
         hidden = [c for c in columns if c.endswith(("_low", "_high")) or c.startswith(("p_", "probability"))]
         assert hidden
         assert columns[hidden].isna().all(axis=None), table
-
-
-def test_staleness_and_critic_lag_are_those_of_individuals():
-    """Of AES-RL's tasks half are the mean's own episodes, which nothing separates from their result."""
-    run = load_run(REFERENCE / "halfcheetah-100k" / "HalfCheetah-v5" / "aes-rl" / "seed-001", lambda _: None)
-    timeline = load_timeline(run, pytest.fail)
-    tasks = pd.read_csv(run.path / "tasks.csv")
-    own = tasks[tasks.kind.isin(["es", "rl"]) & (tasks.timesteps > 0)]
-    for name in ("staleness", "critic_lag"):
-        assert np.median(timeline.individuals(getattr(timeline, name))) == own[name].median() > 0
 
 
 def test_no_seed_is_missing_where_those_there_would_show_the_margin(tmp_path):
