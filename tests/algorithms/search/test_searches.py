@@ -174,6 +174,16 @@ def test_ga_keeps_its_elite_and_mutates_the_best(make):
     assert search.mean_ref == parents[0]  # a tie changes no elite
 
 
+def test_openai_es_is_its_algorithm_2_with_adam(make):
+    """The first step of Adam is a sign: of the decay where that is larger than the slope."""
+    search = make(OpenAIESSearch, OpenAIESSearchSettings(population=4, sigma=0.1, learning_rate=0.2, l2=0.5))
+    mean = search.state.mean
+    z = told(search, [1.0, 2.0, 7.0, 3.0])
+    slope = np.array([-0.5, -1 / 6, 0.5, 1 / 6]) @ (z - mean) / (4 * 0.1) - 0.5 * mean
+    step = 0.2 * slope / (np.abs(slope) + 1e-8 / math.sqrt(1e-3))
+    np.testing.assert_allclose(search.state.mean - mean, step, rtol=1e-3)
+
+
 def test_without_selection_the_mean_follows_the_average_whatever_the_fitness(make):
     search = make(NoSearch, NoSearchSettings(population=4))
     variance = search.state.distribution.variance
