@@ -26,53 +26,31 @@ def test_a_number_or_a_list_of_seeds_is_read(given, expected):
     ("given", "message"),
     [
         ({"seeds": "0"}, "--seeds must be 1 to 10000 seeds, not 0; for one seed use --seeds 0,"),
-        ({"seeds": "-2"}, "--seeds must be 1 to 10000 seeds, not -2"),
         ({"seeds": "9-5"}, "--seeds: '9-5' must be a range"),
         ({"seeds": "1,1"}, "--seeds: '1,1' must name each seed once"),
         ({"seeds": "0-99999999999"}, "must be a range of 1 to 10000 seeds"),
-        ({"seeds": "7,,"}, "--seeds must be a number of seeds (10) or a list (0,3,5-9), not '7,,'"),
-        ({"seeds": ","}, "--seeds must be a number of seeds (10) or a list (0,3,5-9), not ','"),
         ({"seeds": "a"}, "--seeds must be a number of seeds (10) or a list (0,3,5-9), not 'a'"),
         ({"total_timesteps": "0"}, "--total-timesteps must be at least 1, not '0'"),
-        ({"total_timesteps": "-1e6"}, "--total-timesteps must be at least 1"),
-        ({"total_timesteps": "many"}, "--total-timesteps must be an integer, not 'many'"),
         ({"workers": "0"}, "--workers must be at least 1, not '0'"),
-        ({"workers": "none"}, "--workers must be an integer, not 'none'"),
         ({"processes": "-1"}, "--processes must be at least 0, not '-1'"),
-        ({"jobs": "0"}, "--jobs must be at least 1, not '0'"),
-        ({"eval_freq": "0"}, "--eval-freq must be at least 1, not '0'"),
         ({"eval_episodes": "1.5"}, "--eval-episodes must be an integer, not '1.5'"),
         ({"evaluate": "never"}, "'evaluate' must be one of during, after, not 'never'"),
         ({"device": "gpu"}, "--device must be auto, cpu, cuda or cuda:N, not 'gpu'"),
         ({"task_timeout": "nan"}, "'task_timeout' must be a finite number, not 'nan'"),
         ({"set": ("tau",)}, "--set needs KEY=VALUE, not 'tau'"),
-        ({"env_set": ("frame_skip",)}, "--env-set needs KEY=VALUE, not 'frame_skip'"),
         ({"name": "../up"}, "--name '../up' must be a-z, A-Z, 0-9 and . _ @ + - only, with a letter or digit first"),
-        ({"name": "ünï"}, "--name 'ünï' must be a-z, A-Z, 0-9"),
         ({"algo": (",",)}, "--algo names nothing"),
         ({"eval_episodes": "1000000000000"}, "--eval-episodes must be at most 1000, not"),
-        ({"final_episodes": "1e12"}, "'final_episodes' must be at most 1000, not"),
-        ({"total_timesteps": "1e13"}, "--total-timesteps must be at most 1e+12"),
-        ({"total_generations": "1e13"}, "'total_generations' must be at most"),
-        ({"workers": "1e6"}, "--workers must be at most 100000"),
         ({"processes": "100000"}, "--processes must be at most 1024"),
-        ({"jobs": "100000"}, "--jobs must be at most 1024"),
-        ({"eval_freq": "1e13"}, "--eval-freq must be at most"),
-        ({"checkpoint_every": "1e300"}, "'checkpoint_every' must be at most"),
         ({"task_timeout": "1e300"}, "'task_timeout' must be at most"),
         ({"seeds": "9" * 400 + ","}, "--seeds: a seed must be at most"),
-        ({"seeds": "1," + "9" * 400}, "--seeds: a seed must be at most 1e+12"),
         ({"processes": "0", "task_timeout": "5"}, "'task_timeout' needs worker processes that can be ended"),
-        ({"processes": "0", "worker_memory": "500"}, "'worker_memory' needs worker processes that can be ended"),
         ({"worker_memory": "1"}, "'worker_memory' must be at least 64"),
         ({"seeds": ""}, "--seeds needs a value, not an empty text"),
-        ({"simulated_time": "0"}, "--simulated-time must be at least 1, not '0'"),
         ({"simulated_time": "1.5"}, "--simulated-time must be an integer, not '1.5'"),
         ({"simulated_processes": "3"}, "'simulated_processes' is of modelled time; give --simulated-time, too"),
         ({"slurm": ("cpus=2",), "processes": "2"}, "--processes is for this machine"),
         ({"slurm": ("cpus=2",), "pool": "ray"}, "--slurm and --pool exclude one another"),
-        ({"preset": ""}, "'preset' needs a value"),
-        ({"out": ""}, "--out needs a value"),
         ({"config": ""}, "--config needs a value"),
         ({"config": "missing.toml"}, "missing.toml cannot be read: No such file or directory"),
     ],
@@ -84,19 +62,8 @@ def test_a_value_that_does_not_fit_an_option_is_named(given, message):
     assert caught.value.exit_code == 2
 
 
-def test_a_number_of_seeds_that_is_no_seed_either_gets_no_hint_at_one():
-    with pytest.raises(UsageError) as caught:
-        seed_list("-2", "--seeds")
-    assert str(caught.value).startswith("--seeds must be 1 to 10000")
-
-
 def test_lists_may_be_repeated_or_joined():
     assert arguments({"algo": ("td3,cem", "aes-rl", "td3")}).algo == ("td3", "cem", "aes-rl")
-
-
-def test_options_that_are_not_given_have_their_defaults():
-    asked = arguments({"algo": (), "total_timesteps": None, "force": None})
-    assert (asked.algo, asked.total_timesteps, asked.force, asked.seeds) == ((), None, False, None)
 
 
 def write(tmp_path: Path, text: str) -> str:

@@ -7,13 +7,11 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments
-from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.experiment.cells import Cell
 from erlbench.experiment.command import requested_cells
 from erlbench.experiment.costs import Costs
-from erlbench.running import scheduling
 
 
 def cells_of(**given) -> list[Cell]:
@@ -50,45 +48,6 @@ def test_a_study_with_filters():
     assert (cell.settings.tau, cell.settings.start_timesteps) == (0.1, 1000)
 
 
-def test_cells_of_studies_that_compare_times_use_no_second_core():
-    """Also where another study has the same cells; those of no such study may."""
-    assert {cell.one_core for cell in cells_of(study=("aes-rl-table-1",), profile="smoke")} == {True}
-    found = {cell.name: cell.one_core for cell in cells_of(study=("aes-rl-table-3",), profile="smoke")}
-    assert (found["cem-rl"], found["aes-rl"], found["td3"]) == (True, True, False)
-    assert not any(cell.one_core for cell in cells_of(algo=("td3",), env=("Hopper-v5",)))
-
-
-def test_a_generation_of_a_nominal_entry_counts_as_one_episode():
-    envs = ("HalfCheetah-v5", "Reacher-v5@paper", "dm_control/humanoid-run-v0")
-    cells = cells_of(study=("esac-table-1",), profile="paper", env=envs, seeds="0,")
-    budgets = {(cell.env, cell.name): (cell.total_generations, cell.total_timesteps) for cell in cells}
-    assert len(budgets) == 15
-    assert budgets["HalfCheetah-v5", "esac"] == (1000, 60_000_000)
-    assert budgets["HalfCheetah-v5", "openai-es@esac"] == (1000, 50_000_000)
-    assert budgets["HalfCheetah-v5", "sac@esac"] == (None, 1_000_000)
-    assert budgets["Reacher-v5@paper", "esac"] == (20_000, 60_000_000)  # episodes of 50 steps
-    assert budgets["dm_control/humanoid-run-v0", "esac"] == (10_000, 600_000_000)
-    assert budgets["dm_control/humanoid-run-v0", "ppo@esac"] == (None, 10_000_000)
-    cells = cells_of(study=("esac-table-1",), profile="paper", env=envs[2:], seeds="0,", total_timesteps="5000")
-    assert {cell.name: (cell.total_generations, cell.total_timesteps) for cell in cells}["esac"] == (5, 300_000)
-
-
-def test_the_most_steps_of_a_generation_are_within_the_budget():
-    """So it is the generations that end the run: all members, and SAC's turn, for episodes of full length."""
-    cells = cells_of(study=("esac-table-1",), profile="paper", seeds="0,")
-    for cell in (cell for cell in cells if cell.total_generations is not None):
-        episodes = cell.settings.population + getattr(cell.settings, "sac_episodes", 0)
-        longest = problem(cell.env).env.max_episode_steps
-        assert episodes * longest * cell.total_generations <= cell.total_timesteps
-
-
-def test_a_study_that_ends_by_generations():
-    cells = cells_of(study=("goodai-lander",), profile="paper", seeds="1,")
-    assert {cell.total_generations for cell in cells} == {300}
-    assert {cell.settings.population for cell in cells} == {20, 200}
-    assert {cell.settings.episodes for cell in cells if cell.name.endswith("5ep")} == {5}
-
-
 def test_a_written_configuration_asks_for_the_same_cell(tmp_path):
     [cell] = cells_of(algo=("cem",), env=("Hopper-v5",), seeds="3,", total_timesteps="500", set=("hidden=8-8",))
     path = tmp_path / "config.toml"
@@ -104,12 +63,6 @@ def test_presets_and_settings_of_environments_are_part_of_the_cell(tmp_path):
     assert paper.directory == tmp_path / "Hopper-v5@paper" / "cem" / "seed-000"
     assert paper.config()["env_settings"] == {"frame_skip": 2, "healthy_z_range": [0.6, 2]}
     assert paper.config()["run"]["env"] == "Hopper-v5@paper"
-
-
-def test_jobs_do_not_share_the_processes_of_a_study(tmp_path):
-    given = {"study": ("esac-figure-2-center",), "profile": "smoke", "jobs": "2", "processes": "2"}
-    pinned = {cell.processes: scheduling.processes_for(cell, RunOptions(2, jobs=2)) for cell in cells_of(**given)}
-    assert pinned == {1: 1, 4: 4, 8: 8}
 
 
 def test_measured_costs_of_simulated_time_are_those_of_the_file_and_stand_in_the_configuration(tmp_path):

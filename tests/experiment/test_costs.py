@@ -8,7 +8,7 @@ import pytest
 import tomli_w
 
 from erlbench.errors import UsageError
-from erlbench.experiment.costs import BILLION, Costs, built_in_costs, load_costs
+from erlbench.experiment.costs import BILLION, Costs, load_costs
 from tests.runs import make_cell, run
 
 TRUE = Costs(
@@ -22,13 +22,6 @@ def test_crowding_grows_up_to_all_cores_of_the_machine():
     assert TRUE.slowed(3) == 1_400_000_000
     assert TRUE.slowed(4) == TRUE.slowed(64) == 1_600_000_000
     assert replace(TRUE, cores=1).slowed(3) == BILLION
-
-
-def test_the_built_in_costs_are_those_of_the_package_and_name_their_source():
-    costs = built_in_costs()
-    assert 0 < costs.timestep < costs.critic_update
-    assert costs.overhead > 0
-    assert "HalfCheetah" in costs.source
 
 
 def test_a_file_gives_the_costs_and_a_mistake_in_it_is_named(tmp_path):

@@ -11,19 +11,17 @@ import pytest
 
 from erlbench.algorithms import registry
 from erlbench.algorithms.search.pycma import full_memory, full_seconds
-from erlbench.envs.registry import ids, problem, remember_problems
-from erlbench.experiment.costs import BUILT_IN, Costs, built_in_costs
+from erlbench.envs.registry import ids, problem
+from erlbench.experiment.costs import BUILT_IN, built_in_costs
 from erlbench.experiment.estimate import (
     MEASURED,
     START_SECONDS,
     STEPS,
     _update_size,
     estimate,
-    estimate_cell,
     never_timed,
     observation_width,
 )
-from erlbench.reporting.data.runs import load_run
 from erlbench.work.replay import Replay
 from tests.runs import make_cell, run
 
@@ -54,20 +52,6 @@ def test_evaluations_are_no_more_than_the_generations(tmp_path):
     half = task.env.max_episode_steps / 2
     assert abs(estimate(cell, task, 1).core_seconds - START_SECONDS - (20_000 + 11 * half) * STEP) < 1e-9
     assert abs(estimate(limited, task, 1).core_seconds - START_SECONDS - (18_000 + 10 * half) * STEP) < 1e-9
-
-
-@pytest.mark.parametrize(
-    ("algo", "settings", "steps"),
-    [
-        ("ppo", {"rollout_steps": 2048}, 2048),
-        ("multi-actor-td3", {"actors": 5}, 5 * 500),
-        ("cem", {"population": 4, "elites": 2}, 4 * 500),
-    ],
-)
-def test_the_steps_of_a_generation(tmp_path, algo, settings, steps):
-    """The cart-pole's episodes end after 1,000 steps at most."""
-    cell = make_cell(algo, tmp_path, settings=settings)
-    assert registry.find(algo).needs(cell.settings, problem(cell.env)).steps == steps
 
 
 def test_generations_end_a_run_before_its_steps_do(tmp_path):
@@ -134,19 +118,6 @@ def test_generations_that_end_a_run_limit_its_replay(tmp_path, algo, settings, s
         assert estimate(dataclasses.replace(cell, total_generations=generations), task, 1).disk == 1_000_000 * 32
 
 
-@pytest.mark.parametrize(("algo", "warm_up_counts"), [("aes-rl", True), ("cem-rl", False)])
-def test_the_critic_of_an_asynchronous_run_catches_up_with_the_warm_up(tmp_path, monkeypatch, algo, warm_up_counts):
-    """It makes an update for every step of the run; the others make theirs after the steps of the warm-up."""
-    monkeypatch.setattr(
-        "erlbench.experiment.estimate.built_in_costs",
-        lambda: Costs(timestep=0.0, critic_update=1.0, actor_update=0.0, overhead=0.0),  # a critic's updates alone
-    )
-    monkeypatch.setattr("erlbench.experiment.estimate._update_size", lambda *_: MEASURED)
-    cells = [make_cell(algo, tmp_path, steps=20_000, settings={"start_timesteps": start}) for start in (0, 10_000)]
-    without, after = (estimate(cell, problem(cell.env), 1).core_seconds for cell in cells)
-    assert without - after == pytest.approx(0 if warm_up_counts else 10_000 * registry.find(algo).critic_updates)
-
-
 @pytest.mark.parametrize("algo", ["cem-rl", "p-cem-rl"])
 def test_without_gradients_cem_rl_takes_what_cem_takes(tmp_path, algo):
     few = {"population": 4, "elites": 2, "hidden": (256, 256)}
@@ -160,22 +131,6 @@ def test_without_gradients_cem_rl_takes_what_cem_takes(tmp_path, algo):
     found = estimate(trained, task, 2)
     assert found.disk == 1_000_000 * 32
     assert found.seconds > 5 * estimate(cem, task, 2).seconds
-
-
-@pytest.mark.parametrize(
-    ("changes", "settings", "share"),
-    [
-        ({}, {}, 2 / 12),  # two episodes of SAC's to ten of the members
-        ({}, {"episodes": 3}, 2 / 32),
-        ({}, {"sampling": "pairs"}, 2 / 22),
-        ({}, {"sac_episodes": 40}, 40 / 50),
-        ({"total_generations": 3}, {"episodes": 3}, 2 * 3 * 500 / 1_000_000),
-    ],
-)
-def test_esac_records_less_the_more_its_members_play(tmp_path, changes, settings, share):
-    always = {"population": 10, "gradient_interval": 1, "sac_episodes": 2, "p_start": 1.0, "p_end": 1.0}
-    cell = make_cell("esac", tmp_path, steps=1_000_000, settings={**always, **settings}, **changes)
-    assert estimate(cell, problem(cell.env), 1).disk == pytest.approx(share * 1_000_000 * 32)
 
 
 @pytest.mark.parametrize(
@@ -202,27 +157,6 @@ def test_a_run_records_what_is_estimated(tmp_path, monkeypatch, algo, changes, s
     assert sum(recorded) / 2 <= found <= 2 * sum(recorded)
 
 
-def test_a_generation_of_esac_has_the_episodes_of_sac_too(tmp_path):
-    """Five generations of four members and ten episodes of SAC, of 20 steps each, within a factor of two."""
-    always = {"population": 4, "gradient_interval": 1, "sac_episodes": 10, "p_start": 1.0, "p_end": 1.0}
-    limit = {"max_episode_steps": 20}
-    cell = make_cell("esac", tmp_path, "Pendulum-v1", 5000, settings=always, env_settings=limit, total_generations=5)
-    assert run(cell) == 0
-    taken = load_run(cell.directory, pytest.fail).timesteps
-    found = 5 * registry.find("esac").needs(cell.settings, problem(cell.env, limit)).steps
-    assert taken == 1400
-    assert taken / 2 <= found <= 2 * taken
-
-
-def test_many_cells_make_their_environment_once(tmp_path):
-    made = []
-    cells = [make_cell("cem", tmp_path, seed=seed) for seed in range(5)]
-    problem_of = remember_problems(lambda *a: (made.append(a), problem(*a))[1])
-    expected = [estimate(cell, problem(cell.env), 2) for cell in cells]
-    assert [estimate_cell(cell, 2, problem_of) for cell in cells] == expected
-    assert len(made) == 1
-
-
 @pytest.mark.parametrize(
     ("algo", "settings"),
     [("cma-es", {"covariance": "full"}), ("nevergrad", {}), ("nevergrad", {"optimizer": "CMA2020"})],
@@ -239,13 +173,6 @@ def test_a_full_covariance_matrix_takes_memory_and_time(tmp_path, algo, settings
         full, diagonal = estimate(cell, task, processes), estimate(without, task, processes)
         assert full.memory - diagonal.memory == full_memory(size)
         assert full.seconds - diagonal.seconds == pytest.approx(10 * full_seconds(size, 20))
-
-
-def test_the_table_of_noise_is_part_of_the_memory(tmp_path):
-    cell = make_cell("openai-es", tmp_path)
-    with_table = dataclasses.replace(cell, settings=dataclasses.replace(cell.settings, noise_table=250_000_000))
-    task = problem(cell.env)
-    assert estimate(with_table, task, 1).memory - estimate(cell, task, 1).memory == 1e9
 
 
 def test_an_environment_of_which_no_step_was_timed_is_named(tmp_path):

@@ -39,7 +39,7 @@ def demands(chance: random.Random, cores: int):
         yield moldable(work, most, chance.uniform(0, work), exclusive, least, memory=chance.choice([0.0, GIB]))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(20))
 def test_every_cell_runs_once_and_no_core_is_given_twice(seed):
     chance = random.Random(seed)
     cores, memory = chance.choice([1, 2, 3, 8, 64]), chance.choice([2, 16, 256]) * GIB
@@ -98,11 +98,6 @@ def test_a_number_of_cells_at_once_keeps_the_order_that_was_given():
     queue.end(1)
     assert queue.start() == 2
     assert schedule.forecast().seconds == 9.0
-
-
-def test_the_longest_cells_start_first():
-    demands = [moldable(work, 1) for work in (1.0, 1.0, 2.0, 2.0)]
-    assert plan(demands, cores=2).order == [2, 3, 0, 1]
 
 
 def test_cells_that_are_done_take_no_room():

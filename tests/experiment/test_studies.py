@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -80,17 +78,12 @@ def test_a_small_file(tmp_path):
         ("seeds = 2", "seed = 2", "line 2: unknown key 'seed' in [profiles.smoke]; did you mean 'seeds'?"),
         ("seeds = 2", "seeds = 0", "line 2: 'seeds' must be 1 to 10000 seeds, not 0"),
         ("seeds = [4]", "seeds = [4, 4]", "line 27: 'seeds': '[4, 4]' must name each seed once"),
-        ("seeds = [4]", "seeds = [-4]", "line 27: 'seeds' must be a number of seeds (10) or a list"),
         ("total_timesteps = 1e3", 'total_timesteps = "1e3"', "line 3: 'total_timesteps' must be an integer, not '1e3'"),
-        ("total_timesteps = 1e3", "total_timesteps = true", "line 3: 'total_timesteps' must be an integer, not True"),
         ("total_timesteps = 1e3", "", "line 18: 'total_timesteps' is missing in [studies.one.profiles.smoke]"),
         ('kind = "scores"', 'kind = "score"', "line 8: 'kind' must be one of scores, time, curves, timeline, "
          "not 'score'; did you mean 'scores'?"),
         ('baseline = "td3"', 'baseline = "td4"', "line 9: 'baseline' is 'td4', which is no entry; did you mean 'td3'?"),
         ('algo = "aes-rl"', 'algo = "aesrl"', "line 12: unknown algorithm 'aesrl'; did you mean 'aes-rl'?"),
-        ('algo = "aes-rl"', 'aglo = "aes-rl"', "line 12: unknown key 'aglo' in [studies.one.entries.1]; "
-         "did you mean 'algo'?"),
-        ("workers = 3", "workers = 0", "line 12: 'workers' must be at least 1, not 0"),
         ("workers = 3", 'name = "td3"', "line 12: study 'one' has two entries 'td3'"),
         ("workers = 3", 'name = "a/b"', "line 12: an entry's name 'a/b' must be a-z"),
         ("settings = { tau", "settings = 3 # { tau", None),
@@ -104,9 +97,6 @@ def test_a_small_file(tmp_path):
         ("seeds = [4]", "env_timesteps = { \"Hopper-v5\" = 0 }", "line 27: 'env_timesteps' must be at least 1, not 0"),
         ("seeds = [4]", "entry_timesteps = { td4 = { \"Hopper-v5\" = 7 } }", "line 27: 'td4' is no entry; did you mean "
          "'td3'?"),
-        ("seeds = [4]", "entry_timesteps = { td3 = { \"Hopper-v5\" = 0 } }", "line 27: 'entry_timesteps' must be "
-         "at least 1, not 0"),
-        ("workers = 3", "nominal = 0", "line 12: 'nominal' must be at least 1, not 0"),
         ("seeds = 2", "seeds = = 2", "cannot be read: Invalid value (at line 2"),
     ],
 )  # fmt: skip
@@ -152,11 +142,6 @@ def test_a_mistake_of_the_command_has_no_line_of_the_study(tmp_path, monkeypatch
     with pytest.raises(UsageError) as caught:
         requested_cells(arguments({"study": "two", **given}))
     assert "studies.toml" not in str(caught.value)
-
-
-def test_a_missing_file(tmp_path):
-    with pytest.raises(UsageError, match=r"none\.toml"):
-        load_studies(tmp_path / "none.toml")
 
 
 def test_a_studys_environments_are_those_of_every_profile(tmp_path):
@@ -215,23 +200,6 @@ def test_unknown_studies_and_profiles(tmp_path, monkeypatch):
         requested_cells(arguments({"study": "one", "profile": "papr"}))
 
 
-def test_nominal_entries_end_by_generations():
-    plain, nominal = Entry("td3", "td3"), Entry("esac", "esac", nominal=60)
-    profile = Profile((0,), 10_010, ("Reacher-v5", "Hopper-v5"), env_timesteps={"Hopper-v5": 20_000})
-    assert (profile.timesteps("Reacher-v5"), profile.timesteps("Hopper-v5")) == (10_010, 20_000)
-    assert (profile.most_timesteps("Hopper-v5", plain), profile.generations(plain, 20_000, 1000)) == (20_000, None)
-    assert (profile.most_timesteps("Hopper-v5", nominal), profile.generations(nominal, 20_000, 1000)) == (1_200_000, 20)
-    assert profile.generations(nominal, 10_010, 50) == 201
-
-
-def test_loading_imports_nothing_heavy():
-    code = (
-        "import sys; from erlbench.experiment.studies import load_studies; load_studies(); "
-        "print([m for m in ('torch', 'numpy', 'gymnasium', 'pandas', 'erlbench.algorithms.td3') if m in sys.modules])"
-    )
-    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
-
-
 def test_lines_of_keys():
     lines = find_lines('a = 1\n[b."c.d"]\n"e f" = [\n  { x = 1 },\n  { x = 2 },\n]\n[[g]]\nh = 1\n[[g]]\nh = 2\n')
     assert nearest_line(lines, ("a",)) == 1
@@ -242,22 +210,3 @@ def test_lines_of_keys():
     assert nearest_line(lines, ("g", 1, "h", "nothing")) == 10
     assert nearest_line(lines, ("b", "nothing", "x"), ("a", "nothing")) == 1
     assert nearest_line(lines, ("nothing",)) is None
-
-
-@pytest.mark.parametrize(
-    ("like", "message"),
-    [
-        ('"a"', "line 5: 'profiles' must be a table"),
-        ('["a"]', "is no study to be like"),
-        ("3", "'3' is no study to be"),
-        ('"a"\nenvs = [{}]', "'envs' must be a list, each a text"),
-    ],
-)
-def test_a_study_like_one_that_is_wrong(tmp_path, like, message):
-    path = tmp_path / "studies.toml"
-    entry = 'title = "t"\nkind = "scores"\nentries = [{ algo = "cem" }]\n'
-    budget = 'seeds = 1\ntotal_timesteps = 9\nenvs = ["Swimmer-v5"]'
-    profiles = "profiles = 3" if "must be a table" in message else budget
-    path.write_text(f"[studies.a]\n{entry}{profiles}\n\n[studies.b]\n{entry}like = {like}\n")
-    with pytest.raises(UsageError, match=message):
-        load_studies(path)

@@ -77,13 +77,10 @@ PAIR = '{ first = "aes-rl@fixed-ratio", second = "cem-rl", metric = "minutes", l
         ("total_timesteps = 30_000", "total_timestep = 30_000", "line 7: unknown key 'total_timestep' in "
          "[studies.wall-clock]; did you mean 'total_timesteps'?"),
         ("total_timesteps = 30_000", "", "line 1: 'total_timesteps' is missing in [studies.wall-clock]"),
-        ("total_timesteps = 30_000", "total_timesteps = 0", "line 7: 'total_timesteps' must be at least 1, not 0"),
         ("seeds = 5", "seeds = []", "line 6: 'seeds' names no seed"),
-        ("seeds = 5", "seeds = 1_000_000_000", "line 6: 'seeds' must be 1 to 10000 seeds, not 1000000000"),
         ("[studies.wall-clock]", "[studies.'../wall-clock']", "line 1: a study's name '../wall-clock' must be a-z"),
         ("seeds = 5", "seeds = 5\nprofiles = { a = { seeds = 3 } }", "line 6: 'seeds' is in a study with profiles"),
         ("seeds = 5", "seeds = 5\ntotal_minutes = 3.5", "line 7: 'total_minutes' is about modelled times"),
-        ("seeds = 5", "seeds = 5\ncosts = { timestep = 1.0 }", "line 7: 'costs' is about modelled times"),
         ("seeds = 5", "seeds = 5\nsimulated_time = { critik = 1 }", "line 7: unknown key 'critik' in "
          "[studies.wall-clock.simulated_time]; did you mean 'critic'?"),
         ("seeds = 5", "seeds = 5\nsimulated_time = {}\ncosts = { timestep = 1.0 }", "line 8: 'critic_update' is "
@@ -95,8 +92,6 @@ PAIR = '{ first = "aes-rl@fixed-ratio", second = "cem-rl", metric = "minutes", l
         (PAIR, PAIR.replace('second = "cem-rl"', 'second = "cem-lr"'), "line 13: 'cem-lr' is no entry; did you mean "
          "'cem-rl'?"),
         (PAIR, PAIR.replace('"aes-rl@fixed-ratio"', '"cem-rl"'), "line 13: 'cem-rl' is compared with itself"),
-        (PAIR, PAIR.replace("metric", "metrik"), "line 13: unknown key 'metrik' in [studies.wall-clock.compare.0]; "
-         "did you mean 'metric'?"),
         (PAIR, PAIR.replace("minutes", "minute"), "line 13: 'metric' must be one of final, curve, minutes, reach, "
          "not 'minute'; did you mean 'minutes'?"),
         (PAIR, PAIR.replace("75 %", "much"), "line 13: 'less-by' must be a number or a percentage"),

@@ -49,13 +49,6 @@ def test_a_run_records_its_studys_hash_and_lays_its_text(tmp_path):
     assert meta["starts"][0]["studies"] == {"small": study.sha256}
 
 
-def test_the_text_in_the_folder_is_written_once(tmp_path):
-    assert run(seeds="0,") == 0
-    before = Path("results/small/study.toml").read_bytes()
-    assert run() == 0
-    assert Path("results/small/study.toml").read_bytes() == before
-
-
 def test_the_study_of_the_folder_decides(tmp_path, capsys):
     assert run(seeds="0,", out="there") == 0
     Path("studies.toml").write_text(STUDY.replace("seeds = 2", "seeds = 3"))
@@ -79,13 +72,6 @@ def test_a_study_that_only_a_folder_has(tmp_path):
     assert directories(seeds="0,", out="there")[0] == "there/function_sphere/cma-es/seed-000"
     with pytest.raises(UsageError, match="unknown study 'small'"):
         directories()
-
-
-def test_a_mistake_in_the_folders_study_is_named(tmp_path):
-    Path("there").mkdir()
-    Path("there/study.toml").write_text(STUDY.replace("seeds", "seed"))
-    with pytest.raises(UsageError, match=r"there/study\.toml, line 4: unknown key 'seed'"):
-        directories(out="there")
 
 
 def test_a_study_without_profiles_refuses_what_it_decides(tmp_path):
