@@ -154,16 +154,3 @@ class Figure:
 
 def _or_none(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
-
-
-def columns(
-    rows: Sequence[Mapping[str, Any]], number: Callable[[Any], str] = str, notes: Mapping[str, str] | None = None
-) -> list[Column]:
-    """A column for each key of rows that are dicts, titled as the key; numbers are printed by `number`."""
-    made = []
-    for name in rows[0] if rows else ():
-        title = name.replace("_", " ").capitalize()
-        form = text if all(isinstance(row[name], str) for row in rows) else number
-        note = (notes or {}).get(title, "")
-        made.append(Column(title, (name,), form, note=note))
-    return made

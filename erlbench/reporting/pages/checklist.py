@@ -1,13 +1,14 @@
 """The reproducibility checklist: items 4 to 8 and 12 of NeurIPS's list, answered from the files of the runs.
 
-What no file says is named as not recorded. What only the authors know is asked for.
+`web/checklist.jinja` has the sentences. What no file says is named as not recorded; what only the authors know is
+asked for.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,7 @@ from erlbench.reporting.data.runs import StoredRun
 from erlbench.reporting.data.seeds import STD
 from erlbench.reporting.documents.files import write_table
 from erlbench.reporting.documents.formats import NONE, significant
-from erlbench.reporting.documents.model import Table
-from erlbench.reporting.documents.model import columns as columns_of
+from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.documents.render import Content, markdown
 from erlbench.reporting.pages.page import Page
 from erlbench.reporting.statistics.estimates import FEWEST_RUNS
@@ -39,16 +39,16 @@ from erlbench.words import counted
 NAME = "checklist"
 TOTAL, UNKNOWN = "Total", "not recorded"
 MOST_COMMANDS = 200
-LEFT_OUT = (RemarkKind.LEFT_OUT, RemarkKind.REPEATED)
-NOTES = {  # of columns, by their titles
-    "Seeds": "given; a run's initial policy, exploration and start states follow from its seed.",
-    "Chosen by": "the preset: a default of the algorithm, whose source its page names; of an algorithm that is not the "
+CELL = ["environment", "algorithm"]
+NOTES = {  # of columns
+    "seeds": "given; a run's initial policy, exploration and start states follow from its seed.",
+    "chosen_by": "the preset: a default of the algorithm, whose source its page names; of an algorithm that is not the "
     "suite's, nothing is known about defaults.",
-    "Hours": "by the clock, with evaluations, without pauses; several runs may have shared the machine.",
-    "Not finished": "failed, interrupted, running, or never trained.",
-    "Processor hours": "of all tasks of all these runs.",
-    "Modelled hours": "of runs in simulated time: what the model says, and no computing.",
-    "Not recorded": "runs whose computing time no file says; the hours are without them.",
+    "hours": "by the clock, with evaluations, without pauses; several runs may have shared the machine.",
+    "not_finished": "failed, interrupted, running, or never trained.",
+    "processor_hours": "of all tasks of all these runs.",
+    "modelled_hours": "of runs in simulated time: what the model says, and no computing.",
+    "not_recorded": "runs whose computing time no file says; the hours are without them.",
 }
 
 
@@ -74,57 +74,38 @@ def checklist(
     pages: Sequence[Page], runs: Sequence[StoredRun], warnings: Iterable[Remark], sources: Sequence[Source] = ()
 ) -> dict[str, Any]:
     """What the template prints; command lines are without home folders and names of this user and machine."""
-    frame = pd.DataFrame([_record(run) for run in runs])
-    compute, hide = _compute(frame), name_hider()
-    marks = Counter(mark for run in runs for mark in run.machine.marks)
-    versions: dict[str, dict[str, None]] = {}
-    for name, version in (pair for run in runs for pair in run.machine.versions):
-        versions.setdefault(name, {})[version] = None
+    frame, hide = pd.DataFrame([_record(run) for run in runs]), name_hider()
+    packages = sorted({" ".join(pair) for run in runs for pair in run.machine.versions})
     return {
-        "number": len(runs),
-        "states": ", ".join(f"{count:,} {status}" for status, count in sorted(Counter(frame.status).items())),
-        "left_out": sum(warning.kind in LEFT_OUT for warning in warnings),
-        "kernels": _counts(frame.kernels),
-        "simulated": frame.simulated.sum(),
-        "marks": [f"May not be repeatable, {counted(count, 'run')}: {text}" for text, count in marks.items()],
-        "software": _counts(frame.software),
-        "version": erlbench.__version__,
-        "imported": [
-            f"Made by other programs, {counted(count, 'run')}: {text}."
-            for text, count in Counter(frame.imported[frame.imported != ""]).items()
-        ],
+        "runs": frame, "counts": _counts, "counted": counted, "version": erlbench.__version__,
+        "marks": [mark for run in runs for mark in run.machine.marks], "packages": ", ".join(packages) or UNKNOWN,
         "commands": [hide(command) for command in frame.command[frame.command != ""].unique()[:MOST_COMMANDS]],
-        "without_command": (frame.command == "").sum(),
-        "cells": _cells(runs),
-        "settings": _settings(runs),
-        "without_settings": sum(not run.settings for run in runs),
-        "comparisons": list(_comparisons(page for page in pages if not page.known)),
-        "std": STD,
-        "fewest": FEWEST_RUNS,
-        "level": level_words(),
-        "machines": "; ".join(frame.machine.unique()),
-        "compute": compute,
-        "unknown": compute.rows[-1]["not_recorded"],
-        "packages": ", ".join(f"{name} {' / '.join(versions[name])}" for name in sorted(versions)) or UNKNOWN,
+        "left_out": sum(warning.kind in (RemarkKind.LEFT_OUT, RemarkKind.REPEATED) for warning in warnings),
+        "comparisons": [_verdicts(page) for page in pages if not page.known],
         "licences": [
-            f"Reference runs that the report shows, {source.name}: {source.licence or UNKNOWN}."
-            for source in {source.name: source for source in sources}.values()
+            f"Reference runs that the report shows, {name}: {licence or UNKNOWN}."
+            for name, licence in {source.name: source.licence for source in sources}.items()
         ],
-    }
+        "cells": _cells(frame), "settings": _settings(runs), "compute": _compute(frame),
+        "std": STD, "fewest": FEWEST_RUNS, "level": level_words(),
+    }  # fmt: skip
 
 
 def _record(run: StoredRun) -> dict[str, Any]:
-    """Where and how a run was computed; hours by the clock, without pauses."""
-    machine, about = run.machine, run.imported
+    """What the tables sum up of a run; hours by the clock, without pauses."""
+    machine, about, config = run.machine, run.imported, run.asked
     seconds = run.total_time_s if math.isfinite(run.total_time_s) else run.train_time_s
     hours = (seconds - run.paused_s) / 3600
     memory = f", {machine.memory} GiB memory" if machine.memory else ""
     processes = f", processes: {machine.processes}" if machine.processes else ""
     device = f", device {machine.device}" if machine.device else ""
     return {
-        "environment": run.env, "algorithm": run.name, "status": run.status, "done": run.done,
-        "simulated": run.simulated_time, "kernels": ", ".join(machine.kernels) or UNKNOWN,
-        "software": machine.software, "command": " ".join(machine.command.split()),
+        "environment": run.env, "algorithm": run.name, "budget": everything([run]).groups[0].limit,
+        "seeds": str(run.seed), "evaluated_every": str(config.get("eval_freq") or UNKNOWN),
+        "episodes": run.eval_episodes or UNKNOWN, "final_episodes": str(config.get("final_episodes") or UNKNOWN),
+        "workers": run.workers or UNKNOWN, "status": run.status, "done": run.done, "simulated": run.simulated_time,
+        "kernels": ", ".join(machine.kernels) or UNKNOWN, "software": machine.software,
+        "command": " ".join(machine.command.split()), "without_settings": not run.settings,
         "imported": f"{about.format} of {about.origin}, licence {about.licence or UNKNOWN}" if about else "",
         "machine": f"{machine.hardware}{memory}{processes}{device}",
         "hours": hours if math.isfinite(hours) and hours >= 0 else math.nan,
@@ -144,27 +125,18 @@ def _processor_hours(run: StoredRun) -> float:
     return float(seconds.sum()) / 3600 if len(seconds) else math.nan
 
 
-def _comparisons(pages: Iterable[Page]) -> Iterator[str]:
-    for page in pages:
-        tests = {one.tests for one in page.verdicts if one.case is not Case.NOT_COMPARABLE}
-        family = f" Correction for {max(tests):,} tests." if tests and max(tests) > 1 else ""
-        what = result(page.verdicts) + family if page.verdicts else "no algorithms are compared."
-        yield f"{page.comparison.title}. Score: {page.comparison.score_words}. {what}"
+def _verdicts(page: Page) -> str:
+    tests = {one.tests for one in page.verdicts if one.case is not Case.NOT_COMPARABLE}
+    family = f" Correction for {max(tests):,} tests." if tests and max(tests) > 1 else ""
+    what = result(page.verdicts) + family if page.verdicts else "no algorithms are compared."
+    return f"{page.comparison.title}. Score: {page.comparison.score_words}. {what}"
 
 
-def _cells(runs: Sequence[StoredRun]) -> Table:
+def _cells(frame: pd.DataFrame) -> Table:
     """Seeds, budgets and evaluations."""
-    said = {"evaluated_every": "eval_freq", "episodes": "eval_episodes", "final_episodes": "final_episodes",
-            "workers": "workers"}  # fmt: skip
-    rows = [
-        {"environment": group.env, "algorithm": cell.name, "budget": group.limit,
-         "seeds": ", ".join(map(str, dict.fromkeys(run.seed for run in cell.runs))),
-         "finished_seeds": str(len(cell.seeds)),
-         **{title: " / ".join(dict.fromkeys(str(run.asked.get(name) or UNKNOWN) for run in cell.runs))
-            for title, name in said.items()}}
-        for group in everything(runs).groups for cell in group.run_sets
-    ]  # fmt: skip
-    return _table("runs", "What was run", pd.DataFrame(rows))
+    cells = frame.groupby([*CELL, "budget"], sort=False)
+    texts = cells[["seeds", "evaluated_every", "episodes", "final_episodes", "workers"]].agg(_join)
+    return _table("runs", "What was run", texts.assign(finished_runs=cells.done.sum()))
 
 
 def _settings(runs: Sequence[StoredRun]) -> Table:
@@ -174,39 +146,45 @@ def _settings(runs: Sequence[StoredRun]) -> Table:
         (run.name, setting, setting_text(value), "the user" if setting in chosen else "the preset", run.env)
         for run in runs for chosen in [overridden(run.config)] for setting, value in run.settings.items()
     ]  # fmt: skip
-    frame = pd.DataFrame(values, columns=[*names, "environments"]).drop_duplicates()
+    frame = pd.DataFrame(values, columns=[*names, "environments"])
     frame["place"] = frame.groupby(names[:2], sort=False).ngroup()
-    frame = frame.sort_values("place", kind="stable")
-    return _table("settings", "Settings", frame.groupby(names, sort=False).environments.agg(", ".join).reset_index())
+    settings = frame.sort_values("place", kind="stable").groupby(names, sort=False)
+    return _table("settings", "Settings", settings[["environments"]].agg(_join))
 
 
 def _compute(frame: pd.DataFrame) -> Table:
     """Hours of each cell and in total; NaN where no value is known."""
     measured = frame.hours.where(~frame.simulated)
-    parts = frame[["environment", "algorithm"]].assign(
-        runs=frame.done, hours=measured.where(frame.done), not_finished=~frame.done,
-        their_hours=measured.where(~frame.done), processor_hours=frame.processor_hours,
-        modelled_hours=frame.hours.where(frame.simulated),
-        not_recorded=measured.isna() & frame.processor_hours.isna(), machine=frame.machine,
-    )  # fmt: skip
-    both = pd.concat([parts, parts.assign(environment=TOTAL, algorithm="", machine="")])
-    cells = both.groupby(["environment", "algorithm"], sort=False)
-    sums = cells[[*parts.columns[2:-1]]].sum(min_count=1)
-    machines = cells.machine.agg(lambda texts: "; ".join(texts.unique()))
-    return _table("compute", "Computing time", sums.assign(machine=machines).reset_index())
+    numbers = {
+        "runs": frame.done, "hours": measured.where(frame.done), "not_finished": ~frame.done,
+        "their_hours": measured.where(~frame.done), "processor_hours": frame.processor_hours,
+        "modelled_hours": frame.hours.where(frame.simulated),
+        "not_recorded": measured.isna() & frame.processor_hours.isna(),
+    }  # fmt: skip
+    parts = frame[CELL].assign(**numbers, machine=frame.machine)
+    cells = pd.concat([parts, parts.assign(environment=TOTAL, algorithm="", machine="")]).groupby(CELL, sort=False)
+    sums = cells[[*numbers]].sum(min_count=1)
+    return _table("compute", "Computing time", sums.assign(machine=cells.machine.agg(_join)))
+
+
+def _join(texts: pd.Series) -> str:
+    return ", ".join(texts.unique())
 
 
 def _table(name: str, title: str, frame: pd.DataFrame) -> Table:
-    rows: list[Any] = frame.to_dict("records")
-    return Table(name, title, columns_of(rows, _print_hours, NOTES), rows)
+    """The frame with its index; a number that is not known is a dash."""
+    rows: list[Any] = frame.reset_index().to_dict("records")
+    columns = [
+        Column(key.replace("_", " ").capitalize(), key, _print, note=NOTES.get(key, ""), words=isinstance(value, str))
+        for key, value in (rows[0] if rows else {}).items()
+    ]
+    return Table(name, title, columns, rows)
 
 
-def _print_hours(value: float) -> str:
-    return NONE if math.isnan(value) else str(value) if isinstance(value, int) else significant(value)
+def _print(value: Any) -> str:
+    return NONE if value != value else significant(value) if isinstance(value, float) else str(value)
 
 
 def _counts(texts: Iterable[str]) -> str:
-    counts = Counter(texts)
-    return "; ".join(
-        f"{text} ({counted(count, 'run')})" if len(counts) > 1 else text for text, count in counts.most_common()
-    )
+    counts = Counter(texts).most_common()
+    return "; ".join(f"{text} ({counted(count, 'run')})" if len(counts) > 1 else text for text, count in counts)
