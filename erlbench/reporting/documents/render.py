@@ -54,18 +54,18 @@ class Content:
 
 def markdown(content: Content) -> str:
     """The page in Markdown."""
-    text = _markdown().get_template(content.template).render(content.values, blocks="blocks.md", place=None)
+    text = environment(False).get_template(content.template).render(content.values, blocks="blocks.md", place=None)
     return re.sub(r"\n{3,}", "\n\n", text).rstrip("\n") + "\n"
 
 
 def table(content: Table) -> str:
     """The title, the table, and the notes as a list, in Markdown."""
-    return str(_markdown().get_template("blocks.md").module.table(content))  # type: ignore[attr-defined]
+    return str(environment(False).get_template("blocks.md").module.table(content))  # type: ignore[attr-defined]
 
 
 def html(content: Content, place: Place) -> str:
     """The page as a part of `index.html`."""
-    return environment().get_template(content.template).render(content.values, blocks="blocks.html", place=place)
+    return environment(True).get_template(content.template).render(content.values, blocks="blocks.html", place=place)
 
 
 def web_page(pages: Mapping[Place, Content], shared: Mapping[str, Any], first: str) -> str:
@@ -73,42 +73,33 @@ def web_page(pages: Mapping[Place, Content], shared: Mapping[str, Any], first: s
     from markupsafe import Markup  # not at the top: other commands need no templates
 
     charts = {
-        place.id(figure.name): figure.chart
-        for place, content in pages.items() for figure in content.blocks
-        if isinstance(figure, Figure) and figure.chart
+        place.id(block.name): block.chart
+        for place, content in pages.items() for block in content.blocks
+        if isinstance(block, Figure) and block.chart
     }  # fmt: skip
     sections = {place: Markup(html(content, place)) for place, content in pages.items()}
-    template = environment().get_template("page.html")
+    template = environment(True).get_template("page.html")
     return template.render(sections=sections, first=first, data={**shared, "charts": charts})
 
 
 @cache
-def environment() -> Environment:
-    """The templates of HTML: they escape every text, and every `<` of JSON."""
+def environment(markup: bool) -> Environment:
+    """The templates of HTML, which escape every text and every `<` of JSON, or of Markdown, whose blocks use `md`."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 
-    made = _environment(autoescape=True)
-    made.filters |= {"naming_columns": _naming_columns, "finite": _finite}
-    made.globals |= {"zip": zip, "asset": lambda name: Markup(_asset(name))}
+    made = Environment(
+        autoescape=markup, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        loader=FunctionLoader(_read_asset),
+    )  # fmt: skip
+    made.filters |= {"naming_columns": _naming_columns, "finite": _finite, "md": escape, "cell": _cell}
+    made.globals |= {"zip": zip, "asset": lambda name: Markup(_read_asset(name))}
     made.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     return made
 
 
-@cache
-def _markdown() -> Environment:
-    """The templates of Markdown, whose blocks escape by `md`."""
-    made = _environment(autoescape=False)
-    made.filters |= {"md": escape, "inline": _inline, "cell": _cell}
-    return made
-
-
-def _environment(autoescape: bool) -> Environment:
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
-    loader = FunctionLoader(_asset)
-    return Environment(
-        autoescape=autoescape, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=loader
-    )
+def _read_asset(name: str) -> str:
+    return (WEB / name).read_text(encoding="utf-8")
 
 
 def escape(text: object) -> str:
@@ -116,20 +107,10 @@ def escape(text: object) -> str:
     return " ".join(re.sub(r"([\\`*_\[\]<>|])", r"\\\1", str(text)).split())
 
 
-def _inline(text: str) -> str:
-    """One line without markup; spaces at its ends stay, for a link may stand beside it."""
-    escaped = escape(text)
-    return f"{' ' if text[:1].isspace() else ''}{escaped}{' ' if text[-1:].isspace() and escaped else ''}"
-
-
 def _cell(cell: TableCell) -> str:
     text = f"[{escape(cell.text)}]({cell.link})" if cell.link else escape(cell.text)
     mark = next((mark for style, mark in MARKS.items() if style in cell.style.split()), "")
     return f"{mark}{text}{mark}"
-
-
-def _asset(name: str) -> str:
-    return (WEB / name).read_text(encoding="utf-8")
 
 
 def _naming_columns(content: Table) -> int:
