@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 
 from erlbench.algorithms.base import Algorithm, Context
 from erlbench.envs.registry import problem
+from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.pool import local_pool
 from erlbench.records.schema import GenerationRow, Row
 from erlbench.running.folder import RowFiles, RunFolder
-from erlbench.running.loop import Run, RunSettings
+from erlbench.running.loop import Run
 from erlbench.work.replay import Replay
 
 ENVIRONMENT = "HalfCheetah-v5"
@@ -22,9 +23,9 @@ A = TypeVar("A", bound=Algorithm[Any, Any])
 
 
 def train(
-    make: Callable[[Any, Context], A], settings: Any, processes: int, steps: int, workers: int
+    algo: str, make: Callable[[Any, Context], A], settings: Any, processes: int, steps: int, workers: int
 ) -> tuple[A, list[GenerationRow]]:
-    """A new algorithm on HalfCheetah-v5, trained to its end in a fresh pool, and its rows; no checkpoint on the way."""
+    """A new algorithm like `algo` on HalfCheetah-v5, trained in a fresh pool without checkpoints, and its rows."""
     task, rows = problem(ENVIRONMENT), []
 
     def keep(row: Row) -> None:
@@ -36,11 +37,15 @@ def train(
         sizes = task.observation_size, task.action_size
         replay = ends.enter_context(closing(Replay(folder / "replay", *sizes, pool.store)))
         context = Context(problem=task, seed=0, total_timesteps=steps, workers=workers, store=pool.store, replay=replay)
-        algorithm = make(settings, context)
+        cell = Cell(
+            algo=algo, preset="", name=algo, env=ENVIRONMENT, seed=0, total_timesteps=steps, workers=workers,
+            settings=settings, out=folder, eval_freq=10**9, eval_episodes=1, final_episodes=1,
+        )  # fmt: skip
+        options = RunOptions(processes, checkpoint_every=1e9)
         directory = RunFolder(folder)
         directory.hold()
         ends.callback(directory.release)
         files = ends.enter_context(closing(RowFiles(folder, ENVIRONMENT, directory.check)))
-        options = RunSettings(eval_freq=10**9, eval_episodes=1, final_episodes=1, checkpoint_every=1e9)
-        Run(algorithm, pool, directory, files, options, threading.Event(), listeners=(keep,)).run()
+        algorithm = make(settings, context)
+        Run(cell, options, algorithm, pool, directory, files, threading.Event(), listeners=(keep,)).run()
     return algorithm, rows

@@ -91,13 +91,13 @@ def measure() -> Iterator[Claim]:
 def run_cem() -> IdleCEM:
     """A run of CEM, with its rows, rankings and updates of the distribution; each task counts one step."""
     settings = resolve(CEMSettings, ENVIRONMENT, {}, WIDTHS)
-    return train(IdleCEM, settings, 1, POPULATION * GENERATIONS, POPULATION)[0]
+    return train("cem", IdleCEM, settings, 1, POPULATION * GENERATIONS, POPULATION)[0]
 
 
 def run_openai_es() -> Idle:
     """A run of OpenAI-ES, whose workers add up the noise."""
     settings = resolve(OpenAIESSettings, ENVIRONMENT, {}, {**WIDTHS, "normalise_observations": False})
-    return train(IdleOpenAIES, settings, 1, POPULATION * GENERATIONS, POPULATION)[0]
+    return train("openai-es", IdleOpenAIES, settings, 1, POPULATION * GENERATIONS, POPULATION)[0]
 
 
 def main() -> None:

@@ -49,14 +49,14 @@ class Ours:
     """A cell on a fresh pool; the generations after the first, by the run's own clock."""
 
     def __init__(self, algo: str, **overrides: Any) -> None:
-        self._class = registry.find(algo)
+        self._algo, self._class = algo, registry.find(algo)
         overrides = {"hidden": HIDDEN, "population": POPULATION, **overrides}
         self._settings = resolve(self._class.settings_type, ENVIRONMENT, {}, overrides)
 
     def __call__(self) -> float:
         """Seconds per environment step."""
         total = GENERATIONS * POPULATION * problem(ENVIRONMENT).env.max_episode_steps
-        _, (first, *_, last) = train(self._class, self._settings, 1, total, POPULATION)
+        _, (first, *_, last) = train(self._algo, self._class, self._settings, 1, total, POPULATION)
         return (last.train_time_s - first.train_time_s) / (last.timesteps - first.timesteps)
 
 

@@ -66,6 +66,9 @@ class Pool(Protocol):
     def events(self) -> list[PoolEvent]:
         """What happened since the last call."""
 
+    def leave(self) -> bool:
+        """Whether a task runs in this process, which an exception may end now: it runs again later."""
+
     def reset(self) -> None:
         """Forget all tasks and outputs, and stop the tasks that run; ids may be used again."""
 
@@ -121,6 +124,9 @@ class PoolBase(ABC):
     @abstractmethod
     def _advance(self, end: float) -> None:
         """Wait for something to happen until `end` at most, and take it in; results go to `_finished`."""
+
+    def leave(self) -> bool:
+        return False
 
     def events(self) -> list[PoolEvent]:
         events, self._events = self._events, []

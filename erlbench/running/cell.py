@@ -21,12 +21,11 @@ from erlbench.machine.threads import threads_of_libraries
 from erlbench.pool import Pool
 from erlbench.records.run import ERROR, NEVER_TRAINED, REPLAY, config_hash
 from erlbench.records.schema import Row
-from erlbench.running import refusals
 from erlbench.running.admission import admitted, identity_of, rules_of
 from erlbench.running.checkpoint import FORMAT
 from erlbench.running.clock import Pauses
 from erlbench.running.folder import DONE, RowFiles, RunFolder
-from erlbench.running.loop import BEGINS, Run, RunSettings
+from erlbench.running.loop import Run
 from erlbench.running.orders import ArrivalOrder, SimulatedOrder
 from erlbench.running.progress import Display, ShownRun
 from erlbench.work.replay import Replay
@@ -34,15 +33,6 @@ from erlbench.work.store import Store
 from erlbench.work.trial import Admission
 
 Listener = Callable[[Row], None]  # called with each row of a run when it is written
-
-
-def gradient_workers(cell: Cell, processes: int) -> int:
-    """The gradient workers that a cell will need; none where the run ends before its gradient steps begin."""
-    warmup = registry.find(cell.algo).warmup(cell.settings)
-    ends_before = cell.total_minutes is None and warmup >= cell.total_timesteps
-    if not registry.find(cell.algo).critic_updates or ends_before:
-        return 0
-    return min(max(1, processes), registry.find(cell.algo).gradient_workers(cell.settings, cell.workers))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +85,7 @@ class RunningCell:
         self.shown = ShownRun(cell, directory, command.display, pool)
         listeners: list[Listener] = [self.shown, *command.listeners]
         self.loop = Run(
-            algorithm, pool, directory, files, self._settings(pool), command.stop,
+            cell, command.options, algorithm, pool, directory, files, command.stop,
             order=self._order, listeners=listeners, watch=self.shown.update, pauses=command.pauses.known,
         )  # fmt: skip
         listeners[1:1] = self._curves(opened)
@@ -127,20 +117,6 @@ class RunningCell:
             return order
         return SimulatedOrder(order, cell.processors, cell.costs, cell.simulated_critic == SHARED)
 
-    def _settings(self, pool: Pool) -> RunSettings:
-        cell, asked = self.cell, self.command.options
-        return RunSettings(
-            eval_freq=cell.eval_freq,
-            eval_episodes=cell.eval_episodes,
-            final_episodes=cell.final_episodes,
-            checkpoint_every=asked.checkpoint_every,
-            gradient_workers=gradient_workers(cell, pool.processes),
-            modules=registry.gradient_modules(cell.algo),
-            keep_end=refusals.keeps_end(cell, self.directory, asked.save_replay),
-            evaluate_during=cell.evaluate == "during" and not cell.simulated_time and pool.processes > 0,
-            until=asked.until,
-        )
-
     def finish(self) -> None:
         """Say that the run is done, for good once this returns."""
         self.directory.amend_meta(device=self.pool.device)
@@ -165,10 +141,6 @@ class RunningCell:
             self.directory.amend_meta(device=self.pool.device)
             self.shown.write(self.loop, status, message)
         return status
-
-    def can_be_left(self) -> bool:
-        """Whether an exception may come up now: the run begins. A task of this process gives way by itself."""
-        return self.loop.phase == BEGINS
 
     def close(self) -> None:
         """Close the files."""

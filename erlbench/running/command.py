@@ -34,7 +34,7 @@ def run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event 
     """Run all cells and return the exit code: 0 all done, 1 some failed, 130 interrupted, as by setting `stop`."""
     stop = stop or threading.Event()
     here: list[Job] = []  # the one that runs in this thread
-    with connected(options.pool), heeded(stop, lambda: any(job.can_be_left() for job in here)):
+    with connected(options.pool), heeded(stop, lambda: any(job.leave() for job in here)):
         _allow_workers(cells, options)
         check_directories(cells, options)
         schedule = schedule_of(cells, options)
@@ -132,9 +132,14 @@ class Job:
                 self.command.display.message(f"{cell.label}: goes on from {steps:,} steps")
         return self._train(cell, directory)
 
-    def can_be_left(self) -> bool:
-        """Whether an exception may come up in its thread now: nothing is half done that is not made again."""
-        return self._running.can_be_left() if self._running is not None else self._begins
+    def leave(self) -> bool:
+        """Whether an exception may come up in its thread now: nothing is half done that is not made again.
+
+        This is so while a run begins, and in a task that runs in this process.
+        """
+        if self._running is None or not self._running.loop.begun:
+            return self._begins
+        return self._running.pool.leave()
 
     def close(self) -> None:
         """End the workers."""
@@ -146,8 +151,9 @@ class Job:
     def _train(self, cell: Cell, directory: RunFolder) -> str:
         finished = directory.take_down() if directory.status().get("status") == DONE else {}
         run: RunningCell | None = None
+        self._begins = True
         try:
-            run = self._running = self._begin(cell, directory)
+            run = self._running = RunningCell(cell, directory, self._pool_for(cell), self.command)
             run.loop.run()
             run.finish()
         except (Interrupted, KeyboardInterrupt):
@@ -155,6 +161,7 @@ class Job:
         except LostLease as error:
             return self._fail(cell, str(error))
         except Exception as error:
+            self._begins = False
             has_begun = run is not None and run.loop.begun
             if finished and not has_begun:  # it could not be extended
                 directory.put_back(finished)
@@ -172,16 +179,9 @@ class Job:
             self.command.display.finished(cell.label, run.outcome())
             return DONE
         finally:
-            self._running = None
+            self._running, self._begins = None, False
             if run is not None:
                 run.close()
-
-    def _begin(self, cell: Cell, directory: RunFolder) -> RunningCell:
-        self._begins = True
-        try:
-            return RunningCell(cell, directory, self._pool_for(cell), self.command)
-        finally:
-            self._begins = False
 
     def _fail(self, cell: Cell, message: str) -> str:
         self.command.display.failed(cell.label, message)
@@ -243,10 +243,10 @@ def _summary(outcomes: Counter[str], cells: Sequence[Cell]) -> str:
 
 
 @contextlib.contextmanager
-def heeded(stop: threading.Event, can_be_left: Callable[[], bool] = lambda: False) -> Iterator[None]:
+def heeded(stop: threading.Event, leave: Callable[[], bool] = lambda: False) -> Iterator[None]:
     """Inside, a signal of `STOPPING` sets `stop`; a second one acts as it does outside.
 
-    Where `can_be_left` says so, what this thread does ends by KeyboardInterrupt: a task, which runs again later.
+    Where `leave` says so, what this thread does ends by KeyboardInterrupt: a task, which runs again later.
     """
     before: dict[signal.Signals, Any] = {}
 
@@ -254,7 +254,7 @@ def heeded(stop: threading.Event, can_be_left: Callable[[], bool] = lambda: Fals
         stop.set()
         for known, handler in before.items():
             signal.signal(known, handler)
-        if can_be_left():
+        if leave():
             raise KeyboardInterrupt
 
     if threading.current_thread() is threading.main_thread():

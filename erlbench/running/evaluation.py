@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm
+from erlbench.experiment.cells import Cell
 from erlbench.files import new_file
 from erlbench.policy import serialise_policy
 from erlbench.records.run import POLICIES
@@ -105,28 +106,23 @@ def evaluation_seeds(seed: int, timesteps: int | None, episodes: int) -> tuple[i
 
 
 class Evaluations:
-    """Takes the reported policy every `frequency` training steps and plays `episodes` deterministic episodes.
+    """Takes the reported policy every `eval_freq` training steps and plays `eval_episodes` deterministic episodes.
 
-    The final evaluation, of the policy that is saved, plays `final_episodes`. A stochastic policy acts by its mode, and
-    no action has noise. The last policies on the way are kept in `directory`.
+    The final evaluation, of the policy that is saved, plays `final_episodes`. The cell says these numbers. A stochastic
+    policy acts by its mode, and no action has noise. The last policies on the way are kept in `directory`.
     """
 
-    def __init__(
-        self, algorithm: Algorithm[Any, Any], frequency: int, episodes: int, final_episodes: int,
-        directory: RunFolder,
-    ) -> None:  # fmt: skip
+    def __init__(self, algorithm: Algorithm[Any, Any], cell: Cell, directory: RunFolder) -> None:
         self.algorithm = algorithm
-        self.frequency = frequency
-        self.episodes = episodes
-        self.final_episodes = final_episodes
+        self.cell = cell
         self.state = EvaluationState()
         self._directory = directory
         self._begun: set[int] = set()  # tasks that the pool has had
 
     def due(self) -> bool:
-        """Whether a multiple of `frequency` has been passed since the last evaluation; the final one is not asked."""
-        now, last = self.algorithm.counters.timesteps, self.state.last_timesteps
-        return not self.algorithm.exhausted and now // self.frequency > last // self.frequency
+        """Whether a multiple of `eval_freq` has been passed since the last evaluation; the final one is not asked."""
+        now, last, every = self.algorithm.counters.timesteps, self.state.last_timesteps, self.cell.eval_freq
+        return not self.algorithm.exhausted and now // every > last // every
 
     def progress(self) -> tuple[int, int]:
         """After the training: how many evaluations the run has, with the final one, and how many were played."""
@@ -147,7 +143,7 @@ class Evaluations:
         """
         counters, index = self.algorithm.counters, self.state.taken
         seed = self.algorithm.context.seed
-        episodes = self.final_episodes if final else self.episodes
+        episodes = self.cell.final_episodes if final else self.cell.eval_episodes
         seeds = evaluation_seeds(seed, None if final else counters.timesteps, episodes)
         task = Task(
             FIRST_ID + index,

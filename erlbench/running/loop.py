@@ -7,20 +7,21 @@ import time
 import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from erlbench.algorithms import registry
 from erlbench.algorithms.base import Algorithm
 from erlbench.errors import CellError, Interrupted
+from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.machine.threads import Renewal
 from erlbench.policy import serialise_policy
 from erlbench.pool import Pool
 from erlbench.records.run import CHECKPOINTS, POLICY, TRAINING_END, checksum
 from erlbench.records.schema import EventRow, Row
 from erlbench.running import state
-from erlbench.running.asynchrony import Asynchrony
 from erlbench.running.checkpoint import KEEP
 from erlbench.running.clock import Clock
 from erlbench.running.evaluation import Evaluations
@@ -28,7 +29,8 @@ from erlbench.running.folder import RowFiles, RunFolder
 from erlbench.running.graph import TaskGraph
 from erlbench.running.lease import LostLease
 from erlbench.running.orders import ArrivalOrder, TaskOrder
-from erlbench.running.rows import episode_rows, generation_row, task_row
+from erlbench.running.refusals import keeps_end
+from erlbench.running.rows import Asynchrony, episode_rows, generation_row, task_row
 from erlbench.running.state import LiveArrays
 from erlbench.work.rollout import WORST
 from erlbench.work.tasks import Result, Task, arrays_of
@@ -36,27 +38,10 @@ from erlbench.work.workspace import Preparation
 
 PATIENCE = 0.2  # seconds that a step waits for a result
 FIRST_SAVE = 10.0  # seconds that a run trains before it is first saved; a longer interval counts from then on
-# What a run does. Another thread may save it while it waits, and leave it alone while it begins.
-BEGINS, WAITS, WORKS = "begins", "waits", "works"
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunSettings:
-    """How a cell is driven; none of it changes what a synchronous algorithm computes."""
-
-    eval_freq: int
-    eval_episodes: int
-    final_episodes: int
-    checkpoint_every: float = 60.0  # seconds
-    gradient_workers: int = 0  # that the training will need; they are there before the clock starts
-    modules: tuple[str, ...] = ()  # that those import besides torch
-    keep_end: bool = False  # keep a checkpoint of the training's end, from which a larger budget goes on
-    evaluate_during: bool = False  # play evaluations beside the training, where the pool has nothing else to do
-    until: int | None = None  # the evaluation after which the run stops
 
 
 class Run:
-    """Trains and evaluates one algorithm on one pool, and writes its files.
+    """Trains and evaluates the algorithm of one cell on one pool, and writes its files.
 
     `order` makes the order in which results are delivered from that of the algorithm. `listeners` are called with each
     row when it is written, `watch` between two steps. One that raises ends the run as failed: the rows until then are
@@ -65,11 +50,12 @@ class Run:
 
     def __init__(
         self,
+        cell: Cell,
+        options: RunOptions,
         algorithm: Algorithm[Any, Any],
         pool: Pool,
         directory: RunFolder,
         files: RowFiles,
-        settings: RunSettings,
         stop: threading.Event,
         *,
         order: Callable[[ArrivalOrder], ArrivalOrder] = lambda order: order,
@@ -77,28 +63,26 @@ class Run:
         watch: Callable[[Run], None] = lambda run: None,
         pauses: Callable[[], Sequence[tuple[float, float]]] = tuple,
     ) -> None:
+        self.cell = cell
+        self.options = options
         self.algorithm = algorithm
         self.pool = pool
         self.directory = directory
         self.files = files
-        self.settings = settings
         self.stop = stop  # set: the run ends where it can be saved
         self.graph = TaskGraph()
         self.order = order((TaskOrder if algorithm.is_synchronous(algorithm.settings) else ArrivalOrder)(self.graph))
         self.clock = Clock(self.order.now)
         self.asynchrony = Asynchrony()
-        self.evaluations = Evaluations(
-            algorithm, settings.eval_freq, settings.eval_episodes, settings.final_episodes, directory
-        )
+        self.evaluations = Evaluations(algorithm, cell, directory)
         self.arrays = LiveArrays(pool.store)
         self.digest = state.StateDigest(pool.store)
-        self.phase = BEGINS
         self.begun = False  # whether the run has begun, or gone on from a checkpoint
         self.sums: dict[str, str] = {}  # of the files of a finished run
         self._listeners, self._watch, self._pauses = listeners, watch, pauses
         self._known_pauses = len(pauses())
         self._renew_limit = Renewal()
-        self._save_at = time.monotonic() + min(settings.checkpoint_every, FIRST_SAVE)
+        self._save_at = time.monotonic() + min(options.checkpoint_every, FIRST_SAVE)
 
     def run(self) -> None:
         """Train and evaluate to the end of the budget, or raise; what was reached is saved in either case."""
@@ -115,7 +99,6 @@ class Run:
             self.pool.reset()
             raise
         except BaseException:
-            self.phase = WORKS  # so that it is waited for
             self.pool.reset()
             with suppress(OSError):
                 self.files.write_waiting()
@@ -146,9 +129,9 @@ class Run:
         if self._reached():
             self.play_evaluations()
             self.save()
-            raise Interrupted(f"stopped after evaluation {self.settings.until}")
+            raise Interrupted(f"stopped after evaluation {self.options.until}")
         self.clock.end_training()
-        if self.settings.keep_end:
+        if keeps_end(self.cell, self.directory, self.options.save_replay):
             self.play_evaluations()
             self.save(TRAINING_END, keep=1)
         self.take_evaluation(final=True)
@@ -190,15 +173,12 @@ class Run:
 
     def _receive(self) -> None:
         """Wait for a result of the pool, and start the tasks that waited for it."""
-        self.phase = WAITS
         try:
             result = self.pool.next_result(PATIENCE)
-            self.phase = WORKS  # from here on no signal comes up as an exception
             if result is not None:
                 self.pool.submit(self.graph.finish(result))
                 self.order.arrived(result)
         except (CellError, KeyboardInterrupt):
-            self.phase = WORKS
             self._write_events()  # they say how it came to this
             self.save()  # the state is whole, and the cause may be gone at the next start
             raise
@@ -247,7 +227,7 @@ class Run:
 
     def play_beside(self) -> None:
         """Have the pool play the evaluations that were taken, if that is wanted before the training ends."""
-        if self.settings.evaluate_during:
+        if self.cell.evaluate == "during" and not self.order.simulated and self.pool.processes:
             self._submit_evaluations()
 
     def _submit_evaluations(self) -> None:
@@ -265,16 +245,17 @@ class Run:
             self.step()
 
     def _reached(self) -> bool:
-        return self.settings.until is not None and self.evaluations.state.taken > self.settings.until
+        return self.options.until is not None and self.evaluations.state.taken > self.options.until
 
     # -- around a step ------------------------------------------------------------------------------------------------
 
     def prepare(self, tasks: Sequence[Task]) -> None:
         """Have the workers there that these first tasks need, and those that will compute gradients."""
-        settings = Preparation(self.algorithm.context.problem.env, self.settings.modules)
+        modules = registry.gradient_modules(self.cell.algo)
+        settings = Preparation(self.algorithm.context.problem.env, modules)
         task = Task(-1, "preparation", "erlbench.work.workspace:prepare", (), settings)
         rollouts = sum(not task.gradient for task in tasks)
-        for gradient, workers in ((True, self.settings.gradient_workers), (False, rollouts)):
+        for gradient, workers in ((True, gradient_workers(self.cell, self.pool.processes)), (False, rollouts)):
             if workers:
                 self.pool.prepare(replace(task, gradient=gradient), workers, self.stop)
 
@@ -282,9 +263,8 @@ class Run:
         """Write a checkpoint; the last `keep` of `folder` stay."""
         state.save(self, folder, keep)
         if folder == CHECKPOINTS:  # from which a run that is killed goes on
-            every = self.settings.checkpoint_every
-            begins = self.phase == BEGINS  # nothing is trained yet
-            self._save_at = time.monotonic() + (min(every, FIRST_SAVE) if begins else every)
+            every = self.options.checkpoint_every
+            self._save_at = time.monotonic() + (every if self.begun else min(every, FIRST_SAVE))
 
     def write(self, *rows: Row) -> None:
         """Write rows to their files, and say so to the listeners."""
@@ -308,3 +288,12 @@ class Run:
             moment = self.clock.total if self.order.simulated else self.clock.since_start(begin)
             self.write(EventRow(moment, "paused", f"nothing ran for {end - begin:.1f} s"))
         self._known_pauses = len(pauses)
+
+
+def gradient_workers(cell: Cell, processes: int) -> int:
+    """The gradient workers that a cell will need; none where the run ends before its gradient steps begin."""
+    algorithm = registry.find(cell.algo)
+    ends_before = cell.total_minutes is None and algorithm.warmup(cell.settings) >= cell.total_timesteps
+    if not algorithm.critic_updates or ends_before:
+        return 0
+    return min(max(1, processes), algorithm.gradient_workers(cell.settings, cell.workers))

@@ -11,22 +11,9 @@ import pytest
 
 from erlbench.errors import Interrupted, TaskError
 from erlbench.pool import local_pool
+from erlbench.running.command import heeded
 
 from .helpers import one, task
-
-
-@pytest.fixture
-def signals():
-    """The signals that came, each of which has a handler once."""
-    came, before = [], signal.getsignal(signal.SIGTERM)
-
-    def handle(number, frame):
-        came.append(number)
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-
-    signal.signal(signal.SIGTERM, handle)
-    yield came
-    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.fixture
@@ -40,31 +27,30 @@ def soon():
 
 @pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize("made_of_it", ["nothing", "an ImportError", "an outcome"])
-def test_a_signal_ends_a_task_which_runs_again_whatever_a_library_makes_of_it(signals, made_of_it):
-    with local_pool(0) as pool:
+def test_a_signal_ends_a_task_which_runs_again_whatever_a_library_makes_of_it(made_of_it):
+    stop = threading.Event()
+    with local_pool(0) as pool, heeded(stop, pool.leave):
         pool.submit([task(1, "sleep_in_parts", {"seconds": 20.0, "made_of_it": made_of_it})])
         begun = time.monotonic()
         assert pool.next_result() is None
         assert time.monotonic() - begun < 5.0
-        assert signals == [signal.SIGTERM]
+        assert stop.is_set()
         assert [task.id for task in pool.running().values()] == [1]
-        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN  # what the handler has chosen for the next one
         pool.reset()
         assert one(pool, task(2)).task == 2
 
 
-@pytest.mark.usefixtures("soon", "signals")
+@pytest.mark.usefixtures("soon")
 def test_a_signal_ends_preparations():
-    with local_pool(0) as pool, pytest.raises(Interrupted):
+    with local_pool(0) as pool, heeded(threading.Event(), pool.leave), pytest.raises(Interrupted):
         pool.prepare(task(-1, "sleep_in_parts", {"seconds": 20.0}), 1)
 
 
-def test_handlers_stay_and_errors_of_imports_are_errors(signals):
-    handler = signal.getsignal(signal.SIGTERM)
-    with local_pool(0) as pool:
+def test_errors_of_imports_are_errors():
+    stop = threading.Event()
+    with local_pool(0) as pool, heeded(stop, pool.leave):
         pool.submit([task(1, "wrong", {"error": "import"})])
         with pytest.raises(TaskError, match="ModuleNotFoundError"):
             pool.next_result()
+        assert not stop.is_set()
         assert one(pool, task(2)).task == 2
-    assert signal.getsignal(signal.SIGTERM) is handler
-    assert signals == []

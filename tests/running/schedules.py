@@ -16,9 +16,9 @@ from threading import Event
 from unittest.mock import Mock
 
 from erlbench.envs.registry import problem
-from erlbench.experiment.cells import SHARED
+from erlbench.experiment.cells import SHARED, RunOptions
 from erlbench.pool.base import PoolBase
-from erlbench.running.loop import Run, RunSettings
+from erlbench.running.loop import Run
 from erlbench.running.orders import SimulatedOrder
 from erlbench.work.replay import Replay
 from erlbench.work.seeding import generator
@@ -112,8 +112,8 @@ def schedule(cell, costs, processors, lengths, critic):
         closing(Replay(cell.directory / "replay", task.observation_size, task.action_size)) as replay,
     ):
         run = Run(
-            narrow.algorithm(task, inner.store, replay), inner, Mock(), Mock(),
-            RunSettings(eval_freq=10**12, eval_episodes=1, final_episodes=1), Event(),
+            replace(narrow, eval_freq=10**12), RunOptions(0), narrow.algorithm(task, inner.store, replay), inner,
+            Mock(), Mock(), Event(),
             order=lambda order: Log(replay, order, processors, costs, critic == SHARED),
         )  # fmt: skip
         run.clock.start()

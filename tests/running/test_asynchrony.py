@@ -5,7 +5,7 @@ import pytest
 
 from erlbench.algorithms.base import Counters
 from erlbench.records.schema import TaskRow, row_of
-from erlbench.running.asynchrony import Asynchrony
+from erlbench.running.rows import Asynchrony
 from erlbench.work.tasks import Result
 from tests.runs import csv_rows, make_cell, run
 

@@ -16,7 +16,7 @@ from erlbench.experiment.arguments import arguments
 from erlbench.experiment.command import requested_cells
 from erlbench.experiment.estimate import estimate
 from erlbench.pool.serial import SerialPool
-from erlbench.running.cell import gradient_workers
+from erlbench.running.loop import gradient_workers
 from erlbench.running.progress import Reading
 from tests.runs import FILES, interrupt, make_cell, run, write_options
 
