@@ -46,15 +46,6 @@ def test_a_dry_run_shows_everything_and_writes_nothing(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_dry_run_prints_each_setting_of_an_algorithm_once_where_cells_agree():
-    result = invoke("--algo", "cem,openai-es,cem@no-extra-division", "--env", "Swimmer-v5,Hopper-v5", "--dry-run")
-    assert result.exit_code == 0, result.stderr
-    settings = result.stdout.partition("What differs")[0]
-    names = [line.split()[0] for line in settings.splitlines() if line and not line.startswith("results/")]
-    assert [names.count(name) for name in ("episodes", "population", "sigma", "elites")] == [2, 2, 1, 1]
-    assert "cem@no-extra-division on Swimmer-v5, Hopper-v5: as above, but extra_ke_division=false\n" in result.stdout
-
-
 @pytest.mark.parametrize(
     ("words", "heading", "wall"),
     [

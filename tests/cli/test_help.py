@@ -24,25 +24,6 @@ def invoke(*words: str):
     return CliRunner().invoke(cli, list(words))
 
 
-def test_commands_are_in_the_order_of_their_use():
-    assert invoke("list", "--help").exit_code == 0  # whose module must not hide the builtin
-    result = invoke("--help")
-    assert result.exit_code == 0
-    assert len(result.output.splitlines()) <= 24
-    assert [*COMMANDS] == ["demo", "run", "list", "show", "report", "play", "verify", "tune", "convert", "new"]
-    positions = [result.output.index(f"\n  {name} ") for name in COMMANDS]
-    assert positions == sorted(positions)
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_each_command_shows_examples(name):
-    result = invoke(name, "--help")
-    assert result.exit_code == 0
-    assert "Example" in result.output
-    assert f"erlbench {name}" in result.output
-    assert max(map(len, result.output.splitlines())) <= 80  # a terminal's columns
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_options_are_told_in_one_form(name):
     """Values by words, such as N or FILE, not by the parser's types; texts that begin small and end without a stop."""
@@ -54,13 +35,6 @@ def test_options_are_told_in_one_form(name):
         assert not {"RANGE", "PATH", "TEXT", "INTEGER", "FLOAT"} & set(option.make_metavar(context).split())
         assert not option.help.removesuffix(", ...").endswith(".")
         assert not option.help.split()[0].istitle()
-
-
-def test_run_shows_every_option_in_its_section():
-    output = invoke("run", "--help-all").output
-    titles = ["What to run:", "Evaluation:", "This machine:", "Results:", "Output:"]
-    assert [output.index(title) for title in titles] == sorted(output.index(title) for title in titles)
-    assert all(each.flag in output for each in RUN)
 
 
 def test_run_help_shows_the_options_that_people_need_and_where_the_others_are():

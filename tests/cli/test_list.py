@@ -8,7 +8,6 @@ import re
 import pytest
 from click.testing import CliRunner
 
-from erlbench.algorithms import registry
 from erlbench.cli import cli
 from erlbench.envs import catalogue
 from erlbench.envs.options import plain_values
@@ -43,21 +42,6 @@ def test_words_filter_a_list(words, names):
     lines = invoke("list", *words).stdout.splitlines()
     assert [name for name in names if any(line.startswith(f"{name} ") for line in lines)] == names
     assert not any(line.startswith(("td3 ", "Ant-v5 ")) for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("words", "names"),
-    [
-        (["algos", "evolution"], ["esac", "openai-es", "snes", "cma-es", "multi-actor-td3", "erl", "aes-rl"]),
-        (["algos", "scalar", "strategy"], ["openai-es"]),
-        (["envs", "dm_control", "cheetah"], ["dm_control/cheetah-run-v0"]),
-        (["envs", "LunarLand"], ["LunarLanderContinuous-v3"]),
-    ],
-)
-def test_names_come_first(words, names):
-    known = {*registry.names(), *catalogue.LISTED}
-    lines = invoke("list", *words).stdout.splitlines()
-    assert [line.split()[0] for line in lines if line.partition(" ")[0] in known] == names
 
 
 def test_a_class_is_listed_as_run_takes_it():
@@ -132,15 +116,6 @@ def test_a_preset_that_an_environment_lacks_is_not_listed():
     assert "did you mean 'Hopper-v5'?" in invoke("list", "envs", "Hoper-v5@paper").stderr
 
 
-@pytest.mark.parametrize(
-    ("name", "dimension", "domain"), [("rastrigin", 10, "-5.12 to 5.12"), ("quadratic", 3, "-2 to 2")]
-)
-def test_a_function_is_listed_with_its_dimension_and_its_domain(name, dimension, domain):
-    lines = [" ".join(line.split()) for line in invoke("list", "envs", f"function:{name}").stdout.splitlines()]
-    assert f"dimension {dimension}" in lines
-    assert f"Domain, where a search starts: {domain} in each dimension" in lines
-
-
 def test_a_missing_extra_does_not_keep_environments_from_being_listed(monkeypatch):
     monkeypatch.setattr(catalogue, "find_spec", lambda module: None)
     result = invoke("list", "envs", "-v")
@@ -157,15 +132,6 @@ def test_list_studies():
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
     assert "total_generations = 300" in lines
     assert any(line.startswith("paper 5 0 45 ") for line in lines)
-
-
-def test_a_study_is_listed_with_its_source_not_with_the_table_of_its_published_numbers():
-    lines = invoke("list", "studies", "paper").stdout.splitlines()
-    assert re.split(" {2,}", lines[0]) == ["study", "source", "runs done", "claim or title"]
-    rows = {name: source for name, source, _, _ in (re.split(" {2,}", line) for line in lines[1:-1])}
-    assert rows["aes-rl-appendix-d"] == "AES-RL paper"
-    assert rows["esac-figure-6-left"] == rows["esac-figure-7"] == "ESAC paper"
-    assert rows["openai-es-figure-1"] == "OpenAI-ES paper"
 
 
 MINE = """\
@@ -192,14 +158,6 @@ def test_a_study_is_listed_with_its_claim_its_runs_and_their_price(tmp_path, mon
     seeds, done, missing, hours = lines[-1][1:]
     assert (seeds, done, missing) == ("3", "1", "5")
     assert 0 < float(hours) < 100
-
-
-def test_the_study_of_a_folder_is_listed(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "results" / "there").mkdir(parents=True)
-    (tmp_path / "results" / "there" / "study.toml").write_text(MINE)
-    lines = [re.split(" {2,}", line) for line in invoke("list", "studies", "mine").stdout.splitlines()]
-    assert lines[1] == ["mine", "-", "0 of 6", "The first is better."]
 
 
 def test_list_nothing_known():

@@ -8,7 +8,6 @@ import pytest
 from click.testing import CliRunner
 
 from erlbench.cli import cli
-from erlbench.experiment.studies import load_studies
 from erlbench.options import list_options
 from erlbench.reporting import request
 from erlbench.reporting.data.cut import Moment
@@ -54,24 +53,6 @@ def test_a_study_with_the_name_of_another_page_is_refused(built, tmp_path, monke
     result = invoke("report", tmp_path)
     assert result.exit_code == 2
     assert f"study '{name}'" in result.stderr
-
-
-def test_report_draws_the_formats_that_are_asked_for(built, tmp_path):
-    assert invoke("report", tmp_path, "--formats", "png, svg,png").exit_code == 0
-    assert built[0][5].formats == ("png", "svg")
-    result = invoke("report", tmp_path, "--formats", "png,jpg")
-    assert result.exit_code == 2
-    assert all(name in result.stderr for name in ("jpg", "png", "svg", "pdf"))
-
-
-def test_report_without_a_profile(built, tmp_path):
-    result = invoke("report", tmp_path, "--out", tmp_path / "out", "--columns", "sigma,best+mean")
-    assert result.exit_code == 0
-    assert built[0][5].columns == (("sigma",), ("best", "mean"))
-    assert built[0][1] == tmp_path / "out"
-    assert built[0][2] == list(load_studies())
-    assert built[0][3] is None
-    assert not built[0][4]  # no study was named
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from erlbench.cli import cli
-from erlbench.frames import find_run_folders
 from erlbench.running.checkpoint import save_checkpoint
-from erlbench.running.folder import RunFolder
 
 CONFIG = """\
 [run]
@@ -67,29 +65,6 @@ def test_show_a_run(run):
     assert lines[-2:] == ["5,000 50 2,000 20.25", "10,000 10 3,000.12 20.25"]  # the cut line is left out
 
 
-@pytest.mark.parametrize(
-    ("status", "steps", "shown"),
-    [("done", 900, "900"), ("done", 1100, "1,100 of 1,000"), ("interrupted", 900, "900 of 1,000")],
-)
-def test_show_leaves_out_a_budget_that_generations_have_ended(run, tmp_path, status, steps, shown):
-    (run / "status.json").write_text(json.dumps({"status": status, "timesteps": steps, "total_timesteps": 1000}))
-    assert re.search(rf"{status} +{shown} +-", invoke("show", tmp_path).stdout)
-    assert re.search(rf"steps +{shown} *\n", invoke("show", run).stdout)
-
-
-def test_show_tells_the_updates_per_step(run):
-    (run / "eval.csv").write_text(
-        "timesteps,train_time_s,return_mean,critic_updates,actor_updates\n0,0,1,0,0\n5000,1,1,1200,25000\n"
-    )
-    lines = [" ".join(line.split()) for line in invoke("show", run).stdout.splitlines()]
-    assert "critic updates per step 0.24" in lines
-    assert "actor updates per step 5.00" in lines
-    (run / "eval.csv").write_text(
-        "timesteps,train_time_s,return_mean,critic_updates,actor_updates\n0,0,1,0,0\n5000,1,1,0,0\n"
-    )
-    assert "per step" not in invoke("show", run).stdout
-
-
 def test_show_tells_how_a_killed_run_goes_on(run):
     assert "--force" in invoke("show", run).stdout  # it has rows and no checkpoint
     (run / "eval.csv").unlink()
@@ -111,13 +86,6 @@ def test_show_a_run_that_has_just_begun(run):
     assert "No evaluation yet." in result.stdout
 
 
-def test_show_scores_that_are_no_numbers(run):
-    (run / "eval.csv").write_text(EVAL.replace("2000,20.25", "2000,inf"))
-    result = invoke("show", run)
-    assert result.exit_code == 0
-    assert "5,000 50 2,000 inf" in [" ".join(line.split()) for line in result.stdout.splitlines()]
-
-
 def test_show_damaged_files(run):
     (run / "status.json").write_text("{")
     assert invoke("show", run).exit_code == 0
@@ -131,14 +99,6 @@ def test_show_all_runs_of_a_folder(run, tmp_path):
     result = invoke("show", tmp_path)
     assert result.exit_code == 0
     assert "Hopper-v5/td3/seed-000  killed  10,500 of 1,000,000  3,000.12" in result.stdout
-
-
-def test_a_run_that_was_moved_aside_is_not_listed(run, tmp_path):
-    RunFolder(Path(shutil.copytree(run, run.with_name("seed-001")))).move_aside()
-    result = invoke("show", tmp_path)
-    assert "seed-000" in result.stdout
-    assert "seed-001" not in result.stdout
-    assert find_run_folders([tmp_path]) == [run]
 
 
 def test_show_the_runs_of_several_folders(run, tmp_path):

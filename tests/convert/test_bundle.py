@@ -96,16 +96,6 @@ def test_no_member_names_host_user_or_home(tmp_path, home):
     assert "~/robots/ant.xml" in members["user-results/Foo-v5/cem/seed-000/config.toml"]
 
 
-@pytest.mark.parametrize("user", ["cem", "initial_variance", "status", "root", "Foo"])
-def test_the_name_of_a_user_may_be_a_word_of_the_suite(tmp_path, monkeypatch, user):
-    for name in ("LOGNAME", "USER"):
-        monkeypatch.setenv(name, user)
-    results = study(tmp_path / "mine")
-    write_bundle([results], tmp_path / "x.zip")
-    with open_bundles([tmp_path / "x.zip"]) as (folder,):
-        assert files_of(folder) == files_of(results)
-
-
 def test_a_name_that_must_stay_is_named(tmp_path, capsys):
     make_run(tmp_path / "mine", "alice_envs-Reach-v0", "cem", 0, [0, 10])
     write_bundle([tmp_path / "mine"], tmp_path / "x.zip")
@@ -113,19 +103,6 @@ def test_a_name_that_must_stay_is_named(tmp_path, capsys):
     make_run(tmp_path / "yours", "malice-v0", "cem", 0, [0, 10])
     write_bundle([tmp_path / "yours"], tmp_path / "y.zip")
     assert capsys.readouterr().err == ""
-
-
-@pytest.mark.parametrize(
-    ("text", "hidden"),
-    [
-        ("/home/carol/venv/x", "~/venv/x"), ("/Users/carol", "~"), ("see /root/x.py", "see ~/x.py"),
-        ("ssh alice@bigbox", "ssh user@host"), ("alice_envs", "user_envs"), ("malice of alices", "malice of alices"),
-        ("/rooted/x", "/rooted/x"), ("results/Hopper-v5/td3", "results/Hopper-v5/td3"), ("bigbox.lab:1", "host:1"),
-    ],
-)  # fmt: skip
-def test_what_is_hidden_in_a_text(text, hidden):
-    assert name_hider()(text) == hidden
-    assert name_hider()(hidden) == hidden
 
 
 @pytest.mark.parametrize("home", ["/", "/home/alice", ""])
@@ -178,19 +155,6 @@ def test_the_same_runs_give_the_same_bytes(tmp_path, home):
         name_people(study(tmp_path / name / "mine", 1) / "Foo-v5/cem/seed-000", home)
         write_bundle([tmp_path / name / "mine"], tmp_path / f"{name}.zip")
     assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
-
-
-def test_several_folders_and_a_single_run_keep_their_places(tmp_path):
-    results, other = study(tmp_path / "a" / "mine", 1), study(tmp_path / "b" / "yours", 2)
-    write_bundle([results, other / "Foo-v5" / "cem" / "seed-001"], tmp_path / "x.zip")
-    with open_bundles([tmp_path / "x.zip"]) as (folder,):
-        runs = {str(path.parent.relative_to(folder)) for path in folder.rglob("eval.csv")}
-    assert runs == {"mine/Foo-v5/cem/seed-000", "Foo-v5/cem/seed-001"}
-    with pytest.raises(UsageError, match="would have one name"):
-        write_bundle([results, study(tmp_path / "c" / "mine", 1)], tmp_path / "y.zip")
-    with pytest.raises(UsageError, match="no run found"):
-        write_bundle([tmp_path / "tmp"], tmp_path / "y.zip")
-    assert not (tmp_path / "y.zip").exists()
 
 
 def test_only_a_bundle_is_replaced(tmp_path):
@@ -254,20 +218,6 @@ def test_commands_read_a_bundle_as_a_folder(tmp_path, monkeypatch):
     assert not place.exists()
     call("convert", "x.zip", "--out", "again")
     assert files_of(tmp_path / "again") == files_of(results)
-
-
-def test_what_is_printed_and_written_has_the_bundles_own_names(tmp_path, monkeypatch):
-    results = study(tmp_path / "mine", 2)
-    (results / "Foo-v5/cem/seed-001/eval.csv").unlink()  # a warning with its path
-    monkeypatch.chdir(tmp_path)
-    write_bundle([results], tmp_path / "x.zip")
-    for words in (["report", "x.zip"], ["verify", "x.zip"]):
-        done = CliRunner().invoke(cli, words)
-        assert "x.zip/" in done.output
-        assert "bundle-" not in done.output
-    written = [path for path in (tmp_path / "report").rglob("*") if path.is_file()]
-    assert [path for path in written if b"bundle-" in path.read_bytes()] == []
-    assert "x.zip/mine" in (tmp_path / "report/cells.csv").read_text()
 
 
 def test_a_bundle_of_a_real_run_names_nobody_and_is_verified(tmp_path, home):

@@ -59,27 +59,6 @@ def test_tensorboard_reads_the_scores(results, export):
     assert len(read.Scalars("search/epsilon")) == len(first(results, "generations"))
 
 
-def test_tensorboard_draws_no_curve_twice(results, export, tmp_path):
-    folder = export("tensorboard")
-    files = sorted(folder.rglob("*tfevents*"))
-    words = ["convert", str(results.runs[0]), "--to", "tensorboard", "--out", str(folder)]
-    result = CliRunner().invoke(cli, words)
-    assert result.exit_code == 2
-    assert "--out" in " ".join(result.stderr.split())
-    assert sorted(folder.rglob("*tfevents*")) == files
-
-
-def test_tensorboard_leaves_out_what_is_nan(tmp_path):
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    folder = make_run(tmp_path / "in", "Foo-v5", "esac", 0, [0, 10])
-    (folder / "train.csv").write_text("generation,timesteps,train_time_s,sac_return\n1,10,1.0,nan\n2,20,2.0,1.5\n")
-    (written,) = export_results(erlbench.load_results(folder), "tensorboard", tmp_path / "out")
-    read = EventAccumulator(str(written))
-    read.Reload()
-    assert [(event.step, event.value) for event in read.Scalars("search/sac_return")] == [(20, 1.5)]
-
-
 def test_stable_baselines_evaluations(results, export):
     """As rl-baselines3-zoo's scripts read it: timesteps, and a row of returns an evaluation."""
     file = np.load(export("sb3") / FOLDER / "evaluations.npz")
@@ -150,13 +129,6 @@ def test_evaluations_without_episodes(tmp_path):
         export_results(erlbench.load_results(tmp_path / "Foo-v5" / "td3"), "sb3", tmp_path / "export")
 
 
-def test_two_runs_of_one_cell_do_not_overwrite_each_other(tmp_path):
-    for budget in (200, 300):
-        erlbench.run("cem", "function:sphere", total_timesteps=budget, processes=0, out=str(tmp_path / str(budget)))
-    with pytest.raises(UsageError, match="both cem on function:sphere, seed 0"):
-        export_results(erlbench.load_results(tmp_path), "sb3", tmp_path / "export")
-
-
 def made(folder: Path, score: float, *seeds: int) -> Path:
     """Runs of one cell after another, each with an episode."""
     for seed in seeds:
@@ -176,12 +148,6 @@ def test_a_second_export_replaces_the_files_of_the_first(tmp_path, target):
         for folder in (tmp_path / "out", tmp_path / "expected")
     )
     assert found == expected
-
-
-def test_a_run_without_episodes_has_no_monitor_file(tmp_path):
-    make_run(made(tmp_path / "runs", 10, 1), "Foo-v5", "cem", 0, [0, 10])
-    export_results(erlbench.load_results(tmp_path / "runs"), "sb3", tmp_path / "out")
-    assert [*tmp_path.rglob("monitor.csv")] == [tmp_path / "out" / "Foo-v5" / "cem" / "seed-001" / "monitor.csv"]
 
 
 @pytest.mark.parametrize("place", ["", "Pendulum-v1"])

@@ -127,13 +127,6 @@ def test_the_end_of_a_bundle_is_checked(packed, offset, value):
     refuse(packed)
 
 
-def test_the_extension_for_large_files_is_refused_before_zipfile_reads_it(packed, monkeypatch):
-    data = packed.read_bytes()
-    packed.write_bytes(data[:-22] + b"PK\x06\x07" + struct.pack("<LQL", 0, 0, 1) + data[-22:])
-    monkeypatch.setattr(zipfile, "ZipFile", None)
-    refuse(packed)
-
-
 def test_a_bundle_that_is_cut_off_or_damaged_is_refused(packed):
     data = packed.read_bytes()
     for stop in range(0, len(data), max(1, len(data) // 40)):

@@ -199,17 +199,6 @@ def test_nothing_is_written_behind_a_link_or_over_a_run(tmp_path):
     assert (out / "A-v1/sb3-x/seed-000/eval.csv").read_bytes() == before
 
 
-def test_one_bad_file_among_good_ones_has_nothing_written(tmp_path):
-    good = tmp_path / "good.csv"
-    good.write_text(HEAD + "A-v1,x,0,1,1\n")
-    bad = tmp_path / "bad.csv"
-    bad.write_text(HEAD + "A-v1,x,1,1,one\n")
-    out = tmp_path / "results"
-    result = CliRunner().invoke(cli, ["convert", str(good), str(bad), "--origin", "me", "--out", str(out)])
-    assert result.exit_code == 2
-    assert not out.exists()
-
-
 @pytest.mark.parametrize(("more", "word"), [
     (["--name", "td3"], "td3"),
     (["--name", "../x"], "name"),

@@ -15,7 +15,7 @@ from erlbench.cli import cli
 from erlbench.records.config import EVALUATIONS, TRAINING, UNSAID
 from erlbench.reporting import build_report
 from erlbench.reporting.data.runs import find_runs
-from erlbench.verification import AGREES, DIFFERS, UNKNOWN, verify, verify_all
+from erlbench.verification import AGREES, DIFFERS, UNKNOWN, verify
 
 DATA = Path(__file__).parent / "data"
 SB3, CLEANRL = DATA / "sb3", DATA / "cleanrl"
@@ -179,17 +179,6 @@ def test_training_returns_are_compared_with_no_evaluations(taken, tmp_path):
     assert "training" in verdict["reason"]
 
 
-def test_runs_of_two_origins_are_two_algorithms(taken, tmp_path):
-    out = taken(SB3, "--layout", LAYOUT)
-    result = CliRunner().invoke(
-        cli, ["convert", str(SB3 / "ppo/Pendulum-v1_1/evaluations.npz"), "--origin", "John", "--algo", "ppo", "--seed",
-              "9", "--env", "Pendulum-v1", "--out", str(out)]
-    )  # fmt: skip
-    assert result.exit_code == 0
-    names = {run.imported.origin: run.name for run in runs_in(out)}
-    assert names == {"Jane Doe": "sb3-ppo", "John": "sb3-ppo (origin=John)"}
-
-
 def test_verify_checks_the_files_and_says_that_it_can_check_no_more(taken):
     out = taken(SB3, "--layout", LAYOUT)
     checks = {check.name: check for check in verify(out / PPO)}
@@ -199,15 +188,6 @@ def test_verify_checks_the_files_and_says_that_it_can_check_no_more(taken):
     path = out / PPO / "eval.csv"
     path.write_text(path.read_text().replace("250,", "251,", 1))
     assert {check.outcome for check in verify(out / PPO) if check.name == "checksums"} == {DIFFERS}
-
-
-def test_a_copied_run_is_named_by_verify(tmp_path):
-    for seed in (1, 2):
-        shutil.copytree(SB3 / "ppo/Pendulum-v1_1", tmp_path / f"logs/ppo/Pendulum-v1_{seed}")
-    result = take(tmp_path / "results", tmp_path / "logs", "--layout", LAYOUT)
-    assert result.exit_code == 0
-    found = verify_all([run.path for run in runs_in(tmp_path / "results")])
-    assert [check.outcome for checks in found.values() for check in checks if check.name == "copies"] == [DIFFERS] * 2
 
 
 def test_run_refuses_to_go_on_with_an_imported_run(taken):

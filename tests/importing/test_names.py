@@ -30,34 +30,12 @@ def imported(tmp_path):
     return call
 
 
-def test_a_name_that_overrules_the_text_of_a_file_is_printed(imported, tmp_path):
-    path = write_monitor(tmp_path / "logs/ppo/Walker2d-v5_3/monitor.csv", "Hopper-v5")
-    assert imported(path, layout=LAYOUT, env="Ant-v5", seed=7) == [("Ant-v5", "sb3-ppo", 7)]
-    assert [warning.partition(": ")[2] for warning in imported.warnings] == ["--env overrules Hopper-v5"]
-
-
-@pytest.mark.parametrize(("folder", "env"), [
-    ("dm_control-walker-walk-v0_1", "dm_control/walker-walk-v0"), ("Tank-v0_1", "my_module:Tank-v0"),
-])  # fmt: skip
-def test_a_folder_that_spells_the_id_is_no_other_name(imported, tmp_path, folder, env):
-    path = write_monitor(tmp_path / "ppo" / folder / "monitor.csv", env)
-    assert imported(path, layout=LAYOUT) == [(env, "sb3-ppo", 1)]
-    assert not imported.warnings
-
-
 def test_monitors_of_several_environments_need_the_users_name(imported, tmp_path):
     for number, env in enumerate(("A-v1", "B-v1", "None")):
         write_monitor(tmp_path / f"logs/{number}.monitor.csv", env)
     with pytest.raises(UsageError, match=r"A-v1 and B-v1.*--env"):
         imported(tmp_path / "logs", algo="ppo", seed=0)
     assert imported(tmp_path / "logs", algo="ppo", seed=0, env="C-v1") == [("C-v1", "sb3-ppo", 0)]
-
-
-def test_a_layout_that_does_not_fit_refuses_only_what_nobody_else_names(imported, tmp_path):
-    path = write_evaluations(tmp_path / "logs/run7/evaluations.npz")
-    with pytest.raises(UsageError, match=r"seed.*does not lie as --layout"):
-        imported(path, layout=LAYOUT, env="A-v1", algo="ppo")
-    assert imported(path, layout=LAYOUT, env="A-v1", algo="ppo", seed=0) == [("A-v1", "sb3-ppo", 0)]
 
 
 def test_a_name_that_no_run_can_have_is_overruled(imported, tmp_path):

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import submitit
 
-from erlbench.errors import Interrupted
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.launch.job import SlurmJob
 from tests.processes import lines, processes_below, wait_for
@@ -62,12 +61,3 @@ def test_a_preempted_job_saves_and_goes_on_in_the_next(tmp_path):
     events = (cell.directory / "events.csv").read_text()
     assert [line.split(",")[1] for line in events.splitlines()] == ["event", "resumed"]
     assert all_rows(cell.directory) == all_rows(expected.directory)
-
-
-def test_a_job_that_is_ended_saves(tmp_path):
-    cell = make_cell("cem", tmp_path, steps=400_000)
-    job = start(tmp_path / "logs", [cell])
-    wait_for((cell.directory / "tasks.csv").exists, 120)
-    os.kill(runner(tmp_path / "logs"), signal.SIGTERM)
-    assert job.result() == Interrupted.exit_code
-    assert list((cell.directory / "checkpoint").iterdir())

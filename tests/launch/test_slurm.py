@@ -13,11 +13,8 @@ import pytest
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import RunOptions
 from erlbench.launch.job import SlurmJob, preempted
-from erlbench.launch.queue import LOGS
-from erlbench.launch.slurm import launch, read_minutes, submitit_parameters
-from erlbench.machine.resources import cores
+from erlbench.launch.slurm import read_minutes, submitit_parameters
 from tests.runs import make_cell
-from tests.runs import run as run_cell
 
 SBATCH = """#!/bin/sh
 cat "$1" > {record}
@@ -105,23 +102,10 @@ def test_a_time_in_which_a_job_could_do_little_but_save_is_refused():
         submitit_parameters({"cpus": "abc"}, jobs=1)
 
 
-def test_a_job_has_a_core_for_each_process_that_its_study_names():
-    assert submitit_parameters({}, jobs=1, pinned=8)["cpus_per_task"] == 8
-    assert submitit_parameters({"cpus": "9"}, jobs=1, pinned=8)["cpus_per_task"] == 9
-    with pytest.raises(UsageError, match=r"\b8\b.*--slurm cpus=4"):
-        submitit_parameters({"cpus": "4"}, jobs=1, pinned=8)
-
-
 def test_unknown_options_go_to_sbatch_as_they_are():
     found = submitit_parameters({"mem": "8G", "mail_user": "a@b.c"}, jobs=1)
     assert found["additional_parameters"] == {"mem": "8G", "mail-user": "a@b.c"}
     assert found["cpus_per_task"] == 1
-
-
-@pytest.mark.parametrize(("value", "expected"), [("1", 1), ("0", None), ("", None), ("10000", None)])
-def test_a_slurm_job_has_the_cores_of_its_task(value, expected, monkeypatch):
-    monkeypatch.setenv("SLURM_CPUS_PER_TASK", value)
-    assert cores() == (expected or len(os.sched_getaffinity(0)))
 
 
 def test_the_cores_of_a_job_are_those_that_the_study_names(tmp_path):
@@ -143,14 +127,6 @@ def test_processes_are_not_slurms(tmp_path):
 def test_one_job_at_once_is_one():
     assert submitit_parameters({}, jobs=1)["array_parallelism"] == 1
     assert submitit_parameters({}, jobs=None)["array_parallelism"] == 1000
-
-
-def test_what_is_done_is_not_submitted_again(tmp_path, capsys):
-    cell = make_cell("cem", tmp_path, steps=50)
-    assert run_cell(cell) == 0
-    assert launch([cell], RunOptions(0, command_line=("erlbench", "run")), {"mem": "8G"}) == 0
-    assert capsys.readouterr().out == ""
-    assert not (tmp_path / LOGS).exists()  # nothing was submitted
 
 
 def test_only_what_is_not_done_is_submitted(tmp_path):

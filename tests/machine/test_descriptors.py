@@ -55,15 +55,6 @@ def test_a_closed_stream_is_open_before_any_other_file(tmp_path):
     assert (done.returncode, (tmp_path / "x").read_text()) == (0, "")
 
 
-@pytest.mark.parametrize("words", [RUN, ("show", "results"), ("report",), ("list", "machine")])
-def test_a_current_folder_that_was_removed_is_one_line(tmp_path, words):
-    (tmp_path / "gone").mkdir()
-    done = shell('cd gone && rmdir ../gone && "$@"', ERLBENCH, *words, folder=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert len(done.stderr.splitlines()) == 1
-    assert "current folder" in done.stderr
-
-
 def test_the_limit_of_open_files_grows_as_workers_need_it():
     def limits() -> list[int]:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, 2048))

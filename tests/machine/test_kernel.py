@@ -26,19 +26,6 @@ def test_the_kernel_is_that_of_the_library():
     assert here["kernel"] != "unknown"
 
 
-@pytest.mark.parametrize("first", ["numpy", "scipy"])
-def test_another_librarys_blas_changes_nothing(first, monkeypatch):
-    """SciPy brings a BLAS of its own; in which order the two are listed is chance."""
-    found = [
-        {"user_api": "blas", "internal_api": "openblas", "version": version, "architecture": "SkylakeX",
-         "filepath": f"/site-packages/{name}.libs/libscipy_openblas.so"}
-        for name, version in (("numpy", "0.3.31"), ("scipy", "0.3.30"))
-    ]  # fmt: skip
-    found.sort(key=lambda library: f"{first}.libs" not in library["filepath"])
-    monkeypatch.setattr(kernel.threadpoolctl, "threadpool_info", lambda: found)
-    assert kernel.describe()["blas"] == "openblas 0.3.31"
-
-
 @pytest.mark.parametrize(
     ("vendor", "flags", "expected"),
     [
@@ -78,14 +65,6 @@ def test_products_are_part_of_the_kernel_of_those_who_learn(tmp_path, monkeypatc
     assert found["cem"]["products"] == found["td3"]["products"] == kernel.TORCH
     assert "products by torch" in found["td3"]["arithmetic"]
     assert "products by torch" not in found["cem"]["arithmetic"]
-
-
-def test_a_run_without_a_readable_meta_json_needs_the_option_too(tmp_path):
-    cell = interrupt(make_cell("cem", tmp_path, steps=600), 10)
-    (cell.directory / "meta.json").write_bytes(b"\xff{")
-    with pytest.raises(UsageError, match=r"meta\.json .*--anyway"):
-        run(cell)
-    assert run(cell, anyway=True) == 0
 
 
 def test_a_run_on_another_kernel_needs_the_option(tmp_path, monkeypatch):

@@ -19,9 +19,7 @@ from erlbench.machine import kernel
 from erlbench.machine.resources import cores
 from erlbench.machine.threads import ONE_THREAD, threads_of_libraries
 from erlbench.pool import local_pool
-from erlbench.records.run import RunFiles
 from tests.pool.helpers import one, task
-from tests.runs import between_steps, make_cell, run
 
 NUMBERS = """
 import json, os, sys, threading
@@ -146,26 +144,6 @@ if __name__ == "__main__":
     print(json.dumps(found))
 """
     assert fresh(code, method.replace(" ", "")) == [1, 1]
-
-
-@pytest.mark.usefixtures("many")
-@pytest.mark.parametrize("end", ["done", "failed", "interrupted"])
-@pytest.mark.parametrize("algo", ["cem", "td3"])
-def test_it_holds_to_the_end_of_a_run_however_that_comes(tmp_path, monkeypatch, algo, end):
-    seen = []
-
-    def look(run):
-        seen.append(threads_of_libraries())
-        if end == "failed" and len(seen) > 40:
-            raise ZeroDivisionError
-        if end == "interrupted" and len(seen) > 40:
-            run.stop.set()
-
-    between_steps(monkeypatch, look)
-    cell = make_cell(algo, tmp_path, steps=400)
-    assert run(cell) == {"done": 0, "failed": 1, "interrupted": 130}[end]
-    assert set(seen) == {1}
-    assert RunFiles(cell.directory).meta()["threads"] == 1
 
 
 @pytest.mark.usefixtures("many")

@@ -101,13 +101,6 @@ def test_several_episodes_at_once_equal_one_after_another_to_the_last_bit(networ
         np.testing.assert_array_equal(together[:, episode], played(NumpyPolicy(spec, parameters), alone))
 
 
-@pytest.mark.parametrize("more", [{"stochastic": True}, {"actions": "discrete"}])
-def test_several_episodes_at_once_need_deterministic_continuous_actions(more):
-    spec = make(**more)
-    with pytest.raises(ValueError, match="deterministic"):
-        NumpyPolicy(spec, initial_policy(spec, (0,)), 3)
-
-
 def test_an_lstm_remembers_within_an_episode_only():
     spec = make((16,), network="lstm")
     policy = NumpyPolicy(spec, initial_policy(spec, (0,)))
@@ -129,15 +122,6 @@ def test_actions_are_scaled_to_their_interval():
         spec = PolicySpec((2, 1), "tanh", (centre - 2,), (centre + 2,))
         policy = NumpyPolicy(spec, np.array([0, 0, 50], np.float32))
         np.testing.assert_allclose(policy.denormalise(policy.normalised(np.zeros(2))), [centre + 2])
-
-
-def test_a_linear_policy_gives_the_environments_units_unclipped():
-    spec = PolicySpec((2, 1), "tanh", (-1.0,), (3.0,), squashing="linear")
-    policy = NumpyPolicy(spec, np.array([1, 0, 50], np.float32))
-    action = policy.denormalise(policy.normalised(np.zeros(2)))
-    assert action.tolist() == [50.0]
-    policy.normalised(np.ones(2))  # writes into the vector of its last action
-    assert action.tolist() == [50.0]
 
 
 def test_a_clipped_policy_gives_the_environments_units_within_its_bounds():

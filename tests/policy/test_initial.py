@@ -20,13 +20,6 @@ def test_initialisation_is_torchs_range_and_keyed():
     assert not np.array_equal(first, initial_parameters((17, 400, 6), (1, 1)))
 
 
-def test_a_policy_starts_as_its_mlp():
-    spec = PolicySpec((17, 400, 6), "tanh", (-1.0,) * 6, (1.0,) * 6, normalisation=True)
-    parameters = initial_policy(spec, KEY)
-    np.testing.assert_array_equal(parameters[: spec.learnt_size], initial_parameters(spec.sizes, KEY))
-    np.testing.assert_array_equal(parameters[spec.learnt_size :], [0] * 17 + [1] * 17)
-
-
 @pytest.mark.parametrize(
     ("name", "module"), [("lstm.weight_ih_l0", torch.nn.LSTM(3, 64)), ("layer.1.weight", torch.nn.Linear(64, 50))]
 )
@@ -49,8 +42,3 @@ def test_normc_scales_what_goes_into_a_unit():
             np.testing.assert_allclose(np.linalg.norm(tensor, axis=1), norm, rtol=1e-6)
     flat = initial_policy(PolicySpec((200, 200, 1), "tanh", (-1.0,), (1.0,)), KEY, "normc")[:40_000]
     assert np.mean(flat**4) / np.mean(flat**2) ** 2 == pytest.approx(3, abs=0.1)  # normal, not uniform
-
-
-def test_zero_is_zero():
-    spec = PolicySpec((2, 3, 1), "tanh", (-1.0,), (1.0,), normalisation=True)
-    assert initial_policy(spec, KEY, "zero").tolist() == [0.0] * spec.learnt_size + [0, 0, 1, 1]

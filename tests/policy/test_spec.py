@@ -1,7 +1,6 @@
 """Policies as plain values: parameter counts, the layout of the vector, what is refused, and their file."""
 
 import json
-import pickle
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file
 
 from erlbench.errors import UsageError
-from erlbench.policy import NumpyPolicy, PolicySpec, layer_slices, load_policy, parameter_count, serialise_policy
+from erlbench.policy import PolicySpec, layer_slices, load_policy, parameter_count, serialise_policy
 
 
 def make(sizes, **more):
@@ -42,22 +41,6 @@ def test_sizes_of_policies(sizes, more, count):
     assert spec.size == spec.learnt_size == count
     assert make(sizes, **more, normalisation=True).size == count + 2 * sizes[0]
     assert make(sizes, **more, normalisation=True).learnt_size == count
-
-
-def test_an_lstms_tensors_have_torchs_names_and_order():
-    import torch
-
-    spec = make((3, 16, 1), network="lstm")
-    lstm = torch.nn.LSTM(3, 16)
-    names = [(f"lstm.{name}", tuple(value.shape)) for name, value in lstm.named_parameters()]
-    assert [(tensor.name, tensor.shape) for tensor in spec.tensors][:-2] == names
-
-
-def test_a_spec_travels_light():
-    spec = make((17, 400, 300, 6))
-    before = len(pickle.dumps(spec))
-    NumpyPolicy(spec, np.zeros(spec.size, np.float32))
-    assert len(pickle.dumps(spec)) == before < 500
 
 
 @pytest.mark.parametrize(

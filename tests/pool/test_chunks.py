@@ -90,27 +90,3 @@ def test_an_error_in_the_middle_is_that_tasks():
         pool.reset()
         pool.submit([task(index, "wrong", {"error": "none"}) for index in range(10)])
         assert len(results(pool, 10)) == 10
-
-
-class Unreadable:
-    """It can be sent and cannot be read."""
-
-    def __reduce__(self):
-        return divmod, (1, 0)
-
-
-@pytest.mark.parametrize(
-    ("settings", "problem"),
-    [({"function": lambda: None}, "cannot be sent to a worker: .*lambda"), (Unreadable(), "raised ZeroDivisionError")],
-    ids=["cannot be sent", "cannot be read"],
-)
-def test_a_message_that_fails_is_an_error_of_its_tasks_and_the_pool_goes_on(settings, problem):
-    with local_pool(1) as pool:
-        pool.submit([task(index, "wrong", {"error": "none"}) for index in range(10)])
-        results(pool, 10)
-        pool.submit([task(20 + index, "wrong", {"error": "none"} if index != 1 else settings) for index in range(40)])
-        with pytest.raises(TaskError, match=rf"task 2\d \(test\) {problem}"):
-            results(pool, 40)
-        pool.reset()
-        pool.submit([task(index, "wrong", {"error": "none"}) for index in range(10)])
-        assert len(results(pool, 10)) == 10

@@ -17,7 +17,6 @@ import pytest
 from multiprocess import forkserver
 
 from erlbench.pool import local_pool
-from erlbench.work.store import Store
 from tests.processes import kill
 from tests.runs import heed_interrupts
 
@@ -47,24 +46,6 @@ def test_pools_leave_no_descriptor_and_no_process():
             results(pool, 4)
             pool.submit([task(9, "busy")])
     assert (me.num_fds(), {child.pid for child in me.children(recursive=True)}) == before
-
-
-def test_threads_may_each_have_a_pool():
-    found, main = {}, sys.modules["__main__"]
-
-    def work(number):
-        for _ in range(3):
-            with local_pool(1) as pool:
-                found.setdefault(number, []).append(one(pool, task(number)).values["sum"])
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sys.modules["__main__"] is main
-    assert [len(set(found[number])) for number in range(3)] == [1, 1, 1]
-    assert [len(found[number]) for number in range(3)] == [3, 3, 3]
 
 
 # It ends itself where it hangs, with a traceback that says where. One long sleep could begin just after the signal.
@@ -165,34 +146,6 @@ def test_nothing_survives_a_killed_driver_whose_workers_are_stuck():
         for pid in pids:
             kill(pid)
         process.communicate()
-
-
-@pytest.mark.usefixtures("temporary_folder")
-def test_a_fork_server_whose_driver_dies_at_once_ends():
-    """Before the server could ask the kernel for a signal."""
-    script = """if True:
-        import os
-        from multiprocess import forkserver, resource_tracker
-        from erlbench.pool.worker import start_context
-        start_context()
-        print(forkserver._forkserver._forkserver_pid, resource_tracker._resource_tracker._pid, flush=True)
-        os.kill(os.getpid(), 9)
-    """
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=path_of_tests())
-    assert gone([int(pid) for pid in process.stdout.readline().split()], 20)
-    process.communicate()
-
-
-@pytest.mark.usefixtures("temporary_folder")
-def test_nothing_survives_a_killed_driver():
-    process, folder, pids = driver(60)
-    assert len(pids) == 5
-    assert not gone(pids, 0)
-    process.kill()
-    process.communicate()
-    assert gone(pids, 10)
-    Store.create().close()
-    assert not folder.exists()
 
 
 def test_a_fork_server_outlives_sigterm_and_workers_do_not():

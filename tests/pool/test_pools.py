@@ -5,13 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from erlbench.envs.registry import problem
 from erlbench.errors import CellError, NumericalError, TaskError, UsageError
-from erlbench.policy import PolicySpec, initial_parameters
 from erlbench.pool import local_pool
-from erlbench.work.rollout import RolloutSettings
-from erlbench.work.store import Store
-from erlbench.work.tasks import Counts, Perturbed, Priority, Task
+from erlbench.work.tasks import Priority
 
 from .helpers import results, task
 
@@ -56,36 +52,6 @@ def test_an_id_cannot_be_used_twice_at_a_time(pool):
     pool.submit([task(1, "sleep", {"seconds": 0.2})])
     with pytest.raises(ValueError, match="task 1"):
         pool.submit([task(1)])
-
-
-def test_a_rollout_is_the_same_everywhere(pool):
-    found = problem("InvertedPendulum-v5")
-    spec = PolicySpec((found.observation_size, 8, found.action_size), "tanh", found.action_low, found.action_high)
-    centre = pool.store.put("centre", initial_parameters(spec.sizes, (1,)))
-    settings = RolloutSettings(found.env, spec, episodes=2, record=True, action_noise=0.1)
-    perturbed = Perturbed(centre, 0.1, (1, 2), -1)
-    pool.submit(
-        [
-            Task(
-                1,
-                "es",
-                "erlbench.work.rollout:rollout",
-                (3, 1),
-                settings,
-                {"parameters": perturbed},
-                counts=Counts.TRAINING,
-            )
-        ]
-    )
-    result = results(pool, 1)[1]
-    with local_pool(0) as reference:
-        reference.store.put("centre", initial_parameters(spec.sizes, (1,)))
-        reference.submit([Task(1, "es", "erlbench.work.rollout:rollout", (3, 1), settings, {"parameters": perturbed})])
-        expected = results(reference, 1)[1]
-        assert result.values == expected.values
-        for name in ("observations", "actions", "rewards", "continues"):
-            a, b = pool.store.get(result.arrays[name]), reference.store.get(expected.arrays[name])
-            np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize(
@@ -139,21 +105,6 @@ def test_priorities_decide_what_starts_first():
             ])  # fmt: skip
             order = list(results(pool, 5))
             assert order == ([1, 4, 5, 3, 2] if processes else [4, 5, 1, 3, 2])
-
-
-def test_a_pool_leaves_a_store_that_it_was_given():
-    store = Store.create()
-    try:
-        for processes in (0, 1):
-            with local_pool(processes, store=store) as pool:
-                pool.submit([task(1)])
-                reference = results(pool, 1)[1].arrays["array"]
-            assert store.get(reference).shape == (5,)
-    finally:
-        store.close()
-    with local_pool(1) as pool:
-        folder = pool.store.folder
-    assert not folder.exists()
 
 
 def test_a_negative_number_of_processes_is_refused():

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ import pytest
 from multiprocess import forkserver
 
 from erlbench.errors import TaskError
-from erlbench.pool import local_pool, worker
+from erlbench.pool import local_pool
 from erlbench.pool.processes import OVER_MEMORY, _in_words
 from erlbench.pool.worker import start_context
 
@@ -43,21 +42,6 @@ def test_a_rollout_worker_is_small_and_has_one_thread_no_torch_and_no_gpu(monkey
     assert values["pid"] != os.getpid()
     assert os.environ["OMP_NUM_THREADS"] == "8"
     assert sys.modules["__main__"] is main
-
-
-def test_a_worker_that_cannot_be_started_leaves_signals_and_environment_as_they_were(monkeypatch):
-    def fail():
-        raise OSError(24, "Too many open files")
-
-    monkeypatch.setattr(worker.resource_tracker, "ensure_running", fail)
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ()), dict(os.environ)
-    try:
-        with pytest.raises(OSError) as caught, worker._surroundings():  # noqa: PT011  # its number says which
-            pass
-        assert caught.value.errno == 24
-        assert (signal.pthread_sigmask(signal.SIG_BLOCK, ()), dict(os.environ)) == before
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before[0])
 
 
 def test_files_of_the_current_folder_do_not_take_the_place_of_libraries(tmp_path):
@@ -112,14 +96,6 @@ def test_tasks_run_at_the_same_time_one_per_slot():
     assert {found[0].process, found[1].process} == {0, 1}
 
 
-def test_next_result_gives_up_after_its_timeout():
-    with local_pool(1) as pool:
-        pool.submit([task(1, "sleep", {"seconds": 1.0})])
-        assert pool.next_result(0.05) is None
-        assert [task.id for task in pool.running().values()] == [1]
-        assert pool.next_result(30) is not None
-
-
 def test_what_cannot_be_sent_is_an_error_of_the_task():
     with local_pool(1) as pool:
         pool.submit([task(1, "wrong", {"error": "pickle"})])
@@ -160,15 +136,6 @@ def test_a_task_that_kills_three_workers_fails(tmp_path):
     assert (tmp_path / "log").read_text() == "xxx"
 
 
-def test_an_interrupt_raised_by_a_task_is_the_tasks_error(capfd):
-    with local_pool(1) as pool:
-        pool.submit([task(1, "wrong", {"error": "interrupt"})])
-        with pytest.raises(TaskError, match=r"^task 1 \(test\) raised KeyboardInterrupt"):
-            results(pool, 1)
-        assert pool.events() == []
-    assert "Traceback" not in capfd.readouterr().err
-
-
 def test_a_hung_worker_is_killed_and_its_task_runs_again(tmp_path):
     with local_pool(1, task_timeout=1.5) as pool:  # in which the same task must end, too, when it does not hang
         pool.submit([task(1, "die", {"log": str(tmp_path / "log"), "times": 1, "how": "hang"})])
@@ -177,16 +144,6 @@ def test_a_hung_worker_is_killed_and_its_task_runs_again(tmp_path):
     assert event.event == "task hung"
     assert "task 1 (test)" in event.message
     assert "1.5 s" in event.message
-
-
-def test_a_worker_that_died_idle_is_replaced():
-    with local_pool(1) as pool:
-        pid = one(pool, task(1, "surroundings")).values["pid"]
-        os.kill(pid, signal.SIGKILL)
-        time.sleep(0.1)
-        again = one(pool, task(2, "surroundings")).values["pid"]
-        assert again != pid
-        assert "signal 9" in pool.events()[0].message
 
 
 def test_the_fork_server_may_die():

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import os
 import random
-import struct
-import subprocess
-import sys
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -19,7 +15,6 @@ from erlbench.records.read import NAMED, parse_rows, read_rows
 from erlbench.records.run import run_folders
 from erlbench.records.schema import (
     ROWS,
-    EpisodeRow,
     EvaluationRow,
     EventRow,
     GenerationRow,
@@ -100,16 +95,6 @@ def test_older_names_are_those_of_today():
     assert "worker" not in frame
 
 
-def test_columns_that_only_older_versions_wrote_are_not_taken_in():
-    """Those of train.csv would be taken for the algorithm's own."""
-    text = "generation,timesteps,train_time_s,epsilon,second_cores\n1,10,0.5,0.25,0.0\n"
-    frame, warnings = parsed(text, GenerationRow)
-    assert (list(frame["epsilon"]), warnings) == ([0.25], [])
-    tasks, _ = parsed("task,kind,process,start_s,end_s,second_core_s,ready_s\n0,es,0,0.0,1.0,2.0,0.5\n")
-    assert (list(tasks["ready_s"]), list(tasks)) == ([0.5], list(header(TaskRow)))
-    assert "second_cores" not in frame
-
-
 def test_a_last_line_without_its_end_is_left_out():
     frame, warnings = parsed(f"{TASKS}0,es,0,0,0.0,1.0\n1,es,0,0,1.0,2")
     assert list(frame["task"]) == [0]
@@ -145,15 +130,6 @@ def test_what_no_run_writes_is_no_missing_file(tmp_path):
         read_rows(tmp_path, TaskRow)
 
 
-def test_numbers_are_the_nearest_ones_by_both_parsers():
-    random_bits = np.random.default_rng(0).integers(0, 2**64, 5000, dtype=np.uint64)
-    values = [value for (value,) in struct.iter_unpack("d", random_bits.tobytes()) if np.isfinite(value)]
-    text = "r,l,t\n" + "".join(f"{value!r},1,{value!r}\n" for value in values)
-    for more in ("", "# a comment\n"):  # which only the slower one reads
-        frame, _ = parsed(text + more, EpisodeRow)
-        assert frame["r"].tolist() == values
-
-
 @pytest.mark.slow
 def test_all_parsers_give_the_same_frames(monkeypatch):
     """Over 2,000 small files of all kinds, damaged in many ways; neither raises but for what no run writes."""
@@ -184,24 +160,6 @@ def test_all_parsers_give_the_same_frames(monkeypatch):
         pd.testing.assert_frame_equal(frames[1], frames[2], check_dtype=True)
         whole += len(frames[0]) > 1
     assert whole > 500
-
-
-def test_a_row_of_a_long_file_takes_less_than_a_kibibyte(tmp_path):
-    rows = 200_000
-    line = "{},es,3,17,12.3456789012345,12.4567890123456,1000,10,0,12.1234567890123,3,250,0.10123456789\n"
-    with open(tmp_path / "tasks.csv", "w") as file:
-        file.write(",".join(header(TaskRow)) + "\n")
-        file.writelines(line.format(number) for number in range(rows))
-    program = (
-        "import resource, sys; from pathlib import Path; from erlbench.records.read import read_rows\n"
-        "from erlbench.records.schema import TaskRow\n"
-        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
-        "before = peak(); frame = read_rows(Path(sys.argv[1]), TaskRow); print(len(frame), peak() - before)"
-    )
-    done = subprocess.run([sys.executable, "-c", program, tmp_path], capture_output=True, text=True, check=True)
-    count, grown = map(int, done.stdout.split())
-    assert count == rows
-    assert grown * 1024 / rows < 1024
 
 
 def test_the_algorithm_s_own_columns_are_numbers_in_their_place():

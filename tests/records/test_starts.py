@@ -6,23 +6,13 @@ import json
 import shutil
 from pathlib import Path
 
-import pytest
-
-from erlbench.records.run import admission_marks, starts
+from erlbench.records.run import starts
 from erlbench.reporting.data.machine import parse_machine
 from erlbench.verification import DIFFERS, load_files
 from erlbench.verification.files import check_files
-from erlbench.work.identity import recorded
 
 ROOT = Path(__file__).parents[2]
 WHOLE = {"started": "2024-01-01T00:00:00+00:00", "cpu": "a"}
-
-
-@pytest.mark.parametrize("value", [None, True, 3, 1e308, "x", {}, {"a": [WHOLE]}, [None, 3, "x", [WHOLE]]])
-def test_what_is_no_start_is_left_out(value):
-    meta = {"starts": value}
-    assert starts(meta) == recorded(meta) == admission_marks(meta) == []
-    assert parse_machine(meta).started == ()
 
 
 def test_damaged_starts_hide_no_whole_one():

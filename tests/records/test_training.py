@@ -9,7 +9,7 @@ import pytest
 
 from erlbench.records.read import read_rows
 from erlbench.records.schema import EpisodeRow, row_of
-from erlbench.records.training import TrainingReturns, running_means, thinned
+from erlbench.records.training import TrainingReturns, running_means
 from tests.runs import interrupt, make_cell, run
 
 
@@ -51,9 +51,3 @@ def test_running_means_of_a_file(tmp_path):
     means = running_means(read_rows(cell.directory, EpisodeRow))["mean"].to_numpy()
     wanted = [values[max(0, end - 100) : end].mean() for end in range(1, len(values) + 1)]
     np.testing.assert_allclose(means, wanted)
-
-
-def test_thinned_points_keep_both_ends():
-    assert thinned(5, 10).tolist() == [0, 1, 2, 3, 4]
-    assert thinned(1001, 3).tolist() == [0, 500, 1000]
-    assert thinned(1, 3).tolist() == [0]

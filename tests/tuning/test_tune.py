@@ -97,19 +97,6 @@ def test_another_search_in_the_same_folder_is_refused(tmp_path):
     assert invoke(tmp_path, *words, "--trials", 2).exit_code == 0
 
 
-def test_a_search_of_another_algorithm_in_the_same_folder_is_refused(tmp_path):
-    words = ["--search", "hidden=8,16", "--seeds", 1, "--total-timesteps", 100, "--trials", 1]
-    assert invoke(tmp_path, *words).exit_code == 0
-    best = (tmp_path / "best.toml").read_bytes()
-    for other in ("openai-es", "cem@no-extra-division"):
-        result = invoke(tmp_path, *words, "--algo", other)
-        assert result.exit_code == 2
-        assert result.stderr.startswith(f"erlbench: {tmp_path} holds another search (")
-    assert (tmp_path / "best.toml").read_bytes() == best
-    assert [path.name for path in tmp_path.glob("trial-*/*/*")] == ["cem"]
-    assert invoke(tmp_path, *words).exit_code == 0
-
-
 @pytest.mark.parametrize("damage", ["not a database", "a folder"])
 def test_a_damaged_database_is_named(tmp_path, damage):
     file = tmp_path / "optuna.db"
@@ -137,14 +124,6 @@ def test_values_that_do_not_fit_together_end_their_trial_only(tmp_path):
     assert result.exit_code == 0, result.output
     assert "failed (population=4): " in result.stderr
     assert "best: population=40" in result.stdout
-
-
-def test_a_folder_has_one_search_at_a_time(tmp_path):
-    directory = RunFolder(tmp_path)
-    directory.hold()
-    result = invoke(tmp_path, "--search", "population=4..8", "--total-timesteps", 100, "--trials", 1)
-    directory.release()
-    assert (result.exit_code, str(tmp_path) in result.stderr) == (2, True)
 
 
 def test_a_search_in_parts_is_the_search_in_one_go(tmp_path):

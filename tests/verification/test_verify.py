@@ -15,7 +15,6 @@ from erlbench.errors import UsageError
 from erlbench.machine import description
 from erlbench.records.run import file_checksum
 from erlbench.records.schema import EvaluationRow, header
-from erlbench.running import admission
 from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files, verify
 from erlbench.verification.same import compare_runs
 from tests.runs import make_cell, run
@@ -162,21 +161,6 @@ def test_an_environment_that_is_not_here_is_no_difference(folder):
     assert (check.outcome, "'nowhere'" in check.text) == (UNKNOWN, True)
 
 
-def test_where_no_process_starts_the_check_says_so_and_nothing_differs(folder, monkeypatch):
-    def refuse(*_, **__):
-        raise ConnectionRefusedError(111, "Connection refused")
-
-    edit(folder / "config.toml", "[env_settings]", "[env_settings]\nmax_episode_steps = 1000")
-    with monkeypatch.context() as patch:
-        patch.setattr("erlbench.verification.policy.apart", refuse)
-        (check,) = [check for check in verify(folder) if check.name == "policy"]
-        assert (check.outcome, "Connection refused" in check.text) == (UNKNOWN, True)
-    monkeypatch.setattr(admission, "_trials", {})
-    monkeypatch.setattr("erlbench.work.inspection.subprocess.Popen", refuse)
-    (check,) = [check for check in verify(folder) if check.name == "policy"]
-    assert (check.outcome, "Connection refused" in check.text) == (UNKNOWN, True)
-
-
 SEARCH = """import erlbench, numpy
 
 @erlbench.maximise
@@ -272,16 +256,6 @@ def test_several_kernels_or_identities_of_one_run_are_named(folder):
     assert f"mujoco 0.0.1 -> {start['identity']['versions']['mujoco']}" in found["identity"].text
 
 
-def test_another_identity_here_leaves_it_open_whose_the_bits_are(folder):
-    known = meta(folder)
-    known["starts"][0]["identity"]["model"] = "0" * 64
-    write_meta(folder, known)
-    raise_a_return(folder)
-    found = {check.name: check for check in verify(folder)}
-    assert "model" in found["identity"].text
-    assert (found["identity"].outcome, found["policy"].outcome) == (UNKNOWN, UNKNOWN)
-
-
 def test_the_same_run_again_is_the_same_to_the_last_bit(made):
     first, again = map(load_files, made[:2])
     assert set(outcomes(compare_runs(first, again)).values()) == {AGREES}
@@ -315,21 +289,6 @@ def test_a_module_that_the_folder_names_is_imported_only_where_it_is_trusted(fol
     assert not (tmp_path / "sprung").exists()
     CliRunner().invoke(cli, ["verify", str(folder), "--import"])
     assert (tmp_path / "sprung").exists()
-
-
-def test_a_run_without_status_is_checked_too(made, tmp_path):
-    for seed in ("seed-000", "seed-001"):
-        shutil.copytree(made[0], tmp_path / "cem" / seed)
-    (tmp_path / "cem" / "seed-001" / "status.json").unlink()
-    done = CliRunner().invoke(cli, ["verify", str(tmp_path)])
-    assert "2 runs" in done.output
-
-
-def test_a_run_that_was_moved_aside_is_not_verified(made, tmp_path):
-    shutil.copytree(made[0], tmp_path / "cem" / "seed-000")
-    shutil.copytree(made[0], tmp_path / "cem" / "seed-000.old-1")
-    done = CliRunner().invoke(cli, ["verify", str(tmp_path)])
-    assert (done.exit_code, "old-1" in done.output) == (0, False)
 
 
 def test_command_on_one_run_on_several_and_on_none(made, folder, tmp_path):

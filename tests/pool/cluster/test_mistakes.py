@@ -82,17 +82,6 @@ def test_something_else_listens_at_the_address(listener, monkeypatch, ray):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("listener", OTHERS[:1], ids=["ssh"], indirect=True)
-def test_a_run_ends_at_once_where_something_else_listens(listener, tmp_path):
-    """Ray would try for a minute and then end the process with exit code 1."""
-    command = [*RUN, "--out", str(tmp_path / "out"), "--pool", f"ray://{listener}"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=50)
-    assert done.returncode == 2
-    last = done.stderr.splitlines()[-1]
-    assert re.fullmatch(rf"erlbench: there is no Ray cluster at {listener} \(what listens .*\); .*", last)
-
-
-@pytest.mark.slow
 def test_ray_itself_is_taken_for_ray(nodes):
     ray_cluster.greet(nodes.cluster.address)
 
