@@ -33,6 +33,7 @@ FORMATS = (
     f"{ARCHIVES[0]}, {MONITOR}, TensorBoard's event files, or a CSV with the columns env, algo, seed, step, return"
 )
 WHOLE = {"seed": (0, MOST), "step": (0, MOST_STEPS), "l": (1, MOST)}  # columns of whole numbers with their limits
+NOUNS = {"step": "steps", "l": "lengths", "return": "returns", "t": "times"}
 SUCCESS = ("success", "is_success")  # columns of a monitor file; the first one that is there counts
 TRUTH = {"true": "1", "false": "0", "none": "", "nan": ""}
 THOUSANDS = re.compile(r"\d{1,3}([.,]\d{3})+")
@@ -118,27 +119,22 @@ def _read_archives(paths: Sequence[Path], notes: list[str]) -> pd.DataFrame:
 def _read_archive(path: Path, notes: list[str]) -> pd.DataFrame:
     """Evaluations of arrays: steps (e,), returns, lengths and successes (e, episodes)."""
     arrays = _read_arrays(path)
-    steps, results = arrays["timesteps"], arrays["results"]
-    if steps.ndim != 1 or results.ndim != 2 or len(steps) != len(results) or not results.size:
-        refuse(path, f"timesteps {steps.shape} and results {results.shape} are no evaluations of Stable-Baselines3")
+    steps, returns = _check(path, "step", arrays["timesteps"]), _check(path, "return", arrays["results"])
+    if steps.ndim != 1 or returns.ndim != 2 or len(steps) != len(returns) or not returns.size:
+        refuse(path, f"timesteps {steps.shape} and results {returns.shape} are no evaluations of Stable-Baselines3")
     nothing = np.zeros((len(steps), 0))
-    lengths, success = arrays.get("ep_lengths", nothing), arrays.get("successes", nothing)
-    if lengths.shape not in (results.shape, nothing.shape):
+    lengths, success = _check(path, "l", arrays.get("ep_lengths", nothing)), arrays.get("successes", nothing)
+    if lengths.shape not in (returns.shape, nothing.shape):
         refuse(path, "ep_lengths are no lengths of the episodes of results")
-    steps, returns = _check(path, "steps", steps, least=0), _check(path, "returns", results)
-    starts = np.append(False, np.diff(steps) <= 0)  # of two evaluations in one start the second has more steps
-    notes += _note_starts(path, starts)
-    if success.size not in (0, results.size) or not np.isfinite(success).all():
+    if success.size not in (0, returns.size) or not np.isfinite(success).all():
         success = nothing
         notes.append(f"{path.name} has successes of other episodes, which are left out")
-    columns = {
-        "returns": returns,
-        "lengths": _check(path, "lengths", lengths, least=0, most=MOST),
-        "success": (success != 0).reshape(len(steps), -1).astype(int),
-    }
-    tuples = {name: [*map(tuple, values.tolist())] for name, values in columns.items()}
-    counted = _check(path, "steps", _count_on(steps, starts), least=0)
-    frame = pd.DataFrame({"timesteps": counted, "return_mean": returns.mean(axis=1), **tuples})
+    success = (success != 0).reshape(len(steps), -1).astype(int)
+    starts = _find_starts(path, np.diff(steps) <= 0, notes)  # within a start the steps grow
+    columns = {"returns": returns, "lengths": lengths, "success": success}
+    frame = pd.DataFrame({name: [*map(tuple, values.tolist())] for name, values in columns.items()})
+    counted = _check(path, "step", _count_on(steps, starts))
+    frame = frame.assign(timesteps=counted, return_mean=returns.mean(axis=1))
     return frame.drop_duplicates("timesteps")  # a start may evaluate what the last one did
 
 
@@ -158,9 +154,8 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
         raise
     except Exception as error:  # of zipfile, zlib and numpy there are a dozen
         refuse(path, f"it is no archive of arrays of numbers: {' '.join(str(error).split())[:200] or type(error)}")
-    for name, array in arrays.items():
-        if array.dtype.kind not in "biuf":
-            refuse(path, f"the array {name} holds no numbers")
+    if others := [name for name, array in arrays.items() if array.dtype.kind not in "biuf"]:
+        refuse(path, f"the array {others[0]} holds no numbers")
     return arrays
 
 
@@ -174,8 +169,7 @@ def _read_monitors(paths: Sequence[Path], names: list[Mapping[str, Any]], notes:
         header, rows = _read_cells(path, ("r", "l", "t"), SUCCESS)
         begun, env = _read_header(path, header)
         names.append({"env": env})
-        starts = np.append(False, np.diff(rows["t"]) < 0)
-        notes += _note_starts(path, starts)
+        starts = _find_starts(path, np.diff(rows["t"]) < 0, notes)
         success = next((_read_success(path, rows[name]) for name in SUCCESS if name in rows), np.nan)
         seconds = _count_on(rows["t"].to_numpy(), starts)
         frames.append(rows[["r", "l"]].assign(t=seconds, begun=begun, success=success))
@@ -184,7 +178,7 @@ def _read_monitors(paths: Sequence[Path], names: list[Mapping[str, Any]], notes:
     rows = pd.concat(frames)
     rows["t"] += rows["begun"] - rows["begun"].min()
     rows = rows.sort_values("t", kind="stable", ignore_index=True) if len(paths) > 1 else rows
-    return rows.assign(timesteps=_check(paths[0], "steps", rows["l"].cumsum(), least=0))
+    return rows.assign(timesteps=_check(paths[0], "step", rows["l"].cumsum()))
 
 
 def _read_header(path: Path, text: str) -> tuple[float, str]:
@@ -264,18 +258,11 @@ def _read_cells(path: Path, needed: Sequence[str], optional: Sequence[str] = ())
 
 def _read_numbers(path: Path, cells: pd.Series, separator: str, commas: bool) -> np.ndarray:
     """A column of finite numbers, whose decimal signs may be `commas`."""
-    texts = cells.str.translate(str.maketrans(",.", ".?")) if commas else cells
     if cells.name in WHOLE and separator != "," and (wrong := cells.str.fullmatch(THOUSANDS)).any():
         _refuse_cell(path, cells[wrong], "may be thousands; write whole numbers as digits alone")
-    values = pd.to_numeric(texts, errors="coerce").to_numpy(float)
-    if not (is_finite := np.isfinite(values)).all():
-        _refuse_cell(path, cells[~is_finite], f"is no number{' where commas are decimal signs' * commas}")
-    if cells.name not in WHOLE:
-        return values
-    least, most = WHOLE[cells.name]
-    if not (is_whole := _are_whole(values, least, most)).all():
-        _refuse_cell(path, cells[~is_whole], f"is no whole number from {least} to {most:,}")
-    return values.astype(int)
+    texts = cells.str.translate(str.maketrans(",.", ".?")) if commas else cells
+    hint = " where commas are decimal signs" * commas
+    return _check(path, str(cells.name), pd.to_numeric(texts, errors="coerce"), cells, hint)
 
 
 def read_events(paths: Sequence[Path]) -> ForeignRun:
@@ -294,28 +281,19 @@ def read_events(paths: Sequence[Path]) -> ForeignRun:
                 if value.tag.startswith("charts/episodic_") and value.HasField("simple_value"):
                     rows.append((event.step, value.simple_value, event.wall_time))
         names.append(_read_settings(settings.decode(errors="replace")))
-    path, episodes = paths[0], pd.DataFrame(scalars.get("charts/episodic_return", []), columns=["timesteps", "r", "t"])
+    path, episodes = paths[0], pd.DataFrame(scalars.get("charts/episodic_return", []), columns=["step", "return", "t"])
     if episodes.empty:
         there = ", ".join(sorted(map(printable, scalars))[:5])
         refuse(path, f"it has no charts/episodic_return; its scalars are {there or 'none'}")
-    lengths = [length for _, length, _ in scalars.get("charts/episodic_length", [])]
-    _check(path, "lengths", lengths, least=1, most=MOST)
-    _check(path, "returns and times", episodes[["r", "t"]])
-    steps = _check(path, "steps", episodes["timesteps"], least=0)
-    starts = np.append(False, np.diff(steps) < 0)
+    lengths = _check(path, "l", [length for _, length, _ in scalars.get("charts/episodic_length", [])])
+    steps, returns, _ = (_check(path, name, episodes[name]) for name in ("step", "return", "t"))
+    starts = _find_starts(path, np.diff(steps) < 0, notes)
     seconds = episodes["t"] - episodes["t"].groupby(starts.cumsum()).transform("first")
+    lasting = lengths if len(lengths) == len(steps) else np.nan
+    episodes = pd.DataFrame({"timesteps": _check(path, "step", _count_on(steps, starts)), "r": returns, "l": lasting})
+    episodes = episodes.assign(t=_count_on(seconds.to_numpy(), starts), success=np.nan)
     return ForeignRun(
-        paths=paths,
-        program=CLEANRL,
-        format="CleanRL's event files",
-        names=names,
-        episodes=episodes.assign(
-            timesteps=_check(path, "steps", _count_on(steps, starts), least=0),
-            t=_count_on(seconds.to_numpy(), starts),
-            l=lengths if len(lengths) == len(episodes) else np.nan,
-            success=np.nan,
-        ),
-        notes=[*notes, *_note_starts(path, starts)],
+        paths=paths, program=CLEANRL, format="CleanRL's event files", names=names, episodes=episodes, notes=notes
     )
 
 
@@ -366,20 +344,19 @@ def _refuse_cell(path: Path, cells: pd.Series, why: str) -> NoReturn:
     refuse(path, f"line {cells.index[0]}: its column {cells.name} has {cell!r}, which {why}")
 
 
-def _are_whole(values: np.ndarray, least: int, most: int) -> np.ndarray:
-    return (values % 1 == 0) & (values >= least) & (values <= most)
-
-
-def _check(path: Path, what: str, values: Any, least: int | None = None, most: int = MOST_STEPS) -> np.ndarray:
-    """Finite numbers; with `least` whole ones from there to `most`."""
+def _check(path: Path, name: str, values: Any, cells: pd.Series | None = None, hint: str = "") -> np.ndarray:
+    """Finite numbers, whole ones within the limits of `WHOLE`; `cells` are their texts by lines."""
     array = np.asarray(values, np.float64)
-    if not np.isfinite(array).all():
-        refuse(path, f"its {what} are not all finite numbers")
-    if least is None:
-        return array
-    if not _are_whole(array, least, most).all():
-        refuse(path, f"its {what} are not all whole numbers from {least} to {most:,}")
-    return array.astype(int)
+    is_right, kind = np.isfinite(array), "finite number"
+    if name in WHOLE:
+        least, most = WHOLE[name]
+        is_right &= (array % 1 == 0) & (array >= least) & (array <= most)
+        kind = f"whole number from {least} to {most:,}"
+    if not is_right.all():
+        if cells is not None:
+            _refuse_cell(path, cells[~is_right], f"is no {kind}{hint}")
+        refuse(path, f"its {NOUNS[name]} are not all {kind}s")
+    return array.astype(int) if name in WHOLE else array
 
 
 def _count_on(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -387,6 +364,9 @@ def _count_on(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
     return np.asarray(values + np.cumsum(np.where(starts, np.append(0, values[:-1]), 0)))
 
 
-def _note_starts(path: Path, starts: np.ndarray) -> list[str]:
-    count = 1 + int(starts.sum())
-    return [f"{path.name} has {count} starts of one run, whose steps and times go on counting"] if count > 1 else []
+def _find_starts(path: Path, falls: np.ndarray, notes: list[str]) -> np.ndarray:
+    """At which rows (rows,) the program started again, where a count falls from the row before; they are noted."""
+    starts = np.append(False, falls)
+    if starts.any():
+        notes.append(f"{path.name} has {1 + starts.sum()} starts of one run, whose steps and times go on counting")
+    return starts

@@ -29,7 +29,6 @@ from erlbench.settings import check_value, resolve, toml_values
 from erlbench.words import counted
 
 STORAGE, BEST = "optuna.db", "best.toml"
-FOLDER = "folder"  # of a trial's runs: one that goes on has the folder of the trial that was interrupted
 Space = dict[str, BaseDistribution]  # settings with an interval or a list of values each
 INTERVALS: dict[Any, Callable[..., BaseDistribution]] = {  # by the type of a setting
     int: IntDistribution,
@@ -157,30 +156,21 @@ def _open_study(cells: Sequence[Cell], space: Space, out: Path) -> optuna.Study:
     return study
 
 
-def _folder(trial: optuna.Trial | optuna.trial.FrozenTrial) -> str:
-    return str(trial.user_attrs.get(FOLDER, f"trial-{trial.number:03d}"))
+def _folder(trial: optuna.Trial) -> str:
+    return f"trial-{trial.number:03d}"
 
 
 def _next_trials(study: optuna.Study, space: Space, number: int) -> Iterator[optuna.Trial]:
-    """First the trials that an interruption or a crash left, with their values, then new ones, until there are enough.
-
-    A trial that was left counts as failed in Optuna, and another one with its values and its folder takes its place.
-    """
+    """First the trials that an interruption or a crash left, then new ones, until there are enough."""
     for left in study.get_trials(states=(TrialState.RUNNING,)):
-        if left.params.keys() == space.keys():  # else the process was killed while it chose values
-            study.enqueue_trial(left.params, user_attrs={FOLDER: _folder(left)})
-        study.tell(left.number, state=TrialState.FAIL)
-    while True:
-        waiting = study.get_trials(states=(TrialState.WAITING,))
-        folders = {_folder(trial) for trial in study.trials}
-        if not waiting and len(folders) >= number:
-            return
+        if left.params.keys() == space.keys():
+            yield optuna.Trial(study, left._trial_id)
+        else:  # the process was killed while it chose values
+            study.tell(left.number, state=TrialState.FAIL)
+    while (count := len(study.get_trials(deepcopy=False))) < number:
         # Its random numbers do not depend on when the search was interrupted.
-        study.sampler = optuna.samplers.TPESampler(seed=len(folders))
-        trial = study.ask(space)
-        if FOLDER not in trial.user_attrs:
-            trial.set_user_attr(FOLDER, f"trial-{len(folders):03d}")
-        yield trial
+        study.sampler = optuna.samplers.TPESampler(seed=count)
+        yield study.ask(space)
 
 
 def _run_trial(cells: Sequence[Cell], values: dict[str, Any], out: Path, options: RunOptions) -> float:
@@ -204,10 +194,9 @@ def _write_best(study: optuna.Study, cells: Sequence[Cell], fixed: Collection[st
     if not study.get_trials(states=(TrialState.COMPLETE,)):
         raise ErlbenchError(f"no trial in {out} came to its end, so there is no best one; look at: erlbench show {out}")
     best, cell, config = study.best_trial, cells[0], out / BEST
-    trials = counted(len({_folder(trial) for trial in study.trials}), "trial")
     runs = [RunFiles(path.parent) for path in out.glob(f"trial-*/**/{STATUS}")]
     timesteps = sum(int(run.status().get("timesteps") or 0) for run in runs)
-    budget = f"tuned with {trials}, {counted(timesteps, 'training step')} in all"
+    budget = f"tuned with {counted(len(study.trials), 'trial')}, {counted(timesteps, 'training step')} in all"
     usual = toml_values(cell.settings)
     tables = {
         "algo": cell.algo,

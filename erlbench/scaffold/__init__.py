@@ -9,7 +9,7 @@ from pathlib import Path
 from string import Template
 
 from erlbench.errors import UsageError
-from erlbench.files import reason
+from erlbench.files import writable
 
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 FILES = {  # template -> the file's place in the package
@@ -30,22 +30,16 @@ def write_algorithm(name: str, folder: Path, known: Sequence[str], ask_tell: boo
         raise UsageError(f"'{name}' is no name of an algorithm: lower-case words joined by -, such as my-search")
     if name in known:
         raise UsageError(f"there is an algorithm '{name}' already; choose another name")
-    try:
-        return _write(name, folder, "ask_tell.py.txt" if ask_tell else "algorithm.py.txt")
-    except OSError as error:
-        raise UsageError(f"{folder} cannot be written: {reason(error)}; choose another folder by --out") from error
-
-
-def _write(name: str, folder: Path, module: str) -> list[Path]:
     if folder.exists():
         raise UsageError(f"{folder} exists already; choose another folder by --out")
     words = name.split("-")
-    names = {"name": name, "module": f"erlbench_{'_'.join(words)}", "cls": "".join(word.capitalize() for word in words)}
+    names = {"name": name, "module": f"erlbench_{'_'.join(words)}", "cls": "".join(map(str.capitalize, words))}
     written = []
-    for template, place in {**FILES, module: "$module.py"}.items():
+    for template, place in {**FILES, "ask_tell.py.txt" if ask_tell else "algorithm.py.txt": "$module.py"}.items():
         path = folder / Template(place).substitute(names)
-        path.parent.mkdir(parents=True, exist_ok=True)
         text = files(__name__).joinpath("templates", template).read_text(encoding="utf-8")
-        path.write_text(Template(text).substitute(names), encoding="utf-8")
+        with writable(folder, "; choose another folder by --out"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(Template(text).substitute(names), encoding="utf-8")
         written.append(path)
     return written

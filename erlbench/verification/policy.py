@@ -112,12 +112,7 @@ def _play(spec: EnvSpec, seed: int, policies: Sequence[Saved], limit: int) -> li
 def _difference(row: Mapping[Any, Any], played: Episodes) -> str:
     """How the episodes of an evaluation differ from its row; empty where they are equal."""
     reported = list(zip(row["returns"], row["lengths"], strict=True))
-    wrong = [number for number, episode in enumerate(reported) if played[number] != episode]
-    if not wrong:
-        return ""
-    (total, steps), (return_, length) = played[wrong[0]], reported[wrong[0]]
-    largest = np.abs(np.subtract(played, reported)[:, 0]).max()
-    return (
-        f"after {row['timesteps']:,} steps {len(wrong)} of {len(reported)} returns differ, by {largest:.3g} at most; "
-        f"episode {wrong[0]}: {total!r} in {steps} steps, reported {return_!r} in {length}"
-    )
+    count = sum(ours != theirs for ours, theirs in zip(played, reported, strict=True))
+    returns, steps = np.abs(np.subtract(played, reported)).max(axis=0)
+    where = f"after {row['timesteps']:,} steps {count} of {len(reported)} returns differ"
+    return f"{where}, by {returns:.3g} and {steps:.0f} steps at most" if count else ""
