@@ -35,7 +35,7 @@ class CEMRLSettings(ChainSettings, CEMSearchSettings, HybridSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.check_learner()
-        if self.search == "cem" and self.n_grad > self.population:
+        if (self.search, self.coupling) == ("cem", "half") and self.n_grad > self.population:
             raise ValueError(f"n_grad ({self.n_grad}) cannot exceed population ({self.population})")
 
 

@@ -5,20 +5,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from erlbench.algorithms.individuals import fitness_of
 from erlbench.algorithms.search.search import Individual
 from erlbench.algorithms.training.gradient_tasks import next_critic_block
 from erlbench.errors import UsageError
 from erlbench.settings import setting
 from erlbench.work.seeding import Key, Purpose, generator
+from erlbench.work.tasks import Counts
 
 if TYPE_CHECKING:
     from erlbench.algorithms.hybrid import Hybrid
     from erlbench.algorithms.search.search import Search, Vector
-    from erlbench.work.tasks import ArrayRef, Output, Result, Task
+    from erlbench.work.tasks import ArrayRef, Input, Output, Result, Task
 
 CEM_RL, AES_CODE = "CEM-RL, public code", "AES-RL, public code"
 
@@ -33,6 +36,11 @@ class CouplingState:
     """The base of the states of couplings."""
 
     gathered: list[Individual] = field(default_factory=list)  # of an asynchronous schedule, until they are a population
+    scores: dict[str, float] = field(default_factory=dict)  # by VALIDATED, at the latest validation
+    under_way: int = 0  # tasks of its own
+
+
+VALIDATED = ("mean", "learner", "champion")  # the search's, the learner's policy, the best of the last generation
 
 
 class Coupling:
@@ -97,7 +105,21 @@ class Coupling:
     @property
     def ready(self) -> bool:
         """Whether that is done."""
-        return True
+        return self.state is None or not self.state.under_way
+
+    def validations(self, learner: Input, champion: Input | None) -> list[Task]:
+        """Episodes of mean, learner and champion that only choose and report, if their turn has come."""
+        run, every = self.run, self.settings.validation_every
+        if not every or run.counters.generation % every:
+            return []
+        policies: list[Input] = [run.search.mean_ref, learner, *([] if champion is None else [champion])]
+        self.state.under_way += len(policies)
+        more = {"counts": Counts.FITNESS, "episodes": self.settings.validation_episodes, "mode": run.acts_by_mode}
+        return run.rollouts(policies, kind="validation", **more)
+
+    def scores(self) -> dict[str, float]:
+        """Columns of the latest validation."""
+        return {f"score_{name}": self.state.scores.get(name, math.nan) for name in VALIDATED}
 
     def end(self, individuals: Sequence[Individual]) -> None:
         """Note what the search was told."""
@@ -132,6 +154,10 @@ class Coupling:
 
     def tell(self, task: Task, result: Result) -> bool:
         """Take the result of a task of its own; whether it was one."""
+        if task.kind == "validation":
+            self.state.scores[VALIDATED[task.individual]] = fitness_of(result)
+            self.state.under_way -= 1
+            return True
         if task.kind != "critic":
             return False
         self.run.critic.parameters, self.run.critic.in_flight = result.arrays["critic"], False

@@ -115,7 +115,7 @@ class ESAC(Hybrid[ESACSettings]):
     def metrics(self) -> dict[str, float]:
         columns = super().metrics()
         ours = {name: columns[name] for name in ("fitness_best", "fitness_mean", "sigma", "amt_steps", "amt_clip_rate")}
-        names = {"winning_copies": "winning_sac", "score_mean": "score_es"}
+        names = {"winning_copies": "winning_sac", "score_mean": "score_es", "score_champion": "score_winner"}
         renamed = {
             names.get(name, name.replace("learner", "sac")): value for name, value in self.coupling.metrics().items()
         }

@@ -51,6 +51,7 @@ ALGORITHMS: Mapping[str, AlgorithmEntry] = MappingProxyType(
         "cem-rl": AlgorithmEntry("erlbench.algorithms.cem_rl:CEMRL"),
         "p-cem-rl": AlgorithmEntry("erlbench.algorithms.p_cem_rl:PCEMRL"),
         "multi-actor-td3": AlgorithmEntry("erlbench.algorithms.multi_actor_td3:MultiActorTD3"),
+        "evorainbow-exp": AlgorithmEntry("erlbench.algorithms.evorainbow_exp:EvoRainbowExp"),
         "erl": AlgorithmEntry("erlbench.algorithms.erl:ERL"),
         "aes-rl": AlgorithmEntry("erlbench.algorithms.aes_rl:AESRL"),
     }

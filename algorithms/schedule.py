@@ -196,7 +196,7 @@ class Chain(Schedule):
     def tell(self, task: Task, result: Result) -> None:
         state, run = self.state, self.run
         if run.coupling.tell(task, result):
-            state.steps += sum(result.values.get("lengths", ()))
+            state.steps += sum(result.values.get("lengths", ())) if task.counts == Counts.TRAINING else 0
             outputs = {task.output(name): array for name, array in result.arrays.items()}
             state.individuals = [outputs.get(z, z) if isinstance(z, Output) else z for z in state.individuals]
         elif task.kind == "actor":

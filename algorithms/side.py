@@ -24,7 +24,7 @@ from erlbench.errors import UsageError
 from erlbench.settings import setting
 from erlbench.work.tasks import ArrayRef, Input, Output, Result, Task
 
-ERL, RAINBOW = "ERL, public code", "EvoRainbow, public code"
+ERL, RAINBOW, OURS = "ERL, public code", "EvoRainbow, public code", "this suite"
 WARM = 5  # batches in the replay before updates begin, as in ERL
 
 
@@ -44,6 +44,10 @@ class SideSettings:
     ou_theta: float = setting(
         1.0, "how much of that noise decays per step; 1: white noise", RAINBOW, minimum=0, maximum=1
     )
+    validation_every: int = setting(
+        0, "generations between validations of mean, learner and champion, which only report; 0: none", OURS, minimum=0
+    )
+    validation_episodes: int = setting(10, "episodes of each validated policy", RAINBOW, minimum=1)
     final_scale: float = setting(
         0.1, "factor of the initial last layers of the critics and of the learner's actor", ERL, minimum=0
     )
@@ -55,11 +59,11 @@ class SideState(CouplingState):
 
     learner: ArrayRef | Output  # see `Learner.start`
     actor: ArrayRef | Output  # its policy alone
-    under_way: int = 0  # its tasks
     place: int | None = None  # of its actor in the generation under way
     next_place: int | None = None  # that of the worst individual, where the actor goes next
     generations: int = 0
     pending: Vector | None = None  # the best individual, towards which the actor moves when its updates are done
+    champion: Vector | None = None  # the best individual of the generation before
     episode: float = math.nan  # return of its latest noisy episode
     # of the generation before:
     learner_return: float = math.nan
@@ -122,19 +126,16 @@ class SideCoupling(Coupling):
 
     def beside(self, individuals: int) -> list[Task]:
         """The learner's noisy episode."""
-        self.state.under_way += 1
-        settings = self.settings
+        state, settings = self.state, self.settings
+        state.under_way += 1
         more = {"action_noise": settings.exploration_noise, "noise_decay": settings.ou_theta}
-        return [self.run.rollout(self.state.actor, kind="rl", record=True, individual=individuals, **more)]
-
-    @property
-    def ready(self) -> bool:
-        return not self.state.under_way
+        noisy = self.run.rollout(state.actor, kind="rl", record=True, individual=individuals, **more)
+        return [noisy, *self.validations(state.actor, state.champion)]
 
     def end(self, individuals: Sequence[Individual]) -> None:
         """After the search was told: where the copy goes next, and the soft update."""
         state, order = self.state, ranking([each.fitness for each in individuals])
-        state.learner_return = state.episode
+        state.learner_return, state.champion = state.episode, individuals[order[0]].z
         state.rank = 0 if state.place is None else order.index(state.place) + 1
         state.generations += 1
         if state.generations % self.settings.sync_period == 0:
@@ -183,11 +184,12 @@ class SideCoupling(Coupling):
         elif task.kind == "rl":
             state.episode = fitness_of(result)
         else:
-            return False
+            return super().tell(task, result)
         state.under_way -= 1
         self._move_softly()
         return True
 
     def metrics(self) -> dict[str, float]:
         state = self.state
-        return {"learner_return": state.learner_return, "learner_rank": state.rank, "critic_loss": state.critic_loss}
+        columns = {"learner_return": state.learner_return, "learner_rank": state.rank, "critic_loss": state.critic_loss}
+        return columns | self.scores()

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from erlbench.algorithms.coupling import Coupling, CouplingState
+from erlbench.algorithms.coupling import VALIDATED, Coupling, CouplingState
 from erlbench.algorithms.individuals import fitness_of
 from erlbench.algorithms.search.crossover import CROSSOVERS, EXCHANGE, crossover
 from erlbench.algorithms.search.search import Individual, Search, Vector, centre_of
@@ -25,13 +25,12 @@ from erlbench.algorithms.training.episode_tasks import episode_task
 from erlbench.errors import UsageError
 from erlbench.settings import setting
 from erlbench.work.seeding import Key, Purpose, generator
-from erlbench.work.tasks import ArrayRef, Counts, Input, Priority, Result, Task
+from erlbench.work.tasks import ArrayRef, Priority, Result, Task
 
 PAPER, CODE, OURS, TABLE = "ESAC", "ESAC, public code", "this suite", "ESAC, appendix D"
 NOMINAL, BUDGET = "nominal", "budget"
 NOISE = 0.1  # standard deviation of the noise on the actions of td3 and ddpg
 SCHEDULE, CROSSOVER = 0, 1  # what a random choice is about, in its key
-VALIDATED = ("mean", "learner", "winner")  # the search's mean, the learner's policy, the best individual
 SAC_EPISODES = {
     "Ant": 10, "Hopper": 10, "Humanoid": 10, "Walker2d": 10, "Swimmer": 1, "dm_control": 1,
     "dm_control/cartpole-swingup": 5, "dm_control/walker-run": 5, "dm_control/walker-walk": 5,
@@ -100,7 +99,6 @@ class WinnersState(CouplingState):
     learner: ArrayRef  # see `Learner.start`
     actor: ArrayRef  # its policy alone
     temperature: float = math.nan
-    under_way: int = 0  # its tasks, and validations
     due: bool = False  # whether it acts and learns in this generation
     probability: float = math.nan  # of that, if it is the turn of such a generation
     timesteps: int = 0
@@ -113,7 +111,6 @@ class WinnersState(CouplingState):
     winner: Vector | None = None  # the best individual of the generation before
     winning_children: int = 0
     winning_copies: int = 0
-    scores: dict[str, float] = field(default_factory=dict)  # by VALIDATED, at the latest validation
 
     @property
     def reports_learner(self) -> bool:
@@ -205,13 +202,7 @@ class Winners(Coupling):
 
     def beside(self, individuals: int) -> list[Task]:
         """Episodes of the mean, the learner's policy and the winner that only choose and report."""
-        state, run = self.state, self.run
-        if run.counters.generation % self.settings.validation_every:
-            return []
-        policies: list[Input] = [run.search.mean_ref, state.actor, *([] if state.winner is None else [state.winner])]
-        state.under_way += len(policies)
-        more = {"counts": Counts.FITNESS, "episodes": self.settings.validation_episodes, "mode": run.acts_by_mode}
-        return run.rollouts(policies, kind="validation", **more)
+        return self.validations(self.state.actor, self.state.winner)
 
     # -- in the steady state --------------------------------------------------------------------------------------
 
@@ -240,19 +231,13 @@ class Winners(Coupling):
     # -- both -----------------------------------------------------------------------------------------------------
 
     @property
-    def ready(self) -> bool:
-        return not self.state.under_way
-
-    @property
     def reported(self) -> ArrayRef | None:
         """The learner's policy, where it was better than the mean at the latest validation."""
         return self.state.actor if self.state.reports_learner else None
 
     def tell(self, task: Task, result: Result) -> bool:
         state, values, run = self.state, result.values, self.run
-        if task.kind == "validation":
-            state.scores[VALIDATED[task.individual]] = fitness_of(result)
-        elif task.gradient and task.kind == "rl":
+        if task.gradient and task.kind == "rl":
             state.learner, state.actor = result.arrays["learner"], result.arrays["actor"]
             if run.policy_spec.stochastic:
                 state.actor = run.share(run.learner.actor(run.policy_spec, run.context.store.get(state.learner)))
@@ -260,10 +245,9 @@ class Winners(Coupling):
             state.temperature, state.last_return = values.get("temperature", math.nan), fitness_of(result)
             state.timesteps += sum(values["lengths"])
             state.intervals += 1
-        else:
-            return False
-        state.under_way -= 1
-        return True
+            state.under_way -= 1
+            return True
+        return super().tell(task, result)
 
     def end(self, individuals: Sequence[Individual]) -> None:
         """Lines 10, 24 and 26: sigma, and the offspring of the winners with the new mean."""
@@ -302,6 +286,6 @@ class Winners(Coupling):
             "critic_loss": state.critic_loss,
             "entropy": state.entropy,
             "temperature": state.temperature,
-            **{f"score_{name}": state.scores.get(name, math.nan) for name in VALIDATED},
+            **self.scores(),
             "reports_learner": int(state.reports_learner),
         }

@@ -52,6 +52,7 @@ CELLS = {
     "ga": ("ga", {"parents": 2}),
     "ars": ("ars", {"directions": 2, "top": 1}),
     "pgpe": ("pgpe", {}),
+    "evorainbow-exp": ("evorainbow-exp", {}),
 }
 STEPS = {"td3": 700, "sac": 700, "ddpg": 700, "esac": 2400}  # the others need two generations
 ASYNCHRONOUS = ("aes-rl",)  # with several processes its result depends on timing

@@ -57,6 +57,7 @@ class CEMSearchSettings:
     initial_variance: float = setting(
         1e-3, "initial variance of each parameter, and initial epsilon", CEM_RL, minimum=0
     )
+    epsilon_start: float | None = setting(None, "initial epsilon; none: as initial_variance", CEM_RL, minimum=0)
     epsilon_end: float = setting(1e-5, "limit of epsilon, which is added to the variance", CEM_RL, minimum=0)
     tau_cem: float = setting(0.95, "epsilon's decay per generation", CEM_RL, minimum=0, maximum=1)
     antithetic: bool = setting(True, "the second half mirrors the first (even populations)", CEM_RL)
@@ -83,7 +84,10 @@ class CEMSearch(GaussianSearch[CEMSearchSettings, CEMState]):
     injection: ClassVar[str] = AS_SAMPLES
 
     def start(self, mean: np.ndarray) -> CEMState:
-        return CEMState(distribution=self.distribution(mean), epsilon=self.settings.initial_variance)
+        start = self.settings.epsilon_start
+        return CEMState(
+            distribution=self.distribution(mean), epsilon=self.settings.initial_variance if start is None else start
+        )
 
     def samples(self, key: Callable[[int], Key]) -> list[Vector]:
         size = self.settings.population

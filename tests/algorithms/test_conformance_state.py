@@ -59,8 +59,8 @@ def test_every_checkpoint_of_a_run_comes_back_as_it_was(algo, tmp_path, monkeypa
         if run.files.counted[TaskRow].state()["length"] // 256 > len(saved):
             run.save()
 
-    def checked(folder, payload, arrays, keep, number):
-        path = save_checkpoint(folder, payload, arrays, keep, number)
+    def checked(folder, payload, arrays, keep):
+        path = save_checkpoint(folder, payload, arrays, keep)
         collected, again = dict(arrays), dict(arrays)
         text = encode(payload, collected)
         back, loaded = load_checkpoint(path)

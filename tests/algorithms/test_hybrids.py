@@ -110,13 +110,18 @@ def test_mirrored_searches_train_whole_pairs(new_fake):
 
 
 def test_a_learner_at_the_side_replaces_the_worst_and_moves_to_the_best(new_fake):
-    fake = new_fake(CEMRL, settings_of("cem", coupling="side", options="soft_update=0.25 sync_period=2"))
+    options = "soft_update=0.25 sync_period=2 validation_every=3"
+    fake = new_fake(CEMRL, settings_of("cem", coupling="side", options=options))
     state, told = fake.algorithm.state.coupling, []
     tell = fake.algorithm.search.tell
     fake.algorithm.search.tell = lambda individuals: (told.extend(individuals), tell(individuals))
     for generation in range(4):
         before, tasks = fake.store.get(state.actor), fake.ask()
-        *updates, noisy = (task for task in tasks if task.kind != "es")
+        *updates, noisy = (task for task in tasks if task.kind in ("critic", "rl"))
+        validated = [task for task in tasks if task.kind == "validation"]
+        assert len(validated) == (2, 0, 0, 3)[generation]
+        for number, task in enumerate(validated[2:], 2):  # the champion, which was the third of the last generation
+            assert (task.individual, task.inputs["parameters"]) == (number, told[-2].z)
         assert [(task.kind, task.settings.updates) for task in updates] == [("critic", 50)] * (generation > 0)
         assert (noisy.kind, noisy.settings.record, noisy.settings.action_noise) == ("rl", True, 0.1)
         members = [task for task in tasks if task.kind == "es"]
@@ -134,6 +139,7 @@ def test_a_learner_at_the_side_replaces_the_worst_and_moves_to_the_best(new_fake
         assert [each.injected for each in told[-4:]] == [False, copied, False, False]
         assert [each.origin is None for each in told[-4:]] == [False, copied, False, False]
         columns = {"learner_rank": 4 if copied else 0, "learner_return": 5.0, "fitness_best": 9.0}
+        columns["fitness_mean"] = (3.0 - 1.0 + 9.0 + 3.0) / 4
         assert fake.algorithm.metrics().items() >= columns.items()
     assert fake.algorithm.counters.critic_updates == 3 * 50
 

@@ -1,0 +1,50 @@
+"""EvoRainbow-Exp: CEM over whole actors beside one TD3 learner that joins it and moves softly to its best.
+
+Li et al., "EvoRainbow: Combining Improvements in Evolutionary Reinforcement Learning for Policy Search", ICML 2024,
+its variant without a shared representation, with the constants of github.com/yeshenpy/EvoRainbow. It is the search
+`search/cem.py`, the learner `td3`, the coupling `side` (`side.py`) and the schedule `chain` (`schedule.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from erlbench.algorithms.cem_rl import CEMRLSettings
+from erlbench.algorithms.hybrid import COUPLINGS, Hybrid
+from erlbench.algorithms.side import SideSettings
+from erlbench.settings import setting
+
+CODE = "EvoRainbow, public code"
+# paper: epsilon, soft update, discount and period as the public code tunes them by task; one-setting: the same for all
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "paper": {},
+    "one-setting": {"epsilon_start": 1e-3, "soft_update": 0.1, "discount": 0.99, "sync_period": 1},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvoRainbowExpSettings(SideSettings, CEMRLSettings):
+    """Hyper-parameters of EvoRainbow-Exp."""
+
+    coupling: str = setting("side", "who is trained: see docs/hybrids.md", "EvoRainbow-Exp", choices=tuple(COUPLINGS))
+    population: int = setting(5, "individuals per generation", CODE, minimum=2)
+    elites: int = setting(2, "best individuals that make the next distribution", CODE, minimum=1)
+    antithetic: bool = setting(False, "the second half mirrors the first (even populations)", CODE)
+    epsilon_start: float | None = setting(
+        1e-3, "initial epsilon; none: as initial_variance (damp)", CODE, by_env={"Humanoid": 1e-1}, minimum=0
+    )
+    soft_update: float = setting(
+        0.1, "how far the learner's actor moves to the best individual of a generation (EA_tau)", CODE,
+        by_env={"Humanoid": 0.0}, minimum=0, maximum=1,
+    )  # fmt: skip
+    discount: float = setting(0.99, "discount factor gamma", CODE, by_env={"Swimmer": 0.999}, minimum=0, maximum=1)
+    batch_size: int = setting(128, "transitions per gradient step", CODE, minimum=1)
+
+
+class EvoRainbowExp(Hybrid[EvoRainbowExpSettings]):
+    """EvoRainbow-Exp: CEM and one TD3 learner that is injected, and moves softly to the best individual."""
+
+    settings_type: ClassVar[type] = EvoRainbowExpSettings
+    actor_updates: ClassVar[float] = 0.5
