@@ -197,6 +197,7 @@ def published_curves(
     colours. The study says which environment they are of; what its profile sets there is part of that.
     """
     last, env, curves = _last(group.run_sets, AXES[axis].column), group.env.partition(" (")[0], []
+    where = comparison.source, comparison.table, group.env_published
     if axis == "timesteps":
         known = [one for one in published.thresholds(base_name(group.env)) if one.score.source == comparison.source]
         names = dict.fromkeys(steps.algorithm for one in known for steps in one.steps)
@@ -204,24 +205,15 @@ def published_curves(
             reached = [
                 (steps.value, one.score.value) for one in known for steps in one.steps if steps.algorithm == name
             ]
-            curves.append(
-                (
-                    reached,
-                    name,
-                    {"number": GREY, "symbol": symbol, "note": f"{comparison.source}, {known[0].score.table}"},
-                )
-            )
+            curves.append((name, reached, GREY, symbol, known[0].score.table))
     elif axis == "generation" and comparable(env, group.env_published):
-        where = comparison.source, comparison.table, group.env_published
         for run_set in (one for one in group.run_sets if one.runs):
             reached = [(x, number.value) for x, number in published.over_generations(*where, run_set.published)]
-            note = f"{comparison.source}, {comparison.table}"
-            look = {"number": numbers[run_set.name], "symbol": "square-open", "note": note}
-            curves.append((reached, run_set.label, look))
+            curves.append((run_set.label, reached, numbers[run_set.name], "square-open", comparison.table))
     return [
         {"label": f"{name}, published", "group": name, "look": "published", "x": near[:, 0], "y": near[:, 1],
-         **look}
-        for reached, name, look in curves
+         "number": number, "symbol": symbol, "note": f"{comparison.source}, {table}"}
+        for name, reached, number, symbol, table in curves
         if len(near := np.array([point for point in reached if point[0] <= last], np.float64))
     ]  # fmt: skip
 

@@ -163,25 +163,19 @@ def _add_legend(canvas: Canvas, handles: Mapping[str, Any], width: float) -> int
 def _draw_bars(canvas: Canvas, figure: Figure, width: float) -> tuple[float, dict[str, Any]]:
     """Panels below each other, a row a process, a bar as high as its busy share; height and legend."""
     panels = [figure.panels[name] for name in figure.paper]
-    heights = [len(panel["rows"]) + 0.6 for panel in panels]
-    all_axes = canvas.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
-    handles = {}
-    for name, axes, panel in zip(figure.paper, all_axes, panels, strict=True):
-        if panel["end"] < panel["length"]:
-            axes.axvspan(panel["end"], panel["length"], color="#EDEDED", linewidth=0)
+    counts, handles = [len(panel["rows"]) for panel in panels], dict[str, Any]()
+    all_axes = canvas.subplots(len(panels), 1, squeeze=False, height_ratios=[count + 0.6 for count in counts])[:, 0]
+    for name, axes, panel, count in zip(figure.paper, all_axes, panels, counts, strict=True):
+        axes.axvspan(min(panel["end"], panel["length"]), panel["length"], color="#EDEDED", linewidth=0)
         for label, bars in figure.data[figure.data.panel == name].groupby("label", sort=False):
             edges = np.where(bars.length > 3 * panel["length"] / 800, 0.4, 0.0)  # of those that are wide enough
             handles[str(label)] = axes.barh(
                 bars.row, bars.length, 0.78 * bars.share, bars.start, color=PALETTE[bars.colour.iloc[0]],
                 edgecolor="white", linewidth=edges,
             )  # fmt: skip
-        axes.set_yticks(
-            range(len(panel["rows"])), [f"{process}  {100 * busy:.0f} %" for process, busy in panel["rows"]]
-        )
-        axes.set(xlim=(0, panel["length"]), ylim=(len(panel["rows"]) - 0.4, -0.6))
+        axes.set_yticks(range(count), [f"{process}  {100 * busy:.0f} %" for process, busy in panel["rows"]])
+        axes.set(xlim=(0, panel["length"]), ylim=(count - 0.4, -0.6), ylabel=panel["y"] if count > 2 else "")
         axes.set_title(textwrap.fill(panel["title"], int(width / LETTER / 1.2)), loc="left")
-        axes.set_ylabel(panel["y"] if len(panel["rows"]) > 2 else "")
         axes.grid(False, axis="y")
-        axes.tick_params(axis="y", length=0)
     all_axes[-1].set_xlabel(panels[-1]["x"])
-    return 0.8 + sum(0.19 * len(panel["rows"]) + 0.5 for panel in panels), handles
+    return 0.8 + 0.19 * sum(counts) + 0.5 * len(counts), handles

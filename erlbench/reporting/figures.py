@@ -214,20 +214,20 @@ def columns_of_train(comparison: Comparison, group: Group, options: ReportOption
     every = [xy for of_run_set in known.values() for runs in of_run_set.values() for _, xy in runs]
     if not every:
         return None
-    band = _band(run_sets, options)
-    numbers, (label, unit) = colour_numbers(known), axis_label(axis, every)
+    band, numbers, (label, unit) = _band(run_sets, options), colour_numbers(known), axis_label(axis, every)
     curves, panels = [], {}
     for columns in options.columns:
-        panel, one = "+".join(columns), len(columns) == 1
         cells = [(run_set, column) for run_set in run_sets for column in columns]
         for place, (run_set, column) in enumerate(cells):
             if runs := known[run_set.name].get(column):
-                curve = mean_of_runs(runs, runs, band == "interval")
-                words = run_set.label if len(run_sets) > 1 else "", "" if one else column
-                number = numbers[run_set.name] if one else place
-                curve |= {"panel": panel, "label": " ".join(filter(None, words)), "number": number}
-                curves.append({**curve, "x": curve["x"] / unit, "runs": ()})
+                panel, one = "+".join(columns), len(columns) == 1
                 panels[panel] = {"x": label, "y": column if one else ""}
+                words = run_set.label if len(run_sets) > 1 else "", "" if one else column
+                curve = mean_of_runs(runs, runs, band == "interval")
+                curves.append({
+                    **curve, "panel": panel, "label": " ".join(filter(None, words)), "x": curve["x"] / unit, "runs": (),
+                    "number": numbers[run_set.name] if one else place,
+                })  # fmt: skip
     caption = [
         f"{group.env}: columns of train.csv over {AXES[axis].words} ({'; '.join(panels).replace('+', ', ')}). Mean "
         f"over the finished runs, where there are several; band: {band_words(band)}.",

@@ -260,12 +260,6 @@ def test_a_run_with_evaluations_on_the_way_shows_these(tmp_path):
 # ---- looks, and the grid of environments
 
 
-def test_a_listed_algorithm_keeps_its_colour_among_others():
-    alone = colour_numbers(["td3", "cem-rl", "mine"])
-    with_more = colour_numbers(["zoo", "sac", "mine", "td3", "aes-rl", "cem-rl"])
-    assert {name: with_more[name] for name in ("td3", "cem-rl")} == {name: alone[name] for name in ("td3", "cem-rl")}
-
-
 def test_no_two_of_as_many_as_there_are_colours_share_one_and_no_two_of_more_look_alike():
     names = ["mine", "cem@a", "cem@b", *NUMBERED]
     few = colour_numbers(names[: len(PALETTE)])
@@ -291,23 +285,14 @@ def grid_of(folder, **look):
     return environments_grid(page, figures, style)
 
 
-def test_an_algorithm_looks_the_same_in_all_panels(tmp_path):
-    for env, names in (("Foo-v5", ("cem", "td3")), ("Bar-v5", ("td3",))):
-        for name in names:
-            make_run(tmp_path, env, name, 0, [0, 1, 2])
-    grid = grid_of(tmp_path, labels={"td3": "TD3", "Foo-v5": "Foo"})
-    assert {panel["title"] for panel in grid.panels.values()} == {"Foo", "Bar-v5"}
-    assert {*zip(grid.data.label, grid.data.number, strict=True)} == {("cem", 4), ("TD3", 0)}
-
-
 def test_order_selection_and_colours_are_those_of_the_style(tmp_path):
     for env in ("Foo-v5", "Bar-v5"):
         for name in ("cem", "sac", "td3"):
             make_run(tmp_path, env, name, 0, [0, 1, 2])
-    grid = grid_of(tmp_path, algorithms=("td3", "cem"), environments=("Foo-v5",), colours={"td3": "#123456"})
-    (name,) = grid.panels
-    assert name.startswith("Foo-v5")
-    assert [*dict.fromkeys(zip(grid.data.label, grid.data.colour, strict=True))] == [("td3", "#123456"), ("cem", "")]
+    labels, colours = {"td3": "TD3", "Foo-v5": "Foo"}, {"td3": "#123456"}
+    grid = grid_of(tmp_path, algorithms=("td3", "cem"), environments=("Foo-v5",), labels=labels, colours=colours)
+    assert [panel["title"] for panel in grid.panels.values()] == ["Foo"]
+    assert [*zip(grid.data.label, grid.data.colour, strict=True)] == [("TD3", "#123456"), ("cem", "")]
 
 
 def test_a_figure_has_the_size_of_matplotlibrc_and_starts_no_latex(tmp_path, monkeypatch):

@@ -22,17 +22,24 @@ MARKS = {BOLD: "**", ITALIC: "*"}
 OVERVIEW = "overview"  # the prefix of the first page
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where a page stands in `index.html`."""
+@dataclass(frozen=True, kw_only=True)
+class Content:
+    """A page: its template, what this prints, and where it stands in `index.html`."""
 
-    prefix: str  # of its ids
-    folder: str  # of its files, relative to the page; "" for the page's own
+    template: str
+    values: Mapping[str, Any]
+    blocks: Sequence[Table | Figure] = ()  # those with files or charts
+    name: str = OVERVIEW  # of its folder, and with what its ids begin
     title: str = ""  # what the menu calls it
+
+    @property
+    def folder(self) -> str:
+        """What links to its files begin with."""
+        return "" if self.name == OVERVIEW else f"{self.name}/"
 
     def id(self, name: str) -> str:
         """An id of the page."""
-        return f"{self.prefix}-{slug(name)}"
+        return f"{self.name}-{slug(name)}"
 
     def link(self, target: str) -> str:
         """Where a link of a Markdown page leads to in `index.html`."""
@@ -41,15 +48,6 @@ class Place:
             return target
         folder = page.removesuffix("index.md").strip("./") or OVERVIEW
         return f"#{folder}-{anchor}" if anchor else f"#{folder}"
-
-
-@dataclass(frozen=True)
-class Content:
-    """A page: its template, and what this prints."""
-
-    template: str
-    values: Mapping[str, Any]
-    blocks: Sequence[Table | Figure] = ()  # those with files or charts
 
 
 def markdown(content: Content) -> str:
@@ -63,23 +61,22 @@ def table(content: Table) -> str:
     return str(environment(False).get_template("blocks.md").module.table(content))  # type: ignore[attr-defined]
 
 
-def html(content: Content, place: Place) -> str:
-    """The page as a part of `index.html`."""
-    return environment(True).get_template(content.template).render(content.values, blocks="blocks.html", place=place)
-
-
-def web_page(pages: Mapping[Place, Content], shared: Mapping[str, Any], first: str) -> str:
-    """All pages as one; `shared` is what their charts share, `first` the prefix of the page that it opens with."""
+def web_page(pages: Sequence[Content], shared: Mapping[str, Any], first: str) -> str:
+    """All pages as one; `shared` is what their charts share, `first` the name of the page that it opens with."""
     from markupsafe import Markup  # not at the top: other commands need no templates
 
     charts = {
-        place.id(block.name): block.chart
-        for place, content in pages.items() for block in content.blocks
-        if isinstance(block, Figure) and block.chart
+        page.id(block.name): block.chart
+        for page in pages for block in page.blocks if isinstance(block, Figure) and block.chart
     }  # fmt: skip
-    sections = {place: Markup(html(content, place)) for place, content in pages.items()}
+    sections = [(page, Markup(html(page))) for page in pages]
     template = environment(True).get_template("page.html")
     return template.render(sections=sections, first=first, data={**shared, "charts": charts})
+
+
+def html(content: Content) -> str:
+    """The page as a part of `index.html`."""
+    return environment(True).get_template(content.template).render(content.values, blocks="blocks.html", place=content)
 
 
 @cache

@@ -68,9 +68,9 @@ class ChartData:
                 series.setdefault("bands", {})[kind] = [self._numbers(edge[kept]) for edge in edges]
         if curve.runs:
             places = np.arange(len(curve.runs))[_kept(len(curve.runs), math.ceil(self._share * len(curve.runs)))]
-            names, *points = zip(*(curve.runs[place] for place in places), strict=True)
-            lists = [[self._numbers(one[_kept(len(one), RUN_POINTS)]) for one in values] for values in points]
-            series["runs"] = [self._list(values) for values in (names, *lists)]
+            names, xs, ys = zip(*(curve.runs[place] for place in places), strict=True)
+            lists = ([self._numbers(one[_kept(len(one), RUN_POINTS)]) for one in values] for values in (xs, ys))
+            series["runs"] = [self._list(names), *map(self._list, lists)]
         if not math.isnan(curve.level):
             series["level"] = curve.level
         return series

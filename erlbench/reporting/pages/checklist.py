@@ -62,7 +62,7 @@ def write_checklist(
     """Write the checklist with its tables into the folder, and return it as a part of `index.html`."""
     values = checklist(pages, runs, warnings, sources)
     tables = [table for table in values.values() if isinstance(table, Table) and table.rows]
-    content = Content("checklist.jinja", values, tables)
+    content = Content(template="checklist.jinja", values=values, blocks=tables, name=NAME, title=NAME.capitalize())
     folder.mkdir(parents=True, exist_ok=True)
     for table in tables:
         write_table(table, folder)

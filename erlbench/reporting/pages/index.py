@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from erlbench.reporting.documents import render
 from erlbench.reporting.documents.files import csv_lines
 from erlbench.reporting.documents.formats import fraction, number
 from erlbench.reporting.documents.model import Column, Table
-from erlbench.reporting.documents.render import OVERVIEW, Content, Place
+from erlbench.reporting.documents.render import OVERVIEW, Content
 from erlbench.reporting.pages import checklist
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.page import SMOKE, SMOKE_BANNER, Page, answered
@@ -27,6 +28,10 @@ from erlbench.reporting.verdict.words import result
 from erlbench.words import counted
 
 MOST_LINES = 200  # of one list; the rest is in cells.csv
+CELL_COLUMNS = [
+    "env", "name", "seed", "status", "timesteps", "total_timesteps", "return_mean", "train_time_s", "updated",
+    "message", "studies", "path", "command",
+]  # fmt: skip
 
 
 def write_index(
@@ -35,20 +40,19 @@ def write_index(
 ) -> Path:  # fmt: skip
     """Write `index.md`, `index.html`, `cells.csv` and perhaps the checklist; return the path of `index.html`."""
     _write_cells(out / "cells.csv", pages, runs)
-    index = Content("index.jinja", {**_index(pages, runs, warnings), "checklist": with_checklist})
+    index = Content(
+        template="index.jinja", title="Overview", values={**_index(pages, runs, warnings), "checklist": with_checklist}
+    )
     (out / "index.md").write_text(render.markdown(index), encoding="utf-8")
-    places = {Place(OVERVIEW, "", "Overview"): index}
-    studies = Counter(page.comparison.study for page in pages)
+    contents, studies = [index], Counter(page.comparison.study for page in pages)
     for page in pages:
         name, study = page.comparison.name, page.comparison.study
         title = name if study and studies[study] > 1 else study or page.comparison.title  # the name has the profile
-        places[Place(name, f"{name}/", title)] = page.content
+        contents.append(replace(page.content, title=title))
     if with_checklist:
-        name = checklist.NAME
-        content = checklist.write_checklist(out / name, pages, runs, warnings, sources)
-        places[Place(name, f"{name}/", name.capitalize())] = content
+        contents.append(checklist.write_checklist(out / checklist.NAME, pages, runs, warnings, sources))
     path = out / "index.html"
-    path.write_text(render.web_page(places, charts.shared(), _first(pages)), encoding="utf-8")
+    path.write_text(render.web_page(contents, charts.shared(), _first(pages)), encoding="utf-8")
     return path
 
 
@@ -133,15 +137,12 @@ def _write_cells(path: Path, pages: Sequence[Page], runs: Sequence[StoredRun]) -
         for run in page.comparison.runs:
             studies.setdefault(run.path, []).append(page.comparison.name)
     rows = [
-        {"env": run.env, "name": run.name, "seed": run.seed, "status": run.status, "timesteps": run.timesteps,
-         "total_timesteps": run.total_timesteps,
-         "return_mean": run.evaluations.return_mean[-1] if len(run.evaluations) else None,
-         "train_time_s": run.train_time_s, "updated": run.updated, "message": run.message,
+        {**vars(run), "return_mean": run.evaluations.return_mean[-1] if len(run.evaluations) else None,
          "studies": " ".join(studies.get(run.path, [])), "path": strip_unpacked(str(run.path)),
          "command": run.machine.command}
         for run in runs
     ]  # fmt: skip
-    path.write_text(csv_lines(rows), encoding="utf-8")
+    path.write_text(csv_lines(rows, CELL_COLUMNS), encoding="utf-8")
 
 
 def _limited(lines: Iterable[str]) -> list[str]:

@@ -103,7 +103,7 @@ class Maker:
             "first": [block for block in blocks if not block.name.startswith(sum(parts.values(), ()))],
             "parts": [(title, behind) for title, behind in folded.items() if behind],
         }
-        content = Content("page.jinja", values, [*study, *blocks])
+        content = Content(template="page.jinja", values=values, blocks=[*study, *blocks], name=comparison.name)
         for table in (*study, *tables):
             write_table(table, folder)
         (folder / "index.md").write_text(markdown(content), encoding="utf-8")

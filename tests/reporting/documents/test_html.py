@@ -10,9 +10,8 @@ import numpy as np
 
 from erlbench.reporting.documents import render
 from erlbench.reporting.documents.model import BOLD, Column, Figure, Table
-from erlbench.reporting.documents.render import Content, Place
+from erlbench.reporting.documents.render import Content
 
-PLACE = Place("page", "page/")
 EVIL = "<script>alert('x')</script>\" onload=\"y"
 
 
@@ -24,8 +23,12 @@ def values(*blocks, title="T", text="", items=(), folds=()):
     }  # fmt: skip
 
 
+def page(*blocks, **said) -> Content:
+    return Content(template="page.jinja", values=values(*blocks, **said), blocks=blocks, name="page")
+
+
 def document(*blocks, **said) -> str:
-    return render.html(Content("page.jinja", values(*blocks, **said)), PLACE)
+    return render.html(page(*blocks, **said))
 
 
 def block(one) -> str:
@@ -83,8 +86,8 @@ def test_charts_have_a_place_and_data():
         Figure(name="g", title="B", caption=["Caption."], formats=("png",)),
         Figure(name="h", title="C", caption=["Caption."], formats=("pdf",)),
     ]  # fmt: skip
-    page = render.web_page({PLACE: Content("page.jinja", values(*blocks), blocks)}, {"lists": []}, "page")
-    data = re.search(r'id="data">(.*?)</script>', page)[1]
+    text = render.web_page([page(*blocks)], {"lists": []}, "page")
+    data = re.search(r'id="data">(.*?)</script>', text)[1]
     assert json.loads(data)["charts"] == {"page-f": {"kind": "curves", "panels": {"<!--<script>": 1}}}
     assert "<" not in data  # such a text would hide the end of the script from browsers
     tags = Tags(document(*blocks))

@@ -64,7 +64,7 @@ def test_a_page_in_markdown():
         "verdicts": [("li*e", ["behind"])], "missing": [], "first": [figure, small_table(), small_table("")],
         "parts": [("Folded", [figure])],
     }  # fmt: skip
-    text = render.markdown(render.Content("page.jinja", values))
+    text = render.markdown(render.Content(template="page.jinja", values=values))
     assert text.startswith(
         "# Top\n\n[Back to the report](../index.md)\n\nA l\\*ne\n\n- one\n- t\\*o\n\nSaid.\n\n- li\\*e\n  - behind\n\n"
     )

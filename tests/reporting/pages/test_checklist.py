@@ -29,7 +29,7 @@ def runs_in(folder: Path):
 
 
 def checklist_of(folder: Path) -> str:
-    return markdown(Content("checklist.jinja", checklist([], runs_in(folder), [])))
+    return markdown(Content(template="checklist.jinja", values=checklist([], runs_in(folder), [])))
 
 
 def compute_of(folder: Path):
