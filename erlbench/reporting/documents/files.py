@@ -41,8 +41,8 @@ def to_csv(table: Table) -> str:
 
 def csv_lines(records: Sequence[Record], names: list[str] | None = None) -> str:
     """A header and one line per record; without `names` all values of the records."""
-    frame = pd.DataFrame(records, columns=names, dtype=object).map(csv_value)
-    return frame.to_csv(index=False, lineterminator="\n")
+    rows = [{name: csv_value(value) for name, value in record.items()} for record in records]
+    return pd.DataFrame(rows, columns=names, dtype=object).to_csv(index=False, lineterminator="\n")
 
 
 def csv_value(value: Any) -> Any:

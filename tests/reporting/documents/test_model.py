@@ -49,6 +49,11 @@ def test_header_cells_csv_and_notes_come_from_one_declaration():
     ]  # fmt: skip
 
 
+def test_a_whole_number_stays_one_beside_a_cell_without_a_value():
+    columns = [Column("A", "a", str), Column("B", "b", str)]
+    assert to_csv(Table("t", "", columns, [{"a": 3, "b": 1.5}, {"a": None, "b": math.nan}])) == "a,b\n3,1.5\n,\n"
+
+
 def test_two_columns_never_share_a_header_or_a_name():
     same = Column("Median", "median")
     with pytest.raises(ValueError, match="table t: two columns have the header Median"):
