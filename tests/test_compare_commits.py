@@ -14,16 +14,7 @@ from safetensors.numpy import save_file
 
 from benchmarks.compare_commits import __main__ as program
 from benchmarks.compare_commits.cases import CASES
-from benchmarks.compare_commits.compare import (
-    compare,
-    describe,
-    describe_kinds,
-    mark_intended,
-    read_kinds,
-    read_report,
-    read_runs,
-    state_arrays,
-)
+from benchmarks.compare_commits.compare import compare, read_report, read_runs, state_arrays
 from benchmarks.compare_commits.trees import resolve
 
 ROOT = Path(__file__).parents[1]
@@ -170,29 +161,6 @@ def write_kinds(path, *kinds):
     tables = ("\n".join(f"{key} = {json.dumps(value)}" for key, value in kind.items()) for kind in kinds)
     path.write_text("".join(f"[[kind]]\n{table}\n" for table in tables))
     return path
-
-
-def test_differences_of_an_intended_kind_are_counted_and_others_are_listed(runs, tmp_path):
-    rewrite(runs[1] / "eval.csv", b"1.25", b"1.26")
-    rewrite(runs[1] / "eval.csv", b"2.5,", b"3.5,")
-    rewrite(runs[1] / "tasks.csv", b"10,es", b"10,rl")
-    differences = runs[2]()
-    narrow, unused = {**KIND, "old_like": "1.*"}, {**KIND, "column": "kind", "case": "reports/*"}
-    kinds = read_kinds(write_kinds(tmp_path / "kinds.toml", narrow, unused))
-    mark_intended(differences, kinds)
-    assert [(item["column"], item["kind"]) for item in differences] == [
-        ("return_mean", "1"),
-        ("return_mean", ""),
-        ("kind", ""),
-    ]
-    assert [line.partition(";")[0] for line in describe_kinds(differences, kinds)] == [
-        "intended 1: 1 differences",
-        "intended 2: UNUSED",
-    ]
-    assert len(describe(differences)) == 2
-    mark_intended(differences, [{**KIND, "old": "9"}])
-    (line,) = describe_kinds(differences, [{**KIND, "old": "9"}])
-    assert "2 differences; ITS EXAMPLE" in line
 
 
 @pytest.fixture

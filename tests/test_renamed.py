@@ -12,9 +12,8 @@ import pytest
 import erlbench
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
-from erlbench.experiment.arguments import arguments
 from erlbench.records.config import read_config
-from erlbench.records.older import SETTINGS, of_today
+from erlbench.records.older import SETTINGS
 from erlbench.reporting.data.runs import load_run
 from erlbench.settings import resolve
 from erlbench.verification import AGREES, load_files
@@ -75,12 +74,6 @@ def test_an_old_run_is_the_run_of_todays_cell(tmp_path):
         run(other)
 
 
-def test_the_same_name_elsewhere_is_not_renamed():
-    assert resolve(registry.find("cma-es").settings_type, "Pendulum-v1", {}, {"sigma_init": 0.2}).sigma_init == 0.2
-    assert of_today({"run": {"algo": "cma-es"}, "settings": {"sigma_init": 1}})["settings"] == {"sigma_init": 1}
-    assert of_today({"run": ["cem"], "settings": 3}) == {"run": ["cem"], "settings": 3}
-
-
 @pytest.mark.parametrize("algo", SETTINGS)
 def test_an_old_name_on_the_command_line_is_told_the_new_one(algo):
     kind = registry.find(algo).settings_type
@@ -89,10 +82,3 @@ def test_an_old_name_on_the_command_line_is_told_the_new_one(algo):
         assert old not in kind.__dataclass_fields__
         with pytest.raises(UsageError, match=f"'{old}' of {algo}; .*'{new}'"):
             resolve(kind, "HalfCheetah-v5", {}, {old: 1}, owner=algo)
-
-
-def test_a_config_file_of_an_old_run_starts_a_new_one():
-    path = configurations("cem")[0]
-    given = arguments({"config": str(path)}).set
-    assert given["initial_variance"] == tomllib.loads(path.read_text())["settings"]["sigma_init"]
-    assert "sigma_init" not in given

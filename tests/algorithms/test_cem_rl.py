@@ -169,24 +169,6 @@ def test_cem_rl_generation_is_a_critic_chain_with_actors_beside_it(new_fake):
     ]  # fmt: skip
 
 
-def test_cem_rl_elites_are_the_trained_vectors(new_fake):
-    fake = new_fake(CEMRL, CEMRLSettings(**SMALL_RL))
-    generation(fake)
-    fake.ask()
-    z = [fake.store.perturbed(value) for value in fake.algorithm.state.schedule.individuals]
-    for task in list(fake.open.values()):
-        fake.finish(task, -task.individual)
-    first, second = elite_weights(2)
-    np.testing.assert_allclose(
-        fake.algorithm.state.search.distribution.mean,
-        first * (z[0] + 1).astype(float) + second * (z[1] + 1).astype(float),
-    )
-    counters, metrics = fake.algorithm.counters, fake.algorithm.metrics()
-    assert (counters.critic_updates, counters.actor_updates) == (40, 80)
-    assert (metrics["n_rl"], metrics["rl_elites"]) == (2, 2)
-    np.testing.assert_array_equal(fake.store.get(fake.algorithm.state.critic.parameters)[2], np.full(8, 2.0))
-
-
 def test_cem_rl_without_gradients_is_cem(new_fake):
     fake = new_fake(CEMRL, CEMRLSettings(**{**SMALL_RL, "n_grad": 0}))
     cem = new_fake(CEM, CEMSettings(**SMALL))

@@ -128,24 +128,6 @@ def test_the_mean_climbs_the_ranks_of_the_members_around_it(make, sampling, opti
     np.testing.assert_allclose(load(state.es.policy), state.es.mean, atol=1e-6)
 
 
-def test_winners_are_the_best_of_all_and_the_children_mix_them_with_the_new_mean(make):
-    algorithm = make(sigma_init=0.3)
-    workspace, state, load = Workspace(algorithm.context.store), Parts(algorithm), algorithm.context.store.load
-    done = of_kind(generation(algorithm, workspace), "es")
-    best = sorted(done, key=lambda pair: -pair[1].values["returns"][0])
-    winners = [task.inputs["parameters"] for task, _ in best[:4]]
-    assert state.winners.winner == winners[0]
-    mean = state.es.mean.astype(np.float32)
-    for child, winner in zip(state.winners.children, winners, strict=True):
-        vector, other = load(child), load(winner)
-        assert ((vector == mean) | (vector == other)).all()
-        assert 0.0 < (vector == other).mean() < 1.0
-    metrics = algorithm.metrics()
-    assert metrics["fitness_best"] == best[0][1].values["returns"][0]
-    assert metrics["winning_sac"] == sum(z.centre == state.winners.actor for z in winners)
-    assert metrics["winning_children"] == 0
-
-
 def test_workers_get_the_sigma_that_tuning_has_made(make):
     """After the generation in which SAC learnt, whose own noise still had the old one."""
     algorithm = make(p_end=1.0)
@@ -189,17 +171,6 @@ def test_probability_of_sac_counts_nominal_steps_or_shares_of_the_budget(make):
     share = make(p_clock="budget")
     share.counters.timesteps = 50_000
     assert share.coupling.probability() == pytest.approx(0.1 + 0.9 * math.exp(-0.5 / 1.2))
-
-
-def test_chances_are_uniform(make):
-    algorithm = make(p_start=0.3, p_end=0.3, gradient_interval=5)
-    due = []
-    for index in range(2000):
-        algorithm.counters.generation = index
-        algorithm.coupling.before(0, True)
-        due.append(algorithm.coupling.state.due)
-    assert [number + 1 for number in range(2000) if due[number]] == [n for n in range(5, 2001, 5) if due[n - 1]]
-    assert sum(due) / 400 == pytest.approx(0.3, abs=0.07)
 
 
 def test_sac_plays_its_episodes_with_an_update_after_each_step(make):

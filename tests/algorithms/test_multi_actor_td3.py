@@ -7,14 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from erlbench.algorithms.gradients.episode_loop import Memory
-from erlbench.algorithms.gradients.programs.program import InTurn
-from erlbench.algorithms.gradients.programs.td3 import TD3Program
-from erlbench.algorithms.gradients.updates import make_updates, update_td3
 from erlbench.algorithms.multi_actor_td3 import MultiActorTD3, MultiActorTD3Settings
 from erlbench.envs.registry import problem
-from erlbench.errors import NumericalError
-from erlbench.work.seeding import Purpose, generator
 from erlbench.work.tasks import Output
 from erlbench.work.workspace import Workspace
 from tests.runs import make_cell, rows, run
@@ -97,31 +91,3 @@ def test_a_round_without_updates_ends_with_its_episodes(ratio, context):
     finish(algorithm, workspace, algorithm.ask())
     assert algorithm.counters.generation == 1
     assert [task.kind for task in algorithm.ask()] == ["rl", "rl", "rl"]
-
-
-def test_blocks_are_td3s_updates_on_a_shared_critic(context):
-    """Two blocks in a row equal the learner's updates with the second actor on the first one's critic; and are pure."""
-    algorithm, workspace = MultiActorTD3(SMALL, context), Workspace(context.store)
-    finish(algorithm, workspace, algorithm.ask())
-    blocks = algorithm.ask()
-    store = context.store
-    shared = store.get(algorithm.state.critic)
-    for task, actor, before in zip(blocks[:2], algorithm.state.actors, (0, 60)):
-        given = {"actor": store.get(actor.learner), "critic": shared, "replay": task.inputs["replay"]}
-        outcome = update_td3(task.settings, given, task.key, workspace)
-        mine = TD3Program(task.settings.update, "cpu")
-        mine.load(np.concatenate([given["actor"].ravel(), shared.ravel()]), before, 0)
-        random, memory = generator(*task.key, int(Purpose.MINIBATCH)), Memory.of(given["replay"], workspace)
-        make_updates(mine, memory, random, InTurn(), range(60))
-        found = np.concatenate([outcome.arrays["actor"].ravel(), outcome.arrays["critic"].ravel()])
-        assert found == pytest.approx(mine.state.numpy(), rel=1e-5, abs=1e-12)
-        assert np.array_equal(outcome.arrays["policy"], outcome.arrays["actor"][0])
-        again = update_td3(task.settings, given, task.key, workspace)
-        assert again.arrays["critic"].tobytes() == outcome.arrays["critic"].tobytes()
-        shared = outcome.arrays["critic"]
-    odd = update_td3(replace(task.settings, updates=5), given, task.key, workspace)
-    assert (odd.values["critic_updates"], odd.values["actor_updates"]) == (5, 3)
-    wrong = shared.copy()
-    wrong[0, 0] = np.nan
-    with pytest.raises(NumericalError, match=r"update 61\b.*nan"):
-        update_td3(task.settings, {**given, "critic": wrong}, task.key, workspace)

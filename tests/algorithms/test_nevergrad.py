@@ -7,14 +7,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from erlbench.algorithms import registry
 from erlbench.algorithms.nevergrad import Nevergrad, NevergradSettings
 from erlbench.algorithms.search.nevergrad_search import WORST, NevergradSearch, check_optimizer
-from erlbench.algorithms.search.pycma import default_population
 from erlbench.cli import cli
 from erlbench.errors import CellError, UsageError
 from erlbench.policy import initial_policy
-from erlbench.settings import resolve
 from erlbench.work.seeding import Purpose, generator
 from tests.algorithms.fake import go_on
 
@@ -163,33 +160,6 @@ def test_what_nevergrad_cannot_do_is_a_message():
     search = NevergradSearch("NGOpt", np.zeros(3), 1.0, None, 1, generator(1))
     with pytest.raises(UsageError, match=r"NGOpt cannot be used here: .*need a budget"):
         search.ask(1)
-
-
-@pytest.mark.parametrize(("preset", "optimizer"), [("goodai", "CMA2020"), ("goodai-es", "ES")])
-def test_goodai_presets_are_its_lander_experiment(preset, optimizer, fake):
-    """x0 = 0, sigma 1, fixed start states, the best candidate reported, and nevergrad's own populations.
-
-    These are lambda = 12 of CMA and 40 parents of ES.
-    """
-    settings = resolve(NevergradSettings, "LunarLanderContinuous-v3", registry.preset("nevergrad", preset))
-    ours = fake(**vars(settings))
-    assert settings.optimizer == optimizer
-    assert (settings.report, settings.initialisation, settings.sigma_init) == ("recommendation", "zero", 1.0)
-    tasks = ours.ask()
-    assert len(tasks) == 8
-    assert len({task.settings.seeds for task in tasks}) == 1
-    assert len(tasks[0].settings.seeds) == 5
-    assert not ours.store.load(ours.algorithm.policy()).any()
-    size = ours.algorithm.policy_spec.size
-    inner = ours.algorithm._search._optimizer
-    if optimizer == "CMA2020":
-        assert inner._popsize == default_population(size)
-        assert inner._es.sigma0 == 1.0
-        assert default_population(18) == 12
-    else:
-        config = inner._config
-        assert (config.popsize, config.offsprings, config.only_offsprings) == (40, 60, True)
-        assert config.recombination_ratio == 0
 
 
 def populations_told(monkeypatch, search, generations, population, batch):

@@ -1,9 +1,6 @@
 """OpenAI-ES without environments: pairs, updates, statistics, limits, stale results, messages; and that it learns."""
 
 import math
-import pickle
-import tempfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +14,6 @@ from erlbench.settings import resolve
 from erlbench.work.noise import NoiseTable
 from erlbench.work.tasks import Counts, Result
 from erlbench.work.workspace import Workspace
-from tests.algorithms.fake import OBSERVATION, Fake
 from tests.runs import all_rows, check_counts, interrupt, make_cell, rows, run
 
 
@@ -162,17 +158,6 @@ def test_with_discard_places_are_refilled_and_late_pairs_only_counted(make):
     assert fake.algorithm.counters.episodes == 6
 
 
-def test_common_start_states(make):
-    for start_states, equal in (("fresh", None), ("pair", (0, 1)), ("generation", (0, 1, 2, 3))):
-        fake = make(start_states=start_states, episodes=2)
-        seeds = [task.settings.seeds for task in fake.ask()]
-        if equal is None:
-            assert seeds == [()] * 4
-            continue
-        assert all(len(set(seed)) == 2 for seed in seeds)
-        assert [index for index, seed in enumerate(seeds) if seed == seeds[0]] == list(equal)
-
-
 def test_the_means_own_episodes_have_no_noise_and_no_limit_but_count(make):
     fake = make(mean_share=1.0, time_limit="adaptive:5,1,2")
     tasks = fake.ask()
@@ -197,29 +182,6 @@ def test_the_time_limit_adapts(make):
         limits.append(fake.algorithm.state.limit)
         generation(fake, lambda parameters: 0.0, length=length)
     assert limits == [10, 15, 15, 20, 20]  # 22 is above the highest
-
-
-def messages(hidden, table):
-    """Sizes of the pickled tasks and results of a generation."""
-    with tempfile.TemporaryDirectory() as folder:
-        settings = OpenAIESSettings(hidden=hidden, population=4, noise_table=table)
-        fake = Fake(Path(folder), OpenAIES, settings)
-        sizes = []
-        for task in fake.ask():
-            sizes.append(len(pickle.dumps(task)))
-            finish(fake, task, observed=np.ones((5, OBSERVATION)))
-        for task in fake.ask():
-            result = Workspace(fake.store).run(task)
-            sizes += [len(pickle.dumps(task)), len(pickle.dumps(result))]
-        fake.close()
-        return np.array(sizes)
-
-
-@pytest.mark.parametrize("table", [0, 2_000_000])
-def test_tasks_and_results_are_as_small_for_a_million_parameters(table):
-    small, large = messages((4, 4), table), messages((1000, 1000), table)
-    assert np.abs(large - small).max() < 20
-    assert large.max() < 1500
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from click.testing import CliRunner
 from stable_baselines3 import PPO as Theirs
 
 from erlbench.algorithms import ppo, registry
-from erlbench.algorithms.parts import ppo_networks
 from erlbench.cli import cli
 from erlbench.envs.registry import problem
 from erlbench.errors import NumericalError, TaskError, UsageError
@@ -15,7 +14,6 @@ from erlbench.policy import NumpyPolicy
 from erlbench.work.seeding import generator
 from erlbench.work.workspace import Workspace
 from tests.algorithms.on_policy import (
-    CARTPOLE,
     STEPS,
     TASKS,
     Follow,
@@ -97,16 +95,6 @@ def test_a_task_repeated_elsewhere_gives_the_same_bits_and_leaves_global_generat
     assert torch.equal(torch.get_rng_state(), state)
     assert np.random.rand() == np.random.RandomState(1).rand()  # noqa: NPY002
     again.close()
-
-
-def test_weights_start_orthogonal_as_torch_makes_them(start):
-    for shape in ((16, 5), (3, 16)):
-        normal = torch.randn(shape, generator=torch.Generator().manual_seed(2))
-        theirs = torch.nn.init.orthogonal_(torch.empty(shape), generator=torch.Generator().manual_seed(2))
-        np.testing.assert_allclose(ppo_networks.orthogonal(normal.double().numpy()), theirs, atol=1e-6)
-    learner = ppo_networks.initial_learner(CARTPOLE, ppo.PPOSettings(hidden=(16, 8)), (1,))
-    assert learner.shape == (3, 2 * (16 * 5 + 8 * 17) + 2 * 9 + 9)
-    assert not learner[1:].any()
 
 
 def test_an_environment_that_does_not_repeat_itself_is_refused(start):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from dataclasses import replace
 
@@ -20,7 +19,7 @@ from erlbench.algorithms.gradients.programs.program import InTurn
 from erlbench.algorithms.gradients.programs.sac import SACProgram
 from erlbench.algorithms.gradients.updates import make_updates
 from erlbench.algorithms.sac import SAC, SACSettings
-from erlbench.algorithms.training.critic import actor_size, critic_spec, initial_soft_learner, learner_parts
+from erlbench.algorithms.training.critic import actor_size, critic_spec, initial_soft_learner
 from erlbench.algorithms.training.update_settings import SACUpdate, both_rates
 from erlbench.errors import NumericalError
 from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec
@@ -30,13 +29,6 @@ from tests.algorithms.batches import Recorded, TheirBuffer, filled_memory, flat_
 from .episodes import check_random_warmup, check_schedule
 
 SMALL = SACSettings(hidden=(16, 16), critic_hidden=(16, 16), batch_size=8, start_timesteps=250)
-VARIANTS = {
-    "v2": {"critic": "v2", "temperature": None},
-    "fixed": {"critic": "v2", "temperature": 0.2},
-    "v1": {"critic": "v1", "temperature": 1.0, "reward_scale": 5.0},
-    "v1-learnt": {"critic": "v1", "temperature": None},
-}
-variants = pytest.mark.parametrize("variant", VARIANTS)
 POLICY = PolicySpec((3, 24, 16, 2), "relu", (-2.0, -1.0), (2.0, 1.0))
 CRITIC = critic_spec(POLICY, (20, 12), "relu")
 
@@ -148,39 +140,6 @@ def test_sac_keeps_its_schedule_and_ends_on_budget(context):
     assert -2.0 < algorithm.metrics()["entropy"] < math.log(2.0), "of the uniform distribution on [-1, 1]"
 
 
-@variants
-def test_episodes_of_sac_are_pure(variant, context):
-    """The same task gives the same bits, in a fresh process's workspace and in a used one; it goes on from anywhere."""
-    settings = replace(SMALL, **VARIANTS[variant])
-    algorithm, workspace = SAC(settings, context), Workspace(context.store)
-    for _ in range(2):
-        (task,) = algorithm.ask()
-        result = workspace.run(task)
-        algorithm.tell(task, result)
-    snapshot, saved_replay = copy.deepcopy(algorithm.snapshot()), context.replay.state()
-    (last,) = algorithm.ask()
-    expected = workspace.run(last)
-    used = Workspace(context.store)
-    used.run(last)
-    for other in (Workspace(context.store), used):
-        inputs = {name: context.store.load(value) for name, value in task.inputs.items()}
-        outcome = train_sac(task.settings, inputs, task.key, other)
-        assert outcome.values == result.values
-        for name, ref in result.arrays.items():
-            assert outcome.arrays[name].tobytes() == context.store.get(ref).tobytes()
-    restored = SAC(settings, context)
-    restored.restore(snapshot)
-    context.replay.restore(saved_replay)
-    (task,) = restored.ask()
-    assert task == last
-    again = Workspace(context.store).run(replace(task, id=99))
-    assert (
-        context.store.get(again.arrays["learner"]).tobytes() == context.store.get(expected.arrays["learner"]).tobytes()
-    )
-    if settings.temperature is not None:
-        assert again.values["temperature"] == settings.temperature
-
-
 def test_reported_policy_is_the_mean_and_samples_spread_around_it():
     """`NumpyPolicy` of the vector's beginning equals the sample without noise; `act` draws tanh(N(mean, std))."""
     array = initial_soft_learner(POLICY, CRITIC, False, (4,))
@@ -218,28 +177,6 @@ def test_not_a_number_is_an_error_of_sac(wrong, context):
         message = "the action of step 1 has a NaN"
     with pytest.raises(NumericalError, match=message):
         train_sac(task.settings, inputs, task.key, Workspace(context.store))
-
-
-@pytest.mark.parametrize("value_network", [False, True])
-def test_where_sac_starts(value_network):
-    learner = initial_soft_learner(POLICY, CRITIC, value_network, (1, 2))
-    shapes = learner_parts(POLICY, CRITIC, value_network)
-    parts = dict(zip(shapes, np.split(learner, np.cumsum([a * b for a, b in shapes.values()])[:-1])))
-    parts = {name: part.reshape(shapes[name]) for name, part in parts.items()}
-    actor, critics = parts["actor"], parts["critic"]
-    assert actor.shape == (3, POLICY.size + 17 * 2)
-    assert actor[0].all()
-    assert not actor[1:].any()
-    assert not parts["temperature"].any()
-    assert np.array_equal(critics[0], critics[1])
-    assert not critics[2:].any()
-    assert not np.array_equal(critics[0, : CRITIC.size], critics[0, CRITIC.size :])
-    assert not np.array_equal(learner, initial_soft_learner(POLICY, CRITIC, value_network, (1, 3)))
-    assert ("value" in parts) == value_network
-    if value_network:
-        assert np.array_equal(parts["value"][0], parts["value"][1])
-        assert parts["value"].shape == (4, 4 * 20 + 21 * 12 + 13)
-        assert not parts["value"][2:].any()
 
 
 def test_target_entropy(context):

@@ -15,7 +15,7 @@ from erlbench.algorithms.gradients.programs.program import InTurn
 from erlbench.algorithms.gradients.programs.td3 import TD3Program
 from erlbench.algorithms.gradients.updates import make_updates
 from erlbench.algorithms.td3 import TD3, TD3Settings
-from erlbench.algorithms.training.critic import critic_spec, initial_learner
+from erlbench.algorithms.training.critic import critic_spec
 from erlbench.algorithms.training.update_settings import TD3Update
 from erlbench.policy import PolicySpec
 from erlbench.work.rollout import Episode
@@ -93,16 +93,3 @@ def test_memory_joins_past_and_present(context, tmp_path):
     assert arrays[0][:, 0].tolist() == [9, 0, 106, 100]
     assert arrays[1].tolist() == [[0.5, 3, 1], [0.5, 0, 1], [-0.5, 9, 0], [-0.5, 7, 1]]
     assert arrays[2][:, 0].tolist() == [12, 3, 109, 103]
-
-
-def test_where_td3_starts():
-    policy = PolicySpec((3, 8, 1), "relu", (-1.0,), (1.0,))
-    critic = critic_spec(policy, (8,), "relu")
-    learner = initial_learner(policy, critic, (1, 2))
-    actors, critics = learner[: 4 * policy.size].reshape(4, -1), learner[4 * policy.size :].reshape(critic.shape)
-    assert np.array_equal(actors[0], actors[1])
-    assert np.array_equal(critics[0], critics[1])
-    assert not actors[2:].any()
-    assert not critics[2:].any()
-    assert not np.array_equal(critics[0, : critic.size], critics[0, critic.size :])
-    assert not np.array_equal(learner, initial_learner(policy, critic, (1, 3)))

@@ -7,7 +7,6 @@ from sb3_contrib import TRPO as Theirs
 
 from erlbench.algorithms import registry, trpo
 from erlbench.envs.registry import problem
-from erlbench.settings import resolve
 from tests.algorithms.on_policy import Follow, check_balance, iterate, starting, their_model, three_iterations
 
 start = starting(trpo.TRPO)
@@ -69,23 +68,6 @@ def test_a_refused_step_leaves_the_policy_as_it_was(start, monkeypatch):
     hidden = 1 + 16 * 4 + 8 * 17  # the deviation and the policy's hidden layers
     np.testing.assert_array_equal(after[:hidden], before[:hidden])
     assert np.abs(after - before).max() > 1e-3  # the values learn
-
-
-def test_the_preset_is_the_default_of_sb3_contrib():
-    """All that its constructor takes, with the values that our names give it."""
-    model = Theirs("MlpPolicy", "Pendulum-v1", device="cpu")
-    ours = resolve(trpo.TRPOSettings, "Pendulum-v1", registry.preset("trpo", "sb3"))
-    assert (
-        ours.rollout_steps, ours.batch_size, ours.discount, ours.gae_lambda, ours.conjugate_steps, ours.damping,
-        ours.line_search_shrinking, ours.line_search_steps, ours.value_epochs, ours.target_divergence,
-        ours.subsampling, ours.learning_rate, ours.normalise_advantages,
-    ) == (
-        model.n_steps, model.batch_size, model.gamma, model.gae_lambda, model.cg_max_steps, model.cg_damping,
-        model.line_search_shrinking_factor, model.line_search_max_iter, model.n_critic_updates, model.target_kl,
-        model.sub_sampling_factor, model.learning_rate, model.normalize_advantage,
-    )  # fmt: skip
-    widths = [tuple(parameter.shape) for parameter in model.policy.mlp_extractor.policy_net.parameters()]
-    assert widths == [(64, 3), (64,), (64, 64), (64,)]
 
 
 @pytest.mark.slow

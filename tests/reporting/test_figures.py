@@ -9,9 +9,7 @@ import pytest
 from matplotlib.figure import Figure as Canvas
 from numpy.testing import assert_allclose, assert_array_equal
 
-from erlbench.errors import UsageError
 from erlbench.experiment.study import Entry, Profile
-from erlbench.options import make_options
 from erlbench.records.axes import AXES
 from erlbench.records.schema import EpisodeRow, row_of
 from erlbench.reporting import build_report, drawing
@@ -24,7 +22,7 @@ from erlbench.reporting.figures import axis_label, columns_of_train, environment
 from erlbench.reporting.options import ReportOptions, parse_panels
 from erlbench.reporting.paper_style import PaperStyle
 from erlbench.reporting.statistics.curves import moving_average, points, time_unit
-from tests.reporting.compare import charts_of, comparison_of, curves_of, means_of, page_of
+from tests.reporting.compare import curves_of, means_of, page_of
 from tests.reporting.make_runs import make_run, write_rows
 from tests.reporting.make_studies import make_study
 
@@ -93,27 +91,6 @@ def test_one_panel_over_the_axis_that_was_asked_for(tmp_path, monkeypatch, name,
     assert "the moving average over its last 2 evaluations" in text
 
 
-def test_runs_that_generations_end_say_so(tmp_path):
-    path = make_run(tmp_path / "results", "Ant-v5", "cem", 0, [0, 1], total=9_000_000)
-    config = path / "config.toml"
-    config.write_text(config.read_text().replace("workers =", "total_generations = 1\nworkers ="))
-    index = build_report([tmp_path / "results"], tmp_path / "report", {}, None, no_tasks)
-    text = (index.parent / "all-runs" / "index.md").read_text(encoding="utf-8")
-    assert "budget 1 generations or 9,000,000 steps." in text
-    assert "after 1 generations or 9,000,000 training steps (1,000 to 1,000 steps)" in text
-    assert "Ant-v5, 1 generations" in text
-
-
-def test_budgets_that_end_after_the_same_generations_have_names_of_their_own(tmp_path):
-    """ESAC and ES of the ESAC paper's table 1: 60 and 50 episodes a generation, as many generations."""
-    for name, most in (("esac", 60), ("es", 50)):
-        make_run(tmp_path / "in", "Ant-v5", name, 0, [0, 1], total=most * 2000, generations=2)
-    page = page_of(tmp_path / "in")
-    names = [page.group_name(group) for group in page.groups]
-    assert names == ["Ant-v5, 2 generations or 100k steps", "Ant-v5, 2 generations or 120k steps"]
-    assert build_report([tmp_path / "in"], tmp_path / "out", {}, None, no_tasks).is_file()
-
-
 def test_published_points_stand_in_the_figure_and_on_the_page(tmp_path):
     make_run(tmp_path / "in", "InvertedPendulum-v5@paper", "openai-es", 0, [0, 900], steps=[0, 300_000])
     study = make_study(
@@ -148,57 +125,6 @@ def test_published_curves_over_generations_stand_in_the_colours_of_our_runs(tmp_
     assert (theirs.x.tolist(), theirs.y.tolist()) == ([20, 40, 60], [340, 380, 410])
     assert theirs.number == ours.number
     assert "GoodAI blog, plot" in figure.caption[-1]
-
-
-@pytest.mark.parametrize(
-    ("env", "steps", "told"),
-    [
-        ("HalfCheetah-v5", 950_000, "Dotted: mean published in AES-RL paper, Table 3, on HalfCheetah-v2."),
-        ("HalfCheetah-v5", 1_050_000, "Dotted: mean published in AES-RL paper, Table 3, on HalfCheetah-v2."),
-        ("HalfCheetah-v5", 850_000, "Published final values are left out: they belong to another budget."),
-        ("HalfCheetah-v5", 1_150_000, "Published final values are left out: they belong to another budget."),
-        ("Ant-v5", 1_000_000, "Published final values are left out: they belong to another environment (Ant-v2)."),
-    ],
-)
-def test_a_published_mean_is_drawn_where_budget_and_environment_are_near(tmp_path, env, steps, told):
-    make_run(tmp_path, env, "cem-rl", 0, [0, 5000], steps=[0, steps])
-    published = {env: env.replace("v5", "v2")}
-    study = make_study(profiles={"p": Profile((0,), steps, (env,))}, envs_published=published)
-    caption = curves_of(comparison_of(tmp_path, study)).caption
-    assert told in caption
-    assert caption[0].endswith("Dotted: published mean.") == told.startswith("Dotted")
-
-
-@pytest.mark.parametrize(
-    ("own", "asked", "words"),
-    [
-        ("timesteps", "", "training steps and over training time without evaluation"),
-        ("time", "", "training time without evaluation and over training steps"),
-        ("generation", "", "generations and over training steps"),
-        ("generation", "updates", "critic updates"),
-    ],
-)
-def test_curves_are_drawn_over_the_axis_of_the_papers_figure(tmp_path, own, asked, words):
-    for name in ("aes-rl", "cem-rl"):
-        make_run(tmp_path / "in", "HalfCheetah-v5", name, 0, [0, 900], steps=[0, 2000])
-    study = make_study(kind="curves", x=own)
-    (page,) = comparisons_of(study, find_runs([tmp_path / "in"], pytest.fail), "short", pytest.fail)
-    options = ReportOptions(x=asked)
-    assert f"return of the evaluations over {words}; budget" in curves_of(page, x=asked).caption[0]
-    index = build_report([tmp_path / "in"], tmp_path / "out", {"study": study}, "short", lambda _: None, options)
-    assert charts_of(index)["study-curves-HalfCheetah-v5"]["first"] == (asked or own)
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"x": "generations"}, "--x must be one of timesteps, .*, not 'generations'; did you mean 'generation'"),
-        ({"formats": "png,jpg"}, "--formats jpg: no such format of figures; there are png, svg, pdf"),
-    ],
-)
-def test_choices_that_a_report_does_not_have_are_refused(values, message):
-    with pytest.raises(UsageError, match=message):
-        make_options(ReportOptions, values)
 
 
 # ---- runs that are not finished
@@ -241,20 +167,6 @@ def test_finished_runs_keep_their_curve_beside_those_that_run(tmp_path):
     assert done.number == dashed.number
     assert "return of the evaluations" in figure.caption[0]
     assert "Dashed" in figure.caption[0]
-
-
-def test_the_report_of_running_runs_has_their_curve_and_their_return(tmp_path):
-    running(tmp_path / "results", 0, [1.0, 3.0, 5.0])
-    page = build_report([tmp_path / "results"], tmp_path / "report", {}, None, no_tasks)
-    assert [*charts_of(page)] == ["all-runs-curves-Hopper-v5-10000"]
-    text = (page.parent / "index.md").read_text()
-    assert "seed 0: running, 300 of 10,000 steps, training return 3.0" in text
-
-
-def test_a_run_with_evaluations_on_the_way_shows_these(tmp_path):
-    make_run(tmp_path, "Hopper-v5", "td3", 0, [0, 50], total=10_000, steps=[0, 5000], status="running")
-    [mean] = means_of(curves_of(page_of(tmp_path))).values()
-    assert mean.look == "curve"
 
 
 # ---- looks, and the grid of environments
@@ -307,13 +219,6 @@ def test_a_figure_has_the_size_of_matplotlibrc_and_starts_no_latex(tmp_path, mon
     assert svg.count('id="axes_') == 3
 
 
-@pytest.mark.parametrize("names", [{"algorithms": ("cem",)}, {"environments": ("Foo-v5",)}])
-def test_nothing_to_draw_is_no_figure(tmp_path, names):
-    make_run(tmp_path, "Foo-v5", "cem", 0, [], status="running", total=1000)
-    make_run(tmp_path, "Bar-v5", "td3", 0, [0, 1])
-    assert grid_of(tmp_path, **names) is None
-
-
 @pytest.mark.parametrize("count", [1, 2, 4, 7])
 @pytest.mark.parametrize("length", [10, 30, 80, 300])
 def test_legend_and_title_are_no_wider_than_the_figure(tmp_path, monkeypatch, count, length):
@@ -345,13 +250,6 @@ def add_column(path, name, values):
     file.write_text("".join(f"{line},{cell}\n" for line, cell in zip(lines, cells, strict=True)))
 
 
-@pytest.mark.parametrize(
-    ("text", "panels"), [("", ()), ("a", (("a",),)), ("a, b+c ,", (("a",), ("b", "c"))), ("+,", ())]
-)
-def test_names_of_columns_make_panels(text, panels):
-    assert parse_panels(text) == panels
-
-
 def test_the_figure_of_columns_has_a_panel_per_name_and_the_runs_means(tmp_path):
     warnings = []
     for seed, sigma in enumerate(([1.0, 2.0, 3.0], [3.0, 2.0, 1.0])):
@@ -372,28 +270,6 @@ def test_the_figure_of_columns_has_a_panel_per_name_and_the_runs_means(tmp_path)
     text = (tmp_path / "report" / "all-runs" / "index.md").read_text(encoding="utf-8")
     assert r"columns of train.csv over training steps (sigma; score\_es, score\_sac)" in text
     assert (tmp_path / "report" / "all-runs" / "columns-Ant-v5-2000.png").stat().st_size > 1000
-
-
-def test_nothing_is_drawn_without_a_value(tmp_path):
-    make_run(tmp_path / "results", "Ant-v5", "cem", 0, [0, 1])
-    warnings = []
-    for columns in ("sigma", ""):
-        options = ReportOptions(columns=parse_panels(columns))
-        build_report([tmp_path / "results"], tmp_path / f"report{columns}", {}, None, warnings.append, options)
-        assert not list(tmp_path.rglob("columns*"))
-    assert sum("'sigma'" in str(warning) for warning in warnings) == 1
-
-
-def test_columns_over_generations_smoothed(tmp_path):
-    add_column(make_run(tmp_path, "Ant-v5", "cem", 0, [0, 1, 2]), "sigma", [1.0, 3.0, 7.0])
-    options = ReportOptions(columns=(("sigma",),), x="generation", paper=PaperStyle(smooth=2))
-    page = page_of(tmp_path)
-    figure = columns_of_train(page, page.groups[0], options, pytest.fail)
-    (mean,) = means_of(figure, "sigma").values()
-    assert figure.panels["sigma"]["x"] == "Generations"
-    assert (mean.x.tolist(), mean.y.tolist()) == ([0, 1, 2], [1, 2, 5])
-    assert "columns of train.csv over generations (sigma)" in figure.caption[0]
-    assert "the moving average over its last 2 rows" in figure.caption[1]
 
 
 def test_columns_are_averaged_over_the_finished_runs(tmp_path):

@@ -6,16 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from erlbench.running.checkpoint import (
-    DamagedCheckpoint,
-    Length,
-    checkpoints,
-    decode,
-    leaves,
-    load_checkpoint,
-    references,
-    save_checkpoint,
-)
+from erlbench.running.checkpoint import DamagedCheckpoint, checkpoints, decode, load_checkpoint, save_checkpoint
 from erlbench.work.tasks import ArrayRef, Output, Task
 from tests.forgery import dataclasses, forge
 from tests.runs import all_rows, interrupt, make_cell, run
@@ -49,13 +40,6 @@ def test_a_state_comes_back_exactly(tmp_path, state):
     assert back.ratio == state.ratio
     assert payload["flag"] is True
     np.testing.assert_array_equal(arrays["3.critic"], [1, 1])
-
-
-def test_the_leaves_of_nested_values_come_in_their_order(state):
-    assert [ref.name for ref in references({"s": [state, (ArrayRef("9.x", (1,)),)]})] == ["3.critic", "9.x"]
-    assert [*leaves({"a": [1, (None, deque(["b"]))]})] == [2, "a", 2, 1, 2, None, 1, "b"]
-    chosen = [*leaves(Output(4, "x"), {Output: ("name",)})]
-    assert (chosen, type(chosen[0])) == ([1, "x"], Length)
 
 
 def test_the_last_two_are_kept_newest_first(tmp_path):

@@ -17,7 +17,7 @@ from erlbench.running.cell import Command
 from erlbench.running.command import Job
 from erlbench.running.folder import RunFolder
 from erlbench.running.progress import Display
-from tests.runs import all_rows, between_steps, make_cell, run
+from tests.runs import all_rows, make_cell, run
 
 
 def heard(cell, *listeners):
@@ -38,21 +38,6 @@ def test_every_row_of_the_files_is_heard(tmp_path):
     order = {TaskRow: 0, EpisodeRow: 1, GenerationRow: 2}
     places = [order[type(row)] for row in seen if type(row) in order]
     assert set(itertools.pairwise(places)) <= {(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 0)}
-
-
-def test_the_rows_that_a_checkpoint_counts_on_are_in_their_files(tmp_path, monkeypatch):
-    saved = []
-
-    def look(run):
-        run.save()
-        lengths = run.files.state()
-        saved.append([lengths[name]["length"] for name in ("eval", "episodes", "tasks", "train")])
-        sizes = [(run.directory.path / row.file).stat().st_size for row in COUNTED]
-        assert sorted(sizes) == sorted(saved[-1])
-
-    between_steps(monkeypatch, look)
-    assert run(make_cell("cem", tmp_path, steps=100)) == 0
-    assert saved[-1] > saved[0]
 
 
 @pytest.mark.parametrize(("every", "first", "interval"), [(60.0, 10, 60), (3.0, 3, 3)])

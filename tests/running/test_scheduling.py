@@ -122,15 +122,6 @@ def test_cells_at_once_have_the_rows_of_cells_one_by_one(tmp_path):
         assert (start["cells_at_once"], start["exclusive"]) == (1, True)
 
 
-def test_what_is_done_leaves_its_cores_to_the_rest(tmp_path):
-    cells = [make_cell("cem", tmp_path, steps=200, seed=seed, settings=SMALL) for seed in range(3)]
-    assert run(*cells[:2]) == 0
-    assert schedule_of(cells, by_machine(2)).shares[2].processes == 2
-    assert run(*cells, processes=2, jobs=None) == 0
-    (start,) = RunFolder(cells[2].directory).meta()["starts"]
-    assert (start["cells_at_once"], start["processes"]) == (1, 2)
-
-
 def test_cells_at_once_are_interrupted_together_and_go_on(tmp_path, monkeypatch):
     """Two of three cells run on two cores; the third waits for the second call."""
     cells = [make_cell("cem", tmp_path / "cut", steps=300, seed=seed, settings=SMALL) for seed in range(3)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass, replace
 
 import gymnasium
 import numpy as np
@@ -62,28 +61,6 @@ def test_the_digest_of_a_state_stays_what_it_is(tmp_path):
     """Stored digests stay comparable: another way to compute them needs another format."""
     assert FORMAT == 5
     assert digest(tmp_path) == "75d87171b4ccdb709b645443f0fc57f4"
-
-
-@dataclass
-class Before:
-    a: int
-    b: tuple
-
-
-@dataclass
-class After:
-    first: int
-    second: list
-
-
-def test_no_name_of_a_class_a_field_or_an_array_is_in_it(tmp_path):
-    assert digest(tmp_path, "1.x") == digest(tmp_path, "2.y")
-    assert digest(tmp_path, algorithm=Before(1, (2.5,))) == digest(tmp_path, algorithm=After(1, [2.5]))
-    result = Result(1, {"x": 1}, {}, 0.0, 1.0, 0)
-    later = Result(1, {"x": 1}, {}, 5.0, 7.0, 3, cpu=0.5)
-    assert digest(tmp_path, algorithm=[result]) == digest(tmp_path, algorithm=[later])
-    task = Task(1, "es", "a:b", (1, 2), {"x": 1})
-    assert digest(tmp_path, tasks=[task]) == digest(tmp_path, tasks=[replace(task, function="c:d", settings={})])
 
 
 def test_every_value_and_its_kind_and_place_are_in_it(tmp_path):
