@@ -14,8 +14,6 @@ from erlbench.reporting.documents.model import BOLD, ITALIC, Record, Table, Tabl
 
 FORMULAS = ("=", "+", "-", "@")  # what a formula begins with
 NUMBERS = re.compile(r"-?[\d.]+(e[+-]?\d+)?( -?([\d.]+(e[+-]?\d+)?|inf|nan))*")
-FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"  # smaller print, never larger
-COLUMN = 50  # characters in small print that a column of a two-column paper is wide
 _SPECIAL = str.maketrans({
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "−": "$-$", "–": "--", "<": "$<$",
@@ -55,14 +53,10 @@ def csv_value(value: Any) -> Any:
 
 
 def to_latex(table: Table, label: str) -> str:
-    """The `table` environment, labelled `tab:<label>`, with notes; a wide one spans both columns, scaled to them."""
+    """The `table` environment, labelled `tab:<label>`, with notes; an author places one that is too wide."""
     rows = [[_cell(cell) for cell in cells] for cells in table.cells]
-    header = [*map(escape_latex, table.header)]
-    texts = [table.header, *([cell.text for cell in row] for row in table.cells)]
-    widths = (max(map(len, column)) for column in zip(*texts))
-    kind = "table*" if sum(widths) + 2 * len(header) > COLUMN else "table"
     text = (
-        pd.DataFrame(rows, columns=header)
+        pd.DataFrame(rows, columns=[*map(escape_latex, table.header)])
         .style.hide(axis="index")
         .to_latex(
             hrules=True,
@@ -71,14 +65,11 @@ def to_latex(table: Table, label: str) -> str:
             position_float="centering",
             caption=f"{escape_latex(table.title)}.",
             label=f"tab:{label}",
-            environment=kind,
         )
     )
-    notes = escape_latex(" ".join(table.notes))
+    end, notes = "\\end{table}", escape_latex(" ".join(table.notes))
     below = f"\\par\\smallskip\\begin{{minipage}}{{\\linewidth}}\\scriptsize {notes}\\end{{minipage}}\n"
-    end, begin_tabular, end_tabular = f"\\end{{{kind}}}", "\\begin{tabular}", "\\end{tabular}"
-    text = text.replace(begin_tabular, f"{FIT}\n{begin_tabular}").replace(end_tabular, f"{end_tabular}}}")
-    return "% needs \\usepackage{booktabs,graphicx}\n" + text.replace(end, below + end)
+    return "% needs \\usepackage{booktabs}\n" + text.replace(end, below + end)
 
 
 def escape_latex(text: str) -> str:
