@@ -42,9 +42,8 @@ STUDY = "study.toml"  # in a folder of results, as `erlbench.experiment.studies`
 NAMES_OF_MANY = frozenset({"root", "user", "users", "home", "host", "localhost", "ubuntu", "runner", "worker"})
 BROKEN = (OSError, ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error)
 
-_FOLDER = re.compile(r"\w[\w .@+()=,-]{0,199}/")
 _NAME = re.compile(
-    rf"(?:{_FOLDER.pattern}){{1,9}}(?:{re.escape(STUDY)}|seed-\d{{1,20}}(?:{re.escape(ASIDE)}\d{{1,6}})?"
+    rf"(?:\w[\w .@+()=,-]{{0,199}}/){{1,9}}(?:{re.escape(STUDY)}|seed-\d{{1,20}}(?:{re.escape(ASIDE)}\d{{1,6}})?"
     rf"/(?:{'|'.join(map(re.escape, (*SMALL, *LARGE)))}|{POLICIES}/\d{{1,9}}\.safetensors))"
 )
 _UNPACKED = re.compile(r"\S*?/erlbench-bundle-\w{8}/")
@@ -98,12 +97,12 @@ def _list_files(file: Path) -> list[zipfile.ZipInfo]:
     if signature != b"PK\x05\x06" or tail.startswith(ZIP64):
         raise Unusable(f"it does not end as a bundle of at most {MOST_FILES:,} files and 4 GiB does")
     if size > MOST_BYTES or count > MOST_FILES or directory > MOST_DIRECTORY:
-        raise Unusable(f"it has more than {MOST_FILES:,} files or 4 GiB")
+        raise Unusable(f"it has more than {MOST_FILES:,} files or 4 GiB; name fewer folders")
     with zipfile.ZipFile(file) as archive:
         entries = archive.infolist()
     for entry in entries:
         if not _NAME.fullmatch(entry.orig_filename):
-            raise Unusable(f"it holds a file that no run writes: {entry.orig_filename[:80]!r}")
+            raise Unusable(f"it holds a file that no run has: {entry.orig_filename[:80]!r}")
     if not len({entry.filename.casefold() for entry in entries}) == len(entries) > 0:
         raise Unusable("it holds a file twice" if entries else "it has no runs")
     if sum(entry.file_size for entry in entries) > MOST_BYTES:
@@ -124,20 +123,16 @@ def write_bundle(folders: Sequence[Path], target: Path) -> int:
         raise UsageError(f"{target} is no bundle, or not a name of one; choose another that ends with {SUFFIX}")
     hide = name_hider()
     runs = _find_runs(folders, hide)
-    new, named, size = target.with_name(f".{target.name}"), "", 0
+    new, named = target.with_name(f".{target.name}"), ""
     try:
         with open(new_file(new), "wb") as file, zipfile.ZipFile(file, "w") as archive:
-            for count, (name, data) in enumerate(_read_files(runs, hide), 1):
-                size += len(data)
-                if not _NAME.fullmatch(name):
-                    raise UsageError(f"no bundle has a file {name}; rename the folders above it")
-                if count > MOST_FILES or size > MOST_BYTES:
-                    raise UsageError(f"more than {MOST_FILES:,} files or 4 GiB are no bundle; name fewer folders")
+            for name, data in _read_files(runs, hide):
                 text = name + data.decode() if Path(name).name in (*SMALL, STUDY) else name
                 named = named or (name if hide(text) != text else "")
                 archive.writestr(zipfile.ZipInfo(name, EARLIEST), data, zipfile.ZIP_DEFLATED)
+        _list_files(new)  # what can be read again, and nothing else, is a bundle
         new.replace(target)
-    except OSError as error:
+    except (OSError, Unusable) as error:
         raise UsageError(f"{target} cannot be written: {reason(error)}") from error
     finally:
         with suppress(OSError):
@@ -157,8 +152,7 @@ def _find_runs(folders: Sequence[Path], hide: Hide) -> dict[str, Path]:
         for run in below:
             inside = run.relative_to(folder).parts
             first, *others = (*folder.resolve().parts, *inside)[-max(3, len(inside) + 1) :]
-            first = hide(first) if _FOLDER.fullmatch(f"{hide(first)}/") else "results"
-            if runs.setdefault(name := "/".join((first, *others)), run) != run:
+            if runs.setdefault(name := "/".join((hide(first), *others)), run) != run:
                 raise UsageError(f"{run} and {runs[name]} would have one name in the bundle; rename one's folder")
     return runs
 
