@@ -7,7 +7,7 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -37,48 +37,48 @@ PROGRAMS = {"sb3": SB3, "cleanrl": CLEANRL, "csv": TABLE}
 RETURNS = {"": UNSAID, "evaluations": EVALUATIONS, "training": TRAINING}
 
 
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """What the user says of the runs in files of other programs."""
+
+    origin: str  # the owner of the data; reports show it
+    licence: str = ""
+    env: str = ""  # this and the next two win over the text of the files, which wins over their folders' names
+    algo: str = ""
+    seed: int | None = None
+    layout: str = ""  # where the three stand in a path: "{algo}/{env}_{seed}"; any other {word} names nothing
+    name: str = ""  # the runs' name in reports [default: PROGRAM-ALGO]
+    env_settings: Mapping[str, Any] = field(default_factory=dict)  # what the program changed in the environment
+    total_timesteps: int | None = None  # the budget; a file that names one must have the same
+    returns: str = ""  # "evaluations" or "training": what the returns of a CSV are of
+
+    def __post_init__(self) -> None:
+        if self.name.partition("@")[0] in registry.names():
+            text = f"--name {self.name} is an algorithm of this suite, and the runs are not"
+            raise UsageError(f"{text}; give another, sb3-{self.name}")
+        for option in ("origin", "licence"):
+            text = getattr(self, option)
+            if len(text) > LONGEST or not text.isprintable():
+                raise UsageError(f"--{option} is one line of at most {LONGEST} characters")
+
+
 def import_runs(
-    paths: Sequence[Path],
-    out: Path,
-    *,
-    origin: str,
-    licence: str = "",
-    env: str = "",
-    env_settings: Mapping[str, Any] | None = None,
-    algo: str = "",
-    seed: int | None = None,
-    layout: str = "",
-    name: str = "",
-    total_timesteps: int | None = None,
-    returns: str = "",
-    source: str = "",
-    warn: Callable[[str], None] = errors.warn,
+    paths: Sequence[Path], out: Path, *, source: str = "", warn: Callable[[str], None] = errors.warn, **statement: Any
 ) -> pd.DataFrame:
     """Write the runs in files of other programs as runs below the folder `out`, after all files are read.
 
     `paths` are files, and folders that are searched with all below them, for Stable-Baselines3's evaluations.npz and
     monitor.csv and CleanRL's event files; a CSV with the columns env, algo, seed, step and return is named as a file.
-
-    `origin` names the owner of the data; reports show it. `env`, `algo` and `seed` win over the text of the files,
-    which wins over their folders' names. `layout` says where these names stand in a path: "{algo}/{env}_{seed}", with
-    any other {word} for a part that names nothing. `env_settings` are what the
-    program changed in the environment, as of `erlbench run --env-set`. `name` is the runs' name in reports, else
-    PROGRAM-ALGO. `total_timesteps` is the budget in training steps; a file that names one must have the same. `returns`
-    are "evaluations" or "training": what the returns of a CSV are of. `source`, a key of `PROGRAMS`, takes the files of
-    one program alone.
+    `source`, a key of `PROGRAMS`, takes the files of one program alone. `statement` are fields of `Statement`.
 
     The frame has a row for each run: folder, format, returns, rows, timesteps. `warn` gets what was overruled or left
     out. Raises `UsageError` for a file that cannot be read, for a run that nobody names, and for one that is there
     already; then nothing is written.
     """
-    typed = {"env": env, "algo": algo, "seed": seed, "total_timesteps": total_timesteps}
-    if name.partition("@")[0] in registry.names():
-        raise UsageError(f"--name {name} is an algorithm of this suite, and the runs are not; give another, sb3-{name}")
-    about = {"origin": _check_line("origin", origin), "licence": _check_line("licence", licence)}
-    about["returns"] = RETURNS[returns]
-    settings = _check_settings(env, env_settings or {})
+    stated = Statement(**statement)
+    settings = _check_settings(stated.env, stated.env_settings)
     runs = [
-        _describe_run(run, typed, layout, name, settings, about)
+        _describe_run(run, stated, settings)
         for path in dict.fromkeys(paths)
         for run in read_runs(path)
         if run.program == PROGRAMS.get(source, run.program)
@@ -96,12 +96,6 @@ def import_runs(
     for note, (path, *others) in notes.items():
         warn(f"{path}: {note}{f' (the same for {len(others)} more)' if others else ''}")
     return pd.DataFrame(rows, columns=["folder", "format", "returns", "rows", "timesteps"])
-
-
-def _check_line(option: str, text: str) -> str:
-    if len(text) > LONGEST or not text.isprintable():
-        raise UsageError(f"--{option} is one line of at most {LONGEST} characters")
-    return text.strip()
 
 
 def _check_settings(env: str, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,19 +131,13 @@ def _find_places(runs: Sequence[ForeignRun], out: Path) -> dict[Path, ForeignRun
     return places
 
 
-def _describe_run(
-    run: ForeignRun,
-    typed: Mapping[str, Any],
-    layout: str,
-    name: str,
-    settings: Mapping[str, Any],
-    about: Mapping[str, str],
-) -> ForeignRun:
+def _describe_run(run: ForeignRun, stated: Statement, settings: Mapping[str, Any]) -> ForeignRun:
     """The run with the tables of its config.toml and the rows of its eval.csv."""
     path, notes = run.paths[0], [*run.notes]
-    placed = _read_layout(path, layout or LAYOUT)
-    env, algo, seed, budget = (_choose(option, typed[option], run, placed, layout, notes) for option in WORDS)
-    table = {"env": env, "algo": f"{run.program}-{algo}", "name": name or f"{run.program}-{algo}", "seed": seed}
+    placed = _read_layout(path, stated.layout or LAYOUT)
+    env, algo, seed, budget = (_choose(option, run, stated, placed, notes) for option in WORDS)
+    algo = f"{run.program}-{algo}"
+    table = {"env": env, "algo": algo, "name": stated.name or algo, "seed": seed}
     try:
         check_called({"run": table})
     except Unusable as error:
@@ -158,11 +146,16 @@ def _describe_run(
     if run.evaluations.empty:
         kind, rows = TRAINING, _describe_curve(run.episodes)
     else:
-        kind, rows = EVALUATIONS if run.program == SB3 else about["returns"], _describe_evaluations(run)
+        kind, rows = EVALUATIONS if run.program == SB3 else RETURNS[stated.returns], _describe_evaluations(run)
         counts = set(run.evaluations["returns"].map(len)) - {0}
         table |= {"eval_episodes": min(counts)} if kind == EVALUATIONS and len(counts) == 1 else {}
-    sources = {printable(path.name): hashlib.sha256(read_content(path)).hexdigest() for path in run.paths}
-    imported = Imported(**{**about, "returns": kind}, format=run.format, sources=sources)
+    imported = Imported(
+        format=run.format,
+        origin=stated.origin.strip(),
+        licence=stated.licence.strip(),
+        returns=kind,
+        sources={printable(path.name): hashlib.sha256(read_content(path)).hexdigest() for path in run.paths},
+    )
     config = {"run": table, **({"env_settings": settings} if settings else {}), KIND: imported.table()}
     return replace(run, config=config, evaluations=rows, notes=notes)
 
@@ -179,12 +172,13 @@ def _read_layout(path: Path, layout: str) -> dict[str, Any]:
     return {name: int(text) if name == "seed" else text for name, text in names.items()}
 
 
-def _choose(option: str, typed: Any, run: ForeignRun, placed: Mapping[str, Any], layout: str, notes: list[str]) -> Any:
+def _choose(option: str, run: ForeignRun, stated: Statement, placed: Mapping[str, Any], notes: list[str]) -> Any:
     """What the user names, else the files' text, else their folders; None for a budget that nobody names.
 
     Raises `UsageError` where the files do not agree, or the budget that the user names is another one: it would change
     which runs count.
     """
+    typed, layout = getattr(stated, option), stated.layout
     path, flag = run.paths[0], f"--{option.replace('_', '-')}"
     texts = sorted({names[option] for names in run.names if names.get(option) not in (None, "")}, key=str)
     for text in map(str, texts):  # a path to elsewhere, an option, or control characters
