@@ -28,11 +28,10 @@ class Film(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._path, self._is_gif = path, path.suffix == ".gif"
         rate = float(env.metadata.get("render_fps") or RATE)
         self._every = max(1, round(rate / GIF_RATE)) if self._is_gif else 1
-        self._options: dict[str, Any] = {"fps": rate, "macro_block_size": 2, "ffmpeg_log_level": "quiet"}
+        options: dict[str, Any] = {"fps": rate, "macro_block_size": 2, "ffmpeg_log_level": "quiet"}
         if self._is_gif:
-            self._options = {"duration": 1000 * self._every / rate, "loop": 0}
-        self._writer: Any = None
-        self._frames = 0
+            options = {"duration": 1000 * self._every / rate, "loop": 0}
+        self._writer, self._frames = imageio.get_writer(path, **options), 0
         self._error: OSError | None = None  # no more is written after it, and `close` raises it
 
     def reset(self, **arguments: Any) -> Any:
@@ -55,7 +54,6 @@ class Film(gymnasium.Wrapper[Any, Any, Any, Any]):
             image.thumbnail((GIF_WIDTH, image.height))
             frame = np.asarray(image.quantize(GIF_COLOURS).convert("RGB"))
         try:
-            self._writer = self._writer or imageio.get_writer(self._path, **self._options)
             self._writer.append_data(frame)
         except OSError as error:
             self._error = error
@@ -63,10 +61,9 @@ class Film(gymnasium.Wrapper[Any, Any, Any, Any]):
     def close(self) -> None:
         """End the film. Raises `ErlbenchError` when it is not whole."""
         try:
-            if self._writer is not None:
-                self._writer.close()
-                if not self._is_gif and b"moov" not in self._path.read_bytes():  # the index, which ffmpeg writes last
-                    raise OSError
+            self._writer.close()
+            if not self._is_gif and b"moov" not in self._path.read_bytes():  # the index, which ffmpeg writes last
+                raise OSError
         except OSError as error:
             self._error = self._error or error
         if self._error and self._is_gif:

@@ -87,16 +87,17 @@ def choose_offscreen(env: str) -> None:
     if listed and not any(engine in listed.source for engine in ("MuJoCo", "dm_control")):
         return  # Box2D's, the classic ones and our own do without it
     chosen = os.environ.get(VARIABLE, "").lower().strip()
-    if chosen in OFFSCREEN and not works(chosen):
-        raise UsageError(f"{VARIABLE}={chosen} does not work here; unset it, or: sudo apt install {PACKAGES[chosen]}")
-    if chosen == "glfw" and not has_display():
-        raise UsageError(f"{VARIABLE}=glfw needs a display, and there is none; unset it")
-    if chosen in ("glfw", *OFFSCREEN):
+    if chosen == "glfw":
+        if not has_display():
+            raise UsageError(f"{VARIABLE}=glfw needs a display, and there is none; unset it")
         return
-    backend = next(filter(works, OFFSCREEN), "")
-    if not backend:
+    backend = next(filter(works, [chosen] if chosen in OFFSCREEN else OFFSCREEN), "")
+    if backend:
+        os.environ[VARIABLE] = os.environ["PYOPENGL_PLATFORM"] = backend
+    elif chosen in OFFSCREEN:
+        raise UsageError(f"{VARIABLE}={chosen} does not work here; unset it, or: sudo apt install {PACKAGES[chosen]}")
+    else:
         raise UsageError(
             "MuJoCo cannot draw here: neither EGL nor OSMesa works. Install one of them, on Debian and Ubuntu by: "
             f"sudo apt install {PACKAGES['egl']} libegl-mesa0, or: sudo apt install {PACKAGES['osmesa']}"
         )
-    os.environ[VARIABLE] = os.environ["PYOPENGL_PLATFORM"] = backend
