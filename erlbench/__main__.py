@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
 from contextlib import suppress
 from io import TextIOWrapper
 from typing import NoReturn
@@ -63,15 +62,10 @@ def _leave(number: int, frame: object) -> None:
 
 
 def _end(code: str | int | None) -> NoReturn:
-    """Exit; a signal that comes from here on changes nothing, as all is saved.
-
-    Where the thread of a cell is left, in a step of an environment that does not end, Python would wait for it.
-    """
+    """Exit; a signal that comes from here on changes nothing, as all is saved."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     give_up_on_full_streams()
-    if any(thread.name.startswith("erlbench-job") for thread in threading.enumerate()):
-        os._exit(code if isinstance(code, int) else 1)
     sys.exit(code)
 
 
