@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import FunctionType, MappingProxyType
 from typing import Any, ClassVar, Generic, Self, TypeVar, final
@@ -185,8 +185,11 @@ class Algorithm(ABC, Generic[Settings, State]):
         return tasks
 
     @final
-    def check_declared(self, tasks: Iterable[Task]) -> None:
-        """Raise `CellError` for a task whose function is not declared."""
+    def check_declared(self, tasks: Collection[Task]) -> None:
+        """Raise `CellError` for a task whose function is not declared, or whose policy is other code than the run's."""
+        ours = self.policy_spec.network
+        for network in {task.settings.policy.network for task in tasks if task.function == ROLLOUT} - {ours}:
+            raise CellError(f"a task plays with the network {network[:80]}, and this run has {ours}")
         for function in {task.function for task in tasks}:
             if function not in self.task_functions and not self.declares(function):
                 raise CellError(

@@ -25,6 +25,6 @@ def find_named(what: str, name: str, table: Mapping[str, Any], kind: type) -> An
         value = getattr(importlib.import_module(module), attribute)
     except Exception as error:
         raise UsageError(f"{what} '{name}' cannot be imported: {type(error).__name__}: {error}") from error
-    if isinstance(value, kind) or (isinstance(value, type) and issubclass(value, kind)):
+    if kind is object or isinstance(value, kind) or (isinstance(value, type) and issubclass(value, kind)):
         return value
     raise UsageError(f"{what} '{name}' is no {kind.__module__}.{kind.__name__}")

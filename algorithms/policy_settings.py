@@ -7,11 +7,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from erlbench.algorithms.named import find_named
 from erlbench.algorithms.training.actor_critic_settings import ActorCriticSettings
 from erlbench.algorithms.training.learners import find_learner
 from erlbench.envs.registry import Problem
 from erlbench.errors import UsageError
 from erlbench.policy import ACTIVATIONS, INITIALISATIONS, NETWORKS, SQUASHINGS, PolicySpec, initial_policy
+from erlbench.policy.module import describe_parameters, new_module
 from erlbench.settings import setting
 from erlbench.work.seeding import Key
 
@@ -34,7 +36,7 @@ class PolicySettings:
 
     hidden: tuple[int, ...] = setting((64, 64), "widths of the hidden layers; () is linear", GOODAI, minimum=1)
     activation: str = setting("tanh", "hidden activation of the policy", GOODAI, choices=ACTIVATIONS)
-    network: str = setting("mlp", "kind of the hidden layers; lstm: LSTM cells", GOODAI, choices=NETWORKS)
+    network: str = setting("mlp", "hidden layers: mlp, lstm (LSTM cells), or MODULE:CLASS of PyTorch", GOODAI)
     bias: bool = setting(True, "whether layers have biases", OURS)
     squashing: str = setting(
         "tanh", "how continuous actions are bounded; linear: only the environment clips them", OURS, choices=SQUASHINGS
@@ -63,6 +65,8 @@ def policy_of(problem: Problem, settings: NetworkSettings, normalisation: bool =
         more = {name: getattr(settings, name) for name in names} | more
         if problem.discrete:
             more["squashing"] = "linear"
+        if settings.network not in NETWORKS:
+            more["parameters"] = _parameters_of(settings, problem)
         if settings.bins is not None:
             if problem.discrete:
                 raise UsageError(f"bins={settings.bins} is for continuous actions; {problem.env.id} has discrete ones")
@@ -75,6 +79,20 @@ def policy_of(problem: Problem, settings: NetworkSettings, normalisation: bool =
         more["stochastic"] = True
     more["normalisation"] = normalisation
     return PolicySpec(sizes, settings.activation, problem.action_low, problem.action_high, **more)
+
+
+def _parameters_of(settings: PolicySettings, problem: Problem) -> tuple[str, ...]:
+    """The parameters of a user's policy class."""
+    name = settings.network
+    find_named("network", name, dict.fromkeys(NETWORKS), object)
+    if settings.bins is not None or settings.stochastic or settings.initialisation == "normc":
+        raise UsageError(
+            f"network={name} has outputs of its own: bins, stochastic and initialisation=normc need mlp or lstm"
+        )
+    try:
+        return describe_parameters(new_module(name, problem.observation_size, problem.action_size))
+    except Exception as error:
+        raise UsageError(f"network '{name}' cannot be made: {type(error).__name__}: {error}") from error
 
 
 def initial_mean(policy: PolicySpec, settings: object, key: Key) -> np.ndarray:

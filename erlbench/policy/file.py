@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -19,6 +20,7 @@ from safetensors.numpy import load, save
 from erlbench.errors import UsageError
 from erlbench.files import printable, read_bytes, reason
 from erlbench.policy.inference import NumpyPolicy
+from erlbench.policy.module import initial_vector
 from erlbench.policy.spec import PolicySpec, Tensor, network_tensors
 from erlbench.records.run import POLICY
 from erlbench.work.seeding import Key, generator
@@ -67,6 +69,10 @@ def load_policy(path: Path | str, inside: int = 0) -> NumpyPolicy:
         RecursionError,
     ) as error:
         raise UsageError(f"{file} is no policy that erlbench wrote: {printable(str(error))}") from error
+    if (module := spec.network.partition(":")[0]) != spec.network and module not in sys.modules:
+        raise UsageError(
+            f"{file} acts by the code {printable(spec.network)}; import {printable(module)} in Python first"
+        )
     return NumpyPolicy(spec, parameters)
 
 
@@ -99,6 +105,8 @@ def initial_policy(spec: PolicySpec, key: Key, initialisation: str = "pytorch") 
         return generator(*key).uniform(spec.action_low, spec.action_high).astype(np.float32)
     if initialisation == "zero":
         network = np.zeros(spec.learnt_size, np.float32)
+    elif spec.parameters:
+        network = initial_vector(spec, key)
     else:
         network = _normc(spec.tensors, key) if initialisation == "normc" else _uniform(spec.tensors, key)
     if not spec.normalisation:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from erlbench.policy.module import ModuleRow
 from erlbench.policy.spec import PolicySpec
 
 LEVELS = np.float32(6)  # of the floor squashing, on each side of zero
@@ -32,6 +33,7 @@ class NumpyPolicy:
         self.parameters = parameters
         self._random: np.random.Generator | None = None
         self._memory: list[np.ndarray] = []  # hidden and cell states
+        self._modules: list[ModuleRow] = []  # of a user's class
         self._batch = () if episodes is None else (episodes,)
         self._observation = np.empty((*self._batch, spec.sizes[0]), np.float32)
         self._operations: list[Operation] = []  # their arguments bound once
@@ -48,6 +50,8 @@ class NumpyPolicy:
         self._random = random
         for state in self._memory:
             state.fill(0)
+        for module in self._modules:
+            module.reset()
 
     def normalised(self, observation: np.ndarray) -> np.ndarray:
         """Normalised action `(action,)` for an observation `(observation,)`; the next call overwrites it."""
@@ -68,6 +72,12 @@ class NumpyPolicy:
         if spec.normalisation:
             clip = np.float32(spec.observation_clip)
             self._operations += _normalise(layer, tensors["observation.mean"], tensors["observation.std"], clip)
+        if spec.parameters:
+            outputs = np.empty((*self._batch, spec.sizes[-1]), np.float32)
+            rows = zip(np.atleast_2d(layer), np.atleast_2d(outputs))  # views
+            self._modules = [ModuleRow(spec, tensors, observation, output) for observation, output in rows]
+            self._operations += self._modules
+            return outputs
         last = len(spec.sizes) - 2
         for index in range(last):
             if spec.network == "lstm":

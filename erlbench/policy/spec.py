@@ -64,6 +64,7 @@ class PolicySpec:
     stochastic: bool = False
     normalisation: bool = False
     observation_clip: float = 5.0  # of normalised observations
+    parameters: tuple[str, ...] = ()  # where `network` is MODULE:CLASS: NAME:8x3 of each; see `module.py`
 
     def __post_init__(self) -> None:
         for value, known in (
@@ -72,7 +73,7 @@ class PolicySpec:
             (self.squashing, SQUASHINGS),
             (self.actions, ACTIONS),
         ):
-            if value not in known:
+            if value not in known and not (value == self.network and ":" in value):
                 raise ValueError(f"'{value}' is none of {', '.join(known)}")
         if self.actions == "bins" and self.bins < 2:
             raise ValueError("a dimension needs two bins at least")
@@ -98,6 +99,8 @@ class PolicySpec:
     @property
     def tensors(self) -> list[Tensor]:
         """The network's tensors in the order of the vector."""
+        if self.parameters:
+            return _named_tensors(self.parameters)
         return _tensors(self.widths, self.bias, self.network == "lstm")
 
     @property
@@ -146,6 +149,16 @@ class PolicySpec:
             statistics = parameters[self.learnt_size :].reshape(2, self.sizes[0])
             named["observation.mean"], named["observation.std"] = statistics
         return named
+
+
+@lru_cache(maxsize=8)
+def _named_tensors(parameters: tuple[str, ...]) -> list[Tensor]:
+    tensors, start = [], 0
+    for name, _, text in (each.rpartition(":") for each in parameters):
+        shape = tuple(map(int, text.split("x")))
+        tensors.append(Tensor(name, shape, slice(start, start + math.prod(shape)), shape[-1]))
+        start = tensors[-1].place.stop
+    return tensors
 
 
 @lru_cache(maxsize=64)  # outside of the specs, which travel with every task

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +11,16 @@ import pytest
 from erlbench.algorithms import registry
 from erlbench.algorithms.cem_rl import CEMRL, CEMRLSettings
 from erlbench.algorithms.hybrid import COUPLINGS, SCHEDULES
+from erlbench.algorithms.policy_settings import PolicySettings, policy_of
 from erlbench.algorithms.search.search import SEARCHES, find_search
 from erlbench.algorithms.training.learners import LEARNERS
+from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
+from erlbench.policy import NumpyPolicy, initial_policy, load_policy, serialise_policy
 from erlbench.running.checkpoint import decode, encode
 from erlbench.settings import resolve
 from erlbench.testing import check_algorithm
-from tests.runs import all_rows, check_counts, interrupt, make_cell, run
+from tests.runs import all_rows, check_counts, interrupt, make_cell, replayed, returns, rows, run
 
 SMALL = {"population": 4, "elites": 2, "n_grad": 2, "hidden": (4,), "batch_size": 4, "start_timesteps": 30}
 OPTIONS = {"ars": "directions=2 top=1", "ga": "parents=2", "aes": "baseline=100 ring=4"}
@@ -256,11 +260,12 @@ PAGE = Path(__file__).parents[2] / "docs" / "hybrids.md"
 @pytest.fixture(scope="module")
 def page_modules(tmp_path_factory):
     """The modules of the page, typed into files."""
-    search, learner = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
-    assert max(len(text.splitlines()) for text in (search, learner)) <= 40
+    search, learner, policy = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
+    assert max(len(text.splitlines()) for text in (search, learner, policy)) <= 40
     folder = tmp_path_factory.mktemp("modules")
     (folder / "my_search.py").write_text(search)
     (folder / "my_learner.py").write_text(learner)
+    (folder / "my_policy.py").write_text(policy)
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
         yield
@@ -278,6 +283,62 @@ def test_the_page_s_search_and_learners_run_together_and_go_on(learner, page_mod
     assert run(parts) == 0
     assert all_rows(parts.directory) == all_rows(whole.directory)
     assert int(all_rows(whole.directory)["eval.csv"][-1]["actor_updates"]) > 0
+
+
+@pytest.mark.parametrize("algo", ["snes", "cem", "ga"])
+def test_the_page_s_policy_is_searched_and_goes_on(algo, page_modules, tmp_path):
+    settings = {"network": "my_policy:Echo"}
+    whole, parts = (make_cell(algo, tmp_path / name, settings=settings) for name in "ab")
+    assert run(whole) == 0
+    interrupt(parts, 20)
+    assert run(parts) == 0
+    assert all_rows(parts.directory) == all_rows(whole.directory)
+    assert returns(rows(whole.directory, "eval.csv")[-1]) == replayed(whole)
+    policy = load_policy(whole.directory)
+    assert policy.spec.parameters == ("decay:1", "layer.weight:1x8", "layer.bias:1")
+
+
+def test_a_policy_s_module_acts_as_torch_does_and_begins_anew(page_modules):
+    import my_policy
+    import torch
+
+    spec = policy_of(problem("InvertedPendulum-v5"), PolicySettings(network="my_policy:Echo"))
+    vector = initial_policy(spec, (1, 2))
+    assert np.array_equal(vector, initial_policy(spec, (1, 2)))
+    assert not np.array_equal(vector, initial_policy(spec, (1, 3)))
+    theirs, mine = my_policy.Echo(4, 1), NumpyPolicy(spec, vector)
+    torch.nn.utils.vector_to_parameters(torch.from_numpy(vector), theirs.parameters())
+    observations = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
+    for _ in range(2):
+        theirs.reset()
+        mine.reset()
+        for observation in observations:
+            expected = torch.tanh(theirs(torch.from_numpy(observation[None]))).detach().numpy()[0]
+            np.testing.assert_allclose(mine.normalised(observation), expected, atol=1e-6)
+    several = NumpyPolicy(spec, vector, episodes=2)
+    several.reset()
+    np.testing.assert_allclose(
+        several.normalised(observations[:2])[0], NumpyPolicy(spec, vector).normalised(observations[0])
+    )
+
+
+def test_a_policy_s_file_runs_no_code(page_modules, tmp_path):
+    """Neither a module that nobody imported, nor a function of one that is there."""
+    spec = policy_of(problem("InvertedPendulum-v5"), PolicySettings(network="my_policy:Echo"))
+    for network, error in (("nobody_s:Policy", UsageError), ("os:kill", ValueError)):
+        file = tmp_path / "policy.safetensors"
+        file.write_bytes(serialise_policy(np.zeros(spec.size, np.float32), replace(spec, network=network)))
+        with pytest.raises(error, match=network):
+            load_policy(file)
+
+
+@pytest.mark.parametrize(
+    ("network", "words"),
+    [("gru", "unknown network 'gru'"), ("my_policy:Nothing", "cannot be imported"), ("os:kill", "no class of torch")],
+)
+def test_a_policy_that_is_none_is_refused(network, words, page_modules):
+    with pytest.raises(UsageError, match=words):
+        policy_of(problem("InvertedPendulum-v5"), PolicySettings(network=network))
 
 
 def test_the_page_s_search_alone_conforms(page_modules, tmp_path):
