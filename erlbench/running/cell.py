@@ -6,7 +6,7 @@ import contextlib
 import shlex
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,19 +14,18 @@ from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.errors import ADVICE, CellError, ErlbenchError, TaskError, explain, said_by
-from erlbench.experiment.cells import SHARED, Cell, RunOptions, differences
+from erlbench.experiment.cells import Cell, RunOptions, differences
 from erlbench.experiment.schedule import Share
 from erlbench.machine import description, kernel
 from erlbench.machine.threads import threads_of_libraries
 from erlbench.pool import Pool
-from erlbench.records.run import ERROR, NEVER_TRAINED, REPLAY, config_hash
+from erlbench.records.run import ERROR, REPLAY, config_hash
 from erlbench.records.schema import Row
 from erlbench.running.admission import admitted, identity_of, rules_of
 from erlbench.running.checkpoint import FORMAT
 from erlbench.running.clock import Pauses
-from erlbench.running.folder import DONE, RowFiles, RunFolder
+from erlbench.running.folder import RowFiles, RunFolder
 from erlbench.running.loop import Run
-from erlbench.running.orders import ArrivalOrder, SimulatedOrder
 from erlbench.running.progress import Display, ShownRun
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
@@ -55,96 +54,41 @@ class Command:
         return {"cells_at_once": max(1, self.at_once), "exclusive": exclusive}
 
 
-class RunningCell:
-    """One cell while it runs: its algorithm, `Run` and files."""
-
-    def __init__(self, cell: Cell, directory: RunFolder, pool: Pool, command: Command) -> None:
-        self.cell = cell
-        self.directory = directory
-        self.command = command
-        self.pool: Pool = pool
-        with contextlib.ExitStack() as opened:
-            self._open(opened)
-            self._opened = opened.pop_all()
-
-    def _open(self, opened: contextlib.ExitStack) -> None:
-        """Make the algorithm and the run, and open the files; `opened` closes them."""
-        cell, directory, pool, command = self.cell, self.directory, self.pool, self.command
-        rules = rules_of(command.options)
-        admission = admitted(cell.env, cell.env_settings, rules)
-        task = replace(admission.problem, env=replace(admission.problem.env, info=cell.info))
-        sizes = task.observation_size, task.action_size
-        self.replay = Replay(directory.path / REPLAY, *sizes, pool.store)
-        opened.callback(self.replay.close)
-        algorithm = cell.algorithm(task, pool.store, self.replay)
-        known = identity_of(cell, rules)  # before anything is written
-        changes = differences(directory.known_config() or cell.config(), cell.config())
-        directory.write_config(cell.config())
-        files = RowFiles(directory.path, cell.env, directory.check)
-        opened.callback(files.close)
-        self.shown = ShownRun(cell, directory, command.display, pool)
-        listeners: list[Listener] = [self.shown, *command.listeners]
-        self.loop = Run(
-            cell, command.options, algorithm, pool, directory, files, command.stop,
-            order=self._order, listeners=listeners, watch=self.shown.update, pauses=command.pauses.known,
-        )  # fmt: skip
-        listeners[1:1] = self._curves(opened)
-        start = start_of(cell, command.options, command.machine, pool, known, admission)
-        written = {"config_sha256": config_hash(directory.path), **({"config_changes": changes} if changes else {})}
-        directory.add_start(command.machine, start | command.together(cell) | written)
-        self.shown.begin(self.loop)
-
-    def _curves(self, opened: contextlib.ExitStack) -> Iterator[Listener]:
-        """The listener that draws live curves, if they are wanted."""
-        if not self.command.options.tensorboard:
-            return
+def open_run(
+    cell: Cell, directory: RunFolder, pool: Pool, command: Command, opened: contextlib.ExitStack
+) -> tuple[Run, ShownRun]:
+    """The run of a cell and what shows it, with the start written and its files open; `opened` closes them."""
+    rules = rules_of(command.options)
+    admission = admitted(cell.env, cell.env_settings, rules)
+    task = replace(admission.problem, env=replace(admission.problem.env, info=cell.info))
+    replay = Replay(directory.path / REPLAY, task.observation_size, task.action_size, pool.store)
+    opened.callback(replay.close)
+    algorithm = cell.algorithm(task, pool.store, replay)
+    identity = identity_of(cell, rules)  # before anything is written
+    changes = differences(directory.known_config() or cell.config(), cell.config())
+    directory.write_config(cell.config())
+    files = RowFiles(directory.path, cell.env, directory.check)
+    opened.callback(files.close)
+    shown = ShownRun(cell, directory, command.display, pool)
+    listeners: list[Listener] = [shown]
+    if command.options.tensorboard:
         from erlbench.running.live_curves import EventFile
 
         def warn(text: str) -> None:
-            self.command.display.message(f"{self.cell.label}: {text}")
+            command.display.message(f"{cell.label}: {text}")
 
-        def steps() -> int:
-            return self.loop.algorithm.counters.timesteps
-
-        events = EventFile(self.directory.path, self.shown.returns, steps, warn)
-        opened.callback(events.close)
-        yield events
-
-    def _order(self, order: ArrivalOrder) -> ArrivalOrder:
-        """The order of results: `order`, or that of simulated time."""
-        cell = self.cell
-        if not cell.simulated_time:
-            return order
-        return SimulatedOrder(order, cell.processors, cell.costs, cell.simulated_critic == SHARED)
-
-    def finish(self) -> None:
-        """Say that the run is done, for good once this returns."""
-        self.directory.amend_meta(device=self.pool.device)
-        self.shown.record_measured(self.loop)
-        untrained = {"never_trained": True} if self._never_trained() else {}
-        self.shown.write(self.loop, DONE, "", **untrained, files=self.loop.sums | self.directory.sums())
-
-    def outcome(self) -> str:
-        """How a run that is done ended, in words."""
-        if self._never_trained():
-            return NEVER_TRAINED
-        score = self.loop.evaluations.state.last_return
-        return DONE if score is None else f"{DONE}, final score {score:,.1f}"
-
-    def _never_trained(self) -> bool:
-        counters = self.loop.algorithm.counters
-        return registry.never_trained(self.cell.algo, counters.critic_updates, counters.actor_updates)
-
-    def end(self, status: str, message: str) -> str:
-        """Write how the run ended; that even this cannot be written must not hide the reason."""
-        with contextlib.suppress(OSError, CellError):
-            self.directory.amend_meta(device=self.pool.device)
-            self.shown.write(self.loop, status, message)
-        return status
-
-    def close(self) -> None:
-        """Close the files."""
-        self._opened.close()
+        curves = EventFile(directory.path, shown.returns, lambda: algorithm.counters.timesteps, warn)
+        opened.callback(curves.close)
+        listeners.append(curves)
+    run = Run(
+        cell, command.options, algorithm, pool, directory, files, command.stop,
+        listeners=[*listeners, *command.listeners], watch=shown.update, pauses=command.pauses.known,
+    )  # fmt: skip
+    start = start_of(cell, command.options, command.machine, pool, identity, admission)
+    written = {"config_sha256": config_hash(directory.path), **({"config_changes": changes} if changes else {})}
+    directory.add_start(command.machine, start | command.together(cell) | written)
+    shown.begin(run)
+    return run, shown
 
 
 def start_of(

@@ -19,10 +19,11 @@ from erlbench.machine.process import allow_workers
 from erlbench.machine.threads import ONE_THREAD
 from erlbench.pool import Pool, PoolOptions, connected, make_pool
 from erlbench.running import refusals
-from erlbench.running.cell import Command, RunningCell, explained
+from erlbench.running.cell import Command, explained, open_run
 from erlbench.running.checkpoint import saved_steps
 from erlbench.running.folder import DONE, FAILED, INTERRUPTED, RunFolder
 from erlbench.running.lease import LostLease
+from erlbench.running.loop import Run
 from erlbench.running.progress import Display
 from erlbench.running.refusals import check_directories, check_run_files
 from erlbench.running.scheduling import processes_for, schedule_of
@@ -98,7 +99,7 @@ class Job:
         self.command = command
         self._pool: tuple[PoolOptions, Pool] | None = None
         self._begins = False
-        self._running: RunningCell | None = None
+        self._run: Run | None = None
         self._limit = contextlib.ExitStack()
         self._limit.enter_context(ONE_THREAD.hold())
 
@@ -137,9 +138,7 @@ class Job:
 
         This is so while a run begins, and in a task that runs in this process.
         """
-        if self._running is None or not self._running.loop.begun:
-            return self._begins
-        return self._running.pool.leave()
+        return self._run.pool.leave() if self._run is not None and self._run.begun else self._begins
 
     def close(self) -> None:
         """End the workers."""
@@ -150,38 +149,37 @@ class Job:
 
     def _train(self, cell: Cell, directory: RunFolder) -> str:
         finished = directory.take_down() if directory.status().get("status") == DONE else {}
-        run: RunningCell | None = None
+        run = shown = None
         self._begins = True
-        try:
-            run = self._running = RunningCell(cell, directory, self._pool_for(cell), self.command)
-            run.loop.run()
-            run.finish()
-        except (Interrupted, KeyboardInterrupt):
-            return run.end(INTERRUPTED, "") if run else INTERRUPTED
-        except LostLease as error:
-            return self._fail(cell, str(error))
-        except Exception as error:
-            self._begins = False
-            has_begun = run is not None and run.loop.begun
-            if finished and not has_begun:  # it could not be extended
-                directory.put_back(finished)
-            if self.command.stop.is_set() and not has_begun:
-                return INTERRUPTED  # what a library has made of the signal, such as an ImportError
-            message = explained(error, directory, run.pool.store if run else None)
-            if run is not None and (has_begun or not finished):
-                run.end(FAILED, message)
-            elif not finished:
-                with contextlib.suppress(OSError, CellError):
-                    directory.write_status(status=FAILED, message=message)
-            return self._fail(cell, message)
-        else:
-            directory.discard_checkpoints()
-            self.command.display.finished(cell.label, run.outcome())
-            return DONE
-        finally:
-            self._running, self._begins = None, False
-            if run is not None:
-                run.close()
+        with contextlib.ExitStack() as opened:
+            try:
+                run, shown = open_run(cell, directory, self._pool_for(cell), self.command, opened)
+                self._run = run
+                run.run()
+                outcome = shown.finish(run)
+            except (Interrupted, KeyboardInterrupt):
+                return shown.end(run, INTERRUPTED, "") if run and shown else INTERRUPTED
+            except LostLease as error:
+                return self._fail(cell, str(error))
+            except Exception as error:
+                self._begins = False
+                has_begun = run is not None and run.begun
+                if finished and not has_begun:  # it could not be extended
+                    directory.put_back(finished)
+                if self.command.stop.is_set() and not has_begun:
+                    return INTERRUPTED  # what a library has made of the signal, such as an ImportError
+                message = explained(error, directory, run.pool.store if run else None)
+                if run and shown and (has_begun or not finished):
+                    shown.end(run, FAILED, message)
+                elif not finished:
+                    with contextlib.suppress(OSError, CellError):
+                        directory.write_status(status=FAILED, message=message)
+                return self._fail(cell, message)
+            finally:
+                self._run, self._begins = None, False
+        directory.discard_checkpoints()
+        self.command.display.finished(cell.label, outcome)
+        return DONE
 
     def _fail(self, cell: Cell, message: str) -> str:
         self.command.display.failed(cell.label, message)

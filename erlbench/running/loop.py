@@ -28,7 +28,7 @@ from erlbench.running.evaluation import Evaluations
 from erlbench.running.folder import RowFiles, RunFolder
 from erlbench.running.graph import TaskGraph
 from erlbench.running.lease import LostLease
-from erlbench.running.orders import ArrivalOrder, TaskOrder
+from erlbench.running.orders import delivery_order
 from erlbench.running.refusals import keeps_end
 from erlbench.running.rows import Asynchrony, episode_rows, generation_row, task_row
 from erlbench.running.state import LiveArrays
@@ -43,9 +43,8 @@ FIRST_SAVE = 10.0  # seconds that a run trains before it is first saved; a longe
 class Run:
     """Trains and evaluates the algorithm of one cell on one pool, and writes its files.
 
-    `order` makes the order in which results are delivered from that of the algorithm. `listeners` are called with each
-    row when it is written, `watch` between two steps. One that raises ends the run as failed: the rows until then are
-    in their files, and the next start goes on from the last checkpoint.
+    `listeners` are called with each row when it is written, `watch` between two steps. One that raises ends the run as
+    failed: the rows until then are in their files, and the next start goes on from the last checkpoint.
     """
 
     def __init__(
@@ -58,7 +57,6 @@ class Run:
         files: RowFiles,
         stop: threading.Event,
         *,
-        order: Callable[[ArrivalOrder], ArrivalOrder] = lambda order: order,
         listeners: Sequence[Callable[[Row], None]] = (),
         watch: Callable[[Run], None] = lambda run: None,
         pauses: Callable[[], Sequence[tuple[float, float]]] = tuple,
@@ -71,7 +69,7 @@ class Run:
         self.files = files
         self.stop = stop  # set: the run ends where it can be saved
         self.graph = TaskGraph()
-        self.order = order((TaskOrder if algorithm.is_synchronous(algorithm.settings) else ArrivalOrder)(self.graph))
+        self.order = delivery_order(cell, self.graph, algorithm.is_synchronous(algorithm.settings))
         self.clock = Clock(self.order.now)
         self.asynchrony = Asynchrony()
         self.evaluations = Evaluations(algorithm, cell, directory)

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from erlbench.experiment.cells import SHARED, Cell
 from erlbench.running.graph import TaskGraph
 from erlbench.work.tasks import Priority, Result, Task, dependencies, timesteps_of
 
@@ -290,3 +291,11 @@ class SimulatedOrder(ArrivalOrder):
         values = self._results[task_id].values
         counts = timesteps_of(values), values.get("critic_updates", 0), values.get("actor_updates", 0)
         return self.costs.nanoseconds(*counts)
+
+
+def delivery_order(cell: Cell, graph: TaskGraph, is_synchronous: bool) -> ArrivalOrder:
+    """The order of a cell's results."""
+    order = TaskOrder(graph) if is_synchronous else ArrivalOrder(graph)
+    if not cell.simulated_time:
+        return order
+    return SimulatedOrder(order, cell.processors, cell.costs, cell.simulated_critic == SHARED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -13,12 +14,15 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, Task, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
+from erlbench.algorithms import registry
+from erlbench.errors import CellError
 from erlbench.experiment.cells import Cell
 from erlbench.machine.process import Unbroken
 from erlbench.pool import Pool
+from erlbench.records.run import NEVER_TRAINED
 from erlbench.records.schema import RESUMED, EpisodeRow, EventRow, GenerationRow, Row
 from erlbench.records.training import TrainingReturns
-from erlbench.running.folder import RunFolder
+from erlbench.running.folder import DONE, RunFolder
 
 if TYPE_CHECKING:
     from erlbench.running.loop import Run
@@ -250,6 +254,25 @@ class ShownRun:
         self._directory.amend_meta(measured=found)
         values = ", ".join(f"{name} {value:.4g}" for name, value in found.items())
         self._display.message(f"{self._cell.label}: {values}, by a rule from the first returns")
+
+    def finish(self, run: Run) -> str:
+        """Write that the run is done, for good once this returns; how it ended, in words."""
+        self._directory.amend_meta(device=self._pool.device)
+        self.record_measured(run)
+        counters, score = run.algorithm.counters, run.evaluations.state.last_return
+        untrained = registry.never_trained(self._cell.algo, counters.critic_updates, counters.actor_updates)
+        more = {"never_trained": True} if untrained else {}
+        self.write(run, DONE, "", **more, files=run.sums | self._directory.sums())
+        if untrained:
+            return NEVER_TRAINED
+        return DONE if score is None else f"{DONE}, final score {score:,.1f}"
+
+    def end(self, run: Run, status: str, message: str) -> str:
+        """Write how the run ended; that even this cannot be written must not hide the reason."""
+        with suppress(OSError, CellError):
+            self._directory.amend_meta(device=self._pool.device)
+            self.write(run, status, message)
+        return status
 
     def _reading(self, run: Run) -> Reading:
         counters = run.algorithm.counters

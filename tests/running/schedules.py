@@ -18,8 +18,9 @@ from unittest.mock import Mock
 from erlbench.envs.registry import problem
 from erlbench.experiment.cells import SHARED, RunOptions
 from erlbench.pool.base import PoolBase
+from erlbench.running.clock import Clock
 from erlbench.running.loop import Run
-from erlbench.running.orders import SimulatedOrder
+from erlbench.running.orders import ArrivalOrder, SimulatedOrder, TaskOrder
 from erlbench.work.replay import Replay
 from erlbench.work.seeding import generator
 from erlbench.work.store import Store
@@ -114,8 +115,10 @@ def schedule(cell, costs, processors, lengths, critic):
         run = Run(
             replace(narrow, eval_freq=10**12), RunOptions(0), narrow.algorithm(task, inner.store, replay), inner,
             Mock(), Mock(), Event(),
-            order=lambda order: Log(replay, order, processors, costs, critic == SHARED),
         )  # fmt: skip
+        then = (TaskOrder if run.algorithm.is_synchronous(narrow.settings) else ArrivalOrder)(run.graph)
+        run.order = Log(replay, then, processors, costs, critic == SHARED)
+        run.clock = Clock(run.order.now)
         run.clock.start()
         run.train()
     return run.order

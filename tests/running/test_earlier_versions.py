@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -13,6 +14,23 @@ from erlbench.verification import AGREES, DIFFERS, load_files, verify
 from erlbench.verification.rerun import run_again
 from erlbench.verification.same import compare_runs
 from tests.runs import csv_rows, interrupt, make_cell, run
+
+# Dataclasses of all runs in the checkpoints of format 5. One that moves or is renamed needs another format.
+NAMES = {
+    "erlbench.envs.registry:EnvSpec", "erlbench.policy.spec:PolicySpec", "erlbench.running.rows:Asynchrony",
+    "erlbench.running.evaluation:EvaluationState", "erlbench.running.evaluation:Pending",
+    "erlbench.work.rollout:RolloutSettings", "erlbench.work.tasks:ArrayRef", "erlbench.work.tasks:Perturbed",
+    "erlbench.work.tasks:Task",
+}  # fmt: skip
+
+
+def test_the_dataclasses_of_a_checkpoint_have_the_names_of_its_format(tmp_path):
+    """One was moved to another module, so that no interrupted run of the commit before could go on."""
+    assert FORMAT == 5
+    cell = interrupt(make_cell("cem", tmp_path), 12)
+    (state, *_) = cell.directory.glob(f"{CHECKPOINTS}/*/state.json")
+    names = set(re.findall(r'"\$type": "([^"]+)"', state.read_text()))
+    assert {name for name in names if not name.startswith("erlbench.algorithms.")} == NAMES
 
 
 def made_by(cell, number, folder):
