@@ -66,10 +66,10 @@ def build_report(
     runs = find_runs(results, warnings.add)
     _check_baseline(options.baseline, runs)
     options.style.check((run.name for run in runs), (run.env for run in runs))
-    known = _reference_pages(reference, studies) if reference else []
+    references = _reference_pages(reference, studies) if reference else []
     if at := options.at:
         runs = cut_runs(runs, at, warnings.add)
-        return _write(out, options, known, [(everything(runs, f"All runs after {at}", at), None)], runs, warnings)
+        return _write(out, options, references, [(everything(runs, f"All runs after {at}", at), None)], runs, warnings)
     pages: list[PageOfStudy] = []
     for study in studies.values():
         of_study = _study_pages(study, runs, profile, named, options.metric, warnings)
@@ -81,7 +81,7 @@ def build_report(
     whole = replace(whole, tested=not {run.path for run in whole.runs} <= tested)
     if pages and all(page.profile == SMOKE for page, _ in pages):
         whole = without_judgement(whole)
-    return _write(out, options, known, [*pages, (whole, None)], runs, warnings)
+    return _write(out, options, references, [*pages, (whole, None)], runs, warnings)
 
 
 def build_comparison(
@@ -106,9 +106,9 @@ class Warnings:
     def __init__(self, warn: Callable[[Remark], None]) -> None:
         self._warn, self.remarks = warn, dict[Remark, None]()
 
-    def add(self, said: Remark | str) -> None:
+    def add(self, text: Remark | str) -> None:
         """Pass a warning on, unless it was."""
-        if (warning := as_remark(said)) not in self.remarks:
+        if (warning := as_remark(text)) not in self.remarks:
             self.remarks[warning] = None
             self._warn(warning)
 
@@ -153,16 +153,16 @@ def _reference_pages(reference: Path, studies: Mapping[str, Study]) -> list[Comp
 
 
 def _write(
-    out: Path, options: ReportOptions, known: Sequence[Comparison], comparisons: Sequence[PageOfStudy],
+    out: Path, options: ReportOptions, references: Sequence[Comparison], comparisons: Sequence[PageOfStudy],
     runs: Sequence[StoredRun], warnings: Warnings, *tables: Table,
 ) -> Path:  # fmt: skip
-    """Write a page for each of the `known` comparisons and of the others, `tables` on the last one; the index."""
-    charts = ChartData(sum(len(one.runs) for one in known) + len(runs))
+    """Write a page for each of the `references` comparisons and of the others, `tables` on the last one; the index."""
+    charts = ChartData(sum(len(page.runs) for page in references) + len(runs))
     try:
         prepare_folder(out)
         maker = Maker(out=out, published=load_published(), warn=warnings.add, options=options, charts=charts)
         quiet = replace(maker, warn=_ignore)
-        pages = [replace(quiet.write(options.judged(page)), known=True) for page in known]
+        pages = [replace(quiet.write(options.judged(page)), is_reference=True) for page in references]
         for number, (page, answer) in enumerate(comparisons, 1):
             first = tables if number == len(comparisons) else ()
             pages.append(maker.write(options.judged(page), *first, answer=answer))
@@ -193,5 +193,5 @@ def _prepared(page: Comparison, study: Study) -> Comparison:
     return without_judgement(page) if page.profile == SMOKE else page
 
 
-def _ignore(said: Remark | str) -> None:
+def _ignore(text: Remark | str) -> None:
     pass

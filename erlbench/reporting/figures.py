@@ -68,17 +68,17 @@ def learning_curves(
         )
         if not (drawn or training):
             continue
-        of_axis = evaluation_curves(drawn, numbers, levels, MOST_POINTS if axis in wanted else FEWER_POINTS)
+        axis_curves = evaluation_curves(drawn, numbers, levels, MOST_POINTS if axis in wanted else FEWER_POINTS)
         if axis == "timesteps":
-            of_axis += reference_curves([run_set for run_set, _ in drawn], numbers, published)
-        of_axis += published_curves(comparison, group, axis, numbers, published)
-        of_axis += training_curves(training, numbers)
+            axis_curves += reference_curves([run_set for run_set, _ in drawn], numbers, published)
+        axis_curves += published_curves(comparison, group, axis, numbers, published)
+        axis_curves += training_curves(training, numbers)
         label, unit = axis_label(axis, (xy for _, runs in (*drawn, *training) for _, xy in runs))
-        for curve in of_axis:
+        for curve in axis_curves:
             runs = [(name, x / unit, y) for name, x, y in curve.get("runs", ())]
             colour = options.style.colours.get(curve.get("name", ""), "")
             curve |= {"panel": axis, "colour": colour, "x": curve["x"] / unit, "runs": runs}
-        curves += of_axis
+        curves += axis_curves
         panels[axis] = {"x": label, "y": "Return" if training else "Evaluation return"}
         run_sets[axis] = [run_set for run_set, _ in drawn or training]
     paper = [axis for axis in wanted if axis in panels]
@@ -86,9 +86,15 @@ def learning_curves(
         return None
     first = run_sets[paper[0]]
     figure = Figure(
-        name=f"curves-{comparison.slug(group)}", title=f"Learning curves, {comparison.group_name(group)}", caption=(),
-        heading=group.env, data=curve_frame(curves), panels=panels, paper=paper, band=_band(first, options),
-    )  # fmt: skip
+        name=f"curves-{comparison.slug(group)}",
+        title=f"Learning curves, {comparison.group_name(group)}",
+        caption=(),
+        heading=group.env,
+        data=curve_frame(curves),
+        panels=panels,
+        paper=paper,
+        band=_band(first, options),
+    )
     return replace(figure, caption=_caption(comparison, group, first, figure, published, options))
 
 
@@ -105,9 +111,13 @@ def axis_label(axis: str, curves: Iterable[Points]) -> tuple[str, float]:
 
 
 def _caption(
-    comparison: Comparison, group: Group, run_sets: Sequence[RunSet], figure: Figure, published: Published,
+    comparison: Comparison,
+    group: Group,
+    run_sets: Sequence[RunSet],
+    figure: Figure,
+    published: Published,
     options: ReportOptions,
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """What the lines are, then notes on scores, times, and other people's numbers; `run_sets` are those on paper."""
     shown = figure.data[figure.data.panel.isin(figure.paper)]
     runs = [run for run_set in run_sets for run in run_set.runs]
@@ -132,8 +142,10 @@ def _caption(
     imported = dict.fromkeys(
         f"{run_set.label} ({run.imported.origin}"
         f"{'; running means of training returns' if run.imported.returns == TRAINING else ''})"
-        for run_set in run_sets for run in run_set.runs if run.imported
-    )  # fmt: skip
+        for run_set in run_sets
+        for run in run_set.runs
+        if run.imported
+    )
     references, points = (shown[shown["look"] == look] for look in ("reference", "published"))
     whose = [f"{name} (open {SYMBOLS[symbol]})" for name, symbol in zip(points.group, points.symbol, strict=True)]
     notes = [
@@ -193,9 +205,15 @@ def environments_grid(
         *caveats(comparison),
     ]
     return Figure(
-        name=GRID, title="Learning curves, all environments", kind=GRID, data=data, panels=panels, paper=[*panels],
-        band=band, caption=caption,
-    )  # fmt: skip
+        name=GRID,
+        title="Learning curves, all environments",
+        kind=GRID,
+        data=data,
+        panels=panels,
+        paper=[*panels],
+        band=band,
+        caption=caption,
+    )
 
 
 def columns_of_train(comparison: Comparison, group: Group, options: ReportOptions, warn: Warn) -> Figure | None:
@@ -207,37 +225,49 @@ def columns_of_train(comparison: Comparison, group: Group, options: ReportOption
         warn(f"{group.env}: no figure of columns. {left_out}")
         return None
     names = [name for panel in options.columns for name in panel]
-    known = {one.name: column_points(one, names, axis, options.style.smooth, warn) for one in run_sets}
+    points_by_name = {one.name: column_points(one, names, axis, options.style.smooth, warn) for one in run_sets}
     for name in names:
-        if not any(name in of_run_set for of_run_set in known.values()):
+        if not any(name in columns for columns in points_by_name.values()):
             warn(f"no train.csv of {group.env} has a value in a column '{name}'; nothing is drawn for it")
-    every = [xy for of_run_set in known.values() for runs in of_run_set.values() for _, xy in runs]
+    every = [xy for columns in points_by_name.values() for runs in columns.values() for _, xy in runs]
     if not every:
         return None
-    band, numbers, (label, unit) = _band(run_sets, options), colour_numbers(known), axis_label(axis, every)
+    band, numbers, (label, unit) = _band(run_sets, options), colour_numbers(points_by_name), axis_label(axis, every)
     curves, panels = [], {}
     for columns in options.columns:
         cells = [(run_set, column) for run_set in run_sets for column in columns]
         for place, (run_set, column) in enumerate(cells):
-            if runs := known[run_set.name].get(column):
+            if runs := points_by_name[run_set.name].get(column):
                 panel, one = "+".join(columns), len(columns) == 1
                 panels[panel] = {"x": label, "y": column if one else ""}
                 words = run_set.label if len(run_sets) > 1 else "", "" if one else column
                 curve = mean_of_runs(runs, runs, band == "interval")
-                curves.append({
-                    **curve, "panel": panel, "label": " ".join(filter(None, words)), "x": curve["x"] / unit, "runs": (),
-                    "number": numbers[run_set.name] if one else place,
-                })  # fmt: skip
+                curves.append(
+                    {
+                        **curve,
+                        "panel": panel,
+                        "label": " ".join(filter(None, words)),
+                        "x": curve["x"] / unit,
+                        "runs": (),
+                        "number": numbers[run_set.name] if one else place,
+                    }
+                )
     caption = [
         f"{group.env}: columns of train.csv over {AXES[axis].words} ({'; '.join(panels).replace('+', ', ')}). Mean "
         f"over the finished runs, where there are several; band: {band_words(band)}.",
         *filter(None, [_smoothing_note(options.style.smooth, "rows"), left_out]),
     ]
     return Figure(
-        name=f"columns-{comparison.slug(group)}", title=f"Columns of train.csv, {comparison.group_name(group)}",
-        kind="columns", heading=group.env, data=curve_frame(curves), panels=panels, paper=[*panels], band=band,
+        name=f"columns-{comparison.slug(group)}",
+        title=f"Columns of train.csv, {comparison.group_name(group)}",
+        kind="columns",
+        heading=group.env,
+        data=curve_frame(curves),
+        panels=panels,
+        paper=[*panels],
+        band=band,
         caption=caption,
-    )  # fmt: skip
+    )
 
 
 def performance_profiles(comparison: Comparison, name: str = "profile") -> Figure | None:
@@ -267,6 +297,11 @@ def performance_profiles(comparison: Comparison, name: str = "profile") -> Figur
     )
     panel = {"x": AXIS, "y": "Share of runs above", "shares": True}
     return Figure(
-        name=name, title="Performance profile", kind="profile", data=curve_frame(curves), panels={"": panel},
-        paper=("",), caption=[caption],
-    )  # fmt: skip
+        name=name,
+        title="Performance profile",
+        kind="profile",
+        data=curve_frame(curves),
+        panels={"": panel},
+        paper=("",),
+        caption=[caption],
+    )

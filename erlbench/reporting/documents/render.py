@@ -67,8 +67,10 @@ def web_page(pages: Sequence[Content], shared: Mapping[str, Any], first: str) ->
 
     charts = {
         page.id(block.name): block.chart
-        for page in pages for block in page.blocks if isinstance(block, Figure) and block.chart
-    }  # fmt: skip
+        for page in pages
+        for block in page.blocks
+        if isinstance(block, Figure) and block.chart
+    }
     sections = [(page, Markup(html(page))) for page in pages]
     template = environment(True).get_template("page.html")
     return template.render(sections=sections, first=first, data={**shared, "charts": charts})
@@ -85,14 +87,17 @@ def environment(markup: bool) -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 
-    made = Environment(
-        autoescape=markup, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+    templates = Environment(
+        autoescape=markup,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
         loader=FunctionLoader(_read_asset),
-    )  # fmt: skip
-    made.filters |= {"naming_columns": _naming_columns, "finite": _finite, "md": escape, "cell": _cell}
-    made.globals |= {"zip": zip, "asset": lambda name: Markup(_read_asset(name))}
-    made.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
-    return made
+    )
+    templates.filters |= {"naming_columns": _naming_columns, "finite": _finite, "md": escape, "cell": _cell}
+    templates.globals |= {"zip": zip, "asset": lambda name: Markup(_read_asset(name))}
+    templates.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
+    return templates
 
 
 def _read_asset(name: str) -> str:

@@ -81,7 +81,7 @@ def checklist(
         "marks": [mark for run in runs for mark in run.machine.marks], "packages": ", ".join(packages) or UNKNOWN,
         "commands": [hide(command) for command in frame.command[frame.command != ""].unique()[:MOST_COMMANDS]],
         "left_out": sum(warning.kind in (RemarkKind.LEFT_OUT, RemarkKind.REPEATED) for warning in warnings),
-        "comparisons": [_verdicts(page) for page in pages if not page.known],
+        "comparisons": [_verdicts(page) for page in pages if not page.is_reference],
         "licences": [
             f"Reference runs that the report shows, {name}: {licence or UNKNOWN}."
             for name, licence in {source.name: source.licence for source in sources}.items()

@@ -22,7 +22,7 @@ from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.documents.render import OVERVIEW, Content
 from erlbench.reporting.pages import checklist
 from erlbench.reporting.pages.charts import ChartData
-from erlbench.reporting.pages.page import SMOKE, SMOKE_BANNER, Page, answered
+from erlbench.reporting.pages.page import SMOKE, SMOKE_BANNER, Page, answer_blocks
 from erlbench.reporting.tables.overview import overview
 from erlbench.reporting.verdict.words import result
 from erlbench.words import counted
@@ -35,9 +35,14 @@ CELL_COLUMNS = [
 
 
 def write_index(
-    out: Path, pages: Sequence[Page], runs: Sequence[StoredRun], warnings: Sequence[Remark], charts: ChartData,
-    sources: Sequence[Source], with_checklist: bool = False,
-) -> Path:  # fmt: skip
+    out: Path,
+    pages: Sequence[Page],
+    runs: Sequence[StoredRun],
+    warnings: Sequence[Remark],
+    charts: ChartData,
+    sources: Sequence[Source],
+    with_checklist: bool = False,
+) -> Path:
     """Write `index.md`, `index.html`, `cells.csv` and perhaps the checklist; return the path of `index.html`."""
     _write_cells(out / "cells.csv", pages, runs)
     index = Content(
@@ -58,32 +63,36 @@ def write_index(
 
 def _index(pages: Sequence[Page], runs: Sequence[StoredRun], warnings: Sequence[Remark]) -> dict[str, Any]:
     """What the template prints."""
-    new = [page for page in pages if not page.known]
+    new = [page for page in pages if not page.is_reference]
     profiles = {page.comparison.profile for page in new if page.comparison.study}
     commands = Counter(run.machine.command for run in runs if run.machine.command)
     unknown = len(runs) - commands.total()
     none = f"; {counted(unknown, 'run')} {'has' if unknown == 1 else 'have'} none" if unknown else ""
     machines = Counter(run.machine.hardware for run in runs), Counter(run.machine.software for run in runs)
     return {
-        "reference": [overview(page.comparison) for page in pages if page.known and not page.comparison.study],
+        "reference": [overview(page.comparison) for page in pages if page.is_reference and not page.comparison.study],
         "banner": SMOKE_BANNER if profiles == {SMOKE} else "",
-        "studies": [(page.comparison.title, *answered(page.answer)[:2]) for page in new if page.answer],
+        "studies": [(page.comparison.title, *answer_blocks(page.answer)[:2]) for page in new if page.answer],
         "comparisons": [
             (overview(page.comparison) if page.comparison.groups else None, result(page.verdicts))
-            for page in new if not page.comparison.study
+            for page in new
+            if not page.comparison.study
         ],
         "summary": _summary(runs),
         "contents": _contents(pages),
         "lists": [
             ("Warnings", _limited(folded(warnings))),
             ("Runs that are not finished", _limited(_unfinished(runs))),
-            ("Machines and versions", _limited(
-                f"{text} ({counted(count, 'run')})" for texts in machines for text, count in texts.most_common()
-            )),
+            (
+                "Machines and versions",
+                _limited(
+                    f"{text} ({counted(count, 'run')})" for texts in machines for text, count in texts.most_common()
+                ),
+            ),
         ],
         "commands": _limited(" ".join(command.split()) for command in commands),
         "commands_of": f"The command lines of the runs (each run's last start), from meta.json{none}:",
-    }  # fmt: skip
+    }
 
 
 def _first(pages: Sequence[Page]) -> str:
@@ -133,7 +142,7 @@ def _unfinished(runs: Sequence[StoredRun]) -> Iterator[str]:
 
 def _write_cells(path: Path, pages: Sequence[Page], runs: Sequence[StoredRun]) -> None:
     studies: dict[Path, list[str]] = {}
-    for page in (page for page in pages if page.comparison.study and not page.known):
+    for page in (page for page in pages if page.comparison.study and not page.is_reference):
         for run in page.comparison.runs:
             studies.setdefault(run.path, []).append(page.comparison.name)
     rows = [

@@ -57,7 +57,7 @@ class Page:
     comparison: Comparison
     content: Content
     verdicts: Sequence[Any] = ()  # rows of `compare_pairs`
-    known: bool = False  # of reference results, which were there before
+    is_reference: bool = False  # of `--reference`
     answer: StudyAnswer | None = None
 
 
@@ -70,7 +70,7 @@ class Maker:
     warn: Warn
     options: ReportOptions
     charts: ChartData
-    read: dict[Path, Timeline | None] = field(default_factory=dict)  # the timelines of runs, which several pages show
+    timelines: dict[Path, Timeline | None] = field(default_factory=dict)  # by runs, which several pages show
 
     def write(self, comparison: Comparison, *first: Table, answer: StudyAnswer | None = None) -> Page:
         """Write the folder `out/<name>/` with `index.md`, tables (`first` before all others) and figures.
@@ -81,17 +81,17 @@ class Maker:
         folder = self.out / comparison.name
         folder.mkdir(parents=True, exist_ok=True)
         curves, missing = self._curves(comparison)
-        curves = [self._written(figure, folder, comparison) for figure in curves]
+        curves = [self._write_figure(figure, folder, comparison) for figure in curves]
         pairs = compare_pairs(comparison) if PagePart.STATISTICS in comparison.parts else pd.DataFrame()
         tables = [*first, *self._tables(comparison, pairs)]
-        others = [self._written(figure, folder, comparison) for figure in self._others(comparison)]
+        others = [self._write_figure(figure, folder, comparison) for figure in self._others(comparison)]
         names = [table.name for table in tables]
         place = names.index("scores") + (len(comparison.groups) > 1) if "scores" in names else 0
         blocks: list[Table | Figure] = [*tables[:place], *curves, *tables[place:], *others]
         parts = PARTS if PagePart.CURVES in comparison.parts else {}
         folded = {title: [block for block in blocks if block.name.startswith(names)] for title, names in parts.items()}
         verdicts = pair_rows(pairs)
-        lines, answers, study = answered(answer) if answer else ([], [], [])
+        lines, answers, study = answer_blocks(answer) if answer else ([], [], [])
         values = {
             "title": comparison.title,
             "banner": SMOKE_BANNER if comparison.profile == SMOKE else "",
@@ -109,7 +109,7 @@ class Maker:
         (folder / "index.md").write_text(markdown(content), encoding="utf-8")
         return Page(comparison=comparison, content=content, verdicts=verdicts, answer=answer)
 
-    def _written(self, figure: Figure, folder: Path, comparison: Comparison) -> Figure:
+    def _write_figure(self, figure: Figure, folder: Path, comparison: Comparison) -> Figure:
         """A figure with the study's note, its chart, and its files: as the options say, or where it has no chart."""
         has_chart = figure.kind not in ("columns", GRID)
         formats = self.options.formats or (() if has_chart else FORMATS[:1])
@@ -153,9 +153,9 @@ class Maker:
         if not run_set.runs:
             return None
         run = (run_set.done or run_set.runs)[0]
-        if run.path not in self.read:
-            self.read[run.path] = load_timeline(run, self.warn)
-        return self.read[run.path]
+        if run.path not in self.timelines:
+            self.timelines[run.path] = load_timeline(run, self.warn)
+        return self.timelines[run.path]
 
     def _tables(self, comparison: Comparison, pairs: pd.DataFrame) -> list[Table]:
         parts, published, options = comparison.parts, self.published, self.options
@@ -182,7 +182,7 @@ def _head(comparison: Comparison) -> Iterator[str]:
         yield f"After {comparison.item} of the {comparison.source}{beside}. Profile: {comparison.profile}."
 
 
-def answered(answer: StudyAnswer) -> tuple[list[str], list[str], list[Table]]:
+def answer_blocks(answer: StudyAnswer) -> tuple[list[str], list[str], list[Table]]:
     """What a study's page begins with: the claim with its source, a line for each pair, their tables."""
     study = answer.study
     source = f" ({study.source})" if study.source else ""
