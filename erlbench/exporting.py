@@ -94,8 +94,6 @@ def _save_evaluations(path: Path, rows: pd.DataFrame, episodes: int | None = Non
         if rows[column].map(len).any():
             cells = [cell or (np.nan,) * len(returns) for cell, returns in zip(rows[column], rows["returns"])]
             arrays[name] = np.array([cell[:episodes] for cell in cells])
-    if "successes" in arrays and not np.isnan(arrays["successes"]).any():
-        arrays["successes"] = arrays["successes"].astype(bool)
     np.savez(path, **arrays)
     return path
 

@@ -146,7 +146,10 @@ def _describe_run(run: ForeignRun, stated: Statement, settings: Mapping[str, Any
     if run.evaluations.empty:
         kind, rows = TRAINING, _describe_curve(run.episodes)
     else:
-        kind, rows = EVALUATIONS if run.program == SB3 else RETURNS[stated.returns], _describe_evaluations(run)
+        kind, rows = (
+            EVALUATIONS if run.program == SB3 else RETURNS[stated.returns],
+            _describe_evaluations(run.evaluations),
+        )
         counts = set(run.evaluations["returns"].map(len)) - {0}
         table |= {"eval_episodes": min(counts)} if kind == EVALUATIONS and len(counts) == 1 else {}
     imported = Imported(
@@ -157,6 +160,8 @@ def _describe_run(run: ForeignRun, stated: Statement, settings: Mapping[str, Any
         sources={printable(path.name): hashlib.sha256(read_content(path)).hexdigest() for path in run.paths},
     )
     config = {"run": table, **({"env_settings": settings} if settings else {}), KIND: imported.table()}
+    # Other programs count all steps as steps of training; of a table nobody knows.
+    rows = rows.assign(evaluation=range(len(rows)), fitness_timesteps=None if run.program == TABLE else 0)
     return replace(run, config=config, evaluations=rows, notes=notes)
 
 
@@ -202,13 +207,10 @@ def _choose(option: str, run: ForeignRun, stated: Statement, placed: Mapping[str
     return value
 
 
-def _describe_evaluations(run: ForeignRun) -> pd.DataFrame:
-    frame = run.evaluations
+def _describe_evaluations(frame: pd.DataFrame) -> pd.DataFrame:
     steps = frame["lengths"].map(sum).cumsum()
     return frame.assign(
         **frame[["returns", "lengths", "success"]].map(lambda values: " ".join(map(str, values))),
-        evaluation=range(len(frame)),
-        fitness_timesteps=None if run.program == TABLE else 0,  # the others count all steps of training
         evaluation_timesteps=steps.where(steps > 0).astype("Int64"),
         return_std=frame["returns"].map(
             lambda values: np.std(values, ddof=1) if len(values) > 1 else 0.0 if values else None
@@ -218,11 +220,10 @@ def _describe_evaluations(run: ForeignRun) -> pd.DataFrame:
 
 def _describe_curve(episodes: pd.DataFrame) -> pd.DataFrame:
     """At most `MOST_POINTS` running means of the training returns; the last one is that of the last episodes."""
-    rows = episodes[["timesteps", "t"]].rename(columns={"t": "train_time_s"})
     means = episodes["r"].rolling(WINDOW, min_periods=1).mean()
-    rows = rows.assign(fitness_timesteps=0, episodes=range(1, len(rows) + 1), return_mean=means)
-    rows = rows.iloc[thinned(len(rows), MOST_POINTS)].drop_duplicates("timesteps", keep="last")
-    return rows.assign(evaluation=range(len(rows)))
+    rows = episodes.rename(columns={"t": "train_time_s"}).drop(columns="success")  # of single episodes
+    rows = rows.assign(episodes=range(1, len(rows) + 1), return_mean=means)
+    return rows.iloc[thinned(len(rows), MOST_POINTS)].drop_duplicates("timesteps", keep="last")
 
 
 def _write(run: ForeignRun, folder: Path) -> None:
@@ -238,10 +239,13 @@ def _write(run: ForeignRun, folder: Path) -> None:
 
 def _fill(folder: Path, run: ForeignRun) -> None:
     rows, episodes, table = run.evaluations, run.episodes, run.config["run"]
-    _write_rows(folder, EvaluationRow, rows)
+    frames: dict[type[Row], pd.DataFrame] = {EvaluationRow: rows}
     if not episodes.empty and episodes["l"].notna().all():
-        comment = f"#{json.dumps({'env_id': table['env']})}\n"
-        _write_rows(folder, EpisodeRow, episodes.astype({"l": int, "success": "Int64"}), comment)
+        frames[EpisodeRow] = episodes.astype({"l": int, "success": "Int64"})
+    for kind, frame in frames.items():
+        text = frame.reindex(columns=list(header(kind))).to_csv(index=False, lineterminator="\n")
+        comment = f"#{json.dumps({'env_id': table['env']})}\n" if kind is EpisodeRow else ""
+        (folder / kind.file).write_text(comment + text, encoding="utf-8")
     (folder / CONFIG).write_text(tomli_w.dumps(run.config), encoding="utf-8")
     now, budget = datetime.now(UTC).isoformat(timespec="seconds"), table.get("total_timesteps")
     _write_object(folder / META, {"imported": now, "erlbench": __version__})
@@ -259,11 +263,6 @@ def _fill(folder: Path, run: ForeignRun) -> None:
         "files": {path.name: file_checksum(path) for path in sorted(folder.iterdir())},
     }
     _write_object(folder / STATUS, {key: value for key, value in status.items() if value is not None})
-
-
-def _write_rows(folder: Path, kind: type[Row], frame: pd.DataFrame, comment: str = "") -> None:
-    text = frame.reindex(columns=list(header(kind))).to_csv(index=False, lineterminator="\n")
-    (folder / kind.file).write_text(comment + text, encoding="utf-8")
 
 
 def _write_object(path: Path, value: Mapping[str, Any]) -> None:

@@ -115,9 +115,9 @@ def load_files(path: Path) -> Files:
     """The files of a run, each read once; raises `UsageError` when there is no run."""
     folder = RunFiles(path)
     run = Files(path, folder.readable_config("; give a run's folder"), folder.status(), folder.meta())
-    sums, kinds = table_in(run.status, "files"), {row.file: row for row in COUNTED}
-    for name in filter(lambda name: os.path.lexists(path / name), HASHED):
-        data, problem = checked(path / name, sums.get(name))
+    kinds: dict[str, type[Row]] = {row.file: row for row in COUNTED}
+    for name in (name for name in HASHED if os.path.lexists(path / name)):
+        data, problem = checked(path / name, table_in(run.status, "files").get(name))
         run.altered.extend([f"{name} ({problem})"] if problem else [])
         if name in kinds:
             data = data if run.is_done else data[: data.rfind(b"\n") + 1]  # a running one writes on
