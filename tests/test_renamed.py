@@ -51,6 +51,7 @@ def configurations(*algorithms: str) -> list[Path]:
     return [path for path, table in tables if old.get(table["run"]["algo"], {}).keys() & table["settings"].keys()]
 
 
+@pytest.mark.data
 @pytest.mark.parametrize("algo", ["cem", "cem-rl", "td3", "sac", "esac"])
 def test_the_reference_runs_have_settings_of_today(algo):
     paths = configurations(algo)

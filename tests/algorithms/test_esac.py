@@ -229,6 +229,7 @@ def test_a_population_needs_members_around_the_mean():
         resolve(ESACSettings, "Hopper-v5", {}, {"population": 10, "sac_members": 4, "winner_fraction": 0.6})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["v1", "code"])
 def test_presets_run(preset, tmp_path):
     cell = make_cell("esac", tmp_path, preset=preset)

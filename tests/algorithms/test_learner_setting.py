@@ -62,14 +62,8 @@ def test_settings_that_do_not_fit(name, algorithm):
         algorithm(name, learner="ppo")
 
 
-@pytest.mark.parametrize(
-    ("name", "learner"),
-    [
-        ("cem-rl", "ddpg"),
-        pytest.param("cem-rl", "sac", marks=pytest.mark.slow),
-        pytest.param("p-cem-rl", "sac", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "learner"), [("cem-rl", "ddpg"), ("cem-rl", "sac"), ("p-cem-rl", "sac")])
 def test_synchronous_runs_repeat(name, learner, tmp_path):
     """Resumed, and with three processes: the same numbers; both kinds of updates are made."""
     settings = {"learner": learner, "stochastic": learner == "sac" and name == "cem-rl"}

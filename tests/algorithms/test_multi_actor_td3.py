@@ -76,6 +76,7 @@ def test_a_round_plays_then_trains_and_only_then_is_over(context):
     assert algorithm.ask() == []
 
 
+@pytest.mark.slow
 def test_the_last_evaluation_is_of_what_all_steps_have_trained(tmp_path):
     """As the code: five updates a step, those of the last round included."""
     cell = make_cell("multi-actor-td3", tmp_path, steps=500)

@@ -180,6 +180,7 @@ def test_a_signal_in_the_middle_of_a_long_task_is_answered_at_once(tmp_path, pro
     assert status(cell)["status"] == "interrupted"
 
 
+@pytest.mark.slow
 def test_a_leaking_environment_meets_its_worker_s_limit(tmp_path):
     cell = make_cell("cem", tmp_path, env="tests.environments:Leaking-v0", steps=2000)
     assert run(cell, processes=1, worker_memory=500 << 20) == 0
