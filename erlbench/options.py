@@ -73,17 +73,14 @@ class Option:
             return _split_names(value, what)
         if self.is_table:
             return split_assignments(value, f"{what} needs {self.metavar}")
-        limits = {"choices": self.choices, "minimum": self.minimum, "maximum": self.maximum}
-        return check_value(value, self.type, what, limits)
+        return check_value(value, self.type, what, vars(self))
 
 
 def option(default: Any, help: str, metavar: str = "N", **further: Any) -> Any:
     """A field of a dataclass of options; `further` are attributes of `Option`."""
-    metavar = "|".join(further.get("choices", ())) or metavar
-    metadata = {OPTION: Option(help=help, metavar=metavar, **further)}
-    if default == {}:
-        return dataclasses.field(default_factory=dict, metadata=metadata)
-    return dataclasses.field(default=default, metadata=metadata)
+    declared = Option(help=help, metavar="|".join(further.get("choices", ())) or metavar, **further)
+    kept = {"default_factory": dict} if default == {} else {"default": default}
+    return dataclasses.field(**kept, metadata={OPTION: declared, **vars(declared)})
 
 
 def argument(metavar: str, default: Any = dataclasses.MISSING, **further: Any) -> Any:
@@ -93,10 +90,11 @@ def argument(metavar: str, default: Any = dataclasses.MISSING, **further: Any) -
 
 def shared_option(kind: type, name: str, default: Any = dataclasses.MISSING, **changes: Any) -> Any:
     """A field as the dataclass `kind` declares it, with another default or other attributes, in no section."""
-    declared = next(item for item in dataclasses.fields(kind) if item.name == name)
-    metadata = {OPTION: dataclasses.replace(declared.metadata[OPTION], section="", basic=False, **changes)}
-    default = declared.default if default is dataclasses.MISSING else default
-    return dataclasses.field(default=default, default_factory=declared.default_factory, metadata=metadata)
+    item = next(item for item in dataclasses.fields(kind) if item.name == name)
+    declared = {**vars(item.metadata[OPTION]), "section": "", "basic": False, **changes}
+    usual = {} if item.default_factory is dict else item.default
+    declared["default"] = usual if default is dataclasses.MISSING else default
+    return option(**declared)
 
 
 def list_options(kind: type) -> dict[str, Option]:

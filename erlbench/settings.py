@@ -12,10 +12,9 @@ import math
 import re
 import types
 import typing
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from erlbench.envs.catalogue import FUNCTION
 from erlbench.errors import UsageError, check_known, nearest
@@ -23,7 +22,6 @@ from erlbench.records.older import unknown_setting
 
 MOST = 10**12  # of anything that is counted over a whole run
 MOST_AT_ONCE = 100_000  # of anything that is held or asked for at one time: individuals, episodes, units, minibatches
-MOST_WEIGHTS = 10**8  # of the hidden layers of a network
 OVER_A_RUN = frozenset({  # settings that count over a whole run, or name a stream
     "budget", "generation_steps", "noise_table", "noise_table_seed", "replay_size", "start_timesteps",
     "time_limit_max", "timesteps_per_batch",
@@ -82,7 +80,7 @@ def resolve(
     try:
         return settings_type(**values)
     except ValueError as error:  # what a settings class checks across its fields
-        raise UsageError(f"settings{_of(owner)}: {error}") from error
+        raise UsageError(f"settings of {owner or settings_type.__name__}: {error}") from error
 
 
 def resolved_values(
@@ -94,7 +92,7 @@ def resolved_values(
     owner: str = "",
 ) -> dict[str, Any]:
     """The values of `resolve`, each checked by itself; nothing of the class is run."""
-    of = _of(owner)
+    of = f" of {owner}" if owner else ""
     env, hints, values = environment_name(env_id), typing.get_type_hints(settings_type), {}
     fields = {field.name: field for field in dataclasses.fields(settings_type) if field.init}
     given = {**(preset or {}), **(overrides or {})}
@@ -106,27 +104,16 @@ def resolved_values(
         value = given.get(name, by_env.get(env, by_env.get(env.partition("/")[0], field.default)))
         if value is dataclasses.MISSING:
             raise UsageError(f"setting '{name}'{of} has no default; give it with --set {name}=VALUE")
-        values[name] = check_value(
-            value, hints[name], f"setting '{name}'{of}", _bounded(name, hints[name], field.metadata)
-        )
-        if isinstance(values[name], tuple) and sum(map(math.prod, itertools.pairwise(values[name]))) > MOST_WEIGHTS:
-            raise UsageError(f"setting '{name}'{of} means more than {MOST_WEIGHTS:,} weights")
+        limits = _bounded(name, hints[name], field.metadata)
+        values[name] = check_value(value, hints[name], f"setting '{name}'{of}", limits)
     return values
 
 
-def _of(owner: str) -> str:
-    return f" of {owner}" if owner else ""
-
-
 def _bounded(name: str, kind: Any, limits: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The limits of a setting; an integer without a maximum gets one, so that no number uses up the memory."""
-    if limits.get("maximum") is not None or not _holds_integers(kind):
+    """The limits of a setting; integers without a maximum get one, so that no number uses up the memory."""
+    if limits.get("maximum") is not None or int not in (kind, *typing.get_args(kind)):
         return limits
     return {**limits, "maximum": MOST if name in OVER_A_RUN else MOST_AT_ONCE}
-
-
-def _holds_integers(kind: Any) -> bool:
-    return kind is int or any(map(_holds_integers, typing.get_args(kind)))
 
 
 def check_value(value: Any, kind: Any, what: str, limits: Mapping[str, Any] | None = None) -> Any:
@@ -140,12 +127,13 @@ def check_value(value: Any, kind: Any, what: str, limits: Mapping[str, Any] | No
     if choices and converted is not None and converted not in choices:
         words = [str(choice) for choice in choices]
         raise UsageError(f"{what} must be one of {', '.join(words)}, not {_shown(value)}{nearest(str(value), words)}")
+    minimum, maximum = limits.get("minimum"), limits.get("maximum")
     for number in converted if isinstance(converted, tuple) else (converted,):
         if isinstance(number, (int, float)) and not isinstance(number, bool):
-            if limits.get("minimum") is not None and number < limits["minimum"]:
-                raise UsageError(f"{what} must be at least {limits['minimum']:g}, not {_shown(value)}")
-            if limits.get("maximum") is not None and number > limits["maximum"]:
-                raise UsageError(f"{what} must be at most {limits['maximum']:g}, not {_shown(value)}")
+            if minimum is not None and number < minimum:
+                raise UsageError(f"{what} must be at least {minimum:g}, not {_shown(value)}")
+            if maximum is not None and number > maximum:
+                raise UsageError(f"{what} must be at most {maximum:g}, not {_shown(value)}")
     return converted
 
 
@@ -158,36 +146,27 @@ def _coerce(value: Any, kind: Any) -> Any:
         for argument in arguments:
             with suppress(ValueError, OverflowError):
                 return _coerce(value, argument)
-        raise ValueError
-    if origin is tuple:
+    elif origin is tuple:
         if isinstance(value, str):
             separators = r"[,\s]+|(?<=\d)-" if arguments[0] is int else r"[,\s]+"
             value = [part for part in re.split(separators, value.strip().strip("[]()")) if part]
-        return tuple(_coerce(item, arguments[0]) for item in _exactly(value, (list, tuple)))
-    if origin is Mapping:
-        return {key: _coerce(item, arguments[1]) for key, item in _exactly(value, Mapping).items()}
-    if kind in (int, float):
-        return _number(value, kind)
-    if kind is bool and isinstance(value, str):
-        value = _WORDS.get(value.lower())
-    return value if kind is Any else _exactly(value, kind)
-
-
-def _exactly(value: Any, kind: Any) -> Any:
-    if not isinstance(value, kind):
-        raise ValueError
-    return value
-
-
-def _number(value: Any, kind: type) -> Any:
-    if isinstance(value, str):
-        try:
-            value = int(value)
-        except ValueError:
-            value = float(value)
-    if isinstance(value, bool) or not abs(_exactly(value, (int, float))) < math.inf or (kind is int and value % 1):
-        raise ValueError
-    return kind(value)
+        if isinstance(value, list | tuple):
+            return tuple(_coerce(item, arguments[0]) for item in value)
+    elif origin is Mapping:
+        if isinstance(value, Mapping):
+            return {key: _coerce(item, arguments[1]) for key, item in value.items()}
+    elif kind in (int, float):
+        if isinstance(value, str):
+            value = int(value) if re.fullmatch(r"\s*[+-]?[\d_]+\s*", value) else float(value)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
+        if is_number and (kind is float or value % 1 == 0):
+            return kind(value)
+    else:
+        if kind is bool and isinstance(value, str):
+            value = _WORDS.get(value.lower())
+        if kind is Any or isinstance(value, kind):
+            return value
+    raise ValueError
 
 
 def type_name(kind: Any) -> str:
@@ -200,24 +179,19 @@ def type_name(kind: Any) -> str:
         type(None): "none",
         tuple[int, ...]: "integers such as 400-300",
     }
-    if kind in names:
-        return names[kind]
-    arguments = typing.get_args(kind)
-    if typing.get_origin(kind) in (typing.Union, types.UnionType):
-        return " or ".join(type_name(argument) for argument in arguments)
-    if typing.get_origin(kind) is Mapping:
-        return "a table"
-    if typing.get_origin(kind) is tuple:
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if kind in names or origin is None:
+        return names.get(kind, str(kind))
+    if origin is tuple:
         return f"a list, each {type_name(arguments[0])}"
-    return str(kind)
+    return "a table" if origin is Mapping else " or ".join(map(type_name, arguments))
 
 
 def _shown(value: Any) -> str:
     return repr(value) if isinstance(value, str) else str(value)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SettingRow:
+class SettingRow(NamedTuple):
     """One setting as the documentation and `erlbench list algos -v` show it."""
 
     name: str
@@ -232,24 +206,14 @@ def setting_rows(settings_type: type) -> list[SettingRow]:
     """One row per setting, in the order of the class."""
     rows, hints = [], typing.get_type_hints(settings_type)
     for field in dataclasses.fields(settings_type):
-        metadata = field.metadata
-        default = field.default if field.default is not dataclasses.MISSING else ""
-        allowed = ", ".join(map(str, metadata.get("choices") or ())) or type_name(hints[field.name])
-        if metadata.get("minimum") is not None:
-            allowed += f", at least {metadata['minimum']:g}"
-        if metadata.get("maximum") is not None:
-            allowed += f", at most {metadata['maximum']:g}"
-        by_env = ", ".join(f"{env} {setting_text(value)}" for env, value in metadata.get("by_env", {}).items())
-        rows.append(
-            SettingRow(
-                name=field.name,
-                default=setting_text(default),
-                by_env=by_env,
-                allowed=allowed,
-                help=metadata.get("help", ""),
-                source=metadata.get("source", ""),
-            )
-        )
+        about = field.metadata
+        default = "" if field.default is dataclasses.MISSING else setting_text(field.default)
+        allowed = [", ".join(map(str, about.get("choices") or ())) or type_name(hints[field.name])]
+        limits = (("at least", about.get("minimum")), ("at most", about.get("maximum")))
+        allowed += [f"{word} {limit:g}" for word, limit in limits if limit is not None]
+        by_env = ", ".join(f"{env} {setting_text(value)}" for env, value in about.get("by_env", {}).items())
+        texts = (about.get("help", ""), about.get("source", ""))
+        rows.append(SettingRow(field.name, default, by_env, ", ".join(allowed), *texts))
     return rows
 
 
@@ -279,33 +243,21 @@ def list_settings(settings_type: Any) -> list[str]:
     return [item.name for item in dataclasses.fields(settings_type) if item.init]
 
 
-def select_settings(values: Mapping[str, Any], names: Collection[str], settings_type: type) -> dict[str, Any]:
-    """The values for the algorithm that any of `names` means; those of ALGO.KEY win over those of KEY."""
-    known = list_settings(settings_type)
-    split = [(key.rpartition("."), value) for key, value in values.items()]
-    return {
-        name: value for owners in (("",), names) for (algo, _, name), value in split if algo in owners and name in known
-    }
+def share_settings(values: Mapping[str, Any], types: Mapping[str, tuple[str, type]]) -> dict[str, dict[str, Any]]:
+    """The values of KEY and ALGO.KEY, which win, by the names that have such a setting.
 
-
-def check_settings(values: Mapping[str, Any], types: Mapping[str, type]) -> None:
-    """Raise `UsageError` for a setting that no algorithm has; `types` are the settings of each, by its name."""
-    for key in values:
-        algo, _, name = key.rpartition(".")
-        named = [known for known in types if algo in ("", known, known.partition("@")[0])]
+    `types` has algorithm and class of settings of each name; either is ALGO. Raises `UsageError` for what none has.
+    """
+    shared: dict[str, dict[str, Any]] = {name: {} for name in types}
+    for key in sorted(values, key=lambda key: "." in key):
+        owner, _, setting = key.rpartition(".")
+        named = {name: list_settings(kind) for name, (algo, kind) in types.items() if owner in ("", name, algo)}
         if not named:
-            check_known(algo, types, f"--set {key}: this command has no algorithm '{algo}'")
-        known = list(dict.fromkeys(setting for owner in named for setting in list_settings(types[owner])))
-        if name not in known:
-            raise UsageError(unknown_setting(", ".join(named), name, known))
-
-
-def describe_partial_settings(values: Mapping[str, Any], types: Mapping[str, Any]) -> list[str]:
-    """A line for each KEY that some of the algorithms lack; `types` are the settings of each, by its name."""
-    lines = []
-    for key in values:
-        having = [name for name, settings in types.items() if key in list_settings(settings)]
-        lacking = ", ".join(name for name in types if name not in having)
-        if having and lacking:
-            lines.append(f"--set {key} is for {', '.join(having)}; {lacking} has no such setting")
-    return lines
+            check_known(owner, types, f"--set {key}: this command has no algorithm '{owner}'")
+        known = list(dict.fromkeys(itertools.chain(*named.values())))
+        if setting not in known:
+            raise UsageError(unknown_setting(", ".join(named), setting, known))
+        for name, settings in named.items():
+            if setting in settings:
+                shared[name][setting] = values[key]
+    return shared

@@ -71,15 +71,15 @@ def command(asked: ConvertOptions) -> None:
       erlbench convert study.zip --out results
     """
     source, target = choose_direction(asked)
-    given = [name for name in vars(asked) if name not in BOTH and getattr(asked, name) not in (None, "", {})]
-    if given and (target or source == BUNDLE):
-        raise UsageError(f"--{given[0].replace('_', '-')} is for --from {'|'.join(SOURCES[:-1])} alone")
+    facts = {name: value for name, value in vars(asked).items() if name not in BOTH and value not in (None, "", {})}
+    if facts and (target or source == BUNDLE):
+        raise UsageError(f"--{next(iter(facts)).replace('_', '-')} is for --from {'|'.join(SOURCES[:-1])} alone")
     if target == BUNDLE:
         if asked.out is None:
             raise UsageError("--to bundle needs a file: --out FILE.zip")
         with open_bundles(asked.paths) as folders:
-            runs = write_bundle(folders, asked.out)
-        click.echo(f"{counted(runs, 'run')} in {asked.out}, without command lines, home folders, user and host")
+            count = write_bundle(folders, asked.out)
+        click.echo(f"{counted(count, 'run')} in {asked.out}, without command lines, home folders, user and host")
     elif target:
         from erlbench.api import load_results
         from erlbench.exporting import export_results
@@ -90,7 +90,15 @@ def command(asked: ConvertOptions) -> None:
     elif source == BUNDLE:
         _unpack(asked.paths, asked.out or Path("results"))
     else:
-        _take_in(asked, asked.out or Path("results"))
+        from erlbench.importing import import_runs
+
+        out = asked.out or Path("results")
+        if not asked.origin.strip():
+            raise UsageError("give --origin WORDS: whose data they are; reports show it")
+        runs = import_runs(asked.paths, out, source=source, env_settings=facts.pop("env_set", None), **facts)
+        rows = [(*row[:-1], f"{row[-1]:,}") for row in runs.itertuples(index=False)]
+        print_table("", ("run", "read from", "returns of", "rows", "steps"), rows)
+        click.echo(f"{counted(len(runs), 'run')} in {out}; next: erlbench report {out}")
 
 
 def choose_direction(asked: ConvertOptions) -> tuple[str, str]:
@@ -120,16 +128,3 @@ def _unpack(files: Sequence[Path], out: Path) -> None:
     with open_bundles(files) as (folder,):
         shutil.copytree(folder, out, dirs_exist_ok=True)
     click.echo(f"the runs of {files[0]} are in {out}; next: erlbench report {out}")
-
-
-def _take_in(asked: ConvertOptions, out: Path) -> None:
-    """Write the runs of other programs below `out`, and print them."""
-    from erlbench.importing import import_runs
-
-    if not asked.origin.strip():
-        raise UsageError("give --origin WORDS: whose data they are; reports show it")
-    facts = {name: value for name, value in vars(asked).items() if name not in (*BOTH, "env_set")}
-    runs = import_runs(asked.paths, out, source=asked.from_, env_settings=asked.env_set, **facts)
-    rows = [(*row[:-1], f"{row[-1]:,}") for row in runs.itertuples(index=False)]
-    print_table("", ("run", "read from", "returns of", "rows", "steps"), rows)
-    click.echo(f"{counted(len(runs), 'run')} in {out}; next: erlbench report {out}")

@@ -42,12 +42,12 @@ def command(options: DemoOptions) -> None:
     from erlbench.playing import play_run
     from erlbench.running.command import interruption
 
-    out, total_timesteps = options.out, options.total_timesteps
-    start = time.monotonic()
-    click.echo(f"{' and '.join(ALGOS)} learn {ENV}: {SEEDS} seeds each, {total_timesteps:,} steps a run.", err=True)
+    out, start = options.out, time.monotonic()
+    steps = f"{options.total_timesteps:,} steps a run"
+    click.echo(f"{' and '.join(ALGOS)} learn {ENV}: {SEEDS} seeds each, {steps}.", err=True)
     try:
         results = run(
-            ALGOS, ENV, seeds=SEEDS, total_timesteps=total_timesteps, eval_freq=20_000, eval_episodes=3,
+            ALGOS, ENV, seeds=SEEDS, total_timesteps=options.total_timesteps, eval_freq=20_000, eval_episodes=3,
             final_episodes=10, set={"hidden": (64, 64)}, out=str(out / "results"), quiet=False,
         )  # fmt: skip
     except Interrupted as error:
@@ -58,18 +58,16 @@ def command(options: DemoOptions) -> None:
     cells = results.cells
     best = cells.sort_values("score").iloc[-1]
     film = out / ("swimmer.mp4" if find_spec("imageio_ffmpeg") else "swimmer.gif")
+    written = {"Report": page, "Film": f"{film} ({best['name']}, seed {best['seed']})", "Runs": out / "results"}
     try:
         play_run(Path(best["path"]), steps=FILM_STEPS, video=film)
-        shown = f"  Film    {film} ({best['name']}, seed {best['seed']})"
     except ErlbenchError as error:  # nothing can be drawn or written
         click.echo(f"No film: {error}", err=True)
-        shown = ""
+        del written["Film"]
     click.echo(f"\nDone in {time.monotonic() - start:.0f} s.\n")
-    for name, rows in cells.groupby("name", sort=False):
-        scores = ", ".join(f"{score:,.0f}" for score in rows["score"])
-        click.echo(f"  {name:<10} final scores {scores}")
-    click.echo(f"\n  Report  {page}")
-    if shown:
-        click.echo(shown)
-    click.echo(f"  Runs    {out / 'results'}\n")
-    click.echo(f"Next: erlbench show {out / 'results'}\n      erlbench run --help")
+    for name, scores in cells.groupby("name", sort=False)["score"]:
+        click.echo(f"  {name:<10} final scores {', '.join(f'{score:,.0f}' for score in scores)}")
+    click.echo()
+    for what, place in written.items():
+        click.echo(f"  {what:<7} {place}")
+    click.echo(f"\nNext: erlbench show {out / 'results'}\n      erlbench run --help")

@@ -39,21 +39,17 @@ class OptionsCommand(click.Command):
         sections: dict[str, list[tuple[str, str]]] = {}
         title, shows_all = "Options", HELP_ALL not in self.params or ctx.meta.get(ALL, False)
         for parameter in self.get_params(ctx):  # the last ones are --help-all and --help
-            if isinstance(parameter, click.Argument):
-                continue
             declared = self.options.get(parameter.name or "")
             if declared and shows_all:
                 title = declared.section or title
-            record = parameter.get_help_record(ctx)  # none of a hidden option
+            record = parameter.get_help_record(ctx)  # none of an argument and of a hidden option
             if record and (shows_all or not declared or declared.basic):
                 sections.setdefault(title, []).append(record)
-        if shows_all:
-            keys = [each for each in self.options.values() if each.file_only]
+        if shows_all and (keys := [each for each in self.options.values() if each.file_only]):
             sections["Keys of a --config file"] = [(f"{each.name} = {each.metavar}", each.help) for each in keys]
         for title, rows in sections.items():
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
+            with formatter.section(title):
+                formatter.write_dl(rows)
 
 
 def options_command(kind: type[T]) -> Callable[[Callable[[T], Any]], OptionsCommand]:

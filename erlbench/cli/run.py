@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from erlbench.errors import ErlbenchError
 from erlbench.experiment.arguments import RunArguments, arguments, run_options
 from erlbench.experiment.cells import Cell
 from erlbench.machine.resources import check_device
-from erlbench.settings import describe_partial_settings
+from erlbench.settings import list_settings
 from erlbench.words import counted
 
 if TYPE_CHECKING:
@@ -44,46 +44,33 @@ def run(**given: Any) -> None:
       erlbench run --study aes-rl-table-1 --profile smoke --dry-run
       erlbench run --config results/Hopper-v5/td3/seed-000/config.toml --seeds 1,
     """
-    is_larger = arguments(given)
-    click.get_current_context().meta["verbose"] = is_larger.verbose
+    asked = arguments(given)
+    click.get_current_context().meta["verbose"] = asked.verbose
     from erlbench.experiment.command import requested_cells
-    from erlbench.experiment.doubts import describe_evaluation, find_doubts, shorten_doubts
     from erlbench.running.admission import problems, rules_of
-    from erlbench.running.refusals import useless_replays
 
-    check_device(is_larger.device)
-    rules = rules_of(run_options(is_larger, ()), () if is_larger.study else is_larger.algo)
+    check_device(asked.device)
+    options = run_options(asked, ("erlbench", *sys.argv[1:]))
+    rules = rules_of(options, () if asked.study else asked.algo)
     problem_of = problems(rules)
-    cells = requested_cells(is_larger, problem_of)
-    if not is_larger.quiet:
-        lines = [*_describe_environments(cells, rules), *_describe_kept(cells)]
-        lines += describe_partial_settings(is_larger.set, {cell.name: cell.settings for cell in cells})
-        replays = useless_replays(cells) if is_larger.save_replay else {}
-        useless = "--save-replay has no effect, as such a run cannot be extended"
-        lines += [f"warning: {name}: {useless}: {reason}" for name, reason in replays.items()]
-        doubts = find_doubts(cells, problem_of)
-        texts = [text for _, text in doubts] if is_larger.verbose else shorten_doubts(doubts)
-        lines += [f"warning: {text}" for text in texts]
-        lines.append(describe_evaluation(cells, problem_of))
-        if not is_larger.dry_run:
-            lines.append(_differences(cells))
-        for line in filter(None, lines):
+    cells = requested_cells(asked, problem_of)
+    if not asked.quiet:
+        for line in _describe(cells, asked, rules):
             message(line)
-    options = run_options(is_larger, ("erlbench", *sys.argv[1:]))
-    if is_larger.dry_run:
+    if asked.dry_run:
         from erlbench.cli.dry_run import show_plan
 
         show_plan(cells, options)
         return
-    if is_larger.slurm:
+    if asked.slurm:
         from erlbench.launch.slurm import launch
 
-        click.get_current_context().exit(launch(cells, options, is_larger.slurm))
+        click.get_current_context().exit(launch(cells, options, asked.slurm))
     from erlbench.running.command import run_cells
 
-    if is_larger.tensorboard:
+    if asked.tensorboard:
         message(f"live curves: tensorboard --logdir {shlex.join(dict.fromkeys(str(cell.out) for cell in cells))}")
-    if len(cells) > 1 and not is_larger.quiet:
+    if len(cells) > 1 and not asked.quiet:
         from erlbench.cli.dry_run import trust, wall
         from erlbench.running.scheduling import schedule_of
 
@@ -92,6 +79,24 @@ def run(**given: Any) -> None:
             about = f"{counted(waiting, 'run')}, about {wall(schedule, options)}"
             message(f"{about} on a machine with nothing else to do ({trust(cells)})")
     click.get_current_context().exit(run_cells(cells, options))
+
+
+def _describe(cells: Sequence[Cell], asked: RunArguments, rules: Rules) -> Iterator[str]:
+    """What there is to know of the cells before they run."""
+    from erlbench.experiment.doubts import find_doubts, shorten_doubts
+    from erlbench.running.admission import problems
+    from erlbench.running.refusals import useless_replays
+
+    yield from _describe_environments(cells, rules)
+    yield from _describe_kept(cells)
+    yield from _describe_partial_settings(asked.set, cells)
+    for name, reason in (useless_replays(cells) if asked.save_replay else {}).items():
+        yield f"warning: {name}: --save-replay has no effect, as such a run cannot be extended: {reason}"
+    doubts = find_doubts(cells, problems(rules))
+    for text in (text for _, text in doubts) if asked.verbose else shorten_doubts(doubts):
+        yield f"warning: {text}"
+    if not asked.dry_run and (differences := _differences(cells)):
+        yield differences
 
 
 def _describe_environments(cells: Sequence[Cell], rules: Rules) -> dict[str, None]:
@@ -119,6 +124,15 @@ def _differences(cells: Sequence[Cell]) -> str:
         return f"not equal in the {len(names)} algorithms: {'; '.join(lines)}"
     differing = "; ".join(f"{aspect} {' | '.join(texts)}" for aspect, texts in lines.items())
     return f"not equal in {' | '.join(names)}: {differing}"
+
+
+def _describe_partial_settings(keys: Iterable[str], cells: Sequence[Cell]) -> Iterator[str]:
+    """A line for each KEY of --set that some of the algorithms lack."""
+    names = {cell.name: list_settings(cell.settings) for cell in cells}
+    for key in keys:
+        having = [name for name, settings in names.items() if key in settings]
+        if having and (lacking := [name for name in names if name not in having]):
+            yield f"--set {key} is for {', '.join(having)}; {', '.join(lacking)} has no such setting"
 
 
 def _describe_kept(cells: Sequence[Cell]) -> Iterator[str]:

@@ -11,7 +11,7 @@ import click
 from erlbench.cli.tables import print_table
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments
-from erlbench.experiment.cells import folder_name
+from erlbench.experiment.cells import run_folder
 from erlbench.experiment.command import RESULTS, requested_cells
 from erlbench.experiment.estimate import estimate_cell
 from erlbench.experiment.studies import FILE, known_studies
@@ -30,9 +30,11 @@ def print_studies(studies: Sequence[Study]) -> None:
     """A line for each study."""
     rows = []
     for study in studies:
-        runs = [(name, _find_runs(study, name)) for name in study.profiles]
-        counts = ((name, sum(map(_is_done, folders)), len(folders)) for name, folders in runs)
-        begun = [f"{name} {done} of {total}".strip() for name, done, total in counts if done or not name]
+        begun = []
+        for name in study.profiles:
+            missing, total = _find_missing(study, name)
+            if missing < total or not name:
+                begun.append(f"{name} {total - missing} of {total}".strip())
         source = study.published_source or study.source or "-"
         rows.append((study.name, source, ", ".join(begun) or "-", study.claim or study.title))
     print_table("", ("study", "source", "runs done", "claim or title"), rows)
@@ -43,13 +45,12 @@ def print_study(study: Study) -> None:
     click.echo(f"\n{study_text(study.name, study.as_table)}\nSHA-256 {study.sha256}")
     rows, remarks = [], dict[str, None]()
     for name, profile in study.profiles.items():
-        runs = _find_runs(study, name)
-        done = sum(map(_is_done, runs))
+        missing, total = _find_missing(study, name)
         try:
             price = _price(study, name)
         except UsageError as error:
             price, remarks[str(error)] = "-", None
-        rows.append((name or "-", len(profile.seeds), done, len(runs) - done, price))
+        rows.append((name or "-", len(profile.seeds), total - missing, missing, price))
     title = f"{'Profiles' if study.has_profiles else 'Budget'} of {study.name}"
     print_table(title, ("profile", "seeds", "done", "missing", "core-hours"), rows)
     for remark in remarks:
@@ -60,13 +61,12 @@ def _results_folder(study: Study, profile: str) -> Path:
     return study.file.parent if study.file and study.file.name == FILE else RESULTS / (profile or study.name)
 
 
-def _find_runs(study: Study, profile: str) -> list[Path]:
-    """The folders of the runs of a study's profile, be they there or not."""
+def _find_missing(study: Study, profile: str) -> tuple[int, int]:
+    """How many runs of a study's profile are not done, and how many it has."""
     out, budget = _results_folder(study, profile), study.profiles[profile]
-    return [
-        out / folder_name(env) / entry.name / f"seed-{seed:03d}"
-        for entry in study.entries for env in budget.entry_envs(entry) for seed in budget.seeds
-    ]  # fmt: skip
+    pairs = [(env, entry.name) for entry in study.entries for env in budget.entry_envs(entry)]
+    runs = [run_folder(out, env, name, seed) for env, name in pairs for seed in budget.seeds]
+    return sum(not _is_done(run) for run in runs), len(runs)
 
 
 def _is_done(run: Path) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from erlbench.cli.options import options_command
+from erlbench.cli.tables import settings_line
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import MOST_SEEDS, RunArguments
 from erlbench.options import option, shared_option
@@ -62,15 +63,11 @@ def command(options: TuneOptions) -> None:
     space = parse_space(options.search, registry.find(name).settings_type, name)
     request = arguments(
         {
-            "algo": options.algo,
-            "env": options.env,
-            "set": options.set,
+            **{key: getattr(options, key) for key in ("algo", "env", "set", "total_timesteps", "processes")},
             "seeds": f"{FIRST_SEED}-{FIRST_SEED + options.seeds - 1}",
-            "total_timesteps": options.total_timesteps,
             "eval_freq": options.eval_freq or max(1, options.total_timesteps // 10),
             "evaluate": "during",
             "out": str(options.out),
-            "processes": options.processes,
             "quiet": True,
         }
     )
@@ -79,7 +76,7 @@ def command(options: TuneOptions) -> None:
     if len({cell.env for cell in cells}) > 1:
         raise UsageError(f"one environment is tuned at a time, not {options.env}")
     tuned = tune(cells, space, request.set, options.trials, options.out, how, lambda text: click.echo(text, err=True))
-    found = ", ".join(f"{key}={value}" for key, value in tuned.settings.items())
-    click.echo(f"best: {found}\nmean final score {tuned.score:,.1f}; {tuned.budget}")
-    click.echo(f"Next, with seeds that the search has not seen: erlbench run --config {tuned.config} --seeds 10 "
-               "--name tuned")  # fmt: skip
+    click.echo(
+        f"best: {settings_line(tuned.settings)}\nmean final score {tuned.score:,.1f}; {tuned.budget}\n"
+        f"Next, with seeds that the search has not seen: erlbench run --config {tuned.config} --seeds 10 --name tuned"
+    )

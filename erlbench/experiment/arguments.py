@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from erlbench.records.older import of_today
 from erlbench.settings import MOST, MOST_AT_ONCE, check_value
 
 MOST_SEEDS = 10_000
-MOST_EPISODES = 1000  # of one evaluation, which is one task
 MOST_PROCESSES = 1024
 
 
@@ -57,6 +57,12 @@ def read_simulated_time(value: Any, what: str) -> bool | int:
     return int(check_value(value, int, what, {"minimum": 1, "maximum": MOST_PROCESSES}))
 
 
+_number = partial(option, None, minimum=1)
+_steps = partial(_number, maximum=MOST)
+_episodes = partial(_number, maximum=1000)  # of one evaluation, which is one task
+_processes = partial(_number, maximum=MOST_PROCESSES)
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunArguments:
     """What the user asked for; None where it is left to the study, the algorithm or the machine."""
@@ -75,7 +81,7 @@ class RunArguments:
         None, "preset of the algorithms given without one [default: paper]", "NAME", file_only=True
     )
     study: tuple[str, ...] = option(
-        (), "studies of the suite or of studies.toml here, instead of --algo and --env", "NAME[,NAME...]", basic=True
+        (), "studies of benchmarks.toml, instead of --algo and --env", "NAME[,NAME...]", basic=True
     )
     profile: str | None = option(
         None, "budget of the studies: smoke, laptop or paper [default: smoke]", "NAME", basic=True
@@ -83,27 +89,21 @@ class RunArguments:
     seeds: tuple[int, ...] | None = option(
         None, "10 (the first ten), a list 0,3,5-9, or 7, for one [default: 0,]", "N|LIST", parse=seed_list, basic=True
     )
-    total_timesteps: int | None = option(
-        None,
-        "training steps per cell; a larger number extends a finished run [default: 1e6]",
-        minimum=1,
-        maximum=MOST,
-        basic=True,
+    total_timesteps: int | None = _steps(
+        "training steps per cell; a larger number extends a finished run [default: 1e6]", basic=True
     )
-    total_generations: int | None = option(
-        None, "end after N generations, if the steps are not used up before", minimum=1, maximum=MOST, file_only=True
+    total_generations: int | None = _steps(
+        "end after N generations, if the steps are not used up before", file_only=True
     )
-    total_minutes: float | None = option(
-        None,
+    total_minutes: float | None = _steps(
         "with --simulated-time: modelled minutes of training after which a run ends, with --total-timesteps when both "
         "have passed",
         "MINUTES",
         minimum=0.001,
-        maximum=MOST,
         file_only=True,
     )
-    workers: int | None = option(
-        None, "individuals that run at the same time [default: the algorithm's]", minimum=1, maximum=MOST_AT_ONCE
+    workers: int | None = _number(
+        "individuals that run at the same time [default: the algorithm's]", maximum=MOST_AT_ONCE
     )
     set: Mapping[str, Any] = option(
         {}, "a hyper-parameter, see `erlbench list algos -v`", "KEY=VALUE", table="settings", basic=True
@@ -122,12 +122,8 @@ class RunArguments:
         bare="true",
         parse=read_simulated_time,
     )
-    simulated_processes: int | None = option(
-        None,
-        "virtual processors of simulated time [default: the workers, or 1]",
-        minimum=1,
-        maximum=MOST_PROCESSES,
-        file_only=True,
+    simulated_processes: int | None = _processes(
+        "virtual processors of simulated time [default: the workers, or 1]", file_only=True
     )
     simulated_critic: str | None = option(
         None,
@@ -136,21 +132,14 @@ class RunArguments:
         file_only=True,
     )
     costs: str | None = option(None, "task durations for --simulated-time, a TOML file", "FILE", file_only=True)
-    eval_freq: int | None = option(
-        None,
+    eval_freq: int | None = _steps(
         "training steps between two evaluations, which wait for a generation's end [default: 5000, or a tenth of the "
         "budget where that is less]",
-        minimum=1,
-        maximum=MOST,
         section="Evaluation",
     )
-    eval_episodes: int | None = option(None, "episodes per evaluation [default: 10]", minimum=1, maximum=MOST_EPISODES)
-    final_episodes: int | None = option(
-        None,
-        f"episodes of the final evaluation, which gives the score [default: {FINAL_EPISODES}]",
-        minimum=1,
-        maximum=MOST_EPISODES,
-        file_only=True,
+    eval_episodes: int | None = _episodes("episodes per evaluation [default: 10]")
+    final_episodes: int | None = _episodes(
+        f"episodes of the final evaluation, which gives the score [default: {FINAL_EPISODES}]", file_only=True
     )
     evaluate: str | None = option(
         None,
@@ -164,37 +153,26 @@ class RunArguments:
         "KEY[,KEY...]",
         file_only=True,
     )
-    processes: int | None = option(
-        None,
+    processes: int | None = _processes(
         "worker processes; 0: the main process runs all tasks; a study may set its own number [default: as many as "
         "the cells at once can use, at most the cores]",
         minimum=0,
-        maximum=MOST_PROCESSES,
         section="This machine",
         basic=True,
     )
-    jobs: int | None = option(
-        None,
+    jobs: int | None = _processes(
         "cells that run at the same time and share the processes [default: as many as cores and memory carry; 1 with "
         "--processes]",
-        minimum=1,
-        maximum=MOST_PROCESSES,
         basic=True,
     )
-    one_core: bool = option(False, "minutes count: no process uses a second core, and no other cell its own")
+    one_core: bool = option(False, "no process uses a second core, even if one is idle")
     device: str = option(
         "auto", "device for gradients: auto (a GPU if found), cpu, cuda or cuda:N [default: auto]", "DEVICE"
     )
-    task_timeout: float | None = option(
-        None,
-        "seconds after which a worker counts as hung [default: 1800]",
-        "SECONDS",
-        minimum=1,
-        maximum=1e9,
-        file_only=True,
+    task_timeout: float | None = _number(
+        "seconds after which a worker counts as hung [default: 1800]", "SECONDS", maximum=1e9, file_only=True
     )
-    worker_memory: int | None = option(
-        None,
+    worker_memory: int | None = _number(
         "MiB of memory after which a worker is replaced [default: no limit]",
         "MIB",
         minimum=64,
@@ -258,13 +236,6 @@ class RunArguments:
                 raise UsageError(
                     f"'{name}' needs worker processes that can be ended; give --processes 1 or more, not 0"
                 )
-
-    @property
-    def virtual_processors(self) -> int:
-        """Of simulated time; 0: as many as workers, or one."""
-        if isinstance(self.simulated_time, bool):
-            return self.simulated_processes or 0
-        return self.simulated_time
 
 
 OPTIONS = list_options(RunArguments)

@@ -16,7 +16,7 @@ from erlbench.algorithms import registry
 from erlbench.envs.registry import Problem
 from erlbench.errors import CellError, UsageError
 from erlbench.experiment.arguments import OPTIONS, RunArguments
-from erlbench.experiment.cells import ABSENT, IN_RUN, Cell, differences, usual_frequency
+from erlbench.experiment.cells import IN_RUN, Cell, differences, usual_frequency
 from erlbench.experiment.costs import built_in_costs, load_costs
 from erlbench.experiment.estimate import planned_steps
 from erlbench.files import table_in
@@ -57,13 +57,9 @@ class Statement:
 def stated_options(arguments: RunArguments) -> dict[str, Any]:
     """The options of a command that are fields of a cell, as far as they are given."""
     given = {name: value for name in STORED if (value := getattr(arguments, name, None)) not in (None, False, ())}
-    if arguments.simulated_time:
-        given["simulated_time"] = True
-    if arguments.virtual_processors:
-        given["simulated_processes"] = arguments.virtual_processors
-    if arguments.costs:
-        given["costs"] = load_costs(Path(arguments.costs))
-    return given
+    if processors := given.get("simulated_time"):
+        given |= {"simulated_time": True} | ({} if processors is True else {"simulated_processes": processors})
+    return given | ({"costs": load_costs(Path(arguments.costs))} if arguments.costs else {})
 
 
 def build_cells(statement: Statement, problem_of: ProblemOf, *, fresh: bool = False) -> Iterator[Cell]:
@@ -107,8 +103,7 @@ def _check(cell: Cell, problem_of: ProblemOf) -> Cell:
 def _fill(statement: Statement, problem_of: ProblemOf, saved: Mapping[str, Any] = NOTHING, path: Path = HERE) -> Cell:
     """The cell of seed 0, with the values of `saved`, the configuration in `path`, where nothing is stated."""
     run, settings, env_settings = (table_in(saved, table) for table in ("run", "settings", "env_settings"))
-    stored = {} if ABSENT.keys().isdisjoint(run) else {**ABSENT}
-    stored |= {key: OPTIONS[key].check(run[key], f"'{key}'") for key in STORED & run.keys() if run[key] != 0}
+    stored = {key: OPTIONS[key].check(run[key], f"'{key}'") for key in STORED & run.keys() if run[key] != 0}
     values: dict[str, Any] = {key: value for key, value in {**stored, **statement.run}.items() if value is not None}
     algorithm, preset = registry.find(statement.algo), values.setdefault("preset", registry.DEFAULT_PRESET)
     names = list_settings(algorithm.settings_type)

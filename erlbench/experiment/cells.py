@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, asdict, dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from erlbench.errors import UsageError
@@ -29,7 +28,7 @@ FINAL_EPISODES = 50
 LOCAL = "process"  # the pool of processes of this machine
 OWN, SHARED = "own", "shared"  # the critic's processor in simulated time: one of its own, or one of the others
 CRITIC = OWN  # unless the user says otherwise
-# What [run] of config.toml holds, in this order, and the values that it leaves out.
+# What [run] of config.toml holds, in this order, without None, empty lists and a budget of 0 steps.
 IN_RUN = (
     "env",
     "algo",
@@ -46,9 +45,6 @@ IN_RUN = (
     "total_generations",
     "total_minutes",
     "info",
-)
-ABSENT: Mapping[str, Any] = MappingProxyType(
-    {"total_timesteps": 0, "total_generations": None, "total_minutes": None, "info": ()}
 )
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,199}")
 
@@ -87,7 +83,7 @@ class Cell:
     @property
     def directory(self) -> Path:
         """The run directory, `out/<env>/<name>/seed-NNN`."""
-        return self.out / folder_name(self.env) / self.name / f"seed-{self.seed:03d}"
+        return run_folder(self.out, self.env, self.name, self.seed)
 
     @property
     def processors(self) -> int:
@@ -101,8 +97,8 @@ class Cell:
 
     def config(self) -> dict[str, Any]:
         """What config.toml holds: the tables `run`, `settings` and `env_settings`, plain values only."""
-        values = {name: getattr(self, name) for name in IN_RUN}
-        run = as_toml({name: value for name, value in values.items() if name not in ABSENT or value != ABSENT[name]})
+        values = ((name, getattr(self, name)) for name in IN_RUN if name != "total_timesteps" or self.total_timesteps)
+        run = as_toml({name: value for name, value in values if value not in (None, ())})
         settings = {**table_in(self.saved, "settings"), **toml_values(self.settings)}  # also those that are no more
         tables = {"run": run, "settings": settings, "env_settings": dict(self.env_settings)}
         if self.simulated_time:
@@ -167,11 +163,6 @@ def usual_frequency(steps: float) -> int:
     return max(1, min(EVAL_FREQ, math.ceil(steps / FEWEST_EVALUATIONS)))
 
 
-def cell_name(algo: str, preset: str, default_preset: str) -> str:
-    """`algo`, or `algo@preset` for any preset but the default one."""
-    return algo if preset == default_preset else f"{algo}@{preset}"
-
-
 def check_name(name: str, what: str) -> None:
     """Raise a `UsageError` that begins with `what` when `name` cannot be a folder's name."""
     if not _NAME.fullmatch(name):
@@ -181,6 +172,11 @@ def check_name(name: str, what: str) -> None:
 def folder_name(env_id: str) -> str:
     """An environment id as one folder: "dm_control/walker-v0" is "dm_control_walker-v0"."""
     return re.sub(r"[^A-Za-z0-9._@+-]", "_", env_id)
+
+
+def run_folder(out: Path, env: str, name: str, seed: int) -> Path:
+    """The folder of a run below a folder of results."""
+    return out / folder_name(env) / name / f"seed-{seed:03d}"
 
 
 def differences(

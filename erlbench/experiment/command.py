@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from erlbench.experiment.costs import Costs
 from erlbench.experiment.studies import FILE, find_study, known_studies, profile_places, study_line
 from erlbench.experiment.study import NO_PROFILE, Entry, Profile, Study, entry_name, profile_settings
 from erlbench.experiment.toml_file import Keys
-from erlbench.settings import check_settings, list_settings, select_settings
+from erlbench.settings import list_settings, share_settings
 
 RESULTS = Path("results")
 PROFILE = "smoke"
@@ -68,28 +68,28 @@ def _state_command(arguments: RunArguments) -> Iterator[Statement]:
         raise UsageError("--profile belongs to --study; without a study give --total-timesteps and the like")
     if arguments.name is not None and len(arguments.algo) > 1:
         raise UsageError("--name needs one algorithm: runs of several would share a folder")
-    listed = {name: registry.find(name.partition("@")[0]) for name in arguments.algo}
-    if arguments.workers is not None and all(algorithm.default_workers is None for algorithm in listed.values()):
+    types = {name: (algo := name.partition("@")[0], registry.find(algo).settings_type) for name in arguments.algo}
+    algos = [algo for algo, _ in types.values()]
+    if arguments.workers is not None and all(registry.find(algo).default_workers is None for algo in algos):
         raise UsageError(
-            f"--workers means nothing to {', '.join(name.partition('@')[0] for name in listed)}, which has no workers "
-            "of its own; --processes sets how many processes share the work"
+            f"--workers means nothing to {', '.join(algos)}, which has no workers of its own; --processes sets how "
+            "many processes share the work"
         )
-    check_settings(arguments.set, {name: algorithm.settings_type for name, algorithm in listed.items()})
+    settings = share_settings(arguments.set, types)
     envs = dict.fromkeys(map(canonical, arguments.env))
-    _require_extras((env, name.partition("@")[0]) for env in envs for name in listed)
+    _require_extras((env, algo) for env in envs for algo in algos)
     for env in envs:
-        for name, algorithm in listed.items():
-            algo, _, own_preset = name.partition("@")
-            preset = own_preset or arguments.preset
-            names = (algo, f"{algo}@{preset or registry.DEFAULT_PRESET}")
+        for name in types:
+            algo, _, preset = name.partition("@")
+            preset = preset or arguments.preset or registry.DEFAULT_PRESET
             yield Statement(
                 algo=algo,
                 env=env,
-                name=arguments.name or entry_name(algo, preset or registry.DEFAULT_PRESET),
+                name=arguments.name or entry_name(algo, preset),
                 out=Path(arguments.out or RESULTS),
                 seeds=arguments.seeds or (0,),
-                run=stated_options(arguments) | ({"preset": preset} if preset else {}),
-                settings=select_settings(arguments.set, names, algorithm.settings_type),
+                run=stated_options(arguments) | ({"preset": preset} if "@" in name or arguments.preset else {}),
+                settings=settings[name],
                 env_settings=plain_values(arguments.env_set),
             )
 
@@ -103,6 +103,10 @@ def _state_studies(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[S
     studies = list_studies(arguments, warn)
     rows = _choose_cells(arguments, [find_study(studies, name) for name in arguments.study])
     _require_extras((row.env, row.entry.algo) for row in rows)
+    entries = {row.entry.name: row.entry.algo for row in rows}
+    stated = share_settings(
+        arguments.set, {name: (algo, registry.find(algo).settings_type) for name, algo in entries.items()}
+    )
     for study, name, profile in {row.study.name: row[:3] for row in rows}.values():
         settings = {key for entry in study.entries for key in list_settings(registry.find(entry.algo).settings_type)}
         for key in profile.settings:
@@ -115,7 +119,7 @@ def _state_studies(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[S
     }  # fmt: skip
     for row in rows:
         one_core = row.study.times_cells or (row.name != NO_PROFILE and (row.name, row.entry.name) in timed)
-        yield _state_entry(arguments, row, problem_of, one_core)
+        yield _state_entry(arguments, row, stated[row.entry.name], problem_of, one_core)
 
 
 def _choose_cells(arguments: RunArguments, studies: Iterable[Study]) -> list[StudyCell]:
@@ -137,16 +141,14 @@ def _choose_cells(arguments: RunArguments, studies: Iterable[Study]) -> list[Stu
         for word in words:
             check_known(word, sorted(valid), f"{option} {word} is in none of the studies{where}")
     algos, envs = {*arguments.algo} or algos, {*arguments.env} or envs
-    rows = [row for row in rows if row.entry.name in algos and row.env in envs]
-    names = {name: row.entry.algo for row in rows for name in (row.entry.algo, row.entry.name)}
-    check_settings(arguments.set, {name: registry.find(algo).settings_type for name, algo in names.items()})
-    return rows
+    return [row for row in rows if row.entry.name in algos and row.env in envs]
 
 
-def _state_entry(arguments: RunArguments, row: StudyCell, problem_of: ProblemOf, one_core: bool) -> Statement:
+def _state_entry(
+    arguments: RunArguments, row: StudyCell, stated: Mapping[str, Any], problem_of: ProblemOf, one_core: bool
+) -> Statement:
     """What a study states of an entry on an environment, and what the command has in its place."""
     study, name, profile, entry, env = row
-    given = select_settings(arguments.set, (entry.algo, entry.name), registry.find(entry.algo).settings_type)
     env_settings = {**profile.entry_env_settings(entry), **plain_values(arguments.env_set)}
     place: Callable[[list[Keys]], AbstractContextManager[Any]] = partial(study_line, study)
     if arguments.set or arguments.env_set:  # a mistake may be the command's
@@ -178,7 +180,7 @@ def _state_entry(arguments: RunArguments, row: StudyCell, problem_of: ProblemOf,
         out=study_folder(study, arguments),
         seeds=arguments.seeds or profile.seeds,
         run=run,
-        settings={**profile_settings(profile, entry), **given},
+        settings={**profile_settings(profile, entry), **stated},
         env_settings=env_settings,
         states_all_env_settings=True,
         place=place(at_entry),

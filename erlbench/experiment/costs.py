@@ -91,7 +91,7 @@ def load_costs(path: Path) -> Costs:
     return read_costs(file, table or {k: v for k, v in file.data.items() if k not in ("cell", "machine", "steps")}, ())
 
 
-def read_costs(file: TomlFile, table: Mapping[str, Any], where: Keys) -> Costs:
+def read_costs(file: TomlFile, table: Any, where: Keys) -> Costs:
     """The costs in a table of a file, which stands at `where`; a `UsageError` names what is wrong in it."""
     costs: Costs = file.build(Costs, table, where)
     for name, value in vars(costs).items():

@@ -16,6 +16,7 @@ FEW = 3  # doubts of one kind that are shown one by one
 # Why a cell cannot answer.
 FAILS, NEVER_TRAINS, FEW_GENERATIONS = "fails", "never trains", "few generations"
 NOT_EVALUATED = "not evaluated"  # but at its start and its end
+COSTLY = "costly evaluation"
 ProblemOf = Callable[[str, Mapping[str, Any]], Problem]
 
 
@@ -32,40 +33,14 @@ def find_doubts(cells: Iterable[Cell], problem_of: ProblemOf) -> Iterator[tuple[
             yield from ((kind, f"{where}: {text}") for kind, text in _doubt_budget(cell, problem))
 
 
-def describe_evaluation(cells: Iterable[Cell], problem_of: ProblemOf) -> str:
-    """A line on the cells whose evaluations may play more steps than their training; empty where none do.
-
-    All episodes may reach the time limit; an evaluation waits for a generation's end.
-    """
-    costly = []
-    for cell in {(cell.name, cell.env): cell for cell in cells}.values():
-        try:
-            problem = problem_of(cell.env, cell.env_settings)
-        except CellError:
-            continue
-        training = planned_steps(cell, problem)
-        generation = registry.find(cell.algo).needs(cell.settings, problem).steps
-        episodes = (1 + training // max(cell.eval_freq, generation)) * cell.eval_episodes + cell.final_episodes
-        if (played := episodes * problem.env.max_episode_steps) > training:
-            numbers = f"up to {played:,.0f} steps beside {training:,.0f} of training"
-            costly.append((numbers, f"{cell.name} on {cell.env}"))
-    if not costly:
-        return ""
-    more = f" and {len(costly) - 1} more" if costly[1:] else ""
-    numbers, where = costly[0]
-    return f"evaluation plays {numbers} ({where}{more}); --eval-freq and --eval-episodes change that"
-
-
 def shorten_doubts(doubts: Iterable[tuple[str, str]]) -> Iterator[str]:
     """The line of each doubt; of more than `FEW` of one kind the first, and how many there are besides."""
     kinds: dict[str, list[str]] = {}
     for kind, line in doubts:
         kinds.setdefault(kind, []).append(line)
     for lines in kinds.values():
-        if len(lines) <= FEW:
-            yield from lines
-        else:
-            yield lines[0]
+        yield from lines if len(lines) <= FEW else lines[:1]
+        if len(lines) > FEW:
             yield f"the same goes for {len(lines) - 1} more cells (-v lists them)"
 
 
@@ -92,6 +67,14 @@ def _doubt_budget(cell: Cell, problem: Problem) -> Iterator[tuple[str, str]]:
             NOT_EVALUATED,
             f"it is evaluated at its start and its end only, for --eval-freq {cell.eval_freq:,} is above its "
             f"{planned:,.0f} steps; give --eval-freq {usual_frequency(planned)}",
+        )
+    # All episodes may reach the time limit; an evaluation waits for a generation's end.
+    episodes = (1 + planned // max(cell.eval_freq, generation)) * cell.eval_episodes + cell.final_episodes
+    if (played := episodes * problem.env.max_episode_steps) > planned:
+        yield (
+            COSTLY,
+            f"its evaluation plays up to {played:,.0f} steps beside {planned:,.0f} of training; --eval-freq and "
+            "--eval-episodes change that",
         )
 
 

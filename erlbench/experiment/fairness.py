@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 from erlbench.errors import ErlbenchError
 from erlbench.settings import resolved_values, setting_text
@@ -43,16 +43,14 @@ def compare_algorithms(configs: Iterable[Config]) -> tuple[tuple[str, ...], dict
     Values that differ among the runs of a name stand side by side. Settings without a line of their own are compared
     where all algorithms have them.
     """
-    sides: dict[str, list[Config]] = {}
+    sides: dict[str, dict[str, dict[str, None]]] = {}  # name -> aspect -> texts
     for config in distinct(configs):
-        sides.setdefault(str(config["run"].get("name") or config["run"].get("algo")), []).append(config)
-    rows = []
-    for same_name in sides.values():
-        first, *others = map(_describe, same_name)
-        texts = {aspect: [text, *(other.get(aspect, NONE) for other in others)] for aspect, text in first.items()}
-        rows.append({aspect: " / ".join(dict.fromkeys(values)) for aspect, values in texts.items()})
-    lines = {aspect: tuple(row.get(aspect, "") for row in rows) for aspect in (rows or [{}])[0]}
-    return tuple(sides), {aspect: texts for aspect, texts in lines.items() if all(texts) and len(set(texts)) > 1}
+        aspects = sides.setdefault(str(config["run"].get("name") or config["run"].get("algo")), {})
+        for aspect, text in _describe(config).items():
+            aspects.setdefault(aspect, {})[text] = None
+    shared = [aspect for aspect in next(iter(sides.values()), ()) if all(aspect in texts for texts in sides.values())]
+    lines = {aspect: tuple(" / ".join(texts[aspect]) for texts in sides.values()) for aspect in shared}
+    return tuple(sides), {aspect: texts for aspect, texts in lines.items() if len(set(texts)) > 1}
 
 
 def distinct(configs: Iterable[Config]) -> list[Config]:
@@ -102,7 +100,7 @@ def _describe(config: Config) -> dict[str, str]:
         aspects["steps that only measure, a step"] = f"{listed.simulated_steps - 1:g}"
     frequency, episodes, final = (run.get(name, "?") for name in EVALUATION)
     aspects["evaluation"] = f"every {frequency} steps, {episodes} episodes, final {final}"
-    tuned_by = (budget.by for budget in select_budgets(algo) if budget.settings in ALL)
+    tuned_by = (row["by"] for row in select_budgets(algo) if row["settings"] in ALL)
     aspects["defaults tuned by"] = next(tuned_by, NONE)
     changed = ", ".join(f"{name}={text}" for name, text in overridden(config).items())
     aspects["overridden"] = changed or (DEFAULTS if settings else NONE)
@@ -116,31 +114,20 @@ def _join_settings(settings: Mapping[str, Any], names: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(texts)) or NONE
 
 
-class Budget(NamedTuple):
-    """What is known of the tuning of some defaults; all texts."""
-
-    algorithm: str
-    settings: str  # names, or "all"
-    tasks: str
-    by: str
-    trials: str  # "none" where a rule gives the values
-
-
 @cache
-def read_budgets() -> tuple[Budget, ...]:
-    """All rows of `TUNING_BUDGETS`."""
-    with TUNING_BUDGETS.open(encoding="utf-8") as file:
-        return tuple(map(Budget._make, csv.reader(file)))[1:]
+def read_budgets() -> tuple[Mapping[str, str], ...]:
+    """What is known of the tuning of defaults: rows of `TUNING_BUDGETS` by column."""
+    with TUNING_BUDGETS.open(encoding="utf-8", newline="") as file:
+        return tuple(csv.DictReader(file))
 
 
-def select_budgets(algo: str, overridden: Collection[str] = ()) -> list[Budget]:
+def select_budgets(algo: str, overridden: Collection[str] = ()) -> list[dict[str, str]]:
     """The rows of an algorithm, without settings that are `overridden`, and without rows of such settings alone."""
-    rows = {budget: budget.settings.split(", ") for budget in read_budgets() if budget.algorithm == algo}
-    gone = sorted(set(overridden).difference(*rows.values()))  # "all others" has no setting of another row
+    rows = {row["settings"]: row for row in read_budgets() if row["algorithm"] == algo}
+    gone = sorted({*overridden}.difference(*(settings.split(", ") for settings in rows)))  # of "all others"
     kept = []
-    for budget, names in rows.items():
-        if budget.settings in ALL:
-            names = [f"{budget.settings} but {', '.join(gone)}" if gone else budget.settings]
-        if settings := ", ".join(name for name in names if name not in overridden):
-            kept.append(budget._replace(settings=settings))
+    for settings, row in rows.items():
+        names = [settings + f" but {', '.join(gone)}" * bool(gone)] if settings in ALL else settings.split(", ")
+        if left := [name for name in names if name not in overridden]:
+            kept.append({**row, "settings": ", ".join(left)})
     return kept

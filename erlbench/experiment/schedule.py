@@ -12,6 +12,7 @@ import math
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from typing import NamedTuple
 
 SLACK = 1.01  # of schedules that end at most so much later than the soonest, the one with the fewest processes is taken
 TRIED = 64  # lengths, about
@@ -31,8 +32,7 @@ class Share:
     done: bool = False  # it only has to be looked at
 
 
-@dataclass(frozen=True)
-class ScheduleEstimate:
+class ScheduleEstimate(NamedTuple):
     """How a schedule goes where all estimates are right."""
 
     seconds: float
@@ -54,17 +54,15 @@ class CellSchedule:
 
     def forecast(self) -> ScheduleEstimate:
         """Run through the estimates."""
-        queue, ends, now = CellQueue(self), list[tuple[float, int]](), 0.0
-        moments = []
-        while True:
+        queue, ends, moments = CellQueue(self), [(0.0, -1)], []
+        while ends:
+            now, ended = heapq.heappop(ends)
+            queue.running.pop(ended, None)
             while (cell := queue.start()) is not None:
                 heapq.heappush(ends, (now + self.shares[cell].seconds, cell))
             running = [share for share in queue.running.values() if not share.done]
             moments.append((len(running), sum(each.memory for each in running), sum(each.disk for each in running)))
-            if not ends:
-                return ScheduleEstimate(now, *(max(column) for column in zip(*moments)))
-            now, cell = heapq.heappop(ends)
-            queue.end(cell)
+        return ScheduleEstimate(now, *map(max, zip(*moments)))
 
 
 class CellQueue:

@@ -160,11 +160,14 @@ def _read_study(reader: TomlFile, name: str, raw: dict[str, Any], shared: Mappin
     where: Keys = ("studies", name)
     with reader.at(where):
         check_name(name, "a study's name")  # as those of profiles, it is that of a folder
-    entries = _read_entries(reader, raw.get("entries", []), name)
+    for key in ("entries", "compare"):
+        if not isinstance(raw.get(key, []), list):
+            reader.fail(f"'{key}' must be a list of tables", (*where, key))
+    listed, pairs = raw.get("entries"), raw.get("compare", [])
+    if not listed:
+        reader.fail(f"study '{name}' needs 'entries', a list of tables", (*where, "entries"))
+    entries = tuple(_read_entry(reader, entry, (*where, "entries", index)) for index, entry in enumerate(listed))
     profiles = _read_profiles(reader, raw, name, shared, entries)
-    pairs = raw.get("compare", [])
-    if not isinstance(pairs, list):
-        reader.fail("'compare' must be a list of tables", (*where, "compare"))
     study: Study = reader.build(
         Study,
         {key: value for key, value in raw.items() if key not in PROFILE_KEYS},
@@ -175,33 +178,30 @@ def _read_study(reader: TomlFile, name: str, raw: dict[str, Any], shared: Mappin
         compare=tuple(_read_pair(reader, pair, (*where, "compare", index)) for index, pair in enumerate(pairs)),
         profiles=profiles,
     )
+    _check_study(reader, study, where)
+    return study
+
+
+def _check_study(reader: TomlFile, study: Study, where: Keys) -> None:
+    """Refuse names of entries and environments that the study does not have, and what stands in it twice."""
+    names = [entry.name for entry in study.entries]
     with reader.at((*where, "baseline")):
-        names = ("", *(entry.name for entry in entries))
-        check_known(study.baseline, names, f"'baseline' is '{study.baseline}', which is no entry")
-    named: list[tuple[Keys, str]] = [(("envs_published", env), env) for env in study.envs_published]
-    named += [(("entries", index), env) for index, entry in enumerate(entries) for env in entry.envs]
-    envs = dict.fromkeys(env for profile in profiles.values() for env in profile.envs)
-    for keys, env in named:
-        with reader.at((*where, *keys)):
+        check_known(study.baseline, ("", *names), f"'baseline' is '{study.baseline}', which is no entry")
+    envs = dict.fromkeys(env for profile in study.profiles.values() for env in profile.envs)
+    for env in study.envs_published:
+        with reader.at((*where, "envs_published", env)):
             check_known(env, envs, f"'{env}' is in no profile's envs")
+    for index, entry in enumerate(study.entries):
+        with reader.at((*where, "entries", index)):
+            if entry.name in names[:index]:
+                raise UsageError(f"study '{study.name}' has two entries '{entry.name}'")
+            for env in entry.envs:
+                check_known(env, envs, f"'{env}' is in no profile's envs")
     for index, pair in enumerate(study.compare):
         with reader.at((*where, "compare", index), (*where, "compare")):
             _check_pair(pair, study)
             if pair in study.compare[:index]:
                 raise UsageError("'compare' has this pair twice")
-    return study
-
-
-def _read_entries(reader: TomlFile, listed: Any, study: str) -> tuple[Entry, ...]:
-    where: Keys = ("studies", study, "entries")
-    if not isinstance(listed, list) or not listed:
-        reader.fail(f"study '{study}' needs 'entries', a list of tables", where)
-    entries = tuple(_read_entry(reader, item, (*where, index)) for index, item in enumerate(listed))
-    names = [entry.name for entry in entries]
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            reader.fail(f"study '{study}' has two entries '{name}'", (*where, index))
-    return entries
 
 
 def _read_entry(reader: TomlFile, raw: Any, where: Keys) -> Entry:
@@ -279,17 +279,15 @@ def _read_simulated(reader: TomlFile, raw: Mapping[str, Any], where: Keys) -> di
                 reader.fail(f"'{key}' is about modelled times, and needs 'simulated_time'", (*where, key))
         return {}
     keys = (*where, "costs")
-    costs = read_costs(reader, reader.table(raw["costs"], keys), keys) if "costs" in raw else built_in_costs()
+    costs = read_costs(reader, raw["costs"], keys) if "costs" in raw else built_in_costs()
     simulated = reader.build(Simulated, raw["simulated_time"], (*where, "simulated_time"))
     return {"simulated_time": simulated, "costs": asdict(costs)}
 
 
 def _read_pair(reader: TomlFile, raw: Any, where: Keys) -> Pair:
-    raw = {key.replace("_by", "-by"): value for key, value in reader.table(raw, where).items()}
-    for key in {"more-by", "less-by"} & raw.keys():
-        if type(raw[key]) in (int, float):
-            raw[key] = f"{raw[key]:.15g}"
-    pair: Pair = reader.build(Pair, raw, where)
+    values = {key.replace("_by", "-by"): value for key, value in reader.table(raw, where).items()}
+    amounts = {key: values[key] for key in ("more-by", "less-by") if type(values.get(key)) in (int, float)}
+    pair: Pair = reader.build(Pair, values | {key: f"{value:.15g}" for key, value in amounts.items()}, where)
     return pair
 
 
@@ -311,9 +309,10 @@ def _check_pair(pair: Pair, study: Study) -> None:
         raise UsageError(f"'score' belongs to metric = \"{REACH}\", which needs it")
     if pair.more_by and pair.less_by:
         raise UsageError("a pair has 'more-by' or 'less-by', not both")
-    for key, amount in (("more-by", pair.more_by), ("less-by", pair.less_by)):
-        if amount and not _AMOUNT.fullmatch(amount):
-            raise UsageError(f"'{key}' must be a number or a percentage such as \"75 %\", not '{amount}'")
+    amount = pair.more_by or pair.less_by
+    if amount and not _AMOUNT.fullmatch(amount):
+        key = "more-by" if pair.more_by else "less-by"
+        raise UsageError(f"'{key}' must be a number or a percentage such as \"75 %\", not '{amount}'")
     for profile, env, entry in product(study.profiles.values(), pair.envs or shared, (first, second)):
         _check_stretch(pair, profile, entry, env)
 

@@ -9,16 +9,18 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, is_dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
 from erlbench.algorithms import registry
-from erlbench.experiment.cells import CRITIC, EVALUATE, FINAL_EPISODES, OWN, SHARED, cell_name
+from erlbench.experiment.arguments import RunArguments
+from erlbench.experiment.cells import CRITIC, EVAL_FREQ, FINAL_EPISODES
+from erlbench.options import shared_option
 from erlbench.records.axes import AXES
-from erlbench.settings import MOST, MOST_AT_ONCE, as_toml, resolved_values, select_settings, setting
+from erlbench.settings import MOST, as_toml, list_settings, resolved_values, setting
 
 TIME = "time"  # of studies that compare times: their cells use no second core
 KINDS = ("scores", TIME, "curves", "timeline")
@@ -29,6 +31,9 @@ TEXTS = ("title", "source", "published_source", "table", "item", "statistic", "n
 ENTRY_TEXTS = ("label", "published")
 
 
+_as_run = partial(shared_option, RunArguments)  # a value with the checks of the option of `erlbench run`
+
+
 @dataclass(frozen=True)
 class Entry:
     """One row or column of a study: an algorithm in one configuration."""
@@ -36,43 +41,43 @@ class Entry:
     name: str
     algo: str
     preset: str = registry.DEFAULT_PRESET
-    workers: int | None = setting(None, "individuals in flight", minimum=1, maximum=MOST_AT_ONCE)
-    processes: int | None = setting(None, "worker processes, where the study is about them", minimum=0)
+    workers: int | None = _as_run("workers")
+    processes: int | None = _as_run("processes")  # where the study is about them
     settings: Mapping[str, Any] = field(default_factory=dict)
     published: str = ""  # the published table's name for it
     label: str = ""  # the report's name for it
     nominal: int | None = setting(None, "most episodes of a generation, where the budget counts one", minimum=1)
     envs: tuple[str, ...] = ()  # of the study's, those that it runs on; empty: all
     env_settings: Mapping[str, Any] = field(default_factory=dict)  # these win over the profile's
-    total_timesteps: int | None = setting(None, "training steps of its cells", minimum=1, maximum=MOST)
+    total_timesteps: int | None = _as_run("total_timesteps")
 
 
 @dataclass(frozen=True)
 class Simulated:
     """Simulated time of a study's cells."""
 
-    processes: int = setting(0, "virtual processors; 0: the workers, or 1", minimum=0, maximum=1024)
-    critic: str = setting(CRITIC, "processor of the critic", choices=(OWN, SHARED))
+    processes: int = _as_run("simulated_processes", 0, minimum=0)
+    critic: str = _as_run("simulated_critic", CRITIC)
 
 
 @dataclass(frozen=True)
 class Profile:
     """One budget of a study."""
 
-    seeds: tuple[int, ...] = setting(MISSING, "run seeds", minimum=0, maximum=MOST)
+    seeds: tuple[int, ...]
     total_timesteps: int = setting(MISSING, "training steps per cell", minimum=1, maximum=MOST)  # 0: other ends alone
     envs: tuple[str, ...] = setting(MISSING, "environments, as ID or ID@PRESET")
     _: KW_ONLY
-    total_generations: int | None = setting(None, "generations after which a run ends, even with steps left", minimum=1)
-    total_minutes: float | None = setting(None, "modelled minutes of training", minimum=0.001, maximum=MOST)
+    total_generations: int | None = _as_run("total_generations")
+    total_minutes: float | None = _as_run("total_minutes")
     env_timesteps: Mapping[str, int] = field(default_factory=dict)  # where an environment has another budget
     entry_timesteps: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # of an entry, by environment
-    eval_freq: int = setting(5000, "training steps between two evaluations", minimum=1, maximum=MOST)
-    eval_episodes: int = setting(10, "episodes per evaluation", minimum=1, maximum=1000)
-    final_episodes: int = setting(FINAL_EPISODES, "episodes of the final evaluation", minimum=1, maximum=1000)
+    eval_freq: int = _as_run("eval_freq", EVAL_FREQ)
+    eval_episodes: int = _as_run("eval_episodes", 10)
+    final_episodes: int = _as_run("final_episodes", FINAL_EPISODES)
     settings: Mapping[str, Any] = field(default_factory=dict)  # for every algorithm that has them
     env_settings: Mapping[str, Any] = field(default_factory=dict)  # for all of its environments
-    evaluate: str = setting("after", "when the reported policy is evaluated", choices=EVALUATE)
+    evaluate: str = _as_run("evaluate", "after")
     info: tuple[str, ...] = ()  # numbers of the environments' infos that are recorded
     simulated_time: Simulated | None = None
     costs: Mapping[str, Any] = field(default_factory=dict)  # with simulated time: all of `Costs`
@@ -190,13 +195,14 @@ def study_text(name: str, table: Mapping[str, Any]) -> str:
 
 
 def entry_name(algo: str, preset: str) -> str:
-    """The name of an entry that has none: ALGO or ALGO@PRESET."""
-    return cell_name(registry.short_name(algo), preset, registry.DEFAULT_PRESET)
+    """The name of an entry or of runs that have none: ALGO, or ALGO@PRESET for any preset but the default one."""
+    return registry.short_name(algo) + f"@{preset}" * (preset != registry.DEFAULT_PRESET)
 
 
 def profile_settings(profile: Profile, entry: Entry) -> dict[str, Any]:
     """The profile's settings that the entry's algorithm has, and the entry's own, which win."""
-    return {**select_settings(profile.settings, (), registry.find(entry.algo).settings_type), **entry.settings}
+    names = list_settings(registry.find(entry.algo).settings_type)
+    return {**{name: value for name, value in profile.settings.items() if name in names}, **entry.settings}
 
 
 def entry_values(profile: Profile, entry: Entry, env: str) -> dict[str, Any]:

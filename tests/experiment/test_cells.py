@@ -11,8 +11,9 @@ import pytest
 import tomli_w
 
 from erlbench.errors import UsageError
-from erlbench.experiment.cells import Cell, cell_name, check_name, differences, folder_name
+from erlbench.experiment.cells import Cell, check_name, differences, folder_name
 from erlbench.experiment.costs import Costs
+from erlbench.experiment.study import entry_name
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,8 @@ def test_the_directory_is_named_after_environment_name_and_seed():
 
 
 def test_names_follow_the_preset():
-    assert cell_name("td3", "paper", "paper") == "td3"
-    assert cell_name("td3", "original", "paper") == "td3@original"
+    assert entry_name("td3", "paper") == "td3"
+    assert entry_name("my_module:TD3", "original") == "TD3@original"
 
 
 @pytest.mark.parametrize("name", ["a/b", "", "..", ".hidden", "a b", "-x"])

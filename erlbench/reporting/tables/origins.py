@@ -57,11 +57,7 @@ def tuning_table(comparison: Comparison) -> Table | None:
     changed: dict[str, set[str]] = {}
     for config in distinct(run.config for run in comparison.runs):
         changed.setdefault(config["run"]["algo"], set()).update(overridden(config))
-    rows = [
-        {"algorithm": one.algorithm, "settings": one.settings, "tuned_on": one.tasks, "by": one.by,
-         "trials": one.trials}
-        for algo, names in changed.items() for one in select_budgets(algo, names)
-    ]  # fmt: skip
+    rows = [row for algo, names in changed.items() for row in select_budgets(algo, names)]
     remarks = (
         "Defaults that were tuned on the tasks of the comparison are an advantage that scores do not show. Trials of "
         "`erlbench tune` are counted by that command.",

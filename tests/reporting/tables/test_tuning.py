@@ -13,8 +13,8 @@ from tests.reporting.make_runs import make_run
 
 @pytest.mark.parametrize("algo", list(registry.ALGORITHMS))
 def test_every_setting_with_values_by_task_has_a_row(algo):
-    rows = [budget for budget in read_budgets() if budget.algorithm == algo]
-    named = {name for budget in rows for name in budget.settings.split(", ") if not budget.settings.startswith("all")}
+    rows = [row["settings"] for row in read_budgets() if row["algorithm"] == algo]
+    named = {name for row in rows if not row.startswith("all") for name in row.split(", ")}
     known = {field.name: field.metadata for field in fields(registry.find(algo).settings_type)}
     assert rows, f"add a row for {algo} to erlbench/experiment/tuning_budgets.csv"
     assert named <= known.keys(), f"tuning_budgets.csv names settings that {algo} does not have"
