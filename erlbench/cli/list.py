@@ -1,21 +1,41 @@
-"""`erlbench list`: the algorithms, environments and studies there are, and what this machine has."""
+"""`erlbench list`: the algorithms, environments and studies there are, and what this machine has.
+
+Of a study, how many of its runs are done, and what those that are missing cost.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import click
+import gymnasium
 
+from erlbench.algorithms import registry
 from erlbench.cli.options import options_command
 from erlbench.cli.tables import print_table, settings_line
 from erlbench.envs import catalogue
+from erlbench.envs.functions import FUNCTIONS
+from erlbench.envs.options import OWN, keyword_arguments, value_text
+from erlbench.envs.registry import import_module_of, problem
 from erlbench.errors import UsageError, nearest
+from erlbench.experiment.arguments import arguments
+from erlbench.experiment.cells import run_folder
+from erlbench.experiment.command import RESULTS, requested_cells
+from erlbench.experiment.estimate import estimate_cell
+from erlbench.experiment.studies import FILE, known_studies
+from erlbench.experiment.study import Study, study_text
 from erlbench.options import argument, option
+from erlbench.records.run import RunFiles
+from erlbench.running.admission import LIMIT, Rules, problems
 from erlbench.settings import setting_rows
 from erlbench.words import counted
+from erlbench.work.facts import answer_of
+from erlbench.work.inspection import ask
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +100,6 @@ def _choose(described: Mapping[str, str], words: list[str]) -> list[str]:
 
 
 def _list_algorithms(words: list[str]) -> Listing:
-    from erlbench.algorithms import registry
 
     described = {
         name: registry.summary(name) + (f" (not installed: {command})" if (command := registry.missing(name)) else "")
@@ -96,8 +115,6 @@ def _list_algorithms(words: list[str]) -> Listing:
 
 def _print_algorithm(name: str) -> None:
     """Workers, presets and settings of one algorithm."""
-    from erlbench.algorithms import registry
-
     algorithm = registry.find(name)
     if workers := algorithm.default_workers:
         click.echo(f"\n{name}: {counted(workers, 'worker')} (--workers)")
@@ -111,7 +128,6 @@ def _print_algorithm(name: str) -> None:
 
 
 def _list_environments(words: list[str]) -> Listing:
-    import gymnasium
 
     described = {row.id: f"{row.source} {row.extra}" for row in catalogue.LISTED.values()}
     for word in words:  # MODULE:ID, other ids of Gymnasium, and ID@PRESET, too
@@ -130,8 +146,6 @@ def _list_environments(words: list[str]) -> Listing:
 
 def _print_environments(names: list[str]) -> None:
     """A line for each environment that the suite lists."""
-    from erlbench.envs.registry import problem
-
     rows = []
     for name in map(catalogue.canonical, names):
         if row := catalogue.LISTED.get(name.partition("@")[0]):
@@ -150,10 +164,6 @@ def _print_details(name: str) -> None:
 
 def _print_listed(name: str) -> None:
     """What the presets of an environment change, its settings if it can be made here, and a function's domain."""
-    from erlbench.envs.functions import FUNCTIONS
-    from erlbench.envs.options import OWN, keyword_arguments, value_text
-    from erlbench.envs.registry import import_module_of
-
     env_id, preset = catalogue.split_preset(name)
     row = catalogue.LISTED[env_id]
     if presets := [(key, _describe_preset(values)) for key, values in row.presets.items() if preset in ("", key)]:
@@ -174,8 +184,6 @@ def _print_listed(name: str) -> None:
 
 def _describe_preset(preset: catalogue.Preset) -> str:
     """How an environment's preset differs from the environment that is registered."""
-    from erlbench.envs.options import value_text
-
     words = [f"{name}={value_text(value)}" for name, value in preset.kwargs.items()]
     if reward := preset.terminal_reward:
         words.append(f"reward +{reward:g} on the step that terminates an episode")
@@ -188,10 +196,6 @@ def _describe_preset(preset: catalogue.Preset) -> str:
 
 def _print_facts(name: str) -> None:
     """What an environment is that the suite does not list; its module is imported in a process of its own."""
-    from erlbench.running.admission import LIMIT
-    from erlbench.work.facts import answer_of
-    from erlbench.work.inspection import ask
-
     facts, failure = ask(answer_of, name, limit=LIMIT)
     if isinstance(facts, str) or facts is None:
         raise UsageError(facts or f"environment '{name}' cannot be looked at: {failure}")
@@ -200,18 +204,75 @@ def _print_facts(name: str) -> None:
 
 
 def _list_studies(words: list[str]) -> Listing:
-    from erlbench.cli.study_list import print_studies, print_study, stored_studies
-
-    studies = stored_studies()
+    files = (path for depth in ("*", "*/*") for path in sorted(RESULTS.glob(f"{depth}/{FILE}")))
+    studies = known_studies(folders=[path.parent for path in files if not path.is_symlink()])
     return Listing(
         {
             name: f"{study.published_source} {study.table} {study.title} {study.claim} {study.source}"
             for name, study in studies.items()
         },
-        lambda names: print_studies([studies[name] for name in names]),
-        lambda name: print_study(studies[name]),
+        lambda names: _print_studies([studies[name] for name in names]),
+        lambda name: _print_study(studies[name]),
         "Entries, budgets and prices: erlbench list studies {}",
     )
+
+
+def _print_studies(studies: Sequence[Study]) -> None:
+    """A line for each study."""
+    rows = []
+    for study in studies:
+        begun = []
+        for name in study.profiles:
+            missing, total = _find_missing(study, name)
+            if missing < total or not name:
+                begun.append(f"{name} {total - missing} of {total}".strip())
+        source = study.published_source or study.source or "-"
+        rows.append((study.name, source, ", ".join(begun) or "-", study.claim or study.title))
+    print_table("", ("study", "source", "runs done", "claim or title"), rows)
+
+
+def _print_study(study: Study) -> None:
+    """One study as its file has it, and the runs of each budget that are missing, with their price."""
+    click.echo(f"\n{study_text(study.name, study.as_table)}\nSHA-256 {study.sha256}")
+    rows, remarks = [], dict[str, None]()
+    for name, profile in study.profiles.items():
+        missing, total = _find_missing(study, name)
+        try:
+            price = _price(study, name)
+        except UsageError as error:
+            price, remarks[str(error)] = "-", None
+        rows.append((name or "-", len(profile.seeds), total - missing, missing, price))
+    title = f"{'Profiles' if study.has_profiles else 'Budget'} of {study.name}"
+    print_table(title, ("profile", "seeds", "done", "missing", "core-hours"), rows)
+    for remark in remarks:
+        click.echo(remark)
+
+
+def _results_folder(study: Study, profile: str) -> Path:
+    return study.file.parent if study.file and study.file.name == FILE else RESULTS / (profile or study.name)
+
+
+def _find_missing(study: Study, profile: str) -> tuple[int, int]:
+    """How many runs of a study's profile are not done, and how many it has."""
+    out, budget = _results_folder(study, profile), study.profiles[profile]
+    pairs = [(env, entry.name) for entry in study.entries for env in budget.entry_envs(entry)]
+    runs = [run_folder(out, env, name, seed) for env, name in pairs for seed in budget.seeds]
+    return sum(not _is_done(run) for run in runs), len(runs)
+
+
+def _is_done(run: Path) -> bool:
+    return RunFiles(run).status().get("status") == "done"
+
+
+def _price(study: Study, profile: str) -> str:
+    """The core-hours of the runs that are missing; `UsageError` where there is no number."""
+    problem_of = problems(Rules(anyway=True))
+    request = {"study": (study.name,), "profile": profile or None, "out": str(_results_folder(study, profile))}
+    cells = [cell for cell in requested_cells(arguments(request), problem_of) if not _is_done(cell.directory)]
+    runs = Counter((cell.env, cell.name) for cell in cells)
+    first = {(cell.env, cell.name): cell for cell in cells}  # seeds cost the same
+    hours = sum(number * estimate_cell(first[key], 1, problem_of).core_seconds for key, number in runs.items()) / 3600
+    return f"{hours:,.0f}" if hours >= 10 else f"{hours:.2g}"
 
 
 def _print_machine() -> None:

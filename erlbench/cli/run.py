@@ -83,7 +83,7 @@ def run(**given: Any) -> None:
 
 def _describe(cells: Sequence[Cell], asked: RunArguments, rules: Rules) -> Iterator[str]:
     """What there is to know of the cells before they run."""
-    from erlbench.experiment.doubts import find_doubts, shorten_doubts
+    from erlbench.experiment.estimate import find_doubts, shorten_doubts
     from erlbench.running.admission import problems
     from erlbench.running.refusals import useless_replays
 
@@ -93,8 +93,7 @@ def _describe(cells: Sequence[Cell], asked: RunArguments, rules: Rules) -> Itera
     for name, reason in (useless_replays(cells) if asked.save_replay else {}).items():
         yield f"warning: {name}: --save-replay has no effect, as such a run cannot be extended: {reason}"
     doubts = find_doubts(cells, problems(rules))
-    for text in (text for _, text in doubts) if asked.verbose else shorten_doubts(doubts):
-        yield f"warning: {text}"
+    yield from (line for _, line in doubts) if asked.verbose else shorten_doubts(doubts)
     if not asked.dry_run and (differences := _differences(cells)):
         yield differences
 

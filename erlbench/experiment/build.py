@@ -5,7 +5,7 @@ So no later default breaks an old run: the folder's config.toml wins over everyt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,18 +13,16 @@ from types import MappingProxyType
 from typing import Any
 
 from erlbench.algorithms import registry
-from erlbench.envs.registry import Problem
 from erlbench.errors import CellError, UsageError
 from erlbench.experiment.arguments import OPTIONS, RunArguments
 from erlbench.experiment.cells import IN_RUN, Cell, differences, usual_frequency
 from erlbench.experiment.costs import built_in_costs, load_costs
-from erlbench.experiment.estimate import planned_steps
+from erlbench.experiment.estimate import ProblemOf, planned_steps
 from erlbench.files import table_in
 from erlbench.records.config import read_config
 from erlbench.records.run import CONFIG
 from erlbench.settings import list_settings, resolve
 
-ProblemOf = Callable[[str, Mapping[str, Any]], Problem]
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 HERE = Path(CONFIG)
 PLACELESS = nullcontext()

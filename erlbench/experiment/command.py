@@ -15,9 +15,10 @@ from erlbench.envs.options import plain_values
 from erlbench.envs.registry import problem, remember_problems
 from erlbench.errors import UsageError, check_known, warn
 from erlbench.experiment.arguments import OPTIONS, RunArguments
-from erlbench.experiment.build import ProblemOf, Statement, build_cells, stated_options
+from erlbench.experiment.build import Statement, build_cells, stated_options
 from erlbench.experiment.cells import Cell, differences
 from erlbench.experiment.costs import Costs
+from erlbench.experiment.estimate import ProblemOf
 from erlbench.experiment.studies import FILE, find_study, known_studies, profile_places, study_line
 from erlbench.experiment.study import NO_PROFILE, Entry, Profile, Study, entry_name, profile_settings
 from erlbench.experiment.toml_file import Keys

@@ -1,16 +1,19 @@
-"""How long a cell may take and how much memory it needs, by the built-in costs; right within a factor of two or so."""
+"""What a cell will take, and whether it can answer: time and memory by the built-in costs, and doubts before a run.
+
+Times are right within a factor of two or so. Doubts are of budgets that cannot answer, and of costly evaluations.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.envs.registry import Problem
-from erlbench.errors import ErlbenchError
-from erlbench.experiment.cells import Cell
+from erlbench.errors import CellError, ErlbenchError
+from erlbench.experiment.cells import Cell, usual_frequency
 from erlbench.experiment.costs import BUILT_IN, built_in_costs
 from erlbench.experiment.schedule import Share
 from erlbench.files import read_toml
@@ -19,10 +22,17 @@ from erlbench.settings import environment_name
 MEASURED = 256 * 258_100  # minibatch x weights of actor and critic, of the cell that the built-in costs are from
 STEPS = read_toml(BUILT_IN)["steps"]  # how long an environment step takes, relative to HalfCheetah's
 START_SECONDS = 3.0  # imports and first episodes
+ProblemOf = Callable[[str, Mapping[str, Any]], Problem]
 GRADIENT_BYTES, ROLLOUT_BYTES = 260e6, 70e6  # a process with torch, and one without
 
+FEW = 3  # doubts of one kind that are shown one by one
+# Why a cell cannot answer.
+FAILS, NEVER_TRAINS, FEW_GENERATIONS = "fails", "never trains", "few generations"
+NOT_EVALUATED = "not evaluated"  # but at its start and its end
+COSTLY = "costly evaluation"  # of which is no warning: defaults are costly where episodes are long
 
-def estimate_cell(cell: Cell, processes: int, problem_of: Callable[[str, Mapping[str, Any]], Problem]) -> Share:
+
+def estimate_cell(cell: Cell, processes: int, problem_of: ProblemOf) -> Share:
     """What `cell` takes with `processes` processes; nothing where its environment cannot be made."""
     try:
         return estimate(cell, problem_of(cell.env, cell.env_settings), processes)
@@ -95,3 +105,66 @@ def _update_size(settings: Any, problem: Problem) -> int:
     actor = (problem.observation_size, *hidden, problem.action_size)
     critic = (problem.observation_size + problem.action_size, *hidden, 1)
     return batch * sum(inputs * outputs for sizes in (actor, critic) for inputs, outputs in pairwise(sizes))
+
+
+def find_doubts(cells: Iterable[Cell], problem_of: ProblemOf) -> Iterator[tuple[str, str]]:
+    """The kind of each doubt and a line on it, of each cell without its seed."""
+    kinds = {(cell.name, cell.env, cell.settings, cell.total_timesteps, cell.eval_freq): cell for cell in cells}
+    for cell in kinds.values():
+        where = f"{cell.name} on {cell.env}"
+        try:
+            problem = problem_of(cell.env, cell.env_settings)
+        except CellError as error:
+            yield FAILS, f"warning: {where} will fail: {error}"
+            continue
+        for kind, text in _doubt_budget(cell, problem):
+            yield kind, f"{'' if kind == COSTLY else 'warning: '}{where}: {text}"
+
+
+def shorten_doubts(doubts: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """The line of each doubt; of more than `FEW` of one kind the first, and how many there are besides."""
+    kinds: dict[str, list[str]] = {}
+    for kind, line in doubts:
+        kinds.setdefault(kind, []).append(line)
+    for lines in kinds.values():
+        yield from lines if len(lines) <= FEW else [f"{lines[0]} (also {len(lines) - 1} more cells; -v lists them)"]
+
+
+def _doubt_budget(cell: Cell, problem: Problem) -> Iterator[tuple[str, str]]:
+    algorithm = registry.find(cell.algo)
+    planned, warmup = planned_steps(cell, problem), algorithm.warmup(cell.settings)
+    generation = algorithm.needs(cell.settings, problem).steps
+    if planned <= warmup:
+        yield (
+            NEVER_TRAINS,
+            f"it never trains, for all of its {planned:,.0f} steps are warm-up (start_timesteps {warmup:,}); give "
+            f"--total-timesteps above {warmup:,}, or a smaller one: --set start_timesteps={_round_up(planned / 10)}",
+        )
+    elif cell.total_generations is None and planned - warmup < 2 * generation:
+        names = [name for name in algorithm.generation_settings if hasattr(cell.settings, name)]
+        less = f", or fewer by --set {names[0]}=N ({getattr(cell.settings, names[0])} now)" if names else ""
+        yield (
+            FEW_GENERATIONS,
+            f"a generation has about {generation:,.0f} steps or more, so {planned:,.0f} steps are one or two; give "
+            f"--total-timesteps {_round_up(warmup + 10 * generation)} for about ten{less}",
+        )
+    if planned < cell.eval_freq:
+        yield (
+            NOT_EVALUATED,
+            f"it is evaluated at its start and its end only, for --eval-freq {cell.eval_freq:,} is above its "
+            f"{planned:,.0f} steps; give --eval-freq {usual_frequency(planned)}",
+        )
+    # All episodes may reach the time limit; an evaluation waits for a generation's end.
+    episodes = (1 + planned // max(cell.eval_freq, generation)) * cell.eval_episodes + cell.final_episodes
+    if (played := episodes * problem.env.max_episode_steps) > planned:
+        yield (
+            COSTLY,
+            f"its evaluation plays up to {played:,.0f} steps beside {planned:,.0f} of training; --eval-freq and "
+            "--eval-episodes change that",
+        )
+
+
+def _round_up(value: float) -> int:
+    """A number of one digit and zeros, at least 1."""
+    digits = 10 ** int(math.log10(max(1.0, value)))
+    return max(1, math.ceil(value / digits) * digits)
