@@ -162,12 +162,6 @@ def missing_extra(name: str) -> str:
     return "" if extra is None or importlib.util.find_spec(extra[1]) else extra[0]
 
 
-def require(name: str) -> None:
-    """Raise `UsageError` where the algorithm `name` needs a package that is not installed."""
-    if command := missing(name):
-        raise UsageError(f"{name} needs a package that is not installed; type: {command}")
-
-
 def check_observations(name: str, size: int, env: str) -> None:
     """Raise a `UsageError` when `name` learns from observations and `env` has none."""
     if not size and find(name).critic_updates:

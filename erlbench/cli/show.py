@@ -13,6 +13,7 @@ import click
 import numpy as np
 
 from erlbench import files
+from erlbench.bundle import open_bundles
 from erlbench.cli.options import options_command
 from erlbench.cli.tables import duration, print_table, setting_texts
 from erlbench.errors import UsageError, warn
@@ -62,8 +63,6 @@ def command(options: ShowOptions) -> None:
       watch erlbench show first-machine second-machine
       erlbench show study.zip
     """
-    from erlbench.bundle import open_bundles
-
     with open_bundles(options.runs) as folders:
         if len(folders) == 1 and (folders[0] / CONFIG).is_file():
             _show_run(folders[0], options.last)

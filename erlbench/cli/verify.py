@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from erlbench.bundle import open_bundles
 from erlbench.cli.options import options_command
 from erlbench.cli.tables import print_table
 from erlbench.errors import UsageError
 from erlbench.options import argument, option
 from erlbench.records.run import run_folders, without_runs
-
-if TYPE_CHECKING:
-    from erlbench.verification import Check
+from erlbench.verification import AGREES, DIFFERS, UNKNOWN, Check, load_files, verify_all
+from erlbench.verification.rerun import run_again
+from erlbench.verification.same import compare_runs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,10 +53,6 @@ def command(options: VerifyOptions) -> None:
         --same-as again/Walker2d-v5/td3/seed-000
       erlbench verify results/Walker2d-v5/td3/seed-000 --again 3
     """
-    from erlbench.bundle import open_bundles
-    from erlbench.verification import DIFFERS, load_files
-    from erlbench.verification.same import compare_runs
-
     paths = [*options.runs, *filter(None, [options.same_as])]
     with open_bundles(paths) as folders:
         if options.same_as:
@@ -73,9 +69,6 @@ def command(options: VerifyOptions) -> None:
 
 def _check_runs(folders: Sequence[Path], options: VerifyOptions) -> dict[Path, list[Check]]:
     """The checks of all runs below the folders."""
-    from erlbench.verification import verify_all
-    from erlbench.verification.rerun import run_again
-
     paths: dict[Path, None] = {}
     for folder in folders:
         if not (runs := run_folders(folder)):
@@ -88,22 +81,18 @@ def _check_runs(folders: Sequence[Path], options: VerifyOptions) -> dict[Path, l
 
 def _print_summary(checks: Mapping[Path, Sequence[Check]], verbose: bool) -> None:
     """Print a line for each run, and the checks of those that differ, or of all."""
-    from erlbench.verification import AGREES, DIFFERS, UNKNOWN
-
-    names = {
-        path: {kind: [check.name for check in of_run if check.outcome == kind] for kind in (AGREES, DIFFERS, UNKNOWN)}
-        for path, of_run in checks.items()
-    }
-    rows = [
-        (path, len(by[AGREES]), ", ".join(by[DIFFERS]) or "-", ", ".join(by[UNKNOWN]) or "-")
-        for path, by in names.items()
-    ]
+    rows = []
+    for path, of_run in checks.items():
+        agree, differ, unknown = (
+            [check.name for check in of_run if check.outcome == kind] for kind in (AGREES, DIFFERS, UNKNOWN)
+        )
+        rows.append((path, len(agree), ", ".join(differ) or "-", ", ".join(unknown) or "-"))
     print_table("", ("run", "agree", "differ", "cannot be verified"), rows)
-    for path, by in names.items():
-        if verbose or by[DIFFERS]:
+    for path, _, names, _ in rows:
+        if verbose or names != "-":
             _print_checks(str(path), checks[path])
-    differ, partly = (sum(bool(by[kind]) for by in names.values()) for kind in (DIFFERS, UNKNOWN))
-    click.echo(f"{len(rows)} runs, {differ} with differences, {partly} not verified in full")
+    differing, partly = (sum(row[column] != "-" for row in rows) for column in (2, 3))
+    click.echo(f"{len(rows)} runs, {differing} with differences, {partly} not verified in full")
 
 
 def _print_checks(title: str, checks: Sequence[Check]) -> None:
