@@ -26,6 +26,7 @@ OVER_A_RUN = frozenset({  # settings that count over a whole run, or name a stre
     "budget", "generation_steps", "noise_table", "noise_table_seed", "replay_size", "start_timesteps",
     "time_limit_max", "timesteps_per_batch",
 })  # fmt: skip
+Owner = tuple[str, str]  # of settings: the names of runs and of their algorithm
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
@@ -243,21 +244,22 @@ def list_settings(settings_type: Any) -> list[str]:
     return [item.name for item in dataclasses.fields(settings_type) if item.init]
 
 
-def share_settings(values: Mapping[str, Any], types: Mapping[str, tuple[str, type]]) -> dict[str, dict[str, Any]]:
-    """The values of KEY and ALGO.KEY, which win, by the names that have such a setting.
+def share_settings(values: Mapping[str, Any], types: Mapping[Owner, type]) -> dict[Owner, dict[str, Any]]:
+    """The values of KEY and ALGO.KEY, which win, by the owners that have such a setting.
 
-    `types` has algorithm and class of settings of each name; either is ALGO. Raises `UsageError` for what none has.
+    `types`: the class of settings of each owner, which has two names; either is ALGO. Raises `UsageError` for what none
+    has.
     """
-    shared: dict[str, dict[str, Any]] = {name: {} for name in types}
+    shared: dict[Owner, dict[str, Any]] = {owner: {} for owner in types}
     for key in sorted(values, key=lambda key: "." in key):
-        owner, _, setting = key.rpartition(".")
-        named = {name: list_settings(kind) for name, (algo, kind) in types.items() if owner in ("", name, algo)}
+        algo, _, setting = key.rpartition(".")
+        named = {owner: list_settings(kind) for owner, kind in types.items() if algo in ("", *owner)}
         if not named:
-            check_known(owner, types, f"--set {key}: this command has no algorithm '{owner}'")
+            check_known(algo, [name for name, _ in types], f"--set {key}: this command has no algorithm '{algo}'")
         known = list(dict.fromkeys(itertools.chain(*named.values())))
         if setting not in known:
-            raise UsageError(unknown_setting(", ".join(named), setting, known))
-        for name, settings in named.items():
+            raise UsageError(unknown_setting(", ".join(name for name, _ in named), setting, known))
+        for owner, settings in named.items():
             if setting in settings:
-                shared[name][setting] = values[key]
+                shared[owner][setting] = values[key]
     return shared

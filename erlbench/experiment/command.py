@@ -69,20 +69,19 @@ def _state_command(arguments: RunArguments) -> Iterator[Statement]:
         raise UsageError("--profile belongs to --study; without a study give --total-timesteps and the like")
     if arguments.name is not None and len(arguments.algo) > 1:
         raise UsageError("--name needs one algorithm: runs of several would share a folder")
-    types = {name: (algo := name.partition("@")[0], registry.find(algo).settings_type) for name in arguments.algo}
-    algos = [algo for algo, _ in types.values()]
+    owners = [(name, name.partition("@")[0]) for name in arguments.algo]
+    algos = [algo for _, algo in owners]
     if arguments.workers is not None and all(registry.find(algo).default_workers is None for algo in algos):
         raise UsageError(
             f"--workers means nothing to {', '.join(algos)}, which has no workers of its own; --processes sets how "
             "many processes share the work"
         )
-    settings = share_settings(arguments.set, types)
+    settings = share_settings(arguments.set, {owner: registry.find(owner[1]).settings_type for owner in owners})
     envs = dict.fromkeys(map(canonical, arguments.env))
     _require_extras((env, algo) for env in envs for algo in algos)
     for env in envs:
-        for name in types:
-            algo, _, preset = name.partition("@")
-            preset = preset or arguments.preset or registry.DEFAULT_PRESET
+        for name, algo in owners:
+            preset = name.partition("@")[2] or arguments.preset or registry.DEFAULT_PRESET
             yield Statement(
                 algo=algo,
                 env=env,
@@ -90,7 +89,7 @@ def _state_command(arguments: RunArguments) -> Iterator[Statement]:
                 out=Path(arguments.out or RESULTS),
                 seeds=arguments.seeds or (0,),
                 run=stated_options(arguments) | ({"preset": preset} if "@" in name or arguments.preset else {}),
-                settings=settings[name],
+                settings=settings[name, algo],
                 env_settings=plain_values(arguments.env_set),
             )
 
@@ -104,23 +103,19 @@ def _state_studies(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[S
     studies = list_studies(arguments, warn)
     rows = _choose_cells(arguments, [find_study(studies, name) for name in arguments.study])
     _require_extras((row.env, row.entry.algo) for row in rows)
-    entries = {row.entry.name: row.entry.algo for row in rows}
-    stated = share_settings(
-        arguments.set, {name: (algo, registry.find(algo).settings_type) for name, algo in entries.items()}
-    )
+    owners = [(row.entry.name, row.entry.algo) for row in rows]
+    stated = share_settings(arguments.set, {owner: registry.find(owner[1]).settings_type for owner in owners})
     for study, name, profile in {row.study.name: row[:3] for row in rows}.values():
         settings = {key for entry in study.entries for key in list_settings(registry.find(entry.algo).settings_type)}
         for key in profile.settings:
             with study_line(study, profile_places(study.name, name, "settings", key)):
                 check_known(key, settings, f"no algorithm of study '{study.name}' has a setting '{key}'")
     # Where times are compared, schedules are: what they do with cores, not what updates do with those left idle.
-    timed = {
-        (name, entry.name)
-        for study in studies.values() if study.times_cells for name in study.profiles for entry in study.entries
-    }  # fmt: skip
+    timing = [study for study in studies.values() if study.times_cells]
+    timed = {(name, entry.name) for study in timing for name in study.profiles for entry in study.entries}
     for row in rows:
         one_core = row.study.times_cells or (row.name != NO_PROFILE and (row.name, row.entry.name) in timed)
-        yield _state_entry(arguments, row, stated[row.entry.name], problem_of, one_core)
+        yield _state_entry(arguments, row, stated[row.entry.name, row.entry.algo], problem_of, one_core)
 
 
 def _choose_cells(arguments: RunArguments, studies: Iterable[Study]) -> list[StudyCell]:

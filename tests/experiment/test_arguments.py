@@ -134,3 +134,14 @@ def test_a_setting_of_an_entry_that_is_left_out_means_nothing():
     given = {"study": ("aes-rl-table-3",), "algo": ("cem",), "set": ("start_timesteps=5",)}
     with pytest.raises(UsageError, match="unknown setting 'start_timesteps'"):
         requested_cells(arguments(given))
+
+
+def test_entries_of_one_name_have_the_settings_of_their_own_algorithms(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts = [STUDY.format(name=name, population=12) for name in ("one", "two")]
+    entry = 'algo = "td3", settings = { hidden = [8] }'
+    texts[1] = texts[1].replace('algo = "cem", settings = { population = 12 }', entry).replace("Pendulum-v1", "Ant-v5")
+    (tmp_path / "studies.toml").write_text("".join(texts))
+    cells = requested_cells(arguments({"study": "two,one", "set": ("tau=0.1", "td3.discount=0.5")}))
+    assert [(cell.algo, getattr(cell.settings, "tau", None)) for cell in cells] == [("td3", 0.1), ("cem", None)]
+    assert cells[0].settings.discount == 0.5
