@@ -7,7 +7,6 @@ regular files are read, bounded in size, depth and numbers. What is written goes
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
@@ -40,23 +39,9 @@ def open_file(path: Path, flags: int, inside: int = 0) -> int:
     So a run's files are opened with `inside` = 1, those of its folders with 2: the run may lie behind a link, and its
     files are its own.
     """
-    if not inside or os.open not in os.supports_dir_fd:  # on Windows a link needs rights of its own
-        return os.open(path, flags, 0o644)
-    *folders, name = path.parts[-inside:]
-    place = os.open(path.parents[inside - 1], os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        for folder in folders:
-            deeper = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
-            os.close(place)
-            place = deeper
-        return os.open(name, flags | os.O_NOFOLLOW, 0o644, dir_fd=place)
-    except OSError as error:
-        if error.errno == errno.ELOOP or any(map(Path.is_symlink, path.parents[: inside - 1])):
-            raise Unusable("a link, and links within a run's folder are not followed") from None
-        error.filename = str(path)  # not its name alone
-        raise
-    finally:
-        os.close(place)
+    if any(map(Path.is_symlink, (path, *path.parents)[:inside])):
+        raise Unusable("a link, and links within a run's folder are not followed")
+    return os.open(path, flags | (getattr(os, "O_NOFOLLOW", 0) if inside else 0), 0o644)
 
 
 def new_file(path: Path) -> int:
