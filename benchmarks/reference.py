@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.records.read import ignore
-from erlbench.reporting.data.comparison import Comparison, everything
 from erlbench.reporting.data.cut import Moment, cut_runs
+from erlbench.reporting.data.page_cells import PageCells, everything
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.score import AUTO
 from erlbench.reporting.data.sides import read_sides
@@ -29,11 +29,12 @@ def read_comparisons() -> dict[str, Mapping[str, Any]]:
     return tomllib.loads((REFERENCE / "comparisons.toml").read_text(encoding="utf-8"))
 
 
-def compare_runs(table: Mapping[str, Any]) -> Comparison:
+def compare_runs(table: Mapping[str, Any]) -> PageCells:
     """The runs of one table, judged by one score."""
     folders = [folder for name in table["folders"] if (folder := REFERENCE / name).is_dir()]
     if table.get("apart"):
-        runs = [run for side in read_sides(folders, ignore) for run in side.renamed]
+        runs = read_sides(folders, ignore)
+        runs["name"] = runs["name"] + " [" + runs["side"] + "]"
     else:
         runs = find_runs(folders, ignore)
     names, envs = table.get("names"), table.get("envs")
@@ -41,7 +42,7 @@ def compare_runs(table: Mapping[str, Any]) -> Comparison:
     at = Moment(float(table["at"])) if "at" in table else None
     page = everything(cut_runs(runs, at, ignore) if at else runs, at=at)
     page = ReportOptions(metric=table.get("metric", AUTO)).judged(page)
-    groups = [group for group in page.groups if len(group.run_sets) > 1]
+    groups = [group for group in page.groups if len(group.cells) > 1]
     if envs:
         groups.sort(key=lambda group: envs.index(group.env))
     return replace(page, groups=tuple(groups))

@@ -64,7 +64,7 @@ def test_nothing_is_decided_by_fewer_than_six_seeds(found):
     for ones in found.values():
         for one in ones:
             if min(len(one.first.scores), len(one.second.scores)) < 6:
-                assert one.case is Case.TOO_FEW
+                assert one.case == Case.TOO_FEW
                 assert math.isnan(one.p_holm)
                 assert math.isnan(one.difference_low)
 

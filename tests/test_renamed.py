@@ -14,10 +14,10 @@ from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.records.config import read_config
 from erlbench.records.older import SETTINGS
-from erlbench.reporting.data.runs import load_run
 from erlbench.settings import resolve
 from erlbench.verification import AGREES, load_files
 from erlbench.verification.same import compare_runs
+from tests.reporting.compare import load_run
 from tests.runs import make_cell, run
 
 REFERENCE = Path(__file__).parents[1] / "results" / "reference"

@@ -72,7 +72,7 @@ def command(options: ReportOptions) -> None:
 
 def _print_verdicts(report: Path) -> None:
     """Print the verdicts of a report's own pages, where it has some: the result, then each with what is behind it."""
-    from erlbench.reporting.data.comparison import REFERENCE
+    from erlbench.reporting.data.page_cells import REFERENCE
     from erlbench.reporting.statistics.significance import Case
     from erlbench.reporting.verdict.words import FILE
 

@@ -5,25 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
 
 from erlbench import errors
 from erlbench.errors import ErlbenchError, UsageError, nearest
 from erlbench.reporting.citations import FILE as REFERENCES
 from erlbench.reporting.citations import write_references
-from erlbench.reporting.data.comparison import REFERENCE, Comparison, everything, without_judgement
+from erlbench.reporting.data.cells import list_rows
 from erlbench.reporting.data.cut import cut_runs
-from erlbench.reporting.data.departures import with_departures
+from erlbench.reporting.data.page_cells import REFERENCE, PageCells, everything, without_judgement
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.remarks import Remark, RemarkKind, as_remark, remark
-from erlbench.reporting.data.runs import StoredRun, find_runs
+from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.sides import read_sides
-from erlbench.reporting.data.study_comparisons import (
+from erlbench.reporting.data.studies import (
+    add_departures,
     check_profile,
-    comparisons_of,
-    folder_runs,
     is_of_folder,
-    page_of,
+    make_study_page,
+    make_study_pages,
+    select_folder_runs,
     was_run,
 )
 from erlbench.reporting.documents.model import Record as Record
@@ -34,14 +37,14 @@ from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.index import write_index
 from erlbench.reporting.pages.page import SMOKE, Maker
 from erlbench.reporting.tables.differences import differences_table
-from erlbench.reporting.verdict.answers import StudyAnswer, answer_study
+from erlbench.reporting.verdict.answers import answer_study
 from erlbench.reporting.verdict.words import FILE as VERDICTS
 from erlbench.reporting.verdict.words import write_verdicts
 
 if TYPE_CHECKING:
     from erlbench.experiment.study import Study
 
-PageOfStudy = tuple[Comparison, StudyAnswer | None]
+PageOfStudy = tuple[PageCells, Any]  # with its answer, None without
 
 
 def build_report(
@@ -65,7 +68,7 @@ def build_report(
     check_profile(studies, profile)
     runs = find_runs(results, warnings.add)
     _check_baseline(options.baseline, runs)
-    options.style.check((run.name for run in runs), (run.env for run in runs))
+    options.style.check(runs.name, runs.env)
     references = _reference_pages(reference, studies) if reference else []
     if at := options.at:
         runs = cut_runs(runs, at, warnings.add)
@@ -94,9 +97,9 @@ def build_comparison(
     `build_report` does, and for fewer than two folders.
     """
     options, warnings = options or ReportOptions(), Warnings(warn or errors.warn)
-    sides = read_sides(folders, warnings.add)
-    runs = [run for side in sides for run in side.renamed]
-    table = differences_table(sides, options.metric)
+    runs = read_sides(folders, warnings.add)
+    table = differences_table(runs, options.metric)
+    runs["name"] = runs["name"] + " [" + runs["side"] + "]"  # so that those of all sides can stand on one page
     return _write(out, options, [], [(everything(runs, "All runs side by side"), None)], runs, warnings, table), table
 
 
@@ -114,30 +117,30 @@ class Warnings:
 
 
 def _study_pages(
-    study: Study, runs: Sequence[StoredRun], profile: str | None, named: bool, metric: str, warnings: Warnings
+    study: Study, runs: pd.DataFrame, profile: str | None, named: bool, metric: str, warnings: Warnings
 ) -> list[PageOfStudy]:
     """The study's pages with its answers, and the warnings about its runs; neither for a study that was not run.
 
     A study of the folder itself has a page in any case. What a study asks is answered.
     """
     remarks: list[Remark | str] = []
-    runs, of_folder = folder_runs(study, runs), is_of_folder(study)
+    runs, of_folder = select_folder_runs(study, runs), is_of_folder(study)
     if of_folder and profile not in study.profiles:  # the folder has the name of another study's profile
         profile = None
-    candidates = comparisons_of(study, runs, profile, remarks.append)
+    candidates = make_study_pages(study, runs, profile, remarks.append)
     if not candidates and of_folder:
-        candidates = [page_of(study, profile or next(iter(study.profiles)), ())]
+        candidates = [make_study_page(study, profile or next(iter(study.profiles)), runs[:0])]
     pages: list[PageOfStudy] = []
     for page in (_prepared(page, study) for page in candidates if named or of_folder or was_run(page)):
         asks = (study.compare or study.claim or of_folder) and page.profile != SMOKE
         pages.append((page, answer_study(study, page.profile, runs, remarks.append, metric) if asks else None))
-    if pages or named or any(study.name in run.machine.studies for run in runs):
+    if pages or named or any(study.name in names for names in runs.studies):
         for warning in remarks:
             warnings.add(warning)
     return pages
 
 
-def _reference_pages(reference: Path, studies: Mapping[str, Study]) -> list[Comparison]:
+def _reference_pages(reference: Path, studies: Mapping[str, Study]) -> list[PageCells]:
     """All runs below `reference`, and the studies of which some are, each with the profile of most of these.
 
     These runs are incomplete as they are kept: what lacks a file is simply not drawn.
@@ -145,7 +148,7 @@ def _reference_pages(reference: Path, studies: Mapping[str, Study]) -> list[Comp
     runs = find_runs([reference], _ignore)
     pages = [replace(everything(runs), name=REFERENCE, title="Reference results")]
     for study in studies.values():
-        if candidates := comparisons_of(study, runs, None, _ignore):
+        if candidates := make_study_pages(study, runs, None, _ignore):
             most = max(candidates, key=lambda page: len(page.runs))
             name, title = f"{REFERENCE}-{study.name}", f"Reference results: {study.title}"
             pages.append(replace(_prepared(most, study), name=name, title=title))
@@ -153,10 +156,11 @@ def _reference_pages(reference: Path, studies: Mapping[str, Study]) -> list[Comp
 
 
 def _write(
-    out: Path, options: ReportOptions, references: Sequence[Comparison], comparisons: Sequence[PageOfStudy],
-    runs: Sequence[StoredRun], warnings: Warnings, *tables: Table,
+    out: Path, options: ReportOptions, references: Sequence[PageCells], comparisons: Sequence[PageOfStudy],
+    found: pd.DataFrame, warnings: Warnings, *tables: Table,
 ) -> Path:  # fmt: skip
     """Write a page for each of the `references` comparisons and of the others, `tables` on the last one; the index."""
+    runs = list_rows(found)
     charts = ChartData(sum(len(page.runs) for page in references) + len(runs))
     try:
         prepare_folder(out)
@@ -168,8 +172,8 @@ def _write(
             pages.append(maker.write(options.judged(page), *first, answer=answer))
         verdicts = {page.comparison.name: page.verdicts for page in pages}
         write_verdicts(out / VERDICTS, verdicts, [answer for _, answer in comparisons if answer])
-        run_sets = [run_set for page, _ in comparisons for run_set in page.run_sets]
-        sources = [one.source for run_set in run_sets for one in maker.published.references.of(run_set)]
+        cells = [cell for page, _ in comparisons for cell in page.rows]
+        sources = [one for cell in cells for one in maker.published.find_references(cell)]
         write_references(out / REFERENCES, runs, sources)
         index = write_index(out, pages, runs, [*warnings.remarks], charts, sources, options.checklist)
     except OSError as error:
@@ -180,16 +184,16 @@ def _write(
     return index
 
 
-def _check_baseline(baseline: str, runs: Sequence[StoredRun]) -> None:
-    names = sorted({run.name for run in runs})
+def _check_baseline(baseline: str, runs: pd.DataFrame) -> None:
+    names = sorted(set(runs.name))
     if baseline and baseline not in names:
         hint = nearest(baseline, names) or f"; there are {', '.join(names)}"
         raise UsageError(f"--baseline {baseline}: no run has that name{hint}")
 
 
-def _prepared(page: Comparison, study: Study) -> Comparison:
+def _prepared(page: PageCells, study: Study) -> PageCells:
     """A study's page with what its runs' settings differ in; nothing stands beside scores that mean nothing."""
-    page = with_departures(page, study)
+    page = add_departures(page, study)
     return without_judgement(page) if page.profile == SMOKE else page
 
 

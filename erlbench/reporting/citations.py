@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import erlbench
 from erlbench.envs.catalogue import LISTED, module_of, split_preset
 from erlbench.errors import ErlbenchError
-from erlbench.reporting.data.references import Source
-from erlbench.reporting.data.runs import StoredRun
 from erlbench.reporting.documents.files import escape_latex
 
 FILE = "references.bib"  # the packaged one, and that of a report
@@ -27,7 +26,7 @@ def read_entries() -> list[tuple[set[str], str]]:
     return entries
 
 
-def write_references(path: Path, runs: Sequence[StoredRun], sources: Iterable[Source]) -> None:
+def write_references(path: Path, runs: Sequence[Any], sources: Iterable[Any]) -> None:
     """Write BibTeX of the suite, and of the algorithms, environments and other people's runs that a report shows.
 
     A comment names the algorithms and environments that are not the suite's.
@@ -40,9 +39,9 @@ def write_references(path: Path, runs: Sequence[StoredRun], sources: Iterable[So
         f"  author = {{The erlbench authors}},\n  note = {{Version {erlbench.__version__}}},\n}}"
     )
     cited = [suite, *(entry for names, entry in entries if names & {*used.values()})]
-    for number, source in enumerate({source.name: source for source in sources}.values(), 1):
+    for number, source in enumerate({one.source: one for one in sources}.values(), 1):
         cited.append(
-            f"@misc{{runs{number},\n  title = {{Reference runs: {escape_latex(source.name)}}},\n"
+            f"@misc{{runs{number},\n  title = {{Reference runs: {escape_latex(source.source)}}},\n"
             f"  howpublished = {{github.com/{escape_latex(source.repository)}, commit {source.commit}}},\n}}"
         )
     known = set[str]().union(*(names for names, _ in entries))

@@ -15,10 +15,9 @@ from erlbench.records.read import read_rows
 from erlbench.records.schema import EpisodeRow, GenerationRow
 from erlbench.records.training import running_means, thinned
 from erlbench.reporting.data.comparability import base_name, comparable, similar_budget
-from erlbench.reporting.data.comparison import Comparison, Group, RunSet
+from erlbench.reporting.data.page_cells import PageCells
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.remarks import Warn
-from erlbench.reporting.data.runs import StoredRun
 from erlbench.reporting.data.seeds import sample_words
 from erlbench.reporting.drawing import GREY, PALETTE
 from erlbench.reporting.statistics.curves import MOST_POINTS, Points, band_kind, band_words, mean_curve, points
@@ -40,8 +39,8 @@ NUMBERED = (
     *("multi-actor-td3", "nevergrad", "snes", "pgpe", "ars", "ga", "crossq", "evorainbow-exp"),
 )
 Curve = dict[str, Any]
-RunPoints = list[tuple[StoredRun, Points]]
-Drawn = list[tuple[RunSet, RunPoints]]  # run sets with their runs that have a point on an axis
+RunPoints = list[tuple[Any, Points]]
+Drawn = list[tuple[Any, RunPoints]]  # run sets with their runs that have a point on an axis
 
 
 def curve_frame(curves: Iterable[Curve]) -> pd.DataFrame:
@@ -64,12 +63,12 @@ def colour_numbers(names: Iterable[str]) -> dict[str, int]:
     return {name: numbers[name] for name in wanted}
 
 
-def averaged(run_set: RunSet) -> tuple[StoredRun, ...]:
+def averaged(run_set: Any) -> tuple[Any, ...]:
     """The runs that the mean is over: the finished ones, without any of these all."""
     return run_set.done or run_set.runs
 
 
-def untimed_note(run_sets: Sequence[RunSet]) -> str:
+def untimed_note(run_sets: Sequence[Any]) -> str:
     """A note on runs that no axis of time can show; empty without any."""
     left_out: dict[str, None] = {}
     for run_set in run_sets:
@@ -96,10 +95,10 @@ def mean_of_runs(runs: RunPoints, mean: RunPoints, interval: bool = False, most:
     }
 
 
-def evaluation_points(axis: str, group: Group, smooth: int, zero: bool) -> Drawn:
+def evaluation_points(axis: str, group: Any, smooth: int, zero: bool) -> Drawn:
     """The returns of a group's evaluations over an axis; with `zero` also of runs that never leave its zero."""
     drawn = []
-    for run_set in group.run_sets:
+    for run_set in group.cells:
         curves = [(run, points(getattr(run.evaluations, AXES[axis].column), run.evaluations.return_mean, smooth))
                   for run in run_set.runs]  # fmt: skip
         if shown := [(run, xy) for run, xy in curves if len(xy[0]) and (zero or xy[0][-1] > 0)]:
@@ -123,7 +122,7 @@ def evaluation_curves(drawn: Drawn, numbers: Mapping[str, int], levels: Mapping[
     return curves
 
 
-def training_points(run_sets: Sequence[RunSet]) -> dict[str, Drawn]:
+def training_points(run_sets: Sequence[Any]) -> dict[str, Drawn]:
     """The training returns of unfinished runs without an evaluation to draw, by the axes that episodes.csv has."""
     drawn: dict[str, Drawn] = {}
     for run_set in run_sets:
@@ -154,30 +153,30 @@ def training_curves(drawn: Drawn, numbers: Mapping[str, int]) -> list[Curve]:
     return curves
 
 
-def published_levels(comparison: Comparison, group: Group, published: Published) -> dict[str, float]:
+def published_levels(comparison: PageCells, group: Any, published: Published) -> dict[str, float]:
     """The published means that may be drawn beside our curves, by the names of their run sets."""
     if not comparable(group.env, group.env_published):
         return {}
     levels = {}
-    for run_set in group.run_sets:
+    for run_set in group.cells:
         number = published.find(comparison.source, comparison.table, group.env_published, run_set.published, "mean")
         if number and similar_budget(group.total_timesteps, number.steps):
             levels[run_set.name] = number.value
     return levels
 
 
-def reference_curves(run_sets: Sequence[RunSet], numbers: Mapping[str, int], published: Published) -> list[Curve]:
+def reference_curves(run_sets: Sequence[Any], numbers: Mapping[str, int], published: Published) -> list[Curve]:
     """Of each algorithm the runs of the first comparable source: their mean and band, as far as our longest run."""
     last, curves = _last(run_sets, "timesteps"), {}
     for run_set in run_sets:
-        theirs = next(iter(published.references.of(run_set)), None)
+        theirs = next(iter(published.find_references(run_set)), None)
         if theirs is None or id(theirs) in curves:
             continue
         runs = [(steps[steps <= last], returns[steps <= last]) for steps, returns in theirs.runs]
         if max(len(steps) for steps, _ in runs) < 2:
             continue
         kind = band_kind([len(runs)])
-        label = f"{theirs.algorithm}, {theirs.source.name} ({counted(len(runs), 'run')})"
+        label = f"{theirs.algorithm}, {theirs.source} ({counted(len(runs), 'run')})"
         curve = mean_curve([*enumerate(runs)], kind == "interval")
         edges = [curve[f"{'interval_' * (kind == 'interval')}{edge}"] for edge in ("low", "high")]
         curves[id(theirs)] = {
@@ -189,14 +188,14 @@ def reference_curves(run_sets: Sequence[RunSet], numbers: Mapping[str, int], pub
 
 
 def published_curves(
-    comparison: Comparison, group: Group, axis: str, numbers: Mapping[str, int], published: Published
+    comparison: PageCells, group: Any, axis: str, numbers: Mapping[str, int], published: Published
 ) -> list[Curve]:
     """The points of the page's source, as far as our longest run.
 
     Over steps: at which each of its algorithms reached scores. Over generations: the curves of our run sets, in their
     colours. The study says which environment they are of; what its profile sets there is part of that.
     """
-    last, env, curves = _last(group.run_sets, AXES[axis].column), group.env.partition(" (")[0], []
+    last, env, curves = _last(group.cells, AXES[axis].column), group.env.partition(" (")[0], []
     where = comparison.source, comparison.table, group.env_published
     if axis == "timesteps":
         known = [one for one in published.thresholds(base_name(group.env)) if one.score.source == comparison.source]
@@ -207,7 +206,7 @@ def published_curves(
             ]
             curves.append((name, reached, GREY, symbol, known[0].score.table))
     elif axis == "generation" and comparable(env, group.env_published):
-        for run_set in (one for one in group.run_sets if one.runs):
+        for run_set in (one for one in group.cells if one.runs):
             reached = [(x, number.value) for x, number in published.over_generations(*where, run_set.published)]
             curves.append((run_set.label, reached, numbers[run_set.name], "square-open", comparison.table))
     return [
@@ -218,13 +217,13 @@ def published_curves(
     ]  # fmt: skip
 
 
-def _last(run_sets: Sequence[RunSet], column: str) -> float:
+def _last(run_sets: Sequence[Any], column: str) -> float:
     """The end of the longest run; 0 where none has an evaluation."""
     ends = (getattr(run.evaluations, column) for run_set in run_sets for run in run_set.runs)
     return max((float(values[-1]) for values in ends if len(values)), default=0.0)
 
 
-def column_points(run_set: RunSet, columns: Sequence[str], axis: str, smooth: int, warn: Warn) -> dict[str, RunPoints]:
+def column_points(run_set: Any, columns: Sequence[str], axis: str, smooth: int, warn: Warn) -> dict[str, RunPoints]:
     """Of each run that the mean is over, the points of the columns of train.csv without empty and NaN cells."""
     over, curves = AXES[axis].train_column, dict[str, RunPoints]()
     for run in averaged(run_set):

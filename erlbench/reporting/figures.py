@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,7 +31,7 @@ from erlbench.reporting.curves import (
 )
 from erlbench.reporting.data.caveats import caveats
 from erlbench.reporting.data.comparability import comparable
-from erlbench.reporting.data.comparison import Comparison, Group, RunSet
+from erlbench.reporting.data.page_cells import PageCells, find_cell
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.data.score import CURVE
@@ -49,17 +50,15 @@ FEWER_POINTS = 60  # of a mean that only the page shows
 THRESHOLDS = 400  # of a profile
 
 
-def learning_curves(
-    comparison: Comparison, group: Group, published: Published, options: ReportOptions
-) -> Figure | None:
+def learning_curves(comparison: PageCells, group: Any, published: Published, options: ReportOptions) -> Figure | None:
     """The returns of a group's evaluations. None when no run has an evaluation that can be drawn.
 
     Paper has the axis of the options, or else the study's own and another one. These two are training steps and
     training time where the study names none.
     """
     wanted = [options.x] if options.x else list(dict.fromkeys((comparison.x, "timesteps", "time")))[:2]
-    numbers = colour_numbers(run_set.name for run_set in comparison.run_sets)
-    levels, in_training = published_levels(comparison, group, published), training_points(group.run_sets)
+    numbers = colour_numbers(run_set.name for run_set in comparison.rows)
+    levels, in_training = published_levels(comparison, group, published), training_points(group.cells)
     curves, panels, run_sets = [], {}, {}
     for axis in AXES:
         drawn, training = (
@@ -86,8 +85,8 @@ def learning_curves(
         return None
     first = run_sets[paper[0]]
     figure = Figure(
-        name=f"curves-{comparison.slug(group)}",
-        title=f"Learning curves, {comparison.group_name(group)}",
+        name=f"curves-{group.slug}",
+        title=f"Learning curves, {group.environment}",
         caption=(),
         heading=group.env,
         data=curve_frame(curves),
@@ -98,7 +97,7 @@ def learning_curves(
     return replace(figure, caption=_caption(comparison, group, first, figure, published, options))
 
 
-def _band(run_sets: Sequence[RunSet], options: ReportOptions) -> str:
+def _band(run_sets: Sequence[Any], options: ReportOptions) -> str:
     return band_kind([len({run.seed for run in averaged(run_set)}) for run_set in run_sets], options.style.band)
 
 
@@ -111,9 +110,9 @@ def axis_label(axis: str, curves: Iterable[Points]) -> tuple[str, float]:
 
 
 def _caption(
-    comparison: Comparison,
-    group: Group,
-    run_sets: Sequence[RunSet],
+    comparison: PageCells,
+    group: Any,
+    run_sets: Sequence[Any],
     figure: Figure,
     published: Published,
     options: ReportOptions,
@@ -155,8 +154,8 @@ def _caption(
         "Some runs are in simulated time: their times are modelled, not measured."
         if any(run.simulated_time for run in timed) else "",
         "The runs are from several machines: their times compare no algorithms."
-        if len({run.machine.hardware for run in timed if run.machine.cpu}) > 1 else "",
-        untimed_note(group.run_sets) if options.x in ("", "time") else "",
+        if len({run.hardware for run in timed if run.cpu}) > 1 else "",
+        untimed_note(group.cells) if options.x in ("", "time") else "",
         f"Dotted: mean published in {comparison.source}, {comparison.table}, on {group.env_published}." if dotted else
         f"Published final values are left out: they belong to another {kind}."
         if any(published.find(*where, run_set.published, "mean") for run_set in run_sets) else "",
@@ -174,14 +173,12 @@ def _smoothing_note(window: int, what: str) -> str:
     return f"Each run's curve is {average}." if window > 1 else ""
 
 
-def environments_grid(
-    comparison: Comparison, figures: Sequence[tuple[Group, Figure]], style: PaperStyle
-) -> Figure | None:
+def environments_grid(comparison: PageCells, figures: Sequence[tuple[Any, Figure]], style: PaperStyle) -> Figure | None:
     """One figure of the curves of environments, each over the axis that it has on paper first; None without any.
 
     Other people's runs, published numbers, single runs and training returns are left out.
     """
-    names = {one.name: style.label(one.name, one.label) for one in comparison.run_sets if one.exists}
+    names = {one.name: style.label(one.name, one.label) for one in comparison.rows if one.exists}
     order = chosen(names, style.algorithms, str)
     shown = chosen(figures, style.environments, lambda pair: pair[0].env)
     parts, panels = [], {}
@@ -189,11 +186,11 @@ def environments_grid(
         data = figure.data[(figure.data.panel == figure.paper[0]) & (figure.data["look"] == "curve")]
         data = data[data["name"].isin(order)]
         if len(data):
-            panel = comparison.slug(group)
+            panel = group.slug
             labels = data["name"].map(names)
             parts.append(data.assign(panel=panel, label=labels, level=np.nan, runs=labels.map(lambda _: ())))
             twice = sum(other.env == group.env for other, _ in shown) > 1
-            title = style.label(group.env, comparison.group_name(group) if twice else group.env)
+            title = style.label(group.env, group.environment if twice else group.env)
             panels[panel] = {**figure.panels[figure.paper[0]], "title": title}
     if not parts:
         return None
@@ -216,11 +213,11 @@ def environments_grid(
     )
 
 
-def columns_of_train(comparison: Comparison, group: Group, options: ReportOptions, warn: Warn) -> Figure | None:
+def columns_of_train(comparison: PageCells, group: Any, options: ReportOptions, warn: Warn) -> Figure | None:
     """A panel for each group of columns of train.csv that has a value; None, with a warning, where none has."""
     axis = options.x or (comparison.x if AXES[comparison.x].train_column else "timesteps")
-    left_out = untimed_note(group.run_sets) if axis == "time" else ""
-    run_sets = [one for one in group.run_sets if any(run.timed or axis != "time" for run in one.runs)]
+    left_out = untimed_note(group.cells) if axis == "time" else ""
+    run_sets = [one for one in group.cells if any(run.timed or axis != "time" for run in one.runs)]
     if left_out and not run_sets:
         warn(f"{group.env}: no figure of columns. {left_out}")
         return None
@@ -258,8 +255,8 @@ def columns_of_train(comparison: Comparison, group: Group, options: ReportOption
         *filter(None, [_smoothing_note(options.style.smooth, "rows"), left_out]),
     ]
     return Figure(
-        name=f"columns-{comparison.slug(group)}",
-        title=f"Columns of train.csv, {comparison.group_name(group)}",
+        name=f"columns-{group.slug}",
+        title=f"Columns of train.csv, {group.environment}",
         kind="columns",
         heading=group.env,
         data=curve_frame(curves),
@@ -270,7 +267,7 @@ def columns_of_train(comparison: Comparison, group: Group, options: ReportOption
     )
 
 
-def performance_profiles(comparison: Comparison, name: str = "profile") -> Figure | None:
+def performance_profiles(comparison: PageCells, name: str = "profile") -> Figure | None:
     """Run-score distributions over all environments (Agarwal et al. 2021).
 
     None without scores that can be pooled (`pooled_scores`) or with single runs only.
@@ -280,7 +277,7 @@ def performance_profiles(comparison: Comparison, name: str = "profile") -> Figur
         return None
     values = {entry: np.concatenate(own) for entry, own in scores.items()}
     labels, runs = {}, Counter[str]()
-    for run_set in (one for group in groups_with_baseline(comparison) for one in group.run_sets if one.exists):
+    for run_set in (one for group in groups_with_baseline(comparison) for one in group.cells if one.exists):
         labels[run_set.name] = run_set.label
         runs[run_set.name] += sum(map(len, run_set.run_scores))
     numbers, every = colour_numbers(labels), np.concatenate(list(values.values()))
@@ -290,7 +287,7 @@ def performance_profiles(comparison: Comparison, name: str = "profile") -> Figur
          "number": numbers[entry], "x": x, "y": performance_profile(own, x)}
         for entry, own in values.items()
     ]  # fmt: skip
-    environments = ", ".join(group.env for group in comparison.groups if group.run_set(comparison.baseline))
+    environments = ", ".join(group.env for group in comparison.groups if find_cell(group, comparison.baseline))
     caption = (
         f"Performance profile: share of all runs on {environments} whose {comparison.score_title} is above "
         f"the threshold; returns: {WORDS}; after {comparison.budget}."

@@ -10,8 +10,8 @@ from typing import Any
 from erlbench.errors import UsageError
 from erlbench.options import argument, option
 from erlbench.records.axes import AXES
-from erlbench.reporting.data.comparison import Comparison, judged_group
 from erlbench.reporting.data.cut import Moment, parse_moment
+from erlbench.reporting.data.page_cells import PageCells, score_page
 from erlbench.reporting.data.score import AUTO, FINAL, METRICS
 from erlbench.reporting.paper_style import PaperStyle, read_style
 
@@ -125,10 +125,9 @@ class ReportOptions:
         """How curves are drawn, and of what a paper's table and figure have."""
         return self.paper or PaperStyle()
 
-    def judged(self, comparison: Comparison) -> Comparison:
+    def judged(self, comparison: PageCells) -> PageCells:
         """The comparison as the options want it judged; another baseline only where a judged entry has that name."""
         metric = FINAL if comparison.source and self.metric == AUTO else self.metric
-        groups = tuple(judged_group(group, metric) for group in comparison.groups)
-        judged = [run_set.name for run_set in comparison.run_sets if run_set.exists and run_set.judged]
+        judged = [run_set.name for run_set in comparison.rows if run_set.exists and run_set.judged]
         baseline = self.baseline if self.baseline in judged else comparison.baseline
-        return replace(comparison, groups=groups, metric=metric, baseline=baseline)
+        return replace(score_page(comparison, metric), baseline=baseline)

@@ -12,9 +12,9 @@ from erlbench.experiment.studies import FILE, find_study, known_studies
 from erlbench.experiment.study import Study
 from erlbench.records.run import run_folders
 from erlbench.reporting import build_comparison, build_report
-from erlbench.reporting.data.comparison import ALL_RUNS, REFERENCE
+from erlbench.reporting.data.page_cells import ALL_RUNS, REFERENCE
 from erlbench.reporting.data.remarks import Remark, as_remark
-from erlbench.reporting.data.study_comparisons import is_of_folder
+from erlbench.reporting.data.studies import is_of_folder
 from erlbench.reporting.documents.model import Table
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.pages.checklist import NAME as CHECKLIST

@@ -20,7 +20,7 @@ from erlbench.experiment.estimate import COSTLY, FEW, NEVER_TRAINS, find_doubts,
 from erlbench.experiment.schedule import CellSchedule, Share
 from erlbench.records.run import NEVER_TRAINED, RunFiles
 from erlbench.reporting.data.remarks import RemarkKind, remark
-from erlbench.reporting.data.runs import load_run
+from tests.reporting.compare import load_run
 from tests.runs import four_first, make_cell, rows, run
 
 ROOT = Path(__file__).parents[2]

@@ -14,8 +14,8 @@ import erlbench
 from erlbench.cli import cli
 from erlbench.records.config import EVALUATIONS, TRAINING, UNSAID
 from erlbench.reporting import build_report
-from erlbench.reporting.data.runs import find_runs
 from erlbench.verification import AGREES, DIFFERS, UNKNOWN, verify
+from tests.reporting.compare import find_rows, page_of
 
 DATA = Path(__file__).parent / "data"
 SB3, CLEANRL = DATA / "sb3", DATA / "cleanrl"
@@ -39,7 +39,7 @@ def taken(tmp_path):
 
 
 def runs_in(folder: Path):
-    return find_runs([folder], lambda said: None)
+    return find_rows([folder], lambda said: None)
 
 
 def test_evaluations_of_stable_baselines3_are_read_to_the_number(taken):
@@ -167,15 +167,14 @@ def test_report_export_and_the_plotter_of_stable_baselines3_round_trip(taken, tm
 
 
 def test_training_returns_are_compared_with_no_evaluations(taken, tmp_path):
-    from erlbench.reporting.data.comparison import everything
     from erlbench.reporting.statistics.significance import Case
     from erlbench.reporting.verdict.pairs import compare_pairs
 
     out = taken(SB3, "--layout", LAYOUT, "--total-timesteps", 3000)
     for seed in (1, 2):
         taken(SB3 / f"ppo/Pendulum-v1_{seed}/monitor.csv", "--algo", "other", "--seed", seed, "--total-timesteps", 3000)
-    (verdict,) = compare_pairs(everything(runs_in(out))).to_dict("records")
-    assert verdict["case"] is Case.NOT_COMPARABLE
+    (verdict,) = compare_pairs(page_of(out, lambda said: None)).to_dict("records")
+    assert verdict["case"] == Case.NOT_COMPARABLE
     assert "training" in verdict["reason"]
 
 

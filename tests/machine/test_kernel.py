@@ -4,12 +4,14 @@ import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from erlbench.errors import UsageError
 from erlbench.machine import kernel
-from erlbench.reporting.data.machine import mixed_kernels, parse_machine
+from erlbench.reporting.data.identities import mixed_kernels
+from erlbench.reporting.data.machine import parse_machine
 from tests.runs import interrupt, make_cell, run
 
 
@@ -77,7 +79,7 @@ def test_a_run_on_another_kernel_needs_the_option(tmp_path, monkeypatch):
     with pytest.raises(UsageError, match="--anyway"):
         run(cell)
     assert run(cell, anyway=True) == 0
-    machine = parse_machine(json.loads((cell.directory / "meta.json").read_text()))
+    machine = SimpleNamespace(**parse_machine(json.loads((cell.directory / "meta.json").read_text())))
     assert machine.kernels == tuple(sorted([begun, other]))
     assert run(cell) == 0  # it is done, so nothing is computed any more
     (remark,) = mixed_kernels([("CEM", [machine]), ("TD3", [])])

@@ -18,7 +18,7 @@ WHOLE = {"started": "2024-01-01T00:00:00+00:00", "cpu": "a"}
 def test_damaged_starts_hide_no_whole_one():
     meta = {"starts": [True, WHOLE, None]}
     assert starts(meta) == [WHOLE]
-    assert parse_machine(meta).cpu == "a"
+    assert parse_machine(meta)["cpu"] == "a"
 
 
 def test_verify_reads_a_run_whose_starts_are_no_list(tmp_path):

@@ -7,10 +7,11 @@ import re
 
 import pytest
 
-from erlbench.reporting.data.comparison import everything
+from erlbench.reporting.data.page_cells import everything, score_page
 from erlbench.reporting.data.published import load_published
-from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.data.study_comparisons import comparisons_of
+from erlbench.reporting.data.runs import find_runs, read_run, runs_frame
+from erlbench.reporting.data.score import FINAL
+from erlbench.reporting.data.studies import make_study_pages
 from erlbench.reporting.figures import learning_curves
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.verdict.pairs import compare_pairs, pair_rows
@@ -18,13 +19,23 @@ from tests.reporting.make_studies import make_study
 
 
 def comparison_of(tmp_path, study=None, profile=None, warn=pytest.fail):
-    (found,) = comparisons_of(study or make_study(), find_runs([tmp_path], warn), profile, warn)
-    return found
+    (found,) = make_study_pages(study or make_study(), find_runs([tmp_path], warn), profile, warn)
+    return score_page(found, FINAL)
 
 
 def page_of(folder, warn=pytest.fail, **options):
     """All runs of a folder as they stand on the page of all runs; `options` are those of the report."""
     return ReportOptions(**options).judged(everything(find_runs([folder], warn)))
+
+
+def load_run(path, warn):
+    """One run of a folder, a row of the frame of runs."""
+    return next(runs_frame([read_run(path, warn)]).itertuples())
+
+
+def find_rows(folders, warn):
+    """The runs of folders that count, rows of the frame of runs."""
+    return list(find_runs(folders, warn).itertuples())
 
 
 def pairs_of(page):

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from erlbench.cli import cli
 from erlbench.records.run import checksum
-from erlbench.reporting.data.runs import find_runs
+from tests.reporting.compare import find_rows
 from tests.reporting.make_runs import make_run
 
 
@@ -53,4 +53,4 @@ def test_edited_scores_that_agree_with_themselves_do_not_count(run, tmp_path):
 @pytest.mark.parametrize("change", [lambda data: data.replace(b"\n", b"\r\n"), lambda data: b"\xef\xbb\xbf" + data])
 def test_other_line_ends_are_no_edit(run, tmp_path, change):
     (run / "eval.csv").write_bytes(change((run / "eval.csv").read_bytes()))
-    assert [found.status for found in find_runs([tmp_path / "results"], pytest.fail)] == ["done", "done"]
+    assert [found.status for found in find_rows([tmp_path / "results"], pytest.fail)] == ["done", "done"]

@@ -16,8 +16,7 @@ from erlbench.reporting import build_report
 from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.data.remarks import RemarkKind, remark
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.verdict.pairs import compare_with
-from tests.reporting.compare import page_of
+from tests.reporting.compare import page_of, pairs_of
 from tests.reporting.make_runs import learning_curve, make_run, make_tasks
 from tests.reporting.make_studies import make_study
 
@@ -233,6 +232,6 @@ def test_final_ten_is_tested_with_five_scores_a_side_only(tmp_path):
         for seed in range(5):
             returns = [100 * i + seed * (1 + (name == "b")) for i in range(12 if seed < 2 else 5)]
             make_run(tmp_path, "Hopper-v5", name, seed, returns, total=20000)
-    found = compare_with(*page_of(tmp_path, metric="final-10").run_sets, 0.0)
-    assert (found["n"], found["n_against"]) == (2, 2)
-    assert math.isnan(found["p_rank"])
+    (pair,) = pairs_of(page_of(tmp_path, metric="final-10"))
+    assert (pair.n, pair.n_against) == (2, 2)
+    assert math.isnan(pair.p_rank)

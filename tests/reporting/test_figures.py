@@ -14,15 +14,13 @@ from erlbench.records.axes import AXES
 from erlbench.records.schema import EpisodeRow, row_of
 from erlbench.reporting import build_report, drawing
 from erlbench.reporting.curves import NUMBERED, colour_numbers, column_points, curve_frame
-from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.data.study_comparisons import comparisons_of
 from erlbench.reporting.documents.model import Figure
 from erlbench.reporting.drawing import GREY, LOOKS, PALETTE, dash_and_symbol, draw
 from erlbench.reporting.figures import axis_label, columns_of_train, environments_grid
 from erlbench.reporting.options import ReportOptions, parse_panels
 from erlbench.reporting.paper_style import PaperStyle
 from erlbench.reporting.statistics.curves import moving_average, points, time_unit
-from tests.reporting.compare import curves_of, means_of, page_of
+from tests.reporting.compare import comparison_of, curves_of, means_of, page_of
 from tests.reporting.make_runs import make_run, write_rows
 from tests.reporting.make_studies import make_study
 
@@ -98,7 +96,7 @@ def test_published_points_stand_in_the_figure_and_on_the_page(tmp_path):
         entries=(Entry("openai-es", "openai-es", label="OpenAI-ES"),),
         profiles={"p": Profile((0,), 300_000, ("InvertedPendulum-v5@paper",))},
     )  # fmt: skip
-    (page,) = comparisons_of(study, find_runs([tmp_path / "in"], pytest.fail), None, pytest.fail)
+    page = comparison_of(tmp_path / "in", study, None)
     figure = curves_of(page)
     assert figure.caption[-1] == (
         "Grey: points of the curves of TRPO (open squares) and OpenAI-ES (open diamonds) in OpenAI-ES paper, Table 3."
@@ -119,7 +117,7 @@ def test_published_curves_over_generations_stand_in_the_colours_of_our_runs(tmp_
         entries=(Entry("openai-es", "openai-es", label="ES", published="OptimES 1ep pop100"),),
         profiles={"p": Profile((0,), 70_000, (env,))},
     )  # fmt: skip
-    (page,) = comparisons_of(study, find_runs([tmp_path / "in"], pytest.fail), None, pytest.fail)
+    page = comparison_of(tmp_path / "in", study, None)
     figure = curves_of(page)
     ours, theirs = means_of(figure, "generation").values()
     assert (theirs.x.tolist(), theirs.y.tolist()) == ([20, 40, 60], [340, 380, 410])
@@ -276,5 +274,5 @@ def test_columns_are_averaged_over_the_finished_runs(tmp_path):
     make_run(tmp_path, "Foo-v5", "cem", 0, [0, 5, 10], status="failed")
     make_run(tmp_path, "Foo-v5", "cem", 1, [0, 5, 10])
     (group,) = page_of(tmp_path).groups
-    read = column_points(group.run_sets[0], ["generation"], "timesteps", 1, pytest.fail)
+    read = column_points(group.cells[0], ["generation"], "timesteps", 1, pytest.fail)
     assert [run.seed for run, _ in read["generation"]] == [1]

@@ -9,18 +9,19 @@ import pytest
 from erlbench.errors import UsageError
 from erlbench.frames import cell_frame
 from erlbench.records.run import shared_cores
-from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.cut import Moment, cut_runs
+from erlbench.reporting.data.page_cells import everything, score_page
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.remarks import RemarkKind, remark
 from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.data.study_comparisons import comparisons_of
+from erlbench.reporting.data.score import FINAL
+from erlbench.reporting.data.studies import make_study_pages
 from erlbench.reporting.pages.checklist import checklist
 from erlbench.reporting.statistics.curves import minutes_per_million
 from erlbench.reporting.tables.reach import reach_table
 from erlbench.reporting.tables.times import times_table
 from erlbench.reporting.verdict.pairs import sample_of
-from tests.reporting.compare import curves_of, runs_of
+from tests.reporting.compare import curves_of, find_rows, page_of, runs_of
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
 
@@ -42,7 +43,7 @@ def results(tmp_path):
 @pytest.mark.parametrize("start", COUNT)
 def test_minutes_count_on_cores_of_their_own_and_where_nothing_is_recorded(tmp_path, start):
     path = make_run(tmp_path, ENV, "cem", 0, [0, 1], seconds_per_step=0.06, start=start)
-    (run,) = find_runs([tmp_path], pytest.fail)
+    (run,) = find_rows([tmp_path], pytest.fail)
     assert (run.seconds, run.timed, minutes_per_million(run)) == (60, True, pytest.approx(1000))
     known = cell_frame([path])["shared_cores"].tolist()
     assert known == [False if start else None]
@@ -50,7 +51,7 @@ def test_minutes_count_on_cores_of_their_own_and_where_nothing_is_recorded(tmp_p
 
 def test_modelled_minutes_do_not_depend_on_cores(tmp_path):
     make_run(tmp_path, ENV, "cem", 0, [0, 1], seconds_per_step=0.06, start=SHARED, simulated=True)
-    (run,) = find_runs([tmp_path], pytest.fail)
+    (run,) = find_rows([tmp_path], pytest.fail)
     assert run.seconds == 60
 
 
@@ -62,7 +63,7 @@ def test_one_start_on_shared_cores_is_enough():
 
 def test_no_table_has_minutes_of_shared_cores(results):
     runs = find_runs([results], pytest.fail)
-    (comparison,) = comparisons_of(make_study("time", "Table 1"), runs, None, pytest.fail)
+    (comparison,) = make_study_pages(make_study("time", "Table 1"), runs, None, pytest.fail)
     table = times_table(comparison, load_published(), pytest.fail)
     cem, aes = (next(r for r in table.records if (r["env"], r["name"]) == (ENV, n)) for n in ("cem-rl", "aes-rl"))
     for part in ("whole", "after_warmup"):
@@ -79,7 +80,7 @@ def test_no_table_has_minutes_of_shared_cores(results):
 def test_no_verdict_has_minutes_of_shared_cores(results):
     runs = find_runs([results], pytest.fail)
     minutes = {
-        name: sample_of(name, [0.0] * 3, [run for run in runs if run.name == name], seeds=(0, 1, 2), failed=0
+        name: sample_of(name, [0.0] * 3, list(runs[runs["name"] == name].itertuples()), seeds=(0, 1, 2), failed=0
                         ).measured_minutes
         for name in ("cem-rl", "aes-rl")
     }  # fmt: skip
@@ -90,28 +91,28 @@ def test_no_verdict_has_minutes_of_shared_cores(results):
 def test_no_run_on_shared_cores_is_cut_after_minutes(results):
     warnings = []
     runs = find_runs([results], pytest.fail)
-    assert [(run.name, run.seed) for run in cut_runs(runs, Moment(1, minutes=True), warnings.append)] == [
-        ("cem-rl", 0), ("cem-rl", 1)
-    ]  # fmt: skip
-    assert warnings[-1] == remark(RemarkKind.SHARED_CORES, runs[-1].path)
+    cut = cut_runs(runs, Moment(1, minutes=True), warnings.append)
+    assert [*zip(cut["name"], cut["seed"], strict=True)] == [("cem-rl", 0), ("cem-rl", 1)]
+    assert warnings[-1] == remark(RemarkKind.SHARED_CORES, runs.path.iloc[-1])
     with pytest.raises(UsageError):
-        cut_runs([run for run in runs if run.name == "aes-rl"], Moment(1, minutes=True), warnings.append)
+        cut_runs(runs[runs["name"] == "aes-rl"], Moment(1, minutes=True), warnings.append)
     assert len(cut_runs(runs, Moment(1000), pytest.fail)) == 6
 
 
 def test_no_curve_over_time_shows_runs_on_shared_cores(results):
-    (group,) = (comparison := everything(find_runs([results], pytest.fail))).groups
+    (group,) = (comparison := page_of(results)).groups
     figure = curves_of(comparison, group)
     assert figure.paper == ["timesteps", "time"]
     assert {group: len(runs) for group, runs in runs_of(figure).items()} == {"cem-rl": 3, "aes-rl": 3}
     assert {group: len(runs) for group, runs in runs_of(figure, "time").items()} == {"cem-rl": 2}
     assert "Not drawn over training time: aes-rl, cem-rl (seed 2)" in " ".join(figure.caption)
-    (group,) = (comparison := everything([run for run in comparison.runs if run.name == "aes-rl"])).groups
+    runs = find_runs([results], pytest.fail)
+    (group,) = (comparison := score_page(everything(runs[runs["name"] == "aes-rl"]), FINAL)).groups
     assert curves_of(comparison, group).paper == ["timesteps"]
     assert curves_of(comparison, group, x="time") is None
 
 
 def test_hours_of_computing_count_all_the_same(results):
-    runs = [run for run in find_runs([results], pytest.fail) if run.name == "cem-rl"]
+    runs = [run for run in find_rows([results], pytest.fail) if run.name == "cem-rl"]
     hours = [checklist([], [run], [])["compute"].rows[0]["hours"] for run in runs]
     assert hours[2] == pytest.approx(10 * hours[0])

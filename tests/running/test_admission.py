@@ -13,11 +13,11 @@ from erlbench.errors import ErlbenchError, UsageError
 from erlbench.records.read import read_rows
 from erlbench.records.run import admission_marks
 from erlbench.records.schema import EpisodeRow, EvaluationRow
-from erlbench.reporting.data.identities import not_repeatable
-from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.data.identities import identity_remarks
 from erlbench.reporting.data.score import SUCCESS, SUCCESS_EVER, score
 from erlbench.running.admission import Rules, admitted
 from erlbench.verification import AGREES, UNKNOWN, verify
+from tests.reporting.compare import find_rows
 from tests.runs import make_cell, returns, rows, run
 
 GENTLE = {"population": 4, "elites": 2, "hidden": (4,)}
@@ -105,9 +105,9 @@ def test_a_run_that_may_not_be_repeatable_is_marked_everywhere(tmp_path, options
     assert run(made, **options) == 0
     (mark,) = admission_marks(meta(made))
     assert word in mark
-    (read,) = find_runs([tmp_path], pytest.fail)
-    assert read.machine.marks == (mark,)
-    (remark,) = not_repeatable([("cem", [read])])
+    (read,) = find_rows([tmp_path], pytest.fail)
+    assert read.marks == (mark,)
+    (remark,) = identity_remarks([("cem", [read])])
     assert mark in remark
     checks = {check.name: check for check in verify(made.directory, trusted=True)}
     assert checks["admission"].outcome == UNKNOWN
@@ -127,8 +127,8 @@ def test_success_and_numbers_of_infos_are_recorded(tmp_path):
     final = evaluations.iloc[-1]
     assert (final["success"], final["success_ever"]) == ((0,) * 3, (1,) * 3)
     assert final["info"][::3] == (19,) * 3
-    (read,) = find_runs([tmp_path], pytest.fail)
-    assert (score(read.evaluations, SUCCESS), score(read.evaluations, SUCCESS_EVER)) == (0, 1)
+    (read,) = find_rows([tmp_path], pytest.fail)
+    assert (score(read, SUCCESS), score(read, SUCCESS_EVER)) == (0, 1)
 
 
 @pytest.mark.parametrize(("algo", "more"), [("td3", {"start_timesteps": 40}), ("ppo", {})])

@@ -16,10 +16,10 @@ from erlbench.errors import UsageError, explain
 from erlbench.experiment.cells import RunOptions
 from erlbench.records.run import POLICY
 from erlbench.records.write import RowFile
-from erlbench.reporting.data.runs import find_runs
 from erlbench.running import command, scheduling
 from erlbench.running.folder import RunFolder
 from tests.processes import wait_for
+from tests.reporting.compare import find_rows
 from tests.runs import make_cell, rows, run
 
 
@@ -53,11 +53,10 @@ def test_a_cell_fails_with_the_step_and_the_task_and_others_go_on(tmp_path, how,
 def test_a_start_records_its_command_and_the_studies(tmp_path):
     cell = make_cell("cem", tmp_path, steps=50)
     assert run(cell, processes=1, studies={"mine": "a1", "yours": "b2"}, one_core=True) == 0
-    (found,) = find_runs([tmp_path], pytest.fail)
-    machine = found.machine
-    assert machine.studies == ("mine", "yours")
-    assert machine.command == "erlbench run"
-    assert (machine.processes, machine.jobs, machine.threads, machine.device) == ("1", "1", "1", "cpu")
+    (found,) = find_rows([tmp_path], pytest.fail)
+    assert found.studies == ("mine", "yours")
+    assert found.command == "erlbench run"
+    assert (found.processes, found.jobs, found.threads, found.device) == ("1", "1", "1", "cpu")
     start = RunFolder(cell.directory).meta()["starts"][0]
     assert (start["one_core"], start["pool"]) == (True, "process")
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from erlbench.errors import UsageError
-from erlbench.reporting.data.cells import cells_of
+from erlbench.reporting.data.cells import count_runs, list_rows
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
-from erlbench.reporting.data.runs import Array, StoredEvaluations, StoredRun, disagreement
+from erlbench.reporting.data.runs import Array, disagreement
 
 NEAR = 0.1  # how far from the moment an evaluation may be, as a share of it
 MINUTES = "min"
@@ -27,12 +29,12 @@ class Moment:
     def __str__(self) -> str:
         return f"{_exact(self.value)} training {'minute' if self.minutes else 'step'}{'' if self.value == 1 else 's'}"
 
-    def of(self, evaluations: StoredEvaluations) -> Array:
+    def of(self, evaluations: Any) -> Array:
         """When each evaluation was, in the same unit (evaluations,); infinite where the file does not say."""
         when = evaluations.seconds / 60 if self.minutes else evaluations.timesteps
         return np.nan_to_num(when, nan=math.inf)
 
-    def span(self, runs: Sequence[StoredRun]) -> str:
+    def span(self, runs: Sequence[Any]) -> str:
         """The earliest and the latest end of the runs, in the same unit."""
         ends = [float(self.of(run.evaluations)[-1]) for run in runs]
         return f"{_exact(min(ends))} to {_exact(max(ends))}"
@@ -50,38 +52,43 @@ def parse_moment(text: str) -> Moment:
     return Moment(value, minutes)
 
 
-def cut_runs(runs: Sequence[StoredRun], moment: Moment, warn: Warn) -> list[StoredRun]:
+def cut_runs(runs: pd.DataFrame, moment: Moment, warn: Warn) -> pd.DataFrame:
     """Each run up to its evaluation that is nearest to `moment`, the later of two, as if this had been its end.
 
     A run without an evaluation within a tenth of it, or with a damaged one there, is left out with a warning. Runs of
     several budgets are one cell then, if their algorithm does not compute with its budget (`cells.py`). Raises
     `UsageError` when no run is left.
     """
-    found = list(_cut(runs, moment, warn))
-    if not found:
+    ends = {run.Index: end for run in list_rows(runs) if (end := _end(run, moment, warn)) is not None}
+    if not ends:
         raise UsageError(f"--at: no run has an evaluation within {NEAR:.0%} of {moment}")
-    return cells_of(found, warn)
+    cut = runs.loc[[*ends]].copy()
+    cut["evaluations"] = [rows[:end] for rows, end in zip(cut.evaluations, ends.values(), strict=True)]
+    names = cut.evaluations.iloc[0].dtype.names
+    last = pd.DataFrame([rows[-1].tolist() for rows in cut.evaluations], columns=names, index=cut.index)
+    cut["final_episodes"] = cut.final_episodes.where(last.final == 1, cut.eval_episodes)
+    cut = cut.assign(
+        total_timesteps=0 if moment.minutes else int(moment.value), total_generations=0, total_minutes=0.0,
+        status="done", done=True, message="", timesteps=last.timesteps.astype(int), train_time_s=last.train_time_s,
+        seconds=last.seconds,
+    )  # fmt: skip
+    return count_runs(cut, warn)
 
 
-def _cut(runs: Sequence[StoredRun], moment: Moment, warn: Warn) -> Iterator[StoredRun]:
-    for run in runs:
-        if moment.minutes and not run.timed:
-            warn(remark(RemarkKind.SHARED_CORES, run.path))
-            continue
-        last = nearest_index(moment.of(run.evaluations), moment.value)
-        if last is None:
-            warn(remark(RemarkKind.NO_EVALUATION, run.path, near=f"{NEAR:.0%}", moment=moment))
-            continue
-        known = run.evaluations.head(last + 1)
-        if len(known) == len(run.evaluations) and (problem := disagreement(known)):
-            warn(remark(RemarkKind.DAMAGED_END, run.path, problem=problem))
-            continue
-        yield replace(
-            run, total_timesteps=0 if moment.minutes else int(moment.value), total_generations=0,
-            total_minutes=0.0, status="done", message="", evaluations=known, timesteps=int(known.timesteps[-1]),
-            train_time_s=float(known.train_time_s[-1]),
-            final_episodes=run.final_episodes if known.final[-1] == 1 else run.eval_episodes,
-        )  # fmt: skip
+def _end(run: Any, moment: Moment, warn: Warn) -> int | None:
+    """How many of a run's evaluations are before the cut; None, with a warning, where it is left out."""
+    if moment.minutes and not run.timed:
+        warn(remark(RemarkKind.SHARED_CORES, run.path))
+        return None
+    last = nearest_index(moment.of(run.evaluations), moment.value)
+    if last is None:
+        warn(remark(RemarkKind.NO_EVALUATION, run.path, near=f"{NEAR:.0%}", moment=moment))
+        return None
+    problem = disagreement(run.evaluations.return_mean[-1], run.last_returns)
+    if last + 1 == len(run.evaluations) and problem:
+        warn(remark(RemarkKind.DAMAGED_END, run.path, problem=problem))
+        return None
+    return last + 1
 
 
 def nearest_index(steps: Array, wanted: float) -> int | None:

@@ -5,26 +5,22 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Mapping
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
-from types import MappingProxyType
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from erlbench.reporting.data.comparison import Group
 
-
-def origin_of(group: Group) -> float:
-    """The score of a random policy, else the mean return of the compared runs before training, else 0."""
-    if (known := random_score(group.env)) is not None:
-        return known
-    first = [
-        float(run.evaluations.return_mean[0])
-        for one in group.run_sets for run in one.done if run.evaluations.timesteps[0] == 0
-    ]  # fmt: skip
-    return float(np.mean(first)) if first else 0.0
+def find_origin(env: str, cells: Iterable[Any]) -> float:
+    """The score of a random policy, else the mean return of the cells' finished runs before training, else 0."""
+    if (score := random_score(env)) is not None:
+        return score
+    first = [run.evaluations[0] for cell in cells for run in cell.done]
+    returns = [float(row.return_mean) for row in first if row.timesteps == 0]
+    return float(np.mean(returns)) if returns else 0.0
 
 
 def random_score(env: str) -> float | None:
@@ -33,7 +29,7 @@ def random_score(env: str) -> float | None:
 
 
 @cache
-def random_scores() -> Mapping[str, float]:
+def random_scores() -> dict[str, float]:
     """The mean returns of random policies by environment."""
     with (files("erlbench.reporting") / "random_scores.csv").open(encoding="utf-8") as file:
-        return MappingProxyType({row["env"]: float(row["random"]) for row in csv.DictReader(file)})
+        return dict(pd.read_csv(file, index_col="env").random)

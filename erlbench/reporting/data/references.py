@@ -2,84 +2,60 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from erlbench.reporting.data.cells import list_rows
 from erlbench.reporting.data.comparability import same_task
-from erlbench.reporting.data.comparison import RunSet
 from erlbench.reporting.data.cut import NEAR, nearest_index
-from erlbench.reporting.data.runs import Array, StoredRun
+from erlbench.reporting.data.runs import Array
 from erlbench.reporting.data.seeds import values_by_seed
 
 # ours, and their name in the sources
 ALGORITHMS = {"td3": "TD3", "sac": "SAC", "ppo": "PPO", "ddpg": "DDPG", "trpo": "TRPO"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Source:
-    """Who made runs, where they are, and what a value is."""
+def read_references() -> list[Any]:
+    """The runs of one source with one algorithm in one environment, a row each, ordered as reference_sources.csv.
 
-    name: str
-    repository: str
-    commit: str
-    licence: str  # of the repository, and whose
-    training_returns: tuple[str, ...]  # algorithms whose values are of training episodes; all others': of evaluations
-    environments: str
-    caveat: str  # why its runs are not what one would compare with, or nothing
-    description: str
-
-
-@dataclass(frozen=True)
-class ReferenceRuns:
-    """The runs of one source with one algorithm in one environment."""
-
-    source: Source
-    env: str  # as the source names it
-    algorithm: str
-    runs: tuple[tuple[Array, Array], ...]  # of each seed, steps and returns, both (points,)
-
-    @property
-    def returns(self) -> str:
-        """What a value is the return of, and the source's caveat."""
-        kind = "training" if self.algorithm in self.source.training_returns else "evaluation"
-        return ", ".join(filter(None, (f"{kind} returns", self.source.caveat)))
-
-    @property
-    def last(self) -> float:
-        """The steps of the shortest run."""
-        return float(min(steps[-1] for steps, _ in self.runs))
-
-    def at(self, steps: float) -> Array:
-        """The return of each run (runs,) at its point nearest to `steps`; without the runs that have none near."""
-        found = [_nearest(*run, steps) for run in self.runs]
-        return np.array([value for value in found if value is not None], dtype=np.float64)
+    `env` and `algorithm` as the source names them; `runs`: of each seed, steps and returns, both (points,); `returns`:
+    what a value is the return of, with the source's caveat; then the columns of reference_sources.csv.
+    """
+    folder = files("erlbench.reporting")
+    with (folder / "reference_sources.csv").open(encoding="utf-8") as file:
+        sources = pd.read_csv(file, dtype=str, keep_default_na=False)
+    with (folder / "reference_runs.csv.gz").open("rb") as packed:
+        runs = pd.read_csv(packed, compression="gzip", dtype=str, keep_default_na=False)
+    points: list[Any] = [(_numbers(steps), _numbers(returns)) for steps, returns in zip(runs.steps, runs.returns)]
+    runs["runs"] = points
+    sets = runs.groupby(["source", "env", "algorithm"], sort=False).runs.agg(tuple).reset_index()
+    rows = sources.merge(sets, on="source")
+    kinds = [
+        "training returns" if row.algorithm in row.training_returns.split() else "evaluation returns"
+        for row in list_rows(rows)
+    ]
+    rows["returns"] = [", ".join(filter(None, both)) for both in zip(kinds, rows.caveat)]
+    return list_rows(rows)
 
 
-class References:
-    """All reference runs."""
+def find_references(references: Iterable[Any], cell: Any) -> list[Any]:
+    """The runs of the cell's algorithm where dynamics and reward are those of the cell's environment.
 
-    def __init__(self, sets: Iterable[ReferenceRuns] = ()) -> None:
-        self.sets = tuple(sets)
-
-    def of(self, run_set: RunSet) -> list[ReferenceRuns]:
-        """The runs of the run set's algorithm where dynamics and reward are those of the run set's environment.
-
-        One entry for each source, the one that says most first; none for a run set that is not judged.
-        """
-        if not run_set.judged:
-            return []
-        names = {run_set.published, *(ALGORITHMS.get(run.algo) for run in run_set.runs)}
-        return [one for one in self.sets if one.algorithm in names and same_task(run_set.env, one.env)]
+    One row for each source, the one that says most first; none for a cell that is not judged.
+    """
+    if not cell.judged:
+        return []
+    names = {cell.published, *(ALGORITHMS.get(run.algo) for run in cell.runs)}
+    return [one for one in references if one.algorithm in names and same_task(cell.env, one.env)]
 
 
-def match_runs(done: Sequence[StoredRun], theirs: ReferenceRuns) -> tuple[float, list[Array], Array] | None:
+def match_runs(done: Sequence[Any], theirs: Any) -> tuple[float, list[Array], Array] | None:
     """A step, the scores of our seeds there, (runs of the seed,) each, and theirs (runs,); None without a common step.
 
     At the one of their points nearest to the end of the shortest run that all our runs have an evaluation near.
@@ -87,15 +63,21 @@ def match_runs(done: Sequence[StoredRun], theirs: ReferenceRuns) -> tuple[float,
     ours = min((float(run.evaluations.timesteps[-1]) for run in done), default=0.0)
     points = theirs.runs[0][0]
     points = points[(points > 0) & (points * (1 - NEAR) <= ours)]
-    for steps in points[np.abs(points - min(ours, theirs.last)).argsort(kind="stable")]:
+    for steps in points[np.abs(points - min(ours, min(steps[-1] for steps, _ in theirs.runs))).argsort(kind="stable")]:
         values = values_by_seed(done, partial(_return_near, steps=steps))
-        other = theirs.at(steps)
+        other = returns_at(theirs, steps)
         if not np.isnan(np.concatenate(values)).any() and len(other):
             return float(steps), values, other
     return None
 
 
-def _return_near(run: StoredRun, steps: float) -> float:
+def returns_at(theirs: Any, steps: float) -> Array:
+    """The return of each of the runs (runs,) at its point nearest to `steps`; without those that have none near."""
+    near = [_nearest(x, y, steps) for x, y in theirs.runs]
+    return np.array([value for value in near if value is not None], np.float64)
+
+
+def _return_near(run: Any, steps: float) -> float:
     """The return of the evaluation nearest to `steps`; NaN where there is none near."""
     found = _nearest(run.evaluations.timesteps, run.evaluations.return_mean, steps)
     return math.nan if found is None else found
@@ -105,25 +87,6 @@ def _nearest(steps: Array, returns: Array, wanted: float) -> float | None:
     """The return at the point nearest to `wanted`; None when there is none near."""
     index = nearest_index(steps, wanted)
     return None if index is None else float(returns[index])
-
-
-def load_references() -> References:
-    """The packaged runs, ordered by source as reference_sources.csv is."""
-    folder = files("erlbench.reporting")
-    with (folder / "reference_sources.csv").open(encoding="utf-8") as file:
-        sources = [
-            Source(name=row.pop("source"), training_returns=tuple(row.pop("training_returns").split()), **row)
-            for row in csv.DictReader(file)
-        ]  # fmt: skip
-    text = gzip.decompress((folder / "reference_runs.csv.gz").read_bytes()).decode()
-    by_set: dict[tuple[str, str, str], list[tuple[Array, Array]]] = {}
-    for row in csv.DictReader(text.splitlines()):
-        series = _numbers(row["steps"]), _numbers(row["returns"])
-        by_set.setdefault((row["source"], row["env"], row["algorithm"]), []).append(series)
-    return References(
-        ReferenceRuns(source, env, algorithm, tuple(runs))
-        for source in sources for (name, env, algorithm), runs in by_set.items() if name == source.name
-    )  # fmt: skip
 
 
 def _numbers(text: str) -> Array:

@@ -1,190 +1,106 @@
-"""Finds the run directories and reads what tables and curves need of them."""
+"""The runs below folders as a frame, a row each: what their files say, their status, and their evaluations.
+
+The evaluations of all runs are one table of numbers; `evaluations` of a run are its rows, a view that has the columns
+as attributes. Which runs count, and under which name, `cells.py` decides.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
-from functools import cached_property
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from erlbench import files
 from erlbench.envs.catalogue import FRESH
 from erlbench.errors import UsageError
-from erlbench.records.config import Imported, imported_of, is_environment, is_name, read_config
+from erlbench.records.config import imported_of, is_environment, is_name, read_config
 from erlbench.records.older import LEARNERS
 from erlbench.records.read import parse_columns, read_columns
 from erlbench.records.run import CONFIG, META, NEVER_TRAINED, ROWS, STATUS, folders, is_as_written, repeats_of
 from erlbench.records.schema import EvaluationRow
-from erlbench.reporting.data.cells import cells_of
-from erlbench.reporting.data.machine import Machine, parse_machine
+from erlbench.reporting.data.cells import count_runs, list_rows
+from erlbench.reporting.data.machine import parse_machine
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 
 Array = NDArray[np.float64]
-Key = tuple[str, str, int, int, int, float]  # environment, name, seed; steps, generations and minutes of the budget
 FILES = (CONFIG, STATUS, META, EvaluationRow.file)
 MODELLED = ("simulated_processes", "simulated_critic")  # of config.toml, beside the costs
-
-
-@dataclass(frozen=True, kw_only=True)
-class StoredEvaluations:
-    """The evaluations of one run, all arrays (evaluations,), in the order of their training steps."""
-
-    timesteps: Array
-    train_time_s: Array
-    return_mean: Array
-    critic_updates: Array
-    fitness_timesteps: Array
-    generation: Array
-    episodes: Array  # of training
-    actor_updates: Array
-    evaluation_timesteps: Array
-    final: Array  # 1 for the evaluation of the saved policy, else 0; NaN where the file does not say
-    replayed_timesteps: Array  # made again to get back into an open episode
-    paused_s: Array  # of the training time, when the whole run stood still; NaN where the file does not say
-    last_returns: tuple[float, ...] = ()  # of the last row's episodes
-    last_success: tuple[float, ...] = ()  # the same, 1 or 0, at the last step
-    last_success_ever: tuple[float, ...] = ()  # the same, at any step
-    imported: bool = False  # another program wrote them: what they do not say is not known, and not 0
-    timed: bool = True  # False: other cells ran on the run's cores, so that its time says nothing
-
-    @cached_property
-    def learning_steps(self) -> Array:
-        """Training steps and fitness steps: all that the algorithm learns from."""
-        return self.timesteps + self._counted(self.fitness_timesteps)
-
-    @cached_property
-    def seconds(self) -> Array:
-        """Training time without pauses; NaN where it says nothing."""
-        return self.train_time_s - np.nan_to_num(self.paused_s) if self.timed else np.full(len(self), math.nan)
-
-    @cached_property
-    def all_steps(self) -> Array:
-        """All steps of the simulator."""
-        more = self._counted(self.evaluation_timesteps) + np.nan_to_num(self.replayed_timesteps)
-        return np.asarray(self.learning_steps + more, dtype=np.float64)
-
-    def _counted(self, steps: Array) -> Array:
-        """Steps that older versions of this suite did not count, as they did not play any."""
-        return steps if self.imported else np.nan_to_num(steps)
-
-    def __len__(self) -> int:
-        return len(self.timesteps)
-
-    def head(self, count: int) -> StoredEvaluations:
-        """The first `count` evaluations."""
-        arrays: dict[str, Any] = {name: getattr(self, name)[:count] for name in ARRAYS}
-        return replace(self, **arrays)
-
-
 UNFINISHED = ("running", "interrupted")  # whose evaluations may come after the training
-ARRAYS = tuple(item.name for item in fields(StoredEvaluations) if item.default is MISSING)  # columns of eval.csv
+COLUMNS = (  # of eval.csv; NaN where a file does not say it
+    "timesteps", "train_time_s", "return_mean", "critic_updates", "fitness_timesteps", "generation", "episodes",
+    "actor_updates", "evaluation_timesteps", "final", "replayed_timesteps", "paused_s",
+)  # fmt: skip
+DAMAGE = (ValueError, TypeError, KeyError, OverflowError, RecursionError)  # of files that no run wrote
+_SEED = re.compile(r"seed-(\d+)")
 
 
-@dataclass(frozen=True, kw_only=True)
-class StoredRun:
-    """One cell: an algorithm with a preset, an environment, a seed."""
-
-    path: Path
-    env: str  # with its preset and its settings, see `env_label`
-    name: str
-    algo: str  # the algorithm of config.toml; empty where it does not say
-    seed: int
-    total_timesteps: int  # the budget; 0 when nothing says it
-    total_generations: int  # that end the run before its budget; 0 for no such limit
-    total_minutes: float  # modelled minutes that the training has to pass besides its steps; 0 for no such budget
-    status: str  # "done", "running", "failed", "interrupted", "unknown", "incomplete" (done, no final score),
-    # "altered" (done, and eval.csv edited since), `NEVER_TRAINED`
-    message: str
-    timesteps: int
-    train_time_s: float
-    updated: str
-    workers: str
-    eval_episodes: str
-    final_episodes: str  # of the evaluation that gives the score
-    simulated_time: bool  # times are modelled durations, not the clock's
-    evaluations: StoredEvaluations
-    machine: Machine
-    settings: Mapping[str, Any]  # hyper-parameters of config.toml
-    costs: Mapping[str, Any]  # of simulated time
-    budget: int  # training steps for which it was started; `total_timesteps` also where the run is cut
-    total_time_s: float = math.nan  # with evaluations after the training
-    training_return: float = math.nan  # mean of the last training episodes; of a run that is not finished
-    asked: Mapping[str, Any] = field(default_factory=dict)  # its table [run]
-    imported: Imported | None = None  # whose it is, where another program made it
-    labels: tuple[str, ...] = ()  # of an imported run: `env_labels`
-
-    @property
-    def key(self) -> Key:
-        """What runs share only where they are several draws of one seed."""
-        return self.env, self.name, self.seed, self.total_timesteps, self.total_generations, self.total_minutes
-
-    @property
-    def config(self) -> dict[str, Mapping[str, Any]]:
-        """Its configuration as a fairness sheet reads it, under the name and the algorithm of the report."""
-        return {"run": {**self.asked, "name": self.name, "algo": self.algo}, "settings": self.settings}
-
-    @property
-    def paused_s(self) -> float:
-        """Seconds of the training in which the whole run stood still."""
-        paused = self.evaluations.paused_s
-        return float(np.nan_to_num(paused[-1])) if len(paused) else 0.0
-
-    @property
-    def timed(self) -> bool:
-        """Whether its time is that of its algorithm, and not that of cores that other cells used, too."""
-        return self.evaluations.timed
-
-    @property
-    def seconds(self) -> float:
-        """Training time without pauses; NaN where it says nothing."""
-        return self.train_time_s - self.paused_s if self.timed else math.nan
-
-    @property
-    def done(self) -> bool:
-        """Whether the run reached its budget and its last evaluation is there: only then it counts in tables."""
-        return self.status == "done" and len(self.evaluations) > 0
-
-
-def find_runs(roots: Sequence[Path], warn: Warn) -> list[StoredRun]:
+def find_runs(roots: Sequence[Path], warn: Warn) -> pd.DataFrame:
     """The runs below the folders `roots` that count (`cells.py`), ordered by environment, name and seed.
 
     Raises `UsageError` when a folder does not exist or there is no run at all.
     """
-    runs: dict[Path, StoredRun] = {}
+    records: dict[Path, dict[str, Any]] = {}
     for folder in roots:
         if not folder.is_dir():
             raise UsageError(f"{folder} is no directory; name a results directory that 'erlbench run' wrote")
         for path in _run_folders(folder):
             try:
-                run = load_run(path, warn)
-            except (
-                ValueError,
-                TypeError,
-                KeyError,
-                OverflowError,
-                RecursionError,
-            ) as error:  # nothing that a run wrote
+                record = read_run(path, warn)
+            except DAMAGE as error:
                 warn(remark(RemarkKind.LEFT_OUT, path, reason=str(error)[:300]))
                 continue
-            if run is not None:
-                runs.setdefault(path.resolve(), run)
-    if not runs:
+            if record is not None:
+                records.setdefault(path.resolve(), record)
+    if not records:
         names = ", ".join(map(str, roots)) or "the given folders"
         raise UsageError(f"no run found in {names}; start one with 'erlbench run', or name another results directory")
-    ours = {run.env for run in runs.values() if not run.imported}
-    labelled = (replace(run, env=next(filter(ours.__contains__, run.labels), run.env)) for run in runs.values())
-    return cells_of(list(labelled), warn)
+    runs = runs_frame(records.values())
+    ours = set(runs.env[runs.imported.isna()])
+    runs["env"] = [next(filter(ours.__contains__, run.labels), run.env) for run in list_rows(runs)]
+    return count_runs(runs, warn)
 
 
-def load_run(path: Path, warn: Warn) -> StoredRun | None:
-    """The run in a directory `<env>/<name>/seed-NNN`; None with a warning when it holds no file of a run."""
+def runs_frame(records: Iterable[dict[str, Any]]) -> pd.DataFrame:
+    """The frame of what `read_run` says of each run.
+
+    Of an evaluation `learning_steps` are training and fitness steps, all that the algorithm learns from; `all_steps`
+    are those of the simulator; `seconds` is the training time without pauses, NaN where it says nothing, as of a run.
+    """
+    runs = pd.DataFrame(list(records))
+    counts = [len(columns["timesteps"]) for columns in runs.evaluations]
+    table = pd.DataFrame({name: np.concatenate([columns[name] for columns in runs.evaluations]) for name in COLUMNS})
+    imported, timed = (np.repeat(values.to_numpy(bool), counts) for values in (runs.imported.notna(), runs.timed))
+    fitness, evaluation = (  # older versions did not count these steps, as they played none
+        steps.where(imported, steps.fillna(0.0)) for steps in (table.fitness_timesteps, table.evaluation_timesteps)
+    )
+    table["learning_steps"] = table.timesteps + fitness
+    table["all_steps"] = table.learning_steps + (evaluation + table.replayed_timesteps.fillna(0.0))
+    table["seconds"] = (table.train_time_s - table.paused_s.fillna(0.0)).where(timed)
+    rows = table.to_records(index=False)
+    views: list[Any] = [rows[end - count : end] for count, end in zip(counts, np.cumsum(counts), strict=True)]
+    runs["evaluations"] = views
+    last = [rows[-1].paused_s if len(rows) else 0.0 for rows in runs.evaluations]
+    runs["paused_s"] = np.nan_to_num(last)
+    runs["seconds"] = (runs.train_time_s - runs.paused_s).where(runs.timed)
+    runs["done"] = (runs.status == "done") & (np.array(counts) > 0)
+    return runs
+
+
+def read_run(path: Path, warn: Warn) -> dict[str, Any] | None:
+    """The run in a directory `<env>/<name>/seed-NNN`; None with a warning when it holds no file of a run.
+
+    `env` has its preset and its settings (`env_label`). `status` is that of status.json, or "incomplete" (done, no
+    final score), "altered" (done, and eval.csv edited since), `NEVER_TRAINED`. `total_timesteps` is 0 where nothing
+    says the budget, `total_generations` and `total_minutes` where there is no such limit; `budget` is that of the
+    start, also where the run is cut later.
+    """
     if not any((path / name).exists() for name in FILES):
         warn(f"{path}: holds none of {', '.join(FILES)}; not a run, left out")
         return None
@@ -194,68 +110,75 @@ def load_run(path: Path, warn: Warn) -> StoredRun | None:
         with contextlib.suppress(OSError):
             files.read_bytes(path / name, first=0, inside=1)
     config = _read(path / CONFIG, warn)
-    run_config = _mapping(config.get("run"))
+    run = _mapping(config.get("run"))
     state, meta = _read(path / STATUS, warn), _read(path / META, warn)
-    env, name, seed = _identity(path, run_config, warn)
-    status = str(state.get("status", "unknown"))
-    total = _int(run_config.get("total_timesteps")) or _int(state.get("total_timesteps"))
-    evaluations, as_written = _evaluations(path, _mapping(state.get("files")).get(EvaluationRow.file), warn)
-    imported = imported_of(config)
-    machine = replace(parse_machine(meta), repeats=tuple(repeats_of(path, meta)))
-    timed = run_config.get("simulated_time") is True or not machine.shared_cores
-    evaluations = replace(evaluations, imported=imported is not None, timed=timed)
-    if not len(evaluations) and status not in UNFINISHED and (path / EvaluationRow.file).is_file():
-        warn(f"{path / EvaluationRow.file}: no evaluation yet")
-    timesteps = _int(state.get("timesteps")) or (int(evaluations.timesteps[-1]) if len(evaluations) else 0)
-    message = str(state.get("message") or "")
-    if status == "done" and not _has_final(evaluations, min(total, timesteps)):
-        last = f"the last one is at {int(evaluations.timesteps[-1]):,} steps" if len(evaluations) else "there is none"
-        message = f"the final evaluation is missing ({last}, the run has {timesteps:,})"
-        warn(f"{path}: {message}; the run does not count")
-        status = "incomplete"
-    elif status == "done" and not as_written:
-        message = f"{EvaluationRow.file} was edited after the run: it has not the checksum of {STATUS}"
-        warn(f"{path}: {message}; the run does not count")
-        status = "altered"
-    elif status == "done" and (problem := disagreement(evaluations)):
-        message = f"the last row of eval.csv is damaged: {problem}"
-        warn(f"{path}: {message}; the run does not count")
-        status = "incomplete"
-    elif status == "done" and (state.get("never_trained") is True or _never_trained(run_config, evaluations)):
-        status, message = NEVER_TRAINED, "it made no gradient step: its budget is not above its warm-up"
-        warn(remark(RemarkKind.NEVER_TRAINED, path))
+    env, name, seed = _identity(path, run, warn)
+    total = _int(run.get("total_timesteps")) or _int(state.get("total_timesteps"))
+    evaluations, last, as_written = _read_evaluations(path, _mapping(state.get("files")), warn)
+    machine = parse_machine(meta)
+    simulated, imported = run.get("simulated_time") is True, imported_of(config)
+    steps, times = evaluations["timesteps"], evaluations["train_time_s"]
+    record: dict[str, Any] = {
+        **machine, **last, "path": path, "env": env_label(env, _mapping(config.get("env_settings"))), "name": name,
+        "algo": str(run.get("algo") or ""), "seed": seed, "total_timesteps": total, "budget": total,
+        "total_generations": _int(run.get("total_generations")),
+        "total_minutes": float(minutes) if isinstance(minutes := run.get("total_minutes"), int | float) else 0.0,
+        "timesteps": _int(state.get("timesteps")) or (int(steps[-1]) if len(steps) else 0),
+        "updated": str(state.get("updated", "")), "workers": str(run.get("workers") or ""),
+        "eval_episodes": str(run.get("eval_episodes") or ""),
+        "final_episodes": str(run.get("final_episodes") or run.get("eval_episodes") or ""),
+        "simulated_time": simulated, "timed": simulated or not machine["shared_cores"], "evaluations": evaluations,
+        "settings": _mapping(config.get("settings")),
+        "costs": {**{key: run[key] for key in MODELLED if key in run}, **_mapping(config.get("costs"))},
+        "total_time_s": _float(state.get("total_time_s")), "training_return": _float(state.get("training_return")),
+        "run_config": run, "imported": imported, "repeats": tuple(repeats_of(path, meta)),
+        "labels": env_labels(env, _mapping(config.get("env_settings"))) if imported else (),
+    }  # fmt: skip
     train_time = state.get("train_time_s")
     if not isinstance(train_time, int | float):
-        train_time = float(evaluations.train_time_s[-1]) if len(evaluations) else math.nan
-    return StoredRun(
-        path=path,
-        env=env_label(env, _mapping(config.get("env_settings"))),
-        name=name,
-        algo=str(run_config.get("algo") or ""),
-        seed=seed,
-        total_timesteps=total,
-        total_generations=_int(run_config.get("total_generations")),
-        total_minutes=float(minutes) if isinstance(minutes := run_config.get("total_minutes"), int | float) else 0.0,
-        status=status,
-        message=message,
-        timesteps=timesteps,
-        train_time_s=float(train_time),
-        updated=str(state.get("updated", "")),
-        workers=str(run_config.get("workers") or ""),
-        eval_episodes=str(run_config.get("eval_episodes") or ""),
-        final_episodes=str(run_config.get("final_episodes") or run_config.get("eval_episodes") or ""),
-        simulated_time=run_config.get("simulated_time") is True,
-        evaluations=evaluations,
-        machine=machine,
-        settings=_mapping(config.get("settings")),
-        costs={**{name: run_config[name] for name in MODELLED if name in run_config}, **_mapping(config.get("costs"))},
-        budget=total,
-        total_time_s=_float(state.get("total_time_s")),
-        training_return=_float(state.get("training_return")),
-        asked=run_config,
-        imported=imported,
-        labels=env_labels(env, _mapping(config.get("env_settings"))) if imported else (),
-    )
+        train_time = times[-1] if len(times) else math.nan
+    record["train_time_s"] = float(train_time)
+    record["status"], record["message"] = _judge_status(record, state, as_written, warn)
+    return record
+
+
+def _judge_status(record: Mapping[str, Any], state: Mapping[str, Any], as_written: bool, warn: Warn) -> tuple[str, str]:
+    """The status of a run, and its message: one that is done counts only with a whole, unchanged final evaluation."""
+    path, evaluations, timesteps = record["path"], record["evaluations"], record["timesteps"]
+    status, message = str(state.get("status", "unknown")), str(state.get("message") or "")
+    steps, final = evaluations["timesteps"], evaluations["final"]
+    if not len(steps) and status not in UNFINISHED and (path / EvaluationRow.file).is_file():
+        warn(f"{path / EvaluationRow.file}: no evaluation yet")
+    if status != "done":
+        return status, message
+    # The last row says that it is the final evaluation or, in a file without that column, has the steps.
+    if not len(steps) or steps[-1] < min(record["total_timesteps"], timesteps) or final[-1] == 0:
+        last = f"the last one is at {int(steps[-1]):,} steps" if len(steps) else "there is none"
+        status, message = "incomplete", f"the final evaluation is missing ({last}, the run has {timesteps:,})"
+    elif not as_written:
+        status = "altered"
+        message = f"{EvaluationRow.file} was edited after the run: it has not the checksum of {STATUS}"
+    elif problem := disagreement(evaluations["return_mean"][-1], record["last_returns"]):
+        status, message = "incomplete", f"the last row of eval.csv is damaged: {problem}"
+    elif state.get("never_trained") is True or _never_trained(record):
+        warn(remark(RemarkKind.NEVER_TRAINED, path))
+        return NEVER_TRAINED, "it made no gradient step: its budget is not above its warm-up"
+    if status != "done":
+        warn(f"{path}: {message}; the run does not count")
+    return status, message
+
+
+def _never_trained(record: Mapping[str, Any]) -> bool:
+    """Whether a run of an older version ended before its first gradient step, by the counts of its last row."""
+    updates = (record["evaluations"][f"{network}_updates"][-1] for network in ("critic", "actor"))
+    return record["run_config"].get("algo") in LEARNERS and not any(updates)
+
+
+def disagreement(return_mean: float, returns: Sequence[float]) -> str:
+    """How an evaluation contradicts the returns of its episodes; an empty text where it does not."""
+    if returns and not math.isclose(return_mean, sum(returns) / len(returns), rel_tol=1e-6, abs_tol=1e-6):
+        return f"return_mean is {return_mean:g}, but its returns have the mean {sum(returns) / len(returns):g}"
+    return ""
 
 
 def env_label(env: str, settings: Mapping[str, Any]) -> str:
@@ -273,6 +196,11 @@ def env_labels(env: str, settings: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(env_label(env, {**settings, **more}) for more in ({}, *chosen))
 
 
+def run_tables(run: Any) -> dict[str, Mapping[str, Any]]:
+    """The configuration of a run as a fairness sheet reads it, under the name and the algorithm of the report."""
+    return {"run": {**run.run_config, "name": run.name, "algo": run.algo}, "settings": run.settings}
+
+
 def _run_folders(folder: Path) -> list[Path]:
     if _SEED.fullmatch(folder.resolve().name):
         return [folder]
@@ -280,6 +208,7 @@ def _run_folders(folder: Path) -> list[Path]:
 
 
 def _identity(path: Path, run: Mapping[str, Any], warn: Warn) -> tuple[str, str, int]:
+    """Environment, name and seed: what config.toml says, else the folders."""
     folder = path.resolve()
     from_path = (folder.parent.parent.name, folder.parent.name, int(_SEED.fullmatch(folder.name)[1]))  # type: ignore[index]
     name = str(run.get("name") or "@".join(str(run[k]) for k in ("algo", "preset") if run.get(k)) or from_path[1])
@@ -294,21 +223,23 @@ def _identity(path: Path, run: Mapping[str, Any], warn: Warn) -> tuple[str, str,
     return env, name, seed
 
 
-def _evaluations(path: Path, said: Any, warn: Warn) -> tuple[StoredEvaluations, bool]:
-    """The rows of eval.csv, and whether the file has the checksum that status.json says."""
+def _read_evaluations(path: Path, sums: Mapping[str, Any], warn: Warn) -> tuple[dict[str, Array], dict[str, Any], bool]:
+    """The columns of eval.csv, the last row's episodes, and whether the file has its checksum of status.json."""
     file = path / EvaluationRow.file
     try:
         data = files.read_bytes(file, inside=1)
     except OSError:
         data = None
     rows = read_columns(path, EvaluationRow, warn) if data is None else parse_columns(data, EvaluationRow, file, warn)
-    as_written = data is None or is_as_written(data, said)
+    as_written = data is None or is_as_written(data, sums.get(EvaluationRow.file))
+    last: dict[str, Any] = {"last_returns": (), "last_success": (), "last_success_ever": ()}
     if rows is None:
-        return StoredEvaluations(**{name: np.empty(0) for name in ARRAYS}), as_written  # type: ignore[arg-type]
-    arrays: dict[str, Any] = {name: np.asarray(rows[name], np.float64) for name in ARRAYS}
-    last: dict[str, Any] = {"last_returns": rows["returns"][-1] if len(rows["returns"]) else ()}
-    last |= {f"last_{name}": _last_successes(rows[name], last["last_returns"]) for name in ("success", "success_ever")}
-    return StoredEvaluations(**arrays, **last), as_written
+        return {name: np.empty(0) for name in COLUMNS}, last, as_written
+    if len(rows["returns"]):
+        last["last_returns"] = rows["returns"][-1]
+    for name in ("success", "success_ever"):
+        last[f"last_{name}"] = _last_successes(rows[name], last["last_returns"])
+    return {name: np.asarray(rows[name], np.float64) for name in COLUMNS}, last, as_written
 
 
 def _last_successes(rows: Sequence[tuple[float, ...]], returns: tuple[float, ...]) -> tuple[float, ...]:
@@ -319,41 +250,22 @@ def _last_successes(rows: Sequence[tuple[float, ...]], returns: tuple[float, ...
     return tuple(0.0 if math.isnan(value) else value for value in last)
 
 
-def _has_final(evaluations: StoredEvaluations, timesteps: int) -> bool:
-    """Whether the last row is the final evaluation: it says so or, in a file without that column, has the steps."""
-    return len(evaluations) > 0 and evaluations.timesteps[-1] >= timesteps and evaluations.final[-1] != 0
-
-
-def disagreement(evaluations: StoredEvaluations) -> str:
-    """How the last row contradicts itself; an empty text where it does not."""
-    return_mean, values = float(evaluations.return_mean[-1]), evaluations.last_returns
-    if values and not math.isclose(return_mean, sum(values) / len(values), rel_tol=1e-6, abs_tol=1e-6):
-        return f"return_mean is {return_mean:g}, but its returns have the mean {sum(values) / len(values):g}"
-    return ""
-
-
-def _never_trained(run: Mapping[str, Any], evaluations: StoredEvaluations) -> bool:
-    """Whether a run of an older version ended before its first gradient step, by the counts of its last row."""
-    return run.get("algo") in LEARNERS and not evaluations.critic_updates[-1] and not evaluations.actor_updates[-1]
-
-
 def _read(path: Path, warn: Warn) -> Mapping[str, Any]:
     try:
-        return _mapping(read_config(path) if path.suffix == ".toml" else files.read_json(path, inside=1), path, warn)
+        value = read_config(path) if path.suffix == ".toml" else files.read_json(path, inside=1)
     except files.Unusable as error:
         raise files.Unusable(f"{path.name}: {error}") from error
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         warn(f"{path}: cannot be read ({reason}); what it says is missing from the report")
         return {}
-
-
-def _mapping(value: Any, path: Path | None = None, warn: Warn | None = None) -> Mapping[str, Any]:
-    if isinstance(value, Mapping):
-        return value
-    if path and warn:
+    if not isinstance(value, Mapping):
         warn(f"{path}: not a JSON object; what it says is missing from the report")
-    return {}
+    return _mapping(value)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _int(value: Any) -> int:
@@ -365,6 +277,3 @@ def _int(value: Any) -> int:
 
 def _float(value: Any) -> float:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
-
-
-_SEED = re.compile(r"seed-(\d+)")

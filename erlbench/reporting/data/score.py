@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from erlbench.reporting.data.runs import Array, StoredEvaluations
 from erlbench.reporting.documents.formats import number
+
+Array = NDArray[np.float64]
 
 AUTO, FINAL, CURVE = "auto", "final", "curve"  # AUTO: the curve where all runs have it, else final
 SUCCESS, SUCCESS_EVER = "success", "success-ever"
@@ -43,39 +46,34 @@ class Metric:
 
     words: str  # what a caption calls it
     title: str  # what a heading calls it
-    of: Callable[[StoredEvaluations], float] | None  # None: of a stretch
+    of: Callable[[Any], float] | None  # of a run; None: of a stretch of its curve
 
 
-def final(evaluations: StoredEvaluations) -> float:
+def final(run: Any) -> float:
     """The mean return of the last evaluation's episodes."""
-    return float(evaluations.return_mean[-1])
+    return float(run.evaluations.return_mean[-1])
 
 
-def final_10(evaluations: StoredEvaluations) -> float:
+def final_10(run: Any) -> float:
     """The mean return of the last ten evaluations; NaN when there are fewer."""
-    return float(evaluations.return_mean[-LAST:].mean()) if len(evaluations) >= LAST else float("nan")
+    returns = run.evaluations.return_mean
+    return float(returns[-LAST:].mean()) if len(returns) >= LAST else float("nan")
 
 
-def area(evaluations: StoredEvaluations) -> float:
+def area(run: Any) -> float:
     """The area under the curve over training steps (trapezoids) divided by the steps it spans: a mean return."""
-    x, y = evaluations.timesteps, evaluations.return_mean
-    if len(x) < 2:
-        return float("nan")
-    return float((np.diff(x) * (y[1:] + y[:-1]) / 2).sum() / (x[-1] - x[0]))
+    x, y = run.evaluations.timesteps, run.evaluations.return_mean
+    return float(np.trapezoid(y, x) / (x[-1] - x[0])) if len(x) > 1 else float("nan")
 
 
-def success(evaluations: StoredEvaluations) -> float:
+def success(run: Any) -> float:
     """The share of the last evaluation's episodes that end in success; NaN where no info says it."""
-    return _share(evaluations.last_success)
+    return float(np.mean(run.last_success)) if run.last_success else float("nan")
 
 
-def success_ever(evaluations: StoredEvaluations) -> float:
+def success_ever(run: Any) -> float:
     """The share of the last evaluation's episodes with a success at any step; NaN where no info says it."""
-    return _share(evaluations.last_success_ever)
-
-
-def _share(values: tuple[float, ...]) -> float:
-    return float(np.mean(values)) if values else float("nan")
+    return float(np.mean(run.last_success_ever)) if run.last_success_ever else float("nan")
 
 
 METRICS = {
@@ -90,21 +88,21 @@ METRICS = {
 }
 
 
-def score(evaluations: StoredEvaluations, metric: str, stretch: CurveStretch | None = None) -> float:
+def score(run: Any, metric: str, stretch: CurveStretch | None = None) -> float:
     """The score of a run; NaN where it has none of this kind."""
     if (of := METRICS[metric].of) is not None:
-        return of(evaluations)
+        return of(run)
     if stretch is None:
         return float("nan")
-    return stretch_mean(*on_the_way(evaluations, stretch.axis)[:2], stretch.start, stretch.end)
+    return stretch_mean(*on_the_way(run.evaluations, stretch.axis)[:2], stretch.start, stretch.end)
 
 
-def common_stretch(runs: Iterable[StoredEvaluations], budget: float, axis: str = TIMESTEPS) -> CurveStretch | None:
+def common_stretch(evaluations: Iterable[Any], budget: float, axis: str = TIMESTEPS) -> CurveStretch | None:
     """The last stretch that the curves of all runs span, a fifth of the budget long.
 
     None where one of them ends before three quarters of the budget, or has fewer than two evaluations on it.
     """
-    curves = [on_the_way(evaluations, axis)[0] for evaluations in runs]
+    curves = [on_the_way(rows, axis)[0] for rows in evaluations]
     if not (curves and budget and all(len(x) for x in curves)):
         return None
     end = min(budget, *(float(x[-1]) for x in curves))
@@ -114,7 +112,7 @@ def common_stretch(runs: Iterable[StoredEvaluations], budget: float, axis: str =
     return found if end >= EARLIEST * budget and begin <= found.start and fewest >= FEWEST else None
 
 
-def on_the_way(evaluations: StoredEvaluations, axis: str) -> tuple[Array, Array, Array]:
+def on_the_way(evaluations: Any, axis: str) -> tuple[Array, Array, Array]:
     """Axis (of `UNITS`), mean return and all simulator steps (points,) without the final evaluation."""
     kept = evaluations.final != 1
     if np.isnan(evaluations.final).all():
@@ -134,4 +132,4 @@ def stretch_mean(x: Array, y: Array, start: float, end: float) -> float:
         return float("nan")
     points = np.concatenate([[start], x[(x > start) & (x < end)], [end]])
     values = np.interp(points, x, y)
-    return float((np.diff(points) * (values[1:] + values[:-1]) / 2).sum() / (end - start))
+    return float(np.trapezoid(values, points) / (end - start))

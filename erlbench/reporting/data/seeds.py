@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from erlbench.words import counted
 
-if TYPE_CHECKING:
-    from erlbench.reporting.data.runs import Array, StoredRun
-
+Array = NDArray[np.float64]
 STD = "the standard deviation of a single run, from the variance between seeds and within them"
 
 
-def values_by_seed(runs: Iterable[StoredRun], value: Callable[[StoredRun], float]) -> list[Array]:
+def values_by_seed(runs: Iterable[Any], value: Callable[[Any], float]) -> list[Array]:
     """A value of the runs of each seed (runs of the seed,), seeds in the order of their first runs."""
     found: dict[int, list[float]] = {}
     for run in runs:

@@ -3,42 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+import pandas as pd
 
 from erlbench.bundle import strip_unpacked
 from erlbench.errors import UsageError
-from erlbench.reporting.data.comparison import RunSet
 from erlbench.reporting.data.remarks import Warn
-from erlbench.reporting.data.runs import StoredRun, find_runs
+from erlbench.reporting.data.runs import find_runs
 
 
-@dataclass(frozen=True)
-class Side:
-    """One folder: its name in tables, and its runs under their own names."""
+def read_sides(folders: Sequence[Path], warn: Warn) -> pd.DataFrame:
+    """The runs of all folders under their own names, with the short name of each run's folder as `side`.
 
-    name: str
-    runs: tuple[StoredRun, ...]
-
-    @property
-    def renamed(self) -> list[StoredRun]:
-        """The runs with the side in their names, so that those of all sides can stand on one page."""
-        return [replace(run, name=f"{run.name} [{self.name}]") for run in self.runs]
-
-    def run_set(self, env: str, total_timesteps: int, name: str) -> RunSet | None:
-        """The runs of an algorithm in an environment with a budget; None without any."""
-        runs = tuple(run for run in self.runs if run.key[:2] == (env, name) and run.total_timesteps == total_timesteps)
-        planned = len({run.seed for run in runs})
-        return RunSet(env=env, name=name, planned=planned, runs=runs) if runs else None
-
-
-def read_sides(folders: Sequence[Path], warn: Warn) -> list[Side]:
-    """The sides of a comparison. Raises `UsageError` for fewer than two folders, the same one twice, or no run."""
+    Raises `UsageError` for fewer than two folders, the same one twice, or no run.
+    """
     if len(folders) < 2:
         raise UsageError("--side-by-side takes two folders of results or more: erlbench report A B --side-by-side")
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise UsageError("--side-by-side was given the same folder twice; name folders with different runs")
-    return [Side(name, tuple(find_runs([folder], warn))) for name, folder in zip(_names(folders), folders, strict=True)]
+    sides = zip(_names(folders), folders, strict=True)
+    return pd.concat([find_runs([folder], warn).assign(side=name) for name, folder in sides], ignore_index=True)
 
 
 def _names(folders: Sequence[Path]) -> list[str]:

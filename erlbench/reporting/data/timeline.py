@@ -12,7 +12,7 @@ import pandas as pd
 from erlbench.records.read import read_columns
 from erlbench.records.schema import NO_INDIVIDUALS, TaskRow
 from erlbench.reporting.data.remarks import Warn
-from erlbench.reporting.data.runs import Array, StoredRun
+from erlbench.reporting.data.runs import Array
 
 TASKS_SHOWN = 14  # per process, about
 EVALUATION = "evaluation"
@@ -26,7 +26,7 @@ COLUMNS = {  # of tasks.csv, by the field of `Timeline`
 class Timeline:
     """The tasks of one run, arrays and lists (tasks,); times in seconds since the run began."""
 
-    run: StoredRun
+    run: Any
     process: Array
     kind: list[str]
     start: Array
@@ -44,7 +44,7 @@ class Timeline:
         -1 is the driver's own, and simulated time has virtual ones. One that only evaluates is none of them.
         """
         seen = {int(process) for process, kind in zip(self.process, self.kind, strict=True) if kind != EVALUATION}
-        started = self.run.machine.processes
+        started = self.run.processes
         if started.isdigit() and not self.run.simulated_time:
             seen |= set(range(int(started)))
         return sorted(seen)
@@ -119,7 +119,7 @@ def busy(start: Array, end: Array) -> float:
     return float((end - np.maximum(start, reached)).clip(0).sum())
 
 
-def load_timeline(run: StoredRun, warn: Warn) -> Timeline | None:
+def load_timeline(run: Any, warn: Warn) -> Timeline | None:
     """The tasks of a run, or None (with a warning) when tasks.csv has none or is not there."""
     path = run.path / TaskRow.file
     if run.imported:

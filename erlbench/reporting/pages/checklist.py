@@ -20,10 +20,9 @@ from erlbench.bundle import name_hider
 from erlbench.experiment.fairness import overridden
 from erlbench.records.read import ignore, read_columns
 from erlbench.records.schema import TaskRow
-from erlbench.reporting.data.comparison import everything
-from erlbench.reporting.data.references import Source
+from erlbench.reporting.data.page_cells import describe_limit
 from erlbench.reporting.data.remarks import Remark, RemarkKind
-from erlbench.reporting.data.runs import StoredRun
+from erlbench.reporting.data.runs import run_tables
 from erlbench.reporting.data.seeds import STD
 from erlbench.reporting.documents.files import write_table
 from erlbench.reporting.documents.formats import NONE, significant
@@ -53,11 +52,7 @@ NOTES = {  # of columns
 
 
 def write_checklist(
-    folder: Path,
-    pages: Sequence[Page],
-    runs: Sequence[StoredRun],
-    warnings: Iterable[Remark],
-    sources: Sequence[Source],
+    folder: Path, pages: Sequence[Page], runs: Sequence[Any], warnings: Iterable[Remark], sources: Sequence[Any]
 ) -> Content:
     """Write the checklist with its tables into the folder, and return it as a part of `index.html`."""
     values = checklist(pages, runs, warnings, sources)
@@ -71,49 +66,49 @@ def write_checklist(
 
 
 def checklist(
-    pages: Sequence[Page], runs: Sequence[StoredRun], warnings: Iterable[Remark], sources: Sequence[Source] = ()
+    pages: Sequence[Page], runs: Sequence[Any], warnings: Iterable[Remark], sources: Sequence[Any] = ()
 ) -> dict[str, Any]:
     """What the template prints; command lines are without home folders and names of this user and machine."""
     frame, hide = pd.DataFrame([_record(run) for run in runs]), name_hider()
-    packages = sorted({" ".join(pair) for run in runs for pair in run.machine.versions})
+    packages = sorted({" ".join(pair) for run in runs for pair in run.versions})
     return {
         "runs": frame, "counts": _counts, "counted": counted, "version": erlbench.__version__,
-        "marks": [mark for run in runs for mark in run.machine.marks], "packages": ", ".join(packages) or UNKNOWN,
+        "marks": [mark for run in runs for mark in run.marks], "packages": ", ".join(packages) or UNKNOWN,
         "commands": [hide(command) for command in frame.command[frame.command != ""].unique()[:MOST_COMMANDS]],
         "left_out": sum(warning.kind in (RemarkKind.LEFT_OUT, RemarkKind.REPEATED) for warning in warnings),
         "comparisons": [_verdicts(page) for page in pages if not page.is_reference],
         "licences": [
             f"Reference runs that the report shows, {name}: {licence or UNKNOWN}."
-            for name, licence in {source.name: source.licence for source in sources}.items()
+            for name, licence in {source.source: source.licence for source in sources}.items()
         ],
         "cells": _cells(frame), "settings": _settings(runs), "compute": _compute(frame),
         "std": STD, "fewest": FEWEST_RUNS, "level": level_words(),
     }  # fmt: skip
 
 
-def _record(run: StoredRun) -> dict[str, Any]:
+def _record(run: Any) -> dict[str, Any]:
     """What the tables sum up of a run; hours by the clock, without pauses."""
-    machine, about, config = run.machine, run.imported, run.asked
+    about, config = run.imported, run.run_config
     seconds = run.total_time_s if math.isfinite(run.total_time_s) else run.train_time_s
     hours = (seconds - run.paused_s) / 3600
-    memory = f", {machine.memory} GiB memory" if machine.memory else ""
-    processes = f", processes: {machine.processes}" if machine.processes else ""
-    device = f", device {machine.device}" if machine.device else ""
+    memory = f", {run.memory} GiB memory" if run.memory else ""
+    processes = f", processes: {run.processes}" if run.processes else ""
+    device = f", device {run.device}" if run.device else ""
     return {
-        "environment": run.env, "algorithm": run.name, "budget": everything([run]).groups[0].limit,
+        "environment": run.env, "algorithm": run.name, "budget": describe_limit(run),
         "seeds": str(run.seed), "evaluated_every": str(config.get("eval_freq") or UNKNOWN),
         "episodes": run.eval_episodes or UNKNOWN, "final_episodes": str(config.get("final_episodes") or UNKNOWN),
         "workers": run.workers or UNKNOWN, "status": run.status, "done": run.done, "simulated": run.simulated_time,
-        "kernels": ", ".join(machine.kernels) or UNKNOWN, "software": machine.software,
-        "command": " ".join(machine.command.split()), "without_settings": not run.settings,
+        "kernels": ", ".join(run.kernels) or UNKNOWN, "software": run.software,
+        "command": " ".join(run.command.split()), "without_settings": not run.settings,
         "imported": f"{about.format} of {about.origin}, licence {about.licence or UNKNOWN}" if about else "",
-        "machine": f"{machine.hardware}{memory}{processes}{device}",
+        "machine": f"{run.hardware}{memory}{processes}{device}",
         "hours": hours if math.isfinite(hours) and hours >= 0 else math.nan,
         "processor_hours": _processor_hours(run),
     }  # fmt: skip
 
 
-def _processor_hours(run: StoredRun) -> float:
+def _processor_hours(run: Any) -> float:
     """Processor hours of all tasks; NaN where a task does not say."""
     if run.imported or not (run.path / TaskRow.file).is_file():
         return math.nan
@@ -139,12 +134,12 @@ def _cells(frame: pd.DataFrame) -> Table:
     return _table("runs", "What was run", texts.assign(finished_runs=cells.done.sum()))
 
 
-def _settings(runs: Sequence[StoredRun]) -> Table:
+def _settings(runs: Sequence[Any]) -> Table:
     """All hyper-parameters by algorithm, the values of one setting below each other."""
     names = ["algorithm", "setting", "value", "chosen_by"]
     values = [
         (run.name, setting, setting_text(value), "the user" if setting in chosen else "the preset", run.env)
-        for run in runs for chosen in [overridden(run.config)] for setting, value in run.settings.items()
+        for run in runs for chosen in [overridden(run_tables(run))] for setting, value in run.settings.items()
     ]  # fmt: skip
     frame = pd.DataFrame(values, columns=[*names, "environments"])
     frame["place"] = frame.groupby(names[:2], sort=False).ngroup()

@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.bundle import strip_unpacked
-from erlbench.reporting.data.comparison import run_status
-from erlbench.reporting.data.references import Source
+from erlbench.reporting.data.page_cells import run_status
 from erlbench.reporting.data.remarks import Remark, folded
-from erlbench.reporting.data.runs import StoredRun
 from erlbench.reporting.documents import render
 from erlbench.reporting.documents.files import csv_lines
 from erlbench.reporting.documents.formats import fraction, number
@@ -37,10 +35,10 @@ CELL_COLUMNS = [
 def write_index(
     out: Path,
     pages: Sequence[Page],
-    runs: Sequence[StoredRun],
+    runs: Sequence[Any],
     warnings: Sequence[Remark],
     charts: ChartData,
-    sources: Sequence[Source],
+    sources: Sequence[Any],
     with_checklist: bool = False,
 ) -> Path:
     """Write `index.md`, `index.html`, `cells.csv` and perhaps the checklist; return the path of `index.html`."""
@@ -61,14 +59,14 @@ def write_index(
     return path
 
 
-def _index(pages: Sequence[Page], runs: Sequence[StoredRun], warnings: Sequence[Remark]) -> dict[str, Any]:
+def _index(pages: Sequence[Page], runs: Sequence[Any], warnings: Sequence[Remark]) -> dict[str, Any]:
     """What the template prints."""
     new = [page for page in pages if not page.is_reference]
     profiles = {page.comparison.profile for page in new if page.comparison.study}
-    commands = Counter(run.machine.command for run in runs if run.machine.command)
+    commands = Counter(run.command for run in runs if run.command)
     unknown = len(runs) - commands.total()
     none = f"; {counted(unknown, 'run')} {'has' if unknown == 1 else 'have'} none" if unknown else ""
-    machines = Counter(run.machine.hardware for run in runs), Counter(run.machine.software for run in runs)
+    machines = Counter(run.hardware for run in runs), Counter(run.software for run in runs)
     return {
         "reference": [overview(page.comparison) for page in pages if page.is_reference and not page.comparison.study],
         "banner": SMOKE_BANNER if profiles == {SMOKE} else "",
@@ -97,16 +95,16 @@ def _index(pages: Sequence[Page], runs: Sequence[StoredRun], warnings: Sequence[
 
 def _first(pages: Sequence[Page]) -> str:
     """The page that a reader sees first: the only one, unless it has a matrix, which the overview opens with."""
-    names = {one.name for page in pages for one in page.comparison.run_sets if one.exists}
+    names = {one.name for page in pages for one in page.comparison.rows if one.exists}
     if len(pages) == 1 and (len(pages[0].comparison.groups) == 1 or len(names) == 1):
         return pages[0].comparison.name
     return OVERVIEW
 
 
-def _summary(runs: Sequence[StoredRun]) -> str:
+def _summary(runs: Sequence[Any]) -> str:
     counts = Counter(run.status for run in runs)
     states = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
-    times = sorted(time for run in runs for time in (*run.machine.started, run.updated) if time)
+    times = sorted(time for run in runs for time in (*run.started, run.updated) if time)
     when = f" Started and updated between {_moment(times[0])} and {_moment(times[-1])}." if times else ""
     return f"{counted(len(runs), 'run')}{f': {states}' if states else ''}.{when} All of them, one a line: "
 
@@ -122,7 +120,7 @@ def _moment(time: str) -> str:
 def _contents(pages: Sequence[Page]) -> Table:
     rows = []
     for page in pages:
-        run_sets = [run_set for run_set in page.comparison.run_sets if run_set.exists]
+        run_sets = [run_set for run_set in page.comparison.rows if run_set.exists]
         done, planned = sum(len(one.seeds) for one in run_sets), sum(one.planned for one in run_sets)
         link = f"{page.comparison.name}/index.md"
         rows.append({**vars(page.comparison), "link": link, "done": done, "planned": planned})
@@ -133,22 +131,22 @@ def _contents(pages: Sequence[Page]) -> Table:
     return Table("", "", columns, rows)
 
 
-def _unfinished(runs: Sequence[StoredRun]) -> Iterator[str]:
+def _unfinished(runs: Sequence[Any]) -> Iterator[str]:
     for run in (run for run in runs if not run.done):
         when = f", last update {run.updated}" if run.updated else ""
         known = f", training return {number(run.training_return)}" if math.isfinite(run.training_return) else ""
         yield f"{run.name} on {run.env}, seed {run.seed}: {run_status(run)}{known}{when}"
 
 
-def _write_cells(path: Path, pages: Sequence[Page], runs: Sequence[StoredRun]) -> None:
+def _write_cells(path: Path, pages: Sequence[Page], runs: Sequence[Any]) -> None:
     studies: dict[Path, list[str]] = {}
     for page in (page for page in pages if page.comparison.study and not page.is_reference):
         for run in page.comparison.runs:
             studies.setdefault(run.path, []).append(page.comparison.name)
     rows = [
-        {**vars(run), "return_mean": run.evaluations.return_mean[-1] if len(run.evaluations) else None,
+        {**run._asdict(), "return_mean": run.evaluations.return_mean[-1] if len(run.evaluations) else None,
          "studies": " ".join(studies.get(run.path, [])), "path": strip_unpacked(str(run.path)),
-         "command": run.machine.command}
+         "command": run.command}
         for run in runs
     ]  # fmt: skip
     path.write_text(csv_lines(rows, CELL_COLUMNS), encoding="utf-8")

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from erlbench.reporting.curves import untimed_note
-from erlbench.reporting.data.comparison import Comparison, PagePart, RunSet
+from erlbench.reporting.data.page_cells import PageCells, PagePart
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
 from erlbench.reporting.data.timeline import Timeline, load_timeline
@@ -33,7 +33,6 @@ from erlbench.reporting.tables.references import references_table
 from erlbench.reporting.tables.scores import scores_table
 from erlbench.reporting.tables.times import times_table
 from erlbench.reporting.timelines import draw_timelines
-from erlbench.reporting.verdict.answers import StudyAnswer
 from erlbench.reporting.verdict.pairs import compare_pairs, pair_rows
 from erlbench.reporting.verdict.pooled import pooled_scores
 from erlbench.reporting.verdict.words import FILE, answer_sentence, details, result, sentence
@@ -54,11 +53,11 @@ SMOKE_BANNER = "These runs show that everything works. Their scores mean nothing
 class Page:
     """A written page, as the index links it."""
 
-    comparison: Comparison
+    comparison: PageCells
     content: Content
     verdicts: Sequence[Any] = ()  # rows of `compare_pairs`
     is_reference: bool = False  # of `--reference`
-    answer: StudyAnswer | None = None
+    answer: Any = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +71,7 @@ class Maker:
     charts: ChartData
     timelines: dict[Path, Timeline | None] = field(default_factory=dict)  # by runs, which several pages show
 
-    def write(self, comparison: Comparison, *first: Table, answer: StudyAnswer | None = None) -> Page:
+    def write(self, comparison: PageCells, *first: Table, answer: Any = None) -> Page:
         """Write the folder `out/<name>/` with `index.md`, tables (`first` before all others) and figures.
 
         The page of a study with an `answer` begins with it. The curve stands before the scores; where there are several
@@ -109,7 +108,7 @@ class Maker:
         (folder / "index.md").write_text(markdown(content), encoding="utf-8")
         return Page(comparison=comparison, content=content, verdicts=verdicts, answer=answer)
 
-    def _write_figure(self, figure: Figure, folder: Path, comparison: Comparison) -> Figure:
+    def _write_figure(self, figure: Figure, folder: Path, comparison: PageCells) -> Figure:
         """A figure with the study's note, its chart, and its files: as the options say, or where it has no chart."""
         has_chart = figure.kind not in ("columns", GRID)
         formats = self.options.formats or (() if has_chart else FORMATS[:1])
@@ -118,20 +117,20 @@ class Maker:
         chart = self.charts.chart(figure) if has_chart else None
         return replace(figure, caption=[*figure.caption, *comparison.notes], formats=formats, chart=chart)
 
-    def _curves(self, comparison: Comparison) -> tuple[list[Figure], list[str]]:
+    def _curves(self, comparison: PageCells) -> tuple[list[Figure], list[str]]:
         """The grid of a paper, the curves of each environment, and why others have none; the warnings have it, too."""
         drawn, missing = [], []
         for group in comparison.groups if PagePart.CURVES in comparison.parts else ():
             if figure := learning_curves(comparison, group, self.published, self.options):
                 drawn.append((group, figure))
-            elif (self.options.x or comparison.x) == "time" and (reason := untimed_note(group.run_sets)):
+            elif (self.options.x or comparison.x) == "time" and (reason := untimed_note(group.cells)):
                 no_curves = remark(RemarkKind.NO_CURVES, env=group.env, reason=reason)
                 self.warn(no_curves)
                 missing.append(str(no_curves))
         grid = environments_grid(comparison, drawn, self.options.style) if self.options.paper else None
         return [*([grid] if grid else []), *(figure for _, figure in drawn)], missing
 
-    def _others(self, comparison: Comparison) -> Iterator[Figure]:
+    def _others(self, comparison: PageCells) -> Iterator[Figure]:
         """Columns of train.csv, profiles, and timelines of the runs that stand for the run sets."""
         for group in comparison.groups if self.options.columns else ():
             if figure := columns_of_train(comparison, group, self.options, self.warn):
@@ -142,13 +141,13 @@ class Maker:
                 if figure := performance_profiles(part, "profile" if len(parts) == 1 else f"profile-{number}"):
                     yield figure
         for group in comparison.groups if PagePart.TIMELINES in comparison.parts and not comparison.at else ():
-            shown = [run_set for run_set in group.run_sets if run_set.runs][:MOST_PANELS]
+            shown = [run_set for run_set in group.cells if run_set.runs][:MOST_PANELS]
             timelines = [(run_set.label, timeline) for run_set in shown if (timeline := self._timeline(run_set))]
             if timelines:
-                title = f"Worker timeline, {comparison.group_name(group)}"
-                yield draw_timelines(f"timeline-{comparison.slug(group)}", title, group.env, timelines)
+                title = f"Worker timeline, {group.environment}"
+                yield draw_timelines(f"timeline-{group.slug}", title, group.env, timelines)
 
-    def _timeline(self, run_set: RunSet) -> Timeline | None:
+    def _timeline(self, run_set: Any) -> Timeline | None:
         """The tasks of the run that stands for a run set: the first that is done, else the first."""
         if not run_set.runs:
             return None
@@ -157,7 +156,7 @@ class Maker:
             self.timelines[run.path] = load_timeline(run, self.warn)
         return self.timelines[run.path]
 
-    def _tables(self, comparison: Comparison, pairs: pd.DataFrame) -> list[Table]:
+    def _tables(self, comparison: PageCells, pairs: pd.DataFrame) -> list[Table]:
         parts, published, options = comparison.parts, self.published, self.options
         tables: list[Table | None] = []
         if options.paper and PagePart.CURVES in parts:
@@ -165,7 +164,7 @@ class Maker:
         tables += [imported_table(comparison), fairness_table(comparison)]
         if PagePart.CURVES in parts:
             tables.append(scores_table(comparison, published))
-            tables.append(None if comparison.by_time else references_table(comparison, published.references))
+            tables.append(None if comparison.by_time else references_table(comparison, published))
             if options.reach is not None:
                 tables.append(reach_table(comparison, options.reach, published, self.warn))
         if PagePart.STATISTICS in parts:
@@ -176,13 +175,13 @@ class Maker:
         return [table for table in tables if table is not None]
 
 
-def _head(comparison: Comparison) -> Iterator[str]:
+def _head(comparison: PageCells) -> Iterator[str]:
     if comparison.source:
         beside = "" if comparison.item == comparison.table else f", beside the numbers of {comparison.table}"
         yield f"After {comparison.item} of the {comparison.source}{beside}. Profile: {comparison.profile}."
 
 
-def answer_blocks(answer: StudyAnswer) -> tuple[list[str], list[str], list[Table]]:
+def answer_blocks(answer: Any) -> tuple[list[str], list[str], list[Table]]:
     """What a study's page begins with: the claim with its source, a line for each pair, their tables."""
     study = answer.study
     source = f" ({study.source})" if study.source else ""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
-from erlbench.reporting.data.runs import Array, StoredEvaluations, StoredRun
+from erlbench.reporting.data.runs import Array
 from erlbench.reporting.statistics.estimates import FEWEST_RUNS, bootstrap_mean_band
 
 MOST_POINTS = 200
@@ -101,7 +102,7 @@ def time_unit(seconds: float) -> tuple[str, float]:
     return fitting[-1] if fitting else TIME_UNITS[0]
 
 
-def max_of_average(runs: Sequence[StoredRun]) -> float:
+def max_of_average(runs: Sequence[Any]) -> float:
     """The highest point of the seed average, over the steps that all runs reached."""
     if not runs:
         return float("nan")
@@ -109,7 +110,7 @@ def max_of_average(runs: Sequence[StoredRun]) -> float:
     return float(average.max()) if average.size else float("nan")
 
 
-def reached(evaluations: StoredEvaluations, score: float) -> tuple[float, float]:
+def reached(evaluations: Any, score: float) -> tuple[float, float]:
     """Training steps and minutes at the first evaluation with a mean return of at least `score`; infinite without."""
     there = np.flatnonzero(evaluations.return_mean >= score)
     if not len(there):
@@ -117,7 +118,7 @@ def reached(evaluations: StoredEvaluations, score: float) -> tuple[float, float]
     return float(evaluations.timesteps[there[0]]), float(evaluations.seconds[there[0]] / 60)
 
 
-def average_reached(runs: Sequence[StoredRun], score: float) -> float:
+def average_reached(runs: Sequence[Any], score: float) -> float:
     """Training steps at which the seed average is first at least `score`, over the steps that all runs reached.
 
     It is interpolated linearly between evaluations, as a reader of the curve does.
@@ -133,14 +134,14 @@ def average_reached(runs: Sequence[StoredRun], score: float) -> float:
     return float(np.interp(score, average[before:after], x[before:after]))
 
 
-def _average(runs: Sequence[StoredRun]) -> tuple[Array, Array]:
+def _average(runs: Sequence[Any]) -> tuple[Array, Array]:
     """The points (points,) that all runs reached and the average there, each run interpolated linearly."""
     x, values = align(by_seed((run.seed, (run.evaluations.timesteps, run.evaluations.return_mean)) for run in runs))
     complete = ~np.isnan(values).any(axis=0)
     return x[complete], values[:, complete].mean(axis=0)
 
 
-def updates_per_step(runs: Sequence[StoredRun]) -> tuple[float, float]:
+def updates_per_step(runs: Sequence[Any]) -> tuple[float, float]:
     """Gradient updates of the critic and of the actor per training step, mean over runs; NaN where none says it."""
     rates = [
         (e.critic_updates[-1] / e.timesteps[-1], e.actor_updates[-1] / e.timesteps[-1])
@@ -152,7 +153,7 @@ def updates_per_step(runs: Sequence[StoredRun]) -> tuple[float, float]:
     return float(critic), float(actor)
 
 
-def minutes_per_million(run: StoredRun) -> float:
+def minutes_per_million(run: Any) -> float:
     """Training minutes without pauses per million training steps, over the whole run; NaN before the first step."""
     return run.seconds / 60 / run.timesteps * 1e6 if run.timesteps else float("nan")
 

@@ -1,1 +1,1 @@
-"""The report's tables: each is a function from a comparison to a `documents.model.Table`."""
+"""The report's tables: each is a function from the cells of a page to a `documents.model.Table`."""

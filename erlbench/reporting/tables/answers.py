@@ -8,7 +8,6 @@ from typing import Any
 from erlbench.reporting.documents.formats import p_value, steps
 from erlbench.reporting.documents.model import Column, Record, Table
 from erlbench.reporting.statistics.significance import level_words
-from erlbench.reporting.verdict.answers import StudyAnswer
 from erlbench.reporting.verdict.words import effect_words
 from erlbench.words import counted
 
@@ -17,7 +16,7 @@ DIFFERENCES: list[Column] = [
 ]  # fmt: skip
 
 
-def answers_table(answer: StudyAnswer) -> Table:
+def answers_table(answer: Any) -> Table:
     """A row for each pair and environment."""
     rows = [_record(one) for one in answer.answers]
     tests = sum(not math.isnan(row["p_holm"]) for row in rows)
@@ -58,10 +57,7 @@ def _record(one: Any) -> Record:
     }  # fmt: skip
 
 
-def differences_from_study(answer: StudyAnswer) -> Table:
+def differences_from_study(answer: Any) -> Table:
     """What differs from the study, a row each; without rows where nothing does."""
-    rows = [
-        {"entry": one.entry, "env": one.env, "what": one.what, "details": one.details} for one in answer.differences
-    ]
-    remarks = [] if rows else ["Nothing differs from the study."]
-    return Table("differences", "What differs from the study", DIFFERENCES, rows, remarks)
+    remarks = [] if answer.differences else ["Nothing differs from the study."]
+    return Table("differences", "What differs from the study", DIFFERENCES, answer.differences, remarks)

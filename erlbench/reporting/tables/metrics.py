@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from erlbench.reporting.data.comparison import Comparison, Group, RunSet
-from erlbench.reporting.data.origin import origin_of
-from erlbench.reporting.data.runs import Array, StoredEvaluations
+from erlbench.reporting.data.origin import find_origin
+from erlbench.reporting.data.page_cells import PageCells
 from erlbench.reporting.data.score import area, final, final_10
-from erlbench.reporting.data.seeds import STD
+from erlbench.reporting.data.seeds import STD, seed_means, single_run_std, values_by_seed
 from erlbench.reporting.documents.formats import between, interval, number, plus_minus, share, steps
 from erlbench.reporting.documents.model import Column, Record, Table
 from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.curves import max_of_average
-from erlbench.reporting.statistics.estimates import FEWEST_RUNS, NONE
+from erlbench.reporting.statistics.estimates import FEWEST_RUNS, NONE, Array, mean
 from erlbench.reporting.statistics.significance import MARGIN
-from erlbench.reporting.tables.columns import IDENTITY, N, all_steps, cell_record
+from erlbench.reporting.tables.columns import IDENTITY, N, cell_record
 
 COLUMNS: list[Column] = [
     *IDENTITY,
@@ -48,10 +48,11 @@ COLUMNS: list[Column] = [
 ]  # fmt: skip
 
 
-def metrics_table(comparison: Comparison) -> Table:
+def metrics_table(page: PageCells) -> Table:
     """Final return, mean of the last ten evaluations, maximum of the average, area under the curve."""
-    cells = [(group, run_set) for group in comparison.groups for run_set in group.run_sets if run_set.exists]
-    rows = [{**cell_record(comparison, *cell), **_metrics(*cell)} for cell in cells]
+    rows = [
+        {**cell_record(cell), **_metrics(group, cell)} for group in page.groups for cell in group.cells if cell.exists
+    ]
     remarks = ["Mean over the n seeds ± sample standard deviation."]
     if any(row["runs"] > row["n"] for row in rows):
         remarks = [f"Mean over the n seeds, a seed by the mean of its runs, ± {STD}."]
@@ -61,34 +62,38 @@ def metrics_table(comparison: Comparison) -> Table:
             f"Whatever the distribution: at least {least:.0f} % of all runs lie between "
             f"the lowest and the highest of {fewest} runs, with 95 % confidence."
         )
-    return Table("metrics", comparison.heading("other metrics"), COLUMNS, rows, remarks)
+    return Table("metrics", page.heading("other metrics"), COLUMNS, rows, remarks)
 
 
-def _metrics(group: Group, run_set: RunSet) -> Record:
-    finals = _by_seed(run_set, final)
-    best = max((estimates.mean(_by_seed(one, final)) for one in group.run_sets if one.exists and one.done), default=0.0)
+def _metrics(group: Any, cell: Any) -> Record:
+    finals, enough = _by_seed(cell, final), cell.n >= FEWEST_RUNS
+    best = max((mean(_by_seed(one, final)) for one in group.cells if one.exists and one.done), default=0.0)
     near: tuple[float, ...] = (math.nan, *NONE)
-    if len(finals) >= FEWEST_RUNS:
-        count = int((finals >= best - MARGIN * abs(best - origin_of(group))).sum())
+    if enough:
+        count = int((finals >= best - MARGIN * abs(best - find_origin(group.env, group.cells))).sum())
         near = (count / len(finals), *estimates.share_interval(count, len(finals)))
-    single = len(run_set.done) == len(run_set.seeds)  # else they are means of runs, and tolerance is of single runs
-    record: Record = {"max_of_average": max_of_average(run_set.done), "all_timesteps_mean": all_steps(run_set)}
+    single = len(cell.done) == cell.n  # else they are means of runs, and tolerance is of single runs
+    fitness = np.array([run.evaluations.fitness_timesteps[-1] for run in cell.done], np.float64)
+    record: Record = {
+        "max_of_average": max_of_average(cell.done),
+        "all_timesteps_mean": mean([run.evaluations.all_steps[-1] for run in cell.done]),
+        "fitness_timesteps_mean": mean(fitness[~np.isnan(fitness)]),
+        **dict(zip(("near_best", "near_best_low", "near_best_high"), near, strict=True)),
+    }
     for name, metric in (("final", final), ("final_10", final_10), ("area", area)):
-        record[f"{name}_mean"], record[f"{name}_std"] = _mean_std(run_set, metric)
+        record[f"{name}_mean"], record[f"{name}_std"] = _mean_std(cell, metric)
     record["relative_std"] = record["final_std"] / abs(record["final_mean"]) if record["final_mean"] else math.nan
-    record["final_low"], record["final_high"] = estimates.mean_interval(finals) if len(finals) >= FEWEST_RUNS else NONE
-    record["near_best"], record["near_best_low"], record["near_best_high"] = near
-    record["tolerance_low"], record["tolerance_high"] = (
-        estimates.tolerance_interval(finals) if single and len(finals) >= FEWEST_RUNS else NONE
-    )
-    fitness = np.array([run.evaluations.fitness_timesteps[-1] for run in run_set.done], dtype=np.float64)
-    record["fitness_timesteps_mean"] = estimates.mean(fitness[~np.isnan(fitness)])
+    record["final_low"], record["final_high"] = estimates.mean_interval(finals) if enough else NONE
+    tolerance = estimates.tolerance_interval(finals) if single and enough else NONE
+    record["tolerance_low"], record["tolerance_high"] = tolerance
     return record
 
 
-def _mean_std(run_set: RunSet, metric: Callable[[StoredEvaluations], float]) -> tuple[float, float]:
-    return run_set.mean_std(lambda run: metric(run.evaluations))
+def _mean_std(cell: Any, metric: Callable[[Any], float]) -> tuple[float, float]:
+    """The mean over seeds, and the standard deviation of a single run."""
+    values = values_by_seed(cell.done, metric)
+    return float(seed_means(values).mean()) if values else math.nan, single_run_std(values)
 
 
-def _by_seed(run_set: RunSet, metric: Callable[[StoredEvaluations], float]) -> Array:
-    return run_set.by_seed(lambda run: metric(run.evaluations))
+def _by_seed(cell: Any, metric: Callable[[Any], float]) -> Array:
+    return seed_means(values_by_seed(cell.done, metric))

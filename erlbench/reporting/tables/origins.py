@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from erlbench.experiment.fairness import compare_algorithms, distinct, overridden, select_budgets
-from erlbench.reporting.data.comparison import Comparison
-from erlbench.reporting.data.runs import StoredRun
+from erlbench.reporting.data.page_cells import PageCells
+from erlbench.reporting.data.runs import run_tables
 from erlbench.reporting.documents.formats import NONE
 from erlbench.reporting.documents.model import Column, Table
 
@@ -33,9 +33,9 @@ IMPORTED: list[Column] = [
 ]  # fmt: skip
 
 
-def fairness_table(comparison: Comparison) -> Table | None:
+def fairness_table(page: PageCells) -> Table | None:
     """What differs between the algorithms of a page; None where nothing does, or for more than `MOST` of them."""
-    names, lines = compare_algorithms(run.config for run in comparison.runs)
+    names, lines = compare_algorithms(run_tables(run) for run in page.runs)
     if not 2 <= len(names) <= MOST or not lines:
         return None
     columns: list[Column] = [Column("What", "what")]
@@ -49,26 +49,26 @@ def fairness_table(comparison: Comparison) -> Table | None:
         "What differs between the compared algorithms besides their ideas; what they share is left out. Overridden: "
         "settings that are not those of the preset. `erlbench run --set NAME=VALUE` makes settings equal.",
     )
-    return Table("fairness", comparison.heading("what differs between the algorithms"), columns, rows, remarks)
+    return Table("fairness", page.heading("what differs between the algorithms"), columns, rows, remarks)
 
 
-def tuning_table(comparison: Comparison) -> Table | None:
+def tuning_table(page: PageCells) -> Table | None:
     """Which defaults of the page's algorithms were tuned, where, by whom, how often; None where nothing is known."""
     changed: dict[str, set[str]] = {}
-    for config in distinct(run.config for run in comparison.runs):
+    for config in distinct(run_tables(run) for run in page.runs):
         changed.setdefault(config["run"]["algo"], set()).update(overridden(config))
     rows = [row for algo, names in changed.items() for row in select_budgets(algo, names)]
     remarks = (
         "Defaults that were tuned on the tasks of the comparison are an advantage that scores do not show. Trials of "
         "`erlbench tune` are counted by that command.",
     )
-    return Table("tuning", comparison.heading("tuning of the defaults"), TUNING, rows, remarks) if rows else None
+    return Table("tuning", page.heading("tuning of the defaults"), TUNING, rows, remarks) if rows else None
 
 
-def imported_table(comparison: Comparison) -> Table | None:
+def imported_table(page: PageCells) -> Table | None:
     """Whose the imported runs of a page are, and what their files do not say; None without any."""
-    cells: dict[tuple[str, str, str, str], list[StoredRun]] = {}
-    for run in comparison.runs:
+    cells: dict[tuple[str, str, str, str], list[Any]] = {}
+    for run in page.runs:
         if run.imported:
             cells.setdefault((run.env, run.name, run.imported.origin, run.imported.format), []).append(run)
     rows = [
@@ -78,10 +78,10 @@ def imported_table(comparison: Comparison) -> Table | None:
         for (env, name, origin, kind), runs in cells.items() if runs[0].imported
     ]  # fmt: skip
     remarks = ("Other programs made these runs. Nothing of them was computed again here.",)
-    return Table("imported", comparison.heading("imported runs"), IMPORTED, rows, remarks) if rows else None
+    return Table("imported", page.heading("imported runs"), IMPORTED, rows, remarks) if rows else None
 
 
-def _not_recorded(run: StoredRun) -> str:
+def _not_recorded(run: Any) -> str:
     """What a run's files do not say, of what tables and figures read."""
     last = run.evaluations
 

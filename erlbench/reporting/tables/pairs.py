@@ -1,4 +1,4 @@
-"""The table of differences and their tests: an environment's run sets against the baseline, or each against each."""
+"""The table of differences and their tests: an environment's cells against the baseline, or each against each."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from erlbench.reporting.data.comparison import Comparison
+from erlbench.reporting.data.page_cells import PageCells
 from erlbench.reporting.documents.formats import interval, number, p_value, with_interval
 from erlbench.reporting.documents.model import Column, Record, Table
-from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.estimates import FEWEST_RUNS
+from erlbench.reporting.statistics.estimates import FEWEST_RUNS, iqm
 from erlbench.reporting.statistics.significance import MARGIN, POWER, level_words, seeds_for_tests
-from erlbench.reporting.tables.columns import BUDGET, ENVIRONMENT
-from erlbench.reporting.verdict.pairs import MOST_RUN_SETS, pair_rows
+from erlbench.reporting.tables.columns import ENVIRONMENT
+from erlbench.reporting.verdict.pairs import MOST_CELLS, pair_rows
 
 COLUMNS: list[Column] = [
     ENVIRONMENT,
@@ -36,28 +35,23 @@ COLUMNS: list[Column] = [
 ]  # fmt: skip
 
 
-def pairs_table(comparison: Comparison, pairs: pd.DataFrame) -> Table | None:
+def pairs_table(page: PageCells, pairs: pd.DataFrame) -> Table | None:
     """The pairs of a page (`compare_pairs`), a row each; None where there is none."""
     if pairs.empty:
         return None
-    rows = [_record(comparison, pair._asdict()) for pair in pair_rows(pairs)]
-    remarks = list(_remarks(comparison, pairs))
-    return Table("tests", comparison.heading("differences and their tests"), COLUMNS, rows, remarks)
+    groups = {group.group: group._asdict() for group in page.groups}
+    rows: list[Record] = [
+        {**groups[pair.group], **pair._asdict(), "algorithm": pair.first.name, "against": pair.second.name,
+         "iqm": iqm(pair.first.scores), "iqm_against": iqm(pair.second.scores)}
+        for pair in pair_rows(pairs)
+    ]  # fmt: skip
+    return Table("tests", page.heading("differences and their tests"), COLUMNS, rows, list(_remarks(page, pairs)))
 
 
-def _record(comparison: Comparison, pair: Record) -> Record:
-    group, first, second = comparison.groups[pair["group"]], pair["first"], pair["second"]
-    return {
-        **pair, **dict(zip(BUDGET, group.budget, strict=True)), "environment": comparison.group_name(group),
-        "algorithm": first.name, "against": second.name, "case": str(pair["case"]), "iqm": estimates.iqm(first.scores),
-        "iqm_against": estimates.iqm(second.scores),
-    }  # fmt: skip
-
-
-def _remarks(comparison: Comparison, pairs: pd.DataFrame) -> Iterator[str]:
+def _remarks(page: PageCells, pairs: pd.DataFrame) -> Iterator[str]:
     tests, here = pairs["tests"].max(), int(pairs["p_rank"].notna().sum())
     of = "all pairs of this table" if tests > here else "this table"
-    yield f"{comparison.score_words}."
+    yield f"{page.score_words}."
     yield (
         f"p: the ranks' p after Holm's correction for the tests of {of} ({tests} in all). The ranks differ where it is "
         f"at most its level ({level_words()}, on the side with fewer seeds); a difference is decided where the means "
@@ -66,9 +60,9 @@ def _remarks(comparison: Comparison, pairs: pd.DataFrame) -> Iterator[str]:
     if here and not pairs["decidable"].any():
         yield f"No row can be decided: {tests} tests need {seeds_for_tests(tests)} seeds per side."
     names = [{*rows["name"], *rows["name_against"]} for _, rows in pairs.groupby("group")]
-    if any(comparison.baseline not in of and len(of) > MOST_RUN_SETS for of in names):  # only those of the best one
+    if any(page.baseline not in of and len(of) > MOST_CELLS for of in names):  # only those of the best one
         yield (
-            f"Where an environment has more than {MOST_RUN_SETS} algorithms, the table has the pairs of the one with "
+            f"Where an environment has more than {MOST_CELLS} algorithms, the table has the pairs of the one with "
             f"the highest mean, of those with at least {FEWEST_RUNS} seeds if there are several."
         )
     yield (

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from erlbench.reporting.data.caveats import caveats
-from erlbench.reporting.data.comparison import Comparison, RunSet
+from erlbench.reporting.data.page_cells import PageCells, find_cell
 from erlbench.reporting.data.seeds import STD, sample_words
 from erlbench.reporting.documents.formats import plus_minus, slug, with_interval
 from erlbench.reporting.documents.model import BOLD, PLAIN, Column, Record, Table
@@ -44,24 +44,23 @@ STATISTICS: Mapping[str, tuple[str, Callable[[Any], float], Callable[[Any], tupl
 }
 
 
-def paper_table(comparison: Comparison, statistic: str, style: PaperStyle) -> Table:
+def paper_table(page: PageCells, statistic: str, style: PaperStyle) -> Table:
     """Algorithms and environments, the longer side in rows.
 
     A cell is bold where its algorithm is decided to score higher than every other one that the page has there, whether
     the table shows that or not.
     """
     words, _, interval = STATISTICS[statistic]
-    pairs = compare_pairs(comparison, all_pairs(comparison))
-    best = find_best(comparison, pairs)
-    groups = chosen(enumerate(comparison.groups), style.environments, lambda one: one[1].env)
-    labels = {one.name: style.label(one.name, one.label) for one in comparison.run_sets if one.exists}
+    pairs = compare_pairs(page, all_pairs(page))
+    best = find_best(page, pairs)
+    groups = chosen(enumerate(page.groups), style.environments, lambda one: one[1].env)
+    labels = {one.name: style.label(one.name, one.label) for one in page.rows if one.exists}
     names = chosen(labels, style.algorithms, str)
     envs = [group.env for _, group in groups]
     titles = [
-        style.label(group.env, group.env if envs.count(group.env) == 1 else comparison.group_name(group))
-        for _, group in groups
+        style.label(group.env, group.env if envs.count(group.env) == 1 else group.environment) for _, group in groups
     ]
-    cells = [[_cell(statistic, group.run_set(name), (i, name) in best) for i, group in groups] for name in names]
+    cells = [[_cell(statistic, find_cell(group, name), (i, name) in best) for i, group in groups] for name in names]
     sizes = {(cell["n"], cell["runs"]) for line in cells for cell in line if cell["n"]}
     title, down, across = "Algorithm", [labels[name] for name in names], titles
     if not (style.rows == ALGORITHMS or (style.rows == AUTO and len(names) >= len(groups))):
@@ -87,35 +86,35 @@ def paper_table(comparison: Comparison, statistic: str, style: PaperStyle) -> Ta
     if any(runs > n for n, runs in sizes):
         remarks.append(f"A seed with several runs counts by their mean{'' if interval else f'; ± is {STD}'}.")
     remarks += [f"Below {FEWEST_RUNS} seeds there is no interval."] if interval and sizes else []
-    remarks += [f"{comparison.score_words}; {comparison.budget}.", *caveats(comparison), _bold(len(pairs))]
-    return Table(NAME, comparison.heading(comparison.score_title), columns, rows, remarks, for_paper=True)
+    remarks += [f"{page.score_words}; {page.budget}.", *caveats(page), _bold(len(pairs))]
+    return Table(NAME, page.heading(page.score_title), columns, rows, remarks, for_paper=True)
 
 
-def all_pairs(comparison: Comparison) -> list[tuple[str, str]]:
+def all_pairs(page: PageCells) -> list[tuple[str, str]]:
     """Each pair of algorithms of the page, once."""
-    return list(itertools.combinations(dict.fromkeys(one.name for one in comparison.run_sets if one.exists), 2))
+    return list(itertools.combinations(dict.fromkeys(one.name for one in page.rows if one.exists), 2))
 
 
-def find_best(comparison: Comparison, pairs: pd.DataFrame) -> set[Place]:
+def find_best(page: PageCells, pairs: pd.DataFrame) -> set[Place]:
     """The run sets that are decided to score higher than every other one with runs in their environment."""
     above: dict[Place, set[str]] = {}
     for pair in pair_rows(pairs):
-        if pair.case is Case.DECIDED:
+        if pair.case == Case.DECIDED:
             names = pair.name, pair.name_against
             better, worse = names if pair.probability_better > 0.5 else names[::-1]
             above.setdefault((pair.group, better), set()).add(worse)
-    rivals = [{one.name for one in group.run_sets if one.exists and one.runs} for group in comparison.groups]
+    rivals = [{one.name for one in group.cells if one.exists and one.runs} for group in page.groups]
     return {(group, name) for (group, name), below in above.items() if rivals[group] - {name} <= below}
 
 
-def _cell(statistic: str, run_set: RunSet | None, best: bool) -> Record:
+def _cell(statistic: str, cell: Any | None, best: bool) -> Record:
     """One algorithm in one environment: value, spread, seeds, runs; bold where it is decided to be the best one."""
     _, value_of, interval = STATISTICS[statistic]
-    scores = run_set.scores if run_set else ()
+    scores = cell.scores if cell else ()
     low, high = interval(scores) if interval and len(scores) >= FEWEST_RUNS else NONE
     return {
-        "value": value_of(scores), "std": run_set.score_std if run_set else math.nan, "low": low, "high": high,
-        "n": len(scores), "runs": sum(map(len, run_set.run_scores)) if run_set else 0, "bold": int(best),
+        "value": value_of(scores), "std": cell.std if cell else math.nan, "low": low, "high": high,
+        "n": len(scores), "runs": sum(map(len, cell.run_scores)) if cell else 0, "bold": int(best),
         "style": BOLD if best else PLAIN,
     }  # fmt: skip
 

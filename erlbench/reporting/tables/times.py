@@ -1,183 +1,200 @@
-"""The table of training times: minutes per million training steps."""
+"""The table of training times: minutes per million training steps, and how busy and how asynchronous runs were."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from erlbench.records.read import read_columns
 from erlbench.records.schema import GenerationRow
-from erlbench.reporting.data.comparison import Comparison, Group, RunSet
-from erlbench.reporting.data.departures import departure_notes
+from erlbench.reporting.data.identities import departure_notes
+from erlbench.reporting.data.page_cells import PageCells
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.remarks import Warn
-from erlbench.reporting.data.runs import StoredRun
 from erlbench.reporting.data.timeline import Timeline
-from erlbench.reporting.documents.formats import NONE, exact, number, percent, plus_minus, share
+from erlbench.reporting.documents.formats import NONE, exact, number, percent, plus_minus, share, significant
 from erlbench.reporting.documents.model import Column, Record, Table
-from erlbench.reporting.statistics import estimates
 from erlbench.reporting.statistics.curves import minutes_per_million, minutes_per_million_after
-from erlbench.reporting.tables.asynchrony import ASYNCHRONY, asynchrony
-from erlbench.reporting.tables.columns import IDENTITY, STATUS, N, cell_record, updates
+from erlbench.reporting.statistics.estimates import improvement, mean, mean_std, median
+from erlbench.reporting.tables.columns import IDENTITY, STATUS, N, cell_record, has_values, updates
 from erlbench.reporting.tables.published_notes import environment_notes
-from erlbench.reporting.verdict.pairs import label
 from erlbench.words import counted
 
 MILLION = 1_000_000
-COLUMNS = ("timesteps", "train_time_s", "critic_updates", "paused_s")
-PARTS = ("whole", "after_warmup")
-KINDS = {False: "Measured", True: "Modelled"}  # minutes, by whether their time is simulated
-Tasks = Callable[[RunSet], Timeline | None]
+PARTS = {"whole": "whole run", "after_warmup": "after warm-up"}
+KINDS = {False: "measured", True: "modelled"}  # minutes, by whether their time is simulated
+Tasks = Callable[[Any], Timeline | None]
 PER_GENERATION = "seconds_per_generation"  # the statistic of studies of papers that measure it
 
 
-def _no_tasks(run_set: RunSet) -> Timeline | None:
-    return None
+def _print_spread(middle: float, most: float) -> str:
+    return NONE if math.isnan(middle) else f"{significant(middle)}, {significant(most)}"
 
 
-def times_table(comparison: Comparison, published: Published, warn: Warn, timeline: Tasks = _no_tasks) -> Table:
+ASYNCHRONY: list[Column] = [
+    Column("Busy", "utilisation", share, note="share of the span during which a process worked, mean over processes."),
+    Column("Staleness", "staleness_median staleness_90", _print_spread,
+           note="updates of the search distribution between asking for an individual's episodes and telling their "
+           "result: median and 90 % quantile."),
+    Column("Critic lag", "critic_lag_median critic_lag_90", _print_spread,
+           note="critic updates in the same span: median and 90 % quantile."),
+    Column("Queueing", "queueing_median queueing_90", _print_spread, unit="s",
+           note="how long a task that plays episodes waited, from when it could have begun to when it began: median "
+           "and 90 % quantile."),
+]  # fmt: skip
+
+
+def times_table(page: PageCells, published: Published, warn: Warn, find_tasks: Tasks = lambda cell: None) -> Table:
     """Minutes per million steps over the whole run and after the warm-up, against baseline and paper.
 
-    `timeline` gives the tasks of the run that stands for a run set.
+    `find_tasks` gives the tasks of the run that stands for a cell.
     """
-    rows = [row for group in comparison.groups for row in _rows(comparison, group, published, warn, timeline)]
-    base, shown = label(comparison), comparison.published
-    kinds = {run["modelled"] for row in rows for run in row["own"]} or {False}
-    tasks = sorted({kind for row in rows if row["timeline"] for kind in row["timeline"].shares()})
-    records = [_record(comparison, row, tasks) for row in rows]
-    compared = any(not math.isnan(record[f"{part}_vs_baseline_pct"]) for record in records for part in PARTS)
-    columns: list[Column] = [
+    times = {cell.Index: measure_runs(cell, warn) for cell in page.rows}
+    timelines = {cell.Index: find_tasks(cell) for cell in page.rows}
+    shares = {index: timeline.shares() for index, timeline in timelines.items() if timeline}
+    kinds = sorted({kind for own in shares.values() for kind in own})
+    places = {(cell.group, cell.name): cell.Index for cell in page.rows}
+    rows = []
+    for cell in page.rows:
+        base = places.get((cell.group, page.baseline)) if cell.name != page.baseline else None
+        own = shares.get(cell.Index, {})
+        rows.append({
+            **cell_record(cell), **_machine_record(cell), **_minutes_record(times[cell.Index], times.get(base, [])),
+            **_published_record(page, published, cell), **_task_record(timelines[cell.Index]),
+            **{f"share_{kind}": own.get(kind, math.nan) for kind in kinds},
+        })  # fmt: skip
+    measured = [run for own in times.values() for run in own]
+    columns = _columns(page, rows, {run["modelled"] for run in measured} or {False}, kinds)
+    remarks = [*_notes(page, [run["after_steps"] for run in measured if run["after_steps"]])]
+    if shares:
+        remarks.append(
+            "Kinds of tasks: their shares of the busy time. Use of the processes: of one run a row, the first that is "
+            "finished, else the first."
+        )
+    title = f"{page.title}: training minutes per million steps"
+    return Table("times", title, columns, rows, [*remarks, *page.notes])
+
+
+def _columns(page: PageCells, rows: Sequence[Record], modelled: set[bool], tasks: Sequence[str]) -> list[Column]:
+    minutes, shown = [], page.published
+    for part, title in PARTS.items():
+        for is_modelled, kind in KINDS.items():  # never in one column
+            name, header, has = f"{kind}_{part}", f"{kind.capitalize()}, {title}", is_modelled in modelled
+            values = f"{name}_min_per_million {name}_std"
+            minutes.append(Column(header, values, plus_minus, unit="min", shown=has))
+            minutes.append(Column(f"{header}, median", f"{name}_median", number, unit="min", shown=has))
+        against = f"{part}_vs_baseline_pct"
+        minutes.append(Column(f"vs {page.base_label}, {title}", against, percent, shown=has_values(rows, against)))
+    return [
         *IDENTITY, N, Column("Workers", "workers"), Column("Processes", "processes"), Column("Device", "device"),
-        *_minutes("whole", "whole run", kinds),
-        Column(f"vs {base}, whole", "whole_vs_baseline_pct", percent, shown=compared),
-        *_minutes("after_warmup", "after warm-up", kinds),
-        Column(f"vs {base}, after", "after_warmup_vs_baseline_pct", percent, shown=compared),
+        *minutes,
         Column("After warm-up steps", "after_warmup_steps", shown=False),
         Column("Per generation", "ms_per_generation ms_per_generation_std", plus_minus, unit="ms",
-               shown=comparison.statistic == PER_GENERATION,
+               shown=page.statistic == PER_GENERATION,
                note="training time divided by the generations, whose episodes' lengths change while a policy learns."),
         Column("Published environment", "published_env", shown=False),
         Column("Published", "published_min", exact, unit="min", shown=shown),
         Column("Published vs its baseline", "published_change_pct", percent, shown=shown),
-        Column("Paused", "paused_min", exact, unit="min",
-               shown=any(max(_paused(row["run_set"]), default=0) > 0 for row in rows),
+        Column("Paused", "paused_min", exact, unit="min", shown=any(row["paused_min"] > 0 for row in rows),
                note="mean over the runs of how long a run stood still; the other minutes are without that."),
-        updates(records),
-        Column("Span", "span_s", number, unit="s", shown=any(row["timeline"] for row in rows),
+        updates(rows),
+        Column("Span", "span_s", number, unit="s", shown=has_values(rows, "span_s"),
                note="from the first to the last training task."),
         *ASYNCHRONY,
         *(Column(kind, (f"share_{kind}",), share) for kind in tasks),
         STATUS,
     ]  # fmt: skip
-    after_steps = [run["after_steps"] for row in rows for run in row["own"] if run["after_steps"]]
-    remarks = (*_notes(comparison, after_steps), *_task_notes(rows), *comparison.notes)
-    return Table("times", f"{comparison.title}: training minutes per million steps", columns, records, remarks)
 
 
-def _rows(comparison: Comparison, group: Group, published: Published, warn: Warn, timeline: Tasks) -> Iterator[Record]:
-    """A run set, its minutes and those of its baseline, what is published on it, and the tasks of one of its runs."""
-    times = {run_set.name: run_set_times(run_set, warn) for run_set in group.run_sets if run_set.exists}
-    for run_set in group.run_sets:
-        paper, saved = (
-            published.find(comparison.source, comparison.table, group.env_published, run_set.published, statistic)
-            for statistic in ("time_min", "time_reduction_pct")
-        )
-        yield {
-            "group": group, "run_set": run_set, "own": times.get(run_set.name, []) if run_set.exists else [],
-            "base": times.get(comparison.baseline, []) if run_set.name != comparison.baseline else [],
-            "published_min": paper.value if paper else math.nan,
-            "published_change_pct": -saved.value if saved else math.nan, "timeline": timeline(run_set),
-        }  # fmt: skip
-
-
-def _record(comparison: Comparison, row: Record, tasks: Sequence[str]) -> Record:
-    run_set, timeline, own = row["run_set"], row["timeline"], row["own"]
-    per_generation, spread = estimates.mean_std(_per_generation(run_set))
-    shares = timeline.shares() if timeline else {}
-    record = {
-        **row, **cell_record(comparison, row["group"], run_set), **asynchrony(timeline),
-        "workers": " or ".join(sorted({run.workers or NONE for run in run_set.done})),
-        **{what: " or ".join(sorted({str(getattr(run.machine, what)) or "?" for run in run_set.done}))
+def _machine_record(cell: Any) -> Record:
+    last = ((run.evaluations.seconds[-1], run.evaluations.generation[-1]) for run in cell.done if run.timed)
+    per_generation, spread = mean_std(
+        [1000 * seconds / generations for seconds, generations in last if generations > 0]
+    )
+    return {
+        "workers": " or ".join(sorted({run.workers or NONE for run in cell.done})),
+        **{what: " or ".join(sorted({str(getattr(run, what)) or "?" for run in cell.done}))
            for what in ("processes", "device")},
-        "after_warmup_steps": " ".join(str(run["after_steps"]) for run in own),
         "ms_per_generation": per_generation, "ms_per_generation_std": spread,
-        "published_env": row["group"].env_published, "paused_min": estimates.mean(_paused(run_set)),
-        "span_s": timeline.span[1] - timeline.span[0] if timeline else math.nan,
-        **{f"share_{kind}": shares.get(kind, math.nan) for kind in tasks},
+        "paused_min": mean([run.evaluations.paused_s[-1] / 60 for run in cell.done]),
     }  # fmt: skip
+
+
+def _minutes_record(times: Sequence[Record], base: Sequence[Record]) -> Record:
+    """Minutes by the clock, and those of simulated time, apart; the change of the mean against the baseline's."""
+    record: Record = {"after_warmup_steps": " ".join(str(run["after_steps"]) for run in times)}
     for part in PARTS:
-        record[f"{part}_vs_baseline_pct"] = _against(row, part)
+        changes = []
         for modelled, kind in KINDS.items():
-            minutes, name = _minutes_of(own, part, modelled), f"{kind.lower()}_{part}"
-            mean, std = estimates.mean_std(minutes)
-            record |= {f"{name}_min_per_million": mean, f"{name}_std": std, f"{name}_median": estimates.median(minutes)}
+            own, others = (
+                [run[part] for run in runs if run["modelled"] is modelled and run["timed"]] for runs in (times, base)
+            )
+            name, (average, std) = f"{kind}_{part}", mean_std(own)
+            record |= {f"{name}_min_per_million": average, f"{name}_std": std, f"{name}_median": median(own)}
+            changes.append(improvement(average, mean(others)))
+        record[f"{part}_vs_baseline_pct"] = next((change for change in changes if not math.isnan(change)), math.nan)
     return record
 
 
-def _minutes(part: str, title: str, kinds: Iterable[bool]) -> Iterator[Column]:
-    """Mean and median of the minutes by the clock, and of those of simulated time: columns of their own."""
-    for modelled, kind in KINDS.items():
-        name, shown = f"{kind.lower()}_{part}", modelled in kinds
-        yield Column(f"{kind}, {title}", f"{name}_min_per_million {name}_std", plus_minus, unit="min", shown=shown)
-        yield Column(f"{kind}, {title}, median", f"{name}_median", number, unit="min", shown=shown)
-
-
-def _per_generation(run_set: RunSet) -> tuple[float, ...]:
-    """Training milliseconds per generation of each finished run."""
-    last = ((run.evaluations.seconds[-1], run.evaluations.generation[-1]) for run in run_set.done if run.timed)
-    return tuple(float(1000 * seconds / generations) for seconds, generations in last if generations > 0)
-
-
-def _paused(run_set: RunSet) -> tuple[float, ...]:
-    """Minutes of pauses in the training time of each finished run; NaN where nothing says it."""
-    return tuple(float(run.evaluations.paused_s[-1]) / 60 for run in run_set.done)
-
-
-def _against(row: Record, part: str) -> float:
-    """The change of the mean minutes against the baseline, of one kind of time."""
-    changes = (
-        estimates.improvement(*(estimates.mean(_minutes_of(row[side], part, modelled)) for side in ("own", "base")))
-        for modelled in KINDS
+def _published_record(page: PageCells, published: Published, cell: Any) -> Record:
+    paper, saved = (
+        published.find(page.source, page.table, cell.env_published, cell.published, statistic)
+        for statistic in ("time_min", "time_reduction_pct")
     )
-    return next((change for change in changes if not math.isnan(change)), math.nan)
+    return {
+        "published_env": cell.env_published, "published_min": paper.value if paper else math.nan,
+        "published_change_pct": -saved.value if saved else math.nan,
+    }  # fmt: skip
 
 
-def _minutes_of(times: Sequence[Record], part: str, modelled: bool) -> list[float]:
-    """The minutes of one kind, of runs on cores of their own."""
-    return [run[part] for run in times if run["modelled"] is modelled and run["timed"]]
+def _task_record(timeline: Timeline | None) -> Record:
+    """Busy share, staleness, critic lag and queueing of a run by its tasks; NaN without."""
+    spreads = dict.fromkeys(("staleness", "critic_lag", "queueing"), np.empty(0))
+    record = {"utilisation": math.nan, "span_s": math.nan}
+    if timeline:
+        busy, (start, end) = timeline.utilisation(), timeline.span
+        record = {"utilisation": sum(busy.values()) / len(busy), "span_s": end - start}
+        spreads = {name: timeline.individuals(getattr(timeline, name)) for name in ("staleness", "critic_lag")}
+        waiting = timeline.played(timeline.start - timeline.ready)
+        spreads["queueing"] = waiting if timeline.run.timed else np.empty(0)
+    for name, values in spreads.items():
+        record[f"{name}_median"] = median(values)
+        record[f"{name}_90"] = float(np.quantile(values, 0.9)) if len(values) else math.nan
+    return record
 
 
-def run_set_times(run_set: RunSet, warn: Warn) -> list[Record]:
-    """Minutes per million steps of each finished run of a run set: `whole`, and `after_warmup`.
+def measure_runs(cell: Any, warn: Warn) -> list[Record]:
+    """Minutes per million steps of each finished run of a cell: `whole`, and `after_warmup`.
 
     `after_steps`: over which the latter was measured; `modelled`: whether a run's minutes are those of simulated time,
     else the clock's; `timed`: whether they count, those of shared cores do not.
     """
     rows: list[Record] = []
-    for run in run_set.done:
-        after, steps = _after(run, warn)
+    for run in cell.done:
+        after, steps = _measure_after_warmup(run, warn)
         rows.append({"whole": minutes_per_million(run), "after_warmup": after, "after_steps": steps,
                      "modelled": run.simulated_time, "timed": run.timed})  # fmt: skip
     return rows
 
 
-def _after(run: StoredRun, warn: Warn) -> tuple[float, int]:
-    if not run.timed:
+def _measure_after_warmup(run: Any, warn: Warn) -> tuple[float, int]:
+    evaluations = run.evaluations
+    long = not run.imported and evaluations.critic_updates[-1] == 0 and (run.path / GenerationRow.file).is_file()
+    if not run.timed or long:  # without gradient steps the file is long and says nothing
         return math.nan, 0
-    if not run.imported and run.evaluations.critic_updates[-1] == 0 and (run.path / GenerationRow.file).is_file():
-        return math.nan, 0  # without gradient steps the file is long and says nothing
     rows = None if run.imported else read_columns(run.path, GenerationRow, warn)
     if rows is None or np.isnan(rows["critic_updates"]).all():  # the evaluations are coarser, but hold the same
-        e = run.evaluations
-        return minutes_per_million_after(e.timesteps, e.seconds, e.critic_updates)
-    steps, seconds, updates, paused = (np.asarray(rows[name], np.float64) for name in COLUMNS)
-    return minutes_per_million_after(steps, seconds - np.nan_to_num(paused), updates)
+        return minutes_per_million_after(evaluations.timesteps, evaluations.seconds, evaluations.critic_updates)
+    names = ("timesteps", "train_time_s", "critic_updates", "paused_s")
+    steps, seconds, critic_updates, paused = (np.asarray(rows[name], np.float64) for name in names)
+    return minutes_per_million_after(steps, seconds - np.nan_to_num(paused), critic_updates)
 
 
-def _notes(comparison: Comparison, after_steps: list[int]) -> Iterator[str]:
-    done = [run for run_set in comparison.run_sets for run in run_set.done]
+def _notes(page: PageCells, after_steps: list[int]) -> Iterator[str]:
+    done = [run for cell in page.rows for run in cell.done]
     lengths = sorted({run.timesteps for run in done})
     if lengths and lengths[0] >= MILLION:
         yield "Measured over runs of at least 1,000,000 training steps."
@@ -191,27 +208,17 @@ def _notes(comparison: Comparison, after_steps: list[int]) -> Iterator[str]:
         "training time leaves out the evaluation of the reported policy. Workers: individuals in flight (– for an "
         "algorithm that does not count them)."
     )
-    if comparison.baseline:
+    if page.baseline:
         yield "Percentages: change of the time against the baseline in the same environment; negative is faster."
     yield from machine_notes(done)
-    yield from departure_notes(comparison.run_sets)
-    if comparison.published:
-        yield f"Published: {comparison.source}, {comparison.table}, other hardware; only the percentages compare."
-        yield from environment_notes(comparison.groups)
+    yield from departure_notes(page.rows)
+    if page.published:
+        yield f"Published: {page.source}, {page.table}, other hardware; only the percentages compare."
+        yield from environment_notes(page.groups)
 
 
-def _task_notes(rows: list[Record]) -> Iterator[str]:
-    """What the columns of tasks are of."""
-    if any(row["timeline"] for row in rows):
-        yield (
-            "Kinds of tasks: their shares of the busy time. Use of the processes: of one run a row, the first that is "
-            "finished, else the first."
-        )
-
-
-def _too_few_processes(run: StoredRun) -> bool:
-    workers, processes = run.workers, run.machine.processes
-    return workers.isdigit() and processes.isdigit() and int(processes) < int(workers)
+def _too_few_processes(run: Any) -> bool:
+    return bool(run.workers.isdigit() and run.processes.isdigit() and int(run.processes) < int(run.workers))
 
 
 def _range(values: list[int]) -> str:
@@ -219,26 +226,25 @@ def _range(values: list[int]) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def machine_notes(done: Sequence[StoredRun]) -> Iterator[str]:
+def machine_notes(done: Sequence[Any]) -> Iterator[str]:
     """What of machines and processes makes the times of runs compare, or not."""
     if any(run.simulated_time for run in done):
         yield "Some of the times are modelled (simulated time), not measured."
-    hardware = sorted({run.machine.hardware for run in done})
+    hardware = sorted({run.hardware for run in done})
     if len(hardware) > 1:
         yield f"NOT COMPARABLE: measured on {len(hardware)} machines: {'; '.join(hardware)}."
     elif hardware:
-        threads = sorted({run.machine.threads for run in done if run.machine.threads})
+        threads = sorted({run.threads for run in done if run.threads})
         yield f"Measured on {hardware[0]}" + (f", {' or '.join(threads)} thread(s) per process." if threads else ".")
     if shared := [run for run in done if not run.timed]:
         yield (
             f"No minutes of {counted(len(shared), 'run')} that shared cores with other cells of the command; "
             "`--jobs 1` runs one cell at a time."
         )
-    unknown = [run for run in done if run.machine.shared_cores is None]
-    jobs = sorted({run.machine.jobs for run in unknown if run.machine.jobs not in ("", "1")})
+    jobs = sorted({run.jobs for run in done if run.shared_cores is None and run.jobs not in ("", "1")})
     if jobs:
         yield f"Some runs shared the machine with others ({' or '.join(jobs)} cells at once): their times are too long."
     if any(_too_few_processes(run) for run in done):
         yield "Some runs had fewer processes than workers: more workers cannot make them faster."
-    if any(run.machine.differ for run in done):
+    if any(run.differ for run in done):
         yield "Some runs were continued with other processes or another device than they began with."

@@ -14,64 +14,79 @@ import pandas as pd
 from erlbench.experiment.fairness import overridden
 from erlbench.records.config import EVALUATIONS, TRAINING
 from erlbench.records.older import ALGORITHMS, DEFAULT_PRESET
-from erlbench.reporting.data.cells import same_setting
-from erlbench.reporting.data.comparison import Comparison, Group, RunSet
-from erlbench.reporting.data.origin import origin_of
-from erlbench.reporting.data.runs import StoredRun
+from erlbench.reporting.data.cells import list_rows, same_setting
+from erlbench.reporting.data.origin import find_origin
+from erlbench.reporting.data.page_cells import PageCells, find_cell, has_fitness_steps, scores_at_equal_steps
+from erlbench.reporting.data.runs import run_tables
 from erlbench.reporting.data.score import TIMESTEPS
-from erlbench.reporting.statistics.estimates import FEWEST_RUNS, Array, improvement, mean, median, std
-from erlbench.reporting.statistics.significance import MARGIN, Case, compare, holm, is_significant, judge
+from erlbench.reporting.statistics.estimates import FEWEST_RUNS, Array, mean, median, std
+from erlbench.reporting.statistics.significance import Case, compare, holm, judge
 from erlbench.settings import setting_text
 
 Record = dict[str, Any]
 Names = Sequence[tuple[str, str]]
-MOST_RUN_SETS = 6  # of an environment whose pairs are all shown; of more, those of the best one
+MOST_CELLS = 6  # of an environment whose pairs are all shown; of more, those of the best one
 SIMILAR = 1.1  # times the simulator steps of the other side: more is said
 
 
-def compare_pairs(comparison: Comparison, names: Names | None = None) -> pd.DataFrame:
+def compare_pairs(page: PageCells, names: Names | None = None) -> pd.DataFrame:
     """Pairs with scores on both sides; none for studies with published numbers and no baseline.
 
-    All of them, or of more than `MOST_RUN_SETS` in an environment those of the best one. The correction is for all, as
+    All of them, or of more than `MOST_CELLS` in an environment those of the best one. The correction is for all, as
     the data say which one is best. `names` are the pairs that are wanted, where they are not those of the page. A row
-    has `group` (its number on the page), names, `first` and `second` (`sample_of`), what `compare` and `judge` say, and
-    what else a reader has to know: `reason` (why they are not comparable), `equal_steps` (mean scores where both have
-    used as many simulator steps, or None), `unequal` settings, and whether both have their `defaults`.
+    has `group` (its number on the page), names, `first` and `second` (`sample_of`), what `decide` says, and what else
+    a reader has to know: `reason` (why they are not comparable), `equal_steps` (mean scores where both have used as
+    many simulator steps, or None), `unequal` settings, and whether both have their `defaults`.
     """
-    pairs = [
-        (number, *pair)
-        for number, group in enumerate(comparison.groups) for pair in _pairs(comparison, group, names)
-    ]  # fmt: skip
-    compared = [compare(one.scores, two.scores) for _, one, two, _ in pairs]
-    p_values = holm([found["p_rank"] for found in compared], [found["level"] for found in compared])
-    tests = int(np.isfinite(p_values).sum())
+    pairs = [(group, *pair) for group in page.groups for pair in _pairs(page, group, names)]
+    outcomes = decide([
+        (one.scores, two.scores, find_origin(group.env, group.cells), _why_not(one, two))
+        for group, one, two, _ in pairs
+    ])  # fmt: skip
     rows = [
-        {"group": number, **_row(comparison.groups[number], one, two, found, float(p), tests)}
-        for (number, one, two, shown), found, p in zip(pairs, compared, p_values, strict=True) if shown
+        {**_circumstances(group, one, two, outcome["reason"]), **outcome}
+        for (group, one, two, shown), outcome in zip(pairs, outcomes, strict=True) if shown
     ]  # fmt: skip
-    return pd.DataFrame(rows, dtype=object)
+    frame = pd.DataFrame(rows)
+    if rows:  # None stands for more seeds than can be counted
+        frame["seeds_missing"] = pd.Series([row.get("seeds_missing") for row in rows], dtype=object)
+    return frame
 
 
 def pair_rows(pairs: pd.DataFrame) -> list[Any]:
     """The rows of `compare_pairs`, with their columns as attributes."""
-    return [*pairs.itertuples()]
+    return list_rows(pairs)
 
 
-def _row(group: Group, one: RunSet, two: RunSet, found: Record, p: float, tests: int) -> Record:
-    reason, origin = _why_not(one, two), origin_of(group)
-    ruled: Record = {"case": Case.NOT_COMPARABLE, "p_holm": p, "detectable_difference": math.nan}
-    if not reason:
-        ruled = judge(one.scores, two.scores, found, p=p, tests=tests, origin=origin)
+def decide(pairs: Sequence[tuple[Array, Array, float, str]]) -> list[Record]:
+    """What `compare` and `judge` say of each pair, corrected for all of them, `tests` in number.
+
+    A pair has the scores of both sides, one a seed, the score of a random policy, and a reason why they are not
+    comparable, or an empty text.
+    """
+    compared = [compare(x, y) for x, y, *_ in pairs]
+    p_values = holm(*([found[name] for found in compared] for name in ("p_rank", "level")))
+    tests = int(np.isfinite(p_values).sum())
+    rows = []
+    for (x, y, origin, reason), found, p in zip(pairs, compared, p_values, strict=True):
+        ruled = {"case": Case.NOT_COMPARABLE, "p_holm": p, "detectable_difference": math.nan, "decidable": False}
+        if not reason:
+            ruled = judge(x, y, found, p=float(p), tests=tests, origin=origin)
+        rows.append({**found, **ruled, "tests": tests, "origin": origin, "reason": reason})
+    return rows
+
+
+def _circumstances(group: Any, one: Any, two: Any, reason: str) -> Record:
     return {
-        "env": group.env, "budget": group.limit, "axis": one.stretch.axis if one.stretch else TIMESTEPS,
-        "score": one.score_words, "name": one.name, "name_against": two.name, "first": _sample(one),
-        "second": _sample(two), "reason": reason, "origin": origin, "defaults": defaults(one.done[0], two.done[0]),
+        "group": group.group, "env": group.env, "budget": group.limit,
+        "axis": one.stretch.axis if one.stretch else TIMESTEPS, "score": one.score_words, "name": one.name,
+        "name_against": two.name, "first": _sample(one), "second": _sample(two),
+        "defaults": defaults(one.done[0], two.done[0]), "unequal": unequal(one.done[0], two.done[0]),
         "equal_steps": None if reason else _at_equal_steps(group, one, two),
-        "unequal": unequal(one.done[0], two.done[0]), "decidable": False, **found, **ruled, "tests": tests,
     }  # fmt: skip
 
 
-def _why_not(one: RunSet, two: RunSet) -> str:
+def _why_not(one: Any, two: Any) -> str:
     """Why the scores are no samples of the algorithms; empty where they are."""
     if reason := selection_reason((one, two)):
         return reason
@@ -81,7 +96,7 @@ def _why_not(one: RunSet, two: RunSet) -> str:
     return "" if alike else "their scores are of different evaluations"
 
 
-def selection_reason(sides: Sequence[RunSet]) -> str:
+def selection_reason(sides: Sequence[Any]) -> str:
     """Why the finished runs of one side are a selection, or of another kind than those of the other; else empty."""
     for side in sides:
         if side.failed:
@@ -93,84 +108,62 @@ def selection_reason(sides: Sequence[RunSet]) -> str:
     return ""
 
 
-def _pairs(comparison: Comparison, group: Group, names: Names | None) -> Iterator[tuple[RunSet, RunSet, bool]]:
+def _pairs(page: PageCells, group: Any, names: Names | None) -> Iterator[tuple[Any, Any, bool]]:
     """The pairs of a group, and whether each is shown."""
-    if not comparison.tested and names is None:
-        return
-    run_sets = [one for one in group.run_sets if one.exists and one.judged and len(one.scores)]
-    base = group.run_set(comparison.baseline)
+    cells = {cell.name: cell for cell in group.cells if cell.exists and cell.judged and len(cell.scores)}
+    base = find_cell(group, page.baseline)
     if names is not None:
-        known = {one.name: one for one in run_sets}
-        yield from ((known[one], known[two], True) for one, two in names if one in known and two in known)
+        yield from ((cells[one], cells[two], True) for one, two in names if one in cells and two in cells)
+    elif not page.tested:
+        return
     elif base is not None:
-        yield from ((one, base, True) for one in run_sets if one.name != base.name and len(base.scores))
-    elif not comparison.source:  # a study with published numbers compares with these
-        best = _best_of_many(run_sets)
-        for one, two in itertools.combinations(run_sets, 2):
+        yield from ((one, base, True) for one in cells.values() if one.name != base.name and base.name in cells)
+    elif not page.source:  # a study with published numbers compares with these
+        best = _best_of_many([*cells.values()])
+        for one, two in itertools.combinations(cells.values(), 2):
             first, second = (two, one) if two is best else (one, two)
             yield first, second, best is None or first is best
 
 
-def _best_of_many(run_sets: Sequence[RunSet]) -> RunSet | None:
-    """The highest mean, where possible of those that can be tested; None for few run sets."""
-    if len(run_sets) <= MOST_RUN_SETS:
+def _best_of_many(cells: Sequence[Any]) -> Any:
+    """The highest mean, where possible of those that can be tested; None for few cells."""
+    if len(cells) <= MOST_CELLS:
         return None
-    tested = [one for one in run_sets if len(one.scores) >= FEWEST_RUNS]
-    return max(tested if len(tested) > 1 else run_sets, key=lambda one: mean(one.scores))
+    tested = [one for one in cells if len(one.scores) >= FEWEST_RUNS]
+    return max(tested if len(tested) > 1 else cells, key=lambda one: mean(one.scores))
 
 
-def compare_with(run_set: RunSet, base: RunSet | None, origin: float) -> Record:
-    """One run set against a baseline, empty where either has no finished run; see `mark`.
-
-    What `compare` says, `improvement` in percent, and the smallest difference of means that is marked: `margin`, from
-    `origin`, the score of a random policy, on.
-    """
-    if base is None or run_set is base or not (base.done and run_set.done):
-        return {}
-    return {
-        **compare(run_set.scores, base.scores), "failed": bool(run_set.failed or base.failed),
-        "improvement": improvement(mean(run_set.scores), mean(base.scores)),
-        "margin": MARGIN * abs(mean(base.scores) - origin),
-    }  # fmt: skip
+def compare_with_baseline(page: PageCells) -> pd.DataFrame:
+    """The pairs of each algorithm with the baseline, also on pages that test none; by group and name."""
+    names = dict.fromkeys(page.cells.name[page.cells.exists.astype(bool) & (page.cells.name != page.baseline)])
+    pairs = compare_pairs(page, [(name, page.baseline) for name in names])
+    return pairs.set_index(["group", "name"]) if len(pairs) else pairs
 
 
-def mark(found: Record, p: float) -> str:
-    """The style of a mean: "bold" where the rule decides for it, "italic" where against it; `p` is corrected.
-
-    None either while runs have failed: those that survived are no sample of all runs.
-    """
-    if not found or found["failed"] or not is_significant(found, p) or found["gain"] < found["margin"]:
+def mark(outcome: Any) -> str:
+    """The style of a mean: "bold" where the rule decides for it, "italic" where against it."""
+    if outcome["case"] != Case.DECIDED:
         return ""
-    return "bold" if found["difference"] > 0 else "italic"
+    return "bold" if outcome["difference"] > 0 else "italic"
 
 
-def correct(found: Sequence[Record]) -> Array:
-    """The p of the ranks of each `compare_with`, corrected for all of them."""
-    return holm(*([one.get(name, math.nan) for one in found] for name in ("p_rank", "level")))
-
-
-def run_set_scores(group: Group, name: str) -> Array:
+def get_scores(group: Any, name: str) -> Array:
     """The scores (seeds,) of an entry; empty when it has none."""
-    run_set = group.run_set(name)
-    return run_set.scores if run_set else np.empty(0)
+    cell = find_cell(group, name)
+    return np.empty(0) if cell is None else np.asarray(cell.scores)
 
 
-def label(comparison: Comparison) -> str:
-    """The baseline's name in tables, or an empty text."""
-    return next((one.label for one in comparison.run_sets if one.exists and one.name == comparison.baseline), "")
-
-
-def groups_with_baseline(comparison: Comparison) -> list[Group]:
+def groups_with_baseline(page: PageCells) -> list[Any]:
     """The environments in which the baseline has a score."""
-    return [group for group in comparison.groups if len(run_set_scores(group, comparison.baseline))]
+    return [group for group in page.groups if len(get_scores(group, page.baseline))]
 
 
-def _sample(side: RunSet) -> SimpleNamespace:
+def _sample(side: Any) -> SimpleNamespace:
     return sample_of(side.label, side.scores, side.done, seeds=side.seeds, failed=len(side.failed))
 
 
 def sample_of(
-    name: str, scores: Sequence[float] | Array, runs: Sequence[StoredRun], *, seeds: tuple[int, ...], failed: int
+    name: str, scores: Sequence[float] | Array, runs: Sequence[Any], *, seeds: tuple[int, ...], failed: int
 ) -> SimpleNamespace:
     """One side of a comparison: scores, one a seed; the seeds with a finished run; how many runs failed.
 
@@ -190,26 +183,29 @@ def sample_of(
     )
 
 
-def defaults(one: StoredRun, two: StoredRun) -> bool:
+def defaults(one: Any, two: Any) -> bool:
     """Whether both are the suite's algorithms with all of their defaults."""
     return all(
-        run.algo in ALGORITHMS and run.asked.get("preset") in (None, "", DEFAULT_PRESET)
-        and bool(run.settings) and not overridden(run.config)
+        run.algo in ALGORITHMS and run.run_config.get("preset") in (None, "", DEFAULT_PRESET)
+        and bool(run.settings) and not overridden(run_tables(run))
         for run in (one, two)
     )  # fmt: skip
 
 
-def _at_equal_steps(group: Group, one: RunSet, two: RunSet) -> tuple[float, float] | None:
+def _at_equal_steps(group: Any, one: Any, two: Any) -> tuple[float, float] | None:
     """The mean scores after as many simulator steps, those of the budget; None where both used about as many."""
     steps = [mean([run.evaluations.learning_steps[-1] for run in side.done]) for side in (one, two)]
-    more = one.has_fitness_steps or two.has_fitness_steps
-    if not (group.total_timesteps and more and np.isfinite(steps).all() and max(steps) > SIMILAR * min(steps)):
+    more = [has_fitness_steps(side) for side in (one, two)]
+    if not (group.total_timesteps and any(more) and np.isfinite(steps).all() and max(steps) > SIMILAR * min(steps)):
         return None
-    first, second = (side.within(group.total_timesteps) if side.has_fitness_steps else side for side in (one, two))
-    return mean(first.scores), mean(second.scores)
+    first, second = (
+        mean(scores_at_equal_steps(side, group.total_timesteps) if counted else side.scores)
+        for side, counted in zip((one, two), more, strict=True)
+    )
+    return first, second
 
 
-def unequal(one: StoredRun, two: StoredRun) -> dict[str, tuple[str, str]]:
+def unequal(one: Any, two: Any) -> dict[str, tuple[str, str]]:
     """The settings that both have with different values."""
     names = [name for name in one.settings if name in two.settings]
     return {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from erlbench.reporting.data.comparison import Comparison
-from erlbench.reporting.data.origin import origin_of
+from erlbench.reporting.data.origin import find_origin
+from erlbench.reporting.data.page_cells import PageCells
 from erlbench.reporting.statistics.estimates import (
     FEWEST_RUNS,
     NONE,
@@ -14,23 +14,23 @@ from erlbench.reporting.statistics.estimates import (
     iqm_over_environments,
     mean,
 )
-from erlbench.reporting.verdict.pairs import groups_with_baseline, run_set_scores
+from erlbench.reporting.verdict.pairs import get_scores, groups_with_baseline
 
 AXIS = "Normalised return (0: random policy, 1: best mean)"
 WORDS = "each scaled so that 0 is a random policy (random_scores.csv, else runs before training) and 1 the best mean"
 Scores = Mapping[str, Sequence[Array]]  # of entries, an array (seeds,) per environment
 
 
-def pooled_scores(comparison: Comparison) -> tuple[Scores, list[float]]:
+def pooled_scores(page: PageCells) -> tuple[Scores, list[float]]:
     """The scores of the entries in all environments of the baseline, and those of random policies there.
 
     No entry that lacks one; none at all with fewer than two environments, or where no algorithm is above a random
     policy.
     """
-    groups = groups_with_baseline(comparison)
-    origins = [origin_of(group) for group in groups]
-    names = [one.name for one in groups[0].run_sets if one.exists] if len(groups) > 1 else []
-    scores = {name: [run_set_scores(group, name) for group in groups] for name in names}
+    groups = groups_with_baseline(page)
+    origins = [find_origin(group.env, group.cells) for group in groups]
+    names = [one.name for one in groups[0].cells if one.exists] if len(groups) > 1 else []
+    scores = {name: [get_scores(group, name) for group in groups] for name in names}
     scores = {name: own for name, own in scores.items() if all(map(len, own))}
     above = scores and all(best > origin for best, origin in zip(_best_means(scores), origins, strict=True))
     return scores if above else {}, origins

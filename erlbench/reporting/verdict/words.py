@@ -15,7 +15,7 @@ from typing import Any
 from erlbench.reporting.documents.formats import interval, number, p_value, steps, with_interval
 from erlbench.reporting.statistics.estimates import FEWEST_RUNS, mean
 from erlbench.reporting.statistics.significance import MARGIN, Case, seeds_for_tests, unseen_failures
-from erlbench.reporting.verdict.answers import Standing, StudyAnswer
+from erlbench.reporting.verdict.answers import Standing
 from erlbench.reporting.verdict.pairs import SIMILAR, Record
 from erlbench.words import counted
 
@@ -39,7 +39,7 @@ OPEN = {  # what one comparison and several are, in the sentence over all
 def sentence(pair: Any) -> str:
     """A comparison: its case, who, by how much, after what, and with how many seeds."""
     seeds = _seeds(pair.first, pair.second)
-    if pair.case is Case.TOO_FEW:
+    if pair.case == Case.TOO_FEW:
         seeds += f", {FEWEST_RUNS} are needed"
     return f"{'; '.join(filter(None, (f'{_title(pair)}: {_finding(pair)}', _more_steps(pair), seeds)))}."
 
@@ -50,9 +50,9 @@ def order(pair: Any) -> tuple[SimpleNamespace, SimpleNamespace]:
 
 
 def _title(pair: Any) -> str:
-    if pair.case is Case.SMALL:
+    if pair.case == Case.SMALL:
         return "Higher, with a lower mean" if pair.gain < 0 else f"Higher by less than {SHARE}"
-    return "Undecided, too few seeds" if pair.case is Case.TOO_FEW else str(pair.case).capitalize()
+    return "Undecided, too few seeds" if pair.case == Case.TOO_FEW else str(pair.case).capitalize()
 
 
 def _finding(pair: Any) -> str:
@@ -68,14 +68,14 @@ def _finding(pair: Any) -> str:
             probability = (1 - middle, 1 - high, 1 - low)
         higher = f"runs of {better.name} score higher than runs of {worse.name} {where}"
         higher += f" (P = {interval(*probability)})"
-        if pair.case is Case.SMALL and pair.gain < 0:
+        if pair.case == Case.SMALL and pair.gain < 0:
             return f"{higher}, but the mean of {better.name} is {number(-pair.gain)} lower in these runs"
         return f"{higher}; the means of these runs differ by {number(pair.gain)}{beside}"
-    if pair.case is Case.EQUIVALENT:
+    if pair.case == Case.EQUIVALENT:
         return f"{both}; the means of these runs differ by {size}{beside}"
-    if pair.case is Case.UNDECIDED:
+    if pair.case == Case.UNDECIDED:
         return f"{both}, mean difference {size}"
-    return both if pair.case is Case.TOO_FEW else f"{both}: {pair.reason}"
+    return both if pair.case == Case.TOO_FEW else f"{both}: {pair.reason}"
 
 
 def _seeds(first: SimpleNamespace, second: SimpleNamespace) -> str:
@@ -100,12 +100,12 @@ def _more_steps(pair: Any) -> str:
 
 def details(pair: Any) -> list[str]:
     """What stands behind it: test, means, what such runs show, score, steps of the simulator, settings."""
-    return [] if pair.case is Case.NOT_COMPARABLE else [*_numbers(pair), *_power(pair), *_circumstances(pair)]
+    return [] if pair.case == Case.NOT_COMPARABLE else [*_numbers(pair), *_power(pair), *_circumstances(pair)]
 
 
 def _numbers(pair: Any) -> Iterator[str]:
     sides = pair.first, pair.second
-    if pair.case is Case.TOO_FEW:
+    if pair.case == Case.TOO_FEW:
         points = [f"{one.name} {', '.join(map(number, one.scores))}" for one in sides]
         yield f"Scores: {'; '.join(points)}."
     else:
@@ -123,15 +123,15 @@ def _numbers(pair: Any) -> Iterator[str]:
 def _power(pair: Any) -> Iterator[str]:
     """The smallest difference that could have been found, how many seeds are missing, and what they may hide."""
     missing = pair.seeds_missing
-    if pair.case is Case.TOO_FEW:
+    if pair.case == Case.TOO_FEW:
         yield f"{counted(missing or 0, 'more seed')} per side {'is' if missing == 1 else 'are'} needed for a test."
-    elif pair.case is not Case.UNDECIDED:
+    elif pair.case != Case.UNDECIDED:
         seeds = min(pair.n, pair.n_against)
         yield (
             f"{seeds} seeds can miss failures of up to {100 * unseen_failures(seeds):.0f} % of the runs, which would "
             "change the means."
         )
-    if pair.case is not Case.UNDECIDED:
+    if pair.case != Case.UNDECIDED:
         return
     if not pair.decidable:
         least, level = p_value(min(1.0, pair.least_p)), f"{pair.level:g}"
@@ -193,19 +193,19 @@ def result(pairs: Sequence[Any]) -> str:
 
 
 def _left_open(pairs: Sequence[Any]) -> Iterator[str]:
-    cases = [case for case in OPEN if any(one.case is case for one in pairs)]
+    cases = [case for case in OPEN if any(one.case == case for one in pairs)]
     for case in cases:
-        many = sum(one.case is case for one in pairs)
+        many = sum(one.case == case for one in pairs)
         yield f"{counted(many, 'comparison') if case is cases[0] else f'{many:,}'} {OPEN[case][many > 1]}"
 
 
 def _short(pair: Any) -> tuple[str, str]:
     """A finding without its size and place, and the algorithm that it ends with."""
-    if pair.case is Case.EQUIVALENT:
+    if pair.case == Case.EQUIVALENT:
         return f"{pair.first.name} and {pair.second.name} are equivalent, within {SHARE},", ""
     better, worse = order(pair)
     by = ""
-    if pair.case is Case.SMALL:
+    if pair.case == Case.SMALL:
         by = ", with a lower mean," if pair.gain < 0 else f" by less than {SHARE}"
     return f"runs of {better.name} score higher{by} than runs of ", worse.name
 
@@ -217,7 +217,7 @@ def _listed(texts: Sequence[str]) -> str:
 
 def answer_sentence(answer: Any) -> str:
     """An answer in a line: its verdict, the pair, the effect with its interval, the claimed size, the seeds."""
-    verdict = answer.standing or (Standing.TOO_FEW if answer.case is Case.TOO_FEW else answer.case or Standing.NOT_RUN)
+    verdict = answer.standing or (Standing.TOO_FEW if answer.case == Case.TOO_FEW else answer.case or Standing.NOT_RUN)
     pair = f"{str(verdict).capitalize()}: {answer.first} against {answer.second} on {answer.env}"
     claimed = f" (claimed: {answer.claimed})" if answer.claimed else ""
     if answer.samples is None:
@@ -229,7 +229,7 @@ def answer_sentence(answer: Any) -> str:
     seeds, missing = _seeds(*answer.samples), answer.outcome["seeds_missing"]
     if missing and missing <= MOST_SEEDS:
         seeds += (
-            f", {missing} more per side are needed for a test" if answer.case is Case.TOO_FEW
+            f", {missing} more per side are needed for a test" if answer.case == Case.TOO_FEW
             else f", about {missing} more per side would show a difference of {SHARE}"
         )  # fmt: skip
     return f"{'; '.join(filter(None, (effect, _more_steps(sides), seeds, answer.note)))}."
@@ -244,7 +244,7 @@ def effect_words(answer: Any) -> str:
     return f"{size}{' %' if answer.in_percent else ''} {word}"
 
 
-def write_verdicts(path: Path, pages: Mapping[str, Sequence[Any]], answers: Iterable[StudyAnswer] = ()) -> None:
+def write_verdicts(path: Path, pages: Mapping[str, Sequence[Any]], answers: Iterable[Any] = ()) -> None:
     """Write the answers of studies and the comparisons of each page to a file."""
     verdicts = {page: [pair_values(one) for one in pairs] for page, pairs in pages.items()}
     results = {page: result(pairs) for page, pairs in pages.items()}
@@ -255,7 +255,7 @@ def write_verdicts(path: Path, pages: Mapping[str, Sequence[Any]], answers: Iter
 def pair_values(pair: Any) -> Record:
     """A comparison as JSON holds it."""
     outcome = None
-    if pair.case is not Case.NOT_COMPARABLE:
+    if pair.case != Case.NOT_COMPARABLE:
         outcome = {**_outcome(pair._asdict()), "detectable": pair.detectable_difference}
     values: Record = json_values({
         **{name: getattr(pair, name) for name in VALUES}, "outcome": outcome, "margin": MARGIN,
@@ -276,7 +276,7 @@ def _outcome(found: Mapping[str, Any]) -> Record:
     return {**more, "tests": max(1, found["tests"]), "difference": difference, "p": found["p_holm"]}
 
 
-def answer_values(answer: StudyAnswer) -> Record:
+def answer_values(answer: Any) -> Record:
     """A study with the answers of its pairs as JSON holds it."""
     study = answer.study
     values: Record = json_values({
@@ -286,7 +286,7 @@ def answer_values(answer: StudyAnswer) -> Record:
             {**vars(one), "outcome": _outcome(one.outcome) if one.outcome else None, "sentence": answer_sentence(one)}
             for one in answer.answers
         ],
-        "differences": [one._asdict() for one in answer.differences],
+        "differences": answer.differences,
     })  # fmt: skip
     return values
 

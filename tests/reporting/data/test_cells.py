@@ -11,10 +11,11 @@ import pytest
 
 from erlbench.algorithms import registry
 from erlbench.records import older
-from erlbench.reporting.data.comparison import everything
 from erlbench.reporting.data.cut import Moment, cut_runs
+from erlbench.reporting.data.page_cells import everything, score_page
 from erlbench.reporting.data.remarks import RemarkKind
 from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.data.score import FINAL
 from tests.reporting.make_runs import make_run
 
 
@@ -33,7 +34,7 @@ def cells(*folders: Path, at: int = 0) -> tuple[dict[str, list[float]], list[Rem
     runs = find_runs(folders, said.append)
     if at:
         runs = cut_runs(runs, Moment(at), said.append)
-    found = {one.name: one.scores.tolist() for group in everything(runs).groups for one in group.run_sets}
+    found = {one.name: one.scores.tolist() for one in score_page(everything(runs), FINAL).rows}
     return found, [one.kind for one in said]
 
 

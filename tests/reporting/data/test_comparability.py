@@ -16,7 +16,7 @@ from erlbench.reporting.data.comparability import (
     compare_environments,
     similar_budget,
 )
-from erlbench.reporting.data.references import load_references
+from erlbench.reporting.data.references import read_references
 from erlbench.reporting.tables.published_notes import budget_note
 
 NAMES = sorted({base_name(name) for name in catalogue.LISTED})
@@ -27,7 +27,7 @@ LABELS = [
     "Swimmer-v5 (frame_skip=2)",
     "WalkerWalk",
     "PartiallyObservablePendulum",
-    *{found.env for found in load_references().sets},
+    *{found.env for found in read_references()},
 ]
 TASKS = {
     task: [one for one in LABELS if Environment.of(one).task == task]

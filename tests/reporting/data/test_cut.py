@@ -11,13 +11,17 @@ from erlbench.reporting.data.runs import find_runs
 from tests.reporting.make_runs import make_run
 
 
+def cut_rows(runs, moment, warn):
+    return list(cut_runs(runs, moment, warn).itertuples())
+
+
 def test_runs_of_different_budgets_are_compared_after_the_same_steps(tmp_path):
     """At 2,000 steps: a run that ends there, a longer one, and one that evaluates at 1,900 and 2,080."""
     make_run(tmp_path, "Ant-v5", "cem", 0, [0, 1, 2])
     make_run(tmp_path, "Ant-v5", "td3", 0, [0, 10, 20, 30, 40], generations=7, seconds_per_step=0.5)
     make_run(tmp_path, "Ant-v5", "erl", 0, [0, 3, 4, 5], steps=[0, 1900, 2080, 9000], status="failed", message="gone")
     warnings = []
-    cem, erl, td3 = cut_runs(find_runs([tmp_path], warnings.append), Moment(2000), warnings.append)
+    cem, erl, td3 = cut_rows(find_runs([tmp_path], warnings.append), Moment(2000), warnings.append)
     assert [list(run.evaluations.return_mean) for run in (cem, erl, td3)] == [[0, 1, 2], [0, 3, 4], [0, 10, 20]]
     assert [(run.total_timesteps, run.total_generations, run.status, run.message) for run in (cem, erl, td3)] == [
         (2000, 0, "done", "")
@@ -32,7 +36,7 @@ def test_a_run_without_an_evaluation_near_the_steps_is_left_out(tmp_path):
     far = make_run(tmp_path, "Ant-v5", "cem", 1, [0, 1, 2], steps=[0, 1799, 2201])
     empty = make_run(tmp_path, "Ant-v5", "cem", 2, [], status="running")
     runs, warnings = find_runs([tmp_path], lambda _: None), []
-    assert [run.seed for run in cut_runs(runs, Moment(2000), warnings.append)] == [0]
+    assert [run.seed for run in cut_rows(runs, Moment(2000), warnings.append)] == [0]
     assert warnings == [
         remark(RemarkKind.NO_EVALUATION, path, near="10%", moment=Moment(2000)) for path in (far, empty)
     ]
@@ -43,7 +47,7 @@ def test_a_run_without_an_evaluation_near_the_steps_is_left_out(tmp_path):
 def test_of_two_evaluations_equally_near_the_later_counts(tmp_path):
     """A run whose last individuals end after its budget is then taken at its end, whatever the evaluation before."""
     make_run(tmp_path, "Ant-v5", "aes-rl", 0, [0, 1, 2], steps=[0, 1900, 2100])
-    (run,) = cut_runs(find_runs([tmp_path], pytest.fail), Moment(2000), pytest.fail)
+    (run,) = cut_rows(find_runs([tmp_path], pytest.fail), Moment(2000), pytest.fail)
     assert (run.timesteps, list(run.evaluations.return_mean)) == (2100, [0, 1, 2])
 
 
@@ -53,7 +57,7 @@ def test_runs_are_compared_after_the_same_minutes(tmp_path):
     make_run(tmp_path, "Ant-v5", "td3", 0, [0, 10, 20, 30], seconds_per_step=0.06)
     slow = make_run(tmp_path, "Ant-v5", "td3", 1, [0, 10, 20, 30], seconds_per_step=0.08)
     warnings = []
-    runs = cut_runs(find_runs([tmp_path], warnings.append), Moment(1, minutes=True), warnings.append)
+    runs = cut_rows(find_runs([tmp_path], warnings.append), Moment(1, minutes=True), warnings.append)
     assert [(run.name, run.timesteps, run.total_timesteps, run.evaluations.return_mean[-1]) for run in runs] == [
         ("cem", 2000, 0, 2),
         ("td3", 1000, 0, 10),
@@ -69,17 +73,17 @@ def test_a_damaged_last_evaluation_does_not_count(tmp_path):
     path.write_text(path.read_text().replace("1.0 3.0", "1.0 9.0"))
     make_run(tmp_path, "Ant-v5", "cem", 1, [0, 1, 2])
     runs, warnings = find_runs([tmp_path], lambda _: None), []
-    assert [run.seed for run in cut_runs(runs, Moment(2000), warnings.append)] == [1]
+    assert [run.seed for run in cut_rows(runs, Moment(2000), warnings.append)] == [1]
     problem = "return_mean is 2, but its returns have the mean 5"
     assert warnings == [remark(RemarkKind.DAMAGED_END, folder, problem=problem)]
-    assert [run.seed for run in cut_runs(runs, Moment(1000), warnings.append)] == [0, 1]
+    assert [run.seed for run in cut_rows(runs, Moment(1000), warnings.append)] == [0, 1]
 
 
 def test_one_seed_with_two_budgets_counts_once(tmp_path):
     first = make_run(tmp_path / "a", "Ant-v5", "cem", 0, [0, 1, 2])
     second = make_run(tmp_path / "b", "Ant-v5", "cem", 0, [0, 1, 2, 3])
     warnings = []
-    runs = cut_runs(find_runs([tmp_path / "a", tmp_path / "b"], warnings.append), Moment(2000), warnings.append)
+    runs = cut_rows(find_runs([tmp_path / "a", tmp_path / "b"], warnings.append), Moment(2000), warnings.append)
     assert [run.path for run in runs] == [first]
     assert warnings == [remark(RemarkKind.REPEATED, second, seed=0, other=first)]
 
@@ -90,5 +94,5 @@ def test_the_episodes_of_a_score_are_those_of_the_evaluation_that_gives_it(tmp_p
     for config in tmp_path.rglob("config.toml"):
         config.write_text(config.read_text().replace("eval_episodes = 2\n", "eval_episodes = 2\nfinal_episodes = 50\n"))
     runs = find_runs([tmp_path], lambda _: None)
-    assert {run.final_episodes for run in cut_runs(runs, Moment(2000), lambda _: None)} == {"50"}
-    assert {run.final_episodes for run in cut_runs(runs, Moment(1000), lambda _: None)} == {"2"}
+    assert {run.final_episodes for run in cut_rows(runs, Moment(2000), lambda _: None)} == {"50"}
+    assert {run.final_episodes for run in cut_rows(runs, Moment(1000), lambda _: None)} == {"2"}

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
+
+import pandas as pd
 
 from erlbench.experiment.cells import folder_name
 from erlbench.experiment.studies import load_studies
 from erlbench.importing import import_runs
 from erlbench.records.read import ignore
-from erlbench.reporting.data.departures import with_departures
-from erlbench.reporting.data.runs import env_label, env_labels, find_runs, load_run
-from erlbench.reporting.data.study_comparisons import comparisons_of
+from erlbench.reporting.data.runs import env_label, env_labels, find_runs
+from erlbench.reporting.data.studies import add_departures, make_study_pages
+from tests.reporting.compare import find_rows
 
 ANT = Path(__file__).parents[3] / "results/reference/goodai-ant"
 STUDY = load_studies()["goodai-ant"]
@@ -20,20 +21,20 @@ ENV, TYPED = "pybullet_envs_gymnasium:AntBulletEnv-v0", {"max_episode_steps": 50
 
 
 def test_they_belong_to_their_study_without_a_departure():
-    runs = [load_run(path.parent, ignore) for path in sorted(ANT.rglob("eval.csv"))]
-    (page,) = comparisons_of(STUDY, runs, None, ignore)
-    assert {run.path for run in page.runs} == {run.path for run in runs}
+    runs = find_runs([ANT], ignore)
+    (page,) = make_study_pages(STUDY, runs, None, ignore)
+    assert {run.path for run in page.runs} == {*runs.path}
     (group,) = page.groups
     assert group.env == env_label(ENV, {**TYPED, "fresh": "reset"})
-    assert not any(run_set.departures for run_set in with_departures(page, STUDY).run_sets)
+    assert not any(run_set.departures for run_set in add_departures(page, STUDY).rows)
 
 
 def test_runs_without_it_are_a_group_of_their_own():
     """A used object gives other numbers than a fresh one, so their scores have no common mean."""
-    first, *_ = (load_run(path.parent, ignore) for path in sorted(ANT.rglob("eval.csv")))
-    other = replace(first, env=env_label(ENV, TYPED), seed=1)
-    (page,) = comparisons_of(STUDY, [first, other], None, ignore)
-    assert [len(group.run_sets[-1].runs) for group in page.groups] == [1, 1]
+    first = find_runs([ANT], ignore)[:1]
+    other = first.assign(env=env_label(ENV, TYPED), seed=1)
+    (page,) = make_study_pages(STUDY, pd.concat([first, other]), None, ignore)
+    assert [len(group.cells[-1].runs) for group in page.groups] == [1, 1]
 
 
 def test_what_was_typed_is_not_chosen_again():
@@ -46,7 +47,7 @@ def test_imported_runs_stand_beside_those_with_it(tmp_path):
     for name, settings in (("beside", TYPED), ("apart", {})):
         import_runs([tmp_path / "scores.csv"], tmp_path / "out", origin="me", env=ENV, env_settings=settings, name=name)
         shutil.move(tmp_path / "out" / folder_name(ENV), tmp_path / "results" / name)
-    envs = {run.name: run.env for run in find_runs([ANT, tmp_path / "results"], ignore)}
+    envs = {run.name: run.env for run in find_rows([ANT, tmp_path / "results"], ignore)}
     assert envs.pop("apart") == ENV
     assert set(envs.values()) == {env_label(ENV, {**TYPED, "fresh": "reset"})}
     assert "beside" in envs

@@ -7,7 +7,8 @@ from numpy.testing import assert_array_equal
 
 from erlbench.errors import UsageError
 from erlbench.reporting.data.remarks import RemarkKind, remark
-from erlbench.reporting.data.runs import find_runs, load_run
+from erlbench.reporting.data.runs import find_runs
+from tests.reporting.compare import find_rows, load_run
 from tests.reporting.make_runs import make_run
 
 
@@ -18,16 +19,16 @@ def warnings():
 
 def test_a_run_is_read_whole(tmp_path, warnings):
     make_run(tmp_path, "Hopper-v5", "cem-rl", 3, [1, 2, 4], warmup=1000, workers=1, device="cuda")
-    (run,) = find_runs([tmp_path], warnings.append)
+    (run,) = find_rows([tmp_path], warnings.append)
     assert (run.env, run.name, run.seed, run.total_timesteps) == ("Hopper-v5", "cem-rl", 3, 2000)
     assert (run.status, run.done, run.timesteps, run.workers) == ("done", True, 2000, "1")
     assert_array_equal(run.evaluations.timesteps, [0, 1000, 2000])
     assert_array_equal(run.evaluations.return_mean, [1, 2, 4])
     assert_array_equal(run.evaluations.critic_updates, [0, 0, 1000])
     assert run.train_time_s == pytest.approx(11.0)
-    assert run.machine.hardware == "Test CPU, 8 cores, no GPU"
-    assert (run.machine.device, run.machine.processes, run.machine.jobs) == ("cuda", "5", "1")
-    assert run.machine.command == "erlbench run cem-rl Hopper-v5 --seed 3"
+    assert run.hardware == "Test CPU, 8 cores, no GPU"
+    assert (run.device, run.processes, run.jobs) == ("cuda", "5", "1")
+    assert run.command == "erlbench run cem-rl Hopper-v5 --seed 3"
     assert run.settings == {"initial_variance": 0.001}
     assert (run.eval_episodes, run.final_episodes) == ("2", "2")  # its config.toml knows no final_episodes
     assert warnings == []
@@ -36,7 +37,7 @@ def test_a_run_is_read_whole(tmp_path, warnings):
 def test_runs_are_found_below_profiles_and_from_a_single_cell(tmp_path, warnings):
     for profile in ("smoke", "laptop"):
         path = make_run(tmp_path / profile, "Ant-v5", "cem", 0, [1, 2] if profile == "smoke" else [1, 2, 3])
-    assert [run.total_timesteps for run in find_runs([tmp_path], warnings.append)] == [1000, 2000]
+    assert [run.total_timesteps for run in find_rows([tmp_path], warnings.append)] == [1000, 2000]
     assert len(find_runs([path], warnings.append)) == 1
     assert warnings == []
 
@@ -51,7 +52,7 @@ def test_no_folder_and_no_run_say_what_to_do(tmp_path, warnings):
 def test_the_same_cell_twice_counts_once(tmp_path, warnings):
     for folder in ("a", "b"):
         make_run(tmp_path / folder, "Ant-v5", "cem", 0, [1, 2 if folder == "a" else 9])
-    (run,) = find_runs([tmp_path / "a", tmp_path / "b", tmp_path / "a"], warnings.append)
+    (run,) = find_rows([tmp_path / "a", tmp_path / "b", tmp_path / "a"], warnings.append)
     assert run.evaluations.return_mean[-1] == 2
     first, second = (tmp_path / folder / "Ant-v5/cem/seed-000" for folder in ("a", "b"))
     assert warnings == [remark(RemarkKind.REPEATED, second, seed=0, other=first)]
@@ -163,5 +164,5 @@ def test_settings_of_the_environment_are_part_of_its_name(tmp_path, warnings):
     other = make_run(tmp_path / "b", "Ant-v5@paper", "cem", 0, [1, 2])
     with open(other / "config.toml", "a") as file:
         file.write("\n[env_settings]\nmax_episode_steps = 500\nframe_skip = 2\n")
-    runs = find_runs([plain, other], warnings.append)
+    runs = find_rows([plain, other], warnings.append)
     assert [run.env for run in runs] == ["Ant-v5@paper", "Ant-v5@paper (frame_skip=2, max_episode_steps=500)"]

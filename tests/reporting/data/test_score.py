@@ -8,9 +8,9 @@ import pytest
 
 from erlbench.experiment.study import Profile
 from erlbench.reporting import build_report
-from erlbench.reporting.data.comparison import everything
+from erlbench.reporting.data.page_cells import everything, scores_at_equal_steps
 from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.data.score import AUTO, CURVE, FINAL, LEARNING
+from erlbench.reporting.data.score import AUTO, CURVE, FINAL
 from erlbench.reporting.options import ReportOptions
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
@@ -18,7 +18,7 @@ from tests.reporting.make_studies import make_study
 
 def scores(folder, **options):
     page = ReportOptions(**options).judged(everything(find_runs([folder], lambda _: None)))
-    return {(group.env, one.name): one for group in page.groups for one in group.run_sets}
+    return {(group.env, one.name): one for group in page.groups for one in group.cells}
 
 
 def test_a_rising_last_evaluation_is_no_score(tmp_path):
@@ -58,9 +58,8 @@ def test_the_stretch_ends_where_the_first_curve_does_and_not_before_three_quarte
 def test_with_all_simulator_steps_counted_the_curve_is_read_over_them(tmp_path):
     make_run(tmp_path, "Ant-v5", "aes-rl", 0, list(range(11)), fitness=1)
     make_run(tmp_path, "Ant-v5", "cem", 0, list(range(11)))
-    counted = scores(tmp_path)["Ant-v5", "aes-rl"].within(10_000)
-    assert counted.stretch.axis == LEARNING
-    assert counted.scores.tolist() == [pytest.approx(4.0)]  # of 3,500 to 4,500 training steps
+    counted = scores_at_equal_steps(scores(tmp_path)["Ant-v5", "aes-rl"], 10_000)
+    assert counted.tolist() == [pytest.approx(4.0)]  # of 3,500 to 4,500 training steps
 
 
 def test_studies_of_papers_keep_the_final_evaluation_and_each_table_names_its_score(tmp_path):

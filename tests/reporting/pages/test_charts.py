@@ -9,19 +9,17 @@ import pytest
 
 from erlbench.reporting import build_report
 from erlbench.reporting.curves import curve_frame
-from erlbench.reporting.data.comparison import everything
-from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.documents.model import Figure
 from erlbench.reporting.pages.charts import MOST_RUNS, POINTS, ChartData
 from erlbench.reporting.paper_style import PaperStyle
-from tests.reporting.compare import charts_of, curves_of, means_of, runs_of
+from tests.reporting.compare import charts_of, curves_of, means_of, page_of, runs_of
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
 
 
 def drawn(folder: Path, band: str = "auto") -> Figure:
     """The learning curves of the only environment."""
-    figure = curves_of(everything(find_runs([folder], lambda _: None), "All runs"), paper=PaperStyle(band=band))
+    figure = curves_of(page_of(folder, lambda _: None, metric="final"), paper=PaperStyle(band=band))
     assert figure is not None
     return figure
 

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 from erlbench.cli import cli
 from erlbench.records.schema import TaskRow
-from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.documents.render import Content, markdown
 from erlbench.reporting.pages.checklist import TOTAL, checklist
+from tests.reporting.compare import find_rows
 from tests.reporting.make_runs import make_run, write_json, write_rows
 
 HOUR = 3600.0
@@ -25,7 +25,7 @@ def edit(path: Path, **values: object) -> None:
 
 
 def runs_in(folder: Path):
-    return find_runs([folder], lambda said: None)
+    return find_rows([folder], lambda said: None)
 
 
 def checklist_of(folder: Path) -> str:

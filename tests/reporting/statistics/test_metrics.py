@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.score import area, final, final_10
 from erlbench.reporting.statistics.curves import (
     align,
@@ -16,24 +15,25 @@ from erlbench.reporting.statistics.curves import (
     minutes_per_million,
     minutes_per_million_after,
 )
+from tests.reporting.compare import find_rows
 from tests.reporting.make_runs import make_run
 
 
 def read(path):
-    return find_runs([path], pytest.fail)
+    return find_rows([path], pytest.fail)
 
 
 def test_metrics_of_one_run_by_hand(tmp_path):
     make_run(tmp_path, "Ant-v5", "cem", 0, [0, 10, 30], steps=[0, 1000, 4000])
     (run,) = read(tmp_path)
-    assert final(run.evaluations) == 30
-    assert area(run.evaluations) == pytest.approx((5 * 1000 + 20 * 3000) / 4000)
-    assert math.isnan(final_10(run.evaluations))
+    assert final(run) == 30
+    assert area(run) == pytest.approx((5 * 1000 + 20 * 3000) / 4000)
+    assert math.isnan(final_10(run))
 
 
 def test_final_10_is_the_mean_of_the_last_ten(tmp_path):
     make_run(tmp_path, "Ant-v5", "cem", 0, range(12))
-    assert final_10(read(tmp_path)[0].evaluations) == 6.5
+    assert final_10(read(tmp_path)[0]) == 6.5
 
 
 def test_max_of_average_is_taken_over_the_average_curve(tmp_path):

@@ -82,7 +82,7 @@ def test_a_cell_has_the_statistic_its_spread_and_its_seeds(tmp_path):
     write(tmp_path, "Foo-v5", "cem", FAR)
     write(tmp_path, "Bar-v5", "cem", NEAR, seeds=2)
     page = page_of(tmp_path)
-    bar, foo = ({one.name: one.scores for one in group.run_sets}["cem"] for group in page.groups)
+    bar, foo = ({one.name: one.scores for one in group.cells}["cem"] for group in page.groups)
     (row,) = values(paper_table(page, "std", PaperStyle(rows="algorithms")))
     assert float(row["Foo-v5_value"]) == estimates.mean(foo)
     assert float(row["Foo-v5_std"]) == estimates.std(foo)

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from erlbench.experiment.study import Entry, Profile
-from erlbench.reporting.data.comparison import without_judgement
+from erlbench.reporting.data.page_cells import without_judgement
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.documents.model import TableCell
 from erlbench.reporting.options import ReportOptions
@@ -106,18 +106,16 @@ def test_survivors_are_not_marked(tmp_path):
     assert {cells[1].text: cells[3].style for cells in table.cells}["AES-RL"] == ""
 
 
-def test_fitness_steps_are_counted_in_a_second_row(tmp_path):
+def test_a_column_has_the_mean_at_equal_steps(tmp_path):
     """Of 2,000 steps of the budget AES-RL has learnt from 6,000: a third of its training fits."""
     for seed in range(2):
         make_run(tmp_path, "HalfCheetah-v5", "cem-rl", seed, [0, 50, 100])
         make_run(tmp_path, "HalfCheetah-v5", "aes-rl", seed, [0, 40, 80, 200], steps=[0, 600, 700, 2000], fitness=2)
     table = scores_table(comparison_of(tmp_path), load_published())
     rows = rows_of(table)
-    plain, counted = (rows["HalfCheetah-v5", f"AES-RL{more}"] for more in ("", ", fitness steps counted"))
-    assert (plain["Mean"], plain["Steps learnt from"]) == ("200.0", "6k")
-    assert (counted["Mean"], counted["Steps learnt from"], counted["p"]) == ("40.0", "1.8k", "–")
-    assert rows["HalfCheetah-v5", "CEM-RL"]["Steps learnt from"] == "2k"
-    assert ("HalfCheetah-v5", "CEM-RL, fitness steps counted") not in rows
+    aes, cem = (rows["HalfCheetah-v5", name] for name in ("AES-RL", "CEM-RL"))
+    assert (aes["Mean"], aes["Steps learnt from"], aes["Mean at equal steps"]) == ("200.0", "6k", "40.0")
+    assert (cem["Mean"], cem["Steps learnt from"], cem["Mean at equal steps"]) == ("100.0", "2k", "–")
     metrics = rows_of(metrics_table(comparison_of(tmp_path)))["HalfCheetah-v5", "AES-RL"]
     assert (metrics["Fitness steps"], metrics["All steps"]) == ("4k", "14k")  # with four evaluations of 2,000 steps
 
@@ -165,13 +163,13 @@ def test_runs_that_mean_nothing_are_not_judged(three_seeds):
     assert {row[1].text for row in table.cells} == {"CEM-RL", "AES-RL"}
 
 
-def test_failed_runs_count_on_both_sides(tmp_path):
-    """Two algorithms with the same runs, the failed ones included, do not differ."""
+def test_failed_runs_count_by_their_last_score(tmp_path):
+    """The means over all runs are equal; those of the finished runs have no mark."""
     for name in ("cem", "td3"):
         make_run(tmp_path, "Foo-v5", name, 0, [0, 10, 0.0], status="failed", total=2000)
         for seed in (1, 2):
             make_run(tmp_path, "Foo-v5", name, seed, [0, 10, 100.0 + seed])
     page = page_of(tmp_path, baseline="td3")
-    found = {row["algorithm"]: row["improvement_pct"] for row in scores_table(page, load_published()).records}
-    assert found["cem, failed: last"] == 0
-    assert found["td3, failed: last"] is None
+    table = scores_table(page, load_published())
+    assert [row["mean_with_failed"] for row in table.records] == [203 / 3, 203 / 3]
+    assert {cells[3].style for cells in table.cells} == {""}

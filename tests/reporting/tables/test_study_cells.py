@@ -7,11 +7,11 @@ from itertools import product
 import pytest
 
 from erlbench.experiment.study import Entry, Profile
-from erlbench.reporting.data.comparison import everything
+from erlbench.reporting.data.page_cells import everything
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.remarks import RemarkKind
 from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.data.study_comparisons import comparisons_of
+from erlbench.reporting.data.studies import make_study_pages
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.tables.aggregate import aggregate_tables
 from erlbench.reporting.tables.scores import scores_table
@@ -24,9 +24,9 @@ def test_profiles_of_one_study_come_on_pages_of_their_own(tmp_path):
     make_run(tmp_path / "a", "HalfCheetah-v5", "cem-rl", 0, [0, 1, 2])
     make_run(tmp_path / "b", "HalfCheetah-v5", "cem-rl", 0, [1], steps=[1_000_000])
     runs = find_runs([tmp_path], pytest.fail)
-    found = comparisons_of(make_study(), runs, None, pytest.fail)
+    found = make_study_pages(make_study(), runs, None, pytest.fail)
     assert [one.name for one in found] == ["study-short", "study-paper"]
-    (only,) = comparisons_of(make_study(), runs, "paper", pytest.fail)
+    (only,) = make_study_pages(make_study(), runs, "paper", pytest.fail)
     assert only.name == "study"
     assert [run.total_timesteps for run in only.runs] == [1_000_000]
 
@@ -36,7 +36,7 @@ def test_all_runs_stand_together_whatever_study_they_belong_to(tmp_path):
     make_run(tmp_path, "HalfCheetah-v5", "mine", 0, [0, 1, 3])
     make_run(tmp_path, "HalfCheetah-v5", "mine", 1, [0, 1], total=9000, status="running")
     page = page_of(tmp_path)
-    assert [(group.total_timesteps, [run_set.name for run_set in group.run_sets]) for group in page.groups] == [
+    assert [(group.total_timesteps, [run_set.name for run_set in group.cells]) for group in page.groups] == [
         (2000, ["cem-rl", "mine"]), (9000, ["mine"]),
     ]  # fmt: skip
 
@@ -47,7 +47,7 @@ def test_runs_with_other_settings_are_not_the_studys(tmp_path):
     make_run(tmp_path, "HalfCheetah-v5", "aes-rl", 0, [0, 1, 2], workers=9)
     plan = Profile((0,), 2000, ("HalfCheetah-v5",), settings={"initial_variance": 0.5})
     runs = find_runs([tmp_path], pytest.fail)
-    assert comparisons_of(make_study(profiles={"p": plan}), runs, None, warnings.append) == []
+    assert make_study_pages(make_study(profiles={"p": plan}), runs, None, warnings.append) == []
     assert [(one.kind, dict(one.values)["settings"]) for one in warnings] == [
         (RemarkKind.OTHER_SETTINGS, ("initial_variance", "workers")),
         (RemarkKind.OTHER_SETTINGS, ("initial_variance",)),
@@ -144,6 +144,6 @@ def test_generations_are_a_budget_and_other_settings_are_another_cell(tmp_path):
     text = (changed / "config.toml").read_text()
     (changed / "config.toml").write_text(text.replace("initial_variance = 0.001", "initial_variance = 77"))
     page = page_of(tmp_path)
-    cells = [[run_set.name for run_set in group.run_sets] for group in page.groups]
+    cells = [[run_set.name for run_set in group.cells] for group in page.groups]
     assert cells == [["cem"], ["cem", "cem (initial_variance=77, workers=9)"]]
-    assert len({page.slug(group) for group in page.groups}) == 2
+    assert len({group.slug for group in page.groups}) == 2

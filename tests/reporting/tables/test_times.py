@@ -4,7 +4,7 @@ import pytest
 
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.data.study_comparisons import comparisons_of
+from erlbench.reporting.data.studies import make_study_pages
 from erlbench.reporting.data.timeline import load_timeline
 from erlbench.reporting.tables.times import times_table
 from tests.reporting.make_runs import make_run
@@ -13,7 +13,7 @@ from tests.reporting.make_studies import make_study
 
 def table_of(tmp_path, warn=pytest.fail):
     study = make_study("time", "Table 1")
-    (comparison,) = comparisons_of(study, find_runs([tmp_path], warn), None, warn)
+    (comparison,) = make_study_pages(study, find_runs([tmp_path], warn), None, warn)
     table = times_table(comparison, load_published(), warn)
     return table, {(record["env"], record["name"]): record for record in table.records}
 
@@ -53,7 +53,7 @@ def test_asynchrony_stands_beside_the_times(tmp_path):
     ]  # fmt: skip
     (path / "tasks.csv").write_text("\n".join([header + "staleness,critic_lag", *lines]) + "\n")
     study = make_study("time", "Table 1")
-    (comparison,) = comparisons_of(study, find_runs([tmp_path], pytest.fail), None, pytest.fail)
+    (comparison,) = make_study_pages(study, find_runs([tmp_path], pytest.fail), None, pytest.fail)
 
     def tasks(run_set):
         return load_timeline(run_set.runs[0], pytest.fail) if run_set.name == "aes-rl" and run_set.runs else None
@@ -84,7 +84,7 @@ def test_a_missing_train_csv_falls_back_to_the_evaluations(tmp_path):
     path = make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0] * 3, warmup=0, seconds_per_step=0.06)
     (path / "train.csv").unlink()
     study, warnings = make_study("time", "Table 1"), []
-    (comparison,) = comparisons_of(study, find_runs([tmp_path], pytest.fail), None, pytest.fail)
+    (comparison,) = make_study_pages(study, find_runs([tmp_path], pytest.fail), None, pytest.fail)
     table = times_table(comparison, load_published(), warnings.append)
     assert table.records[0]["measured_after_warmup_min_per_million"] == pytest.approx(1000)
     assert "train.csv" in warnings[0]

@@ -298,7 +298,7 @@ def test_what_differs_from_the_study_is_listed(tmp_path):
     (folder.parent / "seed-005.old-1").mkdir()
     other = tmp_path / ENV / "cem" / "seed-002" / "config.toml"
     other.write_text(other.read_text().replace("initial_variance = 0.001", "initial_variance = 0.5"))
-    found = {(one.entry, one.what): one.details for one in answered(tmp_path, lambda said: None).differences}
+    found = {(one["entry"], one["what"]): one["details"] for one in answered(tmp_path, lambda said: None).differences}
     assert found["cem", "failed"] == "seed 4"
     assert found["cem", "interrupted"] == "seed 5"
     assert found["cem", "seeds missing"] == "2, 3"
@@ -307,9 +307,9 @@ def test_what_differs_from_the_study_is_listed(tmp_path):
     assert found["td3", "moved aside"] == "seed-005 (1)"
     assert found["td3", "another version of the study"] == "SHA-256 000000000000: seed 5"
     left_out = [
-        one.details
+        one["details"]
         for one in answered(tmp_path, lambda said: None).differences
-        if (one.entry, one.what) == ("cem", "left out")
+        if (one["entry"], one["what"]) == ("cem", "left out")
     ]
     assert any("seed 2" in text and "initial_variance" in text for text in left_out)
     assert "another budget: seed 3" in left_out

@@ -48,14 +48,14 @@ def test_each_case(tmp_path, what):
     a, b, case = SCORES[what]
     runs(tmp_path, a, b)
     (found,) = pairs_of(page_of(tmp_path))
-    assert found.case is case
+    assert found.case == case
     said = sentence(found)
     titles = {Case.TOO_FEW: "Undecided, too few seeds", Case.SMALL: "Higher by less than 10 %"}
     assert said.startswith(titles.get(case, case.capitalize()))
     if case in (Case.DECIDED, Case.SMALL):
         assert [side.name for side in order(found)] == ["a", "b"]
         assert "(P = 1.00 [" in said
-    if case is Case.TOO_FEW:
+    if case == Case.TOO_FEW:
         behind = " ".join([said, *details(found)])
         assert " p " not in behind
         assert "interval" not in behind

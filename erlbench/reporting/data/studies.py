@@ -1,0 +1,281 @@
+"""The runs of studies: which are cells of one, whether it was run at all, and in what they are not what it says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from erlbench.errors import UsageError, nearest
+from erlbench.records.older import ALGORITHMS
+from erlbench.records.run import ASIDE
+from erlbench.reporting.data.cells import list_rows, same_setting
+from erlbench.reporting.data.page_cells import OF_STUDIES, PageCells, make_cells
+from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
+from erlbench.reporting.data.runs import env_labels
+from erlbench.settings import setting_text
+
+if TYPE_CHECKING:
+    from erlbench.experiment.study import Entry, Profile, Study
+
+LONGEST = 60  # characters of a value
+MOST_SEEDS = 20  # that are listed
+
+
+def make_study_pages(study: Study, runs: pd.DataFrame, profile: str | None, warn: Warn) -> list[PageCells]:
+    """The study's cells with the runs that fit a profile: one page for each profile with such a run.
+
+    A run fits when environment, name, seed, budget and the settings that the study gives agree. With `profile` only
+    that one is considered.
+    """
+    pages = []
+    for key in study.profiles:
+        used = select_study_runs(study, key, runs, warn) if profile in (None, key) else runs[:0]
+        if len(used):
+            pages.append(make_study_page(study, key, used))
+    return pages if len(pages) < 2 else [replace(page, name=f"{page.name}-{page.profile}") for page in pages]
+
+
+def make_study_page(study: Study, profile: str, runs: pd.DataFrame) -> PageCells:
+    """A study's cells with one of its profiles; `runs` fit them."""
+    return PageCells(
+        name=study.name,
+        title=study.title,
+        cells=make_cells(_page_records(study, study.profiles[profile], runs), study.name),
+        study=study.name,
+        parts=OF_STUDIES[study.kind],
+        source=study.published_source,
+        table=study.table,
+        baseline="" if study.compare else study.baseline,
+        profile=profile,
+        statistic=study.statistic,
+        note=study.note,
+        x=study.x,
+        item=study.item or study.table,
+        tested=not study.compare,
+    )
+
+
+def _page_records(study: Study, budget: Profile, runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """The entries in each environment, by the labels that its runs have; one without runs where there are none."""
+    group, labels_of_runs = 0, set(runs.env)
+    for env in budget.envs:
+        entries = [entry for entry in study.entries if env in budget.entry_envs(entry)]
+        labels = dict.fromkeys(label for one in entries for label in env_labels(env, budget.entry_env_settings(one)))
+        for label in [one for one in labels if one in labels_of_runs] or [*labels][:1]:
+            here = runs[runs.env == label]
+            head = {"group": group, "env": label, "study_env": env, "total_timesteps": budget.timesteps(env),
+                    "env_published": study.envs_published.get(env, "")}  # fmt: skip
+            for entry in entries:
+                yield {**_record(budget, entry, env, here), **head}
+            for name in study.not_run:
+                yield {**head, "name": name, "published": name, "exists": False}
+            group += 1
+
+
+def _record(budget: Profile, entry: Entry, env: str, runs: pd.DataFrame) -> dict[str, Any]:
+    return {
+        "name": entry.name, "label": entry.label or entry.name, "published": entry.published,
+        "planned": len(budget.seeds), "runs": tuple(list_rows(runs[runs.name == entry.name])),
+        "nominal": bool(entry.nominal), "own_timesteps": budget.own_timesteps(env, entry), "study_env": env,
+    }  # fmt: skip
+
+
+def make_answer_cells(study: Study, profile: str, runs: pd.DataFrame, warn: Warn) -> pd.DataFrame:
+    """The runs of each entry in each of its environments, a row each, whatever the label of the environment."""
+    budget, records = study.profiles[profile], list[dict[str, Any]]()
+    used = select_study_runs(study, profile, runs, warn)
+    for entry in study.entries:
+        for env in budget.entry_envs(entry):
+            labels = env_labels(env, budget.entry_env_settings(entry))
+            record = _record(budget, entry, env, used[used.env.isin(labels)])
+            first = record["runs"][0].env if record["runs"] else labels[0]
+            records.append({**record, "env": first, "group": len(records)})
+    return make_cells(records, study.name)
+
+
+def select_folder_runs(study: Study, runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs that may be a study's: those below the folder of its study.toml, else all."""
+    if study.file is None or not is_of_folder(study):
+        return runs
+    folder = study.file.resolve().parent
+    return runs[[folder in path.resolve().parents for path in runs.path]]
+
+
+def is_of_folder(study: Study) -> bool:
+    """Whether a study stands in the study.toml of a folder of results."""
+    from erlbench.experiment.studies import FILE
+
+    return study.file is not None and study.file.name == FILE
+
+
+def was_run(page: PageCells) -> bool:
+    """Whether a study was run, or only shares some cells with what was run.
+
+    It was, if a command that started one of the runs named it, or if one environment has runs of all entries.
+    """
+    if any(page.study in run.studies for run in page.runs):
+        return True
+    return any(all(cell.runs for cell in group.cells if cell.exists) for group in page.groups)
+
+
+def select_study_runs(study: Study, key: str, runs: pd.DataFrame, warn: Warn) -> pd.DataFrame:
+    """The runs of the study with the profile `key`; one with other settings is named and is none."""
+    profile, fits = study.profiles[key], []
+    for run in list_rows(runs):
+        cell = _cell_of(run, study, profile)
+        differing = _differing_settings(run, profile, cell[0]) if cell else ()
+        if differing:
+            warn(remark(RemarkKind.OTHER_SETTINGS, run.path, study=study.name, profile=key, settings=differing))
+        fits.append(cell is not None and not differing)
+    return runs[fits]
+
+
+def _cell_of(run: Any, study: Study, profile: Profile) -> tuple[Entry, str] | None:
+    """The entry and the environment of a study whose cell a run is, by its names, its seed and its budget."""
+    entry = next((entry for entry in study.entries if entry.name == run.name), None)
+    if entry is None or run.seed not in profile.seeds:
+        return None
+    env_settings = profile.entry_env_settings(entry)
+    env = next((env for env in profile.entry_envs(entry) if run.env in env_labels(env, env_settings)), None)
+    if env is None or run.total_timesteps != profile.most_timesteps(env, entry):
+        return None
+    if (run.total_minutes or None) != profile.total_minutes:
+        return None
+    if profile.total_generations and not entry.nominal and run.total_generations != profile.total_generations:
+        return None
+    return entry, env
+
+
+def _differing_settings(run: Any, profile: Profile, entry: Entry) -> tuple[str, ...]:
+    """The settings that the study gives and a run has with other values."""
+    wanted = {**profile.settings, **entry.settings}
+    names = [key for key, value in wanted.items() if key in run.settings and not same_setting(run.settings[key], value)]
+    if entry.workers is not None and run.workers not in ("", str(entry.workers)):
+        names.append("workers")
+    if profile.simulated_time is not None:
+        costs = profile.costs.items()
+        names += ["simulated_time"] * (not run.simulated_time)
+        names += [f"costs.{key}" for key, value in costs if key in run.costs and run.costs[key] != value]
+    return tuple(names)
+
+
+def add_departures(page: PageCells, study: Study) -> PageCells:
+    """The study's page with the settings of each of its cells that are not the study's."""
+    budget, entries = study.profiles[page.profile], {entry.name: entry for entry in study.entries}
+    departures: Any = [
+        find_departures(cell.runs, budget, entries[cell.name], cell.study_env) if cell.runs else ()
+        for cell in page.rows
+    ]  # fmt: skip
+    return replace(page, cells=page.cells.assign(departures=departures))
+
+
+def find_departures(runs: Sequence[Any], profile: Profile, entry: Entry, env: str) -> tuple[str, ...]:
+    """What of `runs` differs from the entry's cells in `env`, such as `hidden 32-32, not 400-300 (in 1 of 3 runs)`.
+
+    A setting that a run does not have is not compared: an older version wrote it.
+    """
+    wanted, texts = _cell_settings(profile, entry, env), Counter[str]()
+    for run in runs:
+        if run.algo not in ("", entry.algo):
+            texts[f"algo {_short(run.algo)}, not {entry.algo}"] += 1
+            continue
+        for name, value in wanted.items():
+            if name in run.settings and not same_setting(run.settings[name], value):
+                texts[f"{name} {_short(run.settings[name])}, not {_short(value)}"] += 1
+    return tuple(
+        text if count == len(runs) else f"{text} (in {count} of {len(runs)} runs)" for text, count in texts.items()
+    )
+
+
+def _cell_settings(profile: Profile, entry: Entry, env: str) -> Mapping[str, Any]:
+    """The settings of an entry's cells as config.toml holds them; none of an algorithm that is not the suite's.
+
+    A report runs no code of others: neither that of a plug-in, nor what a settings class checks with other packages.
+    """
+    from erlbench.experiment.study import entry_values
+
+    if entry.algo not in ALGORITHMS:
+        return {}
+    try:
+        return entry_values(profile, entry, env)
+    except UsageError:
+        return {}
+
+
+def _short(value: Any) -> str:
+    text = setting_text(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def find_differences(study: Study, profile: str, cells: pd.DataFrame, runs: pd.DataFrame) -> list[dict[str, str]]:
+    """What differs from a study, by entry and environment (`make_answer_cells`); `runs` are all of its folder."""
+    budget, entries = study.profiles[profile], {entry.name: entry for entry in study.entries}
+    rows = []
+    for cell in list_rows(cells):
+        entry = entries[cell.name]
+        missing = set(budget.seeds) - {run.seed for run in cell.runs}
+        lines = [("settings", text) for text in find_departures(cell.runs, budget, entry, cell.study_env)]
+        lines += [("seeds missing", _listed(seed for seed in budget.seeds if seed in missing))] if missing else []
+        reasons = ((_left_out(run, study, budget, entry, cell.study_env), run.seed) for run in list_rows(runs))
+        lines += [("left out", f"{reason}: seed {seeds}") for reason, seeds in _by_text(reasons)]
+        states = ((run.status, run.seed) for run in cell.runs if not run.done)
+        lines += [(status, f"seed {seeds}") for status, seeds in _by_text(states)]
+        lines += _moved_aside(cell.runs)
+        others = (
+            (digest, run.seed) for run in cell.runs for name, digest in run.study_hashes
+            if name == study.name and digest != study.sha256
+        )  # fmt: skip
+        what = "another version of the study"
+        lines += [(what, f"SHA-256 {digest[:12]}: seed {seeds}") for digest, seeds in _by_text(others)]
+        rows += [{"entry": cell.label, "env": cell.env, "what": what, "details": text} for what, text in lines]
+    return rows
+
+
+def _by_text(pairs: Iterable[tuple[str, int]]) -> list[tuple[str, str]]:
+    """The seeds of each text, listed; without those of an empty text."""
+    seeds: dict[str, list[int]] = {}
+    for text, seed in pairs:
+        seeds.setdefault(text, []).append(seed)
+    return [(text, _listed(own)) for text, own in seeds.items() if text]
+
+
+def _left_out(run: Any, study: Study, budget: Profile, entry: Entry, env: str) -> str:
+    """Why a run in the entry's folder and environment is not the study's; empty where it is, or is elsewhere."""
+    labels = env_labels(env, budget.entry_env_settings(entry))
+    if run.path.resolve().parent.name != entry.name or run.env not in labels:
+        return ""
+    if run.seed not in budget.seeds:
+        return "another seed"
+    if run.name != entry.name:
+        return str(run.name)
+    if _cell_of(run, study, budget) is None:
+        return "another budget"
+    return ", ".join(_differing_settings(run, budget, entry))
+
+
+def _moved_aside(runs: Sequence[Any]) -> Iterator[tuple[str, str]]:
+    """Runs that `--force` moved aside: listed by the run that took their place, or left where nothing did."""
+    again = {run.path.name: len(run.repeats) for run in runs if run.repeats}
+    for folder in sorted({run.path.parent for run in runs}):
+        for aside in folder.glob(f"seed-*{ASIDE}*"):
+            again.setdefault(aside.name.partition(ASIDE)[0], 1)
+    if again:
+        yield "moved aside", ", ".join(f"{name} ({count})" for name, count in sorted(again.items()))
+
+
+def _listed(seeds: Iterable[int]) -> str:
+    listed = list(dict.fromkeys(seeds))
+    more = f" and {len(listed) - MOST_SEEDS} more" if len(listed) > MOST_SEEDS else ""
+    return ", ".join(map(str, listed[:MOST_SEEDS])) + more
+
+
+def check_profile(studies: Mapping[str, Study], profile: str | None) -> None:
+    """Raise `UsageError` for a profile that no study has."""
+    names = {key for study in studies.values() for key in study.profiles}
+    if profile is not None and profile not in names:
+        hint = nearest(profile, names) or f"; there are {', '.join(sorted(names)) or 'none'}"
+        raise UsageError(f"no study has a profile '{profile}'{hint}")
