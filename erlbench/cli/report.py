@@ -17,7 +17,7 @@ from erlbench.cli.tables import print_table
 from erlbench.reporting.options import ReportOptions
 from erlbench.words import counted
 
-MOST = 8  # verdicts that are printed
+MOST = 6  # verdicts that are printed
 
 PRINTED = (
     "name",
@@ -73,12 +73,10 @@ def command(options: ReportOptions) -> None:
 def _print_verdicts(report: Path) -> None:
     """Print the verdicts of a report's own pages, where it has some: the result, then each with what is behind it."""
     from erlbench.reporting.data.page_cells import REFERENCE
-    from erlbench.reporting.statistics.significance import Case
-    from erlbench.reporting.verdict.words import FILE
+    from erlbench.reporting.verdict.words import FILE, select_spoken
 
     if not (report / FILE).is_file():
         return
-    cases = [*map(str, Case)]
     stored = json.loads((report / FILE).read_text(encoding="utf-8"))
     for study in stored["studies"]:
         _print_answer(study)
@@ -88,8 +86,8 @@ def _print_verdicts(report: Path) -> None:
             _print_wrapped(f"{name}: {text}" if len(pages) > 1 else text)
             click.echo()
     verdicts = [verdict for name in pages for verdict in stored["verdicts"][name]]
-    verdicts.sort(key=lambda verdict: cases.index(verdict["case"]))
-    details = {verdict["sentence"]: verdict["details"] for verdict in verdicts}
+    spoken = [verdicts[i] for i in select_spoken([verdict["case"] for verdict in verdicts])]
+    details = {verdict["sentence"]: verdict["details"] for verdict in spoken}
     for sentence in [*details][:MOST]:
         _print_wrapped(sentence)
         _print_wrapped(" ".join(details[sentence]), indent="    ")

@@ -21,7 +21,6 @@ from erlbench.reporting.drawing import draw
 from erlbench.reporting.figures import GRID, columns_of_train, environments_grid, learning_curves, performance_profiles
 from erlbench.reporting.options import FORMATS, ReportOptions
 from erlbench.reporting.pages.charts import ChartData
-from erlbench.reporting.statistics.significance import Case
 from erlbench.reporting.tables.aggregate import aggregate_tables
 from erlbench.reporting.tables.answers import answers_table, differences_from_study
 from erlbench.reporting.tables.metrics import metrics_table
@@ -35,7 +34,7 @@ from erlbench.reporting.tables.times import times_table
 from erlbench.reporting.timelines import draw_timelines
 from erlbench.reporting.verdict.pairs import compare_pairs, pair_rows
 from erlbench.reporting.verdict.pooled import pooled_scores
-from erlbench.reporting.verdict.words import FILE, answer_sentence, details, result, sentence
+from erlbench.reporting.verdict.words import FILE, answer_sentence, details, result, select_spoken, sentence
 
 MOST_PANELS = 8  # timelines in a figure
 MOST_VERDICTS = 6  # that a page says in words
@@ -194,7 +193,7 @@ def answer_blocks(answer: Any) -> tuple[list[str], list[str], list[Table]]:
 
 def _verdict_words(verdicts: Sequence[Any]) -> dict[str, Any]:
     """What the page's comparisons say: one sentence over all, then each, decided ones first."""
-    order = sorted(verdicts, key=lambda one: list(Case).index(one.case))
-    more = f" {len(order) - MOST_VERDICTS} more verdicts stand in {FILE}." if len(order) > MOST_VERDICTS else ""
-    sentences = [(sentence(one), details(one)) for one in order[:MOST_VERDICTS]]
-    return {"result": result(order) + more if order else "", "verdicts": sentences}
+    spoken = [verdicts[i] for i in select_spoken([one.case for one in verdicts])]
+    more = f" {len(spoken) - MOST_VERDICTS} more verdicts stand in {FILE}." if len(spoken) > MOST_VERDICTS else ""
+    sentences = [(sentence(one), details(one)) for one in spoken[:MOST_VERDICTS]]
+    return {"result": result(verdicts) + more if verdicts else "", "verdicts": sentences}

@@ -44,6 +44,16 @@ def sentence(pair: Any) -> str:
     return f"{'; '.join(filter(None, (f'{_title(pair)}: {_finding(pair)}', _more_steps(pair), seeds)))}."
 
 
+def select_spoken(cases: Sequence[str]) -> list[int]:
+    """The places of the comparisons that have a sentence of their own, decided ones first.
+
+    Those with too few seeds have one together, `result`, unless there is only one comparison.
+    """
+    ranks = list(Case)
+    spoken = [i for i, case in enumerate(cases) if case != Case.TOO_FEW or len(cases) == 1]
+    return sorted(spoken, key=lambda i: ranks.index(Case(cases[i])))
+
+
 def order(pair: Any) -> tuple[SimpleNamespace, SimpleNamespace]:
     """The better one, the worse one, by the ranks."""
     return (pair.first, pair.second) if pair.probability_better > 0.5 else (pair.second, pair.first)
@@ -189,6 +199,8 @@ def result(pairs: Sequence[Any]) -> str:
         return f"{said}." if findings else f"Nothing is decided: {left}."
     tests = max((one.tests for one in pairs if one.case not in (Case.TOO_FEW, Case.NOT_COMPARABLE)), default=0)
     needed = f"; {counted(tests, 'test')} need {seeds_for_tests(tests)} seeds per side" if tests else ""
+    if all(one.case == Case.TOO_FEW for one in pairs):
+        needed = f"; a test needs {FEWEST_RUNS} seeds per side"
     return f"No comparison can be decided: {left}{needed}."
 
 

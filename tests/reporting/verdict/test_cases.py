@@ -14,7 +14,7 @@ from erlbench.cli import cli
 from erlbench.reporting import build_report
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.statistics.significance import Case, unseen_failures
-from erlbench.reporting.verdict.words import details, order, pair_values, result, sentence
+from erlbench.reporting.verdict.words import details, order, pair_values, result, select_spoken, sentence
 from tests.reporting.compare import page_of, pairs_of
 from tests.reporting.make_runs import make_run
 
@@ -59,7 +59,8 @@ def test_each_case(tmp_path, what):
         behind = " ".join([said, *details(found)])
         assert " p " not in behind
         assert "interval" not in behind
-        assert result([found]) == "No comparison can be decided: 1 comparison has too few seeds."
+        few = "No comparison can be decided: 1 comparison has too few seeds; a test needs 6 seeds per side."
+        assert result([found]) == few
         assert found.seeds_missing == 6 - min(len(a), len(b))
 
 
@@ -97,6 +98,19 @@ def test_one_sentence_over_all_comparisons_names_what_is_decided_and_counts_the_
         "Runs of a score higher than runs of b on One-v0 and Two-v0; 1 comparison is undecided and 1 has too few seeds."
     )
     assert result([]) == ""
+    spoken = [found[i] for i in select_spoken([one.case for one in found])]
+    assert [one.env for one in spoken] == ["One-v0", "Two-v0", "Four-v0"]
+
+
+def test_pairs_with_too_few_seeds_have_one_sentence_together(tmp_path):
+    for name in "abcd":
+        for seed in range(2):
+            make_run(tmp_path / "runs", "Mine-v0", name, seed, [0, 0, 10 * seed + ord(name)])
+    output = CliRunner().invoke(cli, ["report", str(tmp_path / "runs"), "--out", str(tmp_path / "out")]).stdout
+    page = (tmp_path / "out/all-runs/index.md").read_text(encoding="utf-8")
+    few = "No comparison can be decided: 6 comparisons have too few seeds; a test needs 6 seeds per side."
+    for text in (page, " ".join(output.split())):
+        assert text.count("too few seeds") == text.count(few) == 1
 
 
 def test_the_terminal_the_page_and_the_file_say_the_same(tmp_path):
