@@ -7,6 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import pandas as pd
 
 
 class Relation(Enum):
@@ -79,82 +84,45 @@ class Environment:
         return {None: "old", 1: "old", 2: "old", 3: "old", 4: "v4", 5: "v5"}.get(self.version, "")
 
 
-@dataclass(frozen=True)
-class _Fact:
-    """How each of some forms of a task relates to each of other forms, in both directions."""
-
-    tasks: str
-    forms: str
-    others: str
-    relation: Relation
-    difference: str = ""
-
-
 _COPIES = {"AntPyBulletEnv": "AntBulletEnv"}  # pybullet-gym's copy of PyBullet's task: the same robot, reward and ends
-_SAME, _SIMILAR, _UNKNOWN, _INCOMPARABLE = Relation
-_HUMANOIDS, _FORCES = "Humanoid HumanoidStandup", "one of them has contact forces and their cost"
-_FACTS = (  # the first that fits counts; forms of a task that stand here without one that fits are the same
-    _Fact("HalfCheetah Swimmer", "old v4 v5 paper", "old v4 v5 paper", _SAME),
-    _Fact("Hopper", "v5", "old v4 paper", _SIMILAR,
-          "v5 no longer pays the healthy reward on the step that ends an episode (at most 1 per episode)"),
-    _Fact("Walker2d", "v5", "old v4 paper", _SIMILAR,
-          "v5 gives the right foot the friction of the left one (1.9 instead of 0.9) and no longer pays the healthy "
-          "reward on the step that ends an episode"),
-    _Fact("InvertedPendulum", "v5", "old v4 paper", _SIMILAR, "v5 gives no reward on the step that ends an episode"),
-    _Fact("InvertedDoublePendulum", "v5", "old v4 paper", _SIMILAR,
-          "v5 has 9 instead of 11 observations and no bonus on the step that ends an episode"),
-    _Fact("Reacher", "v5", "old v4 paper", _SIMILAR,
-          "v5 computes the reward after the step instead of before it and observes 10 instead of 11 numbers"),
-    _Fact("Ant", "v5", "old", _INCOMPARABLE,
-          "v5 has contact forces and their cost, as with MuJoCo 1.50, but no healthy reward on the step that ends an "
-          "episode; with MuJoCo 2.0 these forces were all zero"),
-    _Fact("Ant", "v4 paper", "old", _SIMILAR,
-          "v4 and @paper have contact forces of zero, as with MuJoCo 2.0; papers on MuJoCo 1.50 had contact forces"),
-    _Fact("Ant", "paper-mujoco-1.50", "old", _SIMILAR,
-          "@paper-mujoco-1.50 has contact forces, as with MuJoCo 1.50, by a newer MuJoCo"),
-    _Fact("Ant", "v5 paper-mujoco-1.50", "v4 paper", _INCOMPARABLE, _FORCES),
-    _Fact("Ant", "v4", "paper", _SIMILAR, "@paper has 84 more observations, which are always zero"),
-    _Fact("Ant", "v5", "paper-mujoco-1.50", _SIMILAR, "v5 pays no healthy reward on the step that ends an episode"),
-    _Fact("Humanoid", "v5", "old", _INCOMPARABLE,
-          "v5 has another observation (348 numbers instead of 376) and a contact cost, and MuJoCo 2.0 had zero contact "
-          "forces"),
-    _Fact(_HUMANOIDS, "v4 v5 paper paper-mujoco-1.50", "old", _INCOMPARABLE, "Gym before 0.21 had another humanoid"),
-    _Fact("Humanoid", "v5 paper-mujoco-1.50", "v4 paper", _INCOMPARABLE, "one of them has a contact cost"),
-    _Fact("Humanoid", "v4", "paper", _SIMILAR, "v4 observes contact forces, where @paper has zeros"),
-    _Fact("HumanoidStandup", "v4 v5 paper-mujoco-1.50", "paper", _INCOMPARABLE, "@paper has no impact cost"),
-    _Fact(_HUMANOIDS, "v5", "v4 paper-mujoco-1.50", _SIMILAR, "v5 has 348 instead of 376 observations"),
-    _Fact("Pusher", "v5 paper", "old v4", _INCOMPARABLE, "v5 has a heavier object, also with the preset"),
-    _Fact("Pusher", "v5", "paper", _SIMILAR, "v5 computes the reward after the step instead of before it"),
-    _Fact("Pusher", "v4", "old", _UNKNOWN),
-)  # fmt: skip
+
+
+@cache
+def _read_facts() -> list[Any]:
+    """How each of some forms of a task relates to each of other forms, in both directions: rows of same_task.csv.
+
+    The first that fits counts; forms of a task that stand there without one that fits are the same.
+    """
+    with (files("erlbench.reporting") / "same_task.csv").open(encoding="utf-8") as file:
+        return list(pd.read_csv(file, keep_default_na=False).itertuples())
 
 
 def compare_environments(ours: str, theirs: str) -> Comparability:
     """What two environments, as their labels name them, have to do with each other; the same in both directions."""
     one, other = Environment.of(ours), Environment.of(theirs)
     if one == other:
-        return Comparability(_SAME, Reason.IDENTICAL)
+        return Comparability(Relation.SAME, Reason.IDENTICAL)
     if one.task != other.task:
-        return Comparability(_INCOMPARABLE, Reason.NAME)
+        return Comparability(Relation.INCOMPARABLE, Reason.NAME)
     if one.settings or other.settings:
-        return Comparability(_INCOMPARABLE, Reason.SETTINGS)
+        return Comparability(Relation.INCOMPARABLE, Reason.SETTINGS)
     if one.name == other.name and one.name.startswith("dm_control/"):
-        return Comparability(_SAME, Reason.KEPT)  # its tasks have one version
+        return Comparability(Relation.SAME, Reason.KEPT)  # its tasks have one version
     unnamed = None in (one.version, other.version)
-    known = [fact for fact in _FACTS if one.task in fact.tasks.split()]
+    known = [fact for fact in _read_facts() if one.task in fact.tasks.split()]
     forms = {form for fact in known for form in f"{fact.forms} {fact.others}".split()}
     if not {one.form, other.form} <= forms:
-        return Comparability(_UNKNOWN, Reason.UNNAMED if unnamed else Reason.VERSION)
+        return Comparability(Relation.UNKNOWN, Reason.UNNAMED if unnamed else Reason.VERSION)
     fact = next((fact for fact in known if _fits(fact, one.form, other.form)), None)
-    relation, difference = (fact.relation, fact.difference) if fact else (_SAME, "")
-    if unnamed and relation is not _INCOMPARABLE:
-        every_version = all(fact.relation is _SAME for fact in known)
-        return Comparability(_SAME if every_version else _UNKNOWN, Reason.UNNAMED, difference)
-    reason = Reason.DIFFERENCE if difference else Reason.VERSION if relation is _UNKNOWN else Reason.KEPT
+    relation, difference = (Relation[fact.relation], fact.difference) if fact else (Relation.SAME, "")
+    if unnamed and relation is not Relation.INCOMPARABLE:
+        every_version = all(fact.relation == Relation.SAME.name for fact in known)
+        return Comparability(Relation.SAME if every_version else Relation.UNKNOWN, Reason.UNNAMED, difference)
+    reason = Reason.DIFFERENCE if difference else Reason.VERSION if relation is Relation.UNKNOWN else Reason.KEPT
     return Comparability(relation, reason, difference)
 
 
-def _fits(fact: _Fact, form: str, other: str) -> bool:
+def _fits(fact: Any, form: str, other: str) -> bool:
     forms, others = fact.forms.split(), fact.others.split()
     return (form in forms and other in others) or (other in forms and form in others)
 

@@ -63,6 +63,10 @@ def cut_runs(runs: pd.DataFrame, moment: Moment, warn: Warn) -> pd.DataFrame:
     if not ends:
         raise UsageError(f"--at: no run has an evaluation within {NEAR:.0%} of {moment}")
     cut = runs.loc[[*ends]].copy()
+    whole = [len(rows) == end for rows, end in zip(cut.evaluations, ends.values(), strict=True)]
+    for name in ("last_success", "last_success_ever"):  # known of the last evaluation alone
+        successes: Any = [value if is_whole else () for value, is_whole in zip(cut[name], whole, strict=True)]
+        cut[name] = successes
     cut["evaluations"] = [rows[:end] for rows, end in zip(cut.evaluations, ends.values(), strict=True)]
     names = cut.evaluations.iloc[0].dtype.names
     last = pd.DataFrame([rows[-1].tolist() for rows in cut.evaluations], columns=names, index=cut.index)

@@ -96,3 +96,14 @@ def test_the_episodes_of_a_score_are_those_of_the_evaluation_that_gives_it(tmp_p
     runs = find_runs([tmp_path], lambda _: None)
     assert {run.final_episodes for run in cut_rows(runs, Moment(2000), lambda _: None)} == {"50"}
     assert {run.final_episodes for run in cut_rows(runs, Moment(1000), lambda _: None)} == {"2"}
+
+
+def test_successes_are_those_of_the_evaluation_at_the_moment(tmp_path):
+    """Only the last evaluation's are kept, so a run that is cut before it has none."""
+    path = make_run(tmp_path, "Ant-v5", "cem", 0, [0, 1, 2])
+    head, *rows = [line.split(",") for line in (path / "eval.csv").read_text().splitlines()]
+    for row, value in zip(rows, ("0 0", "0 0", "1 1"), strict=True):
+        row[head.index("success")] = value
+    (path / "eval.csv").write_text("".join(",".join(row) + "\n" for row in (head, *rows)))
+    runs = find_runs([tmp_path], lambda _: None)
+    assert [cut_rows(runs, Moment(step), pytest.fail)[0].last_success for step in (1000, 2000)] == [(), (1, 1)]
