@@ -52,6 +52,7 @@ ALGORITHMS: Mapping[str, AlgorithmEntry] = MappingProxyType(
         "p-cem-rl": AlgorithmEntry("erlbench.algorithms.p_cem_rl:PCEMRL"),
         "multi-actor-td3": AlgorithmEntry("erlbench.algorithms.multi_actor_td3:MultiActorTD3"),
         "evorainbow-exp": AlgorithmEntry("erlbench.algorithms.evorainbow_exp:EvoRainbowExp"),
+        "pderl": AlgorithmEntry("erlbench.algorithms.pderl:PDERL"),
         "erl": AlgorithmEntry("erlbench.algorithms.erl:ERL"),
         "aes-rl": AlgorithmEntry("erlbench.algorithms.aes_rl:AESRL"),
     }

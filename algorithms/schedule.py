@@ -126,9 +126,10 @@ class Chain(Schedule):
         if run.exhausted:
             return []
         generation = run.generation
+        bred = run.search.breed(run)
         state.samples = run.coupling.population(lambda index: run.key(Purpose.NOISE, generation, index))
         state.individuals = [*state.samples]
-        tasks = run.coupling.before(state.previous_steps, self.warm)
+        tasks = bred + run.coupling.before(state.previous_steps, self.warm)
         run.coupling.inject(state.individuals)
         state.asked, state.trained, state.f_mean = 0, [], None
         tasks += self.tasks_of(0, 1 if alone else len(state.individuals))
@@ -195,12 +196,20 @@ class Chain(Schedule):
 
     def tell(self, task: Task, result: Result) -> None:
         state, run = self.state, self.run
+        if "observations" in result.arrays:
+            stop = run.context.replay.length
+            run.search.recorded(task.individual, stop - sum(result.values["lengths"]), stop)
         if run.coupling.tell(task, result):
             state.steps += sum(result.values.get("lengths", ())) if task.counts == Counts.TRAINING else 0
             outputs = {task.output(name): array for name, array in result.arrays.items()}
             state.individuals = [outputs.get(z, z) if isinstance(z, Output) else z for z in state.individuals]
         elif task.kind == "actor":
-            state.individuals[task.individual] = result.arrays["parameters"]
+            place, z = task.individual, result.arrays["parameters"]
+            if place not in state.trained:  # it is bred
+                state.samples[place] = z
+                if state.individuals[place] != task.output("parameters"):
+                    return  # of a place that the learner's actor has taken, or a parent of what is bred
+            state.individuals[place] = z
         elif task.kind == "gradient":
             self._take_sum(result)
             return

@@ -38,6 +38,7 @@ SMALL_OF: Mapping[str, Mapping[str, Any]] = {
     "aes-rl": {"actor_episodes": 1, "mean_episodes": 1},
     "cma-es": {"hidden": (8,), "population": 6},
     "erl": {"update_ratio": 0.1, "sync_period": 2},
+    "pderl": {"update_ratio": 0.1, "sync_period": 2, "memory": 60, "distillation_batch": 16, "batch_size": 8},
     "ga": {"parents": 2},
     "ars": {"directions": 2, "top": 1},
     "esac": {"gradient_interval": 2, "sac_episodes": 4, "validation_every": 2, "validation_episodes": 2},
@@ -47,7 +48,7 @@ SMALL_OF: Mapping[str, Mapping[str, Any]] = {
     "ppo": {"rollout_steps": 64, "epochs": 1},
     "trpo": {"rollout_steps": 64, "value_epochs": 1},
 }
-STEPS = {"erl": 400, "esac": 300, "ppo": 128, "trpo": 128}  # the others: 200
+STEPS = {"erl": 400, "pderl": 400, "esac": 300, "ppo": 128, "trpo": 128}  # the others: 200
 COUNTED = ("timesteps", "fitness_timesteps", "episodes", "generation", "critic_updates", "actor_updates")
 MOVES, DIRECTIONS = " moves", " directions"  # of the vectors of an array, at the end of its name
 GENERATION = "first generation"

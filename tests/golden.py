@@ -53,6 +53,7 @@ CELLS = {
     "ars": ("ars", {"directions": 2, "top": 1}),
     "pgpe": ("pgpe", {}),
     "evorainbow-exp": ("evorainbow-exp", {}),
+    "pderl": ("pderl", {"population": 4, "memory": 300, "distillation_batch": 64}),
 }
 STEPS = {"td3": 700, "sac": 700, "ddpg": 700, "esac": 2400}  # the others need two generations
 ASYNCHRONOUS = ("aes-rl",)  # with several processes its result depends on timing
@@ -71,7 +72,7 @@ SHAPES = {  # two processes can share their passes; with torch's products some a
 def bits(name: str, folder: Path, processes: int = 0, **options) -> str:
     """The hash of a run's policy and rows; Pendulum is Python's and numpy's arithmetic, the same everywhere."""
     algo, changes = CELLS[name]
-    defaults = SHAPES[kernel.products()] | ({} if algo in ("erl", "esac") else SMALL)
+    defaults = SHAPES[kernel.products()] | ({} if algo in ("erl", "esac", "pderl") else SMALL)
     settings = {key: value for key, value in defaults.items() if hasattr(registry.find(algo).settings_type, key)}
     cell = make_cell(
         algo, folder, env="Pendulum-v1", steps=STEPS.get(algo, 1700), evaluate="after", settings=settings | changes

@@ -32,6 +32,7 @@ SMALL = {
 }  # fmt: skip
 SMALL_OF = {
     "ga": {"population": 6, "parents": 2}, "pgpe": {"population": 6},
+    "pderl": {"population": 5, "memory": 200, "distillation_batch": 16},
     "evorainbow-exp": {"validation_every": 3, "validation_episodes": 1},
     "esac": {
         "critic_hidden": (16, 16), "population": 10, "gradient_interval": 2, "sac_episodes": 2, "validation_every": 2,

@@ -115,11 +115,15 @@ class GeneticSearch(Search[GeneticSettings, GeneticState]):
         self.state.key = key(0)[:-1]
         return [*self.state.population]
 
+    def shared(self, individuals: Sequence[Individual]) -> list[ArrayRef]:
+        """The individuals as arrays of the store."""
+        return [z if isinstance(z := each.z, ArrayRef) else self.share_policy(self.load(z)) for each in individuals]
+
     def tell(self, individuals: Sequence[Individual]) -> None:
         """Algorithm 1, lines 9 to 14: rank, select, cross over, mutate."""
         state = self.state
         ranks = ranking([each.fitness for each in individuals])
-        refs = [z if isinstance(z := each.z, ArrayRef) else self.share_policy(self.load(z)) for each in individuals]
+        refs = self.shared(individuals)
         state.elites, state.champion = ranks[:1], refs[ranks[0]]
         population = [np.asarray(self.context.store.load(ref)) for ref in refs]
         before = [*population]

@@ -24,7 +24,7 @@ from erlbench.envs.registry import Problem
 from erlbench.policy import PolicySpec
 from erlbench.work.seeding import Key
 from erlbench.work.store import Store
-from erlbench.work.tasks import ArrayRef, Perturbed, Result
+from erlbench.work.tasks import ArrayRef, Perturbed, Result, Task
 
 SEARCHES: Mapping[str, str] = MappingProxyType(
     {
@@ -146,6 +146,13 @@ class Search(ABC, Generic[S, D]):
     def noise_weights(self, individuals: Sequence[Individual]) -> dict[Key, float] | None:
         """Weights of noise vectors, whose sum workers make: `noise_sum` in `tell`; None: it needs none."""
         return None
+
+    def breed(self, run: Any) -> list[Task]:
+        """Tasks that make individuals of the next generation, whose outputs `samples` has; of the kind actor."""
+        return []
+
+    def recorded(self, individual: int, start: int, stop: int) -> None:
+        """Note that an individual, or the learner behind them, has made these transitions of the replay."""
 
     def tune(self, fitness: np.ndarray) -> None:
         """Adapt the noise after a learner has learnt; by default `tell` does all."""

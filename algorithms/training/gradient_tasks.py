@@ -14,7 +14,7 @@ from erlbench.algorithms.base import Algorithm
 from erlbench.algorithms.training.actor_critic_settings import ActorCriticSettings
 from erlbench.algorithms.training.critic import CriticSpec, critic_spec, initial_critic
 from erlbench.algorithms.training.learners import MODULE, find_learner
-from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, Update, Updates
+from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, Updates
 from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import ArrayRef, Input, Priority, ReplayView, Task
 
@@ -120,7 +120,7 @@ def update_task(
     algorithm: Algorithm[Any, Any],
     kind: str,
     function: str,
-    settings: Updates[Update],
+    settings: Any,
     inputs: dict[str, Input],
     individual: int = 0,
 ) -> Task:

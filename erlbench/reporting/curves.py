@@ -36,7 +36,7 @@ SYMBOLS = {"square-open": "squares", "diamond-open": "diamonds", "triangle-up-op
 # Algorithms that are compared most have the colours that differ most.
 NUMBERED = (
     *("td3", "cem-rl", "sac", "aes-rl", "cem", "p-cem-rl", "openai-es", "erl", "esac", "cma-es", "ddpg", "ppo", "trpo"),
-    *("multi-actor-td3", "nevergrad", "snes", "pgpe", "ars", "ga", "crossq", "evorainbow-exp"),
+    *("multi-actor-td3", "nevergrad", "snes", "pgpe", "ars", "ga", "crossq", "evorainbow-exp", "pderl"),
 )
 Curve = dict[str, Any]
 RunPoints = list[tuple[Any, Points]]

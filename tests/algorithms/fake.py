@@ -45,9 +45,9 @@ class Fake:
         """Run `task`: rollouts return what is given, training adds 1 to actors and to critics."""
         del self.open[task.id]
         if task.kind == "actor":
-            outcome = Outcome(
-                {"actor_updates": task.settings.updates}, {"parameters": self.input(task, "parameters") + 1}
-            )
+            name = "parameters" if "parameters" in task.inputs else "second"  # a child starts as its second parent
+            updates = getattr(task.settings, "updates", 0)
+            outcome = Outcome({"actor_updates": updates}, {"parameters": self.input(task, name) + 1})
         elif task.kind == "rl" and task.gradient:  # episodes of a learner that learns while it plays
             values = {"returns": [fitness], "lengths": [length], "critic_updates": length, "actor_updates": length}
             learner = self.input(task, "learner") + 1

@@ -14,7 +14,7 @@ from tests.runs import all_rows, interrupt, make_cell, replayed, returns, rows, 
 
 EXTENDED = {
     "cem", "cma-es", "nevergrad", "openai-es", "cem-rl", "p-cem-rl", "multi-actor-td3", "erl", "esac", "snes",
-    "ga", "ars", "pgpe", "evorainbow-exp",
+    "ga", "ars", "pgpe", "evorainbow-exp", "pderl",
 }  # fmt: skip
 REASONS = {
     "td3": "the last episode ends with the budget",
