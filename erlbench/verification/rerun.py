@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from erlbench.algorithms import registry
 from erlbench.envs.catalogue import module_of
@@ -20,13 +17,10 @@ from erlbench.records.schema import EpisodeRow, EvaluationRow
 from erlbench.running.admission import UNTRIED, problems
 from erlbench.running.command import run_cells
 from erlbench.verification.files import Check, Files, Findings, Unverifiable, load_files, make_check
-from erlbench.verification.policy import SECONDS, STEPS_PER_SECOND
 from erlbench.verification.same import compare_rows, unlike_digests
 from erlbench.verification.software import compare_software
 
-SLOWER, LONGEST = 4.0, 6 * 3600.0  # than the machine of the run, and seconds of a second run in any case
-WORK = ("timesteps", "fitness_timesteps", "evaluation_timesteps", "replayed_timesteps", "critic_updates",
-        "actor_updates")  # columns of eval.csv that count it  # fmt: skip
+LONGEST = 6 * 3600.0  # seconds of a second run
 
 
 def run_again(path: Path, number: int, trusted: bool = False) -> Check:
@@ -47,24 +41,16 @@ def _run_and_compare(run: Files, number: int, trusted: bool) -> Findings:
     for name in (run.env, run.algo):
         if (module := module_of(name)) and not trusted:
             raise Unverifiable(f"{name} is in the module {module}, which runs code; --import allows that")
-    row = dict(rows.iloc[number])
-    seconds = _allowed_seconds(row)
-    options = RunOptions(0, verbosity=-1, until=None if row["final"] == 1 else number, admission=False)
+    until = None if rows["final"].iloc[number] == 1 else number
+    options = RunOptions(0, verbosity=-1, until=until, admission=False)
     with tempfile.TemporaryDirectory(prefix="erlbench-again-") as folder:
         try:
-            second = apart(_run, run.path, folder, options, seconds=seconds)
+            second = apart(_run, run.path, folder, options, seconds=LONGEST)
         except NoEnd as error:
-            raise Unverifiable(f"the second run has no end within {seconds:,.0f} s") from error
+            raise Unverifiable(f"the second run has no end within {LONGEST:,.0f} s") from error
         if second is None:
             raise Unverifiable("results arrived by the clock, which no second run repeats")
         return _compare(run, load_files(second), number)
-
-
-def _allowed_seconds(row: dict[Any, Any]) -> float:
-    """Seconds to come to an evaluation: by its total time or by its steps and updates, since time may be modelled."""
-    work = float(np.nansum([float(row[name]) for name in WORK]))
-    total = float(np.nan_to_num(row["total_time_s"]))
-    return min(LONGEST, SECONDS + max(0.0, work / STEPS_PER_SECOND, SLOWER * total))
 
 
 def _run(path: Path, out: str, options: RunOptions) -> Path | None:
