@@ -15,8 +15,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.generation import Generation
-from erlbench.algorithms.individuals import FitnessSettings, start_states
+from erlbench.algorithms.individuals import FitnessSettings, Generation, start_states
 from erlbench.errors import CellError
 from erlbench.work.tasks import ArrayRef, Result, Task
 

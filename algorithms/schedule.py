@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from erlbench.algorithms.generation import Generation
-from erlbench.algorithms.individuals import start_states
+from erlbench.algorithms.individuals import Generation, start_states
 from erlbench.algorithms.search.evolution_strategy import gradient, gradient_tasks
 from erlbench.algorithms.search.search import Individual, Vector
 from erlbench.algorithms.training.gradient_tasks import actor_task, critic_task
