@@ -88,12 +88,12 @@ def argument(metavar: str, default: Any = dataclasses.MISSING, **further: Any) -
     return option(default, "", metavar, positional=True, **further)
 
 
-def shared_option(kind: type, name: str, default: Any = dataclasses.MISSING, **changes: Any) -> Any:
+def shared_option(kind: type, name: str, default: Any = ..., **changes: Any) -> Any:
     """A field as the dataclass `kind` declares it, with another default or other attributes, in no section."""
     item = next(item for item in dataclasses.fields(kind) if item.name == name)
     declared = {**vars(item.metadata[OPTION]), "section": "", "basic": False, **changes}
     usual = {} if item.default_factory is dict else item.default
-    declared["default"] = usual if default is dataclasses.MISSING else default
+    declared["default"] = usual if default is ... else default
     return option(**declared)
 
 

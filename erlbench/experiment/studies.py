@@ -21,7 +21,6 @@ from erlbench import files
 from erlbench.algorithms import registry
 from erlbench.envs.catalogue import canonical
 from erlbench.errors import UsageError, check_known, warn
-from erlbench.experiment.arguments import seed_list
 from erlbench.experiment.cells import check_name, usual_frequency
 from erlbench.experiment.costs import built_in_costs, read_costs
 from erlbench.experiment.study import (
@@ -243,9 +242,6 @@ def _read_profile(reader: TomlFile, raw: dict[str, Any], study: str, name: str, 
         with reader.at(*places):
             check_name(name, "a profile's name")
     given = _read_simulated(reader, raw, where)
-    if "seeds" in raw:
-        with reader.at(*profile_places(study, name, "seeds")):
-            given["seeds"] = seed_list(raw["seeds"], "'seeds'")
     others_end = "total_minutes" in raw or all(entry.total_timesteps for entry in entries)
     if not raw.get("total_timesteps") and others_end:  # `Study.as_table` has 0 there
         given["total_timesteps"] = 0

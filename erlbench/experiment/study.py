@@ -20,7 +20,7 @@ from erlbench.experiment.arguments import RunArguments
 from erlbench.experiment.cells import CRITIC, EVAL_FREQ, FINAL_EPISODES
 from erlbench.options import shared_option
 from erlbench.records.axes import AXES
-from erlbench.settings import MOST, as_toml, list_settings, resolved_values, setting
+from erlbench.settings import as_toml, list_settings, resolved_values, setting
 
 TIME = "time"  # of studies that compare times: their cells use no second core
 KINDS = ("scores", TIME, "curves", "timeline")
@@ -64,8 +64,8 @@ class Simulated:
 class Profile:
     """One budget of a study."""
 
-    seeds: tuple[int, ...]
-    total_timesteps: int = setting(MISSING, "training steps per cell", minimum=1, maximum=MOST)  # 0: other ends alone
+    seeds: tuple[int, ...] = _as_run("seeds", MISSING)
+    total_timesteps: int = _as_run("total_timesteps", MISSING)  # 0: other ends alone
     envs: tuple[str, ...] = setting(MISSING, "environments, as ID or ID@PRESET")
     _: KW_ONLY
     total_generations: int | None = _as_run("total_generations")

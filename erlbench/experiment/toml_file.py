@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -112,9 +113,11 @@ class TomlFile:
             key, hint = toml_key(item), hints[item.name]
             if item.name not in given and key in raw:
                 with self.at((*where, key), (*(fallback or where), key)):
-                    if isinstance(raw[key], str) and hint is not str:
+                    parse = item.metadata.get("parse")
+                    if not parse and isinstance(raw[key], str) and hint is not str:
                         raise UsageError(f"'{key}' must be {type_name(hint)}, not '{raw[key]}'")
-                    given[item.name] = check_value(raw[key], hint, f"'{key}'", item.metadata)
+                    check = parse or partial(check_value, kind=hint, limits=item.metadata)
+                    given[item.name] = check(raw[key], what=f"'{key}'")
             elif item.name not in given and item.default is MISSING and item.default_factory is MISSING:
                 self.fail(f"'{key}' is missing{_inside(where)}", where)
         return kind(**given)
