@@ -127,7 +127,7 @@ def write_bundle(folders: Sequence[Path], target: Path) -> int:
     try:
         with open(new_file(new), "wb") as file, zipfile.ZipFile(file, "w") as archive:
             for name, data in _read_files(runs, hide):
-                text = name + data.decode() if Path(name).name in (*SMALL, STUDY) else name
+                text = name + data.decode(errors="replace") if Path(name).name in (*SMALL, STUDY) else name
                 named = named or (name if hide(text) != text else "")
                 archive.writestr(zipfile.ZipInfo(name, EARLIEST), data, zipfile.ZIP_DEFLATED)
         _list_files(new)  # what can be read again, and nothing else, is a bundle

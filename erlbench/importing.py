@@ -38,7 +38,7 @@ RETURNS = {"": UNSAID, "evaluations": EVALUATIONS, "training": TRAINING}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Statement:
+class UserFacts:
     """What the user says of the runs in files of other programs."""
 
     origin: str  # the owner of the data; reports show it
@@ -63,19 +63,19 @@ class Statement:
 
 
 def import_runs(
-    paths: Sequence[Path], out: Path, *, source: str = "", warn: Callable[[str], None] = errors.warn, **statement: Any
+    paths: Sequence[Path], out: Path, *, source: str = "", warn: Callable[[str], None] = errors.warn, **facts: Any
 ) -> pd.DataFrame:
     """Write the runs in files of other programs as runs below the folder `out`, after all files are read.
 
     `paths` are files, and folders that are searched with all below them, for Stable-Baselines3's evaluations.npz and
     monitor.csv and CleanRL's event files; a CSV with the columns env, algo, seed, step and return is named as a file.
-    `source`, a key of `PROGRAMS`, takes the files of one program alone. `statement` are fields of `Statement`.
+    `source`, a key of `PROGRAMS`, takes the files of one program alone. `facts` are fields of `UserFacts`.
 
     The frame has a row for each run: folder, format, returns, rows, timesteps. `warn` gets what was overruled or left
     out. Raises `UsageError` for a file that cannot be read, for a run that nobody names, and for one that is there
     already; then nothing is written.
     """
-    stated = Statement(**statement)
+    stated = UserFacts(**facts)
     settings = _check_settings(stated.env, stated.env_settings)
     runs = [
         _describe_run(run, stated, settings)
@@ -131,7 +131,7 @@ def _find_places(runs: Sequence[ForeignRun], out: Path) -> dict[Path, ForeignRun
     return places
 
 
-def _describe_run(run: ForeignRun, stated: Statement, settings: Mapping[str, Any]) -> ForeignRun:
+def _describe_run(run: ForeignRun, stated: UserFacts, settings: Mapping[str, Any]) -> ForeignRun:
     """The run with the tables of its config.toml and the rows of its eval.csv."""
     path, notes = run.paths[0], [*run.notes]
     placed = _read_layout(path, stated.layout or LAYOUT)
@@ -177,7 +177,7 @@ def _read_layout(path: Path, layout: str) -> dict[str, Any]:
     return {name: int(text) if name == "seed" else text for name, text in names.items()}
 
 
-def _choose(option: str, run: ForeignRun, stated: Statement, placed: Mapping[str, Any], notes: list[str]) -> Any:
+def _choose(option: str, run: ForeignRun, stated: UserFacts, placed: Mapping[str, Any], notes: list[str]) -> Any:
     """What the user names, else the files' text, else their folders; None for a budget that nobody names.
 
     Raises `UsageError` where the files do not agree, or the budget that the user names is another one: it would change

@@ -143,7 +143,7 @@ def test_a_bundle_holds_files_of_runs_alone(tmp_path):
 def test_a_bundle_has_the_study_of_its_folder_as_it_is(tmp_path, capsys):
     assert bundle.STUDY == studies.FILE
     results = study(tmp_path / "mine", 1)
-    (results / bundle.STUDY).write_text('[studies.one]\nclaim = "alice is right"\n')
+    (results / bundle.STUDY).write_bytes(b'[studies.one]\nclaim = "alice is \xe9lue"\n')  # no text in UTF-8
     write_bundle([results], tmp_path / "x.zip")
     assert bundle.STUDY in capsys.readouterr().err
     with open_bundles([tmp_path / "x.zip"]) as (folder,):
