@@ -122,7 +122,7 @@ def read_run(path: Path, warn: Warn) -> dict[str, Any] | None:
         **machine, **last, "path": path, "env": env_label(env, _mapping(config.get("env_settings"))), "name": name,
         "algo": str(run.get("algo") or ""), "seed": seed, "total_timesteps": total, "budget": total,
         "total_generations": _int(run.get("total_generations")),
-        "total_minutes": float(minutes) if isinstance(minutes := run.get("total_minutes"), int | float) else 0.0,
+        "total_minutes": minutes if math.isfinite(minutes := _float(run.get("total_minutes"))) else 0.0,
         "timesteps": _int(state.get("timesteps")) or (int(steps[-1]) if len(steps) else 0),
         "updated": str(state.get("updated", "")), "workers": str(run.get("workers") or ""),
         "eval_episodes": str(run.get("eval_episodes") or ""),

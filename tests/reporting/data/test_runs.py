@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -8,7 +9,7 @@ from numpy.testing import assert_array_equal
 from erlbench.errors import UsageError
 from erlbench.reporting.data.remarks import RemarkKind, remark
 from erlbench.reporting.data.runs import find_runs
-from tests.reporting.compare import find_rows, load_run
+from tests.reporting.compare import find_rows, load_run, page_of
 from tests.reporting.make_runs import make_run
 
 
@@ -166,3 +167,22 @@ def test_settings_of_the_environment_are_part_of_its_name(tmp_path, warnings):
         file.write("\n[env_settings]\nmax_episode_steps = 500\nframe_skip = 2\n")
     runs = find_rows([plain, other], warnings.append)
     assert [run.env for run in runs] == ["Ant-v5@paper", "Ant-v5@paper (frame_skip=2, max_episode_steps=500)"]
+
+
+@pytest.mark.parametrize("budget", ["total_minutes = nan", "total_minutes = inf"])
+def test_a_budget_that_no_run_has_leaves_no_run_out(tmp_path, budget):
+    path = make_run(tmp_path, "Ant-v5", "cem", 0, [0, 1])
+    config = path / "config.toml"
+    config.write_text(
+        config.read_text().replace("total_timesteps = 1000\n", "").replace("workers =", f"{budget}\nworkers =")
+    )
+    make_run(tmp_path, "Ant-v5", "cem", 1, [0, 1])
+    assert sorted(run.seed for run in page_of(tmp_path, lambda _: None).runs) == [0, 1]
+
+
+def test_steps_of_a_status_that_no_run_has_leave_no_run_out(tmp_path):
+    path = make_run(tmp_path, "Ant-v5", "cem", 0, [0, 1])
+    (path / "config.toml").write_text((path / "config.toml").read_text().replace("total_timesteps = 1000\n", ""))
+    for steps in (1e300, -5, "many", None):
+        (path / "status.json").write_text(json.dumps({"status": "done", "total_timesteps": steps, "timesteps": steps}))
+        assert [run.seed for run in page_of(tmp_path, lambda _: None).runs] == [0]
