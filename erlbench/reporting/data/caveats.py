@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from statistics import fmean
 from typing import Any
 
 from erlbench.experiment.fairness import compare_algorithms
 from erlbench.reporting.data.page_cells import PageCells
 from erlbench.reporting.data.runs import run_tables
 from erlbench.reporting.documents.formats import steps
-from erlbench.reporting.statistics.estimates import mean
 
 SIMILAR = 1.1  # times the simulator steps of another side: more is said
 NETWORKS = "hidden layers"  # an aspect of `compare_algorithms`
@@ -31,7 +32,8 @@ def caveats(page: PageCells) -> list[str]:
 
 def learning_steps(cell: Any) -> float:
     """Training and fitness steps of a cell's finished runs, mean over runs; NaN without one."""
-    return mean([run.evaluations.learning_steps[-1] for run in cell.done])
+    used = [run.evaluations.learning_steps[-1] for run in cell.done]
+    return fmean(used) if used else math.nan
 
 
 def _listed(values: dict[str, str]) -> str:
