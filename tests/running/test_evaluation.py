@@ -1,5 +1,6 @@
 """Evaluations: their start states, and that the reported score is that of the saved policy."""
 
+import numpy as np
 import pytest
 
 from erlbench.records.schema import TaskRow
@@ -24,6 +25,10 @@ def test_policies_are_equal_whatever_the_frequency_of_evaluations(tmp_path):
     first, second = (rows(cell.directory, "eval.csv")[-1] for cell in (rare, often))
     assert returns(first) == returns(second) == replayed(rare)
     assert len(returns(first)) == 3
+    pairs = [row for row in rows(longer.directory, "eval.csv") if len(returns(row)) == 2]
+    spreads = [abs(np.subtract(*returns(row))) / 2**0.5 for row in pairs]
+    assert [float(row["return_std"]) for row in pairs] == pytest.approx(spreads)
+    assert max(spreads) > 0
 
 
 @pytest.mark.parametrize("evaluate", ["during", "after"])
