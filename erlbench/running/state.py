@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,26 +21,14 @@ from erlbench.errors import CellError
 from erlbench.files import sync_folder
 from erlbench.records.run import CHECKPOINTS, TRAINING_END
 from erlbench.records.schema import RESUMED, EventRow
-from erlbench.running.checkpoint import (
-    SUITE,
-    DamagedCheckpoint,
-    Length,
-    checkpoints,
-    encode,
-    leaves,
-    load_checkpoint,
-    references,
-    save_checkpoint,
-)
+from erlbench.running.checkpoint import DamagedCheckpoint, checkpoints, load_checkpoint, save_checkpoint
 from erlbench.running.evaluation import FIRST_ID
 from erlbench.work.store import Store
 from erlbench.work.tasks import ArrayRef, ReplayView, Result, Task
+from erlbench.work.values import SUITE, Length, encode, leaves, references
 
 if TYPE_CHECKING:
     from erlbench.running.loop import Run
-
-
-from collections.abc import Iterable
 
 DIGITS = 32  # of a digest, hexadecimal: 128 bits of SHA-256
 # What a digest is of: parts of a run's state in this order, and of these classes some fields alone.

@@ -2,7 +2,7 @@
 
     answer, failure = ask(inspect, "module:Id-v0", {}, True, limit=120.0)
 
-Arguments and answers are plain values and the dataclasses in `_CLASSES`; they go as JSON, a line each. The process is
+Arguments and answers are plain values and dataclasses of the suite; they go as JSON, a line each. The process is
 silent and sees no GPU, it finds the modules that this one finds, and it ends with this one.
 """
 
@@ -17,17 +17,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import erlbench
-from erlbench.envs.registry import Described, EnvSpec, Problem
 from erlbench.errors import ADVICE
 from erlbench.machine.process import end_with_parent, lead_nowhere, prepare_libraries
-from erlbench.work.facts import EnvironmentFacts
-from erlbench.work.trial import Admission
+from erlbench.work.values import decode, encode
 
 STARTING = 120.0  # seconds for the start of Python, beside a function's own
 # Modules that a worker has loaded too; what is loaded before `multiprocess`, Python loads by itself (`identity.FIRST`).
@@ -39,7 +36,6 @@ BOOT = (
 POLL_INTERVAL = 0.01  # seconds
 ANSWER, PHASE = "answer", "phase"  # kinds of lines
 UNWRITTEN = (errno.EFBIG, errno.ENOSPC, errno.EDQUOT)  # exit codes of a process whose answer found no room
-_CLASSES = {kind.__name__: kind for kind in (Admission, Described, EnvSpec, EnvironmentFacts, Problem)}
 
 
 def ask(function: Callable[..., Any], *arguments: Any, limit: float) -> tuple[Any, str]:
@@ -68,7 +64,7 @@ class Inspection:
     def __init__(self, function: Callable[..., Any], *arguments: Any, limit: float) -> None:
         request = {
             "paths": module_paths(), "module": function.__module__, "name": function.__name__,
-            "arguments": encode_value(list(arguments)), "limit": limit,
+            "arguments": encode(list(arguments), None), "limit": limit,
         }  # fmt: skip
         self._limit = limit
         self._end: tuple[Any, str] | None = None  # the last answer, once the process has ended
@@ -97,7 +93,7 @@ class Inspection:
             self._process.kill()
             raise
         told = self._told()
-        answer = self._failure(told, code) if ANSWER not in told else (decode_value(told[ANSWER]), "")
+        answer = self._failure(told, code) if ANSWER not in told else (decode(told[ANSWER], {}), "")
         if code is not None:
             self._end = answer
             self._output.close()
@@ -130,7 +126,7 @@ def main() -> None:
         lead_nowhere(descriptor)
 
     def tell(kind: str, value: Any) -> None:
-        data = f"{json.dumps([kind, encode_value(value)], default=_plain)}\n".encode()
+        data = f"{json.dumps([kind, encode(value, None)])}\n".encode()
         try:
             while data:
                 data = data[os.write(output, data) :]
@@ -142,40 +138,6 @@ def main() -> None:
             importlib.import_module(name)
         function = getattr(importlib.import_module(request["module"]), request["name"])
         signal.setitimer(signal.ITIMER_REAL, request["limit"])  # the kernel ends the process, in C code too
-        tell(ANSWER, function(tell, *decode_value(request["arguments"])))
+        tell(ANSWER, function(tell, *decode(request["arguments"], {})))
     finally:
         os._exit(0)
-
-
-def encode_value(value: Any) -> Any:
-    """`value` as JSON has it: what is neither list, text nor number becomes an object with one entry, its kind."""
-    if isinstance(value, list):
-        return [encode_value(item) for item in value]
-    if isinstance(value, tuple):
-        return {"tuple": encode_value(list(value))}
-    if isinstance(value, Mapping):
-        return {"dict": [[encode_value(key), encode_value(item)] for key, item in value.items()]}
-    if is_dataclass(value) and not isinstance(value, type):
-        return {type(value).__name__: {field.name: encode_value(getattr(value, field.name)) for field in fields(value)}}
-    return value
-
-
-def decode_value(value: Any) -> Any:
-    """What `encode` was given."""
-    if isinstance(value, list):
-        return [decode_value(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    ((kind, content),) = value.items()
-    if kind in _CLASSES:
-        return _CLASSES[kind](**{name: decode_value(item) for name, item in content.items()})
-    return (
-        tuple(decode_value(content))
-        if kind == "tuple"
-        else {decode_value(key): decode_value(item) for key, item in content}
-    )
-
-
-def _plain(value: Any) -> Any:
-    """A number of numpy as one of Python; a text for what else a setting may hold."""
-    return value.item() if hasattr(value, "item") else repr(value)

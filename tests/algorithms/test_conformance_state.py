@@ -10,9 +10,10 @@ from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
 from erlbench.pool import local_pool
 from erlbench.records.schema import TaskRow
-from erlbench.running.checkpoint import encode, load_checkpoint, references, save_checkpoint
+from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
 from erlbench.settings import setting_rows
 from erlbench.work.replay import Replay
+from erlbench.work.values import encode, references
 from tests.algorithms.kept_settings import FILE, resolved_settings
 from tests.runs import between_steps, four_first, make_cell, rows, run
 

@@ -17,9 +17,9 @@ from erlbench.algorithms.training.learners import LEARNERS
 from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
 from erlbench.policy import NumpyPolicy, initial_policy, load_policy, serialise_policy
-from erlbench.running.checkpoint import decode, encode
 from erlbench.settings import resolve
 from erlbench.testing import check_algorithm
+from erlbench.work.values import decode, encode
 from tests.runs import all_rows, check_counts, interrupt, make_cell, replayed, returns, rows, run
 
 SMALL = {"population": 4, "elites": 2, "n_grad": 2, "hidden": (4,), "batch_size": 4, "start_timesteps": 30}

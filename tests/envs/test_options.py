@@ -9,7 +9,7 @@ import pytest
 from erlbench.envs.registry import EnvSpec, build, problem
 from erlbench.envs.wrappers import RepeatAction
 from erlbench.errors import UsageError
-from erlbench.running.checkpoint import decode, encode
+from erlbench.work.values import decode, encode
 
 
 def test_the_environments_own_frame_skip_is_used_where_it_has_one():

@@ -8,8 +8,9 @@ import time
 import pytest
 
 from erlbench.envs.registry import Described, EnvSpec, Problem
-from erlbench.work.inspection import ask, decode_value, encode_value
+from erlbench.work.inspection import ask
 from erlbench.work.trial import Admission
+from erlbench.work.values import decode, encode
 
 
 def wait(tell, seconds):
@@ -36,8 +37,7 @@ def test_an_admission_is_the_same_on_both_sides():
     spec = EnvSpec("Pendulum-v1", 200, {"range": (0.5, float("inf")), "names": ["a"]}, zeros={3: 2}, info=("x",))
     problem = Problem(spec, 3, 1, (-2.0,), (2.0,))
     admission = Admission(described=Described(problem, remarks=("r",)), tried=True, files={"numpy": "/x"})
-    assert decode_value(encode_value(admission)) == admission
-    assert isinstance(decode_value(encode_value([1, (2.5, None)]))[1], tuple)
+    assert decode(encode(admission, None), {}) == admission
 
 
 @pytest.mark.parametrize("name", ["PYTHONSAFEPATH", "CUDA_VISIBLE_DEVICES"])
