@@ -7,7 +7,7 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ class UserFacts:
     seed: int | None = None
     layout: str = ""  # where the three stand in a path: "{algo}/{env}_{seed}"; any other {word} names nothing
     name: str = ""  # the runs' name in reports [default: PROGRAM-ALGO]
-    env_settings: Mapping[str, Any] = field(default_factory=dict)  # what the program changed in the environment
+    env_settings: Mapping[str, Any] | None = None  # what the program changed in the environment
     total_timesteps: int | None = None  # the budget; a file that names one must have the same
     returns: str = ""  # "evaluations" or "training": what the returns of a CSV are of
 
@@ -76,7 +76,7 @@ def import_runs(
     already; then nothing is written.
     """
     stated = UserFacts(**facts)
-    settings = _check_settings(stated.env, stated.env_settings)
+    settings = _check_settings(stated.env, stated.env_settings or {})
     runs = [
         _describe_run(run, stated, settings)
         for path in dict.fromkeys(paths)
