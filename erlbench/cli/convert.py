@@ -95,7 +95,7 @@ def command(asked: ConvertOptions) -> None:
         out = asked.out or Path("results")
         if not asked.origin.strip():
             raise UsageError("give --origin WORDS: whose data they are; reports show it")
-        runs = import_runs(asked.paths, out, source=source, env_settings=facts.pop("env_set", None), **facts)
+        runs = import_runs(asked.paths, out, source=source, env_settings=facts.pop("env_set", {}), **facts)
         rows = [(*row[:-1], f"{row[-1]:,}") for row in runs.itertuples(index=False)]
         print_table("", ("run", "read from", "returns of", "rows", "steps"), rows)
         click.echo(f"{counted(len(runs), 'run')} in {out}; next: erlbench report {out}")
