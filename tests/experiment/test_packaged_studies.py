@@ -84,7 +84,7 @@ def test_published_names_are_those_of_the_table():
 def test_the_tasks_and_budgets_of_esac():
     study = load_studies()["esac-table-1"]
     paper = study.profiles["paper"]
-    published = {number.env: number.steps for number in load_published()._numbers.values() if _is_of(number, study)}
+    published = {number.env: number.steps for number in load_published().rows if _is_of(number, study)}
     assert {study.envs_published[env]: paper.timesteps(env) for env in paper.envs} == published
     assert len(published) == 15
 
