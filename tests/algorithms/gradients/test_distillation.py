@@ -73,7 +73,7 @@ def test_the_loss_is_a_sum_and_a_mean():
 def test_a_proximal_mutation_equals_float64(replay, workspace):  # noqa: F811
     """Finds a root of the sum over states (not of their sum's square), mutated biases, a bound that is left out."""
     vector = initial_parameters(POLICY.sizes, (4,))
-    vector[layer_slices(POLICY.sizes)[1][0]][:6] *= 1e-4  # weights of little influence
+    vector[layer_slices(POLICY.sizes)[1][0]].reshape(5, 6)[:, 0] *= 1e-3  # so the first unit has little influence
     settings = ProximalMutation(POLICY, RANGES, 0.1, 256)
     outcome = mutate(settings, {"parameters": vector, "replay": replay.view()}, (5,), workspace)
     states, scale = states_of(replay, workspace), torch.zeros(POLICY.size, dtype=torch.double)
