@@ -50,7 +50,7 @@ def test_the_drivers_benchmark_times_every_generation_but_the_first(run, monkeyp
 
 def test_a_benchmark_trains_a_cell():
     settings = resolve(registry.find("cem").settings_type, ENVIRONMENT, {}, {"population": 2, "elites": 1})
-    _, rows = train(registry.find("cem"), settings, 1, 4000, 2)
+    _, rows = train("cem", registry.find("cem"), settings, 1, 4000, 2)
     assert [row.timesteps for row in rows] == [2000, 4000]
 
 
