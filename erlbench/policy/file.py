@@ -33,7 +33,8 @@ KEY = "policy"  # of a file's metadata
 def serialise_policy(parameters: np.ndarray, spec: PolicySpec) -> bytes:
     """A policy as safetensors: its tensors by the names of `PolicySpec.split`, and the spec as metadata."""
     tensors = {name: np.array(tensor) for name, tensor in spec.split(parameters).items()}
-    return save(tensors, {KEY: json.dumps(asdict(spec))})
+    values = {name: value for name, value in asdict(spec).items() if name != "parameters" or value}
+    return save(tensors, {KEY: json.dumps(values)})  # the bytes of versions that had no `parameters`
 
 
 def load_policy(path: Path | str, inside: int = 0) -> NumpyPolicy:

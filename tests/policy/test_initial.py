@@ -1,10 +1,13 @@
 """Where policies start: PyTorch's ranges, OpenAI-ES's norms, keyed numbers."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
-from erlbench.policy import PolicySpec, initial_parameters, initial_policy, layer_slices
+from erlbench.policy import PolicySpec, initial_parameters, initial_policy, layer_slices, load_policy
+from erlbench.policy.file import serialise_policy
 
 KEY = (0, 1)
 
@@ -42,3 +45,12 @@ def test_normc_scales_what_goes_into_a_unit():
             np.testing.assert_allclose(np.linalg.norm(tensor, axis=1), norm, rtol=1e-6)
     flat = initial_policy(PolicySpec((200, 200, 1), "tanh", (-1.0,), (1.0,)), KEY, "normc")[:40_000]
     assert np.mean(flat**4) / np.mean(flat**2) ** 2 == pytest.approx(3, abs=0.1)  # normal, not uniform
+
+
+@pytest.mark.data
+def test_a_stored_policy_is_written_again_byte_for_byte():
+    folders = sorted((Path(__file__).parents[2] / "results" / "search-or-settings").glob("*/*/seed-010"))
+    assert len(folders) == 3
+    for folder in folders:
+        policy = load_policy(folder)
+        assert serialise_policy(policy.parameters, policy.spec) == (folder / "policy.safetensors").read_bytes()
