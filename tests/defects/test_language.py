@@ -15,6 +15,7 @@ import click
 import pandas as pd
 import pytest
 
+import erlbench
 from erlbench.cli import cli
 from tests.defects.commands import FINAL, MODULE, TINY, call, config, import_runs, save_evaluations, succeed
 
@@ -190,3 +191,35 @@ def test_a_setting_may_name_its_algorithm(tmp_path):
     succeed(*words, "--set", "start_timesteps=600", "--set", "td3.start_timesteps=500")
     settings = {path.parents[1].name: config(path.parent)["settings"] for path in tmp_path.rglob("config.toml")}
     assert {name: values["start_timesteps"] for name, values in settings.items()} == {"td3": 500, "ddpg": 600}
+
+
+def test_import_takes_settings_of_the_environment(tmp_path):
+    path = save_evaluations(tmp_path / "evaluations.npz", [100, 200])
+    words = ("--env", "Pendulum-v1", "--env-set", "max_episode_steps=50", "--algo", "ppo", "--seed", 1)
+    import_runs(tmp_path / "out", path, *words)
+    assert config(tmp_path / "out")["env_settings"] == {"max_episode_steps": 50}
+
+
+def test_an_error_that_is_no_unicode_fails_its_run_alone(tmp_path):
+    """The run has failed and says why, as with any other error of an environment."""
+    result = call("run", "--algo", "cem", "--env", f"{MODULE}:NoUnicode-v0", *TINY, "--out", tmp_path)
+    assert isinstance(result.exception, SystemExit)
+    assert result.exit_code == 1
+    ((status, message),) = erlbench.load_results(tmp_path).cells[["status", "message"]].itertuples(index=False)
+    assert status == "failed"
+    assert "ValueError" in message
+
+
+def lines_on_evaluation(*words: object) -> set[str]:
+    """What is printed before a run of 10,000 steps with episodes of 200 on its evaluations."""
+    command = ("run", "--algo", "cem", "--env", "Pendulum-v1", "--set", "population=5", "--total-timesteps", 10_000)
+    lines = succeed(*command, "--dry-run", *words).output.splitlines()
+    return {line for line in lines if "evaluat" in line.casefold()}
+
+
+def test_evaluation_that_costs_more_steps_than_training_is_announced(tmp_path_factory):
+    """Twenty evaluations of twenty episodes play 80,000 steps; three of one episode and a final one play 1,600."""
+    out = ("--out", tmp_path_factory.mktemp("results"))  # a name that says nothing of it
+    cheap = lines_on_evaluation("--eval-freq", 5000, "--eval-episodes", 1, *FINAL, *out)
+    costly = lines_on_evaluation("--eval-freq", 500, "--eval-episodes", 20, *FINAL, *out)
+    assert costly - cheap
