@@ -16,7 +16,7 @@ from tests.campaign.parts import PARTS
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^)\s]+)\)")
 REFERENCE = ROOT / "results" / "reference"
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "results").glob("*.md"), REFERENCE / "README.md"]
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "results").glob("*.md"), *REFERENCE.glob("*.md")]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

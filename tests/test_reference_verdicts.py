@@ -19,7 +19,7 @@ from erlbench.reporting.verdict.words import pair_values, sentence
 pytestmark = pytest.mark.data
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *REFERENCE.glob("*.md")]
 QUOTED = re.compile(r"<!-- verdict: (.*?) -->\n(.*?)<!-- end -->", re.DOTALL)
 STORED = json.loads((REFERENCE / "verdict.json").read_text(encoding="utf-8"))["verdicts"]
 
