@@ -111,7 +111,7 @@ class Chain(Schedule):
     def warm(self) -> bool:
         timesteps, start = self.run.counters.timesteps, self.settings.start_timesteps
         enough = timesteps >= start if self.settings.warmup_gate == AT_LEAST else timesteps > start
-        return enough and self.run.context.replay.length >= self.run.settings.batch_size
+        return enough and (not self.run.learns or self.run.context.replay.length >= self.run.settings.batch_size)
 
     def ask(self) -> list[Task]:
         """A whole generation when none is under way; with the gate `individual` one individual after the other."""

@@ -38,14 +38,14 @@ def compare_runs(table: Mapping[str, Any]) -> PageCells:
     else:
         runs = find_runs(folders, ignore)
     names, envs = table.get("names"), table.get("envs")
-    runs = [run for run in runs if (not names or run.name in names) and (not envs or run.env in envs)]
+    runs = runs[(runs["name"].isin(names or runs["name"])) & (runs["env"].isin(envs or runs["env"]))]
     at = Moment(float(table["at"])) if "at" in table else None
     page = everything(cut_runs(runs, at, ignore) if at else runs, at=at)
     page = ReportOptions(metric=table.get("metric", AUTO)).judged(page)
-    groups = [group for group in page.groups if len(group.cells) > 1]
+    cells = page.cells[page.cells.groupby("group")["name"].transform("size") > 1]
     if envs:
-        groups.sort(key=lambda group: envs.index(group.env))
-    return replace(page, groups=tuple(groups))
+        cells = cells.sort_values("env", key=lambda column: column.map(envs.index), kind="stable")
+    return replace(page, cells=cells)
 
 
 def verdicts(table: Mapping[str, Any]) -> list[Any]:

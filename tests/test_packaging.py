@@ -68,7 +68,7 @@ def test_wheel_holds_every_module_and_nothing_else(wheel: Path) -> None:
         if (ROOT / "erlbench" / "algorithms") not in path.parents and (ROOT / "erlbench" / "envs") not in path.parents
     }
     tables = ("published.csv", "reference_runs.csv.gz", "reference_sources.csv")
-    tables += ("random_scores.csv",)
+    tables += ("random_scores.csv", "same_task.csv")
     data = {"erlbench/py.typed", "erlbench/benchmarks.toml", *(f"erlbench/reporting/{name}" for name in tables)}
     data |= {"erlbench/cli/old_options.toml", "erlbench/reporting/references.bib"}
     data |= {"erlbench/experiment/costs.toml", "erlbench/experiment/tuning_budgets.csv"}

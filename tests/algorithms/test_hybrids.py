@@ -12,6 +12,7 @@ from erlbench.algorithms import registry
 from erlbench.algorithms.cem_rl import CEMRL, CEMRLSettings
 from erlbench.algorithms.hybrid import COUPLINGS, SCHEDULES
 from erlbench.algorithms.policy_settings import PolicySettings, policy_of
+from erlbench.algorithms.schedule import ChainSettings
 from erlbench.algorithms.search.search import SEARCHES, find_search
 from erlbench.algorithms.training.learners import LEARNERS
 from erlbench.envs.registry import problem
@@ -343,3 +344,9 @@ def test_a_policy_that_is_none_is_refused(network, words, page_modules):
 
 def test_the_page_s_search_alone_conforms(page_modules, tmp_path):
     check_algorithm("my_search:BetterHalf", tmp_path / "runs", settings={"hidden": (8,)})
+
+
+@pytest.mark.parametrize("algo", ["cem", "snes", "ga", "ars", "pgpe"])
+def test_a_search_alone_goes_on_behind_the_steps_at_which_learners_begin(algo, tmp_path):
+    cell = make_cell(algo, tmp_path, "Pendulum-v1", ChainSettings().start_timesteps + 1000, eval_freq=100_000)
+    assert run(cell) == 0

@@ -33,4 +33,6 @@ def write_events(folder: Path, steps: tuple[int, ...], settings: dict[str, objec
         writer.add_scalar("charts/episodic_return", float(step), step, walltime=1000.0 + clock + index)
         writer.add_scalar("charts/episodic_length", 10.0, step, walltime=1000.0 + clock + index)
     writer.close()
+    (file,) = folder.glob(f"*.{clock:g}")
+    file.rename(folder / f"events.out.tfevents.{1000 + clock:g}.{clock:g}")  # a later start has a later name
     return folder
