@@ -27,6 +27,7 @@ from erlbench.experiment.study import (
     CURVE,
     MINUTES,
     NO_PROFILE,
+    PLACES,
     REACH,
     STEPS,
     Entry,
@@ -43,7 +44,7 @@ HERE = Path("studies.toml")  # the user's, in the working folder
 FILE = "study.toml"  # in a folder of results: the studies of its runs
 PROFILE_KEYS = tuple(item.name for item in fields(Profile))
 BUDGET_KEYS = frozenset(PROFILE_KEYS) - {"envs"}  # a study with one of these at its top has no profiles
-STUDY_KEYS = ("like", *(item.name for item in fields(Study) if item.name not in ("name", "file")), *PROFILE_KEYS)
+STUDY_KEYS = ("like", *(item.name for item in fields(Study) if item.name not in PLACES), *PROFILE_KEYS)
 BENCHMARKS = Path(erlbench.__file__).with_name("benchmarks.toml")  # the suite's
 _AMOUNT = re.compile(r"\d+(\.\d+)?( ?%)?")
 
@@ -60,9 +61,15 @@ def load_studies(path: Path = BENCHMARKS) -> dict[str, Study]:
 
 
 def known_studies(
-    named: Iterable[str | Path] = (), warn: Callable[[str], None] = warn, *, folders: Iterable[Path] = ()
+    named: Iterable[str | Path] = (),
+    warn: Callable[[str], None] = warn,
+    *,
+    folders: Iterable[Path] = (),
+    joined: bool = False,
 ) -> dict[str, Study]:
     """All studies by name: the suite's, those of `HERE`, of `FILE` in `folders`, of files `named`; later ones win.
+
+    `joined`: studies of several folders that differ in their seeds alone are one, of all these seeds.
 
     Nothing in one file makes another one unusable: a mistake in `HERE` or in a folder's file, which nobody has named,
     leaves the file out with a warning. A mistake in one of `named`, and a name that the suite has, is a `UsageError`.
@@ -81,8 +88,25 @@ def known_studies(
                 raise
             warn(f"{error}; the studies of this file are left out")
         else:
-            studies |= loaded
+            studies |= {name: _join(studies.get(name), loaded[name]) if joined else loaded[name] for name in loaded}
     return studies
+
+
+def _join(first: Study | None, second: Study) -> Study:
+    """One study of the seeds of both, where both stand in folders of results and are equal but for their seeds."""
+    if first is None or not (first.file and second.file and first.file.name == second.file.name == FILE):
+        return second
+    plain = [
+        replace(study, profiles={name: replace(profile, seeds=()) for name, profile in study.profiles.items()})
+        for study in (first, second)
+    ]
+    if plain[0] != plain[1]:
+        return second
+    profiles = {
+        name: replace(profile, seeds=tuple(dict.fromkeys((*profile.seeds, *second.profiles[name].seeds))))
+        for name, profile in first.profiles.items()
+    }
+    return replace(first, profiles=profiles, more_files=(*first.more_files, second.file))
 
 
 def add_studies(texts: Mapping[Path, Mapping[str, str]]) -> None:

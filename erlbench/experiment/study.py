@@ -26,6 +26,7 @@ TIME = "time"  # of studies that compare times: their cells use no second core
 KINDS = ("scores", TIME, "curves", "timeline")
 NO_PROFILE = ""  # the key in `Study.profiles` of the budget of a study without profiles
 CURVE, MINUTES, REACH, STEPS = "curve", "minutes", "reach", "steps"
+PLACES = ("name", "file", "more_files")  # where a study stands, which its table does not have
 # What the hash leaves out: it changes neither what is run nor what is compared.
 TEXTS = ("title", "source", "published_source", "table", "item", "statistic", "not_run", "note", "x", "envs_published")
 ENTRY_TEXTS = ("label", "published")
@@ -156,6 +157,7 @@ class Study:
     profiles: Mapping[str, Profile] = field(default_factory=dict)  # by name; only `NO_PROFILE` where it has none
     envs_published: Mapping[str, str] = field(default_factory=dict)  # environment id -> the published table's
     file: Path | None = field(default=None, compare=False)  # that it stands in; None for benchmarks.toml
+    more_files: tuple[Path, ...] = field(default=(), compare=False)  # with the same study for other seeds
 
     @property
     def has_profiles(self) -> bool:
@@ -170,7 +172,7 @@ class Study:
     @cached_property
     def as_table(self) -> dict[str, Any]:
         """The study as its table in a file: plain values, without those that are defaults."""
-        table = _changed_values(self, "name", "file")
+        table = _changed_values(self, *PLACES)
         budgets = table.pop("profiles")
         for entry in table["entries"]:
             if entry.get("label") == entry["name"]:

@@ -56,7 +56,7 @@ def _page_studies(folders: Sequence[Path], warn: Callable[[Remark], None]) -> di
         folder for root, run in runs for folder in reversed(run.parents) if root in (folder, *folder.parents)
     )
     with_study = [folder for folder in above if (folder / FILE).is_file() and not (folder / FILE).is_symlink()]
-    studies = known_studies(warn=lambda text: warn(as_remark(text)), folders=with_study)
+    studies = known_studies(warn=lambda text: warn(as_remark(text)), folders=with_study, joined=True)
     for name in [name for name in studies if name in (ALL_RUNS, CHECKLIST) or f"{name}-".startswith(f"{REFERENCE}-")]:
         message = f"the study '{name}' has the name of another page of the report; give it another name"
         if not is_of_folder(studies[name]):

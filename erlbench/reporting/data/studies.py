@@ -98,11 +98,11 @@ def make_answer_cells(study: Study, profile: str, runs: pd.DataFrame, warn: Warn
 
 
 def select_folder_runs(study: Study, runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs that may be a study's: those below the folder of its study.toml, else all."""
+    """The runs that may be a study's: those below the folders of its study.toml, else all."""
     if study.file is None or not is_of_folder(study):
         return runs
-    folder = study.file.resolve().parent
-    return runs[[folder in path.resolve().parents for path in runs.path]]
+    folders = {file.resolve().parent for file in (study.file, *study.more_files)}
+    return runs[[not folders.isdisjoint(path.resolve().parents) for path in runs.path]]
 
 
 def is_of_folder(study: Study) -> bool:
