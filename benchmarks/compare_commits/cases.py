@@ -12,12 +12,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from benchmarks.compare_commits.compare import ROWS, STATE, Evidence, columns_of_rows, read_report, read_runs
+from benchmarks.compare_commits.compare import ROWS, Evidence, columns_of_rows, read_report, read_runs
 from benchmarks.compare_commits.trees import CaseError, Ended, Tree
 
 HERE = Path(__file__).parent
 CASES: Mapping[str, Any] = tomllib.loads((HERE / "cases.toml").read_text(encoding="utf-8"))
-NEEDED = (*ROWS, "policy.safetensors", STATE)  # without which a run is not compared
+NEEDED = (*ROWS, "policy.safetensors")  # without which a run is not compared; some leave no state at their end
 CHECKPOINT = "**/checkpoint/*/*"  # files of a run that is not finished
 LEAST_SECONDS, MORE_TURNS = 3.0, 5  # of a row of bench
 Case = Callable[[Tree, Path, Path], Evidence]  # of a tree, an empty folder, and the stored runs
