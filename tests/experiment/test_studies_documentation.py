@@ -10,7 +10,7 @@ from pathlib import Path
 
 from erlbench.cli import COMMANDS
 from erlbench.experiment.studies import STUDY_KEYS
-from erlbench.experiment.study import Entry, Pair, Profile, Study
+from erlbench.experiment.study import PLACES, Entry, Pair, Profile, Study
 from erlbench.experiment.toml_file import toml_key
 from tests.experiment.study_cell_list import table_studies
 
@@ -72,4 +72,4 @@ def test_all_keys_are_documented():
     kinds = {"study": Study, "profile": Profile, "entry": Entry, "pair": Pair}
     keys = {(toml_key(item), of) for of, kind in kinds.items() for item in fields(kind)}
     keys |= {(key, "study") for key in STUDY_KEYS}
-    assert listed == keys - {("name", "study"), ("file", "study")}
+    assert listed == keys - {(name, "study") for name in PLACES}
