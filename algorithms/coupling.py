@@ -141,12 +141,12 @@ class Coupling:
     @property
     def learns_now(self) -> bool:
         """Whether updates of a critic that learns all the time are under way."""
-        return self.run.critic.in_flight
+        return self.run.critic.in_flight if self.shares_critic else not self.ready
 
     @property
     def updates(self) -> int:
         """Its updates so far, those under way included."""
-        return self.run.critic.step
+        return self.run.critic.step if self.shares_critic else self.run.counters.critic_updates
 
     def stream(self, updates: int) -> list[Task]:
         """Its next updates, towards the targets of the mean."""

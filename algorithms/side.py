@@ -163,14 +163,6 @@ class SideCoupling(Coupling):
         assert isinstance(self.state.actor, ArrayRef)
         return self.state.actor if number % period == period - 1 else None
 
-    @property
-    def learns_now(self) -> bool:
-        return self.state.under_way > 0
-
-    @property
-    def updates(self) -> int:
-        return self.run.counters.critic_updates
-
     def stream(self, updates: int) -> list[Task]:
         return [self._update(updates)]
 

@@ -215,14 +215,6 @@ class Winners(Coupling):
             return run.search.around(state.copied, key)
         return run.search.around(state.children[place], key) if place < len(state.children) else None
 
-    @property
-    def learns_now(self) -> bool:
-        return self.state.under_way > 0
-
-    @property
-    def updates(self) -> int:
-        return self.run.counters.critic_updates
-
     def stream(self, updates: int) -> list[Task]:
         """The learner's episodes, once after a generation in which it may act."""
         due, self.state.due = self.state.due, False
