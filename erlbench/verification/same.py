@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # What differs between two equal runs: times, and which process had a task.
 MEASURED = frozenset(column.name for row in COUNTED for column in columns_of(row) if column.measured)
-DIGESTS_FROM = 4  # format of a run since which digests have been computed as today
+DIGESTS_FROM = 5  # format of a run since which digests have been computed as today
 FEWEST = 5  # different returns that tell runs apart
 
 

@@ -81,7 +81,7 @@ def test_the_digests_of_a_finished_run_are_not_compared(tmp_path):
     made_by(old, 3, TRAINING_END)
     check = run_again(old.directory, 1)
     assert check.outcome == AGREES
-    assert "digests of formats 3 and" in check.text
+    assert f"digests of formats 3 and {FORMAT} are not compared" in check.text
     (evaluations,) = (
         check
         for check in compare_runs(load_files(old.directory), load_files(new.directory))
@@ -90,3 +90,10 @@ def test_the_digests_of_a_finished_run_are_not_compared(tmp_path):
     assert evaluations.outcome == AGREES
     assert "not compared" in evaluations.text
     assert {check.name: check.outcome for check in verify(old.directory)}["policy"] == AGREES
+
+
+def test_a_later_format_is_refused(tmp_path):
+    cell = interrupt(make_cell("cem", tmp_path), 12)
+    made_by(cell, FORMAT + 1, CHECKPOINTS)
+    with pytest.raises(UsageError, match="later version"):
+        run(cell, anyway=True)
