@@ -104,3 +104,18 @@ def test_what_a_table_may_mean_in_two_ways_or_in_none_is_refused(results, tmp_pa
     (tmp_path / "scores.csv").write_text(text)
     with pytest.raises(UsageError, match=words.replace("|", r"\|")):
         results(tmp_path / "scores.csv")
+
+
+def test_successes_of_other_episodes_are_left_out(results, tmp_path, capsys):
+    """The callback writes them from the first evaluation on whose environment gives one."""
+    path = tmp_path / "evaluations.npz"
+    np.savez(path, timesteps=[1, 2], results=[[1.0, 2.0]] * 2, successes=[[True, False]])
+    assert results(path, **NAMES).evaluations["success"].tolist() == [(), ()]
+    assert "successes" in capsys.readouterr().err
+
+
+def test_a_monitor_file_may_have_a_mark_capitals_and_semicolons(results, tmp_path):
+    text = HEADER.format("A-v1").replace("r,l,t", "R;L;T") + "1,5;10;0,1\n2,5;20;0,3\n"
+    (tmp_path / "monitor.csv").write_text(text, encoding="utf-8-sig")
+    episodes = results(tmp_path / "monitor.csv", algo="ppo", seed=0).episodes
+    assert episodes[["r", "l", "t"]].to_numpy().tolist() == [[1.5, 10, 0.1], [2.5, 20, 0.3]]
