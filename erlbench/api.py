@@ -78,7 +78,7 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     from erlbench.experiment.arguments import OPTIONS, arguments, run_options
     from erlbench.experiment.command import requested_cells
     from erlbench.machine.resources import check_device
-    from erlbench.running.admission import problems, rules_of
+    from erlbench.running.admission import problem_finder, rules_of
     from erlbench.running.command import anything_saved, run_cells
     from erlbench.running.progress import is_watched
     from erlbench.settings import setting_text
@@ -104,7 +104,7 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     check_device(request.device)
     how = run_options(request, ("erlbench.run",))
     check_importable(request.env, how.processes)
-    cells = requested_cells(request, problems(rules_of(how, () if request.study else request.algo)))
+    cells = requested_cells(request, problem_finder(rules_of(how, () if request.study else request.algo)))
     code = run_cells(cells, how)
     if code == Interrupted.exit_code:
         if anything_saved(cells):

@@ -31,11 +31,11 @@ from erlbench.experiment.studies import FILE, known_studies
 from erlbench.experiment.study import Study, study_text
 from erlbench.options import argument, option
 from erlbench.records.run import RunFiles
-from erlbench.running.admission import LIMIT, Rules, problems
+from erlbench.running.admission import LIMIT, Rules, problem_finder
 from erlbench.settings import setting_rows
 from erlbench.words import counted
 from erlbench.work.facts import answer_of
-from erlbench.work.inspection import ask
+from erlbench.work.inspection import call_in_subprocess
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,7 +196,7 @@ def _describe_preset(preset: catalogue.Preset) -> str:
 
 def _print_facts(name: str) -> None:
     """What an environment is that the suite does not list; its module is imported in a process of its own."""
-    facts, failure = ask(answer_of, name, limit=LIMIT)
+    facts, failure = call_in_subprocess(answer_of, name, limit=LIMIT)
     if isinstance(facts, str) or facts is None:
         raise UsageError(facts or f"environment '{name}' cannot be looked at: {failure}")
     print_table(name, ("", ""), [*facts.rows, *([("cannot be run", facts.refusal)] if facts.refusal else [])])
@@ -266,7 +266,7 @@ def _is_done(run: Path) -> bool:
 
 def _price(study: Study, profile: str) -> str:
     """The core-hours of the runs that are missing; `UsageError` where there is no number."""
-    problem_of = problems(Rules(anyway=True))
+    problem_of = problem_finder(Rules(anyway=True))
     request = {"study": (study.name,), "profile": profile or None, "out": str(_results_folder(study, profile))}
     cells = [cell for cell in requested_cells(arguments(request), problem_of) if not _is_done(cell.directory)]
     runs = Counter((cell.env, cell.name) for cell in cells)

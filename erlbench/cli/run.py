@@ -47,12 +47,12 @@ def run(**given: Any) -> None:
     asked = arguments(given)
     click.get_current_context().meta["verbose"] = asked.verbose
     from erlbench.experiment.command import requested_cells
-    from erlbench.running.admission import problems, rules_of
+    from erlbench.running.admission import problem_finder, rules_of
 
     check_device(asked.device)
     options = run_options(asked, ("erlbench", *sys.argv[1:]))
     rules = rules_of(options, () if asked.study else asked.algo)
-    problem_of = problems(rules)
+    problem_of = problem_finder(rules)
     cells = requested_cells(asked, problem_of)
     if not asked.quiet:
         for line in _describe(cells, asked, rules):
@@ -84,7 +84,7 @@ def run(**given: Any) -> None:
 def _describe(cells: Sequence[Cell], asked: RunArguments, rules: Rules) -> Iterator[str]:
     """What there is to know of the cells before they run."""
     from erlbench.experiment.estimate import find_doubts, shorten_doubts
-    from erlbench.running.admission import problems
+    from erlbench.running.admission import problem_finder
     from erlbench.running.refusals import useless_replays
 
     yield from _describe_environments(cells, rules)
@@ -92,7 +92,7 @@ def _describe(cells: Sequence[Cell], asked: RunArguments, rules: Rules) -> Itera
     yield from _describe_partial_settings(asked.set, cells)
     for name, reason in (useless_replays(cells) if asked.save_replay else {}).items():
         yield f"warning: {name}: --save-replay has no effect, as such a run cannot be extended: {reason}"
-    doubts = find_doubts(cells, problems(rules))
+    doubts = find_doubts(cells, problem_finder(rules))
     yield from (line for _, line in doubts) if asked.verbose else shorten_doubts(doubts)
     if not asked.dry_run and (differences := _differences(cells)):
         yield differences
@@ -101,12 +101,12 @@ def _describe(cells: Sequence[Cell], asked: RunArguments, rules: Rules) -> Itera
 def _describe_environments(cells: Sequence[Cell], rules: Rules) -> dict[str, None]:
     """What there is to know of environments; of the suite's own only what their models have that will go."""
     from erlbench.envs.catalogue import LISTED, split_preset
-    from erlbench.running.admission import admitted
+    from erlbench.running.admission import admit
 
     lines: dict[str, None] = {}
     for cell in cells:
         with contextlib.suppress(ErlbenchError):
-            trial = admitted(cell.env, cell.env_settings, rules)
+            trial = admit(cell.env, cell.env_settings, rules)
             described = trial.described if split_preset(cell.env)[0] in LISTED else None
             lines |= dict.fromkeys(described.deprecated if described else trial.lines(cell.env))
     return lines

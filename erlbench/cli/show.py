@@ -35,7 +35,7 @@ from erlbench.records.schema import EvaluationRow
 from erlbench.records.training import WINDOW
 from erlbench.running.checkpoint import continuation
 from erlbench.running.folder import RunFolder
-from erlbench.work.identity import fingerprint, last_recorded
+from erlbench.work.identity import fingerprint, last_identity
 
 TRAINING = "training"
 COLUMNS = ("run", "status", "steps", TRAINING, "last score", "message")
@@ -113,7 +113,7 @@ def _show_run(run: Path, last: int) -> None:
         facts["training return"] = f"{_number(status['training_return'])} (last {WINDOW} training episodes)"
     for values, names in ((status, ("message", "updated")), (meta, ("cpu", "cores", "commit"))):
         facts |= {name: values[name] for name in names if values.get(name)}
-    facts["identity"] = fingerprint(last_recorded(meta))[:12] or "unknown"
+    facts["identity"] = fingerprint(last_identity(meta))[:12] or "unknown"
     if marks := admission_marks(meta):
         facts["marked"] = "; ".join(marks)
     if repeats := repeats_of(run):
@@ -147,7 +147,7 @@ def _status(run: Path) -> dict[str, Any]:
     word = str(status.get("status") or "unknown")
     if word == "done":
         return status | ({"status": NEVER_TRAINED} if status.get("never_trained") is True else {})
-    if directory.held():
+    if directory.is_held():
         return status | {"status": "running", "message": ""}
     if word == "running":
         return status | {"status": "killed", "message": continuation(directory)}

@@ -56,7 +56,7 @@ def command(options: TuneOptions) -> None:
     from erlbench.algorithms import registry
     from erlbench.experiment.arguments import arguments, run_options
     from erlbench.experiment.command import requested_cells
-    from erlbench.running.admission import Rules, problems
+    from erlbench.running.admission import Rules, problem_finder
     from erlbench.tuning import parse_space, tune
 
     name = options.algo.partition("@")[0]
@@ -72,7 +72,7 @@ def command(options: TuneOptions) -> None:
         }
     )
     how = replace(run_options(request, ("erlbench", "tune")), jobs=1)
-    cells = requested_cells(request, problems(Rules()))
+    cells = requested_cells(request, problem_finder(Rules()))
     if len({cell.env for cell in cells}) > 1:
         raise UsageError(f"one environment is tuned at a time, not {options.env}")
     tuned = tune(cells, space, request.set, options.trials, options.out, how, lambda text: click.echo(text, err=True))

@@ -51,8 +51,8 @@ def describe() -> dict[str, Any]:
     """
     import numpy  # noqa: F401  its BLAS is what is asked about
 
-    libraries = [found for found in threadpoolctl.threadpool_info() if found["user_api"] == "blas"]
-    libraries.sort(key=lambda found: "numpy" not in found["filepath"])  # SciPy's may be loaded, too
+    libraries = [library for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"]
+    libraries.sort(key=lambda library: "numpy" not in library["filepath"])  # SciPy's may be loaded, too
     chosen = libraries[0] if libraries else {}
     return {
         "blas": " ".join(str(chosen.get(name) or "") for name in ("internal_api", "version")).strip() or "unknown",

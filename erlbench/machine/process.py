@@ -126,9 +126,9 @@ def _name_glfw() -> None:
     Without a name glfw starts a Python that asks the library for its version. When that process is killed, or gets the
     signal that was meant for the command, no environment of MuJoCo can be made.
     """
-    found = find_spec("glfw")
+    spec = find_spec("glfw")
     variant = "wayland" if "wayland" in (os.environ.get("PYGLFW_LIBRARY_VARIANT"), _session()) else "x11"
-    for place in (found and found.submodule_search_locations) or ():
+    for place in (spec and spec.submodule_search_locations) or ():
         library = Path(place, variant, "libglfw.so")
         if library.is_file():
             os.environ.setdefault("PYGLFW_LIBRARY", str(library))

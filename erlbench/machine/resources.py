@@ -21,10 +21,10 @@ def cores() -> int:
 
     In a Slurm job those of its task, where Slurm does not bind it to them.
     """
-    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    own = max(1, int(min(own, cpu_quota())))
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    count = max(1, int(min(count, cpu_quota())))
     task = os.environ.get("SLURM_CPUS_PER_TASK", "")
-    return min(own, int(task)) if task.isdigit() and int(task) else own
+    return min(count, int(task)) if task.isdigit() and int(task) else count
 
 
 def available_memory() -> float:
@@ -101,6 +101,6 @@ def _text(file: Path) -> str:
         return ""
 
 
-def _number(text: str, other: float = inf) -> float:
+def _number(text: str, default: float = inf) -> float:
     """A number; `other` for `max` and what is none."""
-    return float(text) if text.isdigit() else other
+    return float(text) if text.isdigit() else default

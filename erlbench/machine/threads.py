@@ -48,16 +48,20 @@ def loaded_libraries() -> list[Library]:
     return libraries
 
 
-def _kind(found: Any) -> str:
+def _kind(controller: Any) -> str:
     """Whose numbers it has: an OpenBLAS that is built with OpenMP has one for each thread, too."""
-    return OPENMP if OPENMP in (found.user_api, getattr(found, "threading_layer", "")) else str(found.user_api)
+    return (
+        OPENMP
+        if OPENMP in (controller.user_api, getattr(controller, "threading_layer", ""))
+        else str(controller.user_api)
+    )
 
 
-def _set_threads(found: Any, number: int) -> None:
+def _set_threads(controller: Any, number: int) -> None:
     """Have threadpoolctl set a number; its later versions ignore all but the first thread that sets OpenBLAS."""
-    let_any_thread = getattr(found, "clear_controlling_thread", lambda force: None)
+    let_any_thread = getattr(controller, "clear_controlling_thread", lambda force: None)
     let_any_thread(force=True)
-    found.set_num_threads(number)
+    controller.set_num_threads(number)
     let_any_thread(force=True)
 
 
@@ -98,11 +102,11 @@ class OneThread:
     def limit(self) -> None:
         """One thread for all that is loaded now; for good where nobody holds, as in a process of a pool."""
         with self._guard:
-            here = self._holders.get(threading.get_ident(), {})
+            held_libraries = self._holders.get(threading.get_ident(), {})
             libraries = loaded_libraries()  # all are looked at before one is changed: PyTorch changes OpenMP
             for library in libraries:
                 if library.kind == OPENMP:
-                    here.setdefault(library.name, library)
+                    held_libraries.setdefault(library.name, library)
                 elif self._holders and library.name not in self._before:
                     self._before[library.name] = _in_new_thread(library) if library.kind == TORCH else library
             for library in libraries:
@@ -110,10 +114,10 @@ class OneThread:
 
     def _release(self, thread: int) -> None:
         with self._guard:
-            here = self._holders.pop(thread)
+            held_libraries = self._holders.pop(thread)
             if TORCH in self._before:
                 self._before[TORCH].restore()
-            for library in here.values():
+            for library in held_libraries.values():
                 library.restore()
             if not self._holders:
                 for library in self._before.values():

@@ -157,7 +157,7 @@ def _products(matrix: np.ndarray, below: np.ndarray, layer: np.ndarray) -> list[
     """`layer = matrix @ below`, one by one where there are several: a product of matrices rounds otherwise."""
     if below.ndim == 1:
         return [partial(matrix.dot, below, layer)]
-    return [partial(matrix.dot, one, out) for one, out in zip(below, layer, strict=True)]
+    return [partial(matrix.dot, activations, out) for activations, out in zip(below, layer, strict=True)]
 
 
 def _normalise(layer: np.ndarray, mean: np.ndarray, std: np.ndarray, clip: np.float32) -> list[Operation]:

@@ -27,10 +27,10 @@ def new_module(name: str, observations: int, outputs: int) -> torch.nn.Module:
     kind = getattr(importlib.import_module(module), attribute)
     if not (isinstance(kind, type) and issubclass(kind, torch.nn.Module)):  # a name in a file must call nothing else
         raise ValueError(f"{name} is no class of torch.nn.Module")
-    made: torch.nn.Module = kind(observations, outputs)
-    if not list(made.parameters()):
+    network: torch.nn.Module = kind(observations, outputs)
+    if not list(network.parameters()):
         raise ValueError(f"{name} has no parameters")
-    return made
+    return network
 
 
 def describe_parameters(module: torch.nn.Module) -> tuple[str, ...]:

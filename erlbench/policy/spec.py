@@ -67,14 +67,14 @@ class PolicySpec:
     parameters: tuple[str, ...] = ()  # where `network` is MODULE:CLASS: NAME:8x3 of each; see `module.py`
 
     def __post_init__(self) -> None:
-        for value, known in (
+        for value, choices in (
             (self.activation, ACTIVATIONS),
             (self.network, NETWORKS),
             (self.squashing, SQUASHINGS),
             (self.actions, ACTIONS),
         ):
-            if value not in known and not (value == self.network and ":" in value):
-                raise ValueError(f"'{value}' is none of {', '.join(known)}")
+            if value not in choices and not (value == self.network and ":" in value):
+                raise ValueError(f"'{value}' is none of {', '.join(choices)}")
         if self.actions == "bins" and self.bins < 2:
             raise ValueError("a dimension needs two bins at least")
         if self.stochastic and self.actions == "discrete" and self.squashing != "linear":

@@ -10,7 +10,6 @@ from erlbench.errors import UsageError
 from erlbench.experiment.cells import LOCAL
 from erlbench.pool.base import Pool, PoolEvent, PoolOptions
 from erlbench.pool.processes import ProcessPool
-from erlbench.work.store import Store
 
 __all__ = ["Pool", "PoolEvent", "PoolOptions", "ProcessPool", "connected", "local_pool", "make_pool"]
 
@@ -40,19 +39,19 @@ def make_pool(kind: str, options: PoolOptions) -> Pool:
     return RayPool(options)
 
 
-def local_pool(processes: int, store: Store | None = None, start_method: str | None = None, **options: Any) -> Pool:
+def local_pool(processes: int, start_method: str | None = None, **options: Any) -> Pool:
     """A pool of `processes` worker processes of this machine; 0 runs the tasks in this process.
 
-    Without `store` the pool makes its own and removes it when closed. `options` are those of `PoolOptions`.
+    `options` are those of `PoolOptions`.
     """
-    return _on_this_machine(PoolOptions(processes=processes, **options), store, start_method)
+    return _on_this_machine(PoolOptions(processes=processes, **options), start_method)
 
 
-def _on_this_machine(options: PoolOptions, store: Store | None = None, start_method: str | None = None) -> Pool:
+def _on_this_machine(options: PoolOptions, start_method: str | None = None) -> Pool:
     if options.processes is not None and options.processes < 0:
         raise UsageError(f"the number of processes is {options.processes}; it must be 0 (this process) or more")
     if options.processes == 0:
         from erlbench.pool.serial import SerialPool  # not at the top: workers, and runs that have some, need none of it
 
-        return SerialPool(options.device, store)
-    return ProcessPool(options, store, start_method)
+        return SerialPool(options.device)
+    return ProcessPool(options, start_method)

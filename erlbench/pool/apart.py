@@ -1,6 +1,6 @@
-"""A function in a process of its own that can be ended, whatever C code it is in: a film, a second run.
+"""A function in a process of its own that can be ended, whatever C code it is in: a film, a second run, saved policies.
 
-A process of the fork server (`clean.py`) would not do: it has loaded MuJoCo before the renderer is chosen.
+A process of the fork server (`worker.py`) would not do: it has loaded MuJoCo before the renderer is chosen.
 """
 
 from __future__ import annotations

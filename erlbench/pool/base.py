@@ -12,12 +12,14 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from math import inf
-from typing import Protocol, Self
+from typing import Self
 
 from erlbench.errors import ErlbenchError, Interrupted, TaskError
 from erlbench.machine.threads import ONE_THREAD
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
+
+UNPREPARED = "interrupted while workers were prepared; the same command continues"
 
 
 @dataclass(frozen=True)
@@ -29,59 +31,12 @@ class PoolEvent:
     message: str
 
 
-class Pool(Protocol):
-    """Runs tasks. Whatever the pool and its size, a task's outcome is the same."""
+class Pool(ABC):
+    """Runs tasks, by priority and id. Whatever the pool and its size, a task's outcome is the same."""
 
-    @property
-    def store(self) -> Store:
-        """Where arrays are."""
-
-    @property
-    def processes(self) -> int:
-        """How many tasks may run at once."""
-
-    @property
-    def device(self) -> str:
-        """The device of gradient tasks, as asked for; `auto` gives way to what was found."""
-
-    def prepare(self, task: Task, workers: int, stop: threading.Event | None = None) -> None:
-        """Run `task` on `workers` workers of the kind that it needs, as far as there are slots; wait for them.
-
-        To be called while the pool has no other task. Raises as `next_result` does, and `Interrupted` after `stop`.
-        """
-
-    def submit(self, tasks: Iterable[Task]) -> None:
-        """Take tasks in that can start: the tasks that they wait for have finished."""
-
-    def next_result(self, timeout: float | None = None) -> Result | None:
-        """The next finished task, or None after `timeout` seconds.
-
-        Raises what the task raised, with the task's id and kind in the message, `TaskError` for a task that has killed
-        three workers, and `RuntimeError` where no task is left. A pool that has raised can be reset or closed.
-        """
-
-    def running(self) -> Mapping[int, Task]:
-        """Slot -> the task that it runs now; of tasks sent together, the first that has not come back."""
-
-    def events(self) -> list[PoolEvent]:
-        """What happened since the last call."""
-
-    def leave(self) -> bool:
-        """Whether a task runs in this process, which an exception may end now: it runs again later."""
-
-    def reset(self) -> None:
-        """Forget all tasks and outputs, and stop the tasks that run; ids may be used again."""
-
-    def close(self) -> None:
-        """End the workers, and remove the store if the pool made it."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *exception: object) -> None: ...
-
-
-class PoolBase(ABC):
-    """What pools share: their tasks, by priority and id, and what has come back."""
+    store: Store  # where arrays are
+    processes: int  # how many tasks may run at once; 0: in this process
+    device: str  # of gradient tasks; `auto` until a worker has chosen one
 
     def __init__(self) -> None:
         self._tasks: dict[int, Task] = {}  # that have not finished
@@ -90,15 +45,28 @@ class PoolBase(ABC):
         self._events: list[PoolEvent] = []
         self._entered = ExitStack()
 
+    @abstractmethod
+    def prepare(self, task: Task, workers: int, stop: threading.Event | None = None) -> None:
+        """Run `task` on `workers` workers of the kind that it needs, as far as there are slots; wait for them.
+
+        To be called while the pool has no other task. Raises as `next_result` does, and `Interrupted` after `stop`.
+        """
+
     def submit(self, tasks: Iterable[Task]) -> None:
+        """Take tasks in that can start: the tasks that they wait for have finished."""
         for task in tasks:
             if task.id in self._tasks:
-                raise ValueError(f"{name(task)} was submitted twice")
+                raise ValueError(f"{task.label} was submitted twice")
             self._tasks[task.id] = task
             self._push(task)
         self._start()
 
     def next_result(self, timeout: float | None = None) -> Result | None:
+        """The next finished task, or None after `timeout` seconds.
+
+        Raises what the task raised, with the task's id and kind in the message, `TaskError` for a task that has killed
+        three workers, and `RuntimeError` where no task is left. A pool that has raised can be reset or closed.
+        """
         if not self._finished and not self._tasks:
             raise RuntimeError("no task is left in the pool, so no result can come")
         end = inf if timeout is None else time.monotonic() + timeout
@@ -110,6 +78,44 @@ class PoolBase(ABC):
         if isinstance(item, ErlbenchError):
             raise item
         return item
+
+    @abstractmethod
+    def running(self) -> Mapping[int, Task]:
+        """Slot -> the task that it runs now; of tasks sent together, the first that has not come back."""
+
+    def events(self) -> list[PoolEvent]:
+        """What happened since the last call."""
+        events, self._events = self._events, []
+        return events
+
+    def interrupt_task(self) -> bool:
+        """Have the task run again that runs in this thread now; False where none does.
+
+        For the handler of a signal: where it is True, the handler may raise KeyboardInterrupt.
+        """
+        return False
+
+    def reset(self) -> None:
+        """Forget all tasks and outputs, and stop the tasks that run; ids may be used again."""
+        self._tasks.clear()
+        self._ready = {False: [], True: []}
+        self._finished.clear()
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the workers and remove the store."""
+
+    def __enter__(self) -> Self:
+        self._entered.enter_context(ONE_THREAD.hold())
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        try:
+            self.close()
+        finally:
+            self._entered.close()
+
+    # -- what a kind of pool defines ------------------------------------------------------------------------------
 
     def _lane(self, task: Task) -> bool:
         """In which of the two heaps a task waits."""
@@ -125,41 +131,11 @@ class PoolBase(ABC):
     def _advance(self, end: float) -> None:
         """Wait for something to happen until `end` at most, and take it in; results go to `_finished`."""
 
-    def leave(self) -> bool:
-        return False
-
-    def events(self) -> list[PoolEvent]:
-        events, self._events = self._events, []
-        return events
-
-    def reset(self) -> None:
-        self._tasks.clear()
-        self._ready = {False: [], True: []}
-        self._finished.clear()
-
-    @abstractmethod
-    def close(self) -> None: ...
-
-    def __enter__(self) -> Self:
-        self._entered.enter_context(ONE_THREAD.hold())
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        try:
-            self.close()
-        finally:
-            self._entered.close()
-
 
 def check_stop(stop: threading.Event | None) -> None:
     """Raise `Interrupted` while workers are prepared, once `stop` is set."""
     if stop is not None and stop.is_set():
-        raise Interrupted("interrupted while workers were prepared; the same command continues")
-
-
-def name(task: Task) -> str:
-    """How messages name a task."""
-    return f"task {task.id} ({task.kind})"
+        raise Interrupted(UNPREPARED)
 
 
 @dataclass(frozen=True, kw_only=True)

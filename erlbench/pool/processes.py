@@ -25,7 +25,7 @@ from typing import Any
 
 from erlbench.errors import ErlbenchError, TaskError
 from erlbench.machine.process import allow_workers
-from erlbench.pool.base import Failure, PoolBase, PoolEvent, PoolOptions, as_error, check_stop, name
+from erlbench.pool.base import Failure, Pool, PoolEvent, PoolOptions, as_error, check_stop
 from erlbench.pool.worker import LOCK, OVER_MEMORY, serve, start, start_context
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
@@ -75,18 +75,17 @@ class Worker:
     finished: int = 0  # tasks
 
 
-class ProcessPool(PoolBase):
+class ProcessPool(Pool):
     """Runs tasks in `options.processes` slots (None: one)."""
 
-    def __init__(self, options: PoolOptions, store: Store | None = None, start_method: str | None = None) -> None:
+    def __init__(self, options: PoolOptions, start_method: str | None = None) -> None:
         super().__init__()
         self.processes = 1 if options.processes is None else options.processes
         allow_workers(self.processes)
         self.device = options.device
         self._options, self._method = options, start_method
         start_context(start_method)
-        self._owns_store = store is None
-        self.store = store or Store.create()
+        self.store = Store.create()
         self._workers: dict[tuple[int, bool], Worker] = {}
         self._busy: dict[int, Worker] = {}  # by slot
         self._kills: dict[int, list[str]] = {}  # task -> how the workers ended that it killed
@@ -123,8 +122,7 @@ class ProcessPool(PoolBase):
         for worker in list(self._workers.values()):
             self._end(worker, kill=True)
         self._selector.close()
-        if self._owns_store:
-            self.store.close()
+        self.store.close()
 
     # -- tasks out, results in ----------------------------------------------------------------------------------------
 
@@ -170,7 +168,7 @@ class ProcessPool(PoolBase):
         except Exception as error:
             if len(tasks) == 1:
                 del self._tasks[tasks[0].id]
-                reason = f"{name(tasks[0])} cannot be sent to a worker: {error}"
+                reason = f"{tasks[0].label} cannot be sent to a worker: {error}"
                 self._finished.append(TaskError(reason, task=tasks[0].id))
                 return
             for task in tasks:
@@ -221,7 +219,7 @@ class ProcessPool(PoolBase):
             del self._tasks[task.id]
             self._kills.pop(task.id, None)
             if isinstance(answer, Failure):
-                self._finished.append(as_error(name(task), answer, task.id))
+                self._finished.append(as_error(task.label, answer, task.id))
             else:
                 self._durations.note(task, answer)
                 self._finished.append(answer)
@@ -272,20 +270,20 @@ class ProcessPool(PoolBase):
         # the fork server's end says nothing of the task, and the tasks before may have used the memory up
         blameless = (lost and self._lost_servers <= LOST_SERVERS) or (code == OVER_MEMORY and worker.finished > 0)
         how = reason or _in_words(code)
-        where = f"worker process {pid} of slot {worker.slot}: {how}"
+        worker_text = f"worker process {pid} of slot {worker.slot}: {how}"
         for task in worker.tasks:
             kills = [] if blameless else self._kills.setdefault(task.id, [])
-            kills.append(where)
+            kills.append(worker_text)
             if len(kills) < KILLS:
                 self._push(task)
             else:
                 del self._tasks[task.id]
-                message = f"{name(task)} has ended {KILLS} workers, the last by {how}"
+                message = f"{task.label} has ended {KILLS} workers, the last by {how}"
                 self._finished.append(TaskError(message, "\n".join(kills), task.id))
         if busy:
             others = f" or one of the {len(worker.tasks) - 1} sent with it" if len(worker.tasks) > 1 else ""
-            where = f"{name(worker.tasks[0])}{others}, {where}"
-        self._events.append(PoolEvent(time.monotonic(), event, where))
+            worker_text = f"{worker.tasks[0].label}{others}, {worker_text}"
+        self._events.append(PoolEvent(time.monotonic(), event, worker_text))
 
 
 def _in_words(code: int) -> str:

@@ -172,15 +172,15 @@ def facts() -> Facts:
 
 def _noise_tables(tasks: Sequence[Task]) -> set[NoiseTable]:
     """The tables of noise that tasks name in their inputs and settings."""
-    found: set[NoiseTable] = set()
+    tables: set[NoiseTable] = set()
     for task in tasks:
         values: list[Any] = [value.table for value in task.inputs.values() if isinstance(value, Perturbed)]
         if isinstance(task.settings, Mapping):
             values += task.settings.values()
         elif is_dataclass(task.settings):
             values += (getattr(task.settings, item.name) for item in fields(task.settings))
-        found.update(value for value in values if isinstance(value, NoiseTable))
-    return found
+        tables.update(value for value in values if isinstance(value, NoiseTable))
+    return tables
 
 
 # -- copies of a replay: blocks of its files, appended in order -------------------------------------------------------

@@ -44,9 +44,9 @@ def connect(address: str) -> bool:
         greet(head)
         ray.init(address=head, log_to_driver=False, logging_level=logging.ERROR)
     except (OSError, OverflowError, RuntimeError, ValueError) as error:
-        where = "on this machine" if address == "auto" else f"at {address}"
+        place = "on this machine" if address == "auto" else f"at {address}"
         raise UsageError(
-            f"there is no Ray cluster {where} ({cause(error)}); start one by `ray start --head`, or name the head's "
+            f"there is no Ray cluster {place} ({cause(error)}); start one by `ray start --head`, or name the head's "
             "address: --pool ray://HOST:6379 (the port of `ray start`, not that of Ray Client or of the dashboard)"
         ) from error
     return True
@@ -61,10 +61,10 @@ def head_address(address: str) -> str:
 
     if address != "auto":
         return address
-    found: str | None = canonicalize_bootstrap_address(address)
-    if found is None:
+    nodes: str | None = canonicalize_bootstrap_address(address)
+    if nodes is None:
         raise ConnectionError("none was started")
-    return found
+    return nodes
 
 
 def greet(address: str) -> None:
@@ -97,12 +97,12 @@ def members() -> list[Member]:
     from ray._private.state import available_resources_per_node
 
     free = available_resources_per_node()  # type: ignore[no-untyped-call]
-    found = []
+    nodes = []
     for node in ray.nodes():  # type: ignore[no-untyped-call]
         cores = int(free.get(node["NodeID"], {}).get("CPU", 0)) if node["Alive"] else 0
         if cores >= 1:
-            found.append(Member(node["NodeID"], node["NodeManagerHostname"], cores))
-    return found
+            nodes.append(Member(node["NodeID"], node["NodeManagerHostname"], cores))
+    return nodes
 
 
 def start_agent(member: Member, processes: int, options: PoolOptions) -> Any:
@@ -118,22 +118,22 @@ def start_agent(member: Member, processes: int, options: PoolOptions) -> Any:
     return actor.remote(processes, options)
 
 
-def objection(here: Facts, there: Facts, anyway: bool) -> str:
+def objection(driver: Facts, node: Facts, anyway: bool) -> str:
     """Why a node cannot be used; empty when it can."""
-    for name, own, other in (
-        ("erlbench", here.erlbench, there.erlbench),
-        ("Python", _minor(here.python), _minor(there.python)),
+    for name, of_driver, of_node in (
+        ("erlbench", driver.erlbench, node.erlbench),
+        ("Python", _minor(driver.python), _minor(node.python)),
     ):
-        if own != other:
-            return f"it has {name} {other}, the driver {own}; install the same there"
-    if there.shared_memory < SHARED_MEMORY:
+        if of_driver != of_node:
+            return f"it has {name} {of_node}, the driver {of_driver}; install the same there"
+    if node.shared_memory < SHARED_MEMORY:
         return (
-            f"its shared memory has {there.shared_memory / 2**20:.0f} MiB, and {SHARED_MEMORY / 2**20:.0f} are needed; "
+            f"its shared memory has {node.shared_memory / 2**20:.0f} MiB, and {SHARED_MEMORY / 2**20:.0f} are needed; "
             "make it larger (docker run --shm-size)"
         )
-    if there.arithmetic != here.arithmetic and not anyway:
+    if node.arithmetic != driver.arithmetic and not anyway:
         return (
-            f"it computes by {there.arithmetic}, the driver by {here.arithmetic}, so that results would "
+            f"it computes by {node.arithmetic}, the driver by {driver.arithmetic}, so that results would "
             "differ in their last digits; set OPENBLAS_CORETYPE alike on all nodes, or give --anyway"
         )
     return ""

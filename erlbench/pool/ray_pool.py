@@ -20,7 +20,7 @@ import numpy as np
 
 from erlbench.errors import CellError, ErlbenchError, TaskError, UsageError
 from erlbench.pool import ray_cluster as cluster
-from erlbench.pool.base import PoolBase, PoolEvent, PoolOptions, as_error, check_stop, name
+from erlbench.pool.base import Pool, PoolEvent, PoolOptions, as_error, check_stop
 from erlbench.pool.processes import Durations
 from erlbench.pool.ray_agent import Answer, Extent, Order, ReplayBlock, Report, facts, read_block
 from erlbench.work.store import Store
@@ -112,11 +112,11 @@ class Node:
 
     def free(self, names: Iterable[str]) -> None:
         """Have the node remove arrays, with the next call."""
-        there = self._arrays.intersection(names)
-        self._arrays -= there
-        self._free += there
+        present = self._arrays.intersection(names)
+        self._arrays -= present
+        self._free += present
 
-    def made(self, names: Iterable[str]) -> None:
+    def add_arrays(self, names: Iterable[str]) -> None:
         """The node has arrays that its own tasks made."""
         self._arrays.update(names)
 
@@ -152,7 +152,7 @@ class Starting:
     deadline: float
 
 
-class RayPool(PoolBase):
+class RayPool(Pool):
     """Runs tasks on all nodes of the Ray cluster that this process is connected to.
 
     `options.processes` is the most processes on each node; None: the node's free cores.
@@ -181,7 +181,7 @@ class RayPool(PoolBase):
             raise
 
     @property
-    def processes(self) -> int:
+    def processes(self) -> int:  # type: ignore[override]  # of a moment
         """Processes of all nodes together; nodes come and go."""
         return sum(node.slots for node in self._nodes.values())
 
@@ -250,7 +250,7 @@ class RayPool(PoolBase):
                 node.add(task)
             except Exception as error:  # of pickle
                 del self._tasks[task.id]
-                self._finished.append(TaskError(f"{name(task)} cannot be sent to a node: {error}"))
+                self._finished.append(TaskError(f"{task.label} cannot be sent to a node: {error}"))
         for node in self._nodes.values():
             node.exchange(self.store, self._objects)
 
@@ -306,7 +306,7 @@ class RayPool(PoolBase):
             return
         for array, value in answer.arrays.items():
             self.store.put(array, value)
-        node.made(answer.arrays)
+        node.add_arrays(answer.arrays)
         self._durations.note(task, result)
         start, end, slot = result.start + later, result.end + later, node.first_slot + result.process
         self._finished.append(replace(result, start=start, end=end, process=slot))
@@ -371,7 +371,7 @@ class RayPool(PoolBase):
                 self._push(task)
             else:
                 del self._tasks[task.id]
-                self._finished.append(TaskError(f"{name(task)} has ended {LOSSES} nodes", "\n".join(losses)))
+                self._finished.append(TaskError(f"{task.label} has ended {LOSSES} nodes", "\n".join(losses)))
         if not self._nodes:
             try:
                 self._wait_for_nodes(ALONE)

@@ -9,41 +9,40 @@ from collections.abc import Mapping
 
 from erlbench.errors import Interrupted
 from erlbench.machine.threads import Renewal
-from erlbench.pool.base import PoolBase, as_error, failure, name
+from erlbench.pool.base import UNPREPARED, Pool, as_error, failure
 from erlbench.pool.worker import prepare_torch
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
 from erlbench.work.workspace import Workspace
 
 
-class SerialPool(PoolBase):
+class SerialPool(Pool):
     """Runs one task within each call of `next_result`, whatever its timeout.
 
-    Where `leave` was called meanwhile, as by the handler of a signal, the task runs again, and the result is None.
+    Where `interrupt_task` was called meanwhile, the task runs again later and the result is None.
     """
 
     processes = 0
 
-    def __init__(self, device: str = "cpu", store: Store | None = None) -> None:
+    def __init__(self, device: str = "cpu") -> None:
         super().__init__()
-        self.store = store or Store.create()
+        self.store = Store.create()
         self.device = device
-        self._owns_store = store is None
         self._workspace: Workspace | None = None
         self._has_torch = False
-        self._runs = self._left = False
+        self._runs = self._interrupted = False
         self._renew_limit = Renewal()
 
     def prepare(self, task: Task, workers: int, stop: threading.Event | None = None) -> None:
         self.submit([task])
         if self.next_result() is None:
-            raise Interrupted("interrupted while workers were prepared; the same command continues")
+            raise Interrupted(UNPREPARED)
 
     def next_result(self, timeout: float | None = None) -> Result | None:
         return super().next_result(0.0)
 
-    def leave(self) -> bool:
-        self._left = self._runs
+    def interrupt_task(self) -> bool:
+        self._interrupted = self._runs
         return self._runs
 
     def _advance(self, end: float) -> None:
@@ -53,14 +52,14 @@ class SerialPool(PoolBase):
         if self._workspace is None or self._workspace.device != self.device:
             self._workspace = Workspace(self.store, 0, self.device, time.thread_time)
         self._renew_limit()
-        self._left, self._runs = False, True
+        self._interrupted, self._runs = False, True
         try:
             outcome: Result | BaseException = self._workspace.run(task)
         except BaseException as error:
             outcome = error
         finally:
             self._runs = False
-        if self._left:  # whatever a library has made of it, such as an ImportError
+        if self._interrupted:  # whatever a library has made of it, such as an ImportError
             self._workspace.close()  # what it keeps may be half done
             self._workspace = None
             return
@@ -69,7 +68,7 @@ class SerialPool(PoolBase):
         if isinstance(outcome, Result):
             self._finished.append(outcome)
         elif isinstance(outcome, Exception | SystemExit):
-            raise as_error(name(task), failure(outcome), task.id) from outcome
+            raise as_error(task.label, failure(outcome), task.id) from outcome
         else:
             raise outcome
 
@@ -82,5 +81,4 @@ class SerialPool(PoolBase):
         if self._workspace is not None:
             self._workspace.close()
             self._workspace = None
-        if self._owns_store:
-            self.store.close()
+        self.store.close()

@@ -45,13 +45,13 @@ def check_called(config: dict[str, Any]) -> None:
     run = config.get("run")
     if not isinstance(run, dict):
         return
-    for key, what, known in (
+    for key, noun, is_valid in (
         ("env", "environment", is_environment), ("name", "name", is_name), ("algo", "algorithm", is_environment),
         ("preset", "preset", is_environment),
     ):  # fmt: skip
         value = run.get(key, "")
-        if not isinstance(value, str) or not (known(value) or not value):
-            raise Unusable(f"its {what} is none that a run can have: {str(value)[:80]!r}")
+        if not isinstance(value, str) or not (is_valid(value) or not value):
+            raise Unusable(f"its {noun} is none that a run can have: {str(value)[:80]!r}")
     seed = run.get("seed", 0)
     if type(seed) is not int or seed < 0:
         raise Unusable(f"its seed is none that a run can have: {str(seed)[:80]!r}")

@@ -52,11 +52,11 @@ def of_today(config: dict[str, Any]) -> dict[str, Any]:
     return config
 
 
-def unknown_setting(algo: str, name: str, known: Iterable[str]) -> str:
+def unknown_setting(algo: str, name: str, settings: Iterable[str]) -> str:
     """The message about a setting that `algo` does not have, with the name that is probably meant."""
-    known, now = list(known), SETTINGS.get(algo, {}).get(name)
-    hint = f"; it is called '{now}' now" if now else nearest(name, known)
-    hint = hint or f"; there are {', '.join(known) or 'none'}"
+    settings, new_name = list(settings), SETTINGS.get(algo, {}).get(name)
+    hint = f"; it is called '{new_name}' now" if new_name else nearest(name, settings)
+    hint = hint or f"; there are {', '.join(settings) or 'none'}"
     return f"unknown setting '{name}'{f' of {algo}' if algo else ''}{hint}"
 
 

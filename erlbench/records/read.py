@@ -84,8 +84,8 @@ def parse_rows(data: bytes, row: type[Row], path: Path, warn: Warn = ignore) -> 
         last = data.count(b"\n") + 1
         warn(f"{path}:{last}: the last line is incomplete (still being written, or cut off); left out")
     begin, line = _header(data, end)
-    own = next((column for column in columns_of(row) if column.own), None)  # the algorithm's own columns are numbers
-    if begin is None and own is not None:  # its header comes with its first row
+    metric = next((column for column in columns_of(row) if column.metrics), None)  # whose columns are numbers
+    if begin is None and metric is not None:  # its header comes with its first row
         return _ordered({}, 0, row)
     if begin is None:
         warn(f"{path}: empty, not even a header line; what it should hold is missing")
@@ -97,14 +97,14 @@ def parse_rows(data: bytes, row: type[Row], path: Path, warn: Warn = ignore) -> 
     if len(set(names)) < len(names):
         warn(f"{path}:{line}: two columns have one name; the file is left out")
         return None
-    known = {name: declared(row).get(name, own) for name in names}
+    columns = {name: declared(row).get(name, metric) for name in names}
     body = data[begin[1] + 1 : end]
     try:
         if not _is_whole(body, len(names)):
             raise ValueError("rows of other lengths")
-        cells = _parse(body, known)
+        cells = _parse(body, columns)
     except (ValueError, OverflowError, Warning):
-        cells = _parse(_whole_rows(body, known, path, line + 1, warn), known, checked=True)
+        cells = _parse(_whole_rows(body, columns, path, line + 1, warn), columns, checked=True)
     return _without_repeats(_ordered(cells, len(next(iter(cells.values()))), row), row, path, warn)
 
 
@@ -121,8 +121,8 @@ def _header(data: bytes, end: int) -> tuple[tuple[int, int] | None, int]:
 
 def _names(line: str, row: type[Row]) -> list[str]:
     """The names of the columns, those of today."""
-    known = declared(row)
-    return [known[name].name if name in known else name for name in _cells(line)]
+    schema = declared(row)
+    return [schema[name].name if name in schema else name for name in _cells(line)]
 
 
 def _is_whole(body: bytes, columns: int) -> bool:
@@ -132,28 +132,28 @@ def _is_whole(body: bytes, columns: int) -> bool:
     return body.count(b",") == body.count(b"\n") * (columns - 1)
 
 
-def _parse(body: bytes, known: FileColumns, checked: bool = False) -> dict[str, Any]:
+def _parse(body: bytes, columns: FileColumns, checked: bool = False) -> dict[str, Any]:
     """The cells by column; an error where a row may not count, unless each cell was `checked`."""
     import pandas as pd
 
-    numeric = [name for name, column in known.items() if column is None or column.numeric]
+    numeric = [name for name, column in columns.items() if column is None or column.numeric]
     if not body:
-        return {name: _default(column, 0) if column else np.empty(0) for name, column in known.items()}
+        return {name: _default(column, 0) if column else np.empty(0) for name, column in columns.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)  # of cells beyond the header's
         frame = pd.read_csv(
             BytesIO(body),
             header=None,
-            names=list(known),
+            names=list(columns),
             index_col=False,
-            dtype={name: _TYPES[column.kind] for name, column in known.items() if column and column.kind in _TYPES},
+            dtype={name: _TYPES[column.kind] for name, column in columns.items() if column and column.kind in _TYPES},
             na_values=dict.fromkeys(numeric, EMPTY),
             keep_default_na=False,
             skip_blank_lines=False,
             low_memory=False,
             **_exact(pd.__version__),
         )
-    return {str(name): _typed(cells, known[str(name)], checked) for name, cells in frame.items()}
+    return {str(name): _typed(cells, columns[str(name)], checked) for name, cells in frame.items()}
 
 
 def _exact(version: str) -> dict[str, Any]:
@@ -185,7 +185,7 @@ def _objects(values: Sequence[Any]) -> Any:
     return array
 
 
-def _whole_rows(body: bytes, known: FileColumns, path: Path, first: int, warn: Warn) -> bytes:
+def _whole_rows(body: bytes, columns: FileColumns, path: Path, first: int, warn: Warn) -> bytes:
     """The rows that count; the damaged ones are named."""
     text = StringIO()
     whole = csv.writer(text, lineterminator="\n")
@@ -194,7 +194,7 @@ def _whole_rows(body: bytes, known: FileColumns, path: Path, first: int, warn: W
         if not line.strip() or line.startswith("#"):
             continue
         cells = _cells(line)
-        if not (problem := _problem(cells, known)):
+        if not (problem := _problem(cells, columns)):
             whole.writerow(cells)
             continue
         damaged += 1
@@ -205,11 +205,11 @@ def _whole_rows(body: bytes, known: FileColumns, path: Path, first: int, warn: W
     return text.getvalue().encode()
 
 
-def _problem(cells: Sequence[str], known: FileColumns) -> str:
+def _problem(cells: Sequence[str], columns: FileColumns) -> str:
     """Why a row does not count; empty where it does."""
-    if len(cells) != len(known):
-        return f"{len(cells)} cells instead of {len(known)}"
-    for cell, (name, column) in zip(cells, known.items(), strict=True):
+    if len(cells) != len(columns):
+        return f"{len(cells)} cells instead of {len(columns)}"
+    for cell, (name, column) in zip(cells, columns.items(), strict=True):
         if column is None or column.kind == "text":
             continue
         whole = column.kind == "integers"
@@ -228,7 +228,7 @@ def _ordered(cells: dict[str, Any], count: int, row: type[Row]) -> pd.DataFrame:
     ordered: dict[str, Any] = {}
     cells = {name: values for name, values in cells.items() if name not in NO_LONGER}
     for column in columns_of(row):
-        if column.own:
+        if column.metrics:
             ordered |= {name: values for name, values in cells.items() if name not in declared(row)}
         else:
             ordered[column.name] = cells[column.name] if column.name in cells else _default(column, count)

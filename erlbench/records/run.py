@@ -98,8 +98,8 @@ class RunFiles:
 
 def starts(meta: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The starts that a run's meta.json lists, the oldest first; whatever else stands there is left out."""
-    found = meta.get("starts")
-    return [start for start in found if isinstance(start, dict)] if isinstance(found, list) else []
+    entries = meta.get("starts")
+    return [start for start in entries if isinstance(start, dict)] if isinstance(entries, list) else []
 
 
 def shared_cores(meta: Mapping[str, Any]) -> bool | None:
@@ -114,12 +114,12 @@ def admission_marks(meta: Mapping[str, Any]) -> list[str]:
     """Why a run may not be repeatable, by any of its starts, each once; empty where all is well or not recorded."""
     marks = []
     for start in starts(meta):
-        found = start.get("admission")
-        if not isinstance(found, Mapping):
+        admission = start.get("admission")
+        if not isinstance(admission, Mapping):
             continue
-        if isinstance(reason := found.get("unrepeatable"), str) and reason:
+        if isinstance(reason := admission.get("unrepeatable"), str) and reason:
             marks.append(f"the environment cannot be repeated: {reason[:300]}")
-        elif found.get("tried") is False:
+        elif admission.get("tried") is False:
             marks.append(NOT_TRIED)
     return list(dict.fromkeys(marks))
 
@@ -130,13 +130,13 @@ def repeats_of(run: Path, meta: Mapping[str, Any] | None = None) -> list[Mapping
     They are the folders `<run>.old-N` beside it, and those that they or the run itself list: these may be gone. `meta`:
     of the run, where it was read before.
     """
-    found: dict[str, Mapping[str, Any]] = {}
+    by_folder: dict[str, Mapping[str, Any]] = {}
     for folder in (run, *sorted(run.parent.glob(f"{run.name}{ASIDE}*"))):
         of_folder = meta if folder is run and meta is not None else RunFiles(folder).meta()
         listed = _dicts(of_folder.get("repeats")) + ([] if folder is run else [_entry(folder, of_folder)])
         for entry in listed:
-            found.setdefault(str(entry.get("folder")), entry)
-    return sorted(found.values(), key=lambda entry: (str(entry.get("started")), str(entry.get("folder"))))
+            by_folder.setdefault(str(entry.get("folder")), entry)
+    return sorted(by_folder.values(), key=lambda entry: (str(entry.get("started")), str(entry.get("folder"))))
 
 
 def _entry(folder: Path, meta: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -181,22 +181,22 @@ def config_hash(folder: Path) -> str:
     return hashlib.sha256(read_bytes(folder / CONFIG, inside=1)).hexdigest()
 
 
-def checked(path: Path, said: Any) -> tuple[bytes, str]:
+def checked(path: Path, recorded: Any) -> tuple[bytes, str]:
     """The content of a run's file, and what is wrong with it by its checksum in status.json (None: not known)."""
     try:
         data = read_bytes(path, inside=1)
     except (OSError, ValueError) as error:
         return b"", reason(error)
-    return data, "" if said in (None, checksum(len(data), zlib.crc32(data))) else "edited or truncated"
+    return data, "" if recorded in (None, checksum(len(data), zlib.crc32(data))) else "edited or truncated"
 
 
-def is_as_written(data: bytes, said: Any) -> bool:
+def is_as_written(data: bytes, recorded: Any) -> bool:
     """Whether a text file has the checksum of status.json; None: not known.
 
     Line ends and a byte-order mark may differ: version control and editors change these, and no number with them.
     """
     plain = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
-    return said is None or said in {checksum(len(some), zlib.crc32(some)) for some in (data, plain)}
+    return recorded is None or recorded in {checksum(len(content), zlib.crc32(content)) for content in (data, plain)}
 
 
 def run_folders(root: Path) -> list[Path]:
@@ -217,9 +217,9 @@ def folders(root: Path) -> Iterator[Path]:
     out. `UsageError` where there are more than `MOST_FOLDERS`, as behind a link to the root of a file system.
     """
     seen: set[tuple[int, int]] = set()
-    for where, names, found in os.walk(root, followlinks=True):
+    for folder, names, files in os.walk(root, followlinks=True):
         try:
-            status = os.stat(where)
+            status = os.stat(folder)
         except OSError:
             names.clear()
             continue
@@ -230,9 +230,9 @@ def folders(root: Path) -> Iterator[Path]:
         if len(seen) > MOST_FOLDERS:
             raise UsageError(f"{root} has more than {MOST_FOLDERS:,} folders below it; name the folders of runs")
         names[:] = sorted(set(names) - _WITHOUT_RUNS)
-        if not {CONFIG, STATUS}.isdisjoint(found):
-            names[:] = [name for name in names if not os.path.islink(os.path.join(where, name))]
-        yield Path(where)
+        if not {CONFIG, STATUS}.isdisjoint(files):
+            names[:] = [name for name in names if not os.path.islink(os.path.join(folder, name))]
+        yield Path(folder)
 
 
 def without_runs(folder: Path) -> str:

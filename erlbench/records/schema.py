@@ -36,7 +36,7 @@ class RowColumn:
     help: str
     was: tuple[str, ...]  # its names in files of older versions
     default: Any  # of an empty cell, and where a file lacks the column; `REQUIRED` for none
-    own: bool  # in its place stand the algorithm's own columns
+    metrics: bool  # in its place stand the columns of the algorithm's metrics
 
     @property
     def numeric(self) -> bool:
@@ -60,11 +60,11 @@ def column(
     *,
     was: tuple[str, ...] = (),
     default: Any = math.nan,
-    own: bool = False,
+    metrics: bool = False,
     unset: Any = dataclasses.MISSING,
 ) -> Any:
     """A field of a row with its documentation; see `RowColumn`. `unset`: of a row that is made without it."""
-    metadata = {"help": help, "unit": unit, "was": was, "default": default, "own": own}
+    metadata = {"help": help, "unit": unit, "was": was, "default": default, "metrics": metrics}
     return dataclasses.field(default=unset, metadata=metadata)
 
 
@@ -192,7 +192,7 @@ class GenerationRow(Row):
     paused_s: float = column("pauses in it", "s")
     critic_updates: int = column("so far", "gradient steps")
     actor_updates: int = column("so far", "gradient steps")
-    own: Mapping[str, float] = column("the algorithm's own: see its page in `docs/algorithms/`", own=True)
+    metrics: Mapping[str, float] = column("the algorithm's own: see its page in `docs/algorithms/`", metrics=True)
     staleness_median: float | None = column(
         "median of the `staleness` of individuals' tasks since the last row", "generations"
     )
@@ -246,13 +246,13 @@ def columns_of(row: type[Row]) -> tuple[RowColumn, ...]:
 
 @cached
 def declared(row: type[Row]) -> Mapping[str, RowColumn]:
-    """The columns by all names that they have or had, without the place of the algorithm's own."""
-    return {name: one for one in columns_of(row) if not one.own for name in (one.name, *one.was)}
+    """The columns by all names that they have or had, without the place of the algorithm's metrics."""
+    return {name: listed for listed in columns_of(row) if not listed.metrics for name in (listed.name, *listed.was)}
 
 
-def header(row: type[Row], own: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The names in a new file's first line; `own` are those of the algorithm."""
-    return tuple(name for one in columns_of(row) for name in (own if one.own else (one.name,)))
+def header(row: type[Row], metrics: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The names in a new file's first line; `metrics` are those of the algorithm."""
+    return tuple(name for listed in columns_of(row) for name in (metrics if listed.metrics else (listed.name,)))
 
 
 def row_of(row: type[R], values: Mapping[str, Any]) -> R:

@@ -78,8 +78,9 @@ def _trained(rows: pd.DataFrame) -> pd.DataFrame:
 def tagged(row: EvaluationRow | GenerationRow) -> dict[str, float]:
     """The numbers of a row by their names; those that are empty or NaN are left out."""
     if isinstance(row, EvaluationRow):
-        found = {tag: getattr(row, column) for tag, column in EVALUATION.items()}
+        values = {tag: getattr(row, column) for tag, column in EVALUATION.items()}
     else:
-        values = {one.name: getattr(row, one.name) for one in columns_of(GenerationRow) if not one.own} | {**row.own}
-        found = {f"{SEARCH}{name}": value for name, value in values.items() if name not in KEYS}
-    return {tag: float(value) for tag, value in found.items() if value is not None and not math.isnan(value)}
+        names = [column.name for column in columns_of(GenerationRow) if not column.metrics and column.name not in KEYS]
+        numbers = {name: getattr(row, name) for name in names} | {**row.metrics}
+        values = {f"{SEARCH}{name}": value for name, value in numbers.items()}
+    return {tag: float(value) for tag, value in values.items() if value is not None and not math.isnan(value)}

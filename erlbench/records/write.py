@@ -35,7 +35,7 @@ class RowFile:
         self.path = folder / row.file
         self.row = row
         self._columns: tuple[str, ...] | None = None  # None: they are taken from the first row
-        self._own = any(column.own for column in columns_of(row))
+        self._has_metrics = any(column.metrics for column in columns_of(row))
         self._comment = comment
         check_regular(self.path)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
@@ -45,11 +45,6 @@ class RowFile:
         self._length = 0
         self._crc = 0
 
-    @property
-    def waiting(self) -> int:
-        """How many rows are not yet in the file."""
-        return len(self._lines)
-
     def start(self) -> None:
         """Begin anew with nothing but the header."""
         self._cut(0)
@@ -57,7 +52,7 @@ class RowFile:
         if self._comment:
             self._append(f"#{self._comment}\n".encode())
         self._columns = None
-        if not self._own:
+        if not self._has_metrics:
             self._begin_columns(header(self.row))
             self.flush()
 
@@ -71,7 +66,7 @@ class RowFile:
     def write(self, row: Row) -> None:
         """Add one row."""
         if self._columns is None:
-            self._begin_columns(header(self.row, tuple(row.own)))  # type: ignore[attr-defined]
+            self._begin_columns(header(self.row, tuple(row.metrics)))  # type: ignore[attr-defined]
         self._writer.writerow(self._cells(row))
 
     def flush(self) -> None:
@@ -146,22 +141,22 @@ def _cells_of(row: type[Row], columns: Sequence[str]) -> Callable[[Row], list[An
     Some columns may have older names or be missing in the file; those that the schema does not have are the
     algorithm's own: empty where the row has none.
     """
-    known = declared(row)
-    own = next((column.name for column in columns_of(row) if column.own), "")
+    schema = declared(row)
+    metrics = next((column.name for column in columns_of(row) if column.metrics), "")
     first = columns_of(row)[0].name
-    values = attrgetter(*(known[name].name if name in known else own or first for name in columns))
+    values = attrgetter(*(schema[name].name if name in schema else metrics or first for name in columns))
     converts: list[tuple[int, Callable[[Any], Any]]] = []
     for at, name in enumerate(columns):
-        if name not in known:
-            converts.append((at, methodcaller("get", name) if own else lambda _: ""))
-        elif not known[name].numeric:
-            converts.append((at, _one_line if known[name].kind == "text" else _spaced))
+        if name not in schema:
+            converts.append((at, methodcaller("get", name) if metrics else lambda _: ""))
+        elif not schema[name].numeric:
+            converts.append((at, _one_line if schema[name].kind == "text" else _spaced))
 
     def cells(row: Row) -> list[Any]:
-        found = list(values(row))
+        cells_of_row = list(values(row))
         for at, convert in converts:
-            found[at] = convert(found[at])
-        return found
+            cells_of_row[at] = convert(cells_of_row[at])
+        return cells_of_row
 
     return cells
 

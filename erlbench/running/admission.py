@@ -1,4 +1,4 @@
-"""The door for environments: each is made and tried in a process of its own before anything of a run starts here.
+"""The admission of environments: each is tried in a process of its own before a run starts.
 
 From the same process comes the identity of a run: what its problem and its algorithm load there.
 """
@@ -23,7 +23,7 @@ from erlbench.errors import CellError, UsageError
 from erlbench.experiment.cells import HUNG_AFTER, Cell, RunOptions
 from erlbench.settings import toml_values
 from erlbench.work import identity
-from erlbench.work.inspection import Inspection, ask
+from erlbench.work.inspection import Inspection, call_in_subprocess
 from erlbench.work.trial import Admission, inspect
 
 LIMIT = 120.0  # seconds to make and try an environment, unless `task_timeout` says otherwise
@@ -37,16 +37,16 @@ BELIEVED = 600.0  # seconds that a failure counts, so that nobody waits for a ha
 
 @dataclass(frozen=True)
 class Rules:
-    """How environments are admitted."""
+    """How environments are admit."""
 
-    anyway: bool = False  # whether those run that are refused, or that crash or hang while they are tried
+    anyway: bool = False  # run environments too that were refused, crashed or hung
     limit: float = LIMIT  # seconds
     tries: bool = True  # whether episodes are tried
     modules: tuple[str, ...] = ()  # of the command's algorithm, to be imported after the trial
 
 
 @dataclass(frozen=True)
-class _Trial:
+class _CachedAdmission:
     """What a process has answered, and when."""
 
     answer: Admission | None  # None where it has not answered
@@ -59,10 +59,10 @@ class _Trial:
         """Whether its modules are still the same; where they are not known, whether it was not long ago."""
         if self.answer is None or not self.answer.files:
             return time.monotonic() - self.ended < BELIEVED
-        return identity.described(self.answer.files)["modules"] == self.sources
+        return identity.describe_files(self.answer.files)["modules"] == self.sources
 
 
-_trials: dict[Hashable, _Trial] = {}  # for the life of this process
+_trials: dict[Hashable, _CachedAdmission] = {}  # for the life of this process
 _guard = threading.RLock()
 
 TRIED, UNTRIED = Rules(), Rules(tries=False)
@@ -82,11 +82,11 @@ def modules_of(algo: str) -> tuple[str, ...]:
         entry = registry.entry(algo)
     except UsageError:
         return ()
-    own = filter(None, (entry.where.partition(":")[0], entry.library))
-    return (*own, *((*GRADIENTS, *registry.gradient_modules(algo)) if registry.learns(algo) else ()))
+    modules = filter(None, (entry.where.partition(":")[0], entry.library))
+    return (*modules, *((*GRADIENTS, *registry.gradient_modules(algo)) if registry.learns(algo) else ()))
 
 
-def admitted(env: str, settings: Settings, rules: Rules) -> Admission:
+def admit(env: str, settings: Settings, rules: Rules) -> Admission:
     """The environment `ID` or `ID@PRESET`, tried.
 
     Raises `UsageError` where it is refused, and `CellError` where it crashes or hangs.
@@ -107,9 +107,9 @@ def admitted(env: str, settings: Settings, rules: Rules) -> Admission:
     return admission
 
 
-def problems(rules: Rules) -> Callable[[str, Settings], Problem]:
+def problem_finder(rules: Rules) -> Callable[[str, Settings], Problem]:
     """The function from an environment and its settings to its problem, by these rules."""
-    return lambda env, settings: admitted(env, settings, rules).problem
+    return lambda env, settings: admit(env, settings, rules).problem
 
 
 def identity_of(cell: Cell, rules: Rules = TRIED) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def identity_of_run(
     if not files:
         return {}
     return {
-        **identity.described(files),
+        **identity.describe_files(files),
         "files": {
             name: identity.file_digest(path)
             for table, values in (("env_settings", env_settings), ("settings", settings))
@@ -148,7 +148,7 @@ def identity_of_run(
 @cache
 def _loaded_by(modules: tuple[str, ...], path: tuple[str, ...], sources: tuple[str, ...]) -> dict[str, str] | None:
     """What a process has loaded that imports these modules, None where it cannot; the rest is for the cache."""
-    files: dict[str, str] | None = ask(identity.imported, modules, limit=IMPORTED)[0]
+    files: dict[str, str] | None = call_in_subprocess(identity.import_modules, modules, limit=IMPORTED)[0]
     return files
 
 
@@ -159,7 +159,7 @@ class _Traceback(Exception):
         return f"\n{self.args[0]}"
 
 
-def _trial(env: str, settings: Settings, rules: Rules) -> _Trial:
+def _trial(env: str, settings: Settings, rules: Rules) -> _CachedAdmission:
     """The trial of an environment, of now or of before."""
     with _guard:
         key = _key(env, settings, rules)
@@ -173,7 +173,7 @@ def _trial(env: str, settings: Settings, rules: Rules) -> _Trial:
     return trial
 
 
-def _try(env: str, settings: Settings, rules: Rules) -> _Trial:
+def _try(env: str, settings: Settings, rules: Rules) -> _CachedAdmission:
     env_id, failure, process = split_preset(env)[0], "", None
     answer: Admission | None
     if not module_of(env_id) and _is_only_here(env_id):
@@ -185,13 +185,14 @@ def _try(env: str, settings: Settings, rules: Rules) -> _Trial:
             answer = replace(answer, refusal=answer.refusal + _hint(env_id))
     if rules.anyway and rules.tries and (answer is None or answer.refusal):
         return _try(env, settings, replace(rules, tries=False))
-    return _Trial(answer, failure, identity.described(answer.files)["modules"] if answer else {}, process)
+    sources = identity.describe_files(answer.files)["modules"] if answer else {}
+    return _CachedAdmission(answer, failure, sources, process)
 
 
 def _is_unknown(env_id: str, refusal: str) -> bool:
     """Whether nobody here registers an id, and nothing is near it."""
-    known = bool(module_of(env_id) or extra_of(env_id)) or env_id in gymnasium.registry
-    return not known and "did you mean" not in refusal
+    is_listed = bool(module_of(env_id) or extra_of(env_id)) or env_id in gymnasium.registry
+    return not is_listed and "did you mean" not in refusal
 
 
 def _hint(env_id: str) -> str:
@@ -199,7 +200,7 @@ def _hint(env_id: str) -> str:
     from erlbench.work.facts import candidates, registering  # not at the top: only a mistake needs it
 
     for module in candidates():
-        if ask(registering, module, env_id, limit=SEARCHED)[0]:
+        if call_in_subprocess(registering, module, env_id, limit=SEARCHED)[0]:
             return f"; {module} registers it: give --env {module}:{env_id}"
     return "; an environment of a package or of your own is typed MODULE:ID"
 
@@ -214,10 +215,10 @@ def _key(env: str, settings: Settings, rules: Rules) -> Hashable:
 def _source(module: str) -> str:
     """The digest of a module's file, which is looked for and not loaded."""
     try:
-        found = importlib.util.find_spec(module.partition(".")[0]) if module else None
+        spec = importlib.util.find_spec(module.partition(".")[0]) if module else None
     except (ImportError, ValueError):  # ValueError: of a module that this process has made
         return ""
-    return identity.file_digest(found.origin) if found and found.origin else ""
+    return identity.file_digest(spec.origin) if spec and spec.origin else ""
 
 
 def _is_only_here(env_id: str) -> bool:

@@ -21,7 +21,7 @@ from erlbench.machine.threads import threads_of_libraries
 from erlbench.pool import Pool
 from erlbench.records.run import ERROR, REPLAY, config_hash
 from erlbench.records.schema import Row
-from erlbench.running.admission import admitted, identity_of, rules_of
+from erlbench.running.admission import admit, identity_of, rules_of
 from erlbench.running.checkpoint import FORMAT
 from erlbench.running.clock import Pauses
 from erlbench.running.folder import RowFiles, RunFolder
@@ -47,7 +47,7 @@ class Command:
     shares: Mapping[Path, Share] = field(default_factory=dict)  # of the machine, by the folder of the cell
     at_once: int = 1  # the most cells that run at the same time
 
-    def together(self, cell: Cell) -> dict[str, Any]:
+    def describe_sharing(self, cell: Cell) -> dict[str, Any]:
         """What meta.json says of the cells that run at the same time as one."""
         share = self.shares.get(cell.directory)
         exclusive = self.at_once <= 1 or bool(share and share.exclusive)
@@ -59,13 +59,13 @@ def open_run(
 ) -> tuple[Run, ShownRun]:
     """The run of a cell and what shows it, with the start written and its files open; `opened` closes them."""
     rules = rules_of(command.options)
-    admission = admitted(cell.env, cell.env_settings, rules)
-    task = replace(admission.problem, env=replace(admission.problem.env, info=cell.info))
-    replay = Replay(directory.path / REPLAY, task.observation_size, task.action_size, pool.store)
+    admission = admit(cell.env, cell.env_settings, rules)
+    problem = replace(admission.problem, env=replace(admission.problem.env, info=cell.info))
+    replay = Replay(directory.path / REPLAY, problem.observation_size, problem.action_size, pool.store)
     opened.callback(replay.close)
-    algorithm = cell.algorithm(task, pool.store, replay)
+    algorithm = cell.algorithm(problem, pool.store, replay)
     identity = identity_of(cell, rules)  # before anything is written
-    changes = differences(directory.known_config() or cell.config(), cell.config())
+    changes = differences(directory.saved_config() or cell.config(), cell.config())
     directory.write_config(cell.config())
     files = RowFiles(directory.path, cell.env, directory.check)
     opened.callback(files.close)
@@ -82,21 +82,21 @@ def open_run(
         listeners.append(curves)
     run = Run(
         cell, command.options, algorithm, pool, directory, files, command.stop,
-        listeners=[*listeners, *command.listeners], watch=shown.update, pauses=command.pauses.known,
+        listeners=[*listeners, *command.listeners], watch=shown.update, pauses=command.pauses.spans,
     )  # fmt: skip
     start = start_of(cell, command.options, command.machine, pool, identity, admission)
     written = {"config_sha256": config_hash(directory.path), **({"config_changes": changes} if changes else {})}
-    directory.add_start(command.machine, start | command.together(cell) | written)
+    directory.add_start(command.machine, start | command.describe_sharing(cell) | written)
     shown.begin(run)
     return run, shown
 
 
 def start_of(
     cell: Cell,
-    asked: RunOptions,
+    options: RunOptions,
     machine: Mapping[str, Any],
     pool: Pool,
-    identity: Mapping[str, Any] | None,
+    identity: Mapping[str, Any],
     admission: Admission,
 ) -> dict[str, Any]:
     """The start of a cell on `machine`."""
@@ -104,22 +104,22 @@ def start_of(
     return {
         "format": FORMAT,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "pool": asked.pool,
+        "pool": options.pool,
         "processes": pool.processes,
-        **({} if asked.jobs is None else {"jobs": asked.jobs}),
-        "one_core": asked.one_core or cell.one_core,
-        "device": asked.device,
+        **({} if options.jobs is None else {"jobs": options.jobs}),
+        "one_core": options.one_core or cell.one_core,
+        "device": options.device,
         "threads": machine["threads"],
         "arithmetic": kernel.in_words(machine, registry.learns(cell.algo)),
         **({"identity": identity} if identity else {}),
         "admission": admission.record(),
-        **({"anyway": True} if asked.anyway else {}),
-        **({"studies": dict(asked.studies)} if asked.studies else {}),
-        "command_line": shlex.join(asked.command_line),
+        **({"anyway": True} if options.anyway else {}),
+        **({"studies": dict(options.studies)} if options.studies else {}),
+        "command_line": shlex.join(options.command_line),
     }
 
 
-def explained(error: Exception, directory: RunFolder, store: Store | None = None) -> str:
+def record_error(error: Exception, directory: RunFolder, store: Store | None = None) -> str:
     """One message for the user; a traceback, where there is one worth reading, goes to error.txt."""
     try:
         directory.check()  # else it says more than the error that came of it

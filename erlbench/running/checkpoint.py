@@ -66,8 +66,8 @@ def format_of(folder: Path) -> int | None:
     for path in checkpoints(folder)[:1]:
         with suppress(OSError, ValueError):
             head = read_bytes(path / "state.json", LARGEST, 256, inside=3)
-            if found := _FORMAT.match(head.partition(b"\n")[2]):
-                return int(found[1])
+            if match := _FORMAT.match(head.partition(b"\n")[2]):
+                return int(match[1])
     return None
 
 

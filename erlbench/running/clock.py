@@ -27,7 +27,7 @@ class Clock:
         self._now = now
         self._origin = self._last = now()
         self._trained: float | None = None
-        self._paused = 0.0  # seconds of the training
+        self.paused = 0.0  # seconds of the training time during which the whole run stood still
 
     @property
     def total(self) -> float:
@@ -38,11 +38,6 @@ class Clock:
     def train(self) -> float:
         """Seconds of activity until the training ended."""
         return self.total if self._trained is None else self._trained
-
-    @property
-    def paused(self) -> float:
-        """Seconds of the training time during which the whole run stood still."""
-        return self._paused
 
     @property
     def ended(self) -> bool:
@@ -60,7 +55,7 @@ class Clock:
     def pause(self, begin: float, end: float) -> None:
         """The run stood still between these moments of the pool's clock; what lies before the start does not count."""
         if not self.ended:
-            self._paused += max(0.0, end - max(begin, self._origin))
+            self.paused += max(0.0, end - max(begin, self._origin))
 
     def tick(self) -> None:
         """Look at the clock."""
@@ -73,14 +68,14 @@ class Clock:
 
     def state(self) -> dict[str, Any]:
         """What `restore` needs."""
-        return {"total": self.total, "trained": self._trained, "paused": self._paused}
+        return {"total": self.total, "trained": self._trained, "paused": self.paused}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on as if no time had passed since `state`."""
         self._last = self._now()
         self._origin = self._last - state["total"]
         self._trained = state["trained"]
-        self._paused = state["paused"]
+        self.paused = state["paused"]
 
 
 # -- pauses ------------------------------------------------------------------------------------------------------------
@@ -101,7 +96,7 @@ class Pauses:
         self._thread = threading.Thread(target=self._watch, name="erlbench-pauses", daemon=True)
         self._thread.start()
 
-    def known(self) -> list[tuple[float, float]]:
+    def spans(self) -> list[tuple[float, float]]:
         """All pauses so far, in order; one under way is not among them."""
         return self._spans
 
@@ -114,8 +109,8 @@ class Pauses:
         last = _look()
         while not self._closed.wait(BEAT):
             now = _look()
-            gap, used, starved, wakes = (new - old for new, old in zip(now, last, strict=True))
-            if gap > BEAT + SHORTEST and used <= BEAT + SLACK and starved < gap / 2 and wakes <= WAKES:
+            gap, processor, starved, wakes = (new - old for new, old in zip(now, last, strict=True))
+            if gap > BEAT + SHORTEST and processor <= BEAT + SLACK and starved < gap / 2 and wakes <= WAKES:
                 self._spans = [*self._spans, (last[0] + BEAT / 2, now[0])]
             last = now
 

@@ -15,17 +15,17 @@ from typing import Any
 from erlbench.errors import CellError, Interrupted, UsageError
 from erlbench.experiment.cells import LOCAL, Cell, RunOptions
 from erlbench.experiment.schedule import CellQueue, CellSchedule
+from erlbench.experiment.studies import add_studies
 from erlbench.machine.process import allow_workers
 from erlbench.machine.threads import ONE_THREAD
 from erlbench.pool import Pool, PoolOptions, connected, make_pool
-from erlbench.running import refusals
-from erlbench.running.cell import Command, explained, open_run
+from erlbench.running.cell import Command, open_run, record_error
 from erlbench.running.checkpoint import saved_steps
 from erlbench.running.folder import DONE, FAILED, INTERRUPTED, RunFolder
 from erlbench.running.lease import LostLease
 from erlbench.running.loop import Run
 from erlbench.running.progress import Display
-from erlbench.running.refusals import check_directories, check_run_files
+from erlbench.running.refusals import check_cells, check_run_files, is_short
 from erlbench.running.scheduling import processes_for, schedule_of
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -34,17 +34,21 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event | None = None) -> int:
     """Run all cells and return the exit code: 0 all done, 1 some failed, 130 interrupted, as by setting `stop`."""
     stop = stop or threading.Event()
-    here: list[Job] = []  # the one that runs in this thread
-    with connected(options.pool), heeded(stop, lambda: any(job.leave() for job in here)):
+    runner_here: list[CellRunner] = []  # the one of this thread
+    with connected(options.pool), catch_signals(stop, lambda: any(runner.interrupt() for runner in runner_here)):
         _allow_workers(cells, options)
-        check_directories(cells, options)
+        check_cells(cells, options)
+        if options.force:
+            for cell in cells:
+                RunFolder(cell.directory).move_aside()
+        add_studies(options.study_texts)
         schedule = schedule_of(cells, options)
         at_once = schedule.forecast().at_once
         display = Display(options.verbosity, len(cells))
         shares = {cell.directory: share for cell, share in zip(cells, schedule.shares, strict=True)}
         command = Command(options=options, display=display, stop=stop, shares=shares, at_once=at_once)
         try:
-            outcomes = Counter(run_all(command, cells, schedule, here))
+            outcomes = Counter(run_all(command, cells, schedule, runner_here))
         finally:
             command.pauses.close()
             display.close()
@@ -56,8 +60,11 @@ def run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event 
     return 1 if outcomes[FAILED] else 0
 
 
-def run_all(command: Command, cells: Sequence[Cell], schedule: CellSchedule, here: list[Job]) -> list[str]:
-    """Run the cells by `schedule`; how each of them ended. One at a time runs in this thread, several in threads."""
+def run_all(command: Command, cells: Sequence[Cell], schedule: CellSchedule, here: list[CellRunner]) -> list[str]:
+    """Run the cells by `schedule`; how each of them ended.
+
+    One at a time runs in this thread, by a runner that is added to `here`; several run in threads.
+    """
     queue, lock, outcomes = CellQueue(schedule), threading.Lock(), [INTERRUPTED] * len(cells)
 
     def next_cell(ended: int | None = None) -> int | None:
@@ -66,12 +73,12 @@ def run_all(command: Command, cells: Sequence[Cell], schedule: CellSchedule, her
                 queue.end(ended)
             return None if command.stop.is_set() else queue.start()
 
-    def work(number: int | None, begun: Callable[[Job], None] = lambda job: None) -> None:
-        job = Job(command)
-        begun(job)
-        with contextlib.closing(job):  # its memory is another cell's afterwards
+    def work(number: int | None, begun: Callable[[CellRunner], None] = lambda runner: None) -> None:
+        runner = CellRunner(command)
+        begun(runner)
+        with contextlib.closing(runner):  # its memory is another cell's afterwards
             while number is not None:
-                outcomes[number] = job.run(cells[number])
+                outcomes[number] = runner.run(cells[number])
                 number = next_cell(number)
 
     if command.at_once <= 1:
@@ -89,7 +96,7 @@ def run_all(command: Command, cells: Sequence[Cell], schedule: CellSchedule, her
     return outcomes
 
 
-class Job:
+class CellRunner:
     """Runs cells one after another in a thread, on one pool as long as they need the same one.
 
     From here to `close` the libraries of this process compute with one thread.
@@ -98,7 +105,7 @@ class Job:
     def __init__(self, command: Command) -> None:
         self.command = command
         self._pool: tuple[PoolOptions, Pool] | None = None
-        self._begins = False
+        self._starting = False
         self._run: Run | None = None
         self._limit = contextlib.ExitStack()
         self._limit.enter_context(ONE_THREAD.hold())
@@ -125,7 +132,7 @@ class Job:
             return self._fail(cell, str(error))
         if directory.status().get("status") == DONE:
             directory.discard_checkpoints()  # its last start may have been killed before that
-            if not refusals.is_short(directory.status(), cell):
+            if not is_short(directory.status(), cell):
                 self.command.display.finished(cell.label, f"already done in {directory.path}")
                 return DONE
             if self.command.options.verbosity >= 0:
@@ -133,24 +140,24 @@ class Job:
                 self.command.display.message(f"{cell.label}: goes on from {steps:,} steps")
         return self._train(cell, directory)
 
-    def leave(self) -> bool:
-        """Whether an exception may come up in its thread now: nothing is half done that is not made again.
+    def interrupt(self) -> bool:
+        """Have what its thread does now done again by the next start; False where it must go on.
 
-        This is so while a run begins, and in a task that runs in this process.
+        It can be left while a run starts, and in a task that runs in this process: the handler of a signal may raise
+        KeyboardInterrupt there.
         """
-        return self._run.pool.leave() if self._run is not None and self._run.begun else self._begins
+        return self._run.pool.interrupt_task() if self._run is not None and self._run.begun else self._starting
 
     def close(self) -> None:
         """End the workers."""
         with self._limit:
             if self._pool is not None:
                 self._pool[1].close()
-            self._pool = None
 
     def _train(self, cell: Cell, directory: RunFolder) -> str:
         finished = directory.take_down() if directory.status().get("status") == DONE else {}
         run = shown = None
-        self._begins = True
+        self._starting = True
         with contextlib.ExitStack() as opened:
             try:
                 run, shown = open_run(cell, directory, self._pool_for(cell), self.command, opened)
@@ -162,13 +169,13 @@ class Job:
             except LostLease as error:
                 return self._fail(cell, str(error))
             except Exception as error:
-                self._begins = False
+                self._starting = False
                 has_begun = run is not None and run.begun
                 if finished and not has_begun:  # it could not be extended
                     directory.put_back(finished)
                 if self.command.stop.is_set() and not has_begun:
                     return INTERRUPTED  # what a library has made of the signal, such as an ImportError
-                message = explained(error, directory, run.pool.store if run else None)
+                message = record_error(error, directory, run.pool.store if run else None)
                 if run and shown and (has_begun or not finished):
                     shown.end(run, FAILED, message)
                 elif not finished:
@@ -176,7 +183,7 @@ class Job:
                         directory.write_status(status=FAILED, message=message)
                 return self._fail(cell, message)
             finally:
-                self._run, self._begins = None, False
+                self._run, self._starting = None, False
         directory.discard_checkpoints()
         self.command.display.finished(cell.label, outcome)
         return DONE
@@ -229,30 +236,30 @@ def _allow_workers(cells: Sequence[Cell], options: RunOptions) -> None:
 def _summary(outcomes: Counter[str], cells: Sequence[Cell]) -> str:
     """What there is at the end, and the command that comes next."""
     folders = shlex.join(dict.fromkeys(str(cell.out) for cell in cells))
-    one = len(cells) == 1
-    what = f"{outcomes[DONE]} of {len(cells)} {'cell' if one else 'cells'} done"
+    alone = len(cells) == 1
+    done = f"{outcomes[DONE]} of {len(cells)} {'cell' if alone else 'cells'} done"
     if outcomes[FAILED]:
-        what += f", {outcomes[FAILED]} failed"
+        done += f", {outcomes[FAILED]} failed"
     if not any(cell.directory.exists() for cell in cells):
-        return what
+        return done
     look = f" (erlbench show {folders})" if outcomes[FAILED] else ""
-    where = str(cells[0].directory) if one else folders
-    return f"{what}{look}. Results: {where}\nNext: erlbench report {folders}"
+    result = str(cells[0].directory) if alone else folders
+    return f"{done}{look}. Results: {result}\nNext: erlbench report {folders}"
 
 
 @contextlib.contextmanager
-def heeded(stop: threading.Event, leave: Callable[[], bool] = lambda: False) -> Iterator[None]:
+def catch_signals(stop: threading.Event, interrupt: Callable[[], bool] = lambda: False) -> Iterator[None]:
     """Inside, a signal of `STOPPING` sets `stop`; a second one acts as it does outside.
 
-    Where `leave` says so, what this thread does ends by KeyboardInterrupt: a task, which runs again later.
+    Where `interrupt` gives True, what this thread does ends by KeyboardInterrupt: a task, which runs again later.
     """
     before: dict[signal.Signals, Any] = {}
 
     def handle(number: int, frame: FrameType | None) -> None:
         stop.set()
-        for known, handler in before.items():
-            signal.signal(known, handler)
-        if leave():
+        for signal_number, handler in before.items():
+            signal.signal(signal_number, handler)
+        if interrupt():
             raise KeyboardInterrupt
 
     if threading.current_thread() is threading.main_thread():
@@ -262,5 +269,5 @@ def heeded(stop: threading.Event, leave: Callable[[], bool] = lambda: False) -> 
     try:
         yield
     finally:
-        for known, handler in before.items():
-            signal.signal(known, handler)
+        for signal_number, handler in before.items():
+            signal.signal(signal_number, handler)

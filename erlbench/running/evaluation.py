@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, stdev
@@ -23,9 +23,7 @@ from erlbench.running.folder import RunFolder
 from erlbench.running.rows import INFO_VALUES, task_row
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.seeding import Key, Purpose, environment_seed
-from erlbench.work.tasks import Counts, Input, Priority, Result, Task
-
-Load = Callable[[Input], Any]
+from erlbench.work.tasks import Counts, Priority, Result, Task
 
 FIRST_ID = 10**12  # ids of evaluations stay clear of the algorithm's, whose random streams are keyed by them
 BUCKET = 10_000  # training steps whose evaluations have the same start states
@@ -76,8 +74,8 @@ def in_parts(task: Task) -> list[Task]:
     seeds = task.settings.seeds
     cuts = [seeds[begin : begin + PART] for begin in range(0, len(seeds), PART)]
     return [
-        replace(task, id=task.id + number, settings=replace(task.settings, episodes=len(some), seeds=some))
-        for number, some in enumerate(cuts)
+        replace(task, id=task.id + number, settings=replace(task.settings, episodes=len(part), seeds=part))
+        for number, part in enumerate(cuts)
     ]
 
 
@@ -136,7 +134,7 @@ class Evaluations:
         self._begun.update(task.id for task in tasks)
         return tasks
 
-    def take(self, clock: Clock, digest: str, final: bool = False) -> Task:
+    def begin(self, clock: Clock, digest: str, final: bool = False) -> Task:
         """The task that evaluates the policy as it is now; `digest` is that of the run's state.
 
         The final one is to be played in parts: `Pending.tasks`.
@@ -178,22 +176,19 @@ class Evaluations:
         self.state.final = final
         return task
 
-    def played(self, result: Result, clock: Clock, load: Load) -> Iterator[Row]:
-        """The rows of an evaluation, or of a part of one, that has played, in the order of their policies.
-
-        `load` gives the parameters of an input.
-        """
+    def finish(self, result: Result, clock: Clock) -> Iterator[Row]:
+        """The rows of an evaluation, or of a part of one, that has been played, in the order of their policies."""
         tasks = ((pending, task) for pending in self.state.pending for task in pending.tasks())
         pending, task = next((pending, task) for pending, task in tasks if task.id == result.task)
         yield task_row(task, result, clock)
         pending.take_in(result)
         while self.state.pending and (values := self.state.pending[0].values) is not None:
-            row = self._row(self.state.pending[0], values, load)
+            row = self._row(self.state.pending[0], values)
             del self.state.pending[0]
             self.state.last_return = row.return_mean
             yield row
 
-    def _row(self, pending: Pending, values: dict[str, Any], load: Load) -> EvaluationRow:
+    def _row(self, pending: Pending, values: dict[str, Any]) -> EvaluationRow:
         returns, lengths = values["returns"], values["lengths"]
         self.algorithm.counters.evaluation_timesteps += sum(lengths)
         columns = {
@@ -203,21 +198,22 @@ class Evaluations:
             "return_std": stdev(returns) if len(returns) > 1 else 0.0,
             "returns": returns,
             "lengths": lengths,
-            "policy_sha256": self._keep(pending, load),
+            "policy_sha256": self._keep(pending),
             "success": values.get("success", ()),
             "success_ever": values.get("success_ever", ()),
             "info": [number for numbers in values.get("info", ()) for number in numbers],
         }
         return row_of(EvaluationRow, columns)
 
-    def _keep(self, pending: Pending, load: Load) -> str:
+    def _keep(self, pending: Pending) -> str:
         """Keep the policy of an evaluation whose row comes next, and remove older ones; the SHA-256 of its file.
 
         The final policy has a file of its own.
         """
         self._directory.check()
         row, shown = pending.row, self.state.shown
-        data = serialise_policy(np.asarray(load(pending.task.inputs["parameters"])), self.algorithm.policy_spec)
+        parameters = self.algorithm.context.store.load(pending.task.inputs["parameters"])
+        data = serialise_policy(np.asarray(parameters), self.algorithm.policy_spec)
         if not row["final"]:
             path = policy_file(self._directory.path, row["evaluation"])
             path.parent.mkdir(exist_ok=True)

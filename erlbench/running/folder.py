@@ -57,7 +57,7 @@ class RunFolder(RunFiles):
             why = explain(error, self.path) if isinstance(error, OSError) else error
             raise UsageError(f"{self.path} cannot be written: {why}") from error
 
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """Whether a driver runs the cell now, on any machine; takes no lease, so that it hinders no start."""
         return bool(lease.holder(self.path))
 
@@ -95,17 +95,17 @@ class RunFolder(RunFiles):
 
     # -- what is in it --------------------------------------------------------------------------------------------
 
-    def known_config(self) -> dict[str, Any] | None:
+    def saved_config(self) -> dict[str, Any] | None:
         """The configuration that the directory was written with, or None for a new one.
 
         Raises `UsageError` when it cannot be read, and when it is gone while there are rows: without it nobody knows
         to which settings they belong.
         """
-        path, found = self.path / CONFIG, {}
+        path, config = self.path / CONFIG, {}
         with files.readable(path, advice="; --force starts anew"), suppress(FileNotFoundError):
-            found = self.config()
-        if found:
-            return found
+            config = self.config()
+        if config:
+            return config
         if self.has_rows() or self.has_checkpoint():
             state = "empty" if path.exists() else "missing"
             raise UsageError(
@@ -119,7 +119,7 @@ class RunFolder(RunFiles):
         self.write(CONFIG, tomli_w.dumps(dict(config)).encode())
 
     def sums(self) -> dict[str, str]:
-        """Checksums of the files that no row is in, for status.json of a finished run."""
+        """Checksums of events.csv, config.toml and meta.json, for status.json of a finished run."""
         return {name: file_checksum(self.path / name) for name in (EVENTS, CONFIG, META) if (self.path / name).exists()}
 
     def write_status(self, **values: Any) -> None:
@@ -132,21 +132,21 @@ class RunFolder(RunFiles):
         names = (name for name in (CONFIG, STATUS, META, EVENTS) if (self.path / name).exists())
         return {name: files.read_bytes(self.path / name, inside=1) for name in names}
 
-    def put_back(self, kept: Mapping[str, bytes]) -> None:
+    def put_back(self, contents: Mapping[str, bytes]) -> None:
         """Write the files as `take_down` found them."""
-        for name, data in kept.items():
+        for name, data in contents.items():
             self.write(name, data)
 
     def add_start(self, machine: Mapping[str, Any], start: Mapping[str, Any]) -> None:
         """Write meta.json: the machine of the last start, one entry per start, and the runs that were moved aside."""
-        earlier = {"repeats": found} if (found := repeats_of(self.path)) else {}
+        earlier = {"repeats": repeats} if (repeats := repeats_of(self.path)) else {}
         self._write_json(META, {**machine, **start, **earlier, "starts": [*starts(self.meta()), dict(start)]})
 
     def amend_meta(self, **values: Any) -> None:
         """Write what was found out after the last start."""
         meta = {**self.meta(), **values}
-        if found := starts(meta):
-            meta["starts"] = [*found[:-1], {**found[-1], **values}]
+        if earlier := starts(meta):
+            meta["starts"] = [*earlier[:-1], {**earlier[-1], **values}]
         self._write_json(META, meta)
 
     def write(self, name: str, data: bytes) -> None:
@@ -244,7 +244,7 @@ class RowFiles:
     # -- checkpoints: events.csv only ever grows -----------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """Lengths and checksums of all files."""
+        """Lengths and checksums of the files that a checkpoint cuts back: all but events.csv."""
         return {NAMES[row]: file.state() for row, file in self.counted.items()}
 
     def sums(self) -> dict[str, str]:

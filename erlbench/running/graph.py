@@ -51,7 +51,7 @@ class TaskGraph:
         request = Request(now, counters.generation, counters.critic_updates)
         for task in tasks:
             if task.id in self.tasks:
-                raise ValueError(f"{_name(task)} was submitted twice")
+                raise ValueError(f"{task.label} was submitted twice")
             self.tasks[task.id] = task
             self.requests[task.id] = request
         ready = []
@@ -59,13 +59,13 @@ class TaskGraph:
             if not (others := dependencies(task)):
                 ready.append(task)
                 continue
-            for other in needed(task):
-                if other not in self.tasks:
-                    raise TaskError(f"{_name(task)} needs an output of task {other}, which gives none", task=task.id)
-            others = {other for other in others if other in self.tasks}  # the rest are delivered
-            for other in others:
+            for needed_id in needed(task):
+                if needed_id not in self.tasks:
+                    raise TaskError(f"{task.label} needs an output of task {needed_id}, which gives none", task=task.id)
+            unfinished = {other for other in others if other in self.tasks}  # the rest are delivered
+            for other in unfinished:
                 self._dependents.setdefault(other, []).append(task.id)
-            if missing := len(others - self._finished.keys()):
+            if missing := len(unfinished - self._finished.keys()):
                 self._missing[task.id] = missing
             else:
                 ready.append(self._filled(task))
@@ -100,10 +100,10 @@ class TaskGraph:
         """The task of a result that is delivered, its request, and the tasks that a barrier held back until now."""
         task = self.tasks.pop(result.task)
         self._finished.pop(result.task, None)
-        waiting = [other for other in self._dependents.pop(result.task, ()) if other in self.tasks]
-        held_back = [other for other in waiting if result.task in self.tasks[other].after]
-        for other in waiting:
-            self.tasks[other] = _with_arrays(self.tasks[other], result)
+        waiting = [dependent for dependent in self._dependents.pop(result.task, ()) if dependent in self.tasks]
+        held_back = [dependent for dependent in waiting if result.task in self.tasks[dependent].after]
+        for dependent in waiting:
+            self.tasks[dependent] = _with_arrays(self.tasks[dependent], result)
         return task, self.requests.pop(task.id), held_back
 
     def request_again(self, tasks: Iterable[int], counters: Counters) -> None:
@@ -133,7 +133,7 @@ class TaskGraph:
             if isinstance(value, Output):
                 arrays = self._finished.get(value.task, {})
                 if value.name not in arrays:
-                    message = f"{_name(task)} needs the output '{value.name}' of task {value.task}, which gives none"
+                    message = f"{task.label} needs the output '{value.name}' of task {value.task}, which gives none"
                     raise TaskError(message, task=task.id)
                 inputs[key] = arrays[value.name]
         return replace(task, inputs=inputs, after=())
@@ -146,7 +146,3 @@ def _with_arrays(task: Task, result: Result) -> Task:
         for name, value in task.inputs.items()
     }
     return replace(task, inputs=inputs, after=tuple(other for other in task.after if other != result.task))
-
-
-def _name(task: Task) -> str:
-    return f"task {task.id} ({task.kind})"

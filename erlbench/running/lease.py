@@ -120,8 +120,8 @@ def _living(folder: Path, number: int, now: float) -> str:
     if not owner:
         return ""
     name = f"process {owner.get('pid', '?')} on {owner.get('host', '?')}"
-    here = _identity()
-    if all(owner.get(key) == here[key] for key in ("host", "boot", "namespace")):
+    identity = _identity()
+    if all(owner.get(key) == identity[key] for key in ("host", "boot", "namespace")):
         return name if _started(owner.get("pid")) == owner.get("started") else ""
     return name if now - beat < PATIENCE else ""
 

@@ -83,7 +83,10 @@ class Run:
         self._save_at = time.monotonic() + min(options.checkpoint_every, FIRST_SAVE)
 
     def run(self) -> None:
-        """Train and evaluate to the end of the budget, or raise; what was reached is saved in either case."""
+        """Train and evaluate to the end of the budget.
+
+        Where it ends by a signal or an error of the pool, the state is saved; by any other error, the rows alone are.
+        """
         try:
             self._begin()
             self.begun = True
@@ -156,7 +159,7 @@ class Run:
             if result.task in self.graph:
                 self._take(result)
             else:
-                self.write(*self.evaluations.played(result, self.clock, self.pool.store.load))
+                self.write(*self.evaluations.finish(result, self.clock))
         self._between_steps()
 
     def submit(self, tasks: Sequence[Task]) -> None:
@@ -193,10 +196,10 @@ class Run:
         self.write(row, *episode_rows(task, result, counters.timesteps, self.clock))
         if counters.generation > generation:
             self.algorithm.end_generation(self.clock.train)
-            own = self.algorithm.metrics()
+            metrics = self.algorithm.metrics()
             if getattr(self.algorithm.settings, "nan_fitness", "") == WORST:
-                own = {**own, "nan_fitness": self.asynchrony.without_number}
-            self.write(generation_row(counters, own, self.asynchrony, self.clock))
+                metrics = {**metrics, "nan_fitness": self.asynchrony.nan_returns}
+            self.write(generation_row(counters, metrics, self.asynchrony, self.clock))
             if self.evaluations.due():
                 self.take_evaluation()
                 self.play_beside()
@@ -219,8 +222,8 @@ class Run:
     # -- evaluations --------------------------------------------------------------------------------------------------
 
     def take_evaluation(self, final: bool = False) -> None:
-        """Take the policy as it is now; it is played after the training."""
-        task = self.evaluations.take(self.clock, self.digest(self), final)
+        """Copy the policy as it is now; it is played after the training, or beside it (`evaluate = "during"`)."""
+        task = self.evaluations.begin(self.clock, self.digest(self), final)
         self.arrays.add(ref for value in task.inputs.values() for ref in arrays_of(value))
 
     def play_beside(self) -> None:

@@ -16,9 +16,10 @@ import heapq
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from erlbench.experiment.cells import SHARED, Cell
+from erlbench.experiment.costs import Costs
 from erlbench.running.graph import TaskGraph
 from erlbench.work.tasks import Priority, Result, Task, dependencies, timesteps_of
 
@@ -83,20 +84,6 @@ class TaskOrder(ArrivalOrder):
         return first if first in self.undelivered else None
 
 
-class TaskCosts(Protocol):
-    """How long tasks take, and the driver between two generations."""
-
-    @property
-    def pause(self) -> int:
-        """Nanoseconds of the driver from the last result of all tasks to the next ones."""
-
-    def nanoseconds(self, timesteps: int, critic_updates: int, actor_updates: int) -> int:
-        """The duration of a task with these counts that runs alone."""
-
-    def slowed(self, tasks: int) -> int:
-        """By which factor tasks take longer while `tasks` tasks run at once, in billionths."""
-
-
 @dataclass(frozen=True)
 class Start:
     """When a task began, in attoseconds, and on which virtual processor."""
@@ -108,7 +95,7 @@ class Start:
 
 
 class SimulatedOrder(ArrivalOrder):
-    """Results in the order of simulated time; those of one moment, and of later ones, then in the order `then`.
+    """Results become available at their simulated end; the order `delivery` chooses among those that are available.
 
     Virtual processors 0 to `workers` - 1 take rollouts and actors, processor `workers` the critic's tasks unless
     `shared_critic`; number `workers` + 1 stands for all evaluations, which start when requested and hinder nobody.
@@ -116,11 +103,11 @@ class SimulatedOrder(ArrivalOrder):
 
     simulated = True
 
-    def __init__(self, then: ArrivalOrder, workers: int, costs: TaskCosts, shared_critic: bool = False) -> None:
-        self.graph, self.undelivered, self.outside = then.graph, then.undelivered, then.outside
+    def __init__(self, delivery: ArrivalOrder, workers: int, costs: Costs, shared_critic: bool = False) -> None:
+        self.graph, self.undelivered = delivery.graph, delivery.undelivered
         self.workers = workers
         self.costs = costs
-        self._then = then
+        self._delivery = delivery
         self._shared_critic = shared_critic
         self._now = 0  # the last end of any task
         self._clock = 0  # the moment of `_left`: the last end of a task of the training
@@ -169,8 +156,8 @@ class SimulatedOrder(ArrivalOrder):
         """What the next end of a task brings."""
         if self.needs_result():
             return
-        self._then.arrived(self._end_next())
-        for result in self._then.due():
+        self._delivery.arrived(self._end_next())
+        for result in self._delivery.due():
             self._ended.pop(result.task, None)
             yield result
 
@@ -221,7 +208,7 @@ class SimulatedOrder(ArrivalOrder):
     def _start(self, lane: str) -> None:
         """Start the ready tasks of a lane, lowest (priority, id) first, on its idle processors.
 
-        Those of the training start with an end of one of them, unless none runs: no work is cut in between.
+        Training tasks start only when a training task ends, or when none runs.
         """
         ready = self._ready[lane]
         if self._past or self._resumed:

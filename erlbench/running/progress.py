@@ -223,7 +223,7 @@ class ShownRun:
         if isinstance(row, EpisodeRow):
             self.returns.add(row)
         elif isinstance(row, GenerationRow):
-            if (count := row.own.get("nan_fitness", 0)) and not self._nan_told:
+            if (count := row.metrics.get("nan_fitness", 0)) and not self._nan_told:
                 self._nan_told = True
                 self._display.message(
                     f"{self._cell.label}: {count:g} of generation {row.generation} have NaN as their return and rank "
@@ -247,12 +247,12 @@ class ShownRun:
 
     def record_measured(self, run: Run) -> None:
         """Print, and write to meta.json, which values of settings the run has found out by itself."""
-        found = run.algorithm.measured()
-        if not found or found == self._measured:
+        measured = run.algorithm.measured()
+        if not measured or measured == self._measured:
             return
-        self._measured = found
-        self._directory.amend_meta(measured=found)
-        values = ", ".join(f"{name} {value:.4g}" for name, value in found.items())
+        self._measured = measured
+        self._directory.amend_meta(measured=measured)
+        values = ", ".join(f"{name} {value:.4g}" for name, value in measured.items())
         self._display.message(f"{self._cell.label}: {values}, by a rule from the first returns")
 
     def finish(self, run: Run) -> str:

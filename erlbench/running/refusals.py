@@ -8,7 +8,6 @@ from typing import Any
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.experiment.studies import add_studies
 from erlbench.files import table_in
 from erlbench.machine import kernel
 from erlbench.records.config import imported_of
@@ -19,8 +18,8 @@ from erlbench.running.folder import DONE, RunFolder
 from erlbench.work import identity as recorded_identity
 
 
-def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
-    """Refuse, before anything starts, what cannot go well: other settings, a held lock, an unwritable folder."""
+def check_cells(cells: Sequence[Cell], options: RunOptions) -> None:
+    """Refuse, before a cell starts, what cannot go well: other settings, a lease of another driver, a bad folder."""
     if options.tensorboard:
         from erlbench.running.live_curves import check_installed
 
@@ -32,7 +31,7 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
             continue
         directory.hold()
         try:
-            saved = None if options.force else directory.known_config()
+            saved = None if options.force else directory.saved_config()
             if not options.force:
                 check_continuing(directory, cell, options)
         finally:
@@ -46,10 +45,6 @@ def check_directories(cells: Sequence[Cell], options: RunOptions) -> None:
                 f"{cell.directory} holds a run with other settings ({'; '.join(different)}); "
                 "choose another --out or --name, or start anew by --force (the old run is moved aside)"
             )
-    if options.force:  # now that none of them is held
-        for cell in cells:
-            RunFolder(cell.directory).move_aside()
-    add_studies(options.study_texts)
 
 
 def check_continuing(directory: RunFolder, cell: Cell, options: RunOptions) -> None:
@@ -71,8 +66,8 @@ def check_continuing(directory: RunFolder, cell: Cell, options: RunOptions) -> N
 
 def _check_format(directory: RunFolder, folder: str) -> None:
     """Refuse checkpoints that this version cannot read as they were meant."""
-    found = format_of(directory.path / folder)
-    if found is not None and (reason := unreadable(found)):
+    written = format_of(directory.path / folder)
+    if written is not None and (reason := unreadable(written)):
         raise UsageError(
             f"{directory.path / folder} cannot be gone on from: {reason}; finish the run with the version that began "
             "it, or start anew by --force (the old run is moved aside)"
@@ -97,7 +92,7 @@ def _check_kernel(directory: RunFolder, meta: Mapping[str, Any], cell: Cell) -> 
 
 def _check_identity(directory: RunFolder, meta: Mapping[str, Any], cell: Cell, rules: Rules) -> None:
     """Refuse another problem or other software than that of the last start; what was not recorded refuses nothing."""
-    before = recorded_identity.last_recorded(meta)
+    before = recorded_identity.last_identity(meta)
     if before and (different := recorded_identity.changes(before, identity_of(cell, rules))):
         raise UsageError(
             f"{directory.path} was begun with something else than is here: {'; '.join(different)}; put back what it "
@@ -127,8 +122,8 @@ def check_run_files(directory: RunFolder) -> None:
 def is_larger(saved: Mapping[str, Any], cell: Cell) -> bool:
     """Whether `cell` is the run of the configuration `saved`, with a larger budget."""
     before = saved.get("run", {})
-    there = before.get("total_timesteps") if isinstance(before, Mapping) else None
-    if not isinstance(there, int) or there >= cell.total_timesteps:
+    budget = before.get("total_timesteps") if isinstance(before, Mapping) else None
+    if not isinstance(budget, int) or budget >= cell.total_timesteps:
         return False
     return not cell.departures({**saved, "run": {**before, "total_timesteps": cell.total_timesteps}})
 
@@ -142,7 +137,7 @@ def is_short(status: Mapping[str, Any], cell: Cell) -> bool:
 def is_complete(cell: Cell) -> bool:
     """Whether the run of a cell is finished, with the budget that the cell has."""
     status = RunFolder(cell.directory).status()
-    return status.get("status") == "done" and not is_short(status, cell)
+    return status.get("status") == DONE and not is_short(status, cell)
 
 
 def keeps_end(cell: Cell, directory: RunFolder, save_replay: bool) -> bool:
@@ -151,7 +146,7 @@ def keeps_end(cell: Cell, directory: RunFolder, save_replay: bool) -> bool:
 
 
 def useless_replays(cells: Iterable[Cell]) -> dict[str, str]:
-    """The names of runs that would not keep their replay although is_larger to, each with the reason."""
+    """The names of runs that cannot be extended, although they learn from a replay, each with the reason."""
     return {cell.name: reason for cell in cells if _learns_from_replay(cell) and (reason := _dependence(cell))}
 
 
@@ -169,7 +164,7 @@ def _obstacle(cell: Cell, directory: RunFolder) -> str:
     """Why the run cannot be extended; empty when it can."""
     if reason := _dependence(cell):
         return reason
-    if directory.status().get("status") != "done":
+    if directory.status().get("status") != DONE:
         return "it is not finished; finish it with its own budget first"
     if not directory.has_training_end():
         more = " (a run keeps its replay only with --save-replay)" if _learns_from_replay(cell) else ""

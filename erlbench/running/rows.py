@@ -29,11 +29,9 @@ class Asynchrony:
 
     staleness: list[int] = field(default_factory=list)  # of individuals that played: updates of the distribution
     critic_lag: list[int] = field(default_factory=list)  # critic updates in the same span
-    queueing: list[float] = field(
-        default_factory=list
-    )  # of all that played: seconds from when they could have begun to their begin
+    queueing: list[float] = field(default_factory=list)  # seconds from when a task that plays could start to its start
     busy: float = 0.0  # seconds of all processes
-    without_number: int = 0  # individuals since the last row whose return is NaN
+    nan_returns: int = 0  # individuals since the last row whose return is NaN
 
     def took(self, row: TaskRow, result: Result, ready: float) -> None:
         """Add a task of the training, which could have begun at `ready`."""
@@ -42,7 +40,7 @@ class Asynchrony:
             return
         self.queueing.append(result.start - ready)
         if row.kind not in NO_INDIVIDUALS:
-            self.without_number += any(map(math.isnan, result.values.get("returns", ())))
+            self.nan_returns += any(map(math.isnan, result.values.get("returns", ())))
             self.staleness.append(row.staleness)
             self.critic_lag.append(row.critic_lag)
 
@@ -57,7 +55,7 @@ class Asynchrony:
             median, most = map(float, np.quantile(values, (0.5, 0.9))) if values else (None, None)
             spread |= {f"{name}_median{unit}": median, f"{name}_90{unit}": most}
             values.clear()
-        self.without_number = 0
+        self.nan_returns = 0
         steps, elapsed = counters.timesteps or np.nan, seconds or np.nan
         return {
             **spread,
@@ -105,8 +103,10 @@ def episode_rows(task: Task, result: Result, timesteps: int, clock: Clock) -> It
         yield EpisodeRow(episode_return, length, seconds, task.kind, task.individual, task.id, timesteps, *more)
 
 
-def generation_row(counters: Counters, own: Mapping[str, float], asynchrony: Asynchrony, clock: Clock) -> GenerationRow:
-    """An update of the search distribution; `own` are the algorithm's columns."""
+def generation_row(
+    counters: Counters, metrics: Mapping[str, float], asynchrony: Asynchrony, clock: Clock
+) -> GenerationRow:
+    """An update of the search distribution; `metrics` are the algorithm's columns."""
     return GenerationRow(
         generation=counters.generation,
         timesteps=counters.timesteps,
@@ -114,6 +114,6 @@ def generation_row(counters: Counters, own: Mapping[str, float], asynchrony: Asy
         paused_s=clock.paused,
         critic_updates=counters.critic_updates,
         actor_updates=counters.actor_updates,
-        own=own,
+        metrics=metrics,
         **asynchrony.row(counters, clock.train),
     )

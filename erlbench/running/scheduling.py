@@ -14,26 +14,29 @@ from erlbench.experiment.schedule import CellSchedule, Share, plan
 from erlbench.machine.description import gpus
 from erlbench.machine.resources import available_memory
 from erlbench.running import refusals
-from erlbench.running.admission import problems, rules_of
+from erlbench.running.admission import problem_finder, rules_of
 
 MEMORY = 0.9  # the share of the free memory that cells at once may take by their estimates
-DONE = Share(processes=1, done=True)
+NOTHING_TO_DO = Share(processes=1, done=True)
 Estimated = Callable[[Cell, int], Share]
 
 
 def schedule_of(cells: Sequence[Cell], options: RunOptions) -> CellSchedule:
     """When the cells run: `jobs` at once in the order given, or without that number as many as the machine carries."""
-    estimated = partial(estimate_cell, problem_of=remember_problems(problems(rules_of(options))))
+    estimated = partial(estimate_cell, problem_of=remember_problems(problem_finder(rules_of(options))))
     if options.jobs is not None:
         shares = [
-            DONE if _is_done(cell, options) else _share(cell, processes_for(cell, options), estimated) for cell in cells
+            NOTHING_TO_DO if _is_done(cell, options) else _share(cell, processes_for(cell, options), estimated)
+            for cell in cells
         ]
         return CellSchedule(tuple(shares), range(len(shares)), jobs=options.jobs)
     gpu = options.device != "cpu" and bool(gpus())
-    kinds: dict[Share | str, tuple[Share, ...]] = {DONE: (DONE,)}  # of configurations, which seeds share
+    kinds: dict[Share | str, tuple[Share, ...]] = {
+        NOTHING_TO_DO: (NOTHING_TO_DO,)
+    }  # of configurations, which seeds share
     demands = []
     for cell in cells:
-        kind = DONE if _is_done(cell, options) else repr(replace(cell, seed=0))
+        kind = NOTHING_TO_DO if _is_done(cell, options) else repr(replace(cell, seed=0))
         if kind not in kinds:
             kinds[kind] = tuple(_demand(cell, options, estimated, gpu))
         demands.append(kinds[kind])

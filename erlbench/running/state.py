@@ -116,9 +116,9 @@ class StateDigest:
         if isinstance(leaf, str):
             return b"s%d;%s" % (len(leaf.encode()), leaf.encode())
         if isinstance(leaf, ArrayRef):
-            known = self._last.get(leaf.name) or self._arrays.get(leaf.name) or _hash(self._store.get(leaf))
-            self._arrays[leaf.name] = known
-            return b"a" + known
+            digest = self._last.get(leaf.name) or self._arrays.get(leaf.name) or _hash(self._store.get(leaf))
+            self._arrays[leaf.name] = digest
+            return b"a" + digest
         if isinstance(leaf, np.ndarray):
             return b"a" + _hash(leaf)
         raise TypeError(f"a state cannot hold a {type(leaf).__name__}: {leaf!r}")

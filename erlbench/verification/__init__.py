@@ -22,7 +22,7 @@ from erlbench.verification.files import (
 from erlbench.verification.policy import check_policies
 from erlbench.verification.same import evaluation_marks, find_copies
 from erlbench.verification.software import check_admission, compare_identity, compare_software
-from erlbench.work.identity import recorded
+from erlbench.work.identity import list_identities
 
 __all__ = ["AGREES", "DIFFERS", "UNKNOWN", "Check", "Files", "load_files", "verify", "verify_all"]
 
@@ -66,5 +66,5 @@ def _check(run: Files, trusted: bool) -> Iterator[Check]:
     software = make_check("software", compare_software, run)
     identity = make_check("identity", compare_identity, run, trusted)
     yield from (software, identity, make_check("admission", check_admission, run))
-    alike = software.outcome == AGREES and (identity.outcome == AGREES or not recorded(run.meta))
+    alike = software.outcome == AGREES and (identity.outcome == AGREES or not list_identities(run.meta))
     yield from check_policies(run, alike and not admission_marks(run.meta), trusted)

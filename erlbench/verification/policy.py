@@ -17,7 +17,7 @@ from erlbench.files import read_bytes, reason
 from erlbench.policy.file import load_policy
 from erlbench.pool.apart import NoEnd, apart
 from erlbench.records.run import POLICIES, POLICY
-from erlbench.running.admission import UNTRIED, admitted
+from erlbench.running.admission import UNTRIED, admit
 from erlbench.running.evaluation import evaluation_seeds, policy_file
 from erlbench.verification.files import Check, Files, Findings, Unverifiable, make_check
 from erlbench.work.rollout import play
@@ -52,7 +52,7 @@ def _compare(run: Files, policies: Sequence[Saved], alike: bool, trusted: bool) 
     if (module := module_of(run.env)) and not trusted:
         raise Unverifiable(f"its environment is in the module {module}, which runs code; --import allows that")
     try:
-        env = admitted(run.env, run.table("env_settings"), UNTRIED).problem.env
+        env = admit(run.env, run.table("env_settings"), UNTRIED).problem.env
     except ErlbenchError as error:
         raise Unverifiable(error) from error
     try:

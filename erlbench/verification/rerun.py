@@ -14,7 +14,7 @@ from erlbench.experiment.command import requested_cells
 from erlbench.pool.apart import NoEnd, apart
 from erlbench.records.run import CONFIG
 from erlbench.records.schema import EpisodeRow, EvaluationRow
-from erlbench.running.admission import UNTRIED, problems
+from erlbench.running.admission import UNTRIED, problem_finder
 from erlbench.running.command import run_cells
 from erlbench.verification.files import Check, Files, Findings, Unverifiable, load_files, make_check
 from erlbench.verification.same import compare_rows, unlike_digests
@@ -55,7 +55,7 @@ def _run_and_compare(run: Files, number: int, trusted: bool) -> Findings:
 
 def _run(path: Path, out: str, options: RunOptions) -> Path | None:
     """Run the run in `path` again below the folder `out`: its own folder; None where no run can repeat it."""
-    (cell,) = requested_cells(arguments({"config": str(path / CONFIG), "out": out}), problems(UNTRIED))
+    (cell,) = requested_cells(arguments({"config": str(path / CONFIG), "out": out}), problem_finder(UNTRIED))
     if not (cell.simulated_time or registry.find(cell.algo).is_synchronous(cell.settings)):
         return None
     run_cells([cell], options)

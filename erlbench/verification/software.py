@@ -47,7 +47,7 @@ def compare_identity(run: Files, trusted: bool) -> Findings:
 
     A module that the folder names is only imported where it is `trusted`: importing runs its code.
     """
-    starts = identity.recorded(run.meta)
+    starts = identity.list_identities(run.meta)
     if not starts:
         raise Unverifiable("the run did not record which packages, files and model it was made with")
     if within := dict.fromkeys(line for later in starts for line in identity.changes(starts[0], later)):

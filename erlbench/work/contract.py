@@ -30,8 +30,6 @@ class Infos:
 
     def take(self, info: Mapping[str, Any]) -> None:
         """Take in the info of a step."""
-        if not isinstance(info, Mapping):
-            raise TaskError(f"the environment's info is {_kind(info)}; it must be a dictionary")
         for name in (SOLVED, IS_SOLVED):
             if name in info and (value := _number(info[name])) == value:
                 self.success = value != 0
@@ -47,13 +45,13 @@ class Infos:
 
 
 def info_values(infos: Sequence[Infos]) -> dict[str, list[Any]]:
-    """What a task's outcome says of its episodes: `success` and `ever` (1, 0 or NaN) if any has it, `info` for keys."""
+    """The values `success` and `success_ever` (1, 0 or NaN) if any episode has them, and `info` if there are keys."""
     values: dict[str, list[Any]] = {}
-    if any(one.success is not None for one in infos):
-        values["success"] = [float("nan") if one.success is None else int(one.success) for one in infos]
-        values["success_ever"] = [float("nan") if one.success is None else int(one.ever) for one in infos]
-    if any(one.keys for one in infos):
-        values["info"] = [one.values() for one in infos]
+    if any(entry.success is not None for entry in infos):
+        values["success"] = [float("nan") if entry.success is None else int(entry.success) for entry in infos]
+        values["success_ever"] = [float("nan") if entry.success is None else int(entry.ever) for entry in infos]
+    if any(entry.keys for entry in infos):
+        values["info"] = [entry.values() for entry in infos]
     return values
 
 

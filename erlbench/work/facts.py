@@ -54,13 +54,13 @@ def facts_of(say: Callable[[str], None], name: str) -> EnvironmentFacts:
     return EnvironmentFacts(tuple((key, value) for key, value in rows if value), tuple(settings), refusal)
 
 
-def _described(found: Described) -> list[tuple[str, str]]:
-    task = found.problem
+def _described(described: Described) -> list[tuple[str, str]]:
+    task = described.problem
     return [
-        ("observation", f"{task.observation_size} numbers{_parts(found.layout)}"),
+        ("observation", f"{task.observation_size} numbers{_parts(described.layout)}"),
         ("action", f"one of {task.action_size}" if task.discrete else _box(task.action_low, task.action_high)),
         (STEPS, str(task.env.max_episode_steps)),
-        *(("remark", remark) for remark in found.remarks),
+        *(("remark", remark) for remark in described.remarks),
     ]
 
 
@@ -84,13 +84,13 @@ def candidates() -> list[str]:
     for module, owners in metadata.packages_distributions().items():
         for owner in owners:
             tops.setdefault(owner, []).append(module)
-    found = []
+    modules = []
     for distribution in metadata.distributions():
         needs = {need.partition(";")[0].strip().lower() for need in distribution.requires or ()}
         plugin = any(point.group.startswith(("gymnasium.envs", "gym.envs")) for point in distribution.entry_points)
         if distribution.name not in NO_CANDIDATES and (plugin or any(need.startswith("gymnasium") for need in needs)):
-            found += [module for module in tops.get(distribution.name, []) if module.isidentifier()]
-    return sorted({module for module in found if not module.startswith("_")})
+            modules += [module for module in tops.get(distribution.name, []) if module.isidentifier()]
+    return sorted({module for module in modules if not module.startswith("_")})
 
 
 def _package(module: str) -> str:

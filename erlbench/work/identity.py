@@ -36,27 +36,22 @@ RENDERERS = {"OpenGL": "PyOpenGL", "glfw": "glfw"}  # modules that MUJOCO_GL cho
 WORDS = {"versions": "package {}", "modules": "source of module {}", "files": "file of {}"}
 
 
-def loaded() -> dict[str, str]:
+def list_loaded_files() -> dict[str, str]:
     """The files of the modules that this process has loaded, by module; neither Python's own nor erlbench's."""
     names = list(sys.modules)
-    found = {}
+    files = {}
     for name in names[names.index(FIRST) if FIRST in names else 0 :]:
         file = getattr(sys.modules.get(name), "__file__", None)
         if isinstance(file, str) and name.partition(".")[0] not in (OWN, "__main__", "__mp_main__", *RENDERERS):
-            found[name] = file
-    return {name: file for name, file in found.items() if not _is_pythons(file)}
+            files[name] = file
+    return {name: file for name, file in files.items() if not _is_pythons(file)}
 
 
-def imported(tell: object, names: Iterable[str]) -> dict[str, str]:
-    """As `of_modules`, for a process of its own."""
-    return of_modules(names)
-
-
-def of_modules(names: Iterable[str]) -> dict[str, str]:
-    """Import modules in this process: what is `loaded` then."""
+def import_modules(report: object, names: Iterable[str]) -> dict[str, str]:
+    """Import modules in this process; `list_loaded_files` then. `report`: see `call_in_subprocess`."""
     for name in names:
         importlib.import_module(name)
-    return loaded()
+    return list_loaded_files()
 
 
 def fingerprint(identity: Identity | None) -> str:
@@ -66,12 +61,12 @@ def fingerprint(identity: Identity | None) -> str:
 
 def _is_pythons(file: str) -> bool:
     """Whether a file is of the standard library."""
-    own = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
-    return file.startswith(tuple(f"{path}/" for path in own)) and "-packages/" not in file
+    folders = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
+    return file.startswith(tuple(f"{path}/" for path in folders)) and "-packages/" not in file
 
 
-def described(modules: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """`versions` and `modules` of what `loaded` found, as they are on this machine now."""
+def describe_files(modules: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """`versions` and `modules` of what `list_loaded_files` found, as they are on this machine now."""
     entries = tuple((path, os.stat(path).st_mtime_ns) for path in sys.path if os.path.isdir(path))
     versions: dict[str, str] = {}
     sources: dict[str, str] = {}
@@ -89,8 +84,8 @@ def _owner(file: str, entries: tuple[tuple[str, int], ...]) -> tuple[str, str] |
         if file.startswith(f"{path}/"):
             top = re.split(r"[/.]", file[len(path) + 1 :])[0]
             for name in _distributions(entries).get(top, ()):
-                if found := _installed(name, path, entries):
-                    return found
+                if distribution := _installed(name, path, entries):
+                    return distribution
     return None
 
 
@@ -138,9 +133,9 @@ def named_files(name: str, value: Any) -> Iterator[tuple[str, str]]:
 def model_digest(env: Any) -> str:
     """SHA-256 of the compiled MuJoCo model of an environment; empty where it has none."""
     mujoco = sys.modules.get("mujoco")
-    for where in MODELS if mujoco else ():
+    for path in MODELS if mujoco else ():
         with suppress(Exception):  # attributes of foreign modules may do anything
-            if isinstance(model := attrgetter(where)(env.unwrapped), mujoco.MjModel):  # type: ignore[union-attr]
+            if isinstance(model := attrgetter(path)(env.unwrapped), mujoco.MjModel):  # type: ignore[union-attr]
                 digest = hashlib.sha256()
                 for name, value in _values(model):
                     digest.update(f"{name} {value}".encode() if not isinstance(value, bytes) else value)
@@ -171,9 +166,9 @@ def changes(before: Identity, now: Identity) -> list[str]:
         return []
     lines = []
     for part, words in WORDS.items():
-        there, here = table_in(before, part), table_in(now, part)
-        for name in sorted((there.keys() | here.keys()) - set(RENDERERS.values())):
-            old, new = there.get(name), here.get(name)
+        recorded_part, current_part = table_in(before, part), table_in(now, part)
+        for name in sorted((recorded_part.keys() | current_part.keys()) - set(RENDERERS.values())):
+            old, new = recorded_part.get(name), current_part.get(name)
             if old != new:
                 lines.append(f"{words.format(name[:80])} {_change(old, new, part == 'versions')}")
     if before.get("model") != now.get("model"):
@@ -181,15 +176,15 @@ def changes(before: Identity, now: Identity) -> list[str]:
     return lines
 
 
-def last_recorded(meta: Mapping[str, Any]) -> Identity:
+def last_identity(meta: Mapping[str, Any]) -> Identity:
     """The identity of the last start in a run's meta.json that recorded one; empty where none did."""
-    return next(reversed(recorded(meta)), {})
+    return next(reversed(list_identities(meta)), {})
 
 
-def recorded(meta: Mapping[str, Any]) -> list[Identity]:
+def list_identities(meta: Mapping[str, Any]) -> list[Identity]:
     """The identities of the starts in a run's meta.json, in their order, where they were recorded."""
-    found = [start.get("identity") for start in starts(meta)]
-    return [identity for identity in found if isinstance(identity, dict) and identity]
+    identities = [start.get("identity") for start in starts(meta)]
+    return [identity for identity in identities if isinstance(identity, dict) and identity]
 
 
 def _change(old: Any, new: Any, shown: bool) -> str:

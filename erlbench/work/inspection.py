@@ -1,6 +1,6 @@
 """A function's value from a Python of its own, which harms nobody: for environments, which may crash or hang.
 
-    answer, failure = ask(inspect, "module:Id-v0", {}, True, limit=120.0)
+    answer, failure = call_in_subprocess(inspect, "module:Id-v0", {}, True, limit=120.0)
 
 Arguments and answers are plain values and dataclasses of the suite; they go as JSON, a line each. The process is
 silent and sees no GPU, it finds the modules that this one finds, and it ends with this one.
@@ -38,7 +38,7 @@ ANSWER, PHASE = "answer", "phase"  # kinds of lines
 UNWRITTEN = (errno.EFBIG, errno.ENOSPC, errno.EDQUOT)  # exit codes of a process whose answer found no room
 
 
-def ask(function: Callable[..., Any], *arguments: Any, limit: float) -> tuple[Any, str]:
+def call_in_subprocess(function: Callable[..., Any], *arguments: Any, limit: float) -> tuple[Any, str]:
     """The answer of `function(tell, *arguments)` there, and an empty text; or None, and why there is none.
 
     The function returns its answer, or gives one before by `tell(ANSWER, answer)`. It is ended after `limit` seconds.
@@ -53,13 +53,13 @@ def module_paths() -> tuple[list[str], list[str]]:
     A file `erlbench.py` in the current folder would else take the place of the suite, which an editable installation
     has behind all of `sys.path`.
     """
-    here, suite = os.path.realpath("."), Path(erlbench.__file__).resolve().parents[1]
-    late = [path for path in sys.path if os.path.realpath(path or ".") == here and Path(here) != suite]
+    current, suite = os.path.realpath("."), Path(erlbench.__file__).resolve().parents[1]
+    late = [path for path in sys.path if os.path.realpath(path or ".") == current and Path(current) != suite]
     return [path for path in sys.path if path not in late], late
 
 
 class Inspection:
-    """As `ask`, while the process goes on."""
+    """As `call_in_subprocess`, while the process goes on: `answer(last=False)` gives its first answer."""
 
     def __init__(self, function: Callable[..., Any], *arguments: Any, limit: float) -> None:
         request = {
@@ -85,31 +85,31 @@ class Inspection:
         if self._end is not None:
             return self._end
         try:
-            while (code := self._process.poll()) is None and (last or ANSWER not in self._told()):
+            while (code := self._process.poll()) is None and (last or ANSWER not in self._read_lines()):
                 if time.monotonic() > self._ends:
                     self._process.kill()
                 time.sleep(POLL_INTERVAL)
         except BaseException:  # such as Ctrl-C
             self._process.kill()
             raise
-        told = self._told()
-        answer = self._failure(told, code) if ANSWER not in told else (decode(told[ANSWER], {}), "")
+        lines = self._read_lines()
+        answer = self._failure(lines, code) if ANSWER not in lines else (decode(lines[ANSWER], {}), "")
         if code is not None:
             self._end = answer
             self._output.close()
         return answer
 
-    def _failure(self, told: dict[str, Any], code: int | None) -> tuple[None, str]:
+    def _failure(self, lines: dict[str, Any], code: int | None) -> tuple[None, str]:
         """Why there is no answer."""
         assert code is not None
         if -code in (signal.SIGALRM, signal.SIGKILL):
-            return None, f"it takes more than {self._limit:g} s in {told[PHASE]}"
+            return None, f"it takes more than {self._limit:g} s in {lines[PHASE]}"
         if code in UNWRITTEN:
             return None, "its answer cannot be written: " + "; ".join(ADVICE[code])
         end = f"signal {-code}, {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        return None, f"it ended its process in {told[PHASE]} ({end})"
+        return None, f"it ended its process in {lines[PHASE]} ({end})"
 
-    def _told(self) -> dict[str, Any]:
+    def _read_lines(self) -> dict[str, Any]:
         """The last of each kind of lines."""
         data = os.pread(self._output.fileno(), os.fstat(self._output.fileno()).st_size, 0)
         return {PHASE: "its import"} | dict(json.loads(line) for line in data.splitlines(True) if line.endswith(b"\n"))

@@ -218,8 +218,8 @@ def _spare(workspace: Workspace, limit: int, spec: PolicySpec) -> Episode:
     shape = (limit, spec.sizes[0], spec.sizes[-1])
     if workspace.scratch.get("episode shape") != shape:
         workspace.scratch["episode shape"], workspace.scratch["episode"] = shape, Episode(*shape)
-    found: Episode = workspace.scratch["episode"]
-    return found
+    result: Episode = workspace.scratch["episode"]
+    return result
 
 
 def transitions(episodes: list[Episode]) -> dict[str, np.ndarray]:
@@ -288,14 +288,14 @@ def play_together(
         observations = env.reset_all(seeds)
     for _ in range(limit):
         if np.shape(observations) != shape:
-            there = np.shape(observations)
-            raise TaskError(f"the environment's observations together have the shape {there}, not {shape}")
+            given_shape = np.shape(observations)
+            raise TaskError(f"the environment's observations together have the shape {given_shape}, not {shape}")
         actions = policy.act(observations)
         with _of_environment(len(seeds)):
             observations, rewards = env.step_all(actions)
         totals += rewards
-    found: list[float] = totals.tolist()
-    return found
+    result: list[float] = totals.tolist()
+    return result
 
 
 @contextmanager

@@ -164,7 +164,7 @@ class Store:
         return slice_of(self._table[1], key, size)
 
     def hold(self, table: NoiseTable) -> None:
-        """Have `table` in shared memory until another one is held or the store is closed; the driver's business.
+        """Put `table` into shared memory until the store is closed; the driver and a node's agent call this.
 
         Raises `CellError` when there is no room for it.
         """
@@ -179,7 +179,7 @@ class Store:
         return self.folder / "tables"
 
     def attach(self, replay: str, folder: Path) -> None:
-        """Have the name of a replay mean the files in `folder`; the driver's business."""
+        """Have the name of a replay mean the files in `folder`; for the driver, and the agent of a node."""
         link = self.replay_folder(replay)
         link.parent.mkdir(exist_ok=True)
         link.unlink(missing_ok=True)

@@ -75,7 +75,7 @@ class Priority(IntEnum):
     ROLLOUT = 0  # short, and other tasks wait for the return
     CRITIC = 1  # the serial chain of actor-critic algorithms
     ACTOR = 2
-    EVALUATION = 3  # never waited for
+    EVALUATION = 3  # no task waits for it
 
 
 class Counts(IntEnum):
@@ -115,6 +115,11 @@ class Task:
             self.gradient, self.individual, self.after,
         )  # fmt: skip
 
+    @property
+    def label(self) -> str:
+        """How messages name it."""
+        return f"task {self.id} ({self.kind})"
+
     def output(self, name: str) -> Output:
         """A handle of the array `name` that this task will return, as an input of other tasks."""
         return Output(self.id, name)
@@ -150,14 +155,13 @@ def timesteps_of(values: Mapping[str, Any]) -> int:
 
     They differ where an episode goes on in another task: it is reported where it ends.
     """
-    found: int = values["steps"] if "steps" in values else sum(values.get("lengths", ()))
-    return found
+    timesteps: int = values["steps"] if "steps" in values else sum(values.get("lengths", ()))
+    return timesteps
 
 
 def dependencies(task: Task) -> set[int]:
     """Ids of the tasks that `task` waits for."""
-    found = needed(task)
-    return found.union(task.after) if task.after else found
+    return needed(task).union(task.after)
 
 
 def needed(task: Task) -> set[int]:

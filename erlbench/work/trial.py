@@ -51,20 +51,26 @@ class Admission:
 
     def lines(self, name: str) -> list[str]:
         """What the user of the environment should know, a line each."""
-        found = self.described or Described(self.problem)
-        flat = f"environment '{name}': observations are flattened: {', '.join(found.layout)}"
+        assert self.described is not None
+        described = self.described
+        flat = f"environment '{name}': observations are flattened: {', '.join(described.layout)}"
         unrepeatable = f"environment '{name}' cannot be repeated: {self.unrepeatable}; the runs are marked"
-        said = [*([flat] if found.layout else []), *found.remarks, *([unrepeatable] if self.unrepeatable else [])]
-        return [*said, *found.deprecated]
+        texts = [
+            *([flat] if described.layout else []),
+            *described.remarks,
+            *([unrepeatable] if self.unrepeatable else []),
+        ]
+        return [*texts, *described.deprecated]
 
     def record(self) -> dict[str, Any]:
         """What meta.json says of it."""
-        found = self.described or Described(self.problem)
+        assert self.described is not None
+        described = self.described
         return {
             "tried": self.tried,
             **({"unrepeatable": self.unrepeatable} if self.unrepeatable else {}),
-            **({"observation": list(found.layout)} if found.layout else {}),
-            **({"remarks": list(found.remarks)} if found.remarks else {}),
+            **({"observation": list(described.layout)} if described.layout else {}),
+            **({"remarks": list(described.remarks)} if described.remarks else {}),
         }
 
 
@@ -80,7 +86,7 @@ def inspect(
     if not modules or admission.refusal:
         return admission
     tell("answer", admission)
-    return replace(admission, imported=modules, all_files=identity.of_modules(modules))
+    return replace(admission, imported=modules, all_files=identity.import_modules(tell, modules))
 
 
 def _inspect_or_refuse(say: Say, name: str, settings: Mapping[str, Any], tries: bool) -> Admission:
@@ -103,22 +109,22 @@ def _inspect_or_refuse(say: Say, name: str, settings: Mapping[str, Any], tries: 
 
 
 def _inspect(say: Say, name: str, settings: Mapping[str, Any], tries: bool) -> Admission:
-    found = describe_problem(name, settings, say)
+    described = describe_problem(name, settings, say)
     say("its constructor")
-    env = build(found.problem.env)
-    files, model = identity.loaded(), identity.model_digest(env)
+    env = build(described.problem.env)
+    files, model = identity.list_loaded_files(), identity.model_digest(env)
     if not tries:
         say("close()")
         env.close()
-        return Admission(described=found, files=files, model=model)
-    fresh, unrepeatable, remarks = try_problem(say, found.problem, env)
+        return Admission(described=described, files=files, model=model)
+    fresh, unrepeatable, remarks = try_problem(say, described.problem, env)
     say("close()")
     env.close()
-    problem = replace(found.problem, env=replace(found.problem.env, fresh=fresh))
-    of = f"environment '{name}': "
-    all_remarks = (*found.remarks, *(of + remark for remark in remarks))
+    problem = replace(described.problem, env=replace(described.problem.env, fresh=fresh))
+    prefix = f"environment '{name}': "
+    all_remarks = (*described.remarks, *(prefix + remark for remark in remarks))
     return Admission(
-        described=replace(found, problem=problem, remarks=all_remarks),
+        described=replace(described, problem=problem, remarks=all_remarks),
         unrepeatable=unrepeatable,
         tried=True,
         files=files,
@@ -133,11 +139,11 @@ def try_problem(say: Say, problem: Problem, env: Env | None = None) -> tuple[str
     nothing helps, and remarks. Raises `TaskError` or `NumericalError` for a step that is not what it must be.
     """
     given = problem.env.fresh
-    first: Trial | None = None
+    first: RepeatabilityTest | None = None
     for fresh in (given,) if given else ("", *FRESH):
         if fresh == "reset" and first is not None and first.wears:
             continue
-        trial = Trial(problem, fresh, env if fresh == given else None, say)
+        trial = RepeatabilityTest(problem, fresh, env if fresh == given else None, say)
         first = first or trial
         if not trial.differences and not (first.starts_vary and not trial.starts_vary):
             remarks = list(trial.remarks)
@@ -148,7 +154,7 @@ def try_problem(say: Say, problem: Problem, env: Env | None = None) -> tuple[str
     return given, first.differences[0], tuple(first.remarks)
 
 
-class Trial:
+class RepeatabilityTest:
     """Episodes with a few seeds on one object and on a second one, and what differs between those with one seed."""
 
     def __init__(self, problem: Problem, fresh: str, env: Env | None, say: Say) -> None:
@@ -166,24 +172,24 @@ class Trial:
         say("its constructor, for the second time")
         second = build(self._problem.env)
         fresh_again = self._play(second, SEEDS[0])
-        known = dict(zip(SEEDS, (begun, *others), strict=True))
-        used = [
+        episodes = dict(zip(SEEDS, (begun, *others), strict=True))
+        replays = [
             (SEEDS[0], again, "the same object"),
             *((seed, episode, "a much used object") for seed, episode in worn),
         ]
-        played = [*used, (SEEDS[0], fresh_again, "a fresh object")]
+        played = [*replays, (SEEDS[0], fresh_again, "a fresh object")]
         self.differences = [
-            f"reset(seed={seed}) and the same actions on {where} give another {difference}"
-            for seed, episode, where in played
-            if (difference := _difference(known[seed], episode))
+            f"reset(seed={seed}) and the same actions on {object_text} give another {difference}"
+            for seed, episode, object_text in played
+            if (difference := _difference(episodes[seed], episode))
         ]
         self.wears = not _difference(begun, again)  # with differences: they grow with use, so a reset mends nothing
         self.starts_vary = any(other[0] != begun[0] for other in others)
         if not self.differences and all(other == begun for other in others):
             self.remarks.append("all seeds give one episode, so that the episodes of an evaluation are one sample")
         say("close()")
-        for made in [second] if first is env else [first, second]:
-            made.close()
+        for env_object in [second] if first is env else [first, second]:
+            env_object.close()
 
     def _wear(self, env: Env) -> None:
         """Reset an object many times, as a run does; worlds of Box2D give other numbers only after some resets."""
@@ -234,12 +240,12 @@ def _actions(problem: Problem) -> list[Any]:
     return [*np.clip((low + (high.astype(np.float64) - low) * uniform).astype(np.float32), low, high)]
 
 
-def _difference(one: Sequence[tuple[Any, ...]], other: Sequence[tuple[Any, ...]]) -> str:
+def _difference(first: Sequence[tuple[Any, ...]], second: Sequence[tuple[Any, ...]]) -> str:
     """The first thing that differs between two episodes; empty where they are equal."""
-    for step, (here, there) in enumerate(zip(one, other, strict=False)):
+    for step, (first_row, second_row) in enumerate(zip(first, second, strict=False)):
         when = f"in step {step}" if step else "at the start"
-        for name, a, b in zip(("observation", "reward", "end", "end"), here, there, strict=True):
+        for name, a, b in zip(("observation", "reward", "end", "end"), first_row, second_row, strict=True):
             if a != b:
                 values = f" ({a:.6g}, then {b:.6g})" if name == "reward" else ""
                 return f"{name} {when}{values}"
-    return "" if len(one) == len(other) else "end"
+    return "" if len(first) == len(second) else "end"

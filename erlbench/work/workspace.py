@@ -48,11 +48,11 @@ class Workspace:
         folder = self.store.replay_folder(view.replay)
         status = (folder / "rows.i32").stat()
         inode = (status.st_dev, status.st_ino)  # a path may come back with other content; a mapped inode does not
-        known = self._replays.get(inode)
-        if known is None or known.stop < view.stop:
+        reader = self._replays.get(inode)
+        if reader is None or reader.stop < view.stop:
             self._replays.clear()
-            known = self._replays[inode] = ReplayReader(view, folder)
-        return known
+            reader = self._replays[inode] = ReplayReader(view, folder)
+        return reader
 
     def run(self, task: Task) -> Result:
         """Run one task whose inputs all exist; what the function raises goes to the caller."""
@@ -78,8 +78,8 @@ class Workspace:
 def task_function(name: str) -> Callable[..., Outcome]:
     """The function that `module:name` names."""
     module, _, function = name.partition(":")
-    found: Callable[..., Outcome] = getattr(importlib.import_module(module), function)
-    return found
+    function_object: Callable[..., Outcome] = getattr(importlib.import_module(module), function)
+    return function_object
 
 
 @dataclass(frozen=True)

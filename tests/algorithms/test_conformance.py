@@ -12,7 +12,7 @@ from erlbench.algorithms import registry
 from erlbench.experiment.cells import RunOptions
 from erlbench.running import state
 from erlbench.running.cell import Command
-from erlbench.running.command import Job
+from erlbench.running.command import CellRunner
 from erlbench.running.loop import Run
 from erlbench.running.progress import Display
 from tests.runs import (
@@ -72,7 +72,7 @@ def command_of(options, stop):
 def runners():
     """Runners by their number of processes, whose workers go from algorithm to algorithm: they import PyTorch once."""
     made = {
-        processes: Job(command_of(RunOptions(processes, verbosity=-1, device="cpu"), threading.Event()))
+        processes: CellRunner(command_of(RunOptions(processes, verbosity=-1, device="cpu"), threading.Event()))
         for processes in (1, 3)
     }
     yield made
@@ -180,7 +180,7 @@ def test_the_number_of_processes_changes_no_digit(algo, whole, runners, tmp_path
 def test_a_stop_before_the_first_task_is_an_interruption(tmp_path):
     stop = threading.Event()
     stop.set()
-    job = Job(command_of(RunOptions(0), stop))
+    job = CellRunner(command_of(RunOptions(0), stop))
     assert job.run(make_cell("cem", tmp_path)) == "interrupted"
     job.close()
     job.command.pauses.close()

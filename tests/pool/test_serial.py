@@ -11,7 +11,7 @@ import pytest
 
 from erlbench.errors import Interrupted, TaskError
 from erlbench.pool import local_pool
-from erlbench.running.command import heeded
+from erlbench.running.command import catch_signals
 
 from .helpers import one, task
 
@@ -29,7 +29,7 @@ def soon():
 @pytest.mark.parametrize("made_of_it", ["nothing", "an ImportError", "an outcome"])
 def test_a_signal_ends_a_task_which_runs_again_whatever_a_library_makes_of_it(made_of_it):
     stop = threading.Event()
-    with local_pool(0) as pool, heeded(stop, pool.leave):
+    with local_pool(0) as pool, catch_signals(stop, pool.interrupt_task):
         pool.submit([task(1, "sleep_in_parts", {"seconds": 20.0, "made_of_it": made_of_it})])
         begun = time.monotonic()
         assert pool.next_result() is None
@@ -42,13 +42,13 @@ def test_a_signal_ends_a_task_which_runs_again_whatever_a_library_makes_of_it(ma
 
 @pytest.mark.usefixtures("soon")
 def test_a_signal_ends_preparations():
-    with local_pool(0) as pool, heeded(threading.Event(), pool.leave), pytest.raises(Interrupted):
+    with local_pool(0) as pool, catch_signals(threading.Event(), pool.interrupt_task), pytest.raises(Interrupted):
         pool.prepare(task(-1, "sleep_in_parts", {"seconds": 20.0}), 1)
 
 
 def test_errors_of_imports_are_errors():
     stop = threading.Event()
-    with local_pool(0) as pool, heeded(stop, pool.leave):
+    with local_pool(0) as pool, catch_signals(stop, pool.interrupt_task):
         pool.submit([task(1, "wrong", {"error": "import"})])
         with pytest.raises(TaskError, match="ModuleNotFoundError"):
             pool.next_result()

@@ -68,7 +68,7 @@ def make_run(
     write_rows(folder, GenerationRow, [
         GenerationRow(
             row.generation, row.timesteps, row.train_time_s, row.paused_s, row.critic_updates, row.actor_updates,
-            own={}, staleness_median=None, staleness_90=None, critic_lag_median=None, critic_lag_90=None,
+            metrics={}, staleness_median=None, staleness_90=None, critic_lag_median=None, critic_lag_90=None,
             queueing_median_s=None, queueing_90_s=None, critic_per_step=1.0, actor_per_step=1.0,
             busy_processes=float(processes),
         )

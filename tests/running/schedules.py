@@ -17,7 +17,7 @@ from unittest.mock import Mock
 
 from erlbench.envs.registry import problem
 from erlbench.experiment.cells import SHARED, RunOptions
-from erlbench.pool.base import PoolBase
+from erlbench.pool.base import Pool
 from erlbench.running.clock import Clock
 from erlbench.running.loop import Run
 from erlbench.running.orders import ArrivalOrder, SimulatedOrder, TaskOrder
@@ -39,7 +39,7 @@ class Ended:
     processor: int
 
 
-class ImaginedPool(PoolBase):
+class ImaginedPool(Pool):
     """A pool that computes nothing: episodes have the `lengths` in turn, and gradient steps change no network."""
 
     processes, device = 0, "cpu"

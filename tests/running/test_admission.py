@@ -15,7 +15,7 @@ from erlbench.records.run import admission_marks
 from erlbench.records.schema import EpisodeRow, EvaluationRow
 from erlbench.reporting.data.identities import identity_remarks
 from erlbench.reporting.data.score import SUCCESS, SUCCESS_EVER, score
-from erlbench.running.admission import Rules, admitted
+from erlbench.running.admission import Rules, admit
 from erlbench.verification import AGREES, UNKNOWN, verify
 from tests.reporting.compare import find_rows
 from tests.runs import make_cell, returns, rows, run
@@ -70,7 +70,7 @@ def test_a_module_that_ends_or_holds_its_process_is_named(tmp_path, monkeypatch,
     monkeypatch.syspath_prepend(tmp_path)
     for settings in ({}, {"g": 1}):
         with pytest.raises(ErlbenchError, match="ending:Thing-v0") as raised:
-            admitted("ending:Thing-v0", settings, Rules(limit=2.0))
+            admit("ending:Thing-v0", settings, Rules(limit=2.0))
         assert ("SystemExit" if "Exit" in code else "import") in str(raised.value)
 
 
@@ -88,7 +88,7 @@ def test_a_refusal_writes_nothing(tmp_path):
 def test_what_is_mended_is_equal_with_any_number_of_processes_and_when_played_again(tmp_path, name):
     found = []
     for processes in (0, 2):
-        fresh = admitted(f"tests.faults:{name}-v0", {}, Rules()).problem.env.fresh
+        fresh = admit(f"tests.faults:{name}-v0", {}, Rules()).problem.env.fresh
         made = cell(name, tmp_path / str(processes), env_settings={"fresh": fresh})
         assert run(made, processes=processes) == 0
         found.append([rows(made.directory, file) for file in ("eval.csv", "episodes.csv")])
@@ -159,5 +159,5 @@ def test_an_id_that_an_installed_package_registers_is_answered_as_it_is_typed(tm
     (about / "top_level.txt").write_text("robots_of_theirs\n")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(UsageError, match="--env robots_of_theirs:Crawler-v9"):
-        admitted("Crawler-v9", {}, Rules())
+        admit("Crawler-v9", {}, Rules())
     assert [path.name for path in tmp_path.glob("*.seen")] == ["robots_of_theirs.seen"]

@@ -143,7 +143,7 @@ def test_a_changed_module_needs_the_option(tmp_path, swing):
     assert "anyway" not in meta(cell)
     assert run(cell, anyway=True) == 0
     assert meta(cell)["anyway"] is True
-    assert identity.recorded(meta(cell)) == [first, identity_of(cell)]
+    assert identity.list_identities(meta(cell)) == [first, identity_of(cell)]
     assert first != identity_of(cell)
     swing.write_text(ENVIRONMENT)
     assert run(cell) == 0  # it is done, so nothing is computed any more

@@ -14,7 +14,7 @@ from erlbench.experiment.cells import RunOptions
 from erlbench.records.schema import COUNTED, EpisodeRow, EvaluationRow, GenerationRow, TaskRow
 from erlbench.running import loop, state
 from erlbench.running.cell import Command
-from erlbench.running.command import Job
+from erlbench.running.command import CellRunner
 from erlbench.running.folder import RunFolder
 from erlbench.running.progress import Display
 from tests.runs import all_rows, make_cell, run
@@ -24,7 +24,7 @@ def heard(cell, *listeners):
     """Run a cell with listeners; how it ended."""
     options = RunOptions(0, verbosity=-1, device="cpu")
     command = Command(options=options, display=Display(-1), stop=threading.Event(), listeners=listeners)
-    with closing(command.pauses), closing(Job(command)) as job:
+    with closing(command.pauses), closing(CellRunner(command)) as job:
         return job.run(cell)
 
 

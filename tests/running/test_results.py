@@ -30,12 +30,12 @@ def test_moving_aside_keeps_every_old_run(tmp_path):
 
 def test_a_configuration_that_is_no_toml_is_named(tmp_path):
     directory = RunFolder(tmp_path)
-    assert directory.known_config() is None
+    assert directory.saved_config() is None
     directory.write_config({"run": {"env": "Hopper-v5"}, "settings": {"hidden": [400, 300]}})
-    assert directory.known_config() == {"run": {"env": "Hopper-v5"}, "settings": {"hidden": [400, 300]}}
+    assert directory.saved_config() == {"run": {"env": "Hopper-v5"}, "settings": {"hidden": [400, 300]}}
     (tmp_path / "config.toml").write_text("run = [")
     with pytest.raises(UsageError, match=r"config\.toml cannot be read"):
-        directory.known_config()
+        directory.saved_config()
 
 
 def test_every_start_is_kept_in_meta(tmp_path):

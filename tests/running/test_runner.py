@@ -122,7 +122,7 @@ def test_a_signal_that_is_ignored_stays_ignored():
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     stop = threading.Event()
     try:
-        with command.heeded(stop):
+        with command.catch_signals(stop):
             os.kill(os.getpid(), signal.SIGHUP)
             assert not stop.is_set()
             assert signal.getsignal(signal.SIGTERM) != signal.SIG_DFL

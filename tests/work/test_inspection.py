@@ -8,7 +8,7 @@ import time
 import pytest
 
 from erlbench.envs.registry import Described, EnvSpec, Problem
-from erlbench.work.inspection import ask
+from erlbench.work.inspection import call_in_subprocess
 from erlbench.work.trial import Admission
 from erlbench.work.values import decode, encode
 
@@ -28,9 +28,9 @@ def answer_and_wait(tell, value):
 
 
 def test_a_process_has_a_limit_and_may_die_and_what_it_has_answered_counts():
-    assert ask(wait, 60, limit=0.2) == (None, "it takes more than 0.2 s in its nap")
-    assert ask(end, 3, limit=9.0) == (None, "it ended its process in its import (exit code 3)")
-    assert ask(answer_and_wait, (7, float("inf")), limit=0.2) == ((7, float("inf")), "")
+    assert call_in_subprocess(wait, 60, limit=0.2) == (None, "it takes more than 0.2 s in its nap")
+    assert call_in_subprocess(end, 3, limit=9.0) == (None, "it ended its process in its import (exit code 3)")
+    assert call_in_subprocess(answer_and_wait, (7, float("inf")), limit=0.2) == ((7, float("inf")), "")
 
 
 def test_an_admission_is_the_same_on_both_sides():
@@ -43,5 +43,5 @@ def test_an_admission_is_the_same_on_both_sides():
 @pytest.mark.parametrize("name", ["PYTHONSAFEPATH", "CUDA_VISIBLE_DEVICES"])
 def test_this_process_keeps_its_surroundings(name, monkeypatch):
     monkeypatch.delenv(name, raising=False)
-    ask(end, 0, limit=1.0)
+    call_in_subprocess(end, 0, limit=1.0)
     assert name not in os.environ

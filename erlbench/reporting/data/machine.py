@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from erlbench.records.run import admission_marks, shared_cores, starts
-from erlbench.work.identity import recorded
+from erlbench.work.identity import list_identities
 
 TEXTS = {  # columns, and the entries of meta.json's last start that they hold
     "cpu": "cpu", "cores": "cores", "memory": "memory_gib", "gpus": "gpus", "device": "device",
@@ -27,7 +27,7 @@ def parse_machine(meta: Mapping[str, Any]) -> dict[str, Any]:
     each = all_starts or [last]
     found: dict[str, Any] = {column: _text(last, key) for column, key in TEXTS.items()}
     named = [start.get("studies") for start in all_starts]
-    identities = recorded(meta)
+    identities = list_identities(meta)
     kinds = {tuple(_text(start, key) for key in ("processes", "jobs", "device")) for start in all_starts}
     versions = last.get("versions")
     found |= {

@@ -9,7 +9,7 @@ import pytest
 
 from erlbench.experiment.cells import RunOptions
 from erlbench.running.cell import Command
-from erlbench.running.command import Job
+from erlbench.running.command import CellRunner
 from erlbench.running.progress import Display
 from tests.runs import SYNCHRONOUS, all_rows, make_cell, run
 
@@ -36,7 +36,7 @@ def runner(nodes):
     """One that keeps its pool on both nodes from cell to cell."""
     options = RunOptions(1, verbosity=-1, device="cpu", pool=nodes.kind)
     command = Command(options=options, display=Display(-1), stop=threading.Event())
-    with closing(command.pauses), closing(Job(command)) as made:
+    with closing(command.pauses), closing(CellRunner(command)) as made:
         yield made
 
 
