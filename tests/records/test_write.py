@@ -55,7 +55,7 @@ def test_what_is_written_is_what_is_read(tmp_path):
 
 def test_the_algorithm_s_own_columns_come_from_the_first_row(tmp_path):
     def row(**own):
-        return row_of(GenerationRow, {"generation": 1, "timesteps": 10, "train_time_s": 0.5, "own": own})
+        return row_of(GenerationRow, {"generation": 1, "timesteps": 10, "train_time_s": 0.5, "metrics": own})
 
     file = RowFile(tmp_path, GenerationRow)
     file.start()
