@@ -105,7 +105,7 @@ def _settings(name: str) -> Rows:
 def _columns(name: str) -> Rows:
     yield "column", "unit", "what"
     for column in columns_of({row.file: row for row in ROWS}[name]):
-        yield "the algorithm's own" if column.own else f"`{column.name}`", column.unit, column.help
+        yield "the algorithm's own" if column.metrics else f"`{column.name}`", column.unit, column.help
 
 
 def _file(name: str) -> Rows:
