@@ -10,7 +10,7 @@ import pytest
 
 from erlbench.errors import UsageError
 from erlbench.machine import kernel
-from erlbench.reporting.data.identities import mixed_kernels
+from erlbench.reporting.data.agreement import describe_kernels
 from erlbench.reporting.data.machine import parse_machine
 from tests.runs import interrupt, make_cell, run
 
@@ -82,6 +82,5 @@ def test_a_run_on_another_kernel_needs_the_option(tmp_path, monkeypatch):
     machine = SimpleNamespace(**parse_machine(json.loads((cell.directory / "meta.json").read_text())))
     assert machine.kernels == tuple(sorted([begun, other]))
     assert run(cell) == 0  # it is done, so nothing is computed any more
-    (remark,) = mixed_kernels([("CEM", [machine]), ("TD3", [])])
-    assert "CEM (" in remark
-    assert "TD3" not in remark
+    assert describe_kernels([machine]) == " | ".join(machine.kernels)
+    assert describe_kernels([]) == ""

@@ -13,7 +13,7 @@ from erlbench.errors import ErlbenchError, UsageError
 from erlbench.records.read import read_rows
 from erlbench.records.run import admission_marks
 from erlbench.records.schema import EpisodeRow, EvaluationRow
-from erlbench.reporting.data.identities import identity_remarks
+from erlbench.reporting.data.agreement import find_disagreements
 from erlbench.reporting.data.score import SUCCESS, SUCCESS_EVER, score
 from erlbench.running.admission import Rules, admit
 from erlbench.verification import AGREES, UNKNOWN, verify
@@ -107,7 +107,7 @@ def test_a_run_that_may_not_be_repeatable_is_marked_everywhere(tmp_path, options
     assert word in mark
     (read,) = find_rows([tmp_path], pytest.fail)
     assert read.marks == (mark,)
-    (remark,) = identity_remarks([("cem", [read])])
+    (remark,) = find_disagreements([("cem", [read])])
     assert mark in remark
     checks = {check.name: check for check in verify(made.directory, trusted=True)}
     assert checks["admission"].outcome == UNKNOWN

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from statistics import fmean
-from typing import Any
-
 from erlbench.experiment.fairness import compare_algorithms
 from erlbench.reporting.data.page_cells import PageCells
 from erlbench.reporting.data.runs import run_tables
@@ -20,7 +16,7 @@ def caveats(page: PageCells) -> list[str]:
     budgets = {group.env: group.limit for group in page.groups}
     lines = [f"Budgets: {_listed(budgets)}."] if len(set(budgets.values())) > 1 else []
     for group in page.groups:
-        used = {cell.name: learning_steps(cell) for cell in group.cells if cell.exists and cell.done}
+        used = {cell.name: cell.learning_timesteps for cell in group.cells if cell.exists and cell.done}
         if used and max(used.values()) > SIMILAR * min(used.values()):
             listed = _listed({name: steps(value) for name, value in used.items()})
             lines.append(f"Simulator steps used on {group.env}: {listed}.")
@@ -28,12 +24,6 @@ def caveats(page: PageCells) -> list[str]:
     if NETWORKS in aspects:
         lines.append(f"Hidden layers: {_listed(dict(zip(names, aspects[NETWORKS])))}.")
     return lines
-
-
-def learning_steps(cell: Any) -> float:
-    """Training and fitness steps of a cell's finished runs, mean over runs; NaN without one."""
-    used = [run.evaluations.learning_steps[-1] for run in cell.done]
-    return fmean(used) if used else math.nan
 
 
 def _listed(values: dict[str, str]) -> str:

@@ -1,51 +1,31 @@
-"""Whether scores of two environments compare, and why: facts, of which tables make notes; and whether budgets are near.
+"""Whether scores of two environments compare, and why; and whether budgets are near.
 
-The facts are about Gymnasium's MuJoCo tasks, of which papers ran versions 1 to 3.
+What is known is about Gymnasium's MuJoCo tasks, of which papers ran versions 1 to 3: rows of same_task.csv.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum, auto
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-
-class Relation(Enum):
-    """How far scores of two environments compare."""
-
-    SAME = auto()  # dynamics and reward are the same, as far as is known: runs are tested against each other
-    SIMILAR = auto()  # a difference that is small: scores share a figure, and nothing is tested
-    UNKNOWN = auto()  # likewise
-    INCOMPARABLE = auto()  # scores share no figure
+# Relations. SAME: dynamics and reward are the same, as far as is known, so that runs are tested against each other;
+# SIMILAR, UNKNOWN: scores share a figure, and nothing is tested; INCOMPARABLE: they share none.
+SAME, SIMILAR, UNKNOWN, INCOMPARABLE = "SAME", "SIMILAR", "UNKNOWN", "INCOMPARABLE"
+COPIES = {"AntPyBulletEnv": "AntBulletEnv"}  # pybullet-gym's copy of PyBullet's task: the same robot, reward and ends
+OLD = (None, 1, 2, 3)  # versions of papers; None is one that is not named
 
 
-class Reason(Enum):
-    """Why two environments have their relation."""
+class Comparability(NamedTuple):
+    """What one environment has to do with another, and why, in a sentence."""
 
-    IDENTICAL = auto()  # one version, with the same preset and settings
-    KEPT = auto()  # no version between them changed the model or the reward, or a preset undoes the change
-    DIFFERENCE = auto()  # one that is known: `Comparability.difference`
-    NAME = auto()  # they are two tasks
-    SETTINGS = auto()  # one of them was run with settings of its own
-    UNNAMED = auto()  # one of them names no version
-    VERSION = auto()  # nothing is known about these versions
+    relation: str
+    note: str
 
 
-@dataclass(frozen=True)
-class Comparability:
-    """What one environment has to do with another."""
-
-    relation: Relation
-    reason: Reason
-    difference: str = ""  # what is known to differ, in words without a full stop
-
-
-@dataclass(frozen=True)
-class Environment:
+class Environment(NamedTuple):
     """The parts of a label such as `module:Ant-v5@paper (frame_skip=2)`."""
 
     name: str  # `Ant`
@@ -53,38 +33,35 @@ class Environment:
     preset: str  # `paper`; empty also for `v5`, the environment as it is registered
     settings: str  # `frame_skip=2`
 
-    @classmethod
-    def of(cls, label: str) -> Environment:
-        """The parts of `label`."""
-        env, _, settings = label.partition(" (")
-        env, _, preset = env.partition("@")
-        env = env.rpartition(":")[2]
-        name, _, version = env.rpartition("-v")
-        named = version.isdecimal()
-        return cls(
-            name=name if named else env,
-            version=int(version) if named else None,
-            preset="" if preset == "v5" else preset,
-            settings=settings.removesuffix(")"),
-        )
-
     @property
     def task(self) -> str:
         """The name as papers write it: `WalkerWalk` for `dm_control/walker-walk`."""
         space, _, name = self.name.rpartition("/")
         if space == "dm_control":
             return name.title().replace("-", "")
-        return name if space == "erlbench" else _COPIES.get(self.name, self.name)
+        return name if space == "erlbench" else COPIES.get(self.name, self.name)
 
     @property
     def form(self) -> str:
-        """Its column in the table of facts: a version or a preset of version 5; an unnamed version is a paper's."""
+        """Its name in same_task.csv: a version or a preset of version 5; empty where that has none."""
         if self.preset:
             return self.preset if self.version == 5 else ""
-        return {None: "old", 1: "old", 2: "old", 3: "old", 4: "v4", 5: "v5"}.get(self.version, "")
+        return "old" if self.version in OLD else f"v{self.version}"
 
 
-_COPIES = {"AntPyBulletEnv": "AntBulletEnv"}  # pybullet-gym's copy of PyBullet's task: the same robot, reward and ends
+def split_label(label: str) -> Environment:
+    """The parts of an environment's label."""
+    env, _, settings = label.partition(" (")
+    env, _, preset = env.partition("@")
+    env = env.rpartition(":")[2]
+    name, _, version = env.rpartition("-v")
+    numbered = version.isdecimal()
+    return Environment(
+        name if numbered else env,
+        int(version) if numbered else None,
+        "" if preset == "v5" else preset,
+        settings.removesuffix(")"),
+    )
 
 
 @cache
@@ -99,27 +76,37 @@ def _read_facts() -> list[Any]:
 
 def compare_environments(ours: str, theirs: str) -> Comparability:
     """What two environments, as their labels name them, have to do with each other; the same in both directions."""
-    one, other = Environment.of(ours), Environment.of(theirs)
+    relation, note = _relate(ours, theirs)
+    return Comparability(relation, note + (": the scores are not comparable." if relation == INCOMPARABLE else "."))
+
+
+def _relate(ours: str, theirs: str) -> tuple[str, str]:
+    one, other = split_label(ours), split_label(theirs)
+    beside, kept = f"{ours} is compared with", f"{ours} has the model and the reward of {theirs}"
     if one == other:
-        return Comparability(Relation.SAME, Reason.IDENTICAL)
+        return SAME, f"{ours} is {theirs}"
     if one.task != other.task:
-        return Comparability(Relation.INCOMPARABLE, Reason.NAME)
-    if one.settings or other.settings:
-        return Comparability(Relation.INCOMPARABLE, Reason.SETTINGS)
-    if one.name == other.name and one.name.startswith("dm_control/"):
-        return Comparability(Relation.SAME, Reason.KEPT)  # its tasks have one version
-    unnamed = None in (one.version, other.version)
-    known = [fact for fact in _read_facts() if one.task in fact.tasks.split()]
-    forms = {form for fact in known for form in f"{fact.forms} {fact.others}".split()}
+        return INCOMPARABLE, f"{beside} numbers for {theirs}, another environment"
+    if settings := one.settings or other.settings:
+        name = ours.partition(" (")[0]
+        return INCOMPARABLE, f"{name} is compared with {theirs}, and one of them has settings of its own ({settings})"
+    if one.name == other.name and one.name.startswith("dm_control/"):  # its tasks have one version
+        return SAME, kept
+    version = f"{beside} numbers for {theirs}, another version of the environment"
+    unnamed = f"{beside} {theirs} of a version that is not named" if None in (one.version, other.version) else ""
+    facts = [fact for fact in _read_facts() if one.task in fact.tasks.split()]
+    forms = {form for fact in facts for form in f"{fact.forms} {fact.others}".split()}
     if not {one.form, other.form} <= forms:
-        return Comparability(Relation.UNKNOWN, Reason.UNNAMED if unnamed else Reason.VERSION)
-    fact = next((fact for fact in known if _fits(fact, one.form, other.form)), None)
-    relation, difference = (Relation[fact.relation], fact.difference) if fact else (Relation.SAME, "")
-    if unnamed and relation is not Relation.INCOMPARABLE:
-        every_version = all(fact.relation == Relation.SAME.name for fact in known)
-        return Comparability(Relation.SAME if every_version else Relation.UNKNOWN, Reason.UNNAMED, difference)
-    reason = Reason.DIFFERENCE if difference else Reason.VERSION if relation is Relation.UNKNOWN else Reason.KEPT
-    return Comparability(relation, reason, difference)
+        return UNKNOWN, unnamed or version
+    fact = next((fact for fact in facts if _fits(fact, one.form, other.form)), None)
+    relation, difference = (fact.relation, fact.difference) if fact else (SAME, "")
+    if unnamed and relation != INCOMPARABLE:
+        if all(fact.relation == SAME for fact in facts):
+            return SAME, f"{unnamed}; 2 and 3 have its dynamics and reward"
+        return UNKNOWN, unnamed + (f"; {difference}" if difference else "")
+    if difference:
+        return relation, f"{ours} is not {theirs}: {difference}"
+    return relation, version if relation == UNKNOWN else kept
 
 
 def _fits(fact: Any, form: str, other: str) -> bool:
@@ -129,17 +116,12 @@ def _fits(fact: Any, form: str, other: str) -> bool:
 
 def comparable(ours: str, theirs: str) -> bool:
     """Whether a published score may stand in a figure of ours."""
-    return compare_environments(ours, theirs).relation is not Relation.INCOMPARABLE
-
-
-def same_task(ours: str, theirs: str) -> bool:
-    """Whether dynamics and reward are the same, as far as is known, so that runs may be tested against each other."""
-    return compare_environments(ours, theirs).relation is Relation.SAME
+    return compare_environments(ours, theirs).relation != INCOMPARABLE
 
 
 def base_name(env: str) -> str:
     """An environment without module, version, preset and settings: Ant of `Ant-v5@paper (frame_skip=2)`."""
-    return Environment.of(env).name
+    return split_label(env).name
 
 
 def similar_budget(ours: int, published: int | None) -> bool:

@@ -14,6 +14,7 @@ import pandas as pd
 from erlbench.records.config import TRAINING
 from erlbench.reporting.data.cells import GROUP, list_rows
 from erlbench.reporting.data.cut import Moment
+from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.runs import Array
 from erlbench.reporting.data.score import (
     AUTO,
@@ -29,6 +30,7 @@ from erlbench.reporting.data.score import (
 )
 from erlbench.reporting.data.seeds import seed_means, single_run_std, values_by_seed
 from erlbench.reporting.documents.formats import slug, steps
+from erlbench.reporting.statistics.estimates import iqm, mean, median
 
 ALL_RUNS, REFERENCE = "all-runs", "reference"  # the pages that are no study
 # Of a cell as a page names it (`study_env`: as its study does): `group`, its number among the page's environments and
@@ -173,6 +175,10 @@ class PageCells:
             return [self]
         return [replace(self, cells=cells) for _, cells in self.cells.groupby([*GROUP[1:]], sort=False)]
 
+    def find_published(self, published: Published, cell: Any, statistic: str) -> Any:
+        """The published number beside a cell; None without one."""
+        return published.find(self.source, self.table, cell.env_published, cell.published, statistic)
+
     def heading(self, what: str) -> str:
         """The title of a table of the page."""
         return f"{self.title} – {what}"
@@ -191,6 +197,7 @@ def make_cells(records: Iterable[dict[str, Any]], study: str = "", at: Moment | 
     cells["failed"] = [tuple(run for run in runs if run.status == "failed") for runs in cells.runs]
     cells["seeds"] = [tuple(dict.fromkeys(run.seed for run in runs)) for runs in cells.done]
     cells["n"] = cells.seeds.map(len).astype(int)
+    cells["learning_timesteps"] = [mean([run.evaluations.learning_steps[-1] for run in runs]) for runs in cells.done]
     cells["status"] = [_status(cell) for cell in list_rows(cells)]
     for column in ("total_generations", "total_minutes"):
         common = {number: _common(own, column) for number, own in cells.groupby("group")}
@@ -291,7 +298,8 @@ def set_score(cells: pd.DataFrame, metric: str, stretch: CurveStretch | None = N
     words = [f"{METRICS[metric].words}{_returns_words(runs)}{on_stretch}" for runs in cells.done]
     columns: dict[str, Any] = {
         "metric": metric, "stretch": [stretch] * len(cells), "run_scores": run_scores, "score_words": words,
-        "scores": list(map(seed_means, run_scores)), "std": list(map(single_run_std, run_scores)),
+        "scores": (scores := list(map(seed_means, run_scores))), "std": list(map(single_run_std, run_scores)),
+        "mean": list(map(mean, scores)), "median": list(map(median, scores)), "iqm": list(map(iqm, scores)),
     }  # fmt: skip
     return cells.assign(**columns)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from erlbench.reporting.data.cells import list_rows
-from erlbench.reporting.data.comparability import same_task
+from erlbench.reporting.data.comparability import SAME, compare_environments
 from erlbench.reporting.data.cut import NEAR, nearest_index
 from erlbench.reporting.data.runs import Array
 from erlbench.reporting.data.seeds import values_by_seed
@@ -52,7 +52,9 @@ def find_references(references: Iterable[Any], cell: Any) -> list[Any]:
     if not cell.judged:
         return []
     names = {cell.published, *(ALGORITHMS.get(run.algo) for run in cell.runs)}
-    return [one for one in references if one.algorithm in names and same_task(cell.env, one.env)]
+    return [
+        one for one in references if one.algorithm in names and compare_environments(cell.env, one.env).relation == SAME
+    ]
 
 
 def match_runs(done: Sequence[Any], theirs: Any) -> tuple[float, list[Array], Array] | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 
+from erlbench.words import counted
+
 NONE = "–"  # what stands in a cell without a value
 SMALL = 0.005  # two digits after the point would make zero of what is smaller
 
@@ -101,3 +103,47 @@ def steps(value: float) -> str:
 def slug(name: str) -> str:
     """A name as part of a file's name or of an id: letters, digits, dots, hyphens, underscores."""
     return re.sub(r"[^A-Za-z0-9.-]+", "_", name)
+
+
+def numbers(*values: float) -> str:
+    """1,234, 56.7: several numbers."""
+    return ", ".join(map(number, values))
+
+
+def listed(*values: object) -> str:
+    """6, 7: several values as they are."""
+    return ", ".join(map(str, values))
+
+
+def rates(*values: float) -> str:
+    """0.50 + –: numbers that add up; a dash where none is there."""
+    texts = [NONE if math.isnan(value) else f"{value:.2f}" for value in values]
+    return NONE if {*texts} == {NONE} else " + ".join(texts)
+
+
+def spread(middle: float, most: float) -> str:
+    """A median and a quantile, with three digits."""
+    return NONE if math.isnan(middle) else f"{significant(middle)}, {significant(most)}"
+
+
+def sample(seeds: float, runs: float) -> str:
+    """`3`, or `3 seeds, 6 runs` where seeds have several."""
+    if not runs > seeds:
+        return count(seeds)
+    return f"{counted(int(seeds), 'seed')}, {counted(int(runs), 'run')}"
+
+
+def seeds_and_runs(seeds: int, planned: int, runs: int) -> str:
+    """`2/3`: seeds with a finished run, of planned ones; `3/3 seeds, 6 runs` where seeds have several."""
+    several = f" seeds, {runs:,} runs" if runs > seeds else ""
+    return fraction(seeds, planned) + several if planned else NONE
+
+
+def reached(runs: int, finished: int, planned: int) -> str:
+    """`2/3`: so many of the finished runs."""
+    return fraction(runs, finished) if finished else NONE
+
+
+def plus_minus_runs(mean: float, std: float, runs: float) -> str:
+    """The mean ± standard deviation (runs); a dash where there are no runs."""
+    return NONE if math.isnan(runs) else f"{plus_minus(mean, std)} ({runs:g})"

@@ -48,7 +48,7 @@ class Column:
     @property
     def left(self) -> bool:
         """Whether it is printed to the left, as texts are."""
-        return self.words or self.format is text
+        return self.words or bool(self.printed) or self.format is text
 
     def cell(self, row: Record) -> TableCell:
         """The row's printed cell."""

@@ -21,7 +21,7 @@ from erlbench.reporting.documents.render import OVERVIEW, Content
 from erlbench.reporting.pages import checklist
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.pages.page import SMOKE, SMOKE_BANNER, Page, answer_blocks
-from erlbench.reporting.tables.overview import overview
+from erlbench.reporting.tables.matrix import overview
 from erlbench.reporting.verdict.words import result
 from erlbench.words import counted
 

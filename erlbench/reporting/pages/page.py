@@ -21,15 +21,13 @@ from erlbench.reporting.drawing import draw
 from erlbench.reporting.figures import GRID, columns_of_train, environments_grid, learning_curves, performance_profiles
 from erlbench.reporting.options import FORMATS, ReportOptions
 from erlbench.reporting.pages.charts import ChartData
-from erlbench.reporting.tables.aggregate import aggregate_tables
 from erlbench.reporting.tables.answers import answers_table, differences_from_study
-from erlbench.reporting.tables.metrics import metrics_table
+from erlbench.reporting.tables.beside import references_table
 from erlbench.reporting.tables.origins import fairness_table, imported_table, tuning_table
-from erlbench.reporting.tables.pairs import pairs_table
+from erlbench.reporting.tables.pairs import aggregate_tables, pairs_table
 from erlbench.reporting.tables.paper import paper_table
 from erlbench.reporting.tables.reach import reach_table
-from erlbench.reporting.tables.references import references_table
-from erlbench.reporting.tables.scores import scores_table
+from erlbench.reporting.tables.scores import metrics_table, scores_table
 from erlbench.reporting.tables.times import times_table
 from erlbench.reporting.timelines import draw_timelines
 from erlbench.reporting.verdict.pairs import compare_pairs, pair_rows

@@ -1,65 +1,55 @@
-"""What tables of cells share: what a cell is, how many of its runs count, how much it learnt per step."""
+"""Tables by their columns in columns.toml; what it says of a column stands there once, for pages, CSV and captions."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
-from erlbench.reporting.data.cells import GROUP
-from erlbench.reporting.documents.formats import NONE, fraction
-from erlbench.reporting.documents.model import Column, Record
+import pandas as pd
+
+from erlbench.reporting.documents import formats
+from erlbench.reporting.documents.model import Column, Record, Table
 from erlbench.reporting.statistics.curves import updates_per_step
-from erlbench.words import counted
-
-ENVIRONMENT: Column = Column("Environment", " ".join(GROUP), printed="environment", words=True)
-IDENTITY: list[Column] = [ENVIRONMENT, Column("Name", "name", shown=False), Column("Algorithm", "algorithm")]
-STATUS: Column = Column("Status", "status", note="of the runs that do not count: how far they are, or why they ended.")
-SHARED = (*GROUP, "environment", "n", "planned", "status")
 
 
-def cell_record(cell: Any) -> Record:
-    """What all tables say of a cell."""
-    critic, actor = updates_per_step(cell.done)
-    return {
-        **{name: getattr(cell, name) for name in SHARED}, "name": cell.name if cell.exists else "",
-        "algorithm": cell.label, "runs": len(cell.done), "critic_updates_per_step": critic,
-        "actor_updates_per_step": actor,
-    }  # fmt: skip
+@cache
+def _read_lists() -> dict[str, list[dict[str, Any]]]:
+    return tomllib.loads((files("erlbench.reporting") / "tables" / "columns.toml").read_text(encoding="utf-8"))
 
 
-def seeds_and_runs(seeds: int, planned: int, runs: int) -> str:
-    """`2/3`: seeds with a finished run, of planned ones; `3/3 seeds, 6 runs` where seeds have several."""
-    several = f" seeds, {counted(runs, 'run')}" if runs > seeds else ""
-    return fraction(seeds, planned) + several if planned else NONE
+def make_table(name: str, title: str, rows: Sequence[Record], remarks: Sequence[str] = (), **words: Any) -> Table:
+    """A table with the columns of its name and the `words` that these need."""
+    return Table(name, title, [*make_columns(name, rows, words)], rows, remarks)
 
 
-N: Column = Column(
-    "n", "n planned runs", seeds_and_runs, note="seeds with a finished run, of planned ones; only finished runs count."
-)
+def make_columns(name: str, rows: Sequence[Record], words: Mapping[str, Any]) -> Iterator[Column]:
+    """The columns of a list of columns.toml; see there."""
+    for entry in _read_lists()[name]:
+        if "use" in entry:
+            yield from make_columns(entry["use"], rows, words)
+            continue
+        for each in words[entry["each"]] if "each" in entry else ("",):
+            told = {key: entry[key].format(each=each, **words) for key in ("title", "note") if key in entry}
+            values = tuple(value.format(each=each) for value in entry["values"].split())
+            shown = entry.get("shown", True)
+            if shown == "filled":
+                shown = any(row[value] == row[value] and row[value] != 0 for row in rows for value in values)
+            elif isinstance(shown, str):
+                shown = bool(words[shown])
+            look = {key: entry[key] for key in ("unit", "style", "link", "printed") if key in entry}
+            print_values = getattr(formats, entry.get("format", "text"))
+            yield Column(values=values, format=print_values, shown=shown, **told, **look)
 
 
-def updates(rows: Sequence[Record]) -> Column:
-    """Gradient updates per training step of critic and actor, without which no time and no score can be judged.
-
-    Printed where any of the `rows` has some.
-    """
-    names = ("critic_updates_per_step", "actor_updates_per_step")
-    return Column(
-        "Updates/step",
-        " ".join(names),
-        _print_rates,
-        shown=any(row[name] > 0 for row in rows for name in names),
-        note="gradient updates of the critic and of the actor per training step of the whole run, mean over runs.",
-    )
-
-
-def has_values(rows: Sequence[Record], *names: str) -> bool:
-    """Whether any row has a number in one of these columns."""
-    return any(not math.isnan(row[name]) for row in rows for name in names)
-
-
-def _print_rates(critic: float, actor: float) -> str:
-    if math.isnan(critic) and math.isnan(actor):
-        return NONE
-    return " + ".join(NONE if math.isnan(value) else f"{value:.2f}" for value in (critic, actor))
+def cell_rows(cells: pd.DataFrame) -> list[Record]:
+    """A row for each cell with its columns, the number of its `runs`, and its gradient updates per training step."""
+    rates = [updates_per_step(runs) for runs in cells.done]
+    rows: list[Any] = cells.assign(
+        algorithm=cells.label, name=cells.name.where(cells.exists.astype(bool), ""), runs=cells.done.map(len),
+        published_env=cells.env_published, critic_updates_per_step=[critic for critic, _ in rates],
+        actor_updates_per_step=[actor for _, actor in rates],
+    ).to_dict("records")  # fmt: skip
+    return rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from erlbench.experiment.fairness import compare_algorithms, distinct, overridden, select_budgets
@@ -9,28 +10,12 @@ from erlbench.reporting.data.page_cells import PageCells
 from erlbench.reporting.data.runs import run_tables
 from erlbench.reporting.documents.formats import NONE
 from erlbench.reporting.documents.model import Column, Table
+from erlbench.reporting.tables.columns import make_table
 
 MOST = 8  # algorithms in the table of settings; of more, none is compared line by line
-TUNING: list[Column] = [
-    Column("Algorithm", "algorithm"),
-    Column("Settings", "settings",
-           note="those that have their default in all runs; all: whatever has no row of its own."),
-    Column("Tuned on", "tuned_on"),
-    Column("By", "by"),
-    Column("Trials", "trials", note="configurations that were tried; none: a rule gives the values."),
-]  # fmt: skip
-IMPORTED: list[Column] = [
-    Column("Environment", "environment"),
-    Column("Algorithm", "algorithm"),
-    Column("Seeds", "seeds"),
-    Column("Origin", "origin", note="as the person said who imported them."),
-    Column("Licence", "licence"),
-    Column("Read from", "read_from"),
-    Column("Returns are of", "returns_are_of",
-           note="training episodes: running means of the last 100, of a policy that explores; they are compared with "
-           "no evaluations."),
-    Column("Not recorded", "not_recorded"),
-]  # fmt: skip
+EVALUATED = {  # what a run records in a column of its evaluations
+    "training time": "train_time_s", "steps beside training": "fitness_timesteps", "gradient steps": "critic_updates",
+}  # fmt: skip
 
 
 def fairness_table(page: PageCells) -> Table | None:
@@ -38,13 +23,9 @@ def fairness_table(page: PageCells) -> Table | None:
     names, lines = compare_algorithms(run_tables(run) for run in page.runs)
     if not 2 <= len(names) <= MOST or not lines:
         return None
-    columns: list[Column] = [Column("What", "what")]
     titles = [f"{name} (algorithm)" if name.lower() == "what" else name for name in names]
-    columns += [Column(title, (title,)) for title in titles]
-    rows = [
-        dict(zip([column.names[0] for column in columns], (aspect, *texts), strict=True))
-        for aspect, texts in lines.items()
-    ]
+    columns = [Column("What", "what"), *(Column(title, (title,)) for title in titles)]
+    rows = [{"what": aspect, **dict(zip(titles, texts, strict=True))} for aspect, texts in lines.items()]
     remarks = (
         "What differs between the compared algorithms besides their ideas; what they share is left out. Overridden: "
         "settings that are not those of the preset. `erlbench run --set NAME=VALUE` makes settings equal.",
@@ -62,7 +43,7 @@ def tuning_table(page: PageCells) -> Table | None:
         "Defaults that were tuned on the tasks of the comparison are an advantage that scores do not show. Trials of "
         "`erlbench tune` are counted by that command.",
     )
-    return Table("tuning", page.heading("tuning of the defaults"), TUNING, rows, remarks) if rows else None
+    return make_table("tuning", page.heading("tuning of the defaults"), rows, remarks) if rows else None
 
 
 def imported_table(page: PageCells) -> Table | None:
@@ -78,21 +59,12 @@ def imported_table(page: PageCells) -> Table | None:
         for (env, name, origin, kind), runs in cells.items() if runs[0].imported
     ]  # fmt: skip
     remarks = ("Other programs made these runs. Nothing of them was computed again here.",)
-    return Table("imported", page.heading("imported runs"), IMPORTED, rows, remarks) if rows else None
+    return make_table("imported", page.heading("imported runs"), rows, remarks) if rows else None
 
 
 def _not_recorded(run: Any) -> str:
     """What a run's files do not say, of what tables and figures read."""
-    last = run.evaluations
-
-    def known(values: Any) -> bool:
-        return bool(len(last)) and values[-1] == values[-1]
-
-    recorded = {
-        "budget": bool(run.total_timesteps),
-        "settings": bool(run.settings),
-        "training time": known(last.train_time_s),
-        "steps beside training": known(last.fitness_timesteps),
-        "gradient steps": known(last.critic_updates),
-    }
+    recorded = {"budget": bool(run.total_timesteps), "settings": bool(run.settings)}
+    for name, column in EVALUATED.items():
+        recorded[name] = bool(len(run.evaluations)) and not math.isnan(run.evaluations[column][-1])
     return ", ".join(name for name, there in recorded.items() if not there) or NONE

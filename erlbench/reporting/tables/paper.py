@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -36,7 +36,7 @@ def _bootstrapped(of: Callable[[Any], float]) -> Callable[[Any], tuple[float, fl
 
 
 # By the style's names: words, value, and its interval from `FEWEST_RUNS` seeds on.
-STATISTICS: Mapping[str, tuple[str, Callable[[Any], float], Callable[[Any], tuple[float, float]] | None]] = {
+STATISTICS: dict[str, tuple[str, Callable[[Any], float], Callable[[Any], tuple[float, float]] | None]] = {
     "std": ("Mean ± sample standard deviation", mean, None),
     "mean": ("Mean [95 % interval of the mean, Student]", mean, mean_interval),
     "iqm": ("Interquartile mean [95 % interval, bootstrap]", iqm, _bootstrapped(iqm)),
@@ -53,24 +53,26 @@ def paper_table(page: PageCells, statistic: str, style: PaperStyle) -> Table:
     words, _, interval = STATISTICS[statistic]
     pairs = compare_pairs(page, all_pairs(page))
     best = find_best(page, pairs)
-    groups = chosen(enumerate(page.groups), style.environments, lambda one: one[1].env)
-    labels = {one.name: style.label(one.name, one.label) for one in page.rows if one.exists}
+    groups = chosen(page.groups, style.environments, lambda group: group.env)
+    labels = {cell.name: style.label(cell.name, cell.label) for cell in page.rows if cell.exists}
+    envs = [group.env for group in groups]
     names = chosen(labels, style.algorithms, str)
-    envs = [group.env for _, group in groups]
     titles = [
-        style.label(group.env, group.env if envs.count(group.env) == 1 else group.environment) for _, group in groups
+        style.label(group.env, group.env if envs.count(group.env) == 1 else group.environment) for group in groups
     ]
-    cells = [[_cell(statistic, find_cell(group, name), (i, name) in best) for i, group in groups] for name in names]
-    sizes = {(cell["n"], cell["runs"]) for line in cells for cell in line if cell["n"]}
-    title, down, across = "Algorithm", [labels[name] for name in names], titles
-    if not (style.rows == ALGORITHMS or (style.rows == AUTO and len(names) >= len(groups))):
-        title, down, across = "Environment", across, down
-        cells = [[*line] for line in zip(*cells, strict=True)]
-    keys = _unique([slug(text) for text in across])
+    measured = [
+        [_measure(statistic, find_cell(group, name), (group.group, name) in best) for group in groups] for name in names
+    ]
+    cells = pd.DataFrame(measured, index=[labels[name] for name in names], columns=titles)
+    sizes = {(cell["n"], cell["runs"]) for cell in cells.to_numpy().ravel() if cell["n"]}
+    title = "Algorithm"
+    if not (style.rows == ALGORITHMS or (style.rows == AUTO and len(cells) >= len(groups))):
+        title, cells = "Environment", cells.T
+    keys = _unique([slug(text) for text in map(str, cells)])
     rows = [
         {title.lower(): label, **{f"{key}_{what}": value for key, cell in zip(keys, line, strict=True)
                                   for what, value in cell.items()}}
-        for label, line in zip(down, cells, strict=True)
+        for label, line in zip(cells.index, cells.to_numpy(), strict=True)
     ]  # fmt: skip
 
     def print_cell(value: float, *more: Any) -> str:
@@ -80,13 +82,17 @@ def paper_table(page: PageCells, statistic: str, style: PaperStyle) -> Table:
 
     values = ("value", *(("low", "high") if interval else ("std",)), "n", "runs", "bold")
     columns = [Column(title, title.lower())]
-    for text, key in zip(across, keys, strict=True):
-        columns.append(Column(text, tuple(f"{key}_{what}" for what in values), print_cell, style=f"{key}_style"))
-    remarks = [f"{words} over n seeds; {_sizes(sizes)}."]
+    for text, key in zip(cells, keys, strict=True):
+        columns.append(Column(str(text), tuple(f"{key}_{what}" for what in values), print_cell, style=f"{key}_style"))
+    remarks = [f"{words} over n seeds; {_describe_sizes(sizes)}."]
     if any(runs > n for n, runs in sizes):
         remarks.append(f"A seed with several runs counts by their mean{'' if interval else f'; ± is {STD}'}.")
     remarks += [f"Below {FEWEST_RUNS} seeds there is no interval."] if interval and sizes else []
-    remarks += [f"{page.score_words}; {page.budget}.", *caveats(page), _bold(len(pairs))]
+    remarks += [f"{page.score_words}; {page.budget}.", *caveats(page)]
+    remarks.append(
+        "Bold: decided to score higher than all other algorithms of the environment, after the correction for the "
+        f"tests of all pairs ({len(pairs)}); no bold: not decided."
+    )
     return Table(NAME, page.heading(page.score_title), columns, rows, remarks, for_paper=True)
 
 
@@ -107,7 +113,7 @@ def find_best(page: PageCells, pairs: pd.DataFrame) -> set[Place]:
     return {(group, name) for (group, name), below in above.items() if rivals[group] - {name} <= below}
 
 
-def _cell(statistic: str, cell: Any | None, best: bool) -> Record:
+def _measure(statistic: str, cell: Any | None, best: bool) -> Record:
     """One algorithm in one environment: value, spread, seeds, runs; bold where it is decided to be the best one."""
     _, value_of, interval = STATISTICS[statistic]
     scores = cell.scores if cell else ()
@@ -119,18 +125,11 @@ def _cell(statistic: str, cell: Any | None, best: bool) -> Record:
     }  # fmt: skip
 
 
-def _sizes(sizes: set[tuple[int, int]]) -> str:
+def _describe_sizes(sizes: set[tuple[int, int]]) -> str:
     if len(sizes) == 1:
         ((n, runs),) = sizes
         return f"n = {n} in all cells" + (f" ({sample_words(n, runs)})" if runs > n else "")
     return "n in round brackets" if sizes else "no run is finished"
-
-
-def _bold(pairs: int) -> str:
-    return (
-        "Bold: decided to score higher than all other algorithms of the environment, after the correction for the "
-        f"tests of all pairs ({pairs}); no bold: not decided."
-    )
 
 
 def _unique(names: Sequence[str]) -> list[str]:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from erlbench.reporting.data.comparability import base_name
+from erlbench.reporting.data.agreement import episode_counts
+from erlbench.reporting.data.comparability import base_name, compare_environments
 from erlbench.reporting.data.page_cells import PageCells
 from erlbench.reporting.data.published import Published, Threshold
 from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
-from erlbench.reporting.documents.formats import NONE, count, exact, number
-from erlbench.reporting.documents.model import Column, Record, Table
+from erlbench.reporting.documents.model import Record, Table
 from erlbench.reporting.statistics.curves import average_reached, reached
 from erlbench.reporting.statistics.estimates import median
-from erlbench.reporting.tables.columns import IDENTITY, STATUS, cell_record, updates
-from erlbench.reporting.tables.published_notes import environment_note
+from erlbench.reporting.tables.columns import cell_rows, make_table
 
 Target = tuple[float, Threshold | None]  # a score to be reached, and what is published on it
 
@@ -28,33 +27,20 @@ def reach_table(page: PageCells, scores: Sequence[float], published: Published, 
     None (with a warning) when there is no score for any environment.
     """
     targets = {env: _find_targets(env, scores, published, warn) for env in dict.fromkeys(page.cells.env)}
-    used = [threshold for own in targets.values() for _, threshold in own if threshold]
-    references = list(dict.fromkeys(threshold.score.algorithm for threshold in used))
-    algorithms = list(dict.fromkeys(one.algorithm for threshold in used for one in threshold.steps))
+    used = [threshold for of_env in targets.values() for _, threshold in of_env if threshold]
+    references = dict.fromkeys(threshold.score.algorithm for threshold in used)
+    algorithms = dict.fromkeys(number.algorithm for threshold in used for number in threshold.steps)
     rows = [
-        {**cell_record(cell), **_reach_record(cell.done, score),
-         **_published_record(cell.done, score, threshold, references, algorithms)}
-        for cell in page.rows if cell.exists for score, threshold in targets[cell.env]
+        {**row, **_reach_record(cell.done, score, threshold, references, algorithms)}
+        for row, cell in zip(cell_rows(page.cells), page.rows, strict=True) if cell.exists
+        for score, threshold in targets[cell.env]
     ]  # fmt: skip
     kinds = {run.simulated_time for cell in page.rows for run in cell.done if run.timed}
-    columns: list[Column] = [
-        *IDENTITY,
-        Column("Score", "score", exact),
-        Column("Share", "share", shown=bool(used)),
-        Column("Reached", "reached n planned", lambda reached, done, _: f"{reached}/{done}" if done else NONE),
-        Column("Median", "steps_median", count),
-        Column("Mean curve", "steps_average_curve", count),
-        *(Column(f"/ {name}", (f"ratio_to_{name}",), number,
-                 note=f"the mean curve's steps divided by the published steps of {name}.") for name in references),
-        Column("Measured minutes", "measured_minutes_median", number, shown=False in kinds),
-        Column("Modelled minutes", "modelled_minutes_median", number, shown=True in kinds),
-        Column("Steps", "steps", shown=False),
-        *(Column(f"Published {name}", (f"published_steps_{name}",), count) for name in algorithms),
-        updates(rows),
-        STATUS,
-    ]  # fmt: skip
-    remarks = (*_notes(page), *_published_notes(page, used))
-    return Table("reach", page.heading("training steps to a score"), columns, rows, remarks) if rows else None
+    title, remarks = page.heading("training steps to a score"), [*_notes(page), *_published_notes(page, used)]
+    return make_table(
+        "reach", title, rows, remarks, published=used, references=references, algorithms=algorithms,
+        measured=False in kinds, modelled=True in kinds,
+    ) if rows else None  # fmt: skip
 
 
 def _find_targets(env: str, scores: Sequence[float], published: Published, warn: Warn) -> list[Target]:
@@ -66,31 +52,28 @@ def _find_targets(env: str, scores: Sequence[float], published: Published, warn:
     return [(score, next((one for one in known if math.isclose(one.score.value, score)), None)) for score in scores]
 
 
-def _reach_record(runs: Sequence[Any], score: float) -> Record:
-    """Training steps and minutes to a score, infinite for a run that never reached it; `n` counts the finished runs."""
+def _reach_record(
+    runs: Sequence[Any], score: float, threshold: Threshold | None, references: Iterable[str], algorithms: Iterable[str]
+) -> Record:
+    """Training steps and minutes to a score, infinite for a run that never reached it; `n` counts the finished runs.
+
+    Beside them the published steps, and ours as multiples of these, as papers compare data efficiency.
+    """
     steps = np.array([reached(run.evaluations, score)[0] for run in runs])
     minutes = dict.fromkeys((False, True), math.nan)  # NaN where runs have both kinds of time
     timed = [run for run in runs if run.timed]
     if len(kinds := {run.simulated_time for run in timed}) == 1:
         minutes[kinds.pop()] = _finite(median([reached(run.evaluations, score)[1] for run in timed]))
+    average = _finite(average_reached(runs, score))
+    theirs = {number.algorithm: number.value for number in threshold.steps} if threshold else {}
     return {
         "score": score, "reached": int(np.isfinite(steps).sum()), "n": len(runs),
-        "steps_median": _finite(median(steps)), "steps_average_curve": _finite(average_reached(runs, score)),
+        "steps_median": _finite(median(steps)), "steps_average_curve": average,
         "measured_minutes_median": minutes[False], "modelled_minutes_median": minutes[True],
         "steps": " ".join(f"{step:.0f}" for step in steps),
-    }  # fmt: skip
-
-
-def _published_record(
-    runs: Sequence[Any], score: float, threshold: Threshold | None, references: Sequence[str], algorithms: Sequence[str]
-) -> Record:
-    """Published steps, and steps as multiples of those of whom the scores are, as papers compare data efficiency."""
-    average = _finite(average_reached(runs, score))
-    steps = {one.algorithm: one.value for one in threshold.steps} if threshold else {}
-    share = f"{threshold.percent} % of {threshold.score.algorithm}" if threshold else None
-    return {
-        "share": share, **{f"ratio_to_{name}": average / steps.get(name, math.nan) for name in references},
-        **{f"published_steps_{name}": steps.get(name, math.nan) for name in algorithms},
+        "share": f"{threshold.percent} % of {threshold.score.algorithm}" if threshold else None,
+        **{f"ratio_to_{name}": average / theirs.get(name, math.nan) for name in references},
+        **{f"published_steps_{name}": theirs.get(name, math.nan) for name in algorithms},
     }  # fmt: skip
 
 
@@ -101,7 +84,7 @@ def _finite(value: float) -> float:
 def _notes(page: PageCells) -> Iterator[str]:
     done = [run for cell in page.rows for run in cell.done]
     gaps = [np.diff(run.evaluations.timesteps) for run in done if len(run.evaluations) > 1]
-    episodes = sorted({run.eval_episodes for run in done if run.eval_episodes}, key=lambda n: (len(n), n))
+    episodes = episode_counts(done, "eval_episodes")
     of = f" of {' or '.join(episodes)} episodes" if episodes else ""
     apart = ""
     if gaps:
@@ -127,4 +110,4 @@ def _published_notes(page: PageCells, used: Sequence[Threshold]) -> Iterator[str
         yield f"Published {algorithm}: {note}."
     envs = {threshold.score.env for threshold in used}
     for env in dict.fromkeys(env for env in page.cells.env if base_name(env) in envs):
-        yield environment_note(env, base_name(env))
+        yield compare_environments(env, base_name(env)).note

@@ -1,87 +1,72 @@
-"""The table of scores: final performance beside the baseline, the published numbers and other people's runs."""
+"""The tables of scores: beside the baseline, the published numbers and other people's runs; and other metrics."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from erlbench.reporting.data.caveats import learning_steps
-from erlbench.reporting.data.identities import (
-    departure_notes,
-    episode_counts,
-    identity_remarks,
-    mixed_kernels,
-    unequal_episodes,
-)
+import numpy as np
+
+from erlbench.reporting.data.agreement import departure_notes, episode_counts, find_disagreements
+from erlbench.reporting.data.origin import find_origin
 from erlbench.reporting.data.page_cells import PageCells, has_fitness_steps, scores_at_equal_steps, scores_with_failed
 from erlbench.reporting.data.published import Published
-from erlbench.reporting.data.score import CURVE, FINAL, SUCCESS, SUCCESS_EVER
-from erlbench.reporting.documents.formats import exact, exact_plus_minus, number, p_value, percent, steps, with_interval
-from erlbench.reporting.documents.model import Column, Record, Table
-from erlbench.reporting.statistics.estimates import FEWEST_RUNS, improvement, iqm, mean, median, share_interval
+from erlbench.reporting.data.score import CURVE, FINAL, SUCCESS, SUCCESS_EVER, area, final, final_10
+from erlbench.reporting.data.seeds import STD, seed_means, single_run_std, values_by_seed
+from erlbench.reporting.documents.model import Record, Table
+from erlbench.reporting.statistics import estimates
+from erlbench.reporting.statistics.curves import max_of_average
+from erlbench.reporting.statistics.estimates import FEWEST_RUNS, NONE, improvement, mean, share_interval
 from erlbench.reporting.statistics.significance import MARGIN, level_words
-from erlbench.reporting.tables.columns import IDENTITY, STATUS, N, cell_record, has_values, updates
-from erlbench.reporting.tables.published_notes import published_notes
-from erlbench.reporting.tables.references import match_references, reference_columns, reference_record
+from erlbench.reporting.tables.beside import match_references, published_notes
+from erlbench.reporting.tables.columns import cell_rows, make_table
 from erlbench.reporting.tables.times import machine_notes
 from erlbench.reporting.verdict.pairs import compare_with_baseline, mark
 
 SUCCESSES = {SUCCESS: "last_success", SUCCESS_EVER: "last_success_ever"}  # columns of single episodes
 STATISTICS = ("mean", "std", "median")  # of published numbers
+REFERENCE = {  # columns, and what they show of `match_references`
+    "reference_mean": "their_mean", "reference_std": "their_std", "reference_runs": "their_runs",
+    "reference_ours": "mean", "reference_probability": "probability_better",
+    "reference_probability_low": "probability_low", "reference_probability_high": "probability_high",
+}  # fmt: skip
 
 
 def scores_table(page: PageCells, published: Published) -> Table:
     """Mean, standard deviation, median of the scores, against baseline and paper."""
     pairs = compare_with_baseline(page)
-    versus = dict(pairs.iterrows())
-    numbers = {cell.Index: _find_numbers(page, published, cell) for cell in page.rows}
-    references = {cell.Index: _first_reference(page, published, cell) for cell in page.rows}
-    rows = [
-        {**cell_record(cell), **_own_record(page, cell), **_versus_record(versus.get((cell.group, cell.name))),
-         **reference_record(references[cell.Index]), **_published_record(cell, numbers[cell.Index])}
-        for cell in page.rows
-    ]  # fmt: skip
-    failed = any(pair["first"].failed or pair["second"].failed for pair in versus.values())
-    remarks = [*_score_notes(page), *_baseline_notes(page, bool(versus), failed)]
+    versus: dict[Any, Any] = dict(pairs.iterrows())
+    numbers, references = [], []
+    rows = cell_rows(page.cells)
+    for row, cell in zip(rows, page.rows, strict=True):
+        pair, reference = versus.get((cell.group, cell.name)), _first_reference(page, published, cell)
+        beside = {
+            name: number for name in STATISTICS
+            if (number := page.find_published(published, cell, page.statistic if name == "mean" else name))
+        }  # fmt: skip
+        row |= {
+            **_measure(page, cell), "mark": "", "improvement_pct": math.nan, "p_holm": math.nan,
+            **{name: reference[key] if reference else math.nan for name, key in REFERENCE.items()},
+            **{f"published_{name}": beside[name].value if name in beside else math.nan for name in STATISTICS},
+            "published_steps": next((one.steps for one in beside.values() if one.steps), math.nan),
+            "published_seeds": next((one.seeds for one in beside.values() if one.seeds), None),
+        }  # fmt: skip
+        if pair is not None:
+            row["improvement_pct"] = improvement(mean(pair["first"].scores), mean(pair["second"].scores))
+            row |= {"p_holm": pair["p_holm"], "mark": mark(pair)}
+        numbers.append((cell, list(beside.values())))
+        references += [reference] if reference else []
+    remarks = [*_score_notes(page), *_baseline_notes(page, versus)]
     if page.published:
-        remarks += published_notes(page, [(cell, list(numbers[cell.Index].values())) for cell in page.rows])
-    title = "return" if _is_cut_final(page) else page.score_title
-    columns = _columns(page, rows, bool(versus), [*filter(None, references.values())])
-    return Table("scores", page.heading(title), columns, rows, [*remarks, *page.notes])
-
-
-def _columns(page: PageCells, rows: Sequence[Record], compared: bool, references: Sequence[Record]) -> list[Column]:
-    tests = sum(not math.isnan(row["p_holm"]) for row in rows)
-    episodes = "share of all final episodes of the n runs, with Wilson's 95 % interval."
-    return [
-        *IDENTITY, N,
-        Column("Mean", "mean", number, style="mark", note="of the scores of the n seeds."),
-        Column("Std", "std", number, note="sample standard deviation, divided by n − 1."),
-        Column("Median", "median", number, note="of the same scores."),
-        Column("IQM", "iqm", number, shown=False),
-        Column("Scores", "scores", shown=False),
-        *([Column("Episodes", "success success_low success_high", with_interval, note=episodes)]
-          if page.metric in SUCCESSES else []),
-        Column("Steps learnt from", "learning_timesteps", steps,
-               shown=any(map(has_fitness_steps, page.rows)),
-               note="training steps, which the budget counts, and fitness steps, which it does not; mean over runs."),
-        Column("Mean at equal steps", "mean_at_equal_steps", number, shown=has_values(rows, "mean_at_equal_steps"),
-               note="of the last evaluations before training and fitness steps together filled the budget; it is not "
-               "tested."),
-        Column("Mean with failed", "mean_with_failed", number, shown=has_values(rows, "mean_with_failed"),
-               note="with the failed runs, by their last or their initial final-evaluation score; it is not tested."),
-        Column(f"vs {page.base_label}", "improvement_pct", percent, shown=compared,
-               note=f"difference of the means in percent of the magnitude of {page.base_label}'s mean in the same "
-               "environment."),
-        Column("p", "p_holm", p_value, shown=compared, note=_describe_p(page, tests)),
-        Column("Published environment", "published_env", shown=False),
-        Column("Published", "published_mean published_std", exact_plus_minus, shown=page.published),
-        Column("Published median", "published_median", exact, shown=page.published),
-        Column("Published after", "published_steps", steps, unit="steps", shown=page.published),
-        Column("Published seeds", "published_seeds", shown=False),
-        *reference_columns(references), updates(rows), STATUS,
-    ]  # fmt: skip
+        remarks += published_notes(page, numbers)
+    sources = dict.fromkeys(f"{one['source']} ({one['theirs'].returns})" for one in references)
+    return make_table(
+        "scores", page.heading("return" if _is_cut_final(page) else page.score_title), rows, [*remarks, *page.notes],
+        base=page.base_label, p=_describe_p(page, sum(not math.isnan(row["p_holm"]) for row in rows)),
+        compared=versus, published=page.published, references="; ".join(sources),
+        fitness=any(map(has_fitness_steps, page.rows)), success=["success"] * (page.metric in SUCCESSES),
+    )  # fmt: skip
 
 
 def _is_cut_final(page: PageCells) -> bool:
@@ -89,54 +74,19 @@ def _is_cut_final(page: PageCells) -> bool:
     return page.at is not None and page.by_final
 
 
-def _own_record(page: PageCells, cell: Any) -> Record:
-    scores, budget = cell.scores, cell.own_timesteps or cell.total_timesteps
+def _measure(page: PageCells, cell: Any) -> Record:
+    """What the table shows of a cell's own scores."""
     again = page.baseline or not page.study
     equal = again and cell.total_timesteps and not cell.nominal and has_fitness_steps(cell)
-    success, low, high = _success(page, cell)
-    return {
-        "mean": mean(scores), "std": cell.std, "median": median(scores), "iqm": iqm(scores),
-        "scores": " ".join(repr(float(score)) for score in scores),
-        "mean_at_equal_steps": mean(scores_at_equal_steps(cell, budget)) if equal else math.nan,
-        "mean_with_failed": mean(scores_with_failed(cell)) if again and cell.failed else math.nan,
-        "success": success, "success_low": low, "success_high": high, "learning_timesteps": learning_steps(cell),
-    }  # fmt: skip
-
-
-def _success(page: PageCells, cell: Any) -> tuple[float, float, float]:
-    """The share of successful episodes, with its interval; NaN for other metrics."""
+    budget = cell.own_timesteps or cell.total_timesteps
     column = SUCCESSES.get(page.metric)
     episodes = [value for run in cell.done for value in getattr(run, column)] if column else []
-    if not episodes:
-        return math.nan, math.nan, math.nan
-    return sum(episodes) / len(episodes), *share_interval(round(sum(episodes)), len(episodes))
-
-
-def _versus_record(pair: Any) -> Record:
-    """Against the baseline; `pair` is None where one of both has no score."""
-    if pair is None:
-        return {"improvement_pct": math.nan, "p_holm": math.nan, "mark": ""}
-    means = (mean(pair[side].scores) for side in ("first", "second"))
-    return {"improvement_pct": improvement(*means), "p_holm": pair["p_holm"], "mark": mark(pair)}
-
-
-def _find_numbers(page: PageCells, published: Published, cell: Any) -> dict[str, Any]:
-    """The published numbers of a cell by the name of their statistic, as far as there are some."""
-    numbers = {}
-    for name in STATISTICS:
-        statistic = page.statistic if name == "mean" else name
-        found = published.find(page.source, page.table, cell.env_published, cell.published, statistic)
-        if found is not None:
-            numbers[name] = found
-    return numbers
-
-
-def _published_record(cell: Any, numbers: dict[str, Any]) -> Record:
-    values = {f"published_{name}": numbers[name].value if name in numbers else math.nan for name in STATISTICS}
+    low, high = share_interval(round(sum(episodes)), len(episodes))
     return {
-        **values, "published_env": cell.env_published,
-        "published_steps": next((one.steps for one in numbers.values() if one.steps), math.nan),
-        "published_seeds": next((one.seeds for one in numbers.values() if one.seeds), None),
+        "scores": " ".join(repr(float(score)) for score in cell.scores),
+        "mean_at_equal_steps": mean(scores_at_equal_steps(cell, budget)) if equal else math.nan,
+        "mean_with_failed": mean(scores_with_failed(cell)) if again and cell.failed else math.nan,
+        "success": mean(episodes), "success_low": low, "success_high": high,
     }  # fmt: skip
 
 
@@ -166,15 +116,21 @@ def _score_notes(page: PageCells) -> Iterator[str]:
         of = f" of {' or '.join(counts)} episodes" if counts else ""
         episodes = f" (mean{of}, deterministic policy)"
     yield f"{words}{episodes} after {page.budget}."
-    yield from _nominal_note(page)
-    for label in dict.fromkeys(page.cells.label[page.cells.own_timesteps > 0]):
-        own = [cell for cell in page.rows if cell.label == label and cell.own_timesteps]
-        yield f"{label} has budgets of its own: {', '.join(f'{cell.own_timesteps:,} on {cell.env}' for cell in own)}."
+    if nominal := [cell for cell in page.rows if cell.nominal]:
+        reached = [run.timesteps for cell in nominal for run in cell.done]
+        yield (
+            f"{' and '.join(dict.fromkeys(cell.label for cell in nominal))}: that budget is counted as in the "
+            "paper, a generation as one episode of full length, however many it plays"
+            + (f"; they took {min(reached):,} to {max(reached):,} training steps." if reached else ".")
+        )
+    budgets: dict[str, list[str]] = {}
+    for cell in page.rows:
+        if cell.own_timesteps:
+            budgets.setdefault(cell.label, []).append(f"{cell.own_timesteps:,} on {cell.env}")
+    for label, texts in budgets.items():
+        yield f"{label} has budgets of its own: {', '.join(texts)}."
     cells = [(f"{cell.label} on {cell.env}", cell.done) for cell in page.rows]
-    yield from mixed_kernels(cells)
-    yield from identity_remarks(cells)
-    if page.by_final:
-        yield from unequal_episodes(cells)
+    yield from find_disagreements(cells, by_final=page.by_final)
     yield from departure_notes(page.rows)
     borrowed = [
         f"{cell.label} on {cell.env}, seed {', '.join(seeds)}" for cell in page.rows
@@ -192,23 +148,62 @@ def _score_notes(page: PageCells) -> Iterator[str]:
         yield f"Profile: {page.profile}."
 
 
-def _nominal_note(page: PageCells) -> Iterator[str]:
-    """What the budget is of entries whose generations count as one episode each."""
-    nominal = [cell for cell in page.rows if cell.nominal]
-    if not nominal:
-        return
-    reached = [run.timesteps for cell in nominal for run in cell.done]
-    yield (
-        f"{' and '.join(dict.fromkeys(cell.label for cell in nominal))}: that budget is counted as in the "
-        "paper, a generation as one episode of full length, however many it plays"
-        + (f"; they took {min(reached):,} to {max(reached):,} training steps." if reached else ".")
-    )
-
-
-def _baseline_notes(page: PageCells, compared: bool, failed: bool) -> Iterator[str]:
-    if page.base_label and not compared:
+def _baseline_notes(page: PageCells, versus: dict[Any, Any]) -> Iterator[str]:
+    if page.base_label and not versus:
         yield f"Nothing is compared with {page.base_label}: that takes finished runs of it and of another entry."
-    if failed:
+    if any(pair[side].failed for pair in versus.values() for side in ("first", "second")):
         yield (
             "A mean has no mark while runs of it or of its baseline have failed: those that are left are a selection."
         )
+
+
+def metrics_table(page: PageCells) -> Table:
+    """Final return, mean of the last ten evaluations, maximum of the average, area under the curve."""
+    cells = page.cells[page.cells.exists.astype(bool)]
+    rows = cell_rows(cells)
+    for row, cell in zip(rows, (cell for cell in page.rows if cell.exists), strict=True):
+        row |= _metrics(cell)
+    for group in page.groups:
+        _add_near_best(group, [row for row in rows if row["group"] == group.group])
+    remarks = ["Mean over the n seeds ± sample standard deviation."]
+    if any(row["runs"] > row["n"] for row in rows):
+        remarks = [f"Mean over the n seeds, a seed by the mean of its runs, ± {STD}."]
+    if (fewest := min((row["n"] for row in rows), default=0)) >= FEWEST_RUNS:
+        least = 100 * estimates.share_between_extremes(fewest)
+        remarks.append(
+            f"Whatever the distribution: at least {least:.0f} % of all runs lie between "
+            f"the lowest and the highest of {fewest} runs, with 95 % confidence."
+        )
+    return make_table("metrics", page.heading("other metrics"), rows, remarks)
+
+
+def _metrics(cell: Any) -> Record:
+    fitness = np.array([run.evaluations.fitness_timesteps[-1] for run in cell.done], np.float64)
+    record: Record = {
+        "max_of_average": max_of_average(cell.done),
+        "all_timesteps_mean": mean([run.evaluations.all_steps[-1] for run in cell.done]),
+        "fitness_timesteps_mean": mean(fitness[~np.isnan(fitness)]),
+    }
+    for name, metric in (("final", final), ("final_10", final_10), ("area", area)):
+        values = values_by_seed(cell.done, metric)
+        means = record[f"{name}s"] = seed_means(values)
+        record[f"{name}_mean"] = float(means.mean()) if values else math.nan
+        record[f"{name}_std"] = single_run_std(values)
+    record["relative_std"] = record["final_std"] / abs(record["final_mean"]) if record["final_mean"] else math.nan
+    enough = cell.n >= FEWEST_RUNS
+    tolerance = enough and len(cell.done) == cell.n  # it is of single runs
+    record["final_low"], record["final_high"] = estimates.mean_interval(record["finals"]) if enough else NONE
+    limits = estimates.tolerance_interval(record["finals"]) if tolerance else NONE
+    return record | dict(zip(("tolerance_low", "tolerance_high"), limits, strict=True))
+
+
+def _add_near_best(group: Any, rows: list[Record]) -> None:
+    """The share of the seeds of each row that are near the best mean of the group."""
+    best = max((row["final_mean"] for row in rows if row["runs"]), default=0.0)
+    near = best - MARGIN * abs(best - find_origin(group.env, group.cells))
+    for row in rows:
+        share: tuple[float, ...] = (math.nan, *NONE)
+        if row["n"] >= FEWEST_RUNS:
+            count = int((row["finals"] >= near).sum())
+            share = (count / len(row["finals"]), *share_interval(count, len(row["finals"])))
+        row |= dict(zip(("near_best", "near_best_low", "near_best_high"), share, strict=True))

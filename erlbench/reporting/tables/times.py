@@ -10,41 +10,24 @@ import numpy as np
 
 from erlbench.records.read import read_columns
 from erlbench.records.schema import GenerationRow
-from erlbench.reporting.data.identities import departure_notes
+from erlbench.reporting.data.agreement import departure_notes
 from erlbench.reporting.data.page_cells import PageCells
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.data.timeline import Timeline
-from erlbench.reporting.documents.formats import NONE, exact, number, percent, plus_minus, share, significant
-from erlbench.reporting.documents.model import Column, Record, Table
+from erlbench.reporting.documents.formats import NONE
+from erlbench.reporting.documents.model import Record, Table
 from erlbench.reporting.statistics.curves import minutes_per_million, minutes_per_million_after
 from erlbench.reporting.statistics.estimates import improvement, mean, mean_std, median
-from erlbench.reporting.tables.columns import IDENTITY, STATUS, N, cell_record, has_values, updates
-from erlbench.reporting.tables.published_notes import environment_notes
+from erlbench.reporting.tables.beside import environment_notes
+from erlbench.reporting.tables.columns import cell_rows, make_table
 from erlbench.words import counted
 
 MILLION = 1_000_000
-PARTS = {"whole": "whole run", "after_warmup": "after warm-up"}
-KINDS = {False: "measured", True: "modelled"}  # minutes, by whether their time is simulated
+PARTS = ("whole", "after_warmup")
+KINDS = {False: "measured", True: "modelled"}  # minutes, by whether their time is simulated; never in one column
 Tasks = Callable[[Any], Timeline | None]
 PER_GENERATION = "seconds_per_generation"  # the statistic of studies of papers that measure it
-
-
-def _print_spread(middle: float, most: float) -> str:
-    return NONE if math.isnan(middle) else f"{significant(middle)}, {significant(most)}"
-
-
-ASYNCHRONY: list[Column] = [
-    Column("Busy", "utilisation", share, note="share of the span during which a process worked, mean over processes."),
-    Column("Staleness", "staleness_median staleness_90", _print_spread,
-           note="updates of the search distribution between asking for an individual's episodes and telling their "
-           "result: median and 90 % quantile."),
-    Column("Critic lag", "critic_lag_median critic_lag_90", _print_spread,
-           note="critic updates in the same span: median and 90 % quantile."),
-    Column("Queueing", "queueing_median queueing_90", _print_spread, unit="s",
-           note="how long a task that plays episodes waited, from when it could have begun to when it began: median "
-           "and 90 % quantile."),
-]  # fmt: skip
 
 
 def times_table(page: PageCells, published: Published, warn: Warn, find_tasks: Tasks = lambda cell: None) -> Table:
@@ -55,58 +38,31 @@ def times_table(page: PageCells, published: Published, warn: Warn, find_tasks: T
     times = {cell.Index: measure_runs(cell, warn) for cell in page.rows}
     timelines = {cell.Index: find_tasks(cell) for cell in page.rows}
     shares = {index: timeline.shares() for index, timeline in timelines.items() if timeline}
-    kinds = sorted({kind for own in shares.values() for kind in own})
+    tasks = sorted({kind for of_run in shares.values() for kind in of_run})
     places = {(cell.group, cell.name): cell.Index for cell in page.rows}
-    rows = []
-    for cell in page.rows:
+    rows = cell_rows(page.cells)
+    for row, cell in zip(rows, page.rows, strict=True):
         base = places.get((cell.group, page.baseline)) if cell.name != page.baseline else None
-        own = shares.get(cell.Index, {})
-        rows.append({
-            **cell_record(cell), **_machine_record(cell), **_minutes_record(times[cell.Index], times.get(base, [])),
-            **_published_record(page, published, cell), **_task_record(timelines[cell.Index]),
-            **{f"share_{kind}": own.get(kind, math.nan) for kind in kinds},
-        })  # fmt: skip
-    measured = [run for own in times.values() for run in own]
-    columns = _columns(page, rows, {run["modelled"] for run in measured} or {False}, kinds)
+        paper, saved = (page.find_published(published, cell, name) for name in ("time_min", "time_reduction_pct"))
+        row |= {
+            **_machine_record(cell), **_minutes_record(times[cell.Index], times.get(base, [])),
+            "published_min": paper.value if paper else math.nan,
+            "published_change_pct": -saved.value if saved else math.nan, **_task_record(timelines[cell.Index]),
+            **{f"share_{kind}": shares.get(cell.Index, {}).get(kind, math.nan) for kind in tasks},
+        }  # fmt: skip
+    measured = [run for of_cell in times.values() for run in of_cell]
+    kinds = {run["modelled"] for run in measured} or {False}
     remarks = [*_notes(page, [run["after_steps"] for run in measured if run["after_steps"]])]
     if shares:
         remarks.append(
             "Kinds of tasks: their shares of the busy time. Use of the processes: of one run a row, the first that is "
             "finished, else the first."
         )
-    title = f"{page.title}: training minutes per million steps"
-    return Table("times", title, columns, rows, [*remarks, *page.notes])
-
-
-def _columns(page: PageCells, rows: Sequence[Record], modelled: set[bool], tasks: Sequence[str]) -> list[Column]:
-    minutes, shown = [], page.published
-    for part, title in PARTS.items():
-        for is_modelled, kind in KINDS.items():  # never in one column
-            name, header, has = f"{kind}_{part}", f"{kind.capitalize()}, {title}", is_modelled in modelled
-            values = f"{name}_min_per_million {name}_std"
-            minutes.append(Column(header, values, plus_minus, unit="min", shown=has))
-            minutes.append(Column(f"{header}, median", f"{name}_median", number, unit="min", shown=has))
-        against = f"{part}_vs_baseline_pct"
-        minutes.append(Column(f"vs {page.base_label}, {title}", against, percent, shown=has_values(rows, against)))
-    return [
-        *IDENTITY, N, Column("Workers", "workers"), Column("Processes", "processes"), Column("Device", "device"),
-        *minutes,
-        Column("After warm-up steps", "after_warmup_steps", shown=False),
-        Column("Per generation", "ms_per_generation ms_per_generation_std", plus_minus, unit="ms",
-               shown=page.statistic == PER_GENERATION,
-               note="training time divided by the generations, whose episodes' lengths change while a policy learns."),
-        Column("Published environment", "published_env", shown=False),
-        Column("Published", "published_min", exact, unit="min", shown=shown),
-        Column("Published vs its baseline", "published_change_pct", percent, shown=shown),
-        Column("Paused", "paused_min", exact, unit="min", shown=any(row["paused_min"] > 0 for row in rows),
-               note="mean over the runs of how long a run stood still; the other minutes are without that."),
-        updates(rows),
-        Column("Span", "span_s", number, unit="s", shown=has_values(rows, "span_s"),
-               note="from the first to the last training task."),
-        *ASYNCHRONY,
-        *(Column(kind, (f"share_{kind}",), share) for kind in tasks),
-        STATUS,
-    ]  # fmt: skip
+    return make_table(
+        "times", f"{page.title}: training minutes per million steps", rows, [*remarks, *page.notes],
+        base=page.base_label, measured=False in kinds, modelled=True in kinds, published=page.published, tasks=tasks,
+        generations=page.statistic == PER_GENERATION,
+    )  # fmt: skip
 
 
 def _machine_record(cell: Any) -> Record:
@@ -137,17 +93,6 @@ def _minutes_record(times: Sequence[Record], base: Sequence[Record]) -> Record:
             changes.append(improvement(average, mean(others)))
         record[f"{part}_vs_baseline_pct"] = next((change for change in changes if not math.isnan(change)), math.nan)
     return record
-
-
-def _published_record(page: PageCells, published: Published, cell: Any) -> Record:
-    paper, saved = (
-        published.find(page.source, page.table, cell.env_published, cell.published, statistic)
-        for statistic in ("time_min", "time_reduction_pct")
-    )
-    return {
-        "published_env": cell.env_published, "published_min": paper.value if paper else math.nan,
-        "published_change_pct": -saved.value if saved else math.nan,
-    }  # fmt: skip
 
 
 def _task_record(timeline: Timeline | None) -> Record:

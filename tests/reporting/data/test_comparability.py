@@ -8,16 +8,14 @@ import pytest
 
 from erlbench.envs import catalogue
 from erlbench.reporting.data.comparability import (
-    Comparability,
-    Environment,
-    Reason,
-    Relation,
+    INCOMPARABLE,
     base_name,
     compare_environments,
     similar_budget,
+    split_label,
 )
 from erlbench.reporting.data.references import read_references
-from erlbench.reporting.tables.published_notes import budget_note
+from erlbench.reporting.tables.beside import budget_note
 
 NAMES = sorted({base_name(name) for name in catalogue.LISTED})
 LABELS = [
@@ -30,61 +28,66 @@ LABELS = [
     *{found.env for found in read_references()},
 ]
 TASKS = {
-    task: [one for one in LABELS if Environment.of(one).task == task]
-    for task in dict.fromkeys(Environment.of(one).task for one in LABELS)
+    task: [one for one in LABELS if split_label(one).task == task]
+    for task in dict.fromkeys(split_label(one).task for one in LABELS)
 }
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs", "relation", "reason"),
+    ("ours", "theirs", "relation", "words"),
     [
-        ("HalfCheetah-v5", "HalfCheetah-v1", "SAME", "KEPT"),
-        ("HalfCheetah-v5", "HalfCheetah", "SAME", "UNNAMED"),
-        ("HalfCheetah-v5 (frame_skip=2)", "HalfCheetah-v2", "INCOMPARABLE", "SETTINGS"),
-        ("Hopper-v5", "Hopper-v5", "SAME", "IDENTICAL"),
-        ("Hopper-v5", "Hopper-v5@v5", "SAME", "IDENTICAL"),
-        ("Hopper-v5", "Hopper-v2", "SIMILAR", "DIFFERENCE"),
-        ("Hopper-v5", "Hopper", "UNKNOWN", "UNNAMED"),
-        ("Hopper-v5", "Walker2d-v2", "INCOMPARABLE", "NAME"),
-        ("Hopper-v5@paper", "Hopper-v2", "SAME", "KEPT"),
-        ("Hopper-v4", "Hopper-v2", "SAME", "KEPT"),
-        ("Hopper-v6", "Hopper-v5", "UNKNOWN", "VERSION"),
-        ("Walker2d-v5", "Walker2d-v4", "SIMILAR", "DIFFERENCE"),
-        ("Reacher-v5@paper", "Reacher-v2", "SAME", "KEPT"),
-        ("Ant-v5", "Ant-v2", "INCOMPARABLE", "DIFFERENCE"),
-        ("Ant-v5", "Ant-v4", "INCOMPARABLE", "DIFFERENCE"),
-        ("Ant-v5@paper", "Ant-v2", "SIMILAR", "DIFFERENCE"),
-        ("Ant-v5@paper-mujoco-1.50", "Ant-v2", "SIMILAR", "DIFFERENCE"),
-        ("Ant-v5 (a=1)", "Ant-v5 (a=1)", "SAME", "IDENTICAL"),
-        ("Humanoid-v5", "Humanoid", "INCOMPARABLE", "DIFFERENCE"),
-        ("Humanoid-v5", "Humanoid-v4", "INCOMPARABLE", "DIFFERENCE"),
-        ("Humanoid-v4", "Humanoid-v2", "INCOMPARABLE", "DIFFERENCE"),
-        ("Humanoid-v5@paper", "Humanoid-v4", "SIMILAR", "DIFFERENCE"),
-        ("HumanoidStandup-v5", "HumanoidStandup-v2", "INCOMPARABLE", "DIFFERENCE"),
-        ("Pusher-v5", "Pusher-v4", "INCOMPARABLE", "DIFFERENCE"),
-        ("Pusher-v5@paper", "Pusher-v2", "INCOMPARABLE", "DIFFERENCE"),
-        ("LunarLanderContinuous-v3", "LunarLanderContinuous-v2", "UNKNOWN", "VERSION"),
-        ("dm_control/walker-run-v0", "dm_control/walker-run", "SAME", "KEPT"),
-        ("dm_control/walker-run-v0", "WalkerRun", "UNKNOWN", "UNNAMED"),
-        ("dm_control/walker-run-v0", "dm_control/walker-walk", "INCOMPARABLE", "NAME"),
-        ("erlbench/PartiallyObservablePendulum-v0", "PartiallyObservablePendulum", "UNKNOWN", "UNNAMED"),
+        ("HalfCheetah-v5", "HalfCheetah-v1", "SAME", "has the model and the reward of"),
+        ("HalfCheetah-v5", "HalfCheetah", "SAME", "of a version that is not named"),
+        ("HalfCheetah-v5 (frame_skip=2)", "HalfCheetah-v2", "INCOMPARABLE", "has settings of its own"),
+        ("Hopper-v5", "Hopper-v5", "SAME", " is "),
+        ("Hopper-v5", "Hopper-v5@v5", "SAME", " is "),
+        ("Hopper-v5", "Hopper-v2", "SIMILAR", "is not"),
+        ("Hopper-v5", "Hopper", "UNKNOWN", "of a version that is not named"),
+        ("Hopper-v5", "Walker2d-v2", "INCOMPARABLE", "another environment"),
+        ("Hopper-v5@paper", "Hopper-v2", "SAME", "has the model and the reward of"),
+        ("Hopper-v4", "Hopper-v2", "SAME", "has the model and the reward of"),
+        ("Hopper-v6", "Hopper-v5", "UNKNOWN", "another version"),
+        ("Walker2d-v5", "Walker2d-v4", "SIMILAR", "is not"),
+        ("Reacher-v5@paper", "Reacher-v2", "SAME", "has the model and the reward of"),
+        ("Ant-v5", "Ant-v2", "INCOMPARABLE", "is not"),
+        ("Ant-v5", "Ant-v4", "INCOMPARABLE", "is not"),
+        ("Ant-v5@paper", "Ant-v2", "SIMILAR", "is not"),
+        ("Ant-v5@paper-mujoco-1.50", "Ant-v2", "SIMILAR", "is not"),
+        ("Ant-v5 (a=1)", "Ant-v5 (a=1)", "SAME", " is "),
+        ("Humanoid-v5", "Humanoid", "INCOMPARABLE", "is not"),
+        ("Humanoid-v5", "Humanoid-v4", "INCOMPARABLE", "is not"),
+        ("Humanoid-v4", "Humanoid-v2", "INCOMPARABLE", "is not"),
+        ("Humanoid-v5@paper", "Humanoid-v4", "SIMILAR", "is not"),
+        ("HumanoidStandup-v5", "HumanoidStandup-v2", "INCOMPARABLE", "is not"),
+        ("Pusher-v5", "Pusher-v4", "INCOMPARABLE", "is not"),
+        ("Pusher-v5@paper", "Pusher-v2", "INCOMPARABLE", "is not"),
+        ("LunarLanderContinuous-v3", "LunarLanderContinuous-v2", "UNKNOWN", "another version"),
+        ("dm_control/walker-run-v0", "dm_control/walker-run", "SAME", "has the model and the reward of"),
+        ("dm_control/walker-run-v0", "WalkerRun", "UNKNOWN", "of a version that is not named"),
+        ("dm_control/walker-run-v0", "dm_control/walker-walk", "INCOMPARABLE", "another environment"),
+        (
+            "erlbench/PartiallyObservablePendulum-v0",
+            "PartiallyObservablePendulum",
+            "UNKNOWN",
+            "of a version that is not named",
+        ),
     ],
 )
-def test_facts(ours, theirs, relation, reason):
+def test_facts(ours, theirs, relation, words):
     found = compare_environments(ours, theirs)
-    assert (found.relation, found.reason) == (Relation[relation], Reason[reason])
+    assert found.relation == relation
+    assert words in found.note
+    assert ("the scores are not comparable" in found.note) == (relation == INCOMPARABLE)
 
 
 def test_two_tasks_never_compare():
     for (one, *_), (other, *_) in combinations(TASKS.values(), 2):
-        assert compare_environments(one, other) == Comparability(Relation.INCOMPARABLE, Reason.NAME)
+        assert compare_environments(one, other).relation == INCOMPARABLE
 
 
 def test_parts_of_a_label():
-    assert Environment.of("erlbench:Swimmer-v5@paper (frame_skip=2)") == Environment(
-        name="Swimmer", version=5, preset="paper", settings="frame_skip=2"
-    )
-    assert Environment.of("dm_control/walker-walk") == Environment("dm_control/walker-walk", None, "", "")
+    assert split_label("erlbench:Swimmer-v5@paper (frame_skip=2)") == ("Swimmer", 5, "paper", "frame_skip=2")
+    assert split_label("dm_control/walker-walk") == ("dm_control/walker-walk", None, "", "")
     assert base_name("erlbench:Swimmer-v5@paper (frame_skip=2)") == "Swimmer"
 
 

@@ -11,9 +11,8 @@ from erlbench.reporting.data.page_cells import without_judgement
 from erlbench.reporting.data.published import load_published
 from erlbench.reporting.documents.model import TableCell
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.tables.aggregate import aggregate_table
-from erlbench.reporting.tables.metrics import metrics_table
-from erlbench.reporting.tables.scores import scores_table
+from erlbench.reporting.tables.pairs import aggregate_table
+from erlbench.reporting.tables.scores import metrics_table, scores_table
 from tests.reporting.compare import comparison_of, page_of, rows_of
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study

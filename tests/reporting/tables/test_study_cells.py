@@ -13,7 +13,7 @@ from erlbench.reporting.data.remarks import RemarkKind
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.studies import make_study_pages
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.tables.aggregate import aggregate_tables
+from erlbench.reporting.tables.pairs import aggregate_tables
 from erlbench.reporting.tables.scores import scores_table
 from tests.reporting.compare import comparison_of, curves_of, page_of, rows_of
 from tests.reporting.make_runs import make_run

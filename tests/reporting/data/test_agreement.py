@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from erlbench.cli import cli
-from erlbench.reporting.data.identities import change_between, identity_remarks
+from erlbench.reporting.data.agreement import change_between, find_disagreements
 from tests.reporting.compare import load_run
 from tests.reporting.make_runs import make_run
 
@@ -38,12 +38,12 @@ def loaded(*folders: Path):
 
 def test_equal_and_unknown_identities_are_no_mixture(tmp_path):
     equal = loaded(made(tmp_path, 0, FIRST), made(tmp_path, 1, FIRST, FIRST), made(tmp_path, 2))
-    assert [*identity_remarks([("TD3", equal), ("CEM", loaded(made(tmp_path, 3)))])] == []
+    assert [*find_disagreements([("TD3", equal), ("CEM", loaded(made(tmp_path, 3)))])] == []
 
 
 def test_a_mixture_names_seeds_and_what_differs(tmp_path):
     runs = loaded(made(tmp_path, 0, FIRST), made(tmp_path, 1, LATER), made(tmp_path, 2, MODULE), made(tmp_path, 3))
-    (remark,) = identity_remarks([("TD3 on Ant", runs), ("CEM", runs[:1])])
+    (remark,) = find_disagreements([("TD3 on Ant", runs), ("CEM", runs[:1])])
     assert f"TD3 on Ant (seed 1: {CHANGE}, compiled MuJoCo model changed" in remark
     assert "seed 2: source of module mine new" in remark
     assert "seed 3: not recorded" in remark
@@ -51,7 +51,7 @@ def test_a_mixture_names_seeds_and_what_differs(tmp_path):
 
 
 def test_a_run_that_went_on_with_another_identity_is_a_mixture_by_itself(tmp_path):
-    (remark,) = identity_remarks([("TD3", loaded(made(tmp_path, 0, FIRST, LATER, LATER)))])
+    (remark,) = find_disagreements([("TD3", loaded(made(tmp_path, 0, FIRST, LATER, LATER)))])
     assert f"seed 0: changed within the run: {CHANGE}" in remark
 
 
@@ -84,8 +84,8 @@ def test_a_repeated_seed_is_named_with_its_earlier_scores(tmp_path):
     run, other = made(tmp_path, 0, FIRST), made(tmp_path, 1, FIRST)
     moved_aside(run, 1, -1455.0)
     moved_aside(run, 2, None)
-    (remark,) = identity_remarks([("TD3", loaded(run, other))])
-    assert "TD3, seed 0: run 3 of this seed, before it done, score -1,455; failed" in remark
+    (remark,) = find_disagreements([("TD3", loaded(run, other))])
+    assert "TD3 (seed 0: run 3 of this seed, before it done, score -1,455; failed" in remark
     assert "seed 1" not in remark
 
 

@@ -1,18 +1,15 @@
-"""The matrix of all run sets: which algorithm was run in which environment, how far, and with which score."""
+"""The matrix of all cells: which algorithm was run in which environment, how far, and with which score."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from erlbench.reporting.data.caveats import learning_steps
 from erlbench.reporting.data.page_cells import ALL_RUNS, REFERENCE, PageCells, find_cell
-from erlbench.reporting.documents.formats import NONE, number, steps
+from erlbench.reporting.documents.formats import NONE, number, seeds_and_runs, steps
 from erlbench.reporting.documents.model import BOLD, Column, Record, Table
-from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.curves import updates_per_step
-from erlbench.reporting.tables.columns import seeds_and_runs
+from erlbench.reporting.tables.columns import cell_rows, make_table
 from erlbench.reporting.tables.paper import all_pairs, find_best
 from erlbench.reporting.verdict.pairs import compare_pairs
 
@@ -20,13 +17,16 @@ TITLE = "Algorithms and environments"
 MOST_PAIRS = 66  # of algorithms; of more than twelve the matrix tests none
 FEWEST, SPARSE = 8, 0.25  # environments, and share of filled cells, of a matrix
 COMPLETE, PARTIAL, FAILED, ABSENT = "complete", "partial", "failed", "absent"
+RATES = {  # columns where algorithms of an environment differ in one: title, column, format
+    "Steps learnt from": ("learning_timesteps", steps),
+    "Critic updates/step": ("critic_updates_per_step", number),
+}
 
 
 def overview(page: PageCells) -> Table:
     """The matrix; where most of its cells would be empty, a list of environments."""
-    names = {one.name for one in page.rows if one.exists}
-    cells, filled = len(names) * len(page.groups), sum(one.exists for one in page.rows)
-    sparse = len(page.groups) > FEWEST and filled < SPARSE * cells
+    cells = page.cells[page.cells.exists.astype(bool)]
+    sparse = len(page.groups) > FEWEST and len(cells) < SPARSE * cells.name.nunique() * len(page.groups)
     return environments_table(page) if sparse else overview_table(page)
 
 
@@ -34,12 +34,11 @@ def environments_table(page: PageCells) -> Table:
     """One row per environment and budget, with all of its algorithms."""
     rows = [
         {"environment": group.environment, "link": f"{page.name}/index.md",
-         "algorithms": "; ".join(f"{one.name} {_cell_text(*_mean(one))}" for one in group.cells if one.exists)}
+         "algorithms": "; ".join(f"{one.name} {_print_cell(*_mean(one))}" for one in group.cells if one.exists)}
         for group in sorted(page.groups, key=_finished, reverse=True)
     ]  # fmt: skip
-    columns = [Column("Environment", "environment", link="link"), Column("Algorithms", "algorithms")]
     remarks = ("Mean score of the finished seeds, and how many of all seeds are finished.",)
-    return Table("", _title(page), columns, rows, remarks)
+    return replace(make_table("environments", _title(page), rows, remarks), name="")
 
 
 def _title(page: PageCells) -> str:
@@ -48,24 +47,28 @@ def _title(page: PageCells) -> str:
 
 def overview_table(page: PageCells) -> Table:
     """One row per algorithm; one column per environment and budget, those with the most runs done first."""
-    names, best = sorted({one.name for one in page.rows if one.exists}), _decided(page)
+    cells = page.cells[page.cells.exists.astype(bool)]
+    names, best = sorted(set(cells.name)), _find_decided(page)
     rows: list[Record] = [{"algorithm": name} for name in names]
     columns = [Column("Algorithm", "algorithm")]
     for group in sorted(page.groups, key=_finished, reverse=True):  # stable: else in the order of the page
         keys = [f"{what} {len(columns)}" for what in ("mean", "runs", "style", "link")]
-        title = group.environment
-        columns.append(Column(title, (keys[0], keys[1]), _cell_text, style=keys[2], link=keys[3]))
+        columns.append(Column(group.environment, (keys[0], keys[1]), _print_cell, style=keys[2], link=keys[3]))
         for row in rows:
             cell = find_cell(group, row["algorithm"])
-            decided = f" {BOLD}" if (group.limit, group.env, row["algorithm"]) in best else ""
+            decided = f" {BOLD}" if (group.group, row["algorithm"]) in best else ""
             drawn = cell is not None and any(len(run.evaluations) for run in cell.runs)
             link = f"{page.name}/index.md#curves-{group.slug}" if drawn else ""
             row |= dict(zip(keys, (*_mean(cell), f"{_state(cell)}{decided}", link), strict=True))
-    for title, rate in (("Steps learnt from", learning_steps), ("Critic updates/step", _critic_updates)):
-        if _differs(page, rate):
+    rates = cells.assign(**{rate: [row[rate] for row in cell_rows(cells)] for rate, _ in RATES.values()})
+    for title, (rate, print_rate) in RATES.items():
+        spread = rates.groupby("group")[rate].agg(["min", "max"])
+        if (spread["max"] > 1.01 * spread["min"]).any():
             columns.append(Column(title, (title,)))
+            spans = rates.groupby("name")[rate].agg(["min", "max"]).dropna()
             for row in rows:
-                row[title] = _range(row["algorithm"], page, rate)
+                span: Any = spans.loc[row["algorithm"]] if row["algorithm"] in spans.index else ()
+                row[title] = " to ".join(dict.fromkeys(map(print_rate, span)))
     remarks = (
         "Mean score of the finished seeds, and how many of all seeds are finished. Green: all runs are finished; "
         "amber: some are not; red: one failed. Bold: decided to score higher than all other algorithms of the column, "
@@ -79,13 +82,10 @@ def _finished(group: Any) -> int:
 
 
 def _mean(cell: Any | None) -> tuple[float, str]:
-    if cell is None:
-        return math.nan, ""
-    seeds = seeds_and_runs(len(cell.seeds), cell.planned, len(cell.done))
-    return estimates.mean(cell.scores), seeds
+    return (cell.mean, seeds_and_runs(cell.n, cell.planned, len(cell.done))) if cell else (math.nan, "")
 
 
-def _cell_text(mean: float, runs: str) -> str:
+def _print_cell(mean: float, runs: str) -> str:
     return f"{number(mean)} ({runs})" if runs else NONE
 
 
@@ -97,31 +97,7 @@ def _state(cell: Any | None) -> str:
     return COMPLETE if len(cell.done) == len(cell.runs) else PARTIAL
 
 
-def _decided(page: PageCells) -> set[tuple[str, str, str]]:
-    """Budget, environment and name of what the verdicts put above all others there."""
+def _find_decided(page: PageCells) -> set[tuple[int, str]]:
+    """Group and name of what the verdicts put above all others there."""
     pairs = all_pairs(page)
-    if not page.tested or len(pairs) > MOST_PAIRS:
-        return set()
-    best = find_best(page, compare_pairs(page, pairs))
-    return {(page.groups[number].limit, page.groups[number].env, name) for number, name in best}
-
-
-def _critic_updates(cell: Any) -> float:
-    return updates_per_step(cell.done)[0]
-
-
-def _differs(page: PageCells, rate: Callable[[Any], float]) -> bool:
-    """Whether algorithms of an environment differ in it by more than a hundredth."""
-    for group in page.groups:
-        values = [value for one in group.cells if one.done and math.isfinite(value := rate(one))]
-        if values and max(values) > 1.01 * min(values):
-            return True
-    return False
-
-
-def _range(name: str, page: PageCells, rate: Callable[[Any], float]) -> str:
-    """An algorithm's lowest and highest value over environments."""
-    found = [one for group in page.groups if (one := find_cell(group, name)) and one.done]
-    values = [value for one in found if math.isfinite(value := rate(one))]
-    form = steps if rate is learning_steps else number
-    return " to ".join(dict.fromkeys((form(min(values)), form(max(values))))) if values else ""
+    return find_best(page, compare_pairs(page, pairs)) if page.tested and len(pairs) <= MOST_PAIRS else set()
