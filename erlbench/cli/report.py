@@ -50,14 +50,14 @@ def command(options: ReportOptions) -> None:
       erlbench report results --paper style.toml --formats png,pdf
       erlbench report results-before results-after --side-by-side
     """
-    from erlbench.reporting.data.remarks import Remark, as_remark, folded
+    from erlbench.reporting.data.remarks import fold
     from erlbench.reporting.request import requested_report
 
-    remarks: list[Remark] = []
+    warnings: list[str] = []
     try:
-        index, table = requested_report(options, lambda said: remarks.append(as_remark(said)))
+        index, table = requested_report(options, warnings.append)
     finally:  # also after an error; many runs share a line
-        for sentence in folded(remarks):
+        for sentence in fold(warnings):
             click.echo(f"erlbench: {sentence}", err=True)
     _print_verdicts(index.parent)
     if table is not None:

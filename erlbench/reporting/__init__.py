@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from erlbench.reporting.data.cells import list_rows
 from erlbench.reporting.data.cut import cut_runs
 from erlbench.reporting.data.page_cells import REFERENCE, PageCells, everything, without_judgement
 from erlbench.reporting.data.published import load_published
-from erlbench.reporting.data.remarks import Remark, RemarkKind, as_remark, remark
+from erlbench.reporting.data.remarks import LEFT_OUT, Warn, clean
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.sides import read_sides
 from erlbench.reporting.data.studies import (
@@ -49,7 +49,7 @@ PageOfStudy = tuple[PageCells, Any]  # with its answer, None without
 
 def build_report(
     results: Sequence[Path], out: Path, studies: Mapping[str, Study], profile: str | None,
-    warn: Callable[[Remark], None] | None = None, options: ReportOptions | None = None, reference: Path | None = None,
+    warn: Warn | None = None, options: ReportOptions | None = None, reference: Path | None = None,
     named: bool = False,
 ) -> Path:  # fmt: skip
     """Read the runs below `results`, write the report to `out`, and return the path of its `index.html`.
@@ -78,7 +78,7 @@ def build_report(
         of_study = _study_pages(study, runs, profile, named, options.metric, warnings)
         if named and not of_study:
             chosen = f", profile {profile}" if profile else ""
-            warnings.add(remark(RemarkKind.NO_PAGE, study=study.name, profile=chosen))
+            warnings.add(f"no run belongs to the study '{study.name}'{chosen}; it has no page")
         pages += of_study
     whole, tested = everything(runs), {run.path for page, _ in pages if not page.tested for run in page.runs}
     whole = replace(whole, tested=not {run.path for run in whole.runs} <= tested)
@@ -88,7 +88,7 @@ def build_report(
 
 
 def build_comparison(
-    folders: Sequence[Path], out: Path, warn: Callable[[Remark], None] | None = None,
+    folders: Sequence[Path], out: Path, warn: Warn | None = None,
     options: ReportOptions | None = None,
 ) -> tuple[Path, Table]:  # fmt: skip
     """Write a report that sets folders of results side by side to `out`: the path of its `index.html`, and its table.
@@ -106,12 +106,12 @@ def build_comparison(
 class Warnings:
     """What a report warns of, each passed on once, in their order."""
 
-    def __init__(self, warn: Callable[[Remark], None]) -> None:
-        self._warn, self.remarks = warn, dict[Remark, None]()
+    def __init__(self, warn: Warn) -> None:
+        self._warn, self.remarks = warn, dict[str, None]()
 
-    def add(self, text: Remark | str) -> None:
+    def add(self, text: str) -> None:
         """Pass a warning on, unless it was."""
-        if (warning := as_remark(text)) not in self.remarks:
+        if (warning := clean(text)) not in self.remarks:
             self.remarks[warning] = None
             self._warn(warning)
 
@@ -123,7 +123,7 @@ def _study_pages(
 
     A study of the folder itself has a page in any case. What a study asks is answered.
     """
-    remarks: list[Remark | str] = []
+    remarks: list[str] = []
     runs, of_folder = select_folder_runs(study, runs), is_of_folder(study)
     if of_folder and profile not in study.profiles:  # the folder has the name of another study's profile
         profile = None
@@ -179,7 +179,7 @@ def _write(
     except OSError as error:
         reason = error.strerror or error
         raise UsageError(f"the report cannot be written to {out}: {reason}; choose another folder by --out") from error
-    if left_out := sum(warning.kind is RemarkKind.LEFT_OUT for warning in warnings.remarks):
+    if left_out := sum(LEFT_OUT in warning for warning in warnings.remarks):
         raise ErlbenchError(f"{index} is written; folders left out of it: {left_out}; see the lines above")
     return index
 
@@ -197,5 +197,5 @@ def _prepared(page: PageCells, study: Study) -> PageCells:
     return without_judgement(page) if page.profile == SMOKE else page
 
 
-def _ignore(text: Remark | str) -> None:
+def _ignore(text: str) -> None:
     pass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from erlbench import errors
@@ -13,7 +13,7 @@ from erlbench.experiment.study import Study
 from erlbench.records.run import run_folders
 from erlbench.reporting import build_comparison, build_report
 from erlbench.reporting.data.page_cells import ALL_RUNS, REFERENCE
-from erlbench.reporting.data.remarks import Remark, as_remark
+from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.data.studies import is_of_folder
 from erlbench.reporting.documents.model import Table
 from erlbench.reporting.options import ReportOptions
@@ -22,7 +22,7 @@ from erlbench.reporting.pages.checklist import NAME as CHECKLIST
 RESULTS = (Path("results"),)
 
 
-def requested_report(options: ReportOptions, warn: Callable[[Remark], None] | None = None) -> tuple[Path, Table | None]:
+def requested_report(options: ReportOptions, warn: Warn | None = None) -> tuple[Path, Table | None]:
     """Write the report; the path of its `index.html`, and the table of folders side by side.
 
     Folders may be bundles. A folder that is named after a profile of studies chooses it.
@@ -46,7 +46,7 @@ def requested_report(options: ReportOptions, warn: Callable[[Remark], None] | No
         return build_report(opened, options.out, chosen, profile, warn, options, reference, named=named), None
 
 
-def _page_studies(folders: Sequence[Path], warn: Callable[[Remark], None]) -> dict[str, Study]:
+def _page_studies(folders: Sequence[Path], warn: Warn) -> dict[str, Study]:
     """The studies that have names for pages: the suite's, the user's, and those of the folders.
 
     These are in a study.toml, no link, in one of `folders` or between it and one of its runs.
@@ -56,10 +56,10 @@ def _page_studies(folders: Sequence[Path], warn: Callable[[Remark], None]) -> di
         folder for root, run in runs for folder in reversed(run.parents) if root in (folder, *folder.parents)
     )
     with_study = [folder for folder in above if (folder / FILE).is_file() and not (folder / FILE).is_symlink()]
-    studies = known_studies(warn=lambda text: warn(as_remark(text)), folders=with_study, joined=True)
+    studies = known_studies(warn=warn, folders=with_study, joined=True)
     for name in [name for name in studies if name in (ALL_RUNS, CHECKLIST) or f"{name}-".startswith(f"{REFERENCE}-")]:
         message = f"the study '{name}' has the name of another page of the report; give it another name"
         if not is_of_folder(studies[name]):
             raise UsageError(message)
-        warn(as_remark(f"{studies.pop(name).file}: {message}; left out"))
+        warn(f"{studies.pop(name).file}: {message}; left out")
     return studies

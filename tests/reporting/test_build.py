@@ -14,7 +14,6 @@ import pytest
 from erlbench.errors import UsageError
 from erlbench.reporting import build_report
 from erlbench.reporting.data.cut import Moment
-from erlbench.reporting.data.remarks import RemarkKind, remark
 from erlbench.reporting.options import ReportOptions
 from tests.reporting.compare import page_of, pairs_of
 from tests.reporting.make_runs import learning_curve, make_run, make_tasks
@@ -140,7 +139,7 @@ def test_a_study_that_was_asked_for_and_has_no_run_is_told(tmp_path):
     make_run(tmp_path / "in", "Ant-v5", "cem", 0, [0, 1])
     warnings = []
     build_report([tmp_path / "in"], tmp_path / "out", {"study": make_study()}, None, warnings.append, named=True)
-    none = remark(RemarkKind.NO_PAGE, study="study", profile="")
+    none = "no run belongs to the study 'study'; it has no page"
     assert none in warnings
     warnings.clear()
     build_report([tmp_path / "in"], tmp_path / "out", {"study": make_study()}, None, warnings.append)

@@ -14,7 +14,7 @@ import pandas as pd
 
 from erlbench.files import printable
 from erlbench.records.older import WITH_BUDGET
-from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
+from erlbench.reporting.data.remarks import REPEATED, Warn
 from erlbench.settings import setting_text
 
 MOST = 3  # settings in a name
@@ -102,7 +102,10 @@ def _counting(runs: Sequence[Any], warn: Warn) -> Iterator[Any]:
         yield counts
         for run in alike:
             if run is not counts:
-                warn(remark(RemarkKind.REPEATED, run.path, seed=run.seed, other=counts.path))
+                warn(
+                    f"{run.path}{REPEATED}{run.seed} of {counts.path} with the same kernel and software; listed only, "
+                    "the first finished run of a seed counts"
+                )
 
 
 def _differing(conditions: Mapping[str, Any], others: Mapping[str, Any]) -> list[str]:

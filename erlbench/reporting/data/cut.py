@@ -12,7 +12,7 @@ import pandas as pd
 
 from erlbench.errors import UsageError
 from erlbench.reporting.data.cells import count_runs, list_rows
-from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
+from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.data.runs import Array, disagreement
 
 NEAR = 0.1  # how far from the moment an evaluation may be, as a share of it
@@ -82,15 +82,15 @@ def cut_runs(runs: pd.DataFrame, moment: Moment, warn: Warn) -> pd.DataFrame:
 def _end(run: Any, moment: Moment, warn: Warn) -> int | None:
     """How many of a run's evaluations are before the cut; None, with a warning, where it is left out."""
     if moment.minutes and not run.timed:
-        warn(remark(RemarkKind.SHARED_CORES, run.path))
+        warn(f"{run.path}: other cells ran on its cores, so that its minutes do not count; left out")
         return None
     last = nearest_index(moment.of(run.evaluations), moment.value)
     if last is None:
-        warn(remark(RemarkKind.NO_EVALUATION, run.path, near=f"{NEAR:.0%}", moment=moment))
+        warn(f"{run.path}: no evaluation within {NEAR:.0%} of {moment}; left out")
         return None
     problem = disagreement(run.evaluations.return_mean[-1], run.last_returns)
     if last + 1 == len(run.evaluations) and problem:
-        warn(remark(RemarkKind.DAMAGED_END, run.path, problem=problem))
+        warn(f"{run.path}: the last row of eval.csv is damaged: {problem}; left out")
         return None
     return last + 1
 

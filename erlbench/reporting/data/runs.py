@@ -27,7 +27,7 @@ from erlbench.records.run import CONFIG, META, NEVER_TRAINED, ROWS, STATUS, fold
 from erlbench.records.schema import EvaluationRow
 from erlbench.reporting.data.cells import count_runs, list_rows
 from erlbench.reporting.data.machine import parse_machine
-from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
+from erlbench.reporting.data.remarks import LEFT_OUT, Warn
 
 Array = NDArray[np.float64]
 FILES = (CONFIG, STATUS, META, EvaluationRow.file)
@@ -54,7 +54,7 @@ def find_runs(roots: Sequence[Path], warn: Warn) -> pd.DataFrame:
             try:
                 record = read_run(path, warn)
             except DAMAGE as error:
-                warn(remark(RemarkKind.LEFT_OUT, path, reason=str(error)[:300]))
+                warn(f"{path}{LEFT_OUT}{str(error)[:300]}")
                 continue
             if record is not None:
                 records.setdefault(path.resolve(), record)
@@ -161,7 +161,10 @@ def _judge_status(record: Mapping[str, Any], state: Mapping[str, Any], as_writte
     elif problem := disagreement(evaluations["return_mean"][-1], record["last_returns"]):
         status, message = "incomplete", f"the last row of eval.csv is damaged: {problem}"
     elif state.get("never_trained") is True or _never_trained(record):
-        warn(remark(RemarkKind.NEVER_TRAINED, path))
+        warn(
+            f"{path}: made no gradient step, as its budget is not above its warm-up; it has no score and is compared "
+            "with nothing"
+        )
         return NEVER_TRAINED, "it made no gradient step: its budget is not above its warm-up"
     if status != "done":
         warn(f"{path}: {message}; the run does not count")

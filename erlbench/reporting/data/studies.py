@@ -14,7 +14,7 @@ from erlbench.records.older import ALGORITHMS
 from erlbench.records.run import ASIDE
 from erlbench.reporting.data.cells import list_rows, same_setting
 from erlbench.reporting.data.page_cells import OF_STUDIES, PageCells, make_cells
-from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
+from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.data.runs import env_labels
 from erlbench.settings import setting_text
 
@@ -129,7 +129,10 @@ def select_study_runs(study: Study, key: str, runs: pd.DataFrame, warn: Warn) ->
         cell = _cell_of(run, study, profile)
         differing = _differing_settings(run, profile, cell[0]) if cell else ()
         if differing:
-            warn(remark(RemarkKind.OTHER_SETTINGS, run.path, study=study.name, profile=key, settings=differing))
+            warn(
+                f"{run.path}: has the name and the budget of study {study.name}, profile {key}, but other settings "
+                f"({', '.join(differing)}); it is not shown there"
+            )
         fits.append(cell is not None and not differing)
     return runs[fits]
 

@@ -21,7 +21,7 @@ from erlbench.experiment.fairness import overridden
 from erlbench.records.read import ignore, read_columns
 from erlbench.records.schema import TaskRow
 from erlbench.reporting.data.page_cells import describe_limit
-from erlbench.reporting.data.remarks import Remark, RemarkKind
+from erlbench.reporting.data.remarks import LEFT_OUT, REPEATED
 from erlbench.reporting.data.runs import run_tables
 from erlbench.reporting.data.seeds import STD
 from erlbench.reporting.documents.files import write_table
@@ -52,7 +52,7 @@ NOTES = {  # of columns
 
 
 def write_checklist(
-    folder: Path, pages: Sequence[Page], runs: Sequence[Any], warnings: Iterable[Remark], sources: Sequence[Any]
+    folder: Path, pages: Sequence[Page], runs: Sequence[Any], warnings: Iterable[str], sources: Sequence[Any]
 ) -> Content:
     """Write the checklist with its tables into the folder, and return it as a part of `index.html`."""
     values = checklist(pages, runs, warnings, sources)
@@ -66,7 +66,7 @@ def write_checklist(
 
 
 def checklist(
-    pages: Sequence[Page], runs: Sequence[Any], warnings: Iterable[Remark], sources: Sequence[Any] = ()
+    pages: Sequence[Page], runs: Sequence[Any], warnings: Iterable[str], sources: Sequence[Any] = ()
 ) -> dict[str, Any]:
     """What the template prints; command lines are without home folders and names of this user and machine."""
     frame, hide = pd.DataFrame([_record(run) for run in runs]), name_hider()
@@ -75,7 +75,7 @@ def checklist(
         "runs": frame, "counts": _counts, "counted": counted, "version": erlbench.__version__,
         "marks": [mark for run in runs for mark in run.marks], "packages": ", ".join(packages) or UNKNOWN,
         "commands": [hide(command) for command in frame.command[frame.command != ""].unique()[:MOST_COMMANDS]],
-        "left_out": sum(warning.kind in (RemarkKind.LEFT_OUT, RemarkKind.REPEATED) for warning in warnings),
+        "left_out": sum(LEFT_OUT in warning or REPEATED in warning for warning in warnings),
         "comparisons": [_verdicts(page) for page in pages if not page.is_reference],
         "licences": [
             f"Reference runs that the report shows, {name}: {licence or UNKNOWN}."

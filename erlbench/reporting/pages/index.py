@@ -12,7 +12,7 @@ from typing import Any
 
 from erlbench.bundle import strip_unpacked
 from erlbench.reporting.data.page_cells import run_status
-from erlbench.reporting.data.remarks import Remark, folded
+from erlbench.reporting.data.remarks import fold
 from erlbench.reporting.documents import render
 from erlbench.reporting.documents.files import csv_lines
 from erlbench.reporting.documents.formats import fraction, number
@@ -36,7 +36,7 @@ def write_index(
     out: Path,
     pages: Sequence[Page],
     runs: Sequence[Any],
-    warnings: Sequence[Remark],
+    warnings: Sequence[str],
     charts: ChartData,
     sources: Sequence[Any],
     with_checklist: bool = False,
@@ -59,7 +59,7 @@ def write_index(
     return path
 
 
-def _index(pages: Sequence[Page], runs: Sequence[Any], warnings: Sequence[Remark]) -> dict[str, Any]:
+def _index(pages: Sequence[Page], runs: Sequence[Any], warnings: Sequence[str]) -> dict[str, Any]:
     """What the template prints."""
     new = [page for page in pages if not page.is_reference]
     profiles = {page.comparison.profile for page in new if page.comparison.study}
@@ -79,7 +79,7 @@ def _index(pages: Sequence[Page], runs: Sequence[Any], warnings: Sequence[Remark
         "summary": _summary(runs),
         "contents": _contents(pages),
         "lists": [
-            ("Warnings", _limited(folded(warnings))),
+            ("Warnings", _limited(fold(warnings))),
             ("Runs that are not finished", _limited(_unfinished(runs))),
             (
                 "Machines and versions",

@@ -12,7 +12,7 @@ import pandas as pd
 from erlbench.reporting.curves import untimed_note
 from erlbench.reporting.data.page_cells import PageCells, PagePart
 from erlbench.reporting.data.published import Published
-from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
+from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.data.timeline import Timeline, load_timeline
 from erlbench.reporting.documents.files import write_table
 from erlbench.reporting.documents.model import Figure, Table
@@ -121,9 +121,8 @@ class Maker:
             if figure := learning_curves(comparison, group, self.published, self.options):
                 drawn.append((group, figure))
             elif (self.options.x or comparison.x) == "time" and (reason := untimed_note(group.cells)):
-                no_curves = remark(RemarkKind.NO_CURVES, env=group.env, reason=reason)
-                self.warn(no_curves)
-                missing.append(str(no_curves))
+                missing.append(f"{group.env}: no learning curves. {reason}")
+                self.warn(missing[-1])
         grid = environments_grid(comparison, drawn, self.options.style) if self.options.paper else None
         return [*([grid] if grid else []), *(figure for _, figure in drawn)], missing
 

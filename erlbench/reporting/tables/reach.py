@@ -12,7 +12,7 @@ from erlbench.reporting.data.agreement import episode_counts
 from erlbench.reporting.data.comparability import base_name, compare_environments
 from erlbench.reporting.data.page_cells import PageCells
 from erlbench.reporting.data.published import Published, Threshold
-from erlbench.reporting.data.remarks import RemarkKind, Warn, remark
+from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.documents.model import Record, Table
 from erlbench.reporting.statistics.curves import average_reached, reached
 from erlbench.reporting.statistics.estimates import median
@@ -46,7 +46,7 @@ def reach_table(page: PageCells, scores: Sequence[float], published: Published, 
 def _find_targets(env: str, scores: Sequence[float], published: Published, warn: Warn) -> list[Target]:
     known = published.thresholds(base_name(env))
     if not scores and not known:
-        warn(remark(RemarkKind.NO_SCORES, env=env))
+        warn(f"no scores to reach are published for {env}; name them by --reach=SCORE[,SCORE...]")
     if not scores:
         return [(threshold.score.value, threshold) for threshold in known]
     return [(score, next((one for one in known if math.isclose(one.score.value, score)), None)) for score in scores]

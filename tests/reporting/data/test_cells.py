@@ -13,7 +13,7 @@ from erlbench.algorithms import registry
 from erlbench.records import older
 from erlbench.reporting.data.cut import Moment, cut_runs
 from erlbench.reporting.data.page_cells import everything, score_page
-from erlbench.reporting.data.remarks import RemarkKind
+from erlbench.reporting.data.remarks import REPEATED
 from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.data.score import FINAL
 from tests.reporting.make_runs import make_run
@@ -29,13 +29,13 @@ def edited(run: Path, *, started: str = "2025-01-02T03:04:05+00:00", settings: s
     return run
 
 
-def cells(*folders: Path, at: int = 0) -> tuple[dict[str, list[float]], list[RemarkKind]]:
+def cells(*folders: Path, at: int = 0) -> tuple[dict[str, list[float]], list[bool]]:
     said = []
     runs = find_runs(folders, said.append)
     if at:
         runs = cut_runs(runs, Moment(at), said.append)
     found = {one.name: one.scores.tolist() for one in score_page(everything(runs), FINAL).rows}
-    return found, [one.kind for one in said]
+    return found, [REPEATED in warning for warning in said]
 
 
 def test_of_a_repeated_seed_the_first_finished_run_counts(tmp_path):
@@ -43,7 +43,7 @@ def test_of_a_repeated_seed_the_first_finished_run_counts(tmp_path):
         run = make_run(tmp_path / folder, "Ant-v5", "cem", 0, [0, score], status=status)
         edited(run, started=f"2025-01-0{time}T00:00:00+00:00", arithmetic="blas 1, Haswell")
     for order in itertools.permutations("abc"):
-        assert cells(*(tmp_path / one for one in order)) == ({"cem": [5]}, [RemarkKind.REPEATED] * 2)
+        assert cells(*(tmp_path / one for one in order)) == ({"cem": [5]}, [True] * 2)
 
 
 def test_a_seed_on_two_kernels_counts_once_by_its_mean(tmp_path):

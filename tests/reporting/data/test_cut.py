@@ -6,7 +6,6 @@ import pytest
 
 from erlbench.errors import UsageError
 from erlbench.reporting.data.cut import Moment, cut_runs
-from erlbench.reporting.data.remarks import RemarkKind, remark
 from erlbench.reporting.data.runs import find_runs
 from tests.reporting.make_runs import make_run
 
@@ -37,9 +36,7 @@ def test_a_run_without_an_evaluation_near_the_steps_is_left_out(tmp_path):
     empty = make_run(tmp_path, "Ant-v5", "cem", 2, [], status="running")
     runs, warnings = find_runs([tmp_path], lambda _: None), []
     assert [run.seed for run in cut_rows(runs, Moment(2000), warnings.append)] == [0]
-    assert warnings == [
-        remark(RemarkKind.NO_EVALUATION, path, near="10%", moment=Moment(2000)) for path in (far, empty)
-    ]
+    assert warnings == [f"{path}: no evaluation within 10% of 2,000 training steps; left out" for path in (far, empty)]
     with pytest.raises(UsageError, match=r"--at: no run has an evaluation within 10% of 5,000 training steps"):
         cut_runs(runs, Moment(5000), warnings.append)
 
@@ -62,7 +59,7 @@ def test_runs_are_compared_after_the_same_minutes(tmp_path):
         ("cem", 2000, 0, 2),
         ("td3", 1000, 0, 10),
     ]
-    assert warnings == [remark(RemarkKind.NO_EVALUATION, slow, near="10%", moment=Moment(1, minutes=True))]
+    assert warnings == [f"{slow}: no evaluation within 10% of 1 training minute; left out"]
     assert Moment(1, minutes=True).span(runs) == "1 to 1"
 
 
@@ -75,7 +72,7 @@ def test_a_damaged_last_evaluation_does_not_count(tmp_path):
     runs, warnings = find_runs([tmp_path], lambda _: None), []
     assert [run.seed for run in cut_rows(runs, Moment(2000), warnings.append)] == [1]
     problem = "return_mean is 2, but its returns have the mean 5"
-    assert warnings == [remark(RemarkKind.DAMAGED_END, folder, problem=problem)]
+    assert warnings == [f"{folder}: the last row of eval.csv is damaged: {problem}; left out"]
     assert [run.seed for run in cut_rows(runs, Moment(1000), warnings.append)] == [0, 1]
 
 
@@ -85,7 +82,8 @@ def test_one_seed_with_two_budgets_counts_once(tmp_path):
     warnings = []
     runs = cut_rows(find_runs([tmp_path / "a", tmp_path / "b"], warnings.append), Moment(2000), warnings.append)
     assert [run.path for run in runs] == [first]
-    assert warnings == [remark(RemarkKind.REPEATED, second, seed=0, other=first)]
+    (warning,) = warnings
+    assert warning.startswith(f"{second}: repeats seed 0 of {first} ")
 
 
 def test_the_episodes_of_a_score_are_those_of_the_evaluation_that_gives_it(tmp_path):
