@@ -26,7 +26,7 @@ def draw_timelines(name: str, title: str, env: str, timelines: Sequence[tuple[st
     `data` has a row for each bar, in the order of kinds; a bar is as high as the `share` of its time that was busy.
     `rows` of a panel: the name of each process and its busy share over the whole run; `end` of the run.
     """
-    kinds = {kind for _, timeline in timelines for kind in timeline.kind}
+    kinds = {kind for _, timeline in timelines for kind in timeline.tasks.kind}
     order = [*(kind for kind in KINDS if kind in kinds), *sorted(kinds - {*KINDS})]
     looks = {kind: KINDS.get(kind, (_short(kind), (2 + place) % len(PALETTE))) for place, kind in enumerate(order)}
     data, panels, parts = [], {}, []

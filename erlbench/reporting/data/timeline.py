@@ -16,26 +16,22 @@ from erlbench.reporting.data.runs import Array
 
 TASKS_SHOWN = 14  # per process, about
 EVALUATION = "evaluation"
-COLUMNS = {  # of tasks.csv, by the field of `Timeline`
-    "process": "process", "start": "start_s", "end": "end_s", "critic_updates": "critic_updates",
-    "timesteps": "timesteps", "ready": "ready_s", "staleness": "staleness", "critic_lag": "critic_lag",
-}  # fmt: skip
+NUMBERS = (  # of tasks.csv; NaN where an older file does not say the last three
+    "process", "start_s", "end_s", "critic_updates", "timesteps", "ready_s", "staleness", "critic_lag",
+)  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Timeline:
-    """The tasks of one run, arrays and lists (tasks,); times in seconds since the run began."""
+    """The tasks of one run, rows of tasks.csv; times in seconds since the run began."""
 
     run: Any
-    process: Array
-    kind: list[str]
-    start: Array
-    end: Array
-    critic_updates: Array
-    timesteps: Array
-    ready: Array  # when a task could have begun; NaN where the file does not say, as in the next three
-    staleness: Array  # updates of the search distribution between asking for a task and telling its result
-    critic_lag: Array  # critic updates in the same span
+    tasks: pd.DataFrame
+
+    @property
+    def training(self) -> pd.DataFrame:
+        """The tasks but evaluations."""
+        return self.tasks[self.tasks.kind != EVALUATION]
 
     @property
     def processes(self) -> list[int]:
@@ -43,45 +39,44 @@ class Timeline:
 
         -1 is the driver's own, and simulated time has virtual ones. One that only evaluates is none of them.
         """
-        seen = {int(process) for process, kind in zip(self.process, self.kind, strict=True) if kind != EVALUATION}
         started = self.run.processes
-        if started.isdigit() and not self.run.simulated_time:
-            seen |= set(range(int(started)))
-        return sorted(seen)
+        idle = range(int(started)) if started.isdigit() and not self.run.simulated_time else ()
+        return sorted({*self.training.process.astype(int), *idle})
 
     @property
     def span(self) -> tuple[float, float]:
         """From the first start to the last end of a training task (any task, when there is no training task)."""
-        training = np.array([kind != EVALUATION for kind in self.kind], dtype=bool)
-        chosen = training if training.any() else np.ones(len(self.kind), dtype=bool)
-        return float(self.start[chosen].min()), float(self.end[chosen].max())
+        tasks = self.training if len(self.training) else self.tasks
+        return float(tasks.start_s.min()), float(tasks.end_s.max())
+
+    @property
+    def within(self) -> tuple[Array, Array]:
+        """Starts and ends of all tasks (tasks,), cut to the span."""
+        return self.tasks.start_s.clip(*self.span).to_numpy(), self.tasks.end_s.clip(*self.span).to_numpy()
 
     def utilisation(self) -> dict[int, float]:
         """The share of the span during which each process was busy (overlapping tasks count once)."""
-        first, last = self.span
-        result = {}
-        for process in self.processes:
-            mine = self.process == process
-            result[process] = busy(self.start[mine].clip(first, last), self.end[mine].clip(first, last))
-        return {process: time / (last - first) if last > first else 0.0 for process, time in result.items()}
-
-    def played(self, values: Array) -> Array:
-        """`values` (tasks,) of the training tasks that played episodes, without those that are not known."""
-        training = np.array([kind != EVALUATION for kind in self.kind], dtype=bool)
-        return values[training & (self.timesteps > 0) & np.isfinite(values)]
-
-    def individuals(self, values: Array) -> Array:
-        """The same of individuals only: the mean's own episodes and random ones are asked for and told at once."""
-        searched = np.array([kind not in NO_INDIVIDUALS for kind in self.kind], dtype=bool)
-        return self.played(np.where(searched, values, np.nan))
+        (first, last), (start, end) = self.span, self.within
+        rows = {process: (self.tasks.process == process).to_numpy() for process in self.processes}
+        length = last - first
+        return {key: busy(start[own], end[own]) / length if length > 0 else 0.0 for key, own in rows.items()}
 
     def shares(self) -> dict[str, float]:
         """The seconds of all processes by kind of task within the span, as shares of the busy seconds."""
-        first, last = self.span
-        seconds = (self.end.clip(first, last) - self.start.clip(first, last)).clip(0)
-        kinds = np.array(self.kind)
-        total = float(seconds.sum()) or 1.0
-        return {str(kind): float(seconds[kinds == kind].sum()) / total for kind in np.unique(kinds)}
+        start, end = self.within
+        seconds, kinds = end - start, self.tasks.kind.to_numpy()
+        total = seconds.sum() or 1.0
+        return {kind: float(seconds[kinds == kind].sum() / total) for kind in sorted(set(kinds))}
+
+    def played(self) -> pd.DataFrame:
+        """The training tasks that played episodes, with `queueing`: how long they waited, in seconds.
+
+        `staleness` and `critic_lag` are those of individuals: the mean's own episodes and random ones are asked for and
+        told at once.
+        """
+        tasks = self.training[self.training.timesteps > 0]
+        lags = tasks[["staleness", "critic_lag"]].where(~tasks.kind.isin(NO_INDIVIDUALS))
+        return tasks.assign(queueing=tasks.start_s - tasks.ready_s, **lags)
 
 
 def bars(timeline: Timeline, start: float, stop: float, resolution: float) -> pd.DataFrame:
@@ -91,22 +86,20 @@ def bars(timeline: Timeline, start: float, stop: float, resolution: float) -> pd
     one kind that are shorter than `resolution` seconds, and no farther apart, become one bar: drawn one by one, the
     edges of bars thinner than a pixel hide how busy a process is.
     """
-    known = np.isin(timeline.process, timeline.processes)
-    shown = np.flatnonzero(known & (timeline.end > start) & (timeline.start < stop))
-    order = shown[np.lexsort((timeline.start[shown], timeline.process[shown]))]
-    rows: list[list[Any]] = []  # process, kind, start, end, busy seconds, whether it may grow
-    for i in order:
-        begin, end = max(timeline.start[i], start), min(timeline.end[i], stop)
-        process, kind, short = int(timeline.process[i]), timeline.kind[i], end - begin < resolution
-        last = rows[-1] if rows else None
-        if last and last[5] and short and last[:2] == [process, kind] and begin - last[3] < resolution:
-            last[3], last[4] = max(last[3], end), last[4] + end - begin
-        else:
-            rows.append([process, kind, begin, end, end - begin, short])
-    data = pd.DataFrame(rows, columns=["process", "kind", "start", "end", "busy", "short"])
+    tasks = timeline.tasks
+    tasks = tasks[tasks.process.isin(timeline.processes) & (tasks.end_s > start) & (tasks.start_s < stop)]
+    tasks = tasks.sort_values(["process", "start_s"], kind="stable", ignore_index=True)
+    tasks = tasks.assign(start=tasks.start_s.clip(lower=start), end=tasks.end_s.clip(upper=stop))
+    tasks["busy"] = tasks.end - tasks.start
+    reached, short = tasks.groupby("process").end.cummax().shift(), tasks.busy < resolution
+    before = tasks[["process", "kind"]].shift()
+    grows = (tasks[["process", "kind"]] == before).all(axis=1) & (tasks.start - reached < resolution)
+    grows &= short & short.shift(fill_value=False)
+    merged = tasks.groupby((~grows).cumsum())
+    data = merged.agg({"process": "first", "kind": "first", "start": "first", "end": "max", "busy": "sum"})
     length = data.end - data.start
-    data["share"] = (data.busy / length.where(length > 0, np.nan)).clip(upper=1.0).fillna(1.0)
-    return data.drop(columns=["busy", "short"])
+    data["share"] = (data.busy / length.where(length > 0)).clip(upper=1.0).fillna(1.0)
+    return data.astype({"process": int}).drop(columns="busy").reset_index(drop=True)
 
 
 def busy(start: Array, end: Array) -> float:
@@ -133,8 +126,8 @@ def load_timeline(run: Any, warn: Warn) -> Timeline | None:
     if not len(rows["process"]):
         warn(f"{path}: no task yet")
         return None
-    arrays = {name: np.asarray(rows[column], np.float64) for name, column in COLUMNS.items()}
-    return Timeline(run=run, kind=list(rows["kind"]), **arrays)
+    numbers = {name: np.asarray(rows[name], np.float64) for name in NUMBERS}
+    return Timeline(run, pd.DataFrame({**numbers, "kind": rows["kind"]}))
 
 
 def windows(timelines: Sequence[Timeline]) -> list[tuple[float, float]]:
@@ -143,20 +136,18 @@ def windows(timelines: Sequence[Timeline]) -> list[tuple[float, float]]:
     The trained part begins with the first critic updates. As wide as about `TASKS_SHOWN` tasks per process take in
     the run where that is longest, but never wider than the shortest trained part needs to be shown whole.
     """
-    wanted, parts = [], []
+    widths, parts = [], []
     for timeline in timelines:
-        first, last = timeline.span
-        updates = timeline.start[timeline.critic_updates > 0]
+        (first, last), starts = timeline.span, timeline.tasks.start_s.to_numpy()
+        updates = starts[timeline.tasks.critic_updates > 0]
         if len(updates):
             first = min(float(updates.min()), last)
-        parts.append((first, last))
-        density = (timeline.start >= first).sum() / max(1, len(timeline.processes))
-        wanted.append((last - first) * min(1.0, TASKS_SHOWN / max(1.0, float(density))))
-    width = max(wanted)
-    result = []
-    for timeline, (first, last) in zip(timelines, parts, strict=True):
-        middle = (first + last - width) / 2
-        begins = timeline.start[(timeline.start >= max(first, middle)) & (timeline.start <= last)]
+        density = (starts >= first).sum() / max(1, len(timeline.processes))
+        widths.append((last - first) * min(1.0, TASKS_SHOWN / max(1.0, float(density))))
+        parts.append((first, last, starts))
+    width, result = max(widths), []
+    for first, last, starts in parts:
+        begins = starts[(starts >= max(first, (first + last - width) / 2)) & (starts <= last)]
         start = first if width >= last - first or not len(begins) else float(begins.min())
         result.append((start, start + width))
     return result

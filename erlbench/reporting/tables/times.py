@@ -97,15 +97,15 @@ def _minutes_record(times: Sequence[Record], base: Sequence[Record]) -> Record:
 
 def _task_record(timeline: Timeline | None) -> Record:
     """Busy share, staleness, critic lag and queueing of a run by its tasks; NaN without."""
-    spreads = dict.fromkeys(("staleness", "critic_lag", "queueing"), np.empty(0))
     record = {"utilisation": math.nan, "span_s": math.nan}
     if timeline:
         busy, (start, end) = timeline.utilisation(), timeline.span
         record = {"utilisation": sum(busy.values()) / len(busy), "span_s": end - start}
-        spreads = {name: timeline.individuals(getattr(timeline, name)) for name in ("staleness", "critic_lag")}
-        waiting = timeline.played(timeline.start - timeline.ready)
-        spreads["queueing"] = waiting if timeline.run.timed else np.empty(0)
-    for name, values in spreads.items():
+    for name in ("staleness", "critic_lag", "queueing"):
+        values = np.empty(0)
+        if timeline and (timeline.run.timed or name != "queueing"):
+            values = timeline.played()[name].to_numpy()
+            values = values[np.isfinite(values)]
         record[f"{name}_median"] = median(values)
         record[f"{name}_90"] = float(np.quantile(values, 0.9)) if len(values) else math.nan
     return record

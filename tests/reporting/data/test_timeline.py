@@ -42,8 +42,8 @@ def test_windows_are_as_wide_and_begin_with_a_task(tmp_path):
     parallel = timeline_of(tmp_path, make_tasks(0, "asynchronous", 5, 20), seed=1)
     (a, b), (c, d) = windows([serial, parallel])
     assert b - a == pytest.approx(d - c)
-    assert a in serial.start
-    assert c in parallel.start
+    assert a in serial.tasks.start_s.tolist()
+    assert c in parallel.tasks.start_s.tolist()
 
 
 def test_many_short_tasks_are_one_bar_as_high_as_they_are_busy(tmp_path):
@@ -82,8 +82,9 @@ def test_asynchrony_by_hand(tmp_path):
     timeline = load_timeline(run, pytest.fail)
     assert timeline is not None
     assert timeline.processes == [0, 1, 2, 3, 4]
-    assert timeline.individuals(timeline.staleness).tolist() == [0, 2, 4]
-    assert timeline.individuals(timeline.critic_lag).tolist() == [0, 50, 100]
-    assert timeline.individuals(timeline.start - timeline.ready).tolist() == [0.5, 0.0, 1.0]
+    played = timeline.played()
+    assert played.staleness.tolist() == [0, 2, 4]
+    assert played.critic_lag.tolist() == [0, 50, 100]
+    assert played.queueing.tolist() == [0.5, 0.0, 1.0]
     old = timeline_of(tmp_path, [("es", 0, 0.0, 2.0, 0)], seed=1)
-    assert not len(old.individuals(old.staleness))
+    assert old.played().staleness.isna().all()
