@@ -31,8 +31,9 @@ LAYERS = (
 )
 OF_THE_REPORT = (
     ("documents",),
+    ("statistics",),
     ("data",),
-    ("statistics", "citations", "paper_style", "drawing"),
+    ("citations", "paper_style", "drawing"),
     ("options", "folder"),
     ("verdict",),
     ("curves", "timelines"),

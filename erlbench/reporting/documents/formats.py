@@ -139,7 +139,7 @@ def seeds_and_runs(seeds: int, planned: int, runs: int) -> str:
     return fraction(seeds, planned) + several if planned else NONE
 
 
-def reached(runs: int, finished: int, planned: int) -> str:
+def reached_runs(runs: int, finished: int, planned: int) -> str:
     """`2/3`: so many of the finished runs."""
     return fraction(runs, finished) if finished else NONE
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from erlbench.reporting.data.runs import Array
-from erlbench.reporting.statistics.estimates import FEWEST_RUNS, bootstrap_mean_band
+from erlbench.reporting.statistics.estimates import FEWEST_RUNS, Array, bootstrap_mean_band
 
 MOST_POINTS = 200
 TIME_UNITS = (("seconds", 1.0), ("minutes", 60.0), ("hours", 3600.0), ("days", 86400.0))

@@ -8,7 +8,7 @@ from typing import Any
 from erlbench.reporting.documents.formats import steps
 from erlbench.reporting.documents.model import Record, Table
 from erlbench.reporting.statistics.significance import level_words
-from erlbench.reporting.tables.columns import make_table
+from erlbench.reporting.tables.columns import build_table
 from erlbench.reporting.verdict.words import effect_words
 from erlbench.words import counted
 
@@ -17,7 +17,7 @@ def answers_table(answer: Any) -> Table:
     """A row for each pair and environment."""
     rows = [_record(one) for one in answer.answers]
     tests = sum(not math.isnan(row["p_holm"]) for row in rows)
-    return make_table(
+    return build_table(
         "answers", "What the study compares", rows, [f"Study SHA-256: {answer.study.sha256}."], level=level_words(),
         tests=counted(tests, "test"), claims=any(one.standing is not None for one in answer.answers),
         reasons=any(row["reason"] for row in rows),
@@ -40,4 +40,4 @@ def _record(one: Any) -> Record:
 def differences_from_study(answer: Any) -> Table:
     """What differs from the study, a row each; without rows where nothing does."""
     remarks = [] if answer.differences else ["Nothing differs from the study."]
-    return make_table("differences", "What differs from the study", answer.differences, remarks)
+    return build_table("differences", "What differs from the study", answer.differences, remarks)

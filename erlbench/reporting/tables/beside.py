@@ -13,7 +13,7 @@ from erlbench.reporting.data.seeds import seed_means, single_run_std
 from erlbench.reporting.documents.model import Record, Table
 from erlbench.reporting.statistics.estimates import mean, mean_std, median
 from erlbench.reporting.statistics.significance import compare
-from erlbench.reporting.tables.columns import cell_rows, make_table
+from erlbench.reporting.tables.columns import build_table, cell_rows
 
 
 def published_notes(page: PageCells, beside: Sequence[tuple[Any, list[Any]]]) -> Iterator[str]:
@@ -95,4 +95,4 @@ def references_table(page: PageCells, published: Published) -> Table | None:
             f"{name}: {first.repository}, commit {first.commit}, on {first.environments}; {first.description}. "
             f"{returns}."
         )
-    return make_table("reference-runs", page.heading("reference runs"), rows, remarks) if rows else None
+    return build_table("reference-runs", page.heading("reference runs"), rows, remarks) if rows else None

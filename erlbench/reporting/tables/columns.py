@@ -20,16 +20,16 @@ def _read_lists() -> dict[str, list[dict[str, Any]]]:
     return tomllib.loads((files("erlbench.reporting") / "tables" / "columns.toml").read_text(encoding="utf-8"))
 
 
-def make_table(name: str, title: str, rows: Sequence[Record], remarks: Sequence[str] = (), **words: Any) -> Table:
+def build_table(name: str, title: str, rows: Sequence[Record], remarks: Sequence[str] = (), **words: Any) -> Table:
     """A table with the columns of its name and the `words` that these need."""
-    return Table(name, title, [*make_columns(name, rows, words)], rows, remarks)
+    return Table(name, title, [*build_columns(name, rows, words)], rows, remarks)
 
 
-def make_columns(name: str, rows: Sequence[Record], words: Mapping[str, Any]) -> Iterator[Column]:
+def build_columns(name: str, rows: Sequence[Record], words: Mapping[str, Any]) -> Iterator[Column]:
     """The columns of a list of columns.toml; see there."""
     for entry in _read_lists()[name]:
         if "use" in entry:
-            yield from make_columns(entry["use"], rows, words)
+            yield from build_columns(entry["use"], rows, words)
             continue
         for each in words[entry["each"]] if "each" in entry else ("",):
             told = {key: entry[key].format(each=each, **words) for key in ("title", "note") if key in entry}

@@ -20,7 +20,7 @@ from erlbench.reporting.documents.formats import steps
 from erlbench.reporting.documents.model import Record, Table
 from erlbench.reporting.statistics.estimates import improvement
 from erlbench.reporting.statistics.significance import level_words
-from erlbench.reporting.tables.columns import make_table
+from erlbench.reporting.tables.columns import build_table
 from erlbench.reporting.verdict.pairs import decide, mark, selection_reason
 
 
@@ -36,7 +36,7 @@ def differences_table(runs: pd.DataFrame, metric: str) -> Table:
     remarks += find_disagreements((name, cell.done) for name, cell in cells.items())
     remarks += list_cells("Not compared, for their budgets differ", _describe_budgets(runs))
     title = f"{', '.join(folders[:-1])} and {folders[-1]}, side by side"
-    table = make_table("sides", title, rows, remarks, first=first, other=other, level=level_words())
+    table = build_table("sides", title, rows, remarks, first=first, other=other, level=level_words())
     return replace(table, name="differences")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from erlbench.reporting.data.page_cells import ALL_RUNS, REFERENCE, PageCells, find_cell
 from erlbench.reporting.documents.formats import NONE, number, seeds_and_runs, steps
 from erlbench.reporting.documents.model import BOLD, Column, Record, Table
-from erlbench.reporting.tables.columns import cell_rows, make_table
+from erlbench.reporting.tables.columns import build_table, cell_rows
 from erlbench.reporting.tables.paper import all_pairs, find_best
 from erlbench.reporting.verdict.pairs import compare_pairs
 
@@ -38,7 +38,7 @@ def environments_table(page: PageCells) -> Table:
         for group in sorted(page.groups, key=_finished, reverse=True)
     ]  # fmt: skip
     remarks = ("Mean score of the finished seeds, and how many of all seeds are finished.",)
-    return replace(make_table("environments", _title(page), rows, remarks), name="")
+    return replace(build_table("environments", _title(page), rows, remarks), name="")
 
 
 def _title(page: PageCells) -> str:

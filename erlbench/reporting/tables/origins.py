@@ -10,7 +10,7 @@ from erlbench.reporting.data.page_cells import PageCells
 from erlbench.reporting.data.runs import run_tables
 from erlbench.reporting.documents.formats import NONE
 from erlbench.reporting.documents.model import Column, Table
-from erlbench.reporting.tables.columns import make_table
+from erlbench.reporting.tables.columns import build_table
 
 MOST = 8  # algorithms in the table of settings; of more, none is compared line by line
 EVALUATED = {  # what a run records in a column of its evaluations
@@ -43,7 +43,7 @@ def tuning_table(page: PageCells) -> Table | None:
         "Defaults that were tuned on the tasks of the comparison are an advantage that scores do not show. Trials of "
         "`erlbench tune` are counted by that command.",
     )
-    return make_table("tuning", page.heading("tuning of the defaults"), rows, remarks) if rows else None
+    return build_table("tuning", page.heading("tuning of the defaults"), rows, remarks) if rows else None
 
 
 def imported_table(page: PageCells) -> Table | None:
@@ -59,7 +59,7 @@ def imported_table(page: PageCells) -> Table | None:
         for (env, name, origin, kind), runs in cells.items() if runs[0].imported
     ]  # fmt: skip
     remarks = ("Other programs made these runs. Nothing of them was computed again here.",)
-    return make_table("imported", page.heading("imported runs"), rows, remarks) if rows else None
+    return build_table("imported", page.heading("imported runs"), rows, remarks) if rows else None
 
 
 def _not_recorded(run: Any) -> str:

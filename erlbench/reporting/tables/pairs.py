@@ -13,7 +13,7 @@ from erlbench.reporting.data.page_cells import PageCells
 from erlbench.reporting.documents.model import Record, Table
 from erlbench.reporting.statistics.estimates import FEWEST_RUNS, bootstrap_interval, iqm, probability_of_improvement
 from erlbench.reporting.statistics.significance import MARGIN, POWER, UNKNOWN, level_words, seeds_for_tests
-from erlbench.reporting.tables.columns import make_table
+from erlbench.reporting.tables.columns import build_table
 from erlbench.reporting.verdict.pairs import MOST_CELLS, get_scores, groups_with_baseline, pair_rows
 from erlbench.reporting.verdict.pooled import WORDS, Scores, pooled_iqm, pooled_scores
 
@@ -32,7 +32,7 @@ def pairs_table(page: PageCells, pairs: pd.DataFrame) -> Table | None:
         for pair in pair_rows(pairs)
     ]  # fmt: skip
     title, remarks = page.heading("differences and their tests"), [*_describe_tests(page, pairs)]
-    return make_table("tests", title, rows, remarks, power=100 * POWER)
+    return build_table("tests", title, rows, remarks, power=100 * POWER)
 
 
 def _describe_tests(page: PageCells, pairs: pd.DataFrame) -> Iterator[str]:
@@ -81,7 +81,7 @@ def aggregate_table(page: PageCells) -> Table | None:
     )
     shared = {"environments": ", ".join(environments), "count": f"{len(environments)} environments"}
     rows = [{**shared, **row} for row in _aggregate_rows(page, pooled)]
-    return make_table("aggregate", page.heading("all environments"), rows, remarks, base=page.base_label)
+    return build_table("aggregate", page.heading("all environments"), rows, remarks, base=page.base_label)
 
 
 def _aggregate_rows(page: PageCells, pooled: tuple[Scores, list[float]]) -> Iterator[Record]:

@@ -16,7 +16,7 @@ from erlbench.reporting.data.remarks import Warn
 from erlbench.reporting.documents.model import Record, Table
 from erlbench.reporting.statistics.curves import average_reached, reached
 from erlbench.reporting.statistics.estimates import median
-from erlbench.reporting.tables.columns import cell_rows, make_table
+from erlbench.reporting.tables.columns import build_table, cell_rows
 
 Target = tuple[float, Threshold | None]  # a score to be reached, and what is published on it
 
@@ -37,7 +37,7 @@ def reach_table(page: PageCells, scores: Sequence[float], published: Published, 
     ]  # fmt: skip
     kinds = {run.simulated_time for cell in page.rows for run in cell.done if run.timed}
     title, remarks = page.heading("training steps to a score"), [*_notes(page), *_published_notes(page, used)]
-    return make_table(
+    return build_table(
         "reach", title, rows, remarks, published=used, references=references, algorithms=algorithms,
         measured=False in kinds, modelled=True in kinds,
     ) if rows else None  # fmt: skip

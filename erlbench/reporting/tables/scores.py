@@ -20,7 +20,7 @@ from erlbench.reporting.statistics.curves import max_of_average
 from erlbench.reporting.statistics.estimates import FEWEST_RUNS, NONE, improvement, mean, share_interval
 from erlbench.reporting.statistics.significance import MARGIN, level_words
 from erlbench.reporting.tables.beside import match_references, published_notes
-from erlbench.reporting.tables.columns import cell_rows, make_table
+from erlbench.reporting.tables.columns import build_table, cell_rows
 from erlbench.reporting.tables.times import machine_notes
 from erlbench.reporting.verdict.pairs import compare_with_baseline, mark
 
@@ -61,7 +61,7 @@ def scores_table(page: PageCells, published: Published) -> Table:
     if page.published:
         remarks += published_notes(page, numbers)
     sources = dict.fromkeys(f"{one['source']} ({one['theirs'].returns})" for one in references)
-    return make_table(
+    return build_table(
         "scores", page.heading("return" if _is_cut_final(page) else page.score_title), rows, [*remarks, *page.notes],
         base=page.base_label, p=_describe_p(page, sum(not math.isnan(row["p_holm"]) for row in rows)),
         compared=versus, published=page.published, references="; ".join(sources),
@@ -174,7 +174,7 @@ def metrics_table(page: PageCells) -> Table:
             f"Whatever the distribution: at least {least:.0f} % of all runs lie between "
             f"the lowest and the highest of {fewest} runs, with 95 % confidence."
         )
-    return make_table("metrics", page.heading("other metrics"), rows, remarks)
+    return build_table("metrics", page.heading("other metrics"), rows, remarks)
 
 
 def _metrics(cell: Any) -> Record:

@@ -20,7 +20,7 @@ from erlbench.reporting.documents.model import Record, Table
 from erlbench.reporting.statistics.curves import minutes_per_million, minutes_per_million_after
 from erlbench.reporting.statistics.estimates import improvement, mean, mean_std, median
 from erlbench.reporting.tables.beside import environment_notes
-from erlbench.reporting.tables.columns import cell_rows, make_table
+from erlbench.reporting.tables.columns import build_table, cell_rows
 from erlbench.words import counted
 
 MILLION = 1_000_000
@@ -58,7 +58,7 @@ def times_table(page: PageCells, published: Published, warn: Warn, find_tasks: T
             "Kinds of tasks: their shares of the busy time. Use of the processes: of one run a row, the first that is "
             "finished, else the first."
         )
-    return make_table(
+    return build_table(
         "times", f"{page.title}: training minutes per million steps", rows, [*remarks, *page.notes],
         base=page.base_label, measured=False in kinds, modelled=True in kinds, published=page.published, tasks=tasks,
         generations=page.statistic == PER_GENERATION,
