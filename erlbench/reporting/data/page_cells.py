@@ -149,25 +149,19 @@ class PageCells:
 
     @property
     def budget(self) -> str:
-        """The training steps in words."""
-        cells = self.cells
-        budgets, minutes = sorted(set(cells.total_timesteps)), set(cells.total_minutes)
-        if len(budgets) * len(minutes) > 1:
-            return "the budget named with the environment"
-        reached = [run.timesteps for runs in cells.done[~cells.nominal.astype(bool)] for run in runs]
-        span = f"{min(reached):,} to {max(reached):,}" if reached else ""
-        generations = set(cells.total_generations)
-        if generations != {0} and len(generations) == 1:
-            limit = f"{generations.pop():,} generations or {budgets[0]:,} training steps"
-            return limit + (f" ({span} steps)" if span else "")
+        """What ends the runs of all cells, and the span of the steps that they reached where that says more."""
         if self.at:
             return f"{self.at} (the nearest evaluations: {self.at.span(self.runs)})"
-        if minutes and (least := minutes.pop()):
-            return _and_minutes(f"{budgets[0]:,} training steps", budgets[0], least) + (
-                f" ({span} steps)" if span else ""
-            )
-        over = max(reached, default=0) > 1.01 * budgets[0]
-        return f"{budgets[0]:,} training steps" + (f" (a run finishes what it has begun: {span})" if over else "")
+        if self.cells.limit.nunique() != 1:
+            return "the budget named with the environment"
+        head = self.rows[0]
+        limit = head.limit.replace("steps", "training steps")
+        reached = [run.timesteps for cell in self.rows if not cell.nominal for run in cell.done]
+        span = f"{min(reached):,} to {max(reached):,}" if reached else ""
+        if span and (head.total_generations or head.total_minutes):
+            return f"{limit} ({span} steps)"
+        over = max(reached, default=0) > 1.01 * head.total_timesteps
+        return f"{limit} (a run finishes what it has begun: {span})" if over else limit
 
     def by_budget(self) -> list[PageCells]:
         """The page's groups that can be pooled: on the page of all runs those of one budget, else all."""
@@ -205,12 +199,10 @@ def make_cells(records: Iterable[dict[str, Any]], study: str = "", at: Moment | 
     heads = list_rows(cells.drop_duplicates("group"))
     several = not (study or at) or len({head.total_timesteps for head in heads}) > 1
     cells["environment"] = cells.group.map(
-        {head.group: f"{head.env}, {_short_budget(head, heads)}" if several else head.env for head in heads}
+        {head.group: f"{head.env}, {_short_limit(head, heads)}" if several else head.env for head in heads}
     )
     cells["limit"] = cells.group.map({head.group: describe_limit(head, at) for head in heads})
-    cells["slug"] = cells.group.map(
-        {head.group: slug(head.env) if study or at else _slug(head, heads) for head in heads}
-    )
+    cells["slug"] = cells.group.map({head.group: slug(head.env) if study or at else _slug(head) for head in heads})
     return cells
 
 
@@ -240,38 +232,28 @@ def run_status(run: Any) -> str:
     return f"{run.status}, {run.timesteps:,}{of} steps" + (f" ({run.message})" if run.message else "")
 
 
-def _and_minutes(text: str, timesteps: int, minutes: float) -> str:
-    """`110,000 steps and 19 modelled minutes`, or one of both; empty where the budget is not recorded."""
-    modelled = f"{minutes:g} modelled minutes" if minutes else ""
-    return " and ".join(filter(None, (text if timesteps else "", modelled)))
-
-
-def describe_limit(head: Any, at: Moment | None = None) -> str:
+def describe_limit(head: Any, at: Moment | None = None, budget: str = "") -> str:
     """What ends the runs of a group, or one run: `60,000 steps`, `300 generations or 60,000 steps`."""
     if at:
         return str(at)
     generations = f"{head.total_generations:,} generations" if head.total_generations else ""
-    limits = generations, _and_minutes(f"{head.total_timesteps:,} steps", head.total_timesteps, head.total_minutes)
+    timesteps = f"{budget or f'{head.total_timesteps:,}'} steps" if head.total_timesteps else ""
+    minutes = f"{head.total_minutes:g} modelled minutes" if head.total_minutes else ""
+    limits = generations, " and ".join(filter(None, (timesteps, minutes)))
     return " or ".join(filter(None, limits)) or "not recorded"
 
 
-def _short_budget(head: Any, heads: Sequence[Any]) -> str:
-    """A group's budget beside its environment, exact where another budget there is as short."""
+def _short_limit(head: Any, heads: Sequence[Any]) -> str:
+    """A group's limit beside its environment, exact where another budget there is as short."""
     short = steps(head.total_timesteps)
     others = {one.total_timesteps for one in heads if one.env == head.env} - {head.total_timesteps}
-    exact = f"{head.total_timesteps:,}" if short in map(steps, others) else short
-    budget = _and_minutes(f"{exact} steps", head.total_timesteps, head.total_minutes) or "budget not recorded"
-    if head.total_generations:
-        alike = sum((one.env, one.total_generations) == (head.env, head.total_generations) for one in heads)
-        return f"{head.total_generations:,} generations" + (f" or {budget}" if alike > 1 else "")
-    return budget
+    return describe_limit(head, budget="" if short in map(steps, others) else short)
 
 
-def _slug(head: Any, heads: Sequence[Any]) -> str:
-    twice = sum((one.env, one.total_timesteps) == (head.env, head.total_timesteps) for one in heads) > 1
-    minutes = f"-{head.total_minutes:g}min" if head.total_minutes else ""
-    generations = f"-{head.total_generations}" if twice and (head.total_generations or not minutes) else ""
-    return f"{slug(head.env)}-{head.total_timesteps}{generations}{minutes}"
+def _slug(head: Any) -> str:
+    minutes = f"{head.total_minutes:g}min" if head.total_minutes else ""
+    limits = (head.total_timesteps, head.total_generations or "", minutes)
+    return "-".join([slug(head.env), *filter(None, map(str, limits))])
 
 
 def everything(runs: pd.DataFrame, title: str = "All runs", at: Moment | None = None) -> PageCells:

@@ -31,52 +31,40 @@ def make_study_pages(study: Study, runs: pd.DataFrame, profile: str | None, warn
     A run fits when environment, name, seed, budget and the settings that the study gives agree. With `profile` only
     that one is considered.
     """
-    pages = []
-    for key in study.profiles:
-        used = select_study_runs(study, key, runs, warn) if profile in (None, key) else runs[:0]
-        if len(used):
-            pages.append(make_study_page(study, key, used))
+    chosen = {key: select_study_runs(study, key, runs, warn) for key in study.profiles if profile in (None, key)}
+    pages = [make_study_page(study, key, fitting) for key, fitting in chosen.items() if len(fitting)]
     return pages if len(pages) < 2 else [replace(page, name=f"{page.name}-{page.profile}") for page in pages]
 
 
 def make_study_page(study: Study, profile: str, runs: pd.DataFrame) -> PageCells:
-    """A study's cells with one of its profiles; `runs` fit them."""
-    return PageCells(
-        name=study.name,
-        title=study.title,
-        cells=make_cells(_page_records(study, study.profiles[profile], runs), study.name),
-        study=study.name,
-        parts=OF_STUDIES[study.kind],
-        source=study.published_source,
-        table=study.table,
-        baseline="" if study.compare else study.baseline,
-        profile=profile,
-        statistic=study.statistic,
-        note=study.note,
-        x=study.x,
-        item=study.item or study.table,
-        tested=not study.compare,
-    )
+    """A study's cells with one of its profiles; `runs` fit them.
 
-
-def _page_records(study: Study, budget: Profile, runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """The entries in each environment, by the labels that its runs have; one without runs where there are none."""
-    group, labels_of_runs = 0, set(runs.env)
+    The entries stand in each environment by the labels that its runs have, without runs by the first one.
+    """
+    budget, records, group = study.profiles[profile], list[dict[str, Any]](), 0
     for env in budget.envs:
         entries = [entry for entry in study.entries if env in budget.entry_envs(entry)]
-        labels = dict.fromkeys(label for one in entries for label in env_labels(env, budget.entry_env_settings(one)))
-        for label in [one for one in labels if one in labels_of_runs] or [*labels][:1]:
-            here = runs[runs.env == label]
+        labels = dict.fromkeys(label for entry in entries for label in _labels(budget, entry, env))
+        for label in [label for label in labels if label in set(runs.env)] or [*labels][:1]:
             head = {"group": group, "env": label, "study_env": env, "total_timesteps": budget.timesteps(env),
                     "env_published": study.envs_published.get(env, "")}  # fmt: skip
-            for entry in entries:
-                yield {**_record(budget, entry, env, here), **head}
-            for name in study.not_run:
-                yield {**head, "name": name, "published": name, "exists": False}
+            here = runs[runs.env == label]
+            records += [{**_make_record(budget, entry, env, here), **head} for entry in entries]
+            records += [{**head, "name": name, "published": name, "exists": False} for name in study.not_run]
             group += 1
+    return PageCells(
+        name=study.name, title=study.title, cells=make_cells(records, study.name), study=study.name,
+        parts=OF_STUDIES[study.kind], source=study.published_source, table=study.table,
+        baseline="" if study.compare else study.baseline, profile=profile, statistic=study.statistic, note=study.note,
+        x=study.x, item=study.item or study.table, tested=not study.compare,
+    )  # fmt: skip
 
 
-def _record(budget: Profile, entry: Entry, env: str, runs: pd.DataFrame) -> dict[str, Any]:
+def _labels(budget: Profile, entry: Entry, env: str) -> tuple[str, ...]:
+    return env_labels(env, budget.entry_env_settings(entry))
+
+
+def _make_record(budget: Profile, entry: Entry, env: str, runs: pd.DataFrame) -> dict[str, Any]:
     return {
         "name": entry.name, "label": entry.label or entry.name, "published": entry.published,
         "planned": len(budget.seeds), "runs": tuple(list_rows(runs[runs.name == entry.name])),
@@ -87,11 +75,11 @@ def _record(budget: Profile, entry: Entry, env: str, runs: pd.DataFrame) -> dict
 def make_answer_cells(study: Study, profile: str, runs: pd.DataFrame, warn: Warn) -> pd.DataFrame:
     """The runs of each entry in each of its environments, a row each, whatever the label of the environment."""
     budget, records = study.profiles[profile], list[dict[str, Any]]()
-    used = select_study_runs(study, profile, runs, warn)
+    fitting = select_study_runs(study, profile, runs, warn)
     for entry in study.entries:
         for env in budget.entry_envs(entry):
-            labels = env_labels(env, budget.entry_env_settings(entry))
-            record = _record(budget, entry, env, used[used.env.isin(labels)])
+            labels = _labels(budget, entry, env)
+            record = _make_record(budget, entry, env, fitting[fitting.env.isin(labels)])
             first = record["runs"][0].env if record["runs"] else labels[0]
             records.append({**record, "env": first, "group": len(records)})
     return make_cells(records, study.name)
@@ -126,44 +114,48 @@ def select_study_runs(study: Study, key: str, runs: pd.DataFrame, warn: Warn) ->
     """The runs of the study with the profile `key`; one with other settings is named and is none."""
     profile, fits = study.profiles[key], []
     for run in list_rows(runs):
-        cell = _cell_of(run, study, profile)
-        differing = _differing_settings(run, profile, cell[0]) if cell else ()
+        entry = _find_entry(run, study, profile)
+        differing = _differing_settings(run, profile, entry) if entry else []
         if differing:
             warn(
                 f"{run.path}: has the name and the budget of study {study.name}, profile {key}, but other settings "
                 f"({', '.join(differing)}); it is not shown there"
             )
-        fits.append(cell is not None and not differing)
+        fits.append(entry is not None and not differing)
     return runs[fits]
 
 
-def _cell_of(run: Any, study: Study, profile: Profile) -> tuple[Entry, str] | None:
-    """The entry and the environment of a study whose cell a run is, by its names, its seed and its budget."""
+def _find_entry(run: Any, study: Study, profile: Profile) -> Entry | None:
+    """The entry of a study whose cell a run is, by its names, its seed and its budget."""
     entry = next((entry for entry in study.entries if entry.name == run.name), None)
     if entry is None or run.seed not in profile.seeds:
         return None
-    env_settings = profile.entry_env_settings(entry)
-    env = next((env for env in profile.entry_envs(entry) if run.env in env_labels(env, env_settings)), None)
+    env = next((env for env in profile.entry_envs(entry) if run.env in _labels(profile, entry, env)), None)
     if env is None or run.total_timesteps != profile.most_timesteps(env, entry):
         return None
     if (run.total_minutes or None) != profile.total_minutes:
         return None
-    if profile.total_generations and not entry.nominal and run.total_generations != profile.total_generations:
-        return None
-    return entry, env
+    counted = profile.total_generations and not entry.nominal
+    return None if counted and run.total_generations != profile.total_generations else entry
 
 
-def _differing_settings(run: Any, profile: Profile, entry: Entry) -> tuple[str, ...]:
+def _unlike(run: Any, settings: Mapping[str, Any]) -> list[str]:
+    """The settings that a run has with other values; an older version may not have had one."""
+    return [
+        name for name, value in settings.items()
+        if name in run.settings and not same_setting(run.settings[name], value)
+    ]  # fmt: skip
+
+
+def _differing_settings(run: Any, profile: Profile, entry: Entry) -> list[str]:
     """The settings that the study gives and a run has with other values."""
-    wanted = {**profile.settings, **entry.settings}
-    names = [key for key, value in wanted.items() if key in run.settings and not same_setting(run.settings[key], value)]
+    names = _unlike(run, {**profile.settings, **entry.settings})
     if entry.workers is not None and run.workers not in ("", str(entry.workers)):
         names.append("workers")
     if profile.simulated_time is not None:
-        costs = profile.costs.items()
         names += ["simulated_time"] * (not run.simulated_time)
-        names += [f"costs.{key}" for key, value in costs if key in run.costs and run.costs[key] != value]
-    return tuple(names)
+        names += [f"costs.{key}" for key, value in profile.costs.items() if run.costs.get(key, value) != value]
+    return names
 
 
 def add_departures(page: PageCells, study: Study) -> PageCells:
@@ -177,18 +169,16 @@ def add_departures(page: PageCells, study: Study) -> PageCells:
 
 
 def find_departures(runs: Sequence[Any], profile: Profile, entry: Entry, env: str) -> tuple[str, ...]:
-    """What of `runs` differs from the entry's cells in `env`, such as `hidden 32-32, not 400-300 (in 1 of 3 runs)`.
-
-    A setting that a run does not have is not compared: an older version wrote it.
-    """
-    wanted, texts = _cell_settings(profile, entry, env), Counter[str]()
+    """What of `runs` differs from the entry's cells in `env`, such as `hidden 32-32, not 400-300 (in 1 of 3 runs)`."""
+    settings, texts = _cell_settings(profile, entry, env), Counter[str]()
     for run in runs:
         if run.algo not in ("", entry.algo):
-            texts[f"algo {_short(run.algo)}, not {entry.algo}"] += 1
-            continue
-        for name, value in wanted.items():
-            if name in run.settings and not same_setting(run.settings[name], value):
-                texts[f"{name} {_short(run.settings[name])}, not {_short(value)}"] += 1
+            texts[f"algo {_shorten(run.algo)}, not {entry.algo}"] += 1
+        else:
+            texts.update(
+                f"{name} {_shorten(run.settings[name])}, not {_shorten(settings[name])}"
+                for name in _unlike(run, settings)
+            )
     return tuple(
         text if count == len(runs) else f"{text} (in {count} of {len(runs)} runs)" for text, count in texts.items()
     )
@@ -209,7 +199,7 @@ def _cell_settings(profile: Profile, entry: Entry, env: str) -> Mapping[str, Any
         return {}
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = setting_text(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
@@ -220,11 +210,15 @@ def find_differences(study: Study, profile: str, cells: pd.DataFrame, runs: pd.D
     rows = []
     for cell in list_rows(cells):
         entry = entries[cell.name]
-        missing = set(budget.seeds) - {run.seed for run in cell.runs}
+        missing = [seed for seed in budget.seeds if seed not in {run.seed for run in cell.runs}]
         lines = [("settings", text) for text in find_departures(cell.runs, budget, entry, cell.study_env)]
-        lines += [("seeds missing", _listed(seed for seed in budget.seeds if seed in missing))] if missing else []
-        reasons = ((_left_out(run, study, budget, entry, cell.study_env), run.seed) for run in list_rows(runs))
-        lines += [("left out", f"{reason}: seed {seeds}") for reason, seeds in _by_text(reasons)]
+        lines += [("seeds missing", _list_seeds(missing))] if missing else []
+        labels = _labels(budget, entry, cell.study_env)
+        left_out = [
+            (_describe_left_out(run, study, budget, entry), run.seed) for run in list_rows(runs)
+            if run.path.resolve().parent.name == entry.name and run.env in labels
+        ]  # fmt: skip
+        lines += [("left out", f"{reason}: seed {seeds}") for reason, seeds in _by_text(left_out)]
         states = ((run.status, run.seed) for run in cell.runs if not run.done)
         lines += [(status, f"seed {seeds}") for status, seeds in _by_text(states)]
         lines += _moved_aside(cell.runs)
@@ -243,19 +237,16 @@ def _by_text(pairs: Iterable[tuple[str, int]]) -> list[tuple[str, str]]:
     seeds: dict[str, list[int]] = {}
     for text, seed in pairs:
         seeds.setdefault(text, []).append(seed)
-    return [(text, _listed(own)) for text, own in seeds.items() if text]
+    return [(text, _list_seeds(of_text)) for text, of_text in seeds.items() if text]
 
 
-def _left_out(run: Any, study: Study, budget: Profile, entry: Entry, env: str) -> str:
-    """Why a run in the entry's folder and environment is not the study's; empty where it is, or is elsewhere."""
-    labels = env_labels(env, budget.entry_env_settings(entry))
-    if run.path.resolve().parent.name != entry.name or run.env not in labels:
-        return ""
+def _describe_left_out(run: Any, study: Study, budget: Profile, entry: Entry) -> str:
+    """Why a run in the entry's folder and environment is not the study's; empty where it is."""
     if run.seed not in budget.seeds:
         return "another seed"
     if run.name != entry.name:
         return str(run.name)
-    if _cell_of(run, study, budget) is None:
+    if _find_entry(run, study, budget) is None:
         return "another budget"
     return ", ".join(_differing_settings(run, budget, entry))
 
@@ -270,7 +261,7 @@ def _moved_aside(runs: Sequence[Any]) -> Iterator[tuple[str, str]]:
         yield "moved aside", ", ".join(f"{name} ({count})" for name, count in sorted(again.items()))
 
 
-def _listed(seeds: Iterable[int]) -> str:
+def _list_seeds(seeds: Iterable[int]) -> str:
     listed = list(dict.fromkeys(seeds))
     more = f" and {len(listed) - MOST_SEEDS} more" if len(listed) > MOST_SEEDS else ""
     return ", ".join(map(str, listed[:MOST_SEEDS])) + more
