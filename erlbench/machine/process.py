@@ -16,6 +16,8 @@ from erlbench.machine.resources import limit_threads
 
 A_WORKER = 3  # open files of the driver for one worker process: its connection, its end, what it is sent at the start
 SPARE = 64  # for CSV files, locks, arrays and libraries
+# Modules that workers and processes that try environments load first, so that both load the same (`work.identity`).
+PRELOAD = ("numpy", "mujoco", "gymnasium", "erlbench.envs.mujoco_fast", "erlbench.pool.worker", "erlbench.work.rollout")
 
 
 def open_standard_streams() -> None:

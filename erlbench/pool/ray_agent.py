@@ -24,6 +24,7 @@ from erlbench.machine import kernel
 from erlbench.pool.base import Failure, PoolEvent, PoolOptions, failure
 from erlbench.pool.processes import ProcessPool
 from erlbench.work.noise import NoiseTable
+from erlbench.work.replay import OBSERVATIONS, ROWS, TRANSITIONS
 from erlbench.work.store import make_store_folder, shared_memory_folder
 from erlbench.work.tasks import Perturbed, ReplayView, Result, Task
 
@@ -196,15 +197,15 @@ class Extent:
 
 def read_block(view: ReplayView, folder: Path, start: Extent) -> tuple[ReplayBlock, Extent]:
     """What a copy that ends at `start` lacks of `view`, whose files are in `folder`, and where it ends then."""
-    indices = _read(folder / "rows.i32", 4 * start.transitions, 4 * view.stop)
+    indices = _read(folder / ROWS, 4 * start.transitions, 4 * view.stop)
     stop = Extent(view.stop, int(np.frombuffer(indices[-4:], np.int32)[0]) + 2)  # the last observation has a next one
     row, transition = 4 * view.observation_size, 4 * (view.action_size + 2)
     spans = {
-        "observations.f32": (row * start.rows, row * stop.rows),
-        "transitions.f32": (transition * start.transitions, transition * view.stop),
+        OBSERVATIONS: (row * start.rows, row * stop.rows),
+        TRANSITIONS: (transition * start.transitions, transition * view.stop),
     }
     parts = {name: (begin, _read(folder / name, begin, end)) for name, (begin, end) in spans.items()}
-    return ReplayBlock(view.replay, {**parts, "rows.i32": (4 * start.transitions, indices)}), stop
+    return ReplayBlock(view.replay, {**parts, ROWS: (4 * start.transitions, indices)}), stop
 
 
 def append_block(folder: Path, block: ReplayBlock) -> None:

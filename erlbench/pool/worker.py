@@ -21,7 +21,7 @@ import multiprocess
 from multiprocess import forkserver, resource_tracker
 
 from erlbench.errors import UsageError
-from erlbench.machine.process import end_with_parent, prepare_libraries
+from erlbench.machine.process import PRELOAD, end_with_parent, prepare_libraries
 from erlbench.machine.threads import ONE_THREAD
 from erlbench.pool.base import Failure, failure
 from erlbench.work.store import Store
@@ -32,7 +32,6 @@ OVER_MEMORY = 75  # exit code of a worker that has used more memory than it may
 GATHER = 0.005  # seconds in which the results of short tasks are gathered for one message
 SAFE_PATH = "erlbench"  # in PYTHONSAFEPATH: Python does not look for modules in the current folder first
 LOOK_EVERY = 0.1  # seconds between two looks at the memory
-PRELOAD = ["numpy", "mujoco", "gymnasium", "erlbench.envs.mujoco_fast", "erlbench.pool.worker", "erlbench.work.rollout"]
 STARTS = 12  # attempts to start a worker, over 3 seconds
 BLOCKED = {signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2}  # Slurm sends the last two to a job's end
 SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)  # which another attempt does not change
@@ -160,7 +159,7 @@ def start_context(method: str | None = None) -> Any:
         raise ValueError(f"workers are started by forkserver or spawn, not by {method}")
     context = multiprocess.get_context(method)
     if method == "forkserver":
-        context.set_forkserver_preload(PRELOAD)
+        context.set_forkserver_preload([*PRELOAD])
         with _surroundings():
             forkserver.ensure_running()
     return context

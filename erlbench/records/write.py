@@ -7,21 +7,14 @@ import os
 import sys
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter, methodcaller
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from erlbench.errors import CellError
 from erlbench.files import check_regular, is_same_file, open_file, read_bytes
 from erlbench.records.schema import Row, columns_of, declared, header
-
-
-@dataclass(frozen=True)
-class _Lines:
-    """Takes the lines of `csv.writer`, which wants a file."""
-
-    write: Callable[[str], object]
 
 
 class RowFile:
@@ -41,7 +34,7 @@ class RowFile:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         self._file = open(open_file(self.path, flags, inside=1), "ab", buffering=0)
         self._lines: list[str] = []  # not yet in the file
-        self._writer = csv.writer(_Lines(self._lines.append), lineterminator="\n")
+        self._writer = csv.writer(SimpleNamespace(write=self._lines.append), lineterminator="\n")
         self._length = 0
         self._crc = 0
 

@@ -23,12 +23,10 @@ from typing import Any
 
 import erlbench
 from erlbench.errors import ADVICE
-from erlbench.machine.process import end_with_parent, lead_nowhere, prepare_libraries
+from erlbench.machine.process import PRELOAD, end_with_parent, lead_nowhere, prepare_libraries
 from erlbench.work.values import decode, encode
 
 STARTING = 120.0  # seconds for the start of Python, beside a function's own
-# Modules that a worker has loaded too; what is loaded before `multiprocess`, Python loads by itself (`identity.FIRST`).
-PRELOAD = ("numpy", "mujoco", "gymnasium", "erlbench.envs.mujoco_fast", "erlbench.pool.worker", "erlbench.work.rollout")
 BOOT = (
     "import json, sys; sys.path[:], late = json.loads(sys.argv[1])['paths']; import multiprocess; "
     "from erlbench.work.inspection import main; sys.path += late; main()"

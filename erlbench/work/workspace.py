@@ -14,7 +14,7 @@ import gymnasium
 import numpy as np
 
 from erlbench.envs.registry import EnvSpec, build
-from erlbench.work.replay import ReplayReader
+from erlbench.work.replay import ROWS, ReplayReader
 from erlbench.work.seeding import Key
 from erlbench.work.store import Store
 from erlbench.work.tasks import Outcome, ReplayView, Result, Task
@@ -46,7 +46,7 @@ class Workspace:
     def replay(self, view: ReplayView) -> ReplayReader:
         """The reader of `view`, mapped again when the replay has grown past the map."""
         folder = self.store.replay_folder(view.replay)
-        status = (folder / "rows.i32").stat()
+        status = (folder / ROWS).stat()
         inode = (status.st_dev, status.st_ino)  # a path may come back with other content; a mapped inode does not
         reader = self._replays.get(inode)
         if reader is None or reader.stop < view.stop:
