@@ -35,6 +35,7 @@ ALGORITHMS: Mapping[str, AlgorithmEntry] = MappingProxyType(
         "td3": AlgorithmEntry("erlbench.algorithms.td3:TD3"),
         "ddpg": AlgorithmEntry("erlbench.algorithms.ddpg:DDPG"),
         "sac": AlgorithmEntry("erlbench.algorithms.sac:SAC"),
+        "crossq": AlgorithmEntry("erlbench.algorithms.crossq:CrossQ"),
         "esac": AlgorithmEntry("erlbench.algorithms.esac:ESAC"),
         "ppo": AlgorithmEntry("erlbench.algorithms.ppo:PPO", extra=("ppo", "stable_baselines3")),
         "trpo": AlgorithmEntry("erlbench.algorithms.trpo:TRPO", extra=("trpo", "sb3_contrib")),

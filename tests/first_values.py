@@ -25,7 +25,7 @@ from safetensors.numpy import load_file
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Algorithm
 from erlbench.algorithms.training.critic import learner_parts
-from erlbench.algorithms.training.update_settings import SACUpdate
+from erlbench.algorithms.training.update_settings import CrossQUpdate, SACUpdate
 from erlbench.work.tasks import Output, ReplayView, Result, Task
 from tests.golden import CELLS
 from tests.runs import make_cell, returns, rows, run
@@ -143,8 +143,9 @@ def vectors(settings: Any, array: np.ndarray) -> Iterator[np.ndarray]:
     update = getattr(settings, "update", None)
     if array.ndim == 1 and update is not None and array.size > update.policy.size:
         shapes = [(4, update.policy.size), update.critic.shape]
-        if isinstance(update, SACUpdate):
-            shapes = [*learner_parts(update.policy, update.critic, update.value_network).values()]
+        if isinstance(update, SACUpdate | CrossQUpdate):
+            more = getattr(update, "value_network", False), getattr(update, "actor_norm", False)
+            shapes = [*learner_parts(update.policy, update.critic, *more).values()]
         for matrix in np.split(array, np.cumsum([math.prod(shape) for shape in shapes])[:-1]):
             yield from matrix.reshape(shapes.pop(0))
     else:

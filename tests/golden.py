@@ -30,10 +30,12 @@ CELLS = {
     "sac": ("sac", {}),
     "sac, fixed temperature": ("sac", {"temperature": 0.2}),
     "sac, value network": ("sac", {"critic": "v1", "temperature": 1.0, "reward_scale": 5.0}),
+    "crossq": ("crossq", {}),
     "ddpg": ("ddpg", {}),
     "multi-actor-td3": ("multi-actor-td3", {"actors": 2}),
     "cem-rl": ("cem-rl", {}),
     "cem-rl, sac": ("cem-rl", {"learner": "sac"}),
+    "cem-rl, crossq": ("cem-rl", {"learner": "crossq"}),
     "cem-rl, ddpg": ("cem-rl", {"learner": "ddpg"}),
     "p-cem-rl": ("p-cem-rl", {}),
     "p-cem-rl, barriers": ("p-cem-rl", {"barriers": True}),
@@ -55,7 +57,7 @@ CELLS = {
     "evorainbow-exp": ("evorainbow-exp", {}),
     "pderl": ("pderl", {"population": 4, "memory": 300, "distillation_batch": 64}),
 }
-STEPS = {"td3": 700, "sac": 700, "ddpg": 700, "esac": 2400}  # the others need two generations
+STEPS = {"td3": 700, "sac": 700, "crossq": 700, "ddpg": 700, "esac": 2400}  # the others need two generations
 ASYNCHRONOUS = ("aes-rl",)  # with several processes its result depends on timing
 SMALL = {"population": 4, "n_grad": 2, "elites": 2, "critic_block": 40}  # of CEM-RL and its kin
 COLUMNS = {

@@ -24,7 +24,7 @@ from erlbench.work.workspace import Workspace
 
 
 def train_td3(settings: Episodes[TD3Update], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
-    """Task function: episodes with updates of TD3; inputs and outcome as `_train` has them."""
+    """Task function: episodes with updates of TD3; inputs and outcome as `train` has them."""
     learner, executor = learner_of(workspace, TD3Program, settings.update)
 
     def act(observation: np.ndarray, random: np.random.Generator, action: np.ndarray) -> None:
@@ -33,14 +33,14 @@ def train_td3(settings: Episodes[TD3Update], inputs: Mapping[str, Any], key: Key
         action += settings.exploration_noise * noise
         np.clip(action, -1.0, 1.0, out=action)
 
-    outcome = _train(learner, executor, settings, inputs, key, workspace, act)
+    outcome = train(learner, executor, settings, inputs, key, workspace, act)
     before, delay = settings.critic_updates, settings.update.policy_delay
     actor_updates = (before + outcome.values["critic_updates"]) // delay - before // delay
     return Outcome({**outcome.values, "actor_updates": actor_updates}, outcome.arrays)
 
 
 def train_ddpg(settings: Episodes[DDPGUpdate], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
-    """Task function: episodes with updates of DDPG; inputs and outcome as `_train` has them."""
+    """Task function: episodes with updates of DDPG; inputs and outcome as `train` has them."""
     learner, executor = learner_of(workspace, DDPGProgram, settings.update)
     noise = ExplorationNoise(settings.update.policy.sizes[-1], settings.noise_decay, settings.exploration_noise)
 
@@ -49,20 +49,20 @@ def train_ddpg(settings: Episodes[DDPGUpdate], inputs: Mapping[str, Any], key: K
         action += noise.step(random)
         np.clip(action, -1.0, 1.0, out=action)
 
-    return _train(learner, executor, settings, inputs, key, workspace, act)
+    return train(learner, executor, settings, inputs, key, workspace, act)
 
 
 def train_sac(settings: Episodes[SACUpdate], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
-    """Task function: episodes with updates of SAC; as `_train`, and the values `entropy` and `temperature` (last)."""
+    """Task function: episodes with updates of SAC; as `train`, and the values `entropy` and `temperature` (last)."""
     learner, executor = learner_of(workspace, SACProgram, settings.update)
-    outcome = _train(learner, executor, settings, inputs, key, workspace, learner.act)
+    outcome = train(learner, executor, settings, inputs, key, workspace, learner.act)
     fixed = settings.update.temperature
     temperature = learner.alpha.item() if fixed is None else fixed
     return Outcome({**outcome.values, "temperature": temperature}, outcome.arrays)
 
 
-def _train(
-    learner: TD3Program | DDPGProgram | SACProgram,
+def train(
+    learner: Any,
     executor: Executor,
     settings: Episodes[Any],
     inputs: Mapping[str, Any],

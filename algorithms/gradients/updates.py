@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from torch import Tensor
 
+from erlbench.algorithms.gradients.autograd import Autograd
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.minibatches import Transitions, arithmetic, saved
 from erlbench.algorithms.gradients.programs.blocks import ActorProgram, CriticProgram, SoftActorProgram
@@ -25,6 +26,7 @@ from erlbench.algorithms.training.critic import actor_size, joined
 from erlbench.algorithms.training.update_settings import (
     ActorUpdate,
     CriticUpdate,
+    CrossQUpdate,
     DDPGUpdate,
     SACUpdate,
     TD3Update,
@@ -66,8 +68,9 @@ def learner_of(workspace: Workspace, kind: Callable[[Any, str], L], settings: Up
     learners: OrderedDict[Any, tuple[L, Executor]] = workspace.scratch.setdefault("learners", OrderedDict())
     name = kind, settings
     if name not in learners:
-        executor = InTurn() if workspace.device == "cpu" else CudaGraphs(workspace.device)
-        learners[name] = kind(settings, workspace.device), executor
+        learner = kind(settings, workspace.device)
+        in_turn = workspace.device == "cpu" or isinstance(learner, Autograd)
+        learners[name] = learner, InTurn() if in_turn else CudaGraphs(workspace.device)
         if len(learners) > KEPT:
             learners.popitem(last=False)
     learners.move_to_end(name)
@@ -116,7 +119,7 @@ def update_critic(
     """
     learner, executor = learner_of(workspace, CriticProgram, settings.update)
     learner.load(inputs["critic"], inputs["target_actor"], settings.critic_updates)
-    loss = _from_replay(learner, settings, inputs, key, workspace, executor)
+    loss = from_replay(learner, settings, inputs, key, workspace, executor)
     critic = saved(learner.critics.state, "the critic")
     return Outcome({"critic_updates": settings.updates, "critic_loss": loss}, {"critic": critic})
 
@@ -133,7 +136,7 @@ def train_actor(settings: Updates[ActorUpdate], inputs: Mapping[str, Any], key: 
     kind: Callable[[ActorUpdate, str], SoftActorProgram | ActorProgram] = SoftActorProgram if soft else ActorProgram
     learner, executor = learner_of(workspace, kind, settings.update)
     learner.load(inputs["parameters"], inputs["critic"])
-    _from_replay(learner, settings, inputs, key, workspace, executor)
+    from_replay(learner, settings, inputs, key, workspace, executor)
     return Outcome({"actor_updates": settings.updates}, {"parameters": learner.parameters()})
 
 
@@ -149,7 +152,7 @@ def update_td3(settings: Updates[TD3Update], inputs: Mapping[str, Any], key: Key
     learner, executor = learner_of(workspace, TD3Program, update)
     state = np.concatenate([inputs["actor"].ravel(), inputs["critic"].ravel()])
     learner.load(state, settings.critic_updates, settings.actor_updates)
-    loss = _from_replay(learner, settings, inputs, key, workspace, executor)
+    loss = from_replay(learner, settings, inputs, key, workspace, executor)
     values = {
         "critic_updates": settings.updates,
         "actor_updates": -(-settings.updates // update.policy_delay),
@@ -161,23 +164,23 @@ def update_td3(settings: Updates[TD3Update], inputs: Mapping[str, Any], key: Key
 
 
 def update_ddpg(settings: Updates[DDPGUpdate], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
-    """Task function: joint updates of DDPG; inputs and outcome as `_update_joint` has them."""
-    return _update_joint(DDPGProgram, settings, inputs, key, workspace)
+    """Task function: joint updates of DDPG; inputs and outcome as `update_joint` has them."""
+    return update_joint(DDPGProgram, settings, inputs, key, workspace)
 
 
 def update_actor_critics(
     settings: Updates[TD3Update], inputs: Mapping[str, Any], key: Key, workspace: Workspace
 ) -> Outcome:
-    """Task function: joint updates of TD3; inputs and outcome as `_update_joint` has them."""
-    return _update_joint(TD3Program, settings, inputs, key, workspace)
+    """Task function: joint updates of TD3; inputs and outcome as `update_joint` has them."""
+    return update_joint(TD3Program, settings, inputs, key, workspace)
 
 
 def update_sac(settings: Updates[SACUpdate], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
-    """Task function: joint updates of SAC, as `_update_joint`; `actor` is the vector of the stochastic policy."""
-    return _update_joint(SACProgram, settings, inputs, key, workspace)
+    """Task function: joint updates of SAC, as `update_joint`; `actor` is the vector of the stochastic policy."""
+    return update_joint(SACProgram, settings, inputs, key, workspace)
 
 
-def _update_joint(
+def update_joint(
     kind: Callable[[Any, str], Any], settings: Updates[Any], inputs: Mapping[str, Any], key: Key, workspace: Workspace
 ) -> Outcome:
     """Updates of actor, critics and targets, for the coupling `side`.
@@ -188,15 +191,16 @@ def _update_joint(
     update, updates = settings.update, settings.updates
     learner, executor = learner_of(workspace, kind, update)
     learner.load(inputs["learner"], settings.critic_updates, settings.actor_updates)
-    loss = _from_replay(learner, settings, inputs, key, workspace, executor)
+    loss = from_replay(learner, settings, inputs, key, workspace, executor)
     of_actor = -(-updates // getattr(update, "policy_delay", 1))
     values = {"critic_updates": updates, "actor_updates": of_actor, "critic_loss": loss}
     state, policy = saved(learner.state, "the learner"), update.policy
-    actor = joined(policy, state[: actor_size(policy)]) if kind is SACProgram else state[: policy.size]
+    stochastic = isinstance(update, SACUpdate | CrossQUpdate)
+    actor = joined(policy, state[: actor_size(policy)]) if stochastic else state[: policy.size]
     return Outcome(values, {"learner": state, "actor": actor})
 
 
-def _from_replay(
+def from_replay(
     learner: LearnerProgram, settings: Updates[Any], inputs: Mapping[str, Any], key: Key, workspace: Workspace,
     executor: Executor,
 ) -> float:  # fmt: skip

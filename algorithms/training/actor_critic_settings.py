@@ -27,7 +27,7 @@ class ActorCriticSettings:
     """Hyper-parameters of the networks and of the learner's updates."""
 
     learner: str = setting(
-        "td3", "what trains: td3, ddpg (one critic), sac (stochastic individuals), or MODULE:NAME", CEM_RL
+        "td3", "what trains: td3, ddpg (one critic), sac or crossq (stochastic individuals), or MODULE:NAME", CEM_RL
     )
     hidden: tuple[int, ...] = setting((400, 300), "widths of the hidden layers of actor and critics", CEM_RL, minimum=1)
     activation: str = setting("tanh", "hidden activation of the actor", CEM_RL, choices=ACTIVATIONS)
@@ -42,15 +42,15 @@ class ActorCriticSettings:
         0.2, "standard deviation of the noise on target actions in [-1, 1]", NOISE, by_env=unscaled(0.2), minimum=0
     )
     noise_clip: float = setting(0.5, "bound of that noise", NOISE, by_env=unscaled(0.5), minimum=0)
-    temperature: float = setting(0.2, "fixed temperature alpha of the learner sac", "ESAC's SAC", minimum=0)
+    temperature: float = setting(0.2, "fixed temperature alpha of sac and crossq", "ESAC's SAC", minimum=0)
     stochastic: bool = setting(
-        False, "individuals of the learner sac draw their actions, instead of acting by the mode", "ours"
+        False, "individuals of sac and crossq draw their actions, instead of acting by the mode", "ours"
     )
 
     def check_learner(self) -> None:
         """Raise a `ValueError` where the networks do not fit the learner."""
         stochastic = find_learner(self.learner).stochastic
         if self.stochastic and not stochastic:
-            raise ValueError(f"stochastic individuals need learner=sac, not {self.learner}")
+            raise ValueError(f"stochastic individuals need learner=sac or crossq, not {self.learner}")
         if stochastic and not self.hidden:
             raise ValueError(f"learner={self.learner} needs at least one hidden layer")

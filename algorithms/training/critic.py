@@ -2,7 +2,10 @@
 
 The array of critics has the shape `(4, count * size)`: rows are the online parameters, the target parameters, and
 Adam's first and second moments; each row holds Q1, then Q2 (DDPG has Q1 only). A critic is an MLP of
-`[observation, action in [-1, 1]]` with one output.
+`[observation, action in [-1, 1]]` with one output. CrossQ's are normalised and have no row of targets: `(3, ...)`.
+
+Behind the parameters of a normalised network stand scale, bias, running mean and running variance of its layers'
+inputs, `(4, inputs of all layers)`; the running statistics have no gradient.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ import numpy as np
 from erlbench.policy import PolicySpec, initial_parameters, layer_slices, parameter_count
 from erlbench.work.seeding import Key, generator
 
+NORM_EPSILON = 1e-3  # added to variances
+
 
 @dataclass(frozen=True)
 class CriticSpec:
@@ -24,16 +29,17 @@ class CriticSpec:
     sizes: tuple[int, ...]
     activation: str  # of the hidden layers: tanh, relu or leaky-relu
     count: int = 2
+    normalised: bool = False  # CrossQ's: no targets
 
     @cached_property
     def size(self) -> int:
-        """Number of parameters of one critic."""
-        return parameter_count(self.sizes)
+        """Number of parameters of one critic, with those of its normalisation."""
+        return parameter_count(self.sizes) + (norm_size(self.sizes) if self.normalised else 0)
 
     @property
     def shape(self) -> tuple[int, int]:
         """Shape of the critics' array."""
-        return 4, self.count * self.size
+        return 3 if self.normalised else 4, self.count * self.size
 
 
 def critic_spec(policy: PolicySpec, hidden: Sequence[int], activation: str, count: int = 2) -> CriticSpec:
@@ -44,10 +50,36 @@ def critic_spec(policy: PolicySpec, hidden: Sequence[int], activation: str, coun
 def initial_critic(spec: CriticSpec, key: Key) -> np.ndarray:
     """Fresh critics: PyTorch's default initialisation, targets equal to the online networks, zero moments."""
     critic = np.zeros(spec.shape, np.float32)
-    for index in range(spec.count):
-        critic[0, index * spec.size : (index + 1) * spec.size] = initial_parameters(spec.sizes, (*key, index))
-    critic[1] = critic[0]
+    for index, row in enumerate(critic[0].reshape(spec.count, spec.size)):
+        parameters = initial_parameters(spec.sizes, (*key, index))
+        row[:] = np.concatenate([parameters, initial_norm(spec.sizes)]) if spec.normalised else parameters
+    if not spec.normalised:
+        critic[1] = critic[0]
     return critic
+
+
+def norm_size(sizes: Sequence[int]) -> int:
+    """The numbers behind the parameters of a normalised network."""
+    return 4 * sum(sizes[:-1])
+
+
+def initial_norm(sizes: Sequence[int]) -> np.ndarray:
+    """Scale 1, bias 0, running mean 0 and variance 1."""
+    return np.repeat(np.array([1, 0, 0, 1], np.float32), sum(sizes[:-1]))
+
+
+def fold_norm(policy: PolicySpec, vector: np.ndarray) -> np.ndarray:
+    """The deterministic policy that acts as a normalised actor does by its running statistics, float32."""
+    parameters, norm = vector[: policy.size].astype(np.float64), vector[actor_size(policy) :].astype(np.float64)
+    scale, bias, mean, variance = norm.reshape(4, -1)
+    slope = scale / np.sqrt(variance + NORM_EPSILON)
+    offset, start = bias - slope * mean, 0
+    for (weight, biases), inputs in zip(layer_slices(policy.sizes), policy.sizes):
+        matrix, part = parameters[weight].reshape(-1, inputs), slice(start, start + inputs)
+        parameters[biases] += matrix @ offset[part]
+        matrix *= slope[part]
+        start += inputs
+    return parameters.astype(np.float32)
 
 
 def actor_size(policy: PolicySpec) -> int:
@@ -60,13 +92,17 @@ def value_sizes(policy: PolicySpec, critic: CriticSpec) -> tuple[int, ...]:
     return (policy.sizes[0], *critic.sizes[1:])
 
 
-def learner_parts(policy: PolicySpec, critic: CriticSpec, value_network: bool) -> dict[str, tuple[int, int]]:
-    """The shapes that make up the flat vector of SAC's learner, in order.
+def learner_parts(
+    policy: PolicySpec, critic: CriticSpec, value_network: bool, actor_norm: bool = False
+) -> dict[str, tuple[int, int]]:
+    """The shapes that make up the flat vector of SAC's and CrossQ's learner, in order.
 
-    `actor`: parameters and Adam's two moments. `temperature`: log alpha and its moments. `critic`: the rows of
-    `initial_critic`. `value`, with a value network only: online, target, and moments.
+    `actor`: parameters, with `actor_norm` those of its normalisation, and Adam's two moments. `temperature`: log alpha
+    and its moments. `critic`: the rows of `initial_critic`. `value`, with a value network only: online, target, and
+    moments.
     """
-    parts = {"actor": (3, actor_size(policy)), "temperature": (3, 1), "critic": critic.shape}
+    actor = actor_size(policy) + (norm_size(policy.sizes) if actor_norm else 0)
+    parts = {"actor": (3, actor), "temperature": (3, 1), "critic": critic.shape}
     if value_network:
         parts["value"] = (4, parameter_count(value_sizes(policy, critic)))
     return parts
@@ -94,13 +130,15 @@ def initial_learner(
     return np.concatenate([actors.ravel(), critics.ravel()])
 
 
-def initial_soft_learner(policy: PolicySpec, critic: CriticSpec, value_network: bool, key: Key) -> np.ndarray:
-    """A fresh learner of SAC, flat float32, made of `learner_parts`: PyTorch's default weights, log alpha = 0."""
-    sizes, split = policy.sizes, parameter_count(policy.sizes)
-    shapes = learner_parts(policy, critic, value_network)
+def initial_soft_learner(
+    policy: PolicySpec, critic: CriticSpec, value_network: bool, key: Key, actor_norm: bool = False
+) -> np.ndarray:
+    """A fresh learner of SAC or CrossQ, flat float32, of `learner_parts`: PyTorch's default weights, log alpha = 0."""
+    sizes = policy.sizes
+    shapes = learner_parts(policy, critic, value_network, actor_norm)
     parts = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
-    parts["actor"][0, :split] = initial_parameters(sizes, (*key, 0))
-    parts["actor"][0, split:] = initial_parameters(sizes[-2:], (*key, 2))
+    heads = initial_parameters(sizes, (*key, 0)), initial_parameters(sizes[-2:], (*key, 2))
+    parts["actor"][0] = np.concatenate([*heads, *([initial_norm(sizes)] if actor_norm else [])])
     parts["critic"][:] = initial_critic(critic, (*key, 1))
     if value_network:
         parts["value"][:2] = initial_parameters(value_sizes(policy, critic), (*key, 3))

@@ -7,13 +7,13 @@ CEM-RL (Pourchot and Sigaud, ICLR 2019), TD3 (Fujimoto et al., ICML 2018), DDPG 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from erlbench.algorithms.base import Algorithm
 from erlbench.algorithms.training.actor_critic_settings import ActorCriticSettings
 from erlbench.algorithms.training.critic import CriticSpec, critic_spec, initial_critic
-from erlbench.algorithms.training.learners import MODULE, find_learner
+from erlbench.algorithms.training.learners import MODULE, Learner, find_learner
 from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, Updates
 from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import ArrayRef, Input, Priority, ReplayView, Task
@@ -44,7 +44,9 @@ def critic_of(algorithm: Algorithm[Any, Any]) -> CriticSpec:
     """The critic's network: by default with the actor's hidden widths, and its own activation."""
     settings = algorithm.settings
     hidden = getattr(settings, "critic_hidden", settings.hidden)
-    return critic_spec(algorithm.policy_spec, hidden, settings.critic_activation, algorithm.learner.critics)  # type: ignore[attr-defined]
+    learner: Learner = algorithm.learner  # type: ignore[attr-defined]
+    spec = critic_spec(algorithm.policy_spec, hidden, settings.critic_activation, learner.critics)
+    return replace(spec, normalised=learner.normalised)
 
 
 def critic_task(

@@ -1,4 +1,4 @@
-"""What trains actors and critics: TD3, DDPG, SAC in one table, or a user's MODULE:NAME.
+"""What trains actors and critics: TD3, DDPG, SAC, CrossQ in one table, or a user's MODULE:NAME.
 
 The names of the task functions are those of `gradients/updates.py`, which imports torch; this module does not.
 """
@@ -14,7 +14,7 @@ import numpy as np
 
 from erlbench.algorithms.named import find_named
 from erlbench.algorithms.training.critic import CriticSpec, initial_learner, initial_soft_learner, joined, separated
-from erlbench.algorithms.training.update_settings import DDPGUpdate, SACUpdate, TD3Update, Update
+from erlbench.algorithms.training.update_settings import CrossQUpdate, DDPGUpdate, SACUpdate, TD3Update, Update
 from erlbench.policy import PolicySpec
 from erlbench.work.seeding import Key
 
@@ -27,9 +27,11 @@ USUAL: Mapping[str, Any] = MappingProxyType(
         "critic_gradient_clip": None,
         "reward_scale": 1.0,
         "value_network": False,
+        "actor_norm": False,
     }
 )
 EPISODES = "erlbench.algorithms.gradients.episodes"
+CROSSQ = "erlbench.algorithms.gradients.crossq"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +47,7 @@ class Learner:
     critics: int = 2
     target_noise: bool = False  # on the actions of the target policy
     stochastic: bool = False  # a Gaussian actor, with entropy in its loss and in the targets
+    normalised: bool = False  # critics with BatchRenorm, and without targets
     critic_function: str = f"{MODULE}:update_critic"
     actor_function: str = f"{MODULE}:train_actor"
     joint_function: str = ""
@@ -87,6 +90,15 @@ LEARNERS: Mapping[str, Learner] = MappingProxyType(
         "td3": Learner(target_noise=True, **_joint("update_actor_critics", "train_td3", TD3Update)),
         "ddpg": Learner(critics=1, **_joint("update_ddpg", "train_ddpg", DDPGUpdate)),
         "sac": Learner(stochastic=True, **_joint("update_sac", "train_sac", SACUpdate)),
+        "crossq": Learner(
+            stochastic=True,
+            normalised=True,
+            critic_function=f"{CROSSQ}:update_critics",
+            actor_function=f"{CROSSQ}:train_actor",
+            joint_function=f"{CROSSQ}:update_crossq",
+            episode_function=f"{CROSSQ}:train_crossq",
+            joint_update=CrossQUpdate,
+        ),
     }
 )
 

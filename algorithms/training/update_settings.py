@@ -80,6 +80,19 @@ class SACUpdate(Update):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CrossQUpdate(Update):
+    """A joint update of CrossQ; without a `temperature` it is learnt, at the actor's rate."""
+
+    actor_learning_rate: float
+    critic_learning_rate: float
+    discount: float
+    policy_delay: int
+    temperature: float | None
+    target_entropy: float
+    actor_norm: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class CriticUpdate(Update):
     """An update of the critics alone: SAC's where the policy is stochastic, else TD3's, or DDPG's without noise."""
 

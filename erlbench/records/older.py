@@ -27,7 +27,7 @@ SETTINGS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 # The suite's algorithms, of which readers run no code: those that learn by gradient steps, those that compute with
 # their budget, so that a long run cut early is another experiment, and all.
 LEARNERS = (
-    "td3", "ddpg", "sac", "esac", "ppo", "trpo", "cem-rl", "p-cem-rl", "multi-actor-td3", "evorainbow-exp",
+    "td3", "ddpg", "sac", "crossq", "esac", "ppo", "trpo", "cem-rl", "p-cem-rl", "multi-actor-td3", "evorainbow-exp",
     "pderl", "erl", "aes-rl",
 )  # fmt: skip
 WITH_BUDGET = ("esac", "ppo", "trpo")

@@ -234,6 +234,12 @@ def test_what_cannot_run_is_refused(settings, words, new_fake):
     [
         ("snes", {"learner": "sac", "coupling": "side"}),
         ("ars", {"options": "directions=2 top=1", "schedule": "phases", "learner": "ddpg"}),
+        pytest.param("cem", {"learner": "crossq", "coupling": "side"}, marks=pytest.mark.slow),
+        pytest.param(
+            "cem",
+            {"learner": "crossq", "coupling": "winners", "options": "gradient_interval=1 sac_episodes=1"},
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_whole_run_of_a_combination_is_interrupted_and_gives_the_same_rows(search, more, tmp_path):

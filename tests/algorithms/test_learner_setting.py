@@ -34,18 +34,20 @@ def test_networks_and_tasks_of_each_learner(name, algorithm):
 
     deterministic = 4 * 16 + 17 * 12 + 13 * 1
     found = {}
-    for learner in ("td3", "ddpg", "sac"):
+    for learner in ("td3", "ddpg", "crossq", "sac"):
         it = algorithm(name, learner=learner)
         view = it.context.replay.view()
         critic, actor = it.state.critic.parameters, it.policy()
         tasks = [critic_task(it, critic, actor, 10, 0, view), actor_task(it, actor, critic, 10, view)]
-        assert it.policy_spec.size == deterministic + (13 if learner == "sac" else 0)
+        assert it.policy_spec.size == deterministic + (13 if learner in ("sac", "crossq") else 0)
         assert it.context.store.get(actor).shape == (it.policy_spec.size,)
         assert critic.shape == critic_of(it).shape
         found[learner] = critic_of(it).count, tasks[0].settings.update.target_noise, [task.function for task in tasks]
         (first, *_) = (task for task in it.ask() if task.kind in ("es", "random"))
         assert first.settings.mode is True
     plain = [f"erlbench.algorithms.gradients.updates:{name}" for name in ("update_critic", "train_actor")]
+    crossq = [f"erlbench.algorithms.gradients.crossq:{name}" for name in ("update_critics", "train_actor")]
+    assert found.pop("crossq") == (2, 0.0, crossq)
     assert found == {"td3": (2, 0.1, plain), "ddpg": (1, 0.0, plain), "sac": (2, 0.0, plain)}
     assert isinstance(critic_of(it), CriticSpec)
     drawing = algorithm(name, learner="sac", stochastic=True)
@@ -54,19 +56,21 @@ def test_networks_and_tasks_of_each_learner(name, algorithm):
 
 @pytest.mark.parametrize("name", POPULATION)
 def test_settings_that_do_not_fit(name, algorithm):
-    with pytest.raises(UsageError, match="learner=sac, not td3"):
+    with pytest.raises(UsageError, match="learner=sac or crossq, not td3"):
         algorithm(name, stochastic=True)
     with pytest.raises(UsageError, match=r"learner=sac .*hidden layer"):
         algorithm(name, learner="sac", hidden="")
-    with pytest.raises(UsageError, match="td3, ddpg, sac"):
+    with pytest.raises(UsageError, match="td3, ddpg, sac, crossq"):
         algorithm(name, learner="ppo")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "learner"), [("cem-rl", "ddpg"), ("cem-rl", "sac"), ("p-cem-rl", "sac")])
+@pytest.mark.parametrize(
+    ("name", "learner"), [("cem-rl", "ddpg"), ("cem-rl", "sac"), ("p-cem-rl", "sac"), ("cem-rl", "crossq")]
+)
 def test_synchronous_runs_repeat(name, learner, tmp_path):
     """Resumed, and with three processes: the same numbers; both kinds of updates are made."""
-    settings = {"learner": learner, "stochastic": learner == "sac" and name == "cem-rl"}
+    settings = {"learner": learner, "stochastic": learner != "ddpg" and name == "cem-rl"}
     whole, parts, three = (make_cell(name, tmp_path / folder, settings=settings) for folder in ("0", "parts", "3"))
     assert run(whole) == 0
     check_counts(whole)

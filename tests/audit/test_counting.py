@@ -10,8 +10,10 @@ from erlbench.algorithms import registry
 from tests.audit.counting import ID, CountingPendulum
 from tests.runs import make_cell, rows, run
 
-# Parameters of the networks on 4 observations and 1 action, with hidden layers of 16 and 16, bias included.
-ACTORS = {5 * 16 + 17 * 16 + 17: 1.0, 17 * 16: 17 * 16 / 369, 5 * 16 + 17: 97 / 369, 5 * 16 + 17 * 16 + 2 * 17: 1.0}
+# Parameters of the networks on 4 observations and 1 action, with hidden layers of 16 and 16, bias included; CrossQ's
+# have those of their normalisation.
+ACTORS = {5 * 16 + 17 * 16 + 17: 1.0, 17 * 16: 17 * 16 / 369, 5 * 16 + 17: 97 / 369, 5 * 16 + 17 * 16 + 2 * 17: 1.0,
+          5 * 16 + 17 * 16 + 2 * 17 + 4 * (4 + 16 + 16): 1.0}  # fmt: skip
 TEMPERATURE = 1
 TWINS = (
     "td3",
@@ -22,7 +24,7 @@ TWINS = (
     "multi-actor-td3",
     "aes-rl",
     "evorainbow-exp",
-)  # the others have one critic
+)  # the others have one critic, or an Adam for both
 DISTILS = ("pderl",)  # the steps towards parents, of an Adam of their own, are no updates of the learner
 SETTINGS = {"start_timesteps": 200, "critic_hidden": (16, 16)}
 

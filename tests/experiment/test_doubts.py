@@ -60,7 +60,7 @@ def test_each_algorithm_says_what_its_warm_up_and_its_generation_are(algo, tmp_p
     listed, settings = registry.find(algo), registry.find(algo).settings_type()
     assert listed.warmup(settings) >= 0
     assert listed.needs(settings, problem(ENV)).steps > 0
-    assert algo in ("td3", "ddpg", "sac", "nevergrad") or any(
+    assert algo in ("td3", "ddpg", "sac", "crossq", "nevergrad") or any(
         hasattr(settings, name) for name in listed.generation_settings
     )
 

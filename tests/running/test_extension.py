@@ -19,6 +19,7 @@ EXTENDED = {
 REASONS = {
     "td3": "the last episode ends with the budget",
     "ddpg": "the last episode ends with the budget",
+    "crossq": "the last episode ends with the budget",
     "sac": "the last episode ends with the budget",
     "ppo": "the last iteration ends with the budget, and the learning rate can fall to 0 there",
     "trpo": "the last iteration ends with the budget, and the learning rate can fall to 0 there",

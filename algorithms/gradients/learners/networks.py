@@ -27,6 +27,9 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 class MLP:
     """An MLP, PyTorch's order of parameters. Without `gradients` nothing is learnt: a target, or frozen."""
 
+    normalise: Callable[[int, Tensor], Tensor] = staticmethod(lambda layer, x: x)
+    """What is done to the inputs of each layer."""
+
     def __init__(
         self, sizes: Sequence[int], activation: str, output: str, parameters: Tensor, gradients: Tensor | None = None
     ) -> None:
@@ -42,9 +45,10 @@ class MLP:
 
     def __call__(self, x: Tensor) -> Tensor:
         """Outputs `(batch, sizes[-1])` of inputs `(batch, sizes[0])`."""
-        for weight, bias in self._layers[:-1]:
-            x = self._hidden(linear(x, weight, bias))
-        return self._output(linear(x, *self._layers[-1]))
+        *hidden, last = self._layers
+        for layer, (weight, bias) in enumerate(hidden):
+            x = self._hidden(linear(self.normalise(layer, x), weight, bias))
+        return self._output(linear(self.normalise(len(hidden), x), *last))
 
 
 class FlatAdam:

@@ -33,9 +33,13 @@ class GaussianPolicy:
         self._mean = network(slice(split, policy.size), head, "linear")
         self._log_std = network(slice(policy.size, None), head, "linear")
 
+    def features(self, observations: Tensor) -> Tensor:
+        """What both heads get, `(batch, policy.sizes[-2])`."""
+        return self._trunk(observations)
+
     def sample(self, observations: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
         """Actions, reparameterised with `noise` ~ N(0, 1), and their log probabilities `(batch, 1)` (appendix C)."""
-        features = self._trunk(observations)
+        features = self.features(observations)
         gaussian = Normal(self._mean(features), self._log_std(features).clamp(-20, 2).exp())
         u = gaussian.mean + gaussian.stddev * noise
         actions = torch.tanh(u)

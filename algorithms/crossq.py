@@ -1,0 +1,95 @@
+"""CrossQ: SAC without target networks, with batch-renormalised critics.
+
+Bhatt, Palenicek, Belousov, Argus, Amiranashvili, Brox and Peters, "CrossQ: Batch Normalization in Deep Reinforcement
+Learning for Greater Sample Efficiency and Simplicity", ICLR 2024, with the constants of github.com/adityab/CrossQ. Its
+losses are in `gradients/learners/crossq.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from erlbench.algorithms.base import Algorithm, Context
+from erlbench.algorithms.sac import SACState
+from erlbench.algorithms.training.critic import critic_spec, fold_norm, initial_soft_learner, learner_parts
+from erlbench.algorithms.training.episode_tasks import EpisodeLearner
+from erlbench.algorithms.training.learners import CROSSQ
+from erlbench.algorithms.training.update_settings import CrossQUpdate, Episodes, both_rates
+from erlbench.policy import ACTIVATIONS
+from erlbench.settings import setting
+from erlbench.work.seeding import Purpose
+from erlbench.work.tasks import Task
+
+CODE = "CrossQ, public code"
+NORMS = "renorm", "none"
+
+# wide: the critics of the paper and its code, for a GPU
+PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}, "wide": {"critic_hidden": (2048, 2048)}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrossQSettings:
+    """Hyper-parameters of CrossQ. Actions and their entropy are those normalised to [-1, 1]."""
+
+    hidden: tuple[int, ...] = setting((256, 256), "widths of the actor's hidden layers", CODE, minimum=1)
+    activation: str = setting("relu", "hidden activation of the actor", CODE, choices=ACTIVATIONS)
+    critic_hidden: tuple[int, ...] = setting(
+        (256, 256), "widths of the critics' hidden layers", "CrossQ's ablation; its default is 2048-2048", minimum=1
+    )
+    critic_activation: str = setting("relu", "hidden activation of the critics", CODE, choices=ACTIVATIONS)
+    actor_norm: str = setting("renorm", "normalisation of the actor: renorm (as the critics'), none", CODE,
+                              choices=NORMS)  # fmt: skip
+    temperature: float | None = setting(None, "fixed temperature alpha; none: it is learnt, from 1 on", CODE, minimum=0)
+    target_entropy: float | None = setting(
+        None, "entropy that a learnt temperature aims at; none: -1 per action dimension", CODE
+    )
+    learning_rate: float = setting(1e-3, "Adam's step size, all networks and temperature", CODE, minimum=0)
+    batch_size: int = setting(256, "transitions per update", CODE, minimum=1)
+    discount: float = setting(0.99, "discount factor gamma", CODE, by_env={"Swimmer": 0.9999}, minimum=0, maximum=1)
+    policy_delay: int = setting(3, "critic updates per update of actor and temperature", CODE, minimum=1)
+    start_timesteps: int = setting(5000, "random actions and no updates before this step", CODE, minimum=0)
+    replay_size: int = setting(1_000_000, "the latest transitions that are learnt from", CODE, minimum=1)
+
+    def __post_init__(self) -> None:
+        if not self.hidden:
+            raise ValueError("hidden needs at least one layer")
+
+
+@dataclass
+class CrossQState(SACState):
+    """Everything CrossQ needs to go on; the running statistics are in the learner."""
+
+
+class CrossQ(EpisodeLearner[CrossQSettings, CrossQState]):
+    """CrossQ: SAC without target networks, with batch-renormalised critics, one update per step."""
+
+    settings_type: ClassVar[type] = CrossQSettings
+    task_functions: ClassVar[Mapping[str, type]] = {**Algorithm.task_functions, f"{CROSSQ}:train_crossq": Episodes}
+    actor_updates: ClassVar[float] = 1 / 3
+
+    def __init__(self, settings: CrossQSettings, context: Context) -> None:
+        super().__init__(settings, context)
+        critic = critic_spec(self._policy, settings.critic_hidden, settings.critic_activation)
+        self._critic, self._norm = replace(critic, normalised=True), settings.actor_norm == "renorm"
+        learner = initial_soft_learner(self._policy, self._critic, False, self.key(Purpose.PARAMETERS), self._norm)
+        size = learner_parts(self._policy, self._critic, False, self._norm)["actor"][1]
+        actor = fold_norm(self._policy, learner[:size]) if self._norm else learner[: self._policy.size]
+        self.state = CrossQState(self.share(learner), self.share(actor))
+        if settings.temperature is not None:
+            self.state.temperature = settings.temperature
+
+    def _ask(self) -> list[Task]:
+        """One episode with its updates; the last one ends with the budget."""
+        settings = self.settings
+        entropy = -float(self._policy.sizes[-1]) if settings.target_entropy is None else settings.target_entropy
+        update = CrossQUpdate(
+            self._policy, self._critic, settings.batch_size, **both_rates(settings.learning_rate),
+            discount=settings.discount, policy_delay=settings.policy_delay, temperature=settings.temperature,
+            target_entropy=entropy, actor_norm=self._norm,
+        )  # fmt: skip
+        return self.next_episode(f"{CROSSQ}:train_crossq", update)
+
+    def metrics(self) -> dict[str, float]:
+        return {**super().metrics(), "entropy": self.state.entropy, "temperature": self.state.temperature}

@@ -1,0 +1,51 @@
+"""The executor of learners without a program: `update` of a class of `learners/` as it stands there, by autograd."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from erlbench.algorithms.gradients.minibatches import Minibatch, Minibatches, Noise, Transitions
+from erlbench.algorithms.gradients.programs.program import Program
+
+
+class AutogradLearner(Protocol):
+    """What it runs."""
+
+    noises: int  # actions of a minibatch for which noise is drawn
+    settings: Any
+
+    def update(self, number: int, batch: Minibatch, noise: Tensor) -> Tensor:
+        """One update; what it reports."""
+
+
+L = TypeVar("L", bound=AutogradLearner, covariant=True)
+
+
+class Autograd(Generic[L]):
+    """The minibatches and noise of a learner; each of its updates is a program of one operation."""
+
+    block = 1
+
+    def __init__(self, learner: L, reports: int, device: str) -> None:
+        settings = learner.settings
+        self.learner, self.programs, self.numbers = learner, list[Program](), dict[str, Tensor]()
+        self._minibatches = Minibatches(settings.policy, settings.batch_size, 1, device)
+        self._noise = Noise((learner.noises, settings.batch_size, settings.policy.sizes[-1]), device)
+        self.report = torch.zeros(reports, device=device)
+
+    def draw(self, source: Transitions, random: np.random.Generator) -> None:
+        """A fresh minibatch, and its noise."""
+        self._minibatches.draw(source, random)
+        self._noise.draw(random)
+
+    def update(self, number: int) -> list[Program]:
+        """The program of the update `number`."""
+        return [[partial(self._update, number)]]
+
+    def _update(self, number: int) -> None:
+        self.report.copy_(self.learner.update(number, self._minibatches[0], self._noise.values))
