@@ -63,13 +63,11 @@ def cut_runs(runs: pd.DataFrame, moment: Moment, warn: Warn) -> pd.DataFrame:
     if not ends:
         raise UsageError(f"--at: no run has an evaluation within {NEAR:.0%} of {moment}")
     cut = runs.loc[[*ends]].copy()
-    whole = [len(rows) == end for rows, end in zip(cut.evaluations, ends.values(), strict=True)]
+    lengths, ends_of = cut.evaluations.map(len), pd.Series(ends)
     for name in ("last_success", "last_success_ever"):  # known of the last evaluation alone
-        successes: Any = [value if is_whole else () for value, is_whole in zip(cut[name], whole, strict=True)]
-        cut[name] = successes
-    cut["evaluations"] = [rows[:end] for rows, end in zip(cut.evaluations, ends.values(), strict=True)]
-    names = cut.evaluations.iloc[0].dtype.names
-    last = pd.DataFrame([rows[-1].tolist() for rows in cut.evaluations], columns=names, index=cut.index)
+        cut[name] = cut[name].where(lengths == ends_of, pd.Series([()] * len(cut), cut.index))
+    cut["evaluations"] = [rows[:end] for rows, end in zip(cut.evaluations, ends_of, strict=True)]
+    last = pd.DataFrame(np.concatenate([rows[-1:] for rows in cut.evaluations]), index=cut.index)
     cut["final_episodes"] = cut.final_episodes.where(last.final == 1, cut.eval_episodes)
     cut = cut.assign(
         total_timesteps=0 if moment.minutes else int(moment.value), total_generations=0, total_minutes=0.0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -32,12 +33,14 @@ class Published:
     """
 
     def __init__(self) -> None:
+        counts = ("steps", "seeds")
         with (files("erlbench.reporting") / "published.csv").open(encoding="utf-8") as file:
-            numbers = pd.read_csv(file, keep_default_na=False, na_values={"steps": "", "seeds": ""},
-                                  float_precision="round_trip").drop_duplicates(KEY)  # fmt: skip
-        for name in ("steps", "seeds"):
-            numbers[name] = pd.Series([None if value != value else int(value) for value in numbers[name]], dtype=object)
-        numbers["remark"] = numbers.note + numbers.comparable.map(lambda text: "; do not compare" * (text == "no"))
+            numbers = pd.read_csv(
+                file, keep_default_na=False, na_values=dict.fromkeys(counts, ""), dtype=dict.fromkeys(counts, "Int64")
+            )
+        numbers = numbers.drop_duplicates(KEY).astype(dict.fromkeys(counts, object))
+        numbers = numbers.where(numbers.notna(), None)
+        numbers["remark"] = numbers.note + numbers.comparable.map({"no": "; do not compare"}).fillna("")
         self.rows = list_rows(numbers)
         self._by_key = {tuple(getattr(row, name) for name in KEY): row for row in self.rows}
         self.references = read_references()
@@ -48,26 +51,30 @@ class Published:
 
     def thresholds(self, env: str) -> list[Threshold]:
         """The scores to which the steps are known in an environment, as the sources name it; lowest first."""
-        here = [number for number in self.rows if number.env == env]
-        found = []
-        for score in here:
-            if match := _THRESHOLD.fullmatch(score.statistic):
-                wanted = (score.source, score.table, f"timesteps_to_{match[1]}pct")
-                steps = tuple(n for n in here if (n.source, n.table, n.statistic) == wanted)
-                found.append(Threshold(score, match[1], steps))
-        return sorted(found, key=lambda threshold: float(threshold.score.value))
+        scores = [(_THRESHOLD.fullmatch(row.statistic), row) for row in self.rows if row.env == env]
+        return sorted(
+            (
+                Threshold(score, match[1], tuple(
+                    row for row in self.rows if (row.env, row.source, row.table, row.statistic)
+                    == (env, score.source, score.table, f"timesteps_to_{match[1]}pct")
+                ))
+                for match, score in scores if match
+            ),
+            key=lambda threshold: float(threshold.score.value),
+        )  # fmt: skip
 
     def over_generations(self, source: str, table: str, env: str, algorithm: str) -> list[tuple[int, Any]]:
         """The points of a curve over generations, in their order."""
-        keyed = ((_GENERATION.fullmatch(key[-1]), number) for key, number in self._by_key.items()
-                 if key[:-1] == (source, table, env, algorithm))  # fmt: skip
-        return sorted(((int(match[1]), number) for match, number in keyed if match), key=lambda point: point[0])
+        points = ((_GENERATION.fullmatch(row.statistic), row) for row in self.rows
+                  if (row.source, row.table, row.env, row.algorithm) == (source, table, env, algorithm))  # fmt: skip
+        return sorted(((int(match[1]), row) for match, row in points if match), key=lambda point: point[0])
 
     def find_references(self, cell: Any) -> list[Any]:
         """Other people's runs that stand beside a cell: `references.find_references`."""
         return find_references(self.references, cell)
 
 
+@cache
 def load_published() -> Published:
     """The numbers of the packaged table, and the packaged reference runs."""
     return Published()

@@ -16,3 +16,9 @@ def test_numbers_of_the_papers_tables():
     erl = published.find(*TABLES[2], "Walker2d-v2", "ERL", "median")
     assert erl is not None
     assert (erl.value, erl.steps) == (2338, 10_000_000)
+
+
+def test_each_number_has_its_own_steps_and_seeds():
+    """Also after the rows that repeat another one, which are left out."""
+    number = load_published().find("TD3-paper(OurDDPG)", "", "HalfCheetah-v1", "DDPG", "mean")
+    assert (number.value, number.steps, number.seeds) == (8577.3, 1_000_000, 10)
