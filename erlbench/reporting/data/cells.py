@@ -7,7 +7,7 @@ mean. What a run does not record contradicts nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -37,19 +37,23 @@ def same_setting(value: Any, wanted: Any) -> bool:
 def count_runs(runs: pd.DataFrame, warn: Warn) -> pd.DataFrame:
     """The runs that count, those of other conditions under names of their own; the others are listed by `warn`.
 
-    The order is that of environment, name and seed.
+    The order is that of environment, name and seed. Of each seed and draw the first finished run counts, else the
+    first. A draw is what decides how a seed's sums round: kernel and versions; the processor where no kernel is known.
     """
-    rows = sorted(list_rows(runs), key=lambda run: (run.started[:1], str(run.path)))
-    cells: dict[Any, list[Any]] = {}
-    for run in rows:
-        cells.setdefault((run.name, *(getattr(run, name) for name in GROUP)), []).append(run)
-    names = {
-        run.Index: name for cell in cells.values() for name, own in _split_by_conditions(cell)
-        for run in _counting(own, warn)
-    }  # fmt: skip
-    counted = runs.loc[[run.Index for run in rows if run.Index in names]]
-    counted = counted.assign(name=[names[number] for number in counted.index])
-    return counted.sort_values([*KEY], kind="stable", ignore_index=True)
+    begun, place = runs.started.str[0].fillna(""), runs.path.map(str)
+    runs = runs.assign(begun=begun, place=place).sort_values(["begun", "place"]).drop(columns=["begun", "place"])
+    runs["name"] = pd.concat([_name_conditions(cell) for _, cell in runs.groupby(["name", *GROUP], sort=False)])
+    versions = (str([sorted(one.get("versions", {}).items()) for one in each]) for each in runs.identities)
+    draws = [str(draw) for draw in zip(runs.kernels.where(runs.kernels.map(bool), runs.cpu), versions, strict=True)]
+    alike = runs.assign(draw=draws).sort_values("done", ascending=False, kind="stable").groupby([*KEY, "draw"])
+    first = alike.path.transform("first").loc[runs.index]
+    for path, seed, other in zip(runs.path, runs.seed, first, strict=True):
+        if path != other:
+            warn(
+                f"{path}{REPEATED}{seed} of {other} with the same kernel and software; listed only, the first finished "
+                "run of a seed counts"
+            )
+    return runs[runs.path == first].sort_values([*KEY], kind="stable", ignore_index=True)
 
 
 def _conditions(run: Any) -> dict[str, Any]:
@@ -71,10 +75,10 @@ def _conditions(run: Any) -> dict[str, Any]:
     return conditions
 
 
-def _split_by_conditions(runs: Sequence[Any]) -> Iterator[tuple[str, list[Any]]]:
-    """The runs of a name by their conditions; all but those with the most seeds with these in their names."""
+def _name_conditions(cell: pd.DataFrame) -> pd.Series[str]:
+    """The names of the runs of a cell; those of other conditions than the most seeds have these in their names."""
     variants: list[tuple[list[Any], dict[str, Any]]] = []  # runs, and all conditions that any of them records
-    for run in runs:
+    for run in list_rows(cell):
         conditions = _conditions(run)
         variant = next((one for one in variants if not _differing(one[1], conditions)), None)
         if variant is None:
@@ -82,30 +86,11 @@ def _split_by_conditions(runs: Sequence[Any]) -> Iterator[tuple[str, list[Any]]]
         variant[0].append(run)
         variant[1].update(conditions)
     variants.sort(key=lambda variant: -len({run.seed for run in variant[0]}))
-    (first, usual), *others = variants
-    yield first[0].name, first
-    for own, conditions in others:
-        yield f"{own[0].name} ({_in_words(conditions, _differing(usual, conditions))})", own
-
-
-def _counting(runs: Sequence[Any], warn: Warn) -> Iterator[Any]:
-    """Of each seed and draw the first finished run, else the first.
-
-    A draw is what decides how a seed's sums round: kernel and versions; the processor where no kernel is recorded.
-    """
-    draws: dict[Any, list[Any]] = {}
-    for run in runs:
-        versions = str([sorted(identity.get("versions", {}).items()) for identity in run.identities])
-        draws.setdefault((run.seed, run.kernels or (run.cpu,), versions), []).append(run)
-    for alike in draws.values():
-        counts = next((run for run in alike if run.done), alike[0])
-        yield counts
-        for run in alike:
-            if run is not counts:
-                warn(
-                    f"{run.path}{REPEATED}{run.seed} of {counts.path} with the same kernel and software; listed only, "
-                    "the first finished run of a seed counts"
-                )
+    names = cell["name"].copy()
+    for runs, conditions in variants[1:]:
+        words = _in_words(conditions, _differing(variants[0][1], conditions))
+        names[[run.Index for run in runs]] += f" ({words})"
+    return names
 
 
 def _differing(conditions: Mapping[str, Any], others: Mapping[str, Any]) -> list[str]:

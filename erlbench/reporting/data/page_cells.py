@@ -160,6 +160,8 @@ class PageCells:
         span = f"{min(reached):,} to {max(reached):,}" if reached else ""
         if span and (head.total_generations or head.total_minutes):
             return f"{limit} ({span} steps)"
+        if span and not head.total_timesteps:
+            return f"{span} training steps"
         over = max(reached, default=0) > 1.01 * head.total_timesteps
         return f"{limit} (a run finishes what it has begun: {span})" if over else limit
 
