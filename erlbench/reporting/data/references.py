@@ -75,20 +75,18 @@ def match_runs(done: Sequence[Any], theirs: Any) -> tuple[float, list[Array], Ar
 
 def returns_at(theirs: Any, steps: float) -> Array:
     """The return of each of the runs (runs,) at its point nearest to `steps`; without those that have none near."""
-    near = [_nearest(x, y, steps) for x, y in theirs.runs]
-    return np.array([value for value in near if value is not None], np.float64)
+    returns = np.array([return_near(x, y, steps) for x, y in theirs.runs])
+    return returns[~np.isnan(returns)]
 
 
 def _return_near(run: Any, steps: float) -> float:
-    """The return of the evaluation nearest to `steps`; NaN where there is none near."""
-    found = _nearest(run.evaluations.timesteps, run.evaluations.return_mean, steps)
-    return math.nan if found is None else found
+    return return_near(run.evaluations.timesteps, run.evaluations.return_mean, steps)
 
 
-def _nearest(steps: Array, returns: Array, wanted: float) -> float | None:
-    """The return at the point nearest to `wanted`; None when there is none near."""
+def return_near(steps: Array, returns: Array, wanted: float) -> float:
+    """The return at the point nearest to `wanted`; NaN where there is none near."""
     index = nearest_index(steps, wanted)
-    return None if index is None else float(returns[index])
+    return math.nan if index is None else float(returns[index])
 
 
 def _numbers(text: str) -> Array:

@@ -118,23 +118,22 @@ def read_run(path: Path, warn: Warn) -> dict[str, Any] | None:
     machine = parse_machine(meta)
     simulated, imported = run.get("simulated_time") is True, imported_of(config)
     steps, times = evaluations["timesteps"], evaluations["train_time_s"]
+    minutes, train_time = _float(run.get("total_minutes")), state.get("train_time_s")
     record: dict[str, Any] = {
         **machine, **last, "path": path, "env": env_label(env, _mapping(config.get("env_settings"))), "name": name,
-        "algo": str(run.get("algo") or ""), "seed": seed, "total_timesteps": total, "budget": total,
-        "total_generations": _int(run.get("total_generations")),
-        "total_minutes": minutes if math.isfinite(minutes := _float(run.get("total_minutes"))) else 0.0,
-        "timesteps": _int(state.get("timesteps")) or (int(steps[-1]) if len(steps) else 0),
-        "updated": str(state.get("updated", "")), "workers": str(run.get("workers") or ""),
-        "eval_episodes": str(run.get("eval_episodes") or ""),
+        **{key: str(run.get(key) or "") for key in ("algo", "workers", "eval_episodes")}, "seed": seed,
         "final_episodes": str(run.get("final_episodes") or run.get("eval_episodes") or ""),
-        "simulated_time": simulated, "timed": simulated or not machine["shared_cores"], "evaluations": evaluations,
+        "total_timesteps": total, "budget": total, "total_generations": _int(run.get("total_generations")),
+        "total_minutes": minutes if math.isfinite(minutes) else 0.0,
+        "timesteps": _int(state.get("timesteps")) or (int(steps[-1]) if len(steps) else 0),
+        "updated": str(state.get("updated", "")), "evaluations": evaluations,
+        "simulated_time": simulated, "timed": simulated or not machine["shared_cores"],
         "settings": _mapping(config.get("settings")),
         "costs": {**{key: run[key] for key in MODELLED if key in run}, **_mapping(config.get("costs"))},
-        "total_time_s": _float(state.get("total_time_s")), "training_return": _float(state.get("training_return")),
+        **{key: _float(state.get(key)) for key in ("total_time_s", "training_return")},
         "run_config": run, "imported": imported, "repeats": tuple(repeats_of(path, meta)),
         "labels": env_labels(env, _mapping(config.get("env_settings"))) if imported else (),
     }  # fmt: skip
-    train_time = state.get("train_time_s")
     if not isinstance(train_time, int | float):
         train_time = times[-1] if len(times) else math.nan
     record["train_time_s"] = float(train_time)
