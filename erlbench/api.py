@@ -75,8 +75,8 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     from erlbench.algorithms.registry import name_of
     from erlbench.envs.made import check_importable, environment_name_of
     from erlbench.envs.registry import limit_of_made
-    from erlbench.experiment.arguments import OPTIONS, arguments, run_options
-    from erlbench.experiment.command import requested_cells
+    from erlbench.experiment.arguments import OPTIONS, arguments
+    from erlbench.experiment.command import requested_cells, run_options
     from erlbench.machine.resources import check_device
     from erlbench.running.admission import problem_finder, rules_of
     from erlbench.running.command import anything_saved, run_cells

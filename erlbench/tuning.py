@@ -6,7 +6,6 @@ import dataclasses
 import json
 import typing
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -15,7 +14,7 @@ import optuna
 import tomli_w
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.exceptions import StorageInternalError
-from optuna.trial import TrialState
+from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy.exc import SQLAlchemyError  # of Optuna's storage
 
 from erlbench.algorithms import registry
@@ -29,6 +28,7 @@ from erlbench.settings import check_value, resolve, toml_values
 from erlbench.words import counted
 
 STORAGE, BEST = "optuna.db", "best.toml"
+FOLDER = "folder"  # attribute of a trial: where its runs are
 Space = dict[str, BaseDistribution]  # settings with an interval or a list of values each
 INTERVALS: dict[Any, Callable[..., BaseDistribution]] = {  # by the type of a setting
     int: IntDistribution,
@@ -77,16 +77,6 @@ def _range(name: str, text: str, kind: Any, limits: Mapping[str, Any]) -> BaseDi
         raise UsageError(f"{option}={text}: the lower end stands first, and is above 0 with :log") from None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tuned:
-    """The outcome, and the budget that it cost."""
-
-    settings: dict[str, Any]  # of the best trial, those that were searched
-    score: float  # its mean final score
-    budget: str  # in words that belong with any result of these settings
-    config: Path  # a --config file with the best settings
-
-
 def tune(
     cells: Sequence[Cell],
     space: Space,
@@ -95,8 +85,10 @@ def tune(
     out: Path,
     options: RunOptions,
     say: Callable[[str], None],
-) -> Tuned:
+) -> tuple[FrozenTrial, str, Path]:
     """Search `space` with `trials` trials; each trains `cells`, which differ in their seeds.
+
+    Returns the best trial, the cost of the search in words, and best.toml, a file for --config.
 
     `fixed` names the settings that the cells were given; best.toml holds them beside those that are found. A trial's
     value is the mean final score. All is stored in `out`: the same call goes on with the trial that was interrupted,
@@ -107,15 +99,13 @@ def tune(
     folder = RunFolder(out)
     folder.hold()
     try:
-        try:
-            study = _open_study(cells, space, out)
-        except (LookupError, TypeError, ValueError) as error:  # of damaged trials
-            raise StorageInternalError(error) from error
+        study = _open_study(cells, space, out)
         for trial in _next_trials(study, space, trials):
-            values = trial.params.items()
-            words = ", ".join(
-                f"{name}={f'{value:.4g}' if isinstance(value, float) else value}" for name, value in values
+            texts = (
+                f"{key}={value:.4g}" if isinstance(value, float) else f"{key}={value}"
+                for key, value in trial.params.items()
             )
+            words = ", ".join(texts)
             try:
                 score = _run_trial(cells, trial.params, out / _folder(trial), options)
             except Interrupted:
@@ -152,25 +142,30 @@ def _open_study(cells: Sequence[Cell], space: Space, out: Path) -> optuna.Study:
     if study.user_attrs.get("searched", search) != search:
         raise another
     study.set_user_attr("searched", search)
-    study.get_trials()  # damaged ones raise now
     return study
 
 
-def _folder(trial: optuna.Trial) -> str:
-    return f"trial-{trial.number:03d}"
+def _folder(trial: optuna.Trial | FrozenTrial) -> str:
+    return str(trial.user_attrs.get(FOLDER, f"trial-{trial.number:03d}"))
 
 
 def _next_trials(study: optuna.Study, space: Space, number: int) -> Iterator[optuna.Trial]:
-    """First the trials that an interruption or a crash left, then new ones, until there are enough."""
+    """First the trials that an interruption or a crash left, again in their folders, then new ones up to `number`."""
     for left in study.get_trials(states=(TrialState.RUNNING,)):
-        if left.params.keys() == space.keys():
-            yield optuna.Trial(study, left._trial_id)
-        else:  # the process was killed while it chose values
-            study.tell(left.number, state=TrialState.FAIL)
-    while (count := len(study.get_trials(deepcopy=False))) < number:
+        study.enqueue_trial(left.params, {FOLDER: _folder(left)})
+        study.tell(left.number, state=TrialState.FAIL)
+    while (count := _count_trials(study)) < number or study.get_trials(states=(TrialState.WAITING,)):
         # Its random numbers do not depend on when the search was interrupted.
         study.sampler = optuna.samplers.TPESampler(seed=count)
-        yield study.ask(space)
+        trial = study.ask(space)
+        if FOLDER not in trial.user_attrs:
+            trial.set_user_attr(FOLDER, f"trial-{count:03d}")
+        yield trial
+
+
+def _count_trials(study: optuna.Study) -> int:
+    """The trials that have begun; one that goes on after an interruption counts once."""
+    return len({*map(_folder, study.get_trials(deepcopy=False))})
 
 
 def _run_trial(cells: Sequence[Cell], values: dict[str, Any], out: Path, options: RunOptions) -> float:
@@ -190,13 +185,16 @@ def _run_trial(cells: Sequence[Cell], values: dict[str, Any], out: Path, options
     return fmean(float(status["return_mean"]) for status in statuses)
 
 
-def _write_best(study: optuna.Study, cells: Sequence[Cell], fixed: Collection[str], out: Path) -> Tuned:
+def _write_best(
+    study: optuna.Study, cells: Sequence[Cell], fixed: Collection[str], out: Path
+) -> tuple[FrozenTrial, str, Path]:
+
     if not study.get_trials(states=(TrialState.COMPLETE,)):
         raise ErlbenchError(f"no trial in {out} came to its end, so there is no best one; look at: erlbench show {out}")
     best, cell, config = study.best_trial, cells[0], out / BEST
     runs = [RunFiles(path.parent) for path in out.glob(f"trial-*/**/{STATUS}")]
     timesteps = sum(int(run.status().get("timesteps") or 0) for run in runs)
-    budget = f"tuned with {counted(len(study.trials), 'trial')}, {counted(timesteps, 'training step')} in all"
+    budget = f"tuned with {counted(_count_trials(study), 'trial')}, {counted(timesteps, 'training step')} in all"
     usual = toml_values(cell.settings)
     tables = {
         "algo": cell.algo,
@@ -206,4 +204,4 @@ def _write_best(study: optuna.Study, cells: Sequence[Cell], fixed: Collection[st
         "settings": {**{name: usual[name] for name in fixed}, **best.params},
     }
     config.write_text(f"# {budget}; mean final score {best.value:g}\n{tomli_w.dumps(tables)}", encoding="utf-8")
-    return Tuned(settings=best.params, score=study.best_value, budget=budget, config=config)
+    return best, budget, config

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ import click
 from erlbench.cli import message
 from erlbench.cli.options import OptionsCommand
 from erlbench.errors import ErlbenchError
-from erlbench.experiment.arguments import RunArguments, arguments, run_options
+from erlbench.experiment.arguments import RunArguments, arguments
 from erlbench.experiment.cells import Cell
 from erlbench.machine.resources import check_device
 from erlbench.settings import list_settings
@@ -46,7 +46,7 @@ def run(**given: Any) -> None:
     """
     asked = arguments(given)
     click.get_current_context().meta["verbose"] = asked.verbose
-    from erlbench.experiment.command import requested_cells
+    from erlbench.experiment.command import requested_cells, run_options
     from erlbench.running.admission import problem_finder, rules_of
 
     check_device(asked.device)
@@ -83,67 +83,43 @@ def run(**given: Any) -> None:
 
 def _describe(cells: Sequence[Cell], asked: RunArguments, rules: Rules) -> Iterator[str]:
     """What there is to know of the cells before they run."""
+    from erlbench.envs.catalogue import LISTED, split_preset
     from erlbench.experiment.estimate import find_doubts, shorten_doubts
-    from erlbench.running.admission import problem_finder
+    from erlbench.experiment.fairness import compare_algorithms
+    from erlbench.running.admission import admit, problem_finder
     from erlbench.running.refusals import useless_replays
 
-    yield from _describe_environments(cells, rules)
-    yield from _describe_kept(cells)
-    yield from _describe_partial_settings(asked.set, cells)
-    for name, reason in (useless_replays(cells) if asked.save_replay else {}).items():
-        yield f"warning: {name}: --save-replay has no effect, as such a run cannot be extended: {reason}"
-    doubts = find_doubts(cells, problem_finder(rules))
-    yield from (line for _, line in doubts) if asked.verbose else shorten_doubts(doubts)
-    if not asked.dry_run and (differences := _differences(cells)):
-        yield differences
-
-
-def _describe_environments(cells: Sequence[Cell], rules: Rules) -> dict[str, None]:
-    """What there is to know of environments; of the suite's own only what their models have that will go."""
-    from erlbench.envs.catalogue import LISTED, split_preset
-    from erlbench.running.admission import admit
-
-    lines: dict[str, None] = {}
+    lines: dict[str, None] = {}  # on environments; of the suite's own only what their models have that will go
+    folders: dict[tuple[str, ...], list[Path]] = {}  # by their values that win over defaults and presets of today
     for cell in cells:
         with contextlib.suppress(ErlbenchError):
             trial = admit(cell.env, cell.env_settings, rules)
             described = trial.described if split_preset(cell.env)[0] in LISTED else None
             lines |= dict.fromkeys(described.deprecated if described else trial.lines(cell.env))
-    return lines
-
-
-def _differences(cells: Sequence[Cell]) -> str:
-    """In what the algorithms differ besides their ideas, in a line; empty for one algorithm, or where nothing does."""
-    from erlbench.experiment.fairness import compare_algorithms
-
-    names, lines = compare_algorithms(cell.config() for cell in cells)
-    if not lines:
-        return ""
-    if len(names) > MOST_COMPARED:
-        return f"not equal in the {len(names)} algorithms: {'; '.join(lines)}"
-    differing = "; ".join(f"{aspect} {' | '.join(texts)}" for aspect, texts in lines.items())
-    return f"not equal in {' | '.join(names)}: {differing}"
-
-
-def _describe_partial_settings(keys: Iterable[str], cells: Sequence[Cell]) -> Iterator[str]:
-    """A line for each KEY of --set that some of the algorithms lack."""
-    names = {cell.name: list_settings(cell.settings) for cell in cells}
-    for key in keys:
-        having = [name for name, settings in names.items() if key in settings]
-        if having and (lacking := [name for name in names if name not in having]):
-            yield f"--set {key} is for {', '.join(having)}; {', '.join(lacking)} has no such setting"
-
-
-def _describe_kept(cells: Sequence[Cell]) -> Iterator[str]:
-    """Which values of folders win over defaults and presets of today."""
-    folders: dict[tuple[str, ...], list[Path]] = {}
-    for cell in cells:
         if cell.kept:
             folders.setdefault(cell.kept, []).append(cell.directory)
+    yield from lines
     for kept, (first, *others) in folders.items():
         more = f" and {len(others)} more" if others else ""
         further = f" and {len(kept) - MOST_KEPT} more" if len(kept) > MOST_KEPT else ""
         yield f"{first}{more} keeps its own values: {'; '.join(kept[:MOST_KEPT])}{further}"
+    settings = {cell.name: list_settings(cell.settings) for cell in cells}
+    for key in asked.set:
+        having = [name for name in settings if key in settings[name]]
+        if having and (lacking := [name for name in settings if name not in having]):
+            yield f"--set {key} is for {', '.join(having)}; {', '.join(lacking)} has no such setting"
+    for name, reason in (useless_replays(cells) if asked.save_replay else {}).items():
+        yield f"warning: {name}: --save-replay has no effect, as such a run cannot be extended: {reason}"
+    doubts = find_doubts(cells, problem_finder(rules))
+    yield from (line for _, line in doubts) if asked.verbose else shorten_doubts(doubts)
+    names, differing = compare_algorithms(cell.config() for cell in cells)
+    if asked.dry_run or not differing:
+        return
+    if len(names) > MOST_COMPARED:
+        yield f"not equal in the {len(names)} algorithms: {'; '.join(differing)}"
+    else:
+        values = "; ".join(f"{aspect} {' | '.join(texts)}" for aspect, texts in differing.items())
+        yield f"not equal in {' | '.join(names)}: {values}"
 
 
 command = OptionsCommand("run", RunArguments, callback=run, help=run.__doc__)

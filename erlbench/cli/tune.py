@@ -54,8 +54,8 @@ def command(options: TuneOptions) -> None:
     if find_spec("optuna") is None:
         raise UsageError("tuning needs a package: pip install 'erlbench[tune]'")
     from erlbench.algorithms import registry
-    from erlbench.experiment.arguments import arguments, run_options
-    from erlbench.experiment.command import requested_cells
+    from erlbench.experiment.arguments import arguments
+    from erlbench.experiment.command import requested_cells, run_options
     from erlbench.running.admission import Rules, problem_finder
     from erlbench.tuning import parse_space, tune
 
@@ -75,8 +75,10 @@ def command(options: TuneOptions) -> None:
     cells = requested_cells(request, problem_finder(Rules()))
     if len({cell.env for cell in cells}) > 1:
         raise UsageError(f"one environment is tuned at a time, not {options.env}")
-    tuned = tune(cells, space, request.set, options.trials, options.out, how, lambda text: click.echo(text, err=True))
+    best, cost, file = tune(
+        cells, space, request.set, options.trials, options.out, how, lambda text: click.echo(text, err=True)
+    )
     click.echo(
-        f"best: {settings_line(tuned.settings)}\nmean final score {tuned.score:,.1f}; {tuned.budget}\n"
-        f"Next, with seeds that the search has not seen: erlbench run --config {tuned.config} --seeds 10 --name tuned"
+        f"best: {settings_line(best.params)}\nmean final score {best.value:,.1f}; {cost}\n"
+        f"Next, with seeds that the search has not seen: erlbench run --config {file} --seeds 10 --name tuned"
     )

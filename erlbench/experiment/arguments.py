@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from erlbench.errors import UsageError, check_known, nearest
-from erlbench.experiment.cells import CRITIC, EVALUATE, FINAL_EPISODES, LOCAL, OWN, SHARED, RunOptions, check_name
+from erlbench.experiment.cells import CRITIC, EVALUATE, FINAL_EPISODES, LOCAL, OWN, SHARED, check_name
 from erlbench.experiment.toml_file import TomlFile
-from erlbench.machine.resources import cores
 from erlbench.options import list_options, make_options, option
 from erlbench.records.older import of_today
 from erlbench.settings import MOST, MOST_AT_ONCE, check_value
@@ -247,34 +246,6 @@ def arguments(given: Mapping[str, Any]) -> RunArguments:
     path = given.get("config")
     values = _read_file(Path(OPTIONS["config"].check(path, "--config"))) if path else {}
     return make_options(RunArguments, given, values)
-
-
-def run_options(asked: RunArguments, command_line: Sequence[str]) -> RunOptions:
-    """How the cells are run on this machine."""
-    from erlbench.experiment.command import list_studies, study_folder
-    from erlbench.experiment.studies import FILE, find_study
-    from erlbench.experiment.study import study_text
-
-    studies, texts = {}, dict[Path, dict[str, str]]()
-    for name in asked.study:
-        study = find_study(list_studies(asked, lambda message: None), name)
-        studies[name] = study.sha256
-        path = study_folder(study, asked) / FILE
-        if study.file not in (None, path):
-            texts.setdefault(path, {})[name] = study_text(name, study.as_table)
-    shared = asked.processes is None and asked.pool == LOCAL and not asked.slurm
-    values = {item.name: value for item in fields(RunOptions) if (value := getattr(asked, item.name, None)) is not None}
-    values |= {
-        "processes": asked.processes if asked.processes is not None else 1 if asked.slurm else cores(),
-        "per_node": asked.processes,
-        "jobs": 1 if asked.jobs is None and not shared else asked.jobs,
-        "worker_memory": asked.worker_memory and asked.worker_memory << 20,
-        "studies": studies,
-        "study_texts": texts,
-        "verbosity": -1 if asked.quiet else int(asked.verbose),
-        "command_line": tuple(command_line),
-    }
-    return RunOptions(**values)
 
 
 def _read_file(path: Path) -> dict[str, Any]:

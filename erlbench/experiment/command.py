@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -16,12 +16,13 @@ from erlbench.envs.registry import problem, remember_problems
 from erlbench.errors import UsageError, check_known, warn
 from erlbench.experiment.arguments import OPTIONS, RunArguments
 from erlbench.experiment.build import Statement, build_cells, stated_options
-from erlbench.experiment.cells import Cell, differences
+from erlbench.experiment.cells import LOCAL, Cell, RunOptions, differences
 from erlbench.experiment.costs import Costs
 from erlbench.experiment.estimate import ProblemOf
-from erlbench.experiment.studies import FILE, find_study, known_studies, profile_places, study_line
-from erlbench.experiment.study import NO_PROFILE, Entry, Profile, Study, entry_name, profile_settings
+from erlbench.experiment.studies import FILE, known_studies, profile_places, study_line
+from erlbench.experiment.study import NO_PROFILE, Entry, Profile, Study, entry_name, profile_settings, study_text
 from erlbench.experiment.toml_file import Keys
+from erlbench.machine.resources import cores
 from erlbench.settings import list_settings, share_settings
 
 RESULTS = Path("results")
@@ -101,7 +102,7 @@ def _state_studies(arguments: RunArguments, problem_of: ProblemOf) -> Iterator[S
             flag = OPTIONS[option].flag
             raise UsageError(f"{flag} cannot be given with --study, which decides it; run --algo and --env instead")
     studies = list_studies(arguments, warn)
-    rows = _choose_cells(arguments, [find_study(studies, name) for name in arguments.study])
+    rows = _choose_cells(arguments, [studies[name] for name in arguments.study])
     _require_extras((row.env, row.entry.algo) for row in rows)
     owners = [(row.entry.name, row.entry.algo) for row in rows]
     stated = share_settings(arguments.set, {owner: registry.find(owner[1]).settings_type for owner in owners})
@@ -150,6 +151,9 @@ def _state_entry(
     if arguments.set or arguments.env_set:  # a mistake may be the command's
         place = nullcontext
     at_entry: list[Keys] = [("studies", study.name, "entries", study.entries.index(entry))]
+    with place(at_entry):
+        if entry.workers and registry.find(entry.algo).default_workers is None:
+            raise UsageError(f"'workers' means nothing to {entry.algo}, which has no workers of its own")
     with place(at_entry if entry.env_settings else profile_places(study.name, name, "envs")):
         longest = problem_of(env, env_settings).env.max_episode_steps
     if arguments.total_timesteps:
@@ -183,6 +187,30 @@ def _state_entry(
     )
 
 
+def run_options(arguments: RunArguments, command_line: Sequence[str]) -> RunOptions:
+    """How the cells are run on this machine."""
+    studies = list_studies(arguments, lambda message: None) if arguments.study else {}
+    texts: dict[Path, dict[str, str]] = {}
+    for study in (studies[name] for name in arguments.study):
+        path = study_folder(study, arguments) / FILE
+        if study.file not in (None, path):
+            texts.setdefault(path, {})[study.name] = study_text(study.name, study.as_table)
+    processes, is_shared = arguments.processes, arguments.pool == LOCAL and not arguments.slurm
+    fields = dataclasses.fields(RunOptions)
+    values: dict[str, Any] = {item.name: getattr(arguments, item.name, None) for item in fields}
+    values |= {
+        "processes": processes if processes is not None else 1 if arguments.slurm else cores(),
+        "per_node": processes,
+        "jobs": arguments.jobs or (None if is_shared and processes is None else 1),
+        "worker_memory": arguments.worker_memory and arguments.worker_memory << 20,
+        "studies": {name: studies[name].sha256 for name in arguments.study},
+        "study_texts": texts,
+        "verbosity": -1 if arguments.quiet else int(arguments.verbose),
+        "command_line": tuple(command_line),
+    }
+    return RunOptions(**{name: value for name, value in values.items() if value is not None or name == "jobs"})
+
+
 def _require_extras(pairs: Iterable[tuple[str, str]]) -> None:
     """Raise a `UsageError` with one command for all that environments and algorithms need and that is not installed."""
     needed: dict[str, str] = {}  # extra -> who needs it first
@@ -199,11 +227,21 @@ def _require_extras(pairs: Iterable[tuple[str, str]]) -> None:
 
 
 def list_studies(arguments: RunArguments, warn: Callable[[str], None]) -> dict[str, Study]:
-    """All studies that a command can name; those in the folder of its results win, where the first run put them."""
-    studies = known_studies(warn=warn)
+    """All studies that a command can name; those in the folder of its results win, where the first run put them.
+
+    Raises `UsageError` for a name that is none: the mistake in a file of the user, which may have it, or the nearest.
+    """
+    mistakes: list[str] = []
+    studies = known_studies(warn=mistakes.append)
     names = (*arguments.study, arguments.profile or PROFILE)
     folders = [Path(arguments.out)] if arguments.out else [RESULTS / name for name in names]
-    stored = known_studies([file for folder in folders if (file := folder / FILE).is_file()], lambda message: None)
+    stored = known_studies([file for folder in folders if (file := folder / FILE).is_file()], mistakes.append)
+    for name in arguments.study:
+        if name not in stored and mistakes:
+            raise UsageError(mistakes[0])
+        check_known(name, stored, f"unknown study '{name}'")
+    for mistake in dict.fromkeys(mistakes):
+        warn(mistake)
     for name in arguments.study:
         if name in studies and studies[name].sha256 != stored[name].sha256:
             files = f"{stored[name].file} decides the study '{name}', which {studies[name].file} has otherwise"

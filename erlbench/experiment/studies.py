@@ -7,7 +7,6 @@ Every error names the file, the line and, for a misspelt word, the nearest valid
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
@@ -46,7 +45,6 @@ PROFILE_KEYS = tuple(item.name for item in fields(Profile))
 BUDGET_KEYS = frozenset(PROFILE_KEYS) - {"envs"}  # a study with one of these at its top has no profiles
 STUDY_KEYS = ("like", *(item.name for item in fields(Study) if item.name not in PLACES), *PROFILE_KEYS)
 BENCHMARKS = Path(erlbench.__file__).with_name("benchmarks.toml")  # the suite's
-_AMOUNT = re.compile(r"\d+(\.\d+)?( ?%)?")
 
 
 def load_studies(path: Path = BENCHMARKS) -> dict[str, Study]:
@@ -96,17 +94,15 @@ def _join(first: Study | None, second: Study) -> Study:
     """One study of the seeds of both, where both stand in folders of results and are equal but for their seeds."""
     if first is None or not (first.file and second.file and first.file.name == second.file.name == FILE):
         return second
-    plain = [
-        replace(study, profiles={name: replace(profile, seeds=()) for name, profile in study.profiles.items()})
+    seeds: dict[str, dict[int, None]] = {}
+    for study in (first, second):
+        for name, profile in study.profiles.items():
+            seeds.setdefault(name, {}).update(dict.fromkeys(profile.seeds))
+    ours, theirs = (
+        replace(study, profiles={name: replace(old, seeds=tuple(seeds[name])) for name, old in study.profiles.items()})
         for study in (first, second)
-    ]
-    if plain[0] != plain[1]:
-        return second
-    profiles = {
-        name: replace(profile, seeds=tuple(dict.fromkeys((*profile.seeds, *second.profiles[name].seeds))))
-        for name, profile in first.profiles.items()
-    }
-    return replace(first, profiles=profiles, more_files=(*first.more_files, second.file))
+    )
+    return replace(ours, more_files=(*first.more_files, second.file)) if ours == theirs else second
 
 
 def add_studies(texts: Mapping[Path, Mapping[str, str]]) -> None:
@@ -184,13 +180,13 @@ def _read_study(reader: TomlFile, name: str, raw: dict[str, Any], shared: Mappin
     with reader.at(where):
         check_name(name, "a study's name")  # as those of profiles, it is that of a folder
     for key in ("entries", "compare"):
-        if not isinstance(raw.get(key, []), list):
+        tables = raw.get(key, [])
+        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             reader.fail(f"'{key}' must be a list of tables", (*where, key))
-    listed, pairs = raw.get("entries"), raw.get("compare", [])
-    if not listed:
+    if not raw.get("entries"):
         reader.fail(f"study '{name}' needs 'entries', a list of tables", (*where, "entries"))
-    entries = tuple(_read_entry(reader, entry, (*where, "entries", index)) for index, entry in enumerate(listed))
-    profiles = _read_profiles(reader, raw, name, shared, entries)
+    pairs = enumerate(raw.get("compare", []))
+    entries = tuple(_read_entry(reader, table, (*where, "entries", i)) for i, table in enumerate(raw["entries"]))
     study: Study = reader.build(
         Study,
         {key: value for key, value in raw.items() if key not in PROFILE_KEYS},
@@ -198,8 +194,8 @@ def _read_study(reader: TomlFile, name: str, raw: dict[str, Any], shared: Mappin
         file=None if reader.path == BENCHMARKS else reader.path,
         name=name,
         entries=entries,
-        compare=tuple(_read_pair(reader, pair, (*where, "compare", index)) for index, pair in enumerate(pairs)),
-        profiles=profiles,
+        compare=tuple(_read_pair(reader, table, (*where, "compare", i)) for i, table in pairs),
+        profiles=_read_profiles(reader, raw, name, shared, entries),
     )
     _check_study(reader, study, where)
     return study
@@ -209,7 +205,8 @@ def _check_study(reader: TomlFile, study: Study, where: Keys) -> None:
     """Refuse names of entries and environments that the study does not have, and what stands in it twice."""
     names = [entry.name for entry in study.entries]
     with reader.at((*where, "baseline")):
-        check_known(study.baseline, ("", *names), f"'baseline' is '{study.baseline}', which is no entry")
+        if study.baseline:
+            check_known(study.baseline, names, f"'baseline' is '{study.baseline}', which is no entry")
     envs = dict.fromkeys(env for profile in study.profiles.values() for env in profile.envs)
     for env in study.envs_published:
         with reader.at((*where, "envs_published", env)):
@@ -231,6 +228,8 @@ def _read_entry(reader: TomlFile, raw: Any, where: Keys) -> Entry:
     reader.known(raw, [item.name for item in fields(Entry)], where)
     algo, _, preset = str(raw.get("algo", "")).partition("@")
     with reader.at((*where, "algo"), where):
+        if not algo:
+            raise UsageError("an entry needs 'algo', an algorithm")
         if preset and "preset" in raw:
             raise UsageError(f"'algo' names the preset '{preset}' already; omit 'preset'")
         registry.entry(algo)
@@ -265,7 +264,13 @@ def _read_profile(reader: TomlFile, raw: dict[str, Any], study: str, name: str, 
     if name != NO_PROFILE:
         with reader.at(*places):
             check_name(name, "a profile's name")
-    given = _read_simulated(reader, raw, where)
+    given: dict[str, Any] = {}
+    if "simulated_time" in raw:
+        simulated = reader.build(Simulated, raw["simulated_time"], (*where, "simulated_time"))
+        costs = read_costs(reader, raw["costs"], (*where, "costs")) if "costs" in raw else built_in_costs()
+        given = {"simulated_time": simulated, "costs": asdict(costs)}
+    elif modelled := [key for key in ("costs", "total_minutes") if key in raw]:
+        reader.fail(f"'{modelled[0]}' is about modelled times, and needs 'simulated_time'", (*where, modelled[0]))
     others_end = "total_minutes" in raw or all(entry.total_timesteps for entry in entries)
     if not raw.get("total_timesteps") and others_end:  # `Study.as_table` has 0 there
         given["total_timesteps"] = 0
@@ -291,23 +296,8 @@ def _read_profile(reader: TomlFile, raw: dict[str, Any], study: str, name: str, 
     return profile
 
 
-def _read_simulated(reader: TomlFile, raw: Mapping[str, Any], where: Keys) -> dict[str, Any]:
-    """The values of a profile that are about simulated time: its table, and all costs, the built-in ones by default."""
-    if "simulated_time" not in raw:
-        for key in ("costs", "total_minutes"):
-            if key in raw:
-                reader.fail(f"'{key}' is about modelled times, and needs 'simulated_time'", (*where, key))
-        return {}
-    keys = (*where, "costs")
-    costs = read_costs(reader, raw["costs"], keys) if "costs" in raw else built_in_costs()
-    simulated = reader.build(Simulated, raw["simulated_time"], (*where, "simulated_time"))
-    return {"simulated_time": simulated, "costs": asdict(costs)}
-
-
-def _read_pair(reader: TomlFile, raw: Any, where: Keys) -> Pair:
-    values = {key.replace("_by", "-by"): value for key, value in reader.table(raw, where).items()}
-    amounts = {key: values[key] for key in ("more-by", "less-by") if type(values.get(key)) in (int, float)}
-    pair: Pair = reader.build(Pair, values | {key: f"{value:.15g}" for key, value in amounts.items()}, where)
+def _read_pair(reader: TomlFile, raw: dict[str, Any], where: Keys) -> Pair:
+    pair: Pair = reader.build(Pair, {key.replace("_by", "-by"): value for key, value in raw.items()}, where)
     return pair
 
 
@@ -329,10 +319,6 @@ def _check_pair(pair: Pair, study: Study) -> None:
         raise UsageError(f"'score' belongs to metric = \"{REACH}\", which needs it")
     if pair.more_by and pair.less_by:
         raise UsageError("a pair has 'more-by' or 'less-by', not both")
-    amount = pair.more_by or pair.less_by
-    if amount and not _AMOUNT.fullmatch(amount):
-        key = "more-by" if pair.more_by else "less-by"
-        raise UsageError(f"'{key}' must be a number or a percentage such as \"75 %\", not '{amount}'")
     for profile, env, entry in product(study.profiles.values(), pair.envs or shared, (first, second)):
         _check_stretch(pair, profile, entry, env)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, is_dataclass
 from functools import cached_property, partial
@@ -16,6 +17,7 @@ from typing import Any
 import tomli_w
 
 from erlbench.algorithms import registry
+from erlbench.errors import UsageError
 from erlbench.experiment.arguments import RunArguments
 from erlbench.experiment.cells import CRITIC, EVAL_FREQ, FINAL_EPISODES
 from erlbench.options import shared_option
@@ -115,6 +117,14 @@ class Profile:
         return -(-timesteps // longest) if entry.nominal else self.total_generations
 
 
+def read_amount(value: Any, what: str) -> str:
+    """A claimed difference as a text: "75 %" of the second's mean, or a number."""
+    text = f"{value:.15g}" if type(value) in (int, float) else str(value)
+    if not re.fullmatch(r"\d+(\.\d+)?( ?%)?", text):
+        raise UsageError(f"{what} must be a number or a percentage such as \"75 %\", not '{text}'")
+    return text
+
+
 @dataclass(frozen=True)
 class Pair:
     """Two entries that are compared on each environment: the mean of `first` against that of `second`."""
@@ -131,8 +141,8 @@ class Pair:
     end: float | None = field(default=None, metadata={"key": "to", "minimum": 0})
     axis: str = setting(STEPS, "of the stretch", choices=(STEPS, "simulator-steps", MINUTES))
     score: float | None = None  # that is reached
-    more_by: str = field(default="", metadata={"key": "more-by"})  # "75 %" of the second's mean, or a number
-    less_by: str = field(default="", metadata={"key": "less-by"})
+    more_by: str = field(default="", metadata={"key": "more-by", "parse": read_amount})
+    less_by: str = field(default="", metadata={"key": "less-by", "parse": read_amount})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from erlbench.algorithms.cem import CEM
 from erlbench.cli import cli
 from erlbench.errors import UsageError
-from erlbench.experiment.arguments import arguments, run_options
-from erlbench.experiment.command import requested_cells
+from erlbench.experiment.arguments import arguments
+from erlbench.experiment.command import requested_cells, run_options
 from erlbench.experiment.costs import built_in_costs, load_costs
 from erlbench.running.command import run_cells
 from tests.runs import interrupt_after, rows

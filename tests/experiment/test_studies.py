@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.command import requested_cells
@@ -119,6 +121,7 @@ def test_errors_name_the_line_and_the_nearest_word(tmp_path, old, new, message):
         ("tau = 0.01", "tau = -1", "line 12: setting 'tau' of aes-rl must be at least 0, not -1"),
         ('"td3" }]', '"cem", settings = { bins = 3 } }, { algo = "td3" }]',
          "line 24: bins=3 is for continuous actions; CartPole-v1 has"),
+        ('"td3" }]', '"td3", workers = 2 }]', "line 24: 'workers' means nothing to td3"),
         ("seeds = 2", "seeds = 2\nenv_settings = { frame_skp = 2 }", "line 20: environment 'Hopper-v5' has no setting "
          "'frame_skp'; did you mean 'frame_skip'?"),
         ('"Walker2d-v5"]', '"Walker3d-v5"]', "line 28: environment 'Walker3d-v5' cannot be made"),
@@ -198,6 +201,15 @@ def test_unknown_studies_and_profiles(tmp_path, monkeypatch):
         requested_cells(arguments({"study": "on"}))
     with pytest.raises(UsageError, match="'papr' of study 'one'; there are smoke"):
         requested_cells(arguments({"study": "one", "profile": "papr"}))
+
+
+def test_a_mistake_in_the_users_file_is_the_error_of_a_study_that_stands_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("studies.toml").write_text(SMALL.replace("seeds = 2", "seed = 2"))
+    result = CliRunner().invoke(cli, ["run", "--study", "one", "--dry-run"])
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert result.stderr.startswith("erlbench: studies.toml, line 2: unknown key 'seed'")
+    assert len(requested_cells(arguments({"study": "aes-rl-table-1"}))) > 0  # one of the suite's
 
 
 def test_lines_of_keys():

@@ -106,6 +106,10 @@ PAIR = '{ first = "aes-rl@fixed-ratio", second = "cem-rl", metric = "minutes", l
         (PAIR, PAIR.replace("less-by", 'envs = ["HalfCheetah-v5"], less-by'), "line 13: 'aes-rl@fixed-ratio' and "
          "'cem-rl' do not both run on HalfCheetah-v5"),
         (PAIR, f"{PAIR},\n{PAIR}", "line 14: 'compare' has this pair twice"),
+        (PAIR, '"all"', "line 12: 'compare' must be a list of tables"),
+        ('{ algo = "cem-rl", processes = 1 }', '"cem-rl"', "line 8: 'entries' must be a list of tables"),
+        ('algo = "cem-rl"', 'name = "cem-rl"', "line 9: an entry needs 'algo', an algorithm"),
+        ("seeds = 5", 'seeds = 5\nbaseline = "td3"', "line 7: 'baseline' is 'td3', which is no entry; there are"),
     ],
 )  # fmt: skip
 def test_mistakes_in_a_study_name_the_line_and_the_nearest_word(tmp_path, old, new, message):

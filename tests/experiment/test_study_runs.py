@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.experiment.arguments import arguments, run_options
-from erlbench.experiment.command import requested_cells
+from erlbench.experiment.arguments import arguments
+from erlbench.experiment.command import requested_cells, run_options
 from erlbench.experiment.studies import load_studies
 from erlbench.running.command import run_cells
 

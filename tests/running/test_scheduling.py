@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from erlbench.experiment.arguments import arguments, run_options
+from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import RunOptions
-from erlbench.experiment.command import requested_cells
+from erlbench.experiment.command import requested_cells, run_options
 from erlbench.running.folder import RunFolder
 from erlbench.running.scheduling import schedule_of
 from tests.runs import FILES, interrupt_after, make_cell, rows, run
@@ -29,7 +29,7 @@ def by_machine(cores: int, **options) -> RunOptions:
 
 def test_a_command_without_numbers_plans_what_the_machine_carries(monkeypatch):
     """Sixty cells of a million steps on 64 cores: 123 hours one by one, about 260 hours of one core."""
-    monkeypatch.setattr("erlbench.experiment.arguments.cores", lambda: 64)
+    monkeypatch.setattr("erlbench.experiment.command.cores", lambda: 64)
     algos, envs = ("td3", "cem-rl", "aes-rl"), ("Walker2d-v5", "Hopper-v5")
     given = arguments({"algo": algos, "env": envs, "seeds": "10"})
     cells, options = requested_cells(given), run_options(given, ())
@@ -57,7 +57,7 @@ def test_a_command_without_numbers_plans_what_the_machine_carries(monkeypatch):
     ],
 )
 def test_numbers_that_are_given_count(monkeypatch, given, jobs, processes):
-    monkeypatch.setattr("erlbench.experiment.arguments.cores", lambda: 8)
+    monkeypatch.setattr("erlbench.experiment.command.cores", lambda: 8)
     options = run_options(arguments({"algo": ("cem",), "env": ("Hopper-v5",), **given}), ())
     assert (options.jobs, options.processes) == (jobs, processes)
 
