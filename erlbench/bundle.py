@@ -188,7 +188,17 @@ def _redact(folder: Path, hide: Hide) -> dict[str, bytes]:
     files, sent = dict(_read(folder, SMALL)), dict[str, bytes]()
     for name, data in files.items():
         with readable(folder / name):
-            sent[name] = hide(data.decode()).encode() if name == EVENTS else _redact_tables(folder / name, data, hide)
+            if name == EVENTS:
+                sent[name] = hide(data.decode()).encode()
+                continue
+            tables = (read_toml if name == CONFIG else read_json)(folder / name, inside=1)
+            if not isinstance(tables, dict):
+                raise Unusable("no object of JSON")
+            hidden = _redact_value(tables, hide)
+            if name == CONFIG and "run" in tables:  # environment, algorithm and run keep their names
+                hidden["run"] = tables["run"]
+            text = tomli_w.dumps(hidden) if name == CONFIG else f"{json.dumps(hidden, indent=2)}\n"
+            sent[name] = data if hidden == tables else text.encode()
     if CONFIG in sent and META in sent:
         before, after = (hashlib.sha256(version[CONFIG]).hexdigest().encode() for version in (files, sent))
         sent[META] = sent[META].replace(before, after)
@@ -201,18 +211,6 @@ def _redact(folder: Path, hide: Hide) -> dict[str, bytes]:
             status |= {"files": sums, records.REDACTED: redacted}
             sent[STATUS] = f"{json.dumps(status, indent=2)}\n".encode()
     return sent
-
-
-def _redact_tables(path: Path, data: bytes, hide: Hide) -> bytes:
-    """A file of TOML or JSON without names and command lines; the same bytes where it has none."""
-    tables = (read_toml if path.name == CONFIG else read_json)(path, inside=1)
-    if not isinstance(tables, dict):
-        raise Unusable("no object of JSON")
-    hidden = _redact_value(tables, hide)
-    if path.name == CONFIG:  # environment, algorithm and run keep their names
-        hidden |= {name: table for name, table in tables.items() if name == "run"}
-    written = tomli_w.dumps(hidden) if path.name == CONFIG else f"{json.dumps(hidden, indent=2)}\n"
-    return data if hidden == tables else written.encode()
 
 
 def _redact_value(value: Any, hide: Hide) -> Any:

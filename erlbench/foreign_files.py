@@ -38,6 +38,7 @@ SUCCESS = ("success", "is_success")  # columns of a monitor file; the first one 
 TRUTH = {"true": "1", "false": "0", "none": "", "nan": ""}
 THOUSANDS = re.compile(r"\d{1,3}([.,]\d{3})+")
 NUMBER = re.compile(r"[0-9]{1,15}")
+KEYS = ("seed", "total_timesteps")  # of CleanRL's settings, which are a text of lines |setting|value|
 CLEANRL_SETTING = re.compile(r"^\|(\w+)\|(.*)\|$", re.MULTILINE)
 
 
@@ -95,25 +96,20 @@ def _read_files(files: Sequence[Path]) -> ForeignRun | None:
 def read_sb3(archives: Sequence[Path], monitors: Sequence[Path]) -> ForeignRun:
     """Stable-Baselines3: evaluations of EvalCallback, training episodes of Monitor, or both."""
     names, notes = list[Mapping[str, Any]](), list[str]()
+    evaluations = pd.DataFrame()
+    for path in archives:  # the last one has all episodes of evaluations that evaluations.npz may have in part
+        new = _read_archive(path, notes)
+        earlier = evaluations[evaluations["timesteps"] < new["timesteps"].iloc[0]] if len(evaluations) else evaluations
+        evaluations = pd.concat([earlier, new], ignore_index=True)
     return ForeignRun(
         paths=[*archives, *monitors],
         program=SB3,
         format="Stable-Baselines3's " + " and ".join([ARCHIVES[0]] * bool(archives) + [MONITOR] * bool(monitors)),
         names=names,
-        evaluations=_read_archives(archives, notes),
+        evaluations=evaluations,
         episodes=_read_monitors(monitors, names, notes),
         notes=notes,
     )
-
-
-def _read_archives(paths: Sequence[Path], notes: list[str]) -> pd.DataFrame:
-    """Of the evaluations that evaluations.npz may have in part, the last file has all episodes."""
-    frame = pd.DataFrame()
-    for path in paths:
-        new = _read_archive(path, notes)
-        earlier = frame[frame["timesteps"] < new["timesteps"].iloc[0]] if len(frame) else frame
-        frame = pd.concat([earlier, new], ignore_index=True)
-    return frame
 
 
 def _read_archive(path: Path, notes: list[str]) -> pd.DataFrame:
@@ -248,21 +244,17 @@ def _read_cells(path: Path, needed: Sequence[str], optional: Sequence[str] = ())
         if len(row) != len(header):
             refuse(path, f"line {line} has {len(row)} cells, the header {len(header)}")
     frame = pd.DataFrame([row for _, row in rows], [line for line, _ in rows], header)
-    frame = frame.loc[:, ~frame.columns.duplicated()]
+    frame = frame.loc[:, ~frame.columns.duplicated()].copy()
     numbers = [name for name in needed if name not in ("env", "algo")]
     commas = separator != "," and any(frame[name].str.contains(",").any() for name in numbers)
-    return comment[1:].strip(), frame.assign(**{
-        name: _read_numbers(path, frame[name], separator, commas) for name in numbers
-    })  # fmt: skip
-
-
-def _read_numbers(path: Path, cells: pd.Series, separator: str, commas: bool) -> np.ndarray:
-    """A column of finite numbers, whose decimal signs may be `commas`."""
-    if cells.name in WHOLE and separator != "," and (wrong := cells.str.fullmatch(THOUSANDS)).any():
-        _refuse_cell(path, cells[wrong], "may be thousands; write whole numbers as digits alone")
-    texts = cells.str.translate(str.maketrans(",.", ".?")) if commas else cells
-    hint = " where commas are decimal signs" * commas
-    return _check(path, str(cells.name), pd.to_numeric(texts, errors="coerce"), cells, hint)
+    signs = str.maketrans(",.", ".?") if commas else {}
+    for name in numbers:
+        cells = frame[name]
+        if name in WHOLE and separator != "," and (wrong := cells.str.fullmatch(THOUSANDS)).any():
+            _refuse_cell(path, cells[wrong], "may be thousands; write whole numbers as digits alone")
+        values = pd.to_numeric(cells.str.translate(signs), errors="coerce")
+        frame[name] = _check(path, name, values, cells, " where commas are decimal signs" * commas)
+    return comment[1:].strip(), frame
 
 
 def read_events(paths: Sequence[Path]) -> ForeignRun:
@@ -280,7 +272,10 @@ def read_events(paths: Sequence[Path]) -> ForeignRun:
                     settings = value.tensor.string_val[0]
                 if value.tag.startswith("charts/episodic_") and value.HasField("simple_value"):
                     rows.append((event.step, value.simple_value, event.wall_time))
-        names.append(_read_settings(settings.decode(errors="replace")))
+        values = dict(CLEANRL_SETTING.findall(settings.decode(errors="replace")))
+        env = values.get("env_id") or values.get("gym_id", "")
+        whole = {key: int(values[key]) for key in KEYS if NUMBER.fullmatch(values.get(key, ""))}
+        names.append({"env": env, "algo": values.get("exp_name", ""), **whole})
     path, episodes = paths[0], pd.DataFrame(scalars.get("charts/episodic_return", []), columns=["step", "return", "t"])
     if episodes.empty:
         there = ", ".join(sorted(map(printable, scalars))[:5])
@@ -317,14 +312,6 @@ def _read_events_of(path: Path, notes: list[str]) -> Iterator[Any]:
         notes.append(f"{path.name} ends within a record")
     except Exception as error:  # protobuf's own, of which there are several
         refuse(path, f"it holds no events of TensorBoard ({type(error).__name__})")
-
-
-def _read_settings(text: str) -> dict[str, Any]:
-    """What CleanRL's text of settings names: lines |setting|value|."""
-    values = dict(CLEANRL_SETTING.findall(text))
-    numbers = {name: values[name] for name in ("seed", "total_timesteps") if NUMBER.fullmatch(values.get(name, ""))}
-    env = values.get("env_id") or values.get("gym_id", "")
-    return {"env": env, "algo": values.get("exp_name", ""), **{name: int(number) for name, number in numbers.items()}}
 
 
 def read_content(path: Path) -> bytes:

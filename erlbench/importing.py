@@ -143,15 +143,20 @@ def _describe_run(run: ForeignRun, stated: UserFacts, settings: Mapping[str, Any
     except Unusable as error:
         raise UsageError(f"{path}: {printable(str(error))}; give --env, --algo, --seed or --name") from error
     table |= {"kind": KIND} | ({"total_timesteps": budget} if budget else {})
-    if run.evaluations.empty:
-        kind, rows = TRAINING, _describe_curve(run.episodes)
+    rows, kind = run.evaluations, EVALUATIONS if run.program == SB3 else RETURNS[stated.returns]
+    if rows.empty:
+        rows, kind = _describe_curve(run.episodes), TRAINING
     else:
-        kind, rows = (
-            EVALUATIONS if run.program == SB3 else RETURNS[stated.returns],
-            _describe_evaluations(run.evaluations),
-        )
-        counts = set(run.evaluations["returns"].map(len)) - {0}
+        counts = set(rows["returns"].map(len)) - {0}
         table |= {"eval_episodes": min(counts)} if kind == EVALUATIONS and len(counts) == 1 else {}
+        steps = rows["lengths"].map(sum).cumsum()
+        rows = rows.assign(
+            **rows[["returns", "lengths", "success"]].map(lambda values: " ".join(map(str, values))),
+            evaluation_timesteps=steps.where(steps > 0).astype("Int64"),
+            return_std=rows["returns"].map(
+                lambda values: np.std(values, ddof=1) if len(values) > 1 else 0.0 if values else None
+            ),
+        )
     imported = Imported(
         format=run.format,
         origin=stated.origin.strip(),
@@ -207,17 +212,6 @@ def _choose(option: str, run: ForeignRun, stated: UserFacts, placed: Mapping[str
     return value
 
 
-def _describe_evaluations(frame: pd.DataFrame) -> pd.DataFrame:
-    steps = frame["lengths"].map(sum).cumsum()
-    return frame.assign(
-        **frame[["returns", "lengths", "success"]].map(lambda values: " ".join(map(str, values))),
-        evaluation_timesteps=steps.where(steps > 0).astype("Int64"),
-        return_std=frame["returns"].map(
-            lambda values: np.std(values, ddof=1) if len(values) > 1 else 0.0 if values else None
-        ),
-    )
-
-
 def _describe_curve(episodes: pd.DataFrame) -> pd.DataFrame:
     """At most `MOST_POINTS` running means of the training returns; the last one is that of the last episodes."""
     means = episodes["r"].rolling(WINDOW, min_periods=1).mean()
@@ -248,7 +242,8 @@ def _fill(folder: Path, run: ForeignRun) -> None:
         (folder / kind.file).write_text(comment + text, encoding="utf-8")
     (folder / CONFIG).write_text(tomli_w.dumps(run.config), encoding="utf-8")
     now, budget = datetime.now(UTC).isoformat(timespec="seconds"), table.get("total_timesteps")
-    _write_object(folder / META, {"imported": now, "erlbench": __version__})
+    about = {"imported": now, "erlbench": __version__}
+    (folder / META).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
     last, steps = rows.iloc[-1:].to_dict("records")[0], rows["timesteps"]
     # Done where one more row, as far from the last one as rows lie apart, would be beyond the budget.
     done = budget is None or last["timesteps"] + steps.diff().fillna(steps).max() > budget
@@ -262,8 +257,5 @@ def _fill(folder: Path, run: ForeignRun) -> None:
         "message": None if done else "its files end before the budget that was given",
         "files": {path.name: file_checksum(path) for path in sorted(folder.iterdir())},
     }
-    _write_object(folder / STATUS, {key: value for key, value in status.items() if value is not None})
-
-
-def _write_object(path: Path, value: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+    known = {key: value for key, value in status.items() if value is not None}
+    (folder / STATUS).write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")

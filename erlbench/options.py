@@ -70,7 +70,13 @@ class Option:
             paths = [value] if isinstance(value, str | Path) else value
             return Path(value) if self.type is Path else tuple(map(Path, paths))
         if self.type == tuple[str, ...]:
-            return _split_names(value, what)
+            texts = [value] if isinstance(value, str) else value
+            if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+                raise UsageError(f"{what} must be a name or a list of names, not {value}")
+            names = dict.fromkeys(name for text in texts for name in text.replace(" ", "").split(",") if name)
+            if not names:
+                raise UsageError(f"{what} names nothing")
+            return tuple(names)
         if self.is_table:
             return split_assignments(value, f"{what} needs {self.metavar}")
         return check_value(value, self.type, what, vars(self))
@@ -99,17 +105,17 @@ def shared_option(kind: type, name: str, default: Any = ..., **changes: Any) -> 
 
 def list_options(kind: type) -> dict[str, Option]:
     """The options of a dataclass by name, in the order of its fields."""
-    hints = typing.get_type_hints(kind)
-    return {
-        item.name: dataclasses.replace(
-            item.metadata[OPTION],
-            name=item.name,
-            type=_without_none(hints[item.name]),
-            default=item.default if item.default_factory is dataclasses.MISSING else {},
-        )
-        for item in dataclasses.fields(kind)
-        if OPTION in item.metadata
-    }
+    hints, options = typing.get_type_hints(kind), {}
+    for item in dataclasses.fields(kind):
+        if declared := item.metadata.get(OPTION):
+            kinds = typing.get_args(hints[item.name])
+            options[item.name] = dataclasses.replace(
+                declared,
+                name=item.name,
+                type=kinds[0] if type(None) in kinds else hints[item.name],
+                default=item.default if item.default_factory is dataclasses.MISSING else {},
+            )
+    return options
 
 
 def make_options(kind: type[T], given: Mapping[str, Any], beneath: Mapping[str, Any] | None = None) -> T:
@@ -123,21 +129,6 @@ def make_options(kind: type[T], given: Mapping[str, Any], beneath: Mapping[str, 
             checked = options[name].check(value, options[name].flag)
             values[name] = {**values.get(name, {}), **checked} if options[name].is_table else checked
     return kind(**values)
-
-
-def _without_none(kind: Any) -> Any:
-    kinds = [each for each in typing.get_args(kind) if each is not type(None)]
-    return kinds[0] if type(None) in typing.get_args(kind) else kind
-
-
-def _split_names(value: Any, what: str) -> tuple[str, ...]:
-    texts = [value] if isinstance(value, str) else value
-    if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
-        raise UsageError(f"{what} must be a name or a list of names, not {value}")
-    names = tuple(name for text in texts for name in text.replace(" ", "").split(",") if name)
-    if not names:
-        raise UsageError(f"{what} names nothing")
-    return tuple(dict.fromkeys(names))
 
 
 def split_assignments(value: Any, needed: str) -> dict[str, Any]:

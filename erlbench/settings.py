@@ -105,16 +105,11 @@ def resolved_values(
         value = given.get(name, by_env.get(env, by_env.get(env.partition("/")[0], field.default)))
         if value is dataclasses.MISSING:
             raise UsageError(f"setting '{name}'{of} has no default; give it with --set {name}=VALUE")
-        limits = _bounded(name, hints[name], field.metadata)
-        values[name] = check_value(value, hints[name], f"setting '{name}'{of}", limits)
+        limits, kind = dict(field.metadata), hints[name]
+        if limits.get("maximum") is None and int in (kind, *typing.get_args(kind)):  # no number uses up the memory
+            limits["maximum"] = MOST if name in OVER_A_RUN else MOST_AT_ONCE
+        values[name] = check_value(value, kind, f"setting '{name}'{of}", limits)
     return values
-
-
-def _bounded(name: str, kind: Any, limits: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The limits of a setting; integers without a maximum get one, so that no number uses up the memory."""
-    if limits.get("maximum") is not None or int not in (kind, *typing.get_args(kind)):
-        return limits
-    return {**limits, "maximum": MOST if name in OVER_A_RUN else MOST_AT_ONCE}
 
 
 def check_value(value: Any, kind: Any, what: str, limits: Mapping[str, Any] | None = None) -> Any:

@@ -49,7 +49,13 @@ def examine() -> Iterator[Finding]:
     few = "" if memory > GIB else "close other programs: a run with gradients needs 260 MiB a process"
     yield Finding("processor", f"{description.cpu_model()}, {counted(cores(), 'core')} for this process")
     yield Finding("memory", f"{memory / GIB:.1f} GiB available", few)
-    yield _examine_shared_memory()
+    if os.access(SHARED, os.W_OK | os.X_OK):
+        free = shutil.disk_usage(SHARED).free
+        advice = "" if free >= LEAST_SHARED else "free some; in a container: docker run --shm-size=2g"
+        yield Finding("shared memory", f"{free / GIB:.1f} GiB free", advice)
+    else:
+        advice = f"make it writable for this user; until then arrays lie in {shared_memory_folder()}"
+        yield Finding("shared memory", f"{SHARED} cannot be written", advice)
     yield Finding("disk", f"{disk / GIB:.0f} GiB free in this folder", "" if disk > GIB else "free some space")
     yield from _examine_libraries()
     display = renderer.has_display()
@@ -60,15 +66,6 @@ def examine() -> Iterator[Finding]:
         absent = any(find_spec(module) is None for module in modules)
         command = f"pip install 'erlbench[{extra}]'" if absent else ""
         yield Finding(f"extra {extra}", "not installed" if absent else "installed", command)
-
-
-def _examine_shared_memory() -> Finding:
-    if not os.access(SHARED, os.W_OK | os.X_OK):
-        advice = f"make it writable for this user; until then arrays lie in {shared_memory_folder()}"
-        return Finding("shared memory", f"{SHARED} cannot be written", advice)
-    free = shutil.disk_usage(SHARED).free
-    advice = "" if free >= LEAST_SHARED else "free some; in a container: docker run --shm-size=2g"
-    return Finding("shared memory", f"{free / GIB:.1f} GiB free", advice)
 
 
 def _examine_libraries() -> Iterator[Finding]:

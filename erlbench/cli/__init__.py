@@ -32,18 +32,7 @@ COMMANDS: Mapping[str, str] = {  # in the order of their use
     "convert": "Take in runs of other programs, write for them, bundle runs.",
     "new": "Write a package of your own that brings an algorithm.",
 }
-OLD_OPTIONS = Path(__file__).with_name("old_options.toml")  # by command, and what does their work now
-# Commands of earlier versions, and what does their work now.
-OLD_COMMANDS = {
-    "calibrate": "run --simulated-time N",
-    "cite": "report RESULTS  # writes references.bib",
-    "compare": "report A B --side-by-side",
-    "doctor": "list machine",
-    "export": "convert --to",
-    "forecast": "run --simulated-time N",
-    "import": "convert --from",
-    "plan": "run --study",
-}
+OLD = Path(__file__).with_name("old.toml")  # commands and options of earlier versions, and what does their work now
 
 
 def message(text: str, err: bool = True) -> None:
@@ -75,9 +64,9 @@ class Commands(click.Group):
             formatter.write_dl([*COMMANDS.items()])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        if args[0] in OLD_COMMANDS:
-            raise UsageError(f"the command '{args[0]}' is gone; use `erlbench {OLD_COMMANDS[args[0]]}`")
         if args[0] not in COMMANDS and not args[0].startswith("-"):
+            if instead := read_toml(OLD)["commands"].get(args[0]):
+                raise UsageError(f"the command '{args[0]}' is gone; use `erlbench {instead}`")
             ctx.fail(f"no such command '{args[0]}'{nearest(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)
 
@@ -95,7 +84,7 @@ class Commands(click.Group):
             text, code, cause = str(error), error.exit_code, error.__cause__
         except click.NoSuchOption as error:
             command = error.ctx.info_name if error.ctx else None
-            if not (instead := read_toml(OLD_OPTIONS).get(command or "", {}).get(error.option_name)):
+            if not (instead := read_toml(OLD).get(command or "", {}).get(error.option_name)):
                 raise
             text, code = f"the option '{error.option_name}' is gone; {instead}", UsageError.exit_code
         except KeyboardInterrupt:
@@ -106,18 +95,15 @@ class Commands(click.Group):
             if isinstance(error, RuntimeError) and "MUJOCO_GL" in text_of(error):  # MuJoCo cannot be imported
                 text, code = f"{error}; unset this variable, or give egl, osmesa or glfw", UsageError.exit_code
             else:
-                text, code, cause = _explain(error, ctx.meta.get("verbose", False)), 1, error
+                text, code, cause = f"unexpected {said_by(error)}", 1, error
+                if isinstance(error, OSError) and error.errno in ADVICE:
+                    text = explain(error)
+                elif not ctx.meta.get("verbose", False):
+                    text += " (run again with -v for the traceback)"
         message(f"erlbench: {strip_unpacked(printable(text))}")
         if cause is not None and ctx.meta.get("verbose", False):
             click.echo("".join(traceback.format_exception(cause)), err=True)
         raise click.exceptions.Exit(code)
-
-
-def _explain(error: Exception, verbose: bool) -> str:
-    """A short message for an error that nobody expected."""
-    if not verbose and isinstance(error, OSError) and error.errno in ADVICE:
-        return explain(error)
-    return f"unexpected {said_by(error)}{'' if verbose else ' (run again with -v for the traceback)'}"
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,7 +88,14 @@ def command(asked: ConvertOptions) -> None:
         written = export_results(load_results(*asked.paths), target, out)
         click.echo(f"{counted(len(written), 'file' if written[0].is_file() else 'folder')} in {out}")
     elif source == BUNDLE:
-        _unpack(asked.paths, asked.out or Path("results"))
+        out = asked.out or Path("results")
+        if len(asked.paths) > 1 or not is_bundle(asked.paths[0]):
+            raise UsageError(f"--from bundle takes one file that ends with {SUFFIX}")
+        if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
+            raise UsageError(f"{out} is there already; choose another folder by --out")
+        with open_bundles(asked.paths) as (folder,):
+            shutil.copytree(folder, out, dirs_exist_ok=True)
+        click.echo(f"the runs of {asked.paths[0]} are in {out}; next: erlbench report {out}")
     else:
         from erlbench.importing import import_runs
 
@@ -117,14 +124,3 @@ def choose_direction(asked: ConvertOptions) -> tuple[str, str]:
     if any(path.is_dir() and run_folders(path) for path in asked.paths):
         raise UsageError(f"{asked.paths[0]} holds runs of this suite; say what to write: --to {'|'.join(TARGETS)}")
     return "", ""
-
-
-def _unpack(files: Sequence[Path], out: Path) -> None:
-    """Copy the runs of a bundle to the folder `out`, which has no files yet."""
-    if len(files) > 1 or not is_bundle(files[0]):
-        raise UsageError(f"--from bundle takes one file that ends with {SUFFIX}")
-    if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
-        raise UsageError(f"{out} is there already; choose another folder by --out")
-    with open_bundles(files) as (folder,):
-        shutil.copytree(folder, out, dirs_exist_ok=True)
-    click.echo(f"the runs of {files[0]} are in {out}; next: erlbench report {out}")

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 import gymnasium
@@ -47,13 +46,9 @@ class ListOptions:
     verbose: bool = option(False, "also settings, presets, entries and profiles", short="-v")
 
 
-class Listing(NamedTuple):
-    """What there is of one kind, and how it is printed."""
-
-    described: Mapping[str, str]  # name -> what it is
-    print_rows: Callable[[list[str]], None]
-    print_details: Callable[[str], None]
-    hint: str  # after a list without details; {} stands for its first name
+# What there is of one kind, by its names: what each is, how rows and details are printed, and the line after a list
+# without details, in which {} stands for its first name.
+Listing = tuple[Mapping[str, str], Callable[[list[str]], None], Callable[[str], None], str]
 
 
 @options_command(ListOptions)
@@ -75,15 +70,23 @@ def command(options: ListOptions) -> None:
       erlbench list machine
     """
     if options.what == "machine":
-        _print_machine()
+        from erlbench.this_machine import examine
+
+        findings = [*examine()]
+        print_table("", ("what", "found"), [(finding.what, finding.found) for finding in findings])
+        if advised := [(finding.what, finding.advice) for finding in findings if finding.advice]:
+            print_table("What you can do", ("for", "do"), advised)
+        click.get_current_context().exit(int(any(finding.serious for finding in findings)))
     words = [*options.words]
-    listing = {"algos": _list_algorithms, "envs": _list_environments, "studies": _list_studies}[options.what](words)
-    chosen = _choose(listing.described, words)
-    listing.print_rows(chosen)
-    for name in chosen if options.verbose or chosen == words else ():
-        listing.print_details(name)
+    list_kind = {"algos": _list_algorithms, "envs": _list_environments, "studies": _list_studies}[options.what]
+    described, print_rows, print_details, hint = list_kind(words)
+    chosen = _choose(described, words)
+    print_rows(chosen)
     if not options.verbose and chosen != words:
-        click.echo(listing.hint.format(chosen[0]))
+        click.echo(hint.format(chosen[0]))
+        return
+    for name in chosen:
+        print_details(name)
 
 
 def _choose(described: Mapping[str, str], words: list[str]) -> list[str]:
@@ -100,12 +103,11 @@ def _choose(described: Mapping[str, str], words: list[str]) -> list[str]:
 
 
 def _list_algorithms(words: list[str]) -> Listing:
-
     described = {
         name: registry.summary(name) + (f" (not installed: {command})" if (command := registry.missing(name)) else "")
         for name in (*registry.names(), *(word for word in words if ":" in word))  # classes by module:Class, too
     }
-    return Listing(
+    return (
         described,
         lambda names: print_table("", ("algorithm", "what it is"), [(name, described[name]) for name in names]),
         _print_algorithm,
@@ -128,7 +130,6 @@ def _print_algorithm(name: str) -> None:
 
 
 def _list_environments(words: list[str]) -> Listing:
-
     described = {row.id: f"{row.source} {row.extra}" for row in catalogue.LISTED.values()}
     for word in words:  # MODULE:ID, other ids of Gymnasium, and ID@PRESET, too
         is_listed = word.partition("@")[0] in described and catalogue.canonical(word)  # refuses other presets
@@ -141,7 +142,7 @@ def _list_environments(words: list[str]) -> Listing:
         "Any other Gymnasium id can be run, too, and MODULE:ID, if its actions are bounded\n"
         "or discrete: erlbench list envs MODULE:ID."
     )
-    return Listing(described, _print_environments, _print_details, hint)
+    return described, _print_environments, _print_environment, hint
 
 
 def _print_environments(names: list[str]) -> None:
@@ -158,12 +159,18 @@ def _print_environments(names: list[str]) -> None:
         print_table("", ("environment", "obs", "act", "steps", "remarks"), rows)
 
 
-def _print_details(name: str) -> None:
-    (_print_listed if name.partition("@")[0] in catalogue.LISTED else _print_facts)(name)
+def _print_environment(name: str) -> None:
+    """What the presets of an environment change, its settings if it can be made here, and a function's domain.
 
-
-def _print_listed(name: str) -> None:
-    """What the presets of an environment change, its settings if it can be made here, and a function's domain."""
+    Of one that the suite does not list, what a process of its own finds, which imports its module.
+    """
+    if name.partition("@")[0] not in catalogue.LISTED:
+        facts, failure = call_in_subprocess(answer_of, name, limit=LIMIT)
+        if isinstance(facts, str) or facts is None:
+            raise UsageError(facts or f"environment '{name}' cannot be looked at: {failure}")
+        print_table(name, ("", ""), [*facts.rows, *([("cannot be run", facts.refusal)] if facts.refusal else [])])
+        print_table(f"Settings of {name} (--env-set)", ("setting", "default", "kind"), facts.settings)
+        return
     env_id, preset = catalogue.split_preset(name)
     row = catalogue.LISTED[env_id]
     if presets := [(key, _describe_preset(values)) for key, values in row.presets.items() if preset in ("", key)]:
@@ -194,19 +201,10 @@ def _describe_preset(preset: catalogue.Preset) -> str:
     return ", ".join(words) or "nothing"
 
 
-def _print_facts(name: str) -> None:
-    """What an environment is that the suite does not list; its module is imported in a process of its own."""
-    facts, failure = call_in_subprocess(answer_of, name, limit=LIMIT)
-    if isinstance(facts, str) or facts is None:
-        raise UsageError(facts or f"environment '{name}' cannot be looked at: {failure}")
-    print_table(name, ("", ""), [*facts.rows, *([("cannot be run", facts.refusal)] if facts.refusal else [])])
-    print_table(f"Settings of {name} (--env-set)", ("setting", "default", "kind"), facts.settings)
-
-
 def _list_studies(words: list[str]) -> Listing:
     files = (path for depth in ("*", "*/*") for path in sorted(RESULTS.glob(f"{depth}/{FILE}")))
     studies = known_studies(folders=[path.parent for path in files if not path.is_symlink()])
-    return Listing(
+    return (
         {
             name: f"{study.published_source} {study.table} {study.title} {study.claim} {study.source}"
             for name, study in studies.items()
@@ -217,7 +215,7 @@ def _list_studies(words: list[str]) -> Listing:
     )
 
 
-def _print_studies(studies: Sequence[Study]) -> None:
+def _print_studies(studies: Iterable[Study]) -> None:
     """A line for each study."""
     rows = []
     for study in studies:
@@ -273,14 +271,3 @@ def _price(study: Study, profile: str) -> str:
     first = {(cell.env, cell.name): cell for cell in cells}  # seeds cost the same
     hours = sum(number * estimate_cell(first[key], 1, problem_of).core_seconds for key, number in runs.items()) / 3600
     return f"{hours:,.0f}" if hours >= 10 else f"{hours:.2g}"
-
-
-def _print_machine() -> None:
-    """What this machine has for runs; the exit code is 1 if runs would fail."""
-    from erlbench.this_machine import examine
-
-    findings = [*examine()]
-    print_table("", ("what", "found"), [(finding.what, finding.found) for finding in findings])
-    if advised := [(finding.what, finding.advice) for finding in findings if finding.advice]:
-        print_table("What you can do", ("for", "do"), advised)
-    click.get_current_context().exit(int(any(finding.serious for finding in findings)))

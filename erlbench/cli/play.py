@@ -12,6 +12,8 @@ from erlbench.errors import ErlbenchError, UsageError
 from erlbench.options import argument, option
 from erlbench.words import counted
 
+LONGEST = 600.0  # seconds
+
 
 @dataclass(frozen=True, kw_only=True)
 class PlayOptions:
@@ -23,7 +25,6 @@ class PlayOptions:
     episodes: int = option(1, "number of episodes to play", minimum=1)
     steps: int | None = option(None, "end each episode after N steps", minimum=1)
     seed: int | None = option(None, "seed of the start states [default: the last evaluation's]", minimum=0)
-    seconds: float = option(600.0, "end it after S seconds", "S", minimum=1)
 
     def __post_init__(self) -> None:
         if self.no_video and self.video is not None:
@@ -57,7 +58,7 @@ def command(options: PlayOptions) -> None:
             steps=options.steps,
             video=options.video,
             window=options.video is None and not options.no_video,
-            seconds=options.seconds,
+            seconds=LONGEST,
         )
     except ErlbenchError:
         raise

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import Any
 
 import click
 
@@ -78,8 +76,17 @@ def _print_verdicts(report: Path) -> None:
     if not (report / FILE).is_file():
         return
     stored = json.loads((report / FILE).read_text(encoding="utf-8"))
-    for study in stored["studies"]:
-        _print_answer(study)
+    for study in stored["studies"]:  # what it claims, and the verdict of each pair that it compares
+        claim, pairs = study["claim"], study["pairs"]
+        if claim:
+            _print_wrapped(f"Claim: {claim}" + (f" ({study['source']})" if study["source"] else ""))
+        for pair in pairs[:MOST]:
+            _print_wrapped(pair["sentence"], indent="    " if claim else "")
+        if len(pairs) > MOST:
+            click.echo(f"    {len(pairs) - MOST} more")
+        if differences := len(study["differences"]):
+            click.echo(f"    {study['study']}: {counted(differences, 'difference')} from the study, on its page")
+        click.echo()
     pages = [name for name in stored["verdicts"] if not f"{name}-".startswith(f"{REFERENCE}-")]
     for name in pages:
         if text := stored["results"][name]:
@@ -94,19 +101,6 @@ def _print_verdicts(report: Path) -> None:
         click.echo()
     if len(details) > MOST:
         click.echo(f"{len(details) - MOST} more in {report / FILE}\n")
-
-
-def _print_answer(study: Mapping[str, Any]) -> None:
-    """Print what a study claims, and the verdict of each pair that it compares."""
-    if study["claim"]:
-        _print_wrapped(f"Claim: {study['claim']}" + (f" ({study['source']})" if study["source"] else ""))
-    for pair in study["pairs"][:MOST]:
-        _print_wrapped(pair["sentence"], indent="    " if study["claim"] else "")
-    if len(study["pairs"]) > MOST:
-        click.echo(f"    {len(study['pairs']) - MOST} more")
-    if differences := len(study["differences"]):
-        click.echo(f"    {study['study']}: {counted(differences, 'difference')} from the study, on its page")
-    click.echo()
 
 
 def _print_wrapped(text: str, indent: str = "") -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
 from erlbench import files
 from erlbench.bundle import open_bundles
@@ -19,7 +18,7 @@ from erlbench.cli.tables import duration, print_table, setting_texts
 from erlbench.errors import UsageError, warn
 from erlbench.launch.queue import slurm_jobs
 from erlbench.options import argument, option
-from erlbench.records.read import read_columns
+from erlbench.records.read import read_rows
 from erlbench.records.run import (
     CONFIG,
     NEVER_TRAINED,
@@ -88,13 +87,11 @@ def _show_all(folders: Sequence[Path]) -> None:
     print_table("", [COLUMNS[place] for place in shown], [[row[place] for place in shown] for row in rows])
     if COLUMNS.index(TRAINING) in shown:
         click.echo(f"{TRAINING}: mean return of the last {WINDOW} training episodes.")
-    click.echo(_counts(Counter(row[1] for row in rows)) or "No run has begun.")
-    if jobs:
-        click.echo(f"Jobs in Slurm: {_counts(jobs)}")
-
-
-def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {state}" for state, count in counts.items())
+    runs_by_status = Counter(row[1] for row in rows)
+    for title, counts in (("", runs_by_status), ("Jobs in Slurm: ", jobs)):
+        if counts or not title:
+            text = ", ".join(f"{count} {state}" for state, count in counts.items())
+            click.echo(title + (text or "No run has begun."))
 
 
 def _show_run(run: Path, last: int) -> None:
@@ -118,26 +115,19 @@ def _show_run(run: Path, last: int) -> None:
         facts["marked"] = "; ".join(marks)
     if repeats := repeats_of(run):
         facts[f"run {len(repeats) + 1} of this seed"] = f"before it {scores_in_words(repeats)}"
-    columns = _last_evaluations(run, last)
-    for kind in UPDATES if columns else ():  # gradient updates per training step
-        if (rate := columns[f"{kind}_updates"][-1] / max(1, columns["timesteps"][-1])) > 0:
+    path, rows = run / EvaluationRow.file, None
+    with files.readable(path):
+        rows = read_rows(run, EvaluationRow, warn) if path.exists() else None
+    if rows is None or rows.empty:
+        print_table("Status", ("name", "value"), [*facts.items()])
+        click.echo("\nNo evaluation yet.")
+        return
+    for kind in UPDATES:  # gradient updates per training step
+        if (rate := rows[f"{kind}_updates"].iloc[-1] / max(1, rows["timesteps"].iloc[-1])) > 0:
             facts[f"{kind} updates per step"] = f"{rate:.2f}"
     print_table("Status", ("name", "value"), [*facts.items()])
-    if columns:
-        shown = [name for name in SHOWN if not np.isnan(columns[name]).all()]
-        print_table("Last evaluations", shown, [*zip(*([*map(_number, columns[name])] for name in shown))])
-    else:
-        click.echo("\nNo evaluation yet.")
-
-
-def _last_evaluations(run: Path, last: int) -> dict[str, Any]:
-    """The last rows of eval.csv by column; empty without a row."""
-    path = run / EvaluationRow.file
-    if not path.exists():
-        return {}
-    with files.readable(path):
-        columns = read_columns(run, EvaluationRow, warn) or {}
-    return {name: cells[-last:] for name, cells in columns.items() if len(cells)}
+    shown = rows[[*SHOWN]].tail(last).dropna(axis=1, how="all").map(_number)
+    print_table("Last evaluations", [*shown], shown.to_numpy().tolist())
 
 
 def _status(run: Path) -> dict[str, Any]:

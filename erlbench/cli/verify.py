@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -55,28 +56,22 @@ def command(options: VerifyOptions) -> None:
     """
     paths = [*options.runs, *filter(None, [options.same_as])]
     with open_bundles(paths) as folders:
+        runs = {folder: run_folders(folder) for folder in folders}
+        if without := [folder for folder in folders if not runs[folder]]:
+            raise UsageError(without_runs(without[0]))
+        below = dict.fromkeys(chain(*runs.values()))
         if options.same_as:
             checks = {folders[0]: [*compare_runs(*map(load_files, folders))]}
+        elif options.again is not None:
+            checks = {run: [run_again(run, options.again, options.import_)] for run in below}
         else:
-            checks = _check_runs(folders, options)
+            checks = verify_all(below, options.import_)
         if len(checks) > 1:
             _print_summary(checks, options.verbose)
         else:
             _print_checks("", *checks.values())
     differs = any(check.outcome == DIFFERS for of_run in checks.values() for check in of_run)
     click.get_current_context().exit(int(differs))
-
-
-def _check_runs(folders: Sequence[Path], options: VerifyOptions) -> dict[Path, list[Check]]:
-    """The checks of all runs below the folders."""
-    paths: dict[Path, None] = {}
-    for folder in folders:
-        if not (runs := run_folders(folder)):
-            raise UsageError(without_runs(folder))
-        paths |= dict.fromkeys(runs)
-    if options.again is not None:
-        return {path: [run_again(path, options.again, options.import_)] for path in paths}
-    return verify_all(paths, options.import_)
 
 
 def _print_summary(checks: Mapping[Path, Sequence[Check]], verbose: bool) -> None:

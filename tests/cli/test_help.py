@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from erlbench import __version__
-from erlbench.cli import COMMANDS, OLD_COMMANDS, OLD_OPTIONS, cli
+from erlbench.cli import COMMANDS, OLD, cli
 from erlbench.experiment.arguments import RunArguments
 from erlbench.options import list_options
 
@@ -80,6 +80,10 @@ def test_help_imports_nothing_heavy():
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
 
 
+FLAGS = tomllib.loads(OLD.read_text())
+OLD_COMMANDS = FLAGS.pop("commands")
+
+
 @pytest.mark.parametrize("name", OLD_COMMANDS)
 def test_a_command_of_earlier_versions_names_the_new_one_in_a_line(name):
     result = CliRunner().invoke(cli, [name, "--algo", "cem"])
@@ -87,9 +91,6 @@ def test_a_command_of_earlier_versions_names_the_new_one_in_a_line(name):
     assert result.stderr.count("\n") == 1
     assert f"`erlbench {OLD_COMMANDS[name]}`" in result.stderr
     assert OLD_COMMANDS[name].split()[0] in COMMANDS
-
-
-FLAGS = tomllib.loads(OLD_OPTIONS.read_text())
 
 
 @pytest.mark.parametrize(("name", "flag"), [(name, flag) for name, flags in FLAGS.items() for flag in flags])

@@ -137,8 +137,9 @@ def ticks(pid: int) -> int:
     return int(fields[11]) + int(fields[12])
 
 
-def test_play_ends_with_its_budget(endless):
-    result = CliRunner().invoke(cli, ["play", str(endless), "--no-video", "--seconds", "3"])
+def test_play_ends_with_its_budget(endless, monkeypatch):
+    monkeypatch.setattr("erlbench.cli.play.LONGEST", 3.0)
+    result = CliRunner().invoke(cli, ["play", str(endless), "--no-video"])
     assert result.exit_code == 2
     assert "budget of 3 s" in result.output
 
