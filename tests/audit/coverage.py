@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-from benchmarks.verdict_rates import SHAPES
 from erlbench.reporting.statistics import estimates
+from tests.audit.verdict_rates import SHAPES
 
 SEEDS, STUDIES, FEW = (3, 6, 10, 20), 1000, 100
 COVERED: dict[tuple[str, str, int], float] = {}

@@ -21,8 +21,8 @@ from statsmodels.stats import weightstats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestIndPower
 
-from benchmarks.verdict_rates import rank_p
 from erlbench.cli import cli
+from tests.audit.verdict_rates import rank_p
 from tests.reporting.make_runs import make_run
 
 pytestmark = pytest.mark.data

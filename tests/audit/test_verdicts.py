@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks import verdict_rates
-from benchmarks.verdict_rates import DATA, file_of
 from erlbench.reporting.statistics.significance import LEVELS, Case, compare, holm, judge, unseen_failures
+from tests.audit import verdict_rates
+from tests.audit.verdict_rates import DATA, file_of
 
 PAGE = (DATA.parent / "how-we-decide.md").read_text(encoding="utf-8")
 README = (DATA.parents[1] / "README.md").read_text(encoding="utf-8")

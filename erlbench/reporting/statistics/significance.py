@@ -150,7 +150,7 @@ def rank_level(n: int, m: int) -> float:
     """The largest p of `rank_test` that decides one comparison of n and m runs; NaN: too few for a test.
 
     Lower than `LEVEL`, because both tests promise too much with few runs and unequal spreads
-    (benchmarks/verdict_rates.py has the error rates).
+    (tests/audit/verdict_rates.py has the error rates).
     """
     return next((level for fewest, level in LEVELS if min(n, m) >= fewest), math.nan)
 

@@ -1,6 +1,6 @@
 """The rule of docs/how-we-decide.md once more, in numpy and scipy alone and for many studies at once; and its errors.
 
-python -m benchmarks.verdict_rates      # writes the tables docs/data/rates-*.csv, in some minutes
+python -m tests.audit.verdict_rates      # writes the tables docs/data/rates-*.csv, in some minutes
 
 A test holds these functions to the rule of the report.
 """
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 Table = list[list[str]]  # the header, then rows
 Draw = Callable[..., Array]  # of a generator, studies, seeds and a spread: (studies, seeds)
 
-DATA = Path(__file__).parents[1] / "docs" / "data"  # tables of docs/how-we-decide.md
+DATA = Path(__file__).parents[2] / "docs" / "data"  # tables of docs/how-we-decide.md
 STUDIES = 20_000
 LEVEL, MARGIN, FEWEST, ALIKE = 0.05, 0.1, 6, 20
 SPREADS = (1, 2, 5, 20)  # of one side, times the other's
