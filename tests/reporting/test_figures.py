@@ -13,7 +13,7 @@ from erlbench.experiment.study import Entry, Profile
 from erlbench.records.axes import AXES
 from erlbench.records.schema import EpisodeRow, row_of
 from erlbench.reporting import build_report, drawing
-from erlbench.reporting.curves import NUMBERED, colour_numbers, column_points, curve_frame
+from erlbench.reporting.curves import NUMBERED, colour_numbers, curve_frame
 from erlbench.reporting.documents.model import Figure
 from erlbench.reporting.drawing import GREY, LOOKS, PALETTE, dash_and_symbol, draw
 from erlbench.reporting.figures import axis_label, columns_of_train, environments_grid
@@ -271,8 +271,10 @@ def test_the_figure_of_columns_has_a_panel_per_name_and_the_runs_means(tmp_path)
 
 
 def test_columns_are_averaged_over_the_finished_runs(tmp_path):
-    make_run(tmp_path, "Foo-v5", "cem", 0, [0, 5, 10], status="failed")
-    make_run(tmp_path, "Foo-v5", "cem", 1, [0, 5, 10])
-    (group,) = page_of(tmp_path).groups
-    read = column_points(group.cells[0], ["generation"], "timesteps", 1, pytest.fail)
-    assert [run.seed for run, _ in read["generation"]] == [1]
+    for seed, status, generations in ((0, "failed", [1, 2, 3]), (1, "done", [4, 5, 6])):
+        path = make_run(tmp_path, "Foo-v5", "cem", seed, [0, 5, 10], status=status)
+        add_column(path, "sigma", generations)
+    page = page_of(tmp_path, lambda _: None)
+    figure = columns_of_train(page, page.groups[0], ReportOptions(columns=parse_panels("sigma")), pytest.fail)
+    (sigma,) = means_of(figure, "sigma").values()
+    assert sigma.y.tolist() == [4, 5, 6]

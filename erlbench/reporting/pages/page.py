@@ -9,7 +9,6 @@ from typing import Any
 
 import pandas as pd
 
-from erlbench.reporting.curves import untimed_note
 from erlbench.reporting.data.page_cells import PageCells, PagePart
 from erlbench.reporting.data.published import Published
 from erlbench.reporting.data.remarks import Warn
@@ -18,7 +17,14 @@ from erlbench.reporting.documents.files import write_table
 from erlbench.reporting.documents.model import Figure, Table
 from erlbench.reporting.documents.render import Content, markdown
 from erlbench.reporting.drawing import draw
-from erlbench.reporting.figures import GRID, columns_of_train, environments_grid, learning_curves, performance_profiles
+from erlbench.reporting.figures import (
+    GRID,
+    columns_of_train,
+    environments_grid,
+    learning_curves,
+    performance_profiles,
+    untimed_note,
+)
 from erlbench.reporting.options import FORMATS, ReportOptions
 from erlbench.reporting.pages.charts import ChartData
 from erlbench.reporting.tables.answers import answers_table, differences_from_study
