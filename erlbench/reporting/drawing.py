@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -45,15 +46,7 @@ LOOKS = {
 MARKERS = dict(zip(SYMBOLS, "os^DvPX*", strict=True))
 LINES = {"solid": "-", "longdash": (0, (7, 2)), "longdashdot": (0, (7, 1.5, 1.5, 1.5)), "shortdash": (0, (2.5, 1)),
          "dash": (0, (4, 2)), "dashdot": (0, (5, 1, 1, 1)), "dot": (0, (1, 2))}  # fmt: skip
-INK = "#595959"
-STYLE: Mapping[Any, Any] = {  # where a matplotlibrc says nothing
-    "figure.figsize": (7.0, 2.75), "font.size": 8.5, "axes.titlesize": 9.5, "axes.labelsize": 8.5,
-    "figure.titlesize": 10.0, "legend.fontsize": 8.0, "xtick.labelsize": 8.0, "ytick.labelsize": 8.0,
-    "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.7, "axes.edgecolor": INK,
-    "xtick.color": INK, "ytick.color": INK, "xtick.labelcolor": "black", "ytick.labelcolor": "black",
-    "axes.grid": True, "grid.color": "#E3E3E3", "grid.linewidth": 0.6, "axes.axisbelow": True,
-    "legend.frameon": False, "savefig.dpi": 200, "pdf.fonttype": 42,
-}  # fmt: skip
+STYLE = files("erlbench.reporting") / "web" / "paper.mplstyle"
 # The same data give the same bytes; texts of files are drawn as they are, and no LaTeX is started.
 FIXED: dict[Any, Any] = {
     "svg.hashsalt": "erlbench",
@@ -78,10 +71,11 @@ def draw(figure: Figure, path: Path, formats: Sequence[str]) -> None:
     import matplotlib as mpl  # not at the top: half a second that reading and tables need not pay
     from matplotlib.figure import Figure as Canvas
 
-    settings: dict[Any, Any] = {
-        name: value for name, value in STYLE.items() if mpl.rcParams[name] == mpl.rcParamsDefault[name]
+    style = mpl.rc_params_from_file(str(STYLE), use_default_template=False)
+    unset: dict[Any, Any] = {
+        name: value for name, value in style.items() if mpl.rcParams[name] == mpl.rcParamsDefault[name]
     }
-    with mpl.rc_context(settings | FIXED):
+    with mpl.rc_context(unset | FIXED):
         width = mpl.rcParams["figure.figsize"][0]
         canvas = Canvas(figsize=(width, 1.0), layout="constrained")
         height, handles = (_draw_bars if figure.kind == "timeline" else _draw_curves)(canvas, figure, width)

@@ -19,7 +19,7 @@ from erlbench.reporting.drawing import GREY, LOOKS, PALETTE, dash_and_symbol, dr
 from erlbench.reporting.figures import axis_label, columns_of_train, environments_grid
 from erlbench.reporting.options import ReportOptions, parse_panels
 from erlbench.reporting.paper_style import PaperStyle
-from erlbench.reporting.statistics.curves import moving_average, points, time_unit
+from erlbench.reporting.statistics.curves import points, time_unit
 from tests.reporting.compare import comparison_of, curves_of, means_of, page_of
 from tests.reporting.make_runs import make_run, write_rows
 from tests.reporting.make_studies import make_study
@@ -30,14 +30,15 @@ def no_tasks(warning):
     assert str(warning).endswith("tasks.csv: no task yet")
 
 
-def test_moving_average_is_numpys_convolution_once_the_window_is_full():
+def test_a_smooth_curve_is_numpys_convolution_once_the_window_is_full():
+    def smooth(values, window):
+        return points(np.arange(float(len(values))), values, window)[1]
+
     values = np.random.default_rng(0).normal(size=50)
-    smoothed = moving_average(values, 20)
-    assert_allclose(smoothed[19:], np.convolve(values, np.ones(20) / 20, mode="valid"), atol=1e-12)
-    assert_allclose(smoothed[:19], [values[: i + 1].mean() for i in range(19)], atol=1e-12)
-    assert_array_equal(moving_average(values, 1), values)
-    assert_allclose(moving_average(values[:3], 99), [values[0], values[:2].mean(), values[:3].mean()])
-    assert len(moving_average(np.empty(0), 5)) == 0
+    assert_allclose(smooth(values, 20)[19:], np.convolve(values, np.ones(20) / 20, mode="valid"), atol=1e-12)
+    assert_allclose(smooth(values, 20)[:19], [values[: i + 1].mean() for i in range(19)], atol=1e-12)
+    assert_array_equal(smooth(values, 1), values)
+    assert_allclose(smooth(values[:3], 99), [values[0], values[:2].mean(), values[:3].mean()])
 
 
 def test_of_several_values_at_one_point_the_last_counts():

@@ -6,13 +6,13 @@ Every list stands once in the page, however many charts show it. A chart names i
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from erlbench.records.axes import AXES
+from erlbench.records.training import thinned
 from erlbench.reporting.data.runs import Array
 from erlbench.reporting.documents.model import Figure
 from erlbench.reporting.drawing import DARK, LOOKS, PALETTE, RUN, SOME, dash_and_symbol
@@ -29,15 +29,14 @@ class ChartData:
     """What the charts of one page share: the page has `runs` runs."""
 
     def __init__(self, runs: int = 0) -> None:
-        self.lists: list[list[Any]] = []
-        self._index: dict[object, int] = {}
+        self.lists: dict[tuple[Any, ...], int] = {}  # with their index
         self._share = min(1.0, MOST_RUNS / max(1, runs))  # of the single runs
 
     def shared(self) -> dict[str, Any]:
         """The axes that a reader can choose, the palette, and the lists, as JSON knows them."""
         axes = {name: {"label": axis.label, "note": axis.note} for name, axis in AXES.items()}
         palette = {"light": PALETTE, "dark": DARK, "single": RUN, "markers": SOME}
-        return {"axes": axes, "palette": palette, "share": self._share, "lists": self.lists}
+        return {"axes": axes, "palette": palette, "share": self._share, "lists": [*self.lists]}
 
     def chart(self, figure: Figure) -> dict[str, Any]:
         """A figure with all of its panels."""
@@ -55,44 +54,30 @@ class ChartData:
     def _series(self, curve: Any) -> dict[str, Any]:
         """A mean with its bands and its single runs."""
         dash, symbol = dash_and_symbol(curve.look, curve.number, curve.symbol)
-        kept = _kept(len(curve.x), POINTS)
+        kept = thinned(len(curve.x), POINTS)
         series = {
             "label": curve.label, "group": curve.group, "symbol": symbol, "every": bool(curve.symbol),
             "colour": curve.colour or curve.number, "dash": PLOTLY.get(dash, dash), "width": LOOKS[curve.look].width,
             "fade": LOOKS[curve.look].band, "averaged": curve.averaged,
-            "x": self._numbers(curve.x[kept]), "y": self._numbers(curve.y[kept]),
+            "x": self._list(curve.x[kept]), "y": self._list(curve.y[kept]),
         }  # fmt: skip
         for kind, prefix in BANDS.items():
             edges = [getattr(curve, f"{prefix}{edge}") for edge in ("low", "high")]
             if len(edges[0]):
-                series.setdefault("bands", {})[kind] = [self._numbers(edge[kept]) for edge in edges]
+                series.setdefault("bands", {})[kind] = [self._list(edge[kept]) for edge in edges]
         if curve.runs:
-            places = np.arange(len(curve.runs))[_kept(len(curve.runs), math.ceil(self._share * len(curve.runs)))]
-            names, xs, ys = zip(*(curve.runs[place] for place in places), strict=True)
-            lists = ([self._numbers(one[_kept(len(one), RUN_POINTS)]) for one in values] for values in (xs, ys))
-            series["runs"] = [self._list(names), *map(self._list, lists)]
+            places = thinned(len(curve.runs), math.ceil(self._share * len(curve.runs)))
+            names, *runs = zip(*(curve.runs[place] for place in places), strict=True)
+            lists = ([self._list(one[thinned(len(one), RUN_POINTS)]) for one in values] for values in runs)
+            series["runs"] = [self._list(values) for values in (names, *lists)]
         if not math.isnan(curve.level):
             series["level"] = curve.level
         return series
 
-    def _numbers(self, values: Array) -> int:
-        """The index of the list of these numbers."""
-        key = values.tobytes()
-        if key not in self._index:
-            self._index[key] = self._list(_round(values))
-        return self._index[key]
-
-    def _list(self, values: Sequence[Any]) -> int:
-        key = tuple(values)
-        if key not in self._index:
-            self._index[key] = len(self.lists)
-            self.lists.append(list(values))
-        return self._index[key]
-
-
-def _kept(length: int, most: int) -> Any:
-    """An index of all points, or of `most` that are spread over them."""
-    return slice(None) if length <= most else np.linspace(0, length - 1, most).round().astype(int)
+    def _list(self, values: Any) -> int:
+        """The index of the list of these values; numbers are rounded."""
+        items = tuple(_round(values) if isinstance(values, np.ndarray) else values)
+        return self.lists.setdefault(items, len(self.lists))
 
 
 def _bars(bars: pd.DataFrame) -> dict[str, Any]:

@@ -61,8 +61,8 @@ def test_a_list_of_numbers_stands_once_and_is_short():
     first, second = charted(charts, [line(x, y=y), line(x, y=y, label="b")])["panels"]["x"]["series"]
     assert (first["x"], first["y"]) == (second["x"], second["y"])
     assert [len(one) for one in charts.lists] == [POINTS, POINTS]
-    assert charts.lists[first["x"]][-1] == 999
-    assert charts.lists[first["y"]][-1] == 0.33333
+    assert [*charts.lists][first["x"]][-1] == 999
+    assert [*charts.lists][first["y"]][-1] == 0.33333
 
 
 def test_a_page_of_many_runs_shows_a_share_of_them():
@@ -71,8 +71,8 @@ def test_a_page_of_many_runs_shows_a_share_of_them():
     for count, shown in ((200, 200), (10 * MOST_RUNS, 20)):
         charts = ChartData(count)
         names, _, y = charted(charts, lines)["panels"]["x"]["series"][0]["runs"]
-        assert (len(charts.lists[names]), charts.lists[names][-1]) == (shown, "seed 199")
-        assert charts.lists[charts.lists[y][-1]] == [199, 200, 201]
+        assert (len([*charts.lists][names]), [*charts.lists][names][-1]) == (shown, "seed 199")
+        assert [*charts.lists][[*charts.lists][y][-1]] == (199, 200, 201)
         assert charts.shared()["share"] == shown / 200
 
 
@@ -82,8 +82,8 @@ def test_runs_of_one_seed_and_curves_without_a_common_point_stay_apart():
     lines = [line(x[:0], y=x[:0], runs=[("seed 0", x, x), ("seed 0", x, x + 1)])]
     charts = ChartData()
     (series,) = charted(charts, lines)["panels"]["x"]["series"]
-    assert charts.lists[series["x"]] == []
-    assert charts.lists[series["runs"][0]] == ["seed 0", "seed 0"]
+    assert [*charts.lists][series["x"]] == ()
+    assert [*charts.lists][series["runs"][0]] == ("seed 0", "seed 0")
     assert "bands" not in series
 
 
