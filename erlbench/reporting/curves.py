@@ -73,7 +73,8 @@ def read_training(run: Any) -> pd.DataFrame | None:
 
 def run_points(tables: Iterable[tuple[Any, Any]], x: str, y: str = "return_mean", smooth: int = 1) -> RunPoints:
     """Runs with their points, of those that have some; `tables` are runs with what has the columns `x` and `y`."""
-    curves = [(run, points(*(np.asarray(rows[name], np.float64) for name in (x, y)), smooth)) for run, rows in tables]
+    columns = [(run, np.asarray(rows[x], np.float64), np.asarray(rows[y], np.float64)) for run, rows in tables]
+    curves = [(run, points(xs, ys, smooth)) for run, xs, ys in columns]
     return [(run, curve) for run, curve in curves if len(curve[0])]
 
 

@@ -17,6 +17,7 @@ from erlbench.records.schema import GenerationRow
 from erlbench.records.training import WINDOW
 from erlbench.reporting.curves import (
     SYMBOLS,
+    RunPoints,
     cell_curve,
     colour_numbers,
     curve_frame,
@@ -60,17 +61,18 @@ def learning_curves(page: PageCells, group: Any, published: Published, options: 
         *((cell, "curve", [(run, run.evaluations) for run in cell.runs]) for cell in group.cells),
         *((cell, "training", [pair for pair in tables if pair[1] is not None]) for cell, tables in training),
     ]
-    curves, panels, cells = [], {}, {}
+    curves, panels, cells = [], {}, dict[str, list[Any]]()
     for axis in AXES:
-        drawn = []
+        drawn: list[tuple[Any, str, RunPoints]] = []
         for cell, look, tables in sources:
             smooth = options.style.smooth if look == "curve" else 1
             runs = run_points(tables, AXES[axis].column, smooth=smooth)
-            if runs := [(run, xy) for run, xy in runs if axis in wanted or xy[0][-1] > 0]:
+            runs = [pair for pair in runs if axis in wanted or pair[1][0][-1] > 0]
+            if runs:
                 drawn.append((cell, look, runs))
         if not drawn:
             continue
-        label, unit = axis_label(axis, (xy for *_, runs in drawn for _, xy in runs))
+        label, unit = axis_label(axis, (pair[1] for _, _, runs in drawn for pair in runs))
         most = MOST_POINTS if axis in wanted else FEWER_POINTS
         ours = [
             {**cell_curve(cell, look, runs, most), "number": numbers[cell.name],
@@ -82,9 +84,9 @@ def learning_curves(page: PageCells, group: Any, published: Published, options: 
         if axis == "timesteps":
             theirs = reference_curves(evaluated, numbers, published) + theirs
         for curve in [*ours[: len(evaluated)], *theirs, *ours[len(evaluated) :]]:
-            runs = [(name, x / unit, y) for name, x, y in curve.get("runs", ())]
+            single = [(name, x / unit, y) for name, x, y in curve.get("runs", ())]
             colour = options.style.colours.get(curve.get("name", ""), "")
-            curves.append({**curve, "panel": axis, "colour": colour, "x": curve["x"] / unit, "runs": runs})
+            curves.append({**curve, "panel": axis, "colour": colour, "x": curve["x"] / unit, "runs": single})
         panels[axis] = {"x": label, "y": "Evaluation return" if len(evaluated) == len(drawn) else "Return"}
         cells[axis] = evaluated or [cell for cell, *_ in drawn]
     paper = [axis for axis in wanted if axis in panels]
@@ -255,10 +257,10 @@ def columns_of_train(page: PageCells, group: Any, options: ReportOptions, warn: 
     for columns in options.columns:
         panel, single = "+".join(columns), len(columns) == 1
         for place, (cell, column) in enumerate((cell, column) for cell in cells for column in columns):
-            if runs := read.get((cell.name, column)):
+            if (cell.name, column) in read:
                 panels[panel] = {"x": label, "y": column if single else ""}
                 words = cell.label if len(cells) > 1 else "", "" if single else column
-                curve = mean_of_runs(runs, band == "interval")
+                curve = mean_of_runs(read[cell.name, column], band == "interval")
                 curves.append({
                     **curve, "panel": panel, "label": " ".join(filter(None, words)), "x": curve["x"] / unit, "runs": (),
                     "number": numbers[cell.name] if single else place,
@@ -300,6 +302,6 @@ def performance_profiles(page: PageCells, name: str = "profile") -> Figure | Non
         f"the threshold; returns: {WORDS}; after {page.budget}."
     )
     return Figure(
-        name=name, title="Performance profile", kind="profile", data=curve_frame(curves), paper=("",), caption=[caption],
-        panels={"": {"x": AXIS, "y": "Share of runs above", "shares": True}},
+        name=name, title="Performance profile", kind="profile", data=curve_frame(curves), paper=("",),
+        caption=[caption], panels={"": {"x": AXIS, "y": "Share of runs above", "shares": True}},
     )  # fmt: skip

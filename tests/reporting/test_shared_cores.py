@@ -19,7 +19,7 @@ from erlbench.reporting.pages.checklist import checklist
 from erlbench.reporting.statistics.curves import minutes_per_million
 from erlbench.reporting.tables.reach import reach_table
 from erlbench.reporting.tables.times import times_table
-from erlbench.reporting.verdict.pairs import sample_of
+from erlbench.reporting.verdict.pairs import make_sample
 from tests.reporting.compare import curves_of, find_rows, page_of, runs_of
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
@@ -77,12 +77,8 @@ def test_no_table_has_minutes_of_shared_cores(results):
 
 
 def test_no_verdict_has_minutes_of_shared_cores(results):
-    runs = find_runs([results], pytest.fail)
-    minutes = {
-        name: sample_of(name, [0.0] * 3, list(runs[runs["name"] == name].itertuples()), seeds=(0, 1, 2), failed=0
-                        ).measured_minutes
-        for name in ("cem-rl", "aes-rl")
-    }  # fmt: skip
+    (group,) = score_page(everything(find_runs([results], pytest.fail)), FINAL).groups
+    minutes = {cell.name: make_sample(cell).measured_minutes for cell in group.cells}
     assert minutes["cem-rl"] == 2.0
     assert math.isnan(minutes["aes-rl"])
 

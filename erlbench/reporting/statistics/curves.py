@@ -17,7 +17,7 @@ Points = tuple[Array, Array]  # x and y of a run
 
 
 def points(x: Array, y: Array, smooth: int = 1) -> Points:
-    """The points (x, y) whose values are numbers, y the mean of the last `smooth` ones; of several at one x the last."""
+    """The points (x, y) whose values are numbers, y the mean of the last `smooth`; of several at one x the last."""
     valid = np.isfinite(x) & np.isfinite(y)
     x, y = x[valid], y[valid]
     if smooth > 1:
@@ -39,7 +39,7 @@ def align(series: Iterable[Points]) -> Points:
         len(curves), len(x)
     )
     spanned = ~np.isnan(values).any(axis=0)
-    return x[spanned], values.compress(spanned, axis=1)
+    return x[spanned], values[:, spanned]
 
 
 def by_seed(series: Iterable[tuple[int, Points]]) -> list[Points]:
@@ -63,7 +63,7 @@ def mean_curve(runs: Sequence[tuple[int, Points]], interval: bool = False, most:
     if not len(x):
         return dict.fromkeys(("x", "y", "low", "high"), x)
     kept = thinned(len(x), most)
-    x, values = x[kept], values.take(kept, axis=1)
+    x, values = x[kept], values[:, kept]
     single = np.array([np.interp(x, *curve) for _, curve in runs if len(curve[0])])
     line = {"x": x, "y": values.mean(axis=0), "low": single.min(axis=0), "high": single.max(axis=0)}
     if interval and len(values) > 1:

@@ -34,19 +34,28 @@ def compare_pairs(page: PageCells, names: Names | None = None) -> pd.DataFrame:
 
     All of them, or of more than `MOST_CELLS` in an environment those of the best one. The correction is for all, as
     the data say which one is best. `names` are the pairs that are wanted, where they are not those of the page. A row
-    has `group` (its number on the page), names, `first` and `second` (`sample_of`), what `decide` says, and what else
+    has `group` (its number on the page), names, `first` and `second` (`make_sample`), what `decide` says, and what else
     a reader has to know: `reason` (why they are not comparable), `equal_steps` (mean scores where both have used as
     many simulator steps, or None), `unequal` settings, and whether both have their `defaults`.
     """
-    pairs = [(group, *pair) for group in page.groups for pair in _pairs(page, group, names)]
+    pairs = [(group, *pair) for group in page.groups for pair in _choose_pairs(page, group, names)]
     outcomes = decide([
-        (one.scores, two.scores, find_origin(group.env, group.cells), _why_not(one, two))
+        (one.scores, two.scores, find_origin(group.env, group.cells), next(_why_not(one, two), ""))
         for group, one, two, _ in pairs
     ])  # fmt: skip
-    rows = [
-        {**_circumstances(group, one, two, outcome["reason"]), **outcome}
-        for (group, one, two, shown), outcome in zip(pairs, outcomes, strict=True) if shown
-    ]  # fmt: skip
+    rows = []
+    for (group, one, two, shown), outcome in zip(pairs, outcomes, strict=True):
+        a, b = one.done[0], two.done[0]
+        values = {name: (value, b.settings[name]) for name, value in a.settings.items() if name in b.settings}
+        unequal = {name: both for name, both in values.items() if not same_setting(*both)}
+        rows += [{
+            "group": group.group, "env": group.env, "budget": group.limit,
+            "axis": one.stretch.axis if one.stretch else TIMESTEPS, "score": one.score_words, "name": one.name,
+            "name_against": two.name, "first": make_sample(one), "second": make_sample(two),
+            "defaults": all(map(_has_defaults, (a, b))),
+            "unequal": {name: tuple(map(setting_text, both)) for name, both in unequal.items()},
+            "equal_steps": None if outcome["reason"] else _at_equal_steps(group, one, two), **outcome,
+        }] * shown  # fmt: skip
     frame = pd.DataFrame(rows)
     if rows:  # None stands for more seeds than can be counted
         frame["seeds_missing"] = pd.Series([row.get("seeds_missing") for row in rows], dtype=object)
@@ -76,24 +85,13 @@ def decide(pairs: Sequence[tuple[Array, Array, float, str]]) -> list[Record]:
     return rows
 
 
-def _circumstances(group: Any, one: Any, two: Any, reason: str) -> Record:
-    return {
-        "group": group.group, "env": group.env, "budget": group.limit,
-        "axis": one.stretch.axis if one.stretch else TIMESTEPS, "score": one.score_words, "name": one.name,
-        "name_against": two.name, "first": _sample(one), "second": _sample(two),
-        "defaults": defaults(one.done[0], two.done[0]), "unequal": unequal(one.done[0], two.done[0]),
-        "equal_steps": None if reason else _at_equal_steps(group, one, two),
-    }  # fmt: skip
-
-
-def _why_not(one: Any, two: Any) -> str:
-    """Why the scores are no samples of the algorithms; empty where they are."""
-    if reason := selection_reason((one, two)):
-        return reason
+def _why_not(one: Any, two: Any) -> Iterator[str]:
+    """Why the scores are no samples of the algorithms; none where they are."""
+    yield from filter(None, [selection_reason((one, two))])
     if not all(math.isfinite(mean(side.scores)) and not math.isinf(std(side.scores)) for side in (one, two)):
-        return "the scores are too large for a mean and a spread"
-    alike = (one.metric, one.stretch) == (two.metric, two.stretch)
-    return "" if alike else "their scores are of different evaluations"
+        yield "the scores are too large for a mean and a spread"
+    if (one.metric, one.stretch) != (two.metric, two.stretch):
+        yield "their scores are of different evaluations"
 
 
 def selection_reason(sides: Sequence[Any]) -> str:
@@ -108,29 +106,21 @@ def selection_reason(sides: Sequence[Any]) -> str:
     return ""
 
 
-def _pairs(page: PageCells, group: Any, names: Names | None) -> Iterator[tuple[Any, Any, bool]]:
+def _choose_pairs(page: PageCells, group: Any, names: Names | None) -> Iterator[tuple[Any, Any, bool]]:
     """The pairs of a group, and whether each is shown."""
     cells = {cell.name: cell for cell in group.cells if cell.exists and cell.judged and len(cell.scores)}
-    base = find_cell(group, page.baseline)
+    if names is None and page.tested and find_cell(group, page.baseline) is not None:
+        names = [(name, page.baseline) for name in cells if name != page.baseline]
     if names is not None:
         yield from ((cells[one], cells[two], True) for one, two in names if one in cells and two in cells)
-    elif not page.tested:
-        return
-    elif base is not None:
-        yield from ((one, base, True) for one in cells.values() if one.name != base.name and base.name in cells)
-    elif not page.source:  # a study with published numbers compares with these
-        best = _best_of_many([*cells.values()])
+    elif page.tested and not page.source:  # a study with published numbers compares with these
+        best = None
+        if len(cells) > MOST_CELLS:  # the highest mean, where possible of those that can be tested
+            tested = [cell for cell in cells.values() if len(cell.scores) >= FEWEST_RUNS]
+            best = max(tested if len(tested) > 1 else cells.values(), key=lambda cell: mean(cell.scores))
         for one, two in itertools.combinations(cells.values(), 2):
             first, second = (two, one) if two is best else (one, two)
             yield first, second, best is None or first is best
-
-
-def _best_of_many(cells: Sequence[Any]) -> Any:
-    """The highest mean, where possible of those that can be tested; None for few cells."""
-    if len(cells) <= MOST_CELLS:
-        return None
-    tested = [one for one in cells if len(one.scores) >= FEWEST_RUNS]
-    return max(tested if len(tested) > 1 else cells, key=lambda one: mean(one.scores))
 
 
 def compare_with_baseline(page: PageCells) -> pd.DataFrame:
@@ -158,57 +148,40 @@ def groups_with_baseline(page: PageCells) -> list[Any]:
     return [group for group in page.groups if len(get_scores(group, page.baseline))]
 
 
-def _sample(side: Any) -> SimpleNamespace:
-    return sample_of(side.label, side.scores, side.done, seeds=side.seeds, failed=len(side.failed))
-
-
-def sample_of(
-    name: str, scores: Sequence[float] | Array, runs: Sequence[Any], *, seeds: tuple[int, ...], failed: int
-) -> SimpleNamespace:
+def make_sample(cell: Any, scores: Any = None) -> SimpleNamespace:
     """One side of a comparison: scores, one a seed; the seeds with a finished run; how many runs failed.
 
     Steps are means over runs: of training, and of the simulator with those that measure the mean for learning. Minutes
     of training are medians over runs, by the clock and in simulated time; NaN without one.
     """
+    runs, minutes = cell.done, [(run.simulated_time, run.timed, run.seconds / 60) for run in cell.done]
     return SimpleNamespace(
-        name=name,
-        scores=tuple(float(score) for score in scores),
-        seeds=seeds,
+        name=cell.label,
+        scores=tuple(float(score) for score in (cell.scores if scores is None else scores)),
+        seeds=cell.seeds,
         runs=tuple("/".join(run.path.parts[-4:]) for run in runs),
-        failed=failed,
+        failed=len(cell.failed),
         training_steps=mean([run.evaluations.timesteps[-1] for run in runs]),
-        simulator_steps=mean([run.evaluations.learning_steps[-1] for run in runs]),
-        measured_minutes=median([run.seconds / 60 for run in runs if not run.simulated_time and run.timed]),
-        modelled_minutes=median([run.seconds / 60 for run in runs if run.simulated_time]),
+        simulator_steps=cell.learning_timesteps,
+        measured_minutes=median([own for modelled, timed, own in minutes if timed and not modelled]),
+        modelled_minutes=median([own for modelled, _, own in minutes if modelled]),
     )
 
 
-def defaults(one: Any, two: Any) -> bool:
-    """Whether both are the suite's algorithms with all of their defaults."""
-    return all(
-        run.algo in ALGORITHMS and run.run_config.get("preset") in (None, "", DEFAULT_PRESET)
-        and bool(run.settings) and not overridden(run_tables(run))
-        for run in (one, two)
-    )  # fmt: skip
+def _has_defaults(run: Any) -> bool:
+    """Whether a run is of one of the suite's algorithms with all of its defaults."""
+    of_suite = run.algo in ALGORITHMS and run.run_config.get("preset") in (None, "", DEFAULT_PRESET)
+    return of_suite and bool(run.settings) and not overridden(run_tables(run))
 
 
 def _at_equal_steps(group: Any, one: Any, two: Any) -> tuple[float, float] | None:
     """The mean scores after as many simulator steps, those of the budget; None where both used about as many."""
-    steps = [mean([run.evaluations.learning_steps[-1] for run in side.done]) for side in (one, two)]
-    more = [has_fitness_steps(side) for side in (one, two)]
-    if not (group.total_timesteps and any(more) and np.isfinite(steps).all() and max(steps) > SIMILAR * min(steps)):
+    sides, budget = (one, two), group.total_timesteps
+    used, more = [side.learning_timesteps for side in sides], [*map(has_fitness_steps, sides)]
+    if not (budget and any(more) and np.isfinite(used).all() and max(used) > SIMILAR * min(used)):
         return None
     first, second = (
-        mean(scores_at_equal_steps(side, group.total_timesteps) if counted else side.scores)
-        for side, counted in zip((one, two), more, strict=True)
+        mean(scores_at_equal_steps(side, budget) if counted else side.scores)
+        for side, counted in zip(sides, more, strict=True)
     )
     return first, second
-
-
-def unequal(one: Any, two: Any) -> dict[str, tuple[str, str]]:
-    """The settings that both have with different values."""
-    names = [name for name in one.settings if name in two.settings]
-    return {
-        name: (setting_text(one.settings[name]), setting_text(two.settings[name]))
-        for name in names if not same_setting(one.settings[name], two.settings[name])
-    }  # fmt: skip

@@ -38,10 +38,32 @@ OPEN = {  # what one comparison and several are, in the sentence over all
 
 def sentence(pair: Any) -> str:
     """A comparison: its case, who, by how much, after what, and with how many seeds."""
-    seeds = _seeds(pair.first, pair.second)
-    if pair.case == Case.TOO_FEW:
-        seeds += f", {FEWEST_RUNS} are needed"
-    return f"{'; '.join(filter(None, (f'{_title(pair)}: {_finding(pair)}', _more_steps(pair), seeds)))}."
+    case, where, needed = pair.case, f"on {pair.env} after {pair.budget}", ""
+    first, second, better, worse = pair.first.name, pair.second.name, *(side.name for side in order(pair))
+    size = with_interval(pair.difference, pair.difference_low, pair.difference_high)
+    margin = f" ({SHARE} is {number(pair.margin)})" if case in (Case.SMALL, Case.EQUIVALENT) else ""
+    finding = f"{case.capitalize()}: {first} and {second} {where}"
+    if case in DIFFER:
+        ends = pair.probability_better, pair.probability_low, pair.probability_high
+        if pair.probability_better <= 0.5:
+            ends = 1 - ends[0], 1 - ends[2], 1 - ends[1]
+        means = f"; the means of these runs differ by {number(pair.gain)}{margin}"
+        title = "Decided" if case == Case.DECIDED else f"Higher by less than {SHARE}"
+        if case == Case.SMALL and pair.gain < 0:
+            title, means = (
+                "Higher, with a lower mean",
+                f", but the mean of {better} is {number(-pair.gain)} lower in these runs",
+            )
+        finding = f"{title}: runs of {better} score higher than runs of {worse} {where} (P = {interval(*ends)}){means}"
+    elif case == Case.EQUIVALENT:
+        finding += f"; the means of these runs differ by {size}{margin}"
+    elif case == Case.UNDECIDED:
+        finding += f", mean difference {size}"
+    elif case == Case.TOO_FEW:
+        finding, needed = f"Undecided, too few seeds: {first} and {second} {where}", f", {FEWEST_RUNS} are needed"
+    else:
+        finding += f": {pair.reason}"
+    return f"{'; '.join(filter(None, (finding, _more_steps(pair), _seeds(pair.first, pair.second) + needed)))}."
 
 
 def select_spoken(cases: Sequence[str]) -> list[int]:
@@ -59,53 +81,22 @@ def order(pair: Any) -> tuple[SimpleNamespace, SimpleNamespace]:
     return (pair.first, pair.second) if pair.probability_better > 0.5 else (pair.second, pair.first)
 
 
-def _title(pair: Any) -> str:
-    if pair.case == Case.SMALL:
-        return "Higher, with a lower mean" if pair.gain < 0 else f"Higher by less than {SHARE}"
-    return "Undecided, too few seeds" if pair.case == Case.TOO_FEW else str(pair.case).capitalize()
-
-
-def _finding(pair: Any) -> str:
-    where = f"on {pair.env} after {pair.budget}"
-    both = f"{pair.first.name} and {pair.second.name} {where}"
-    size = with_interval(pair.difference, pair.difference_low, pair.difference_high)
-    beside = "" if pair.case in (Case.DECIDED, Case.NOT_COMPARABLE) else f" ({SHARE} is {number(pair.margin)})"
-    if pair.case in DIFFER:
-        better, worse = order(pair)
-        probability = pair.probability_better, pair.probability_low, pair.probability_high
-        if better is not pair.first:
-            middle, low, high = probability
-            probability = (1 - middle, 1 - high, 1 - low)
-        higher = f"runs of {better.name} score higher than runs of {worse.name} {where}"
-        higher += f" (P = {interval(*probability)})"
-        if pair.case == Case.SMALL and pair.gain < 0:
-            return f"{higher}, but the mean of {better.name} is {number(-pair.gain)} lower in these runs"
-        return f"{higher}; the means of these runs differ by {number(pair.gain)}{beside}"
-    if pair.case == Case.EQUIVALENT:
-        return f"{both}; the means of these runs differ by {size}{beside}"
-    if pair.case == Case.UNDECIDED:
-        return f"{both}, mean difference {size}"
-    return both if pair.case == Case.TOO_FEW else f"{both}: {pair.reason}"
-
-
 def _seeds(first: SimpleNamespace, second: SimpleNamespace) -> str:
     one, two = len(first.scores), len(second.scores)
     return f"{counted(one, 'seed')} each" if one == two else f"{one} and {counted(two, 'seed')}"
 
 
-def _by_steps(pair: Any) -> tuple[SimpleNamespace, SimpleNamespace, float]:
-    """The side that used more steps of the simulator, the other one, and how many times as many it used."""
-    first, second = pair.first, pair.second
-    if first.simulator_steps < second.simulator_steps:
-        first, second = second, first
-    few = second.simulator_steps
-    return first, second, first.simulator_steps / few if few > 0 else math.nan
+def _by_steps(pair: Any) -> list[SimpleNamespace]:
+    """The side that used many more steps of the simulator, and the other one; none where both used about as many."""
+    less, more = sorted((pair.second, pair.first), key=lambda side: side.simulator_steps)
+    return [more, less] if less.simulator_steps > 0 and more.simulator_steps / less.simulator_steps > SIMILAR else []
 
 
 def _more_steps(pair: Any) -> str:
     """Which side used more steps of the simulator, where that is much."""
-    more, _, ratio = _by_steps(pair)
-    return f"{more.name} used {ratio:.1f} times the simulator steps" if ratio > SIMILAR else ""
+    sides = _by_steps(pair)
+    ratio = sides[0].simulator_steps / sides[1].simulator_steps if sides else 1
+    return f"{sides[0].name} used {ratio:.1f} times the simulator steps" if sides else ""
 
 
 def details(pair: Any) -> list[str]:
@@ -116,36 +107,31 @@ def details(pair: Any) -> list[str]:
 def _numbers(pair: Any) -> Iterator[str]:
     sides = pair.first, pair.second
     if pair.case == Case.TOO_FEW:
-        points = [f"{one.name} {', '.join(map(number, one.scores))}" for one in sides]
-        yield f"Scores: {'; '.join(points)}."
+        yield f"Scores: {'; '.join(f'{one.name} ' + ', '.join(map(number, one.scores)) for one in sides)}."
     else:
         size = with_interval(pair.difference, pair.difference_low, pair.difference_high)
         p = f"= {p_value(pair.p_holm)}".replace("= <", "< ")
         correction = f" after correction for {pair.tests} tests" if pair.tests > 1 else ""
-        yield (f"Mean difference {size} (Welch's 95 % interval); p {p} of the ranks{correction}, level {pair.level:g}.")
+        yield f"Mean difference {size} (Welch's 95 % interval); p {p} of the ranks{correction}, level {pair.level:g}."
         yield f"Means: {' and '.join(f'{one.name} {number(mean(one.scores))}' for one in sides)}."
     for one in sides:
         if len(one.runs) > len(one.seeds):
-            name, runs = one.name, len(one.runs)
-            yield f"The seeds of {name} have {runs} runs; a seed counts by the mean of its runs."
+            yield f"The seeds of {one.name} have {len(one.runs)} runs; a seed counts by the mean of its runs."
 
 
 def _power(pair: Any) -> Iterator[str]:
     """The smallest difference that could have been found, how many seeds are missing, and what they may hide."""
-    missing = pair.seeds_missing
+    missing, seeds = pair.seeds_missing, min(pair.n, pair.n_against)
     if pair.case == Case.TOO_FEW:
         yield f"{counted(missing or 0, 'more seed')} per side {'is' if missing == 1 else 'are'} needed for a test."
     elif pair.case != Case.UNDECIDED:
-        seeds = min(pair.n, pair.n_against)
-        yield (
-            f"{seeds} seeds can miss failures of up to {100 * unseen_failures(seeds):.0f} % of the runs, which would "
-            "change the means."
-        )
+        share = 100 * unseen_failures(seeds)
+        yield f"{seeds} seeds can miss failures of up to {share:.0f} % of the runs, which would change the means."
     if pair.case != Case.UNDECIDED:
         return
     if not pair.decidable:
-        least, level = p_value(min(1.0, pair.least_p)), f"{pair.level:g}"
-        yield f"So few seeds cannot decide: the smallest p that they can have is {least}, level {level}."
+        least = p_value(min(1.0, pair.least_p))
+        yield f"So few seeds cannot decide: the smallest p that they can have is {least}, level {pair.level:g}."
     elif not math.isnan(pair.detectable_difference):
         yield f"Differences from about {number(pair.detectable_difference)} on are found in 80 of 100 such studies."
     wanted = f"a difference of {SHARE} ({number(pair.margin)})"
@@ -154,28 +140,24 @@ def _power(pair: Any) -> Iterator[str]:
     elif not missing:
         yield f"These seeds are enough for {wanted}."
     else:
-        many = missing > MOST_SEEDS
-        more = f"{'More than' if many else 'About'} {counted(min(MOST_SEEDS, missing), 'more seed')}"
+        more = f"{'More than' if missing > MOST_SEEDS else 'About'} {counted(min(MOST_SEEDS, missing), 'more seed')}"
         yield f"{more} per side would show {wanted}."
 
 
 def _circumstances(pair: Any) -> Iterator[str]:
     yield f"Score: {pair.score[0].lower()}{pair.score[1:]}."
-    more, less, ratio = _by_steps(pair)
-    if ratio > SIMILAR:
-        used = " and ".join(f"{one.name} {steps(one.simulator_steps)}" for one in (more, less))
-        equal = ""
+    if sides := _by_steps(pair):
+        used = " and ".join(f"{one.name} {steps(one.simulator_steps)}" for one in sides)
         if pair.equal_steps is not None:
             one, two = map(number, pair.equal_steps)
-            first, second = pair.first.name, pair.second.name
-            equal = f"; after as many for both {first} is at {one} and {second} at {two}"
-        yield f"Simulator steps: {used}{equal}."
+            used += f"; after as many for both {pair.first.name} is at {one} and {pair.second.name} at {two}"
+        yield f"Simulator steps: {used}."
     if pair.defaults:
         yield "Defaults against defaults: no setting was overridden."
     if pair.unequal:
-        listed = [f"{name} {a} and {b}" for name, (a, b) in list(pair.unequal.items())[:MOST]]
-        listed += [f"{len(pair.unequal) - MOST} more"] if len(pair.unequal) > MOST else []
-        yield f"Settings differ: {'; '.join(listed)}."
+        listed = [f"{name} {a} and {b}" for name, (a, b) in pair.unequal.items()]
+        more = [f"{len(listed) - MOST} more"] if len(listed) > MOST else []
+        yield f"Settings differ: {'; '.join(listed[:MOST] + more)}."
 
 
 def result(pairs: Sequence[Any]) -> str:
@@ -188,27 +170,24 @@ def result(pairs: Sequence[Any]) -> str:
             where.setdefault(_short(one), {})[one.env] = None
     together: dict[tuple[str, str], list[str]] = {}  # those of one algorithm at the same place
     for (words, other), envs in where.items():
-        together.setdefault((words, _listed(list(envs))), []).append(other)
+        together.setdefault((words, _listed([*envs])), []).append(other)
     findings = [f"{words}{_listed(others)} on {place}" for (words, place), others in together.items()]
     if findings and findings[0].startswith("runs of "):
         findings[0] = findings[0][0].upper() + findings[0][1:]
     more = [f"{len(findings) - MOST} more findings"] if len(findings) > MOST else []
-    left = _listed(list(_left_open(pairs)))
+    counts = {case: sum(one.case == case for one in pairs) for case in OPEN}
+    left = [f"{many:,} {OPEN[case][many > 1]}" for case, many in counts.items() if many]
+    if left:
+        many, _, words = left[0].partition(" ")
+        left[0] = f"{many} comparison{'s' * (many != '1')} {words}"
     if any(one.decidable for one in pairs):
-        said = "; ".join([*findings[:MOST], *more, *filter(None, [left])])
-        return f"{said}." if findings else f"Nothing is decided: {left}."
-    tests = max((one.tests for one in pairs if one.case not in (Case.TOO_FEW, Case.NOT_COMPARABLE)), default=0)
-    needed = f"; {counted(tests, 'test')} need {seeds_for_tests(tests)} seeds per side" if tests else ""
-    if all(one.case == Case.TOO_FEW for one in pairs):
-        needed = f"; a test needs {FEWEST_RUNS} seeds per side"
-    return f"No comparison can be decided: {left}{needed}."
-
-
-def _left_open(pairs: Sequence[Any]) -> Iterator[str]:
-    cases = [case for case in OPEN if any(one.case == case for one in pairs)]
-    for case in cases:
-        many = sum(one.case == case for one in pairs)
-        yield f"{counted(many, 'comparison') if case is cases[0] else f'{many:,}'} {OPEN[case][many > 1]}"
+        said = "; ".join([*findings[:MOST], *more, *filter(None, [_listed(left)])])
+        return f"{said}." if findings else f"Nothing is decided: {said}."
+    needed = f"; a test needs {FEWEST_RUNS} seeds per side"
+    if counts[Case.TOO_FEW] < len(pairs):
+        tests = max((one.tests for one in pairs if one.case not in (Case.TOO_FEW, Case.NOT_COMPARABLE)), default=0)
+        needed = f"; {counted(tests, 'test')} need {seeds_for_tests(tests)} seeds per side" if tests else ""
+    return f"No comparison can be decided: {_listed(left)}{needed}."
 
 
 def _short(pair: Any) -> tuple[str, str]:
@@ -216,15 +195,13 @@ def _short(pair: Any) -> tuple[str, str]:
     if pair.case == Case.EQUIVALENT:
         return f"{pair.first.name} and {pair.second.name} are equivalent, within {SHARE},", ""
     better, worse = order(pair)
-    by = ""
-    if pair.case == Case.SMALL:
-        by = ", with a lower mean," if pair.gain < 0 else f" by less than {SHARE}"
-    return f"runs of {better.name} score higher{by} than runs of ", worse.name
+    by = ", with a lower mean," if pair.gain < 0 else f" by less than {SHARE}"
+    return f"runs of {better.name} score higher{by * (pair.case == Case.SMALL)} than runs of ", worse.name
 
 
 def _listed(texts: Sequence[str]) -> str:
     """One, two and three."""
-    return " and ".join(filter(None, (", ".join(texts[:-1]), texts[-1]))) if texts else ""
+    return " and ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))
 
 
 def answer_sentence(answer: Any) -> str:
@@ -236,31 +213,30 @@ def answer_sentence(answer: Any) -> str:
         return f"{pair}{claimed}."
     if answer.reason:
         return f"{pair}, {answer.measure}: {answer.reason}."
-    effect = f"{pair}, {answer.measure}: {effect_words(answer)}{claimed}"
     sides = SimpleNamespace(first=answer.samples[0], second=answer.samples[1])
     seeds, missing = _seeds(*answer.samples), answer.outcome["seeds_missing"]
     if missing and missing <= MOST_SEEDS:
-        seeds += (
-            f", {missing} more per side are needed for a test" if answer.case == Case.TOO_FEW
-            else f", about {missing} more per side would show a difference of {SHARE}"
-        )  # fmt: skip
+        few = f", {missing} more per side are needed for a test"
+        many = f", about {missing} more per side would show a difference of {SHARE}"
+        seeds += few if answer.case == Case.TOO_FEW else many
+    effect = f"{pair}, {answer.measure}: {effect_words(answer)}{claimed}"
     return f"{'; '.join(filter(None, (effect, _more_steps(sides), seeds, answer.note)))}."
 
 
 def effect_words(answer: Any) -> str:
     """The effect with its interval and its direction; a dash where there is none."""
     size = with_interval(*answer.effect)
-    if not answer.claimed:
-        return f"mean difference {size}"
     word = answer.claimed.rpartition(" ")[2]
-    return f"{size}{' %' if answer.in_percent else ''} {word}"
+    return f"{size}{' %' * answer.in_percent} {word}" if word else f"mean difference {size}"
 
 
 def write_verdicts(path: Path, pages: Mapping[str, Sequence[Any]], answers: Iterable[Any] = ()) -> None:
     """Write the answers of studies and the comparisons of each page to a file."""
-    verdicts = {page: [pair_values(one) for one in pairs] for page, pairs in pages.items()}
-    results = {page: result(pairs) for page, pairs in pages.items()}
-    stored = {"format": FORMAT, "studies": [*map(answer_values, answers)], "results": results, "verdicts": verdicts}
+    stored = {
+        "format": FORMAT, "studies": [*map(_answer_values, answers)],
+        "results": {page: result(pairs) for page, pairs in pages.items()},
+        "verdicts": {page: [*map(pair_values, pairs)] for page, pairs in pages.items()},
+    }  # fmt: skip
     path.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
@@ -276,19 +252,21 @@ def pair_values(pair: Any) -> Record:
     return values
 
 
-def _outcome(found: Mapping[str, Any]) -> Record:
+def _outcome(row: Record) -> Record:
     """What the rule says of two samples, as the file has it."""
     difference = {
-        "runs": (found["n"], found["n_against"]), "stds": (found["std"], found["std_against"]),
-        "difference": found["difference"], "interval": (found["difference_low"], found["difference_high"]),
-        "p": found["p_rank"], "probability": found["probability_better"],
-        "probability_interval": (found["probability_low"], found["probability_high"]),
+        "runs": (row["n"], row["n_against"]), "stds": (row["std"], row["std_against"]),
+        "difference": row["difference"], "interval": (row["difference_low"], row["difference_high"]),
+        "p": row["p_rank"], "probability": row["probability_better"],
+        "probability_interval": (row["probability_low"], row["probability_high"]),
     }  # fmt: skip
-    more = {name: found[name] for name in ("case", "margin", "seeds_missing")}
-    return {**more, "tests": max(1, found["tests"]), "difference": difference, "p": found["p_holm"]}
+    return {
+        **{name: row[name] for name in ("case", "margin", "seeds_missing")}, "tests": max(1, row["tests"]),
+        "difference": difference, "p": row["p_holm"],
+    }  # fmt: skip
 
 
-def answer_values(answer: Any) -> Record:
+def _answer_values(answer: Any) -> Record:
     """A study with the answers of its pairs as JSON holds it."""
     study = answer.study
     values: Record = json_values({

@@ -13,7 +13,7 @@ from scipy import stats
 from erlbench.cli import cli
 from erlbench.experiment.studies import load_studies
 from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.statistics.significance import Case, mean_difference, mean_ratio, percent_less, percent_more
+from erlbench.reporting.statistics.significance import Case, mean_difference, mean_ratio, percent_more
 from erlbench.reporting.verdict.answers import Standing, answer_study
 from erlbench.reporting.verdict.words import answer_sentence
 from tests.reporting.make_runs import make_run
@@ -146,9 +146,9 @@ def test_the_interval_of_a_percentage_is_that_of_the_logarithm_of_a_ratio():
     freedom = total**4 / (errors[0] ** 4 / 7 + errors[1] ** 4 / 10)
     half = stats.t.ppf(0.975, freedom) * total
     middle = math.log(a.mean() / b.mean())
-    value, low, high = percent_less(a, b)
-    assert value == pytest.approx(100 * (1 - a.mean() / b.mean()))
-    assert (low, high) == pytest.approx((100 * (1 - math.exp(middle + half)), 100 * (1 - math.exp(middle - half))))
+    value, low, high = percent_more(a, b)
+    assert value == pytest.approx(100 * (a.mean() / b.mean() - 1))
+    assert (low, high) == pytest.approx((100 * (math.exp(middle - half) - 1), 100 * (math.exp(middle + half) - 1)))
     assert percent_more(b, a)[1] == pytest.approx(100 * (math.exp(-middle - half) - 1))
     assert math.isnan(mean_ratio(-a, b)[0])
     assert math.isnan(mean_difference(a[:5], b)[1])  # no interval below six
