@@ -12,14 +12,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 import erlbench
 from erlbench.bundle import name_hider
 from erlbench.experiment.fairness import overridden
-from erlbench.records.read import ignore, read_columns
-from erlbench.records.schema import TaskRow
 from erlbench.reporting.data.page_cells import describe_limit
 from erlbench.reporting.data.remarks import LEFT_OUT, REPEATED
 from erlbench.reporting.data.runs import run_tables
@@ -30,7 +27,7 @@ from erlbench.reporting.documents.model import Column, Table
 from erlbench.reporting.documents.render import Content, markdown
 from erlbench.reporting.pages.page import Page
 from erlbench.reporting.statistics.estimates import FEWEST_RUNS
-from erlbench.reporting.statistics.significance import Case, level_words
+from erlbench.reporting.statistics.significance import level_words
 from erlbench.reporting.verdict.words import result
 from erlbench.settings import setting_text
 from erlbench.words import counted
@@ -45,9 +42,7 @@ NOTES = {  # of columns
     "suite's, nothing is known about defaults.",
     "hours": "by the clock, with evaluations, without pauses; several runs may have shared the machine.",
     "not_finished": "failed, interrupted, running, or never trained.",
-    "processor_hours": "of all tasks of all these runs.",
     "modelled_hours": "of runs in simulated time: what the model says, and no computing.",
-    "not_recorded": "runs whose computing time no file says; the hours are without them.",
 }
 
 
@@ -69,19 +64,22 @@ def checklist(
     pages: Sequence[Page], runs: Sequence[Any], warnings: Iterable[str], sources: Sequence[Any] = ()
 ) -> dict[str, Any]:
     """What the template prints; command lines are without home folders and names of this user and machine."""
-    frame, hide = pd.DataFrame([_record(run) for run in runs]), name_hider()
-    packages = sorted({" ".join(pair) for run in runs for pair in run.versions})
+    frame, hide = pd.DataFrame(map(_record, runs)), name_hider()
+    licences = {source.source: source.licence for source in sources}
+    settings = [
+        (run.name, setting, setting_text(value), "the user" if setting in chosen else "the preset", run.env)
+        for run in runs for chosen in [overridden(run_tables(run))] for setting, value in run.settings.items()
+    ]  # fmt: skip
     return {
         "runs": frame, "counts": _counts, "counted": counted, "version": erlbench.__version__,
-        "marks": [mark for run in runs for mark in run.marks], "packages": ", ".join(packages) or UNKNOWN,
+        "marks": pd.Series([mark for run in runs for mark in run.marks], dtype=object),
+        "packages": ", ".join(sorted({" ".join(pair) for run in runs for pair in run.versions})) or UNKNOWN,
         "commands": [hide(command) for command in frame.command[frame.command != ""].unique()[:MOST_COMMANDS]],
         "left_out": sum(LEFT_OUT in warning or REPEATED in warning for warning in warnings),
         "comparisons": [_verdicts(page) for page in pages if not page.is_reference],
-        "licences": [
-            f"Reference runs that the report shows, {name}: {licence or UNKNOWN}."
-            for name, licence in {source.source: source.licence for source in sources}.items()
-        ],
-        "cells": _cells(frame), "settings": _settings(runs), "compute": _compute(frame),
+        "licences": [f"Reference runs that the report shows, {name}: {licence or UNKNOWN}."
+                     for name, licence in licences.items()],
+        "cells": _cells(frame), "settings": _settings(settings), "compute": _compute(frame),
         "std": STD, "fewest": FEWEST_RUNS, "level": level_words(),
     }  # fmt: skip
 
@@ -91,9 +89,8 @@ def _record(run: Any) -> dict[str, Any]:
     about, config = run.imported, run.run_config
     seconds = run.total_time_s if math.isfinite(run.total_time_s) else run.train_time_s
     hours = (seconds - run.paused_s) / 3600
-    memory = f", {run.memory} GiB memory" if run.memory else ""
-    processes = f", processes: {run.processes}" if run.processes else ""
-    device = f", device {run.device}" if run.device else ""
+    machine = [run.hardware, run.memory and f"{run.memory} GiB memory", run.processes and f"processes: {run.processes}",
+               run.device and f"device {run.device}"]  # fmt: skip
     return {
         "environment": run.env, "algorithm": run.name, "budget": describe_limit(run),
         "seeds": str(run.seed), "evaluated_every": str(config.get("eval_freq") or UNKNOWN),
@@ -102,27 +99,13 @@ def _record(run: Any) -> dict[str, Any]:
         "kernels": ", ".join(run.kernels) or UNKNOWN, "software": run.software,
         "command": " ".join(run.command.split()), "without_settings": not run.settings,
         "imported": f"{about.format} of {about.origin}, licence {about.licence or UNKNOWN}" if about else "",
-        "machine": f"{run.hardware}{memory}{processes}{device}",
-        "hours": hours if math.isfinite(hours) and hours >= 0 else math.nan,
-        "processor_hours": _processor_hours(run),
+        "machine": ", ".join(filter(None, machine)), "hours": hours if 0 <= hours < math.inf else math.nan,
     }  # fmt: skip
 
 
-def _processor_hours(run: Any) -> float:
-    """Processor hours of all tasks; NaN where a task does not say."""
-    if run.imported or not (run.path / TaskRow.file).is_file():
-        return math.nan
-    try:
-        rows = read_columns(run.path, TaskRow, ignore)
-    except ValueError:
-        return math.nan
-    seconds = np.array([] if rows is None else rows["cpu_s"], np.float64)
-    return float(seconds.sum()) / 3600 if len(seconds) else math.nan
-
-
 def _verdicts(page: Page) -> str:
-    tests = {one.tests for one in page.verdicts if one.case is not Case.NOT_COMPARABLE}
-    family = f" Correction for {max(tests):,} tests." if tests and max(tests) > 1 else ""
+    tests = max((one.tests for one in page.verdicts), default=0)
+    family = f" Correction for {tests:,} tests." if tests > 1 else ""
     what = result(page.verdicts) + family if page.verdicts else "no algorithms are compared."
     return f"{page.comparison.title}. Score: {page.comparison.score_words}. {what}"
 
@@ -134,13 +117,9 @@ def _cells(frame: pd.DataFrame) -> Table:
     return _table("runs", "What was run", texts.assign(finished_runs=cells.done.sum()))
 
 
-def _settings(runs: Sequence[Any]) -> Table:
+def _settings(values: Sequence[tuple[str, ...]]) -> Table:
     """All hyper-parameters by algorithm, the values of one setting below each other."""
     names = ["algorithm", "setting", "value", "chosen_by"]
-    values = [
-        (run.name, setting, setting_text(value), "the user" if setting in chosen else "the preset", run.env)
-        for run in runs for chosen in [overridden(run_tables(run))] for setting, value in run.settings.items()
-    ]  # fmt: skip
     frame = pd.DataFrame(values, columns=[*names, "environments"])
     frame["place"] = frame.groupby(names[:2], sort=False).ngroup()
     settings = frame.sort_values("place", kind="stable").groupby(names, sort=False)
@@ -152,14 +131,13 @@ def _compute(frame: pd.DataFrame) -> Table:
     measured = frame.hours.where(~frame.simulated)
     numbers = {
         "runs": frame.done, "hours": measured.where(frame.done), "not_finished": ~frame.done,
-        "their_hours": measured.where(~frame.done), "processor_hours": frame.processor_hours,
-        "modelled_hours": frame.hours.where(frame.simulated),
-        "not_recorded": measured.isna() & frame.processor_hours.isna(),
+        "their_hours": measured.where(~frame.done), "modelled_hours": frame.hours.where(frame.simulated),
     }  # fmt: skip
-    parts = frame[CELL].assign(**numbers, machine=frame.machine)
+    parts = frame[[*CELL, "machine"]].assign(**numbers)
     cells = pd.concat([parts, parts.assign(environment=TOTAL, algorithm="", machine="")]).groupby(CELL, sort=False)
-    sums = cells[[*numbers]].sum(min_count=1)
-    return _table("compute", "Computing time", sums.assign(machine=cells.machine.agg(_join)))
+    return _table(
+        "compute", "Computing time", cells[[*numbers]].sum(min_count=1).assign(machine=cells.machine.agg(_join))
+    )
 
 
 def _join(texts: pd.Series) -> str:
@@ -180,6 +158,7 @@ def _print(value: Any) -> str:
     return NONE if value != value else significant(value) if isinstance(value, float) else str(value)
 
 
-def _counts(texts: Iterable[str]) -> str:
-    counts = Counter(texts).most_common()
+def _counts(texts: pd.Series) -> str:
+    """The texts, the most frequent first, each with the number of its runs where there are several."""
+    counts = Counter(texts.tolist()).most_common()
     return "; ".join(f"{text} ({counted(count, 'run')})" if len(counts) > 1 else text for text, count in counts)

@@ -63,7 +63,7 @@ def mean_curve(runs: Sequence[tuple[int, Points]], interval: bool = False, most:
     if not len(x):
         return dict.fromkeys(("x", "y", "low", "high"), x)
     kept = thinned(len(x), most)
-    x, values = x[kept], values[:, kept]
+    x, values = x[kept], np.ascontiguousarray(values[:, kept])
     single = np.array([np.interp(x, *curve) for _, curve in runs if len(curve[0])])
     line = {"x": x, "y": values.mean(axis=0), "low": single.min(axis=0), "high": single.max(axis=0)}
     if interval and len(values) > 1:

@@ -74,39 +74,22 @@ def compare(x: ArrayLike, y: ArrayLike) -> Found:
     }  # fmt: skip
 
 
-def is_significant(found: Found, p: float) -> bool:
-    """Whether the ranks of a `compare` differ, by their p after the correction; never without a finite interval."""
-    return p <= found["level"] and math.isfinite(found["difference_low"]) and math.isfinite(found["difference_high"])
-
-
 def mean_difference(x: ArrayLike, y: ArrayLike) -> Effect:
     """The mean of x minus that of y, with Welch's 95 % interval from `FEWEST_RUNS` a side on."""
     return _difference(_moments(x), _moments(y))
 
 
-def mean_ratio(x: ArrayLike, y: ArrayLike) -> Effect:
-    """The mean of x divided by that of y, with Welch's interval of its logarithm; NaN unless both means are above 0.
+def percent_more(x: ArrayLike, y: ArrayLike) -> Effect:
+    """By how many percent of the mean of y the mean of x is above it, with Welch's interval of the logarithm.
 
-    The standard error of the logarithm of a mean is that of the mean divided by the mean (delta method).
+    The standard error of the logarithm of a mean is that of the mean divided by the mean (delta method). NaN unless
+    both means are above 0.
     """
     sides = _moments(x), _moments(y)
     if not all(centre > 0 for centre, _, _ in sides):
         return UNKNOWN
-    first, second = ((math.log(centre), spread / centre, runs) for centre, spread, runs in sides)
-    value, low, high = map(math.exp, _difference(first, second))
-    return value, low, high
-
-
-def percent_less(x: ArrayLike, y: ArrayLike) -> Effect:
-    """By how many percent of the mean of y the mean of x is below it."""
-    value, low, high = mean_ratio(x, y)
-    return 100 * (1 - value), 100 * (1 - high), 100 * (1 - low)
-
-
-def percent_more(x: ArrayLike, y: ArrayLike) -> Effect:
-    """By how many percent of the mean of y the mean of x is above it."""
-    value, low, high = mean_ratio(x, y)
-    return 100 * (value - 1), 100 * (low - 1), 100 * (high - 1)
+    value, low, high = _difference(*((math.log(centre), spread / centre, runs) for centre, spread, runs in sides))
+    return 100 * (math.exp(value) - 1), 100 * (math.exp(low) - 1), 100 * (math.exp(high) - 1)
 
 
 def _moments(scores: ArrayLike) -> Moments:
@@ -117,7 +100,7 @@ def _difference(first: Moments, second: Moments) -> Effect:
     gap = first[0] - second[0]
     if min(first[2], second[2]) < FEWEST_RUNS:
         return gap, *NONE
-    error, freedom = welch_error(first[1], first[2], second[1], second[2])
+    error, freedom = welch_error(*first[1:], *second[1:])
     half = float(special.stdtrit(freedom, 0.975)) * error if error else 0.0
     return gap, gap - half, gap + half
 
@@ -256,21 +239,22 @@ def judge(x: Array, y: Array, found: Found, *, p: float, tests: int = 1, origin:
     counting); `detectable_difference` NaN where such runs can show none.
     """
     tests, margin = max(1, tests), MARGIN * abs(mean(y) - origin)
-    least, few = tests * least_p(found["n"], found["n_against"]), min(found["n"], found["n_against"])
+    n, m, level, interval = (found[name] for name in ("n", "n_against", "level", "difference_low"))
+    few, sizes = min(n, m), (found["std"], found["std_against"], n, m)
     missing: int | None = 0
     if few < FEWEST_RUNS:
         case, missing = Case.TOO_FEW, FEWEST_RUNS - few
-    elif is_significant(found, p):
+    elif p <= level and math.isfinite(interval) and math.isfinite(found["difference_high"]):
         case = Case.DECIDED if found["gain"] >= margin else Case.SMALL
     elif equivalent(x, y, level=LEVEL / tests, origin=origin):
         case = Case.EQUIVALENT
     else:
-        case, missing = Case.UNDECIDED, _missing(found, margin, tests)
-    decidable, sizes = least <= found["level"], (found["std"], found["std_against"], found["n"], found["n_against"])
+        case, missing = Case.UNDECIDED, _missing(*sizes, margin, tests)
+    least = tests * least_p(n, m)
     return {
         "case": case, "p_holm": p, "tests": tests, "margin": margin, "seeds_missing": missing, "least_p": least,
-        "decidable": decidable,
-        "detectable_difference": detectable(*sizes, level=found["level"] / tests) if decidable else math.nan,
+        "decidable": least <= level,
+        "detectable_difference": detectable(*sizes, level=level / tests) if least <= level else math.nan,
     }  # fmt: skip
 
 
@@ -286,27 +270,23 @@ def equivalent(x: Array, y: Array, *, level: float, origin: float) -> bool:
     if min(a.size, b.size) < FEWEST_ALIKE or fallen or not width > 0:
         return False
     a, b = a * np.sign(b.mean()), b * np.sign(b.mean())
-    return max(_one_sided(a, (1 - MARGIN) * b), _one_sided((1 + MARGIN) * b, a)) < level / 2
+    p_values = []
+    for upper, lower in ((a, (1 - MARGIN) * b), ((1 + MARGIN) * b, a)):
+        error, freedom = welch_error(std(upper), upper.size, std(lower), lower.size)
+        gap = mean(upper) - mean(lower)
+        p_values.append(float(special.stdtr(freedom, -gap / error)) if error > 0 else float(gap <= 0))
+    return max(p_values) < level / 2
 
 
-def _one_sided(x: Array, y: Array) -> float:
-    """The p-value of Welch's test that the mean of x is above that of y."""
-    error, freedom = welch_error(std(x), x.size, std(y), y.size)
-    gap = mean(x) - mean(y)
-    if not error > 0:
-        return 0.0 if gap > 0 else 1.0
-    return float(special.stdtr(freedom, -gap / error))
-
-
-def _missing(found: Found, width: float, tests: int) -> int | None:
+def _missing(std_x: float, std_y: float, n: int, m: int, width: float, tests: int) -> int | None:
     """Seeds per side that are missing to find a difference of `width`, by the upper limits of the spreads."""
-    limits = std_upper_limit(found["std"], found["n"]), std_upper_limit(found["std_against"], found["n_against"])
+    limits = std_upper_limit(std_x, n), std_upper_limit(std_y, m)
 
-    def enough(n: int) -> bool:
-        runs, level = RANK_EFFICIENCY * n, rank_level(n, n)
-        return tests * least_p(n, n) <= level and (
+    def enough(seeds: int) -> bool:
+        runs, level = RANK_EFFICIENCY * seeds, rank_level(seeds, seeds)
+        return tests * least_p(seeds, seeds) <= level and (
             not (width > 0 and max(limits) > 0) or welch_power(width, *limits, runs, runs, level=level / tests) >= POWER
         )
 
     needed = fewest_seeds(enough)
-    return None if needed is None else max(0, needed - min(found["n"], found["n_against"]))
+    return None if needed is None else max(0, needed - min(n, m))

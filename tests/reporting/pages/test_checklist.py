@@ -11,11 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from erlbench.cli import cli
-from erlbench.records.schema import TaskRow
 from erlbench.reporting.documents.render import Content, markdown
 from erlbench.reporting.pages.checklist import TOTAL, checklist
 from tests.reporting.compare import find_rows
-from tests.reporting.make_runs import make_run, write_json, write_rows
+from tests.reporting.make_runs import make_run, write_json
 
 HOUR = 3600.0
 
@@ -48,7 +47,6 @@ def test_hours_are_those_of_finished_and_other_runs(tmp_path):
     assert total["environment"] == TOTAL
     for row in (cell, total):
         assert (row["runs"], row["hours"], row["not_finished"], row["their_hours"]) == (1, 2.0, 1, 0.5)
-        assert row["not_recorded"] == 0
 
 
 def test_pauses_are_no_computing_and_modelled_hours_are_none(tmp_path):
@@ -64,14 +62,6 @@ def test_pauses_are_no_computing_and_modelled_hours_are_none(tmp_path):
     assert measured["hours"] == 1.0
     assert math.isnan(modelled["hours"])
     assert modelled["modelled_hours"] > 0
-    assert modelled["not_recorded"] == 1
-
-
-def test_processor_hours_need_each_task_to_say_them(tmp_path):
-    run = make_run(tmp_path, "Hopper-v5", "td3", 0, [0, 1], simulated=True, tasks=[("es", 0, 0, 1800, 0)] * 2)
-    assert [row["processor_hours"] for row in compute_of(tmp_path)] == [1.0]
-    write_rows(run, TaskRow, [])
-    assert [math.isnan(row["processor_hours"]) for row in compute_of(tmp_path)] == [True]
 
 
 @pytest.mark.parametrize("value", ["soon", True, None, -5, [], {"a": 1}])
@@ -79,6 +69,7 @@ def test_a_total_time_that_is_none_is_unknown_and_not_zero(tmp_path, value):
     run = make_run(tmp_path, "Hopper-v5", "td3", 0, [0, 1])
     edit(run / "status.json", total_time_s=value, train_time_s=math.nan)
     assert [math.isnan(row["hours"]) for row in compute_of(tmp_path)] == [True]
+    assert "1 runs whose computing time is not recorded" in checklist_of(tmp_path)
 
 
 def test_command_lines_lose_home_folder_user_and_host(tmp_path, monkeypatch):

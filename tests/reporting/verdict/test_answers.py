@@ -13,7 +13,7 @@ from scipy import stats
 from erlbench.cli import cli
 from erlbench.experiment.studies import load_studies
 from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.statistics.significance import Case, mean_difference, mean_ratio, percent_more
+from erlbench.reporting.statistics.significance import Case, mean_difference, percent_more
 from erlbench.reporting.verdict.answers import Standing, answer_study
 from erlbench.reporting.verdict.words import answer_sentence
 from tests.reporting.make_runs import make_run
@@ -150,7 +150,7 @@ def test_the_interval_of_a_percentage_is_that_of_the_logarithm_of_a_ratio():
     assert value == pytest.approx(100 * (a.mean() / b.mean() - 1))
     assert (low, high) == pytest.approx((100 * (math.exp(middle - half) - 1), 100 * (math.exp(middle + half) - 1)))
     assert percent_more(b, a)[1] == pytest.approx(100 * (math.exp(-middle - half) - 1))
-    assert math.isnan(mean_ratio(-a, b)[0])
+    assert math.isnan(percent_more(-a, b)[0])
     assert math.isnan(mean_difference(a[:5], b)[1])  # no interval below six
 
 
