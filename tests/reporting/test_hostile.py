@@ -103,6 +103,13 @@ def test_links_in_a_circle_are_walked_once(tmp_path):
     assert shown.stdout.count("seed-000") == 1
 
 
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00", "2025-01-01"])
+def test_a_time_that_no_clock_shows_is_printed_as_it_is(tmp_path, time):
+    edit(make_run(tmp_path / "results", "Hopper-v5", "td3", 0, [1.0, 2.0]), "status.json", updated=time)
+    index = build_report([tmp_path / "results"], tmp_path / "report", {}, None, lambda message: None)
+    assert time in index.with_suffix(".md").read_text()
+
+
 @pytest.fixture
 def hostile(tmp_path):
     """Results whose every text is an attack; the name and the environment are those of a run, or it is left out."""

@@ -30,6 +30,7 @@ class ChartData:
 
     def __init__(self, runs: int = 0) -> None:
         self.lists: dict[tuple[Any, ...], int] = {}  # with their index
+        self._index: dict[Any, int] = {}  # of what was there before it was rounded
         self._share = min(1.0, MOST_RUNS / max(1, runs))  # of the single runs
 
     def shared(self) -> dict[str, Any]:
@@ -76,8 +77,11 @@ class ChartData:
 
     def _list(self, values: Any) -> int:
         """The index of the list of these values; numbers are rounded."""
-        items = tuple(_round(values) if isinstance(values, np.ndarray) else values)
-        return self.lists.setdefault(items, len(self.lists))
+        key = values.tobytes() if isinstance(values, np.ndarray) else tuple(values)
+        if key not in self._index:
+            items = tuple(_round(values) if isinstance(values, np.ndarray) else values)
+            self._index[key] = self.lists.setdefault(items, len(self.lists))
+        return self._index[key]
 
 
 def _bars(bars: pd.DataFrame) -> dict[str, Any]:

@@ -110,10 +110,11 @@ def _summary(runs: Sequence[Any]) -> str:
 
 
 def _moment(time: str) -> str:
-    """A time of meta.json to the minute, such as `2026-01-31 18:05 UTC`; another text as it is."""
+    """A time of meta.json to the minute, such as `2026-01-31 18:05 UTC`; a text without zone as it is."""
     try:
-        return datetime.fromisoformat(time).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    except ValueError:
+        when = datetime.fromisoformat(time)
+        return when.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC") if when.tzinfo else time
+    except (ValueError, OverflowError):
         return time
 
 

@@ -47,8 +47,12 @@ def by_seed(series: Iterable[tuple[int, Points]]) -> list[Points]:
     seeds: dict[int, list[Points]] = {}
     for seed, curve in series:
         seeds.setdefault(seed, []).append(curve)
-    means = ((curves, align(curves)) for curves in seeds.values())
-    return [curves[0] if len(curves) == 1 else (x, values.mean(axis=0)) for curves, (x, values) in means]
+    return [curves[0] if len(curves) == 1 else _mean(align(curves)) for curves in seeds.values()]
+
+
+def _mean(curves: Points) -> Points:
+    x, values = curves
+    return x, values.mean(axis=0) if len(x) else x
 
 
 def mean_curve(runs: Sequence[tuple[int, Points]], interval: bool = False, most: int = MOST_POINTS) -> dict[str, Array]:
@@ -91,8 +95,8 @@ def time_unit(seconds: float) -> tuple[str, float]:
 
 def _average(runs: Sequence[Any]) -> Points:
     """The points (points,) that all runs reached and the average of the seeds there."""
-    x, values = align(by_seed((run.seed, (run.evaluations.timesteps, run.evaluations.return_mean)) for run in runs))
-    return x, values.mean(axis=0) if len(x) else x
+    curves = ((run.seed, (run.evaluations.timesteps, run.evaluations.return_mean)) for run in runs)
+    return _mean(align(by_seed(curves)))
 
 
 def max_of_average(runs: Sequence[Any]) -> float:

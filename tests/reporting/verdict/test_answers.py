@@ -336,6 +336,17 @@ def test_the_report_of_a_folder_answers_its_study(tmp_path):
     assert "What differs from the study" in page
 
 
+def test_the_first_page_opens_with_one_answer_or_with_the_matrix_of_several_studies(tmp_path):
+    for count, name in enumerate(("first", "second"), 1):
+        folder = tmp_path / "results" / name
+        write_study(folder, claim=CLAIM.replace("CEM", name), name=name, steps=1000 + 1000 * count)
+        write_runs(folder, 2000, 1000, seeds=1, steps=[0, 1000, 1000 + 1000 * count])
+        done = CliRunner().invoke(cli, ["report", str(tmp_path / "results"), "--out", str(tmp_path / "report")])
+        assert done.exit_code == 0, done.output
+        index = (tmp_path / "report" / "index.md").read_text()
+        assert (index.index("Claim: ") < index.index("| Algorithm |")) == (count == 1)
+
+
 def test_a_mistake_in_a_folders_study_leaves_it_out_with_its_line(tmp_path):
     write_study(tmp_path, COMPARE.replace("td3", "td4"))
     write_runs(tmp_path, 2000, 1000)
