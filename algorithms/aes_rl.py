@@ -31,7 +31,7 @@ class AESRLSettings(AESSearchSettings, SteadyStateSettings, HybridSettings):
     p_desired: float = setting(
         0.5, "share of individuals that are trained by gradients", CODE, by_env={"Swimmer": 0.1}, minimum=0, maximum=1
     )
-    k_rl: float = setting(50.0, "gain of the population control (K_rl)", CODE, minimum=0)
+    k_rl: float = setting(50.0, "gain of the population control", CODE, minimum=0, symbol="K_rl")
     start_states: str = setting(
         "fresh",
         "start states of episodes: fresh, the same for an individual and its mean (generation), or fixed for the run",
@@ -80,11 +80,11 @@ TABLE_2: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "one-plus-one": _rules("full-move", "success-rule", **_SAME_EVERYWHERE),
         "rank-based": _rules("oldest", "rank-based", **_SAME_EVERYWHERE),
         "linear-adaptive": _rules("fixed-range-linear", "online-adaptive"),
-        "sigmoid-adaptive": _rules("fixed-range-sigmoid", "online-adaptive", psg_negative=1.0),
+        "sigmoid-adaptive": _rules("fixed-range-sigmoid", "online-adaptive", p_negative=1.0),
         "absolute-adaptive": _rules("baseline-absolute", "online-adaptive"),
         "relative-adaptive": _rules("baseline-relative", "online-adaptive"),
         "linear-fixed": _rules("fixed-range-linear", "online-fixed"),
-        "sigmoid-fixed": _rules("fixed-range-sigmoid", "online-fixed", psg_negative=1.0),
+        "sigmoid-fixed": _rules("fixed-range-sigmoid", "online-fixed", p_negative=1.0),
         "absolute-fixed": _rules("baseline-absolute", "online-fixed"),
         "relative-fixed": _rules("baseline-relative", "online-fixed"),
     }
@@ -102,7 +102,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "paper": {},
         "code": {"tell_in_warmup": True},
-        "fixed-ratio": {"critic_ratio": 1.0},
+        "fixed-ratio": {"critic_updates_per_step": 1.0},
         **TABLE_2,
         **{f"{name}-code": _as_the_code(rules) for name, rules in TABLE_2.items()},
     }

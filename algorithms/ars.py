@@ -37,15 +37,15 @@ class ARSSettings(PolicySettings, FitnessSettings):
     )  # fmt: skip
     initialisation: str = setting("zero", "initialisation of the weights", PAPER, choices=INITIALISATIONS)
     directions: int = setting(
-        8, "directions per iteration (N)", CODE,
-        by_env={"Swimmer": 1, "Walker2d": 40, "Ant": 60, "Humanoid": 230}, minimum=1,
+        8, "directions per iteration", CODE,
+        by_env={"Swimmer": 1, "Walker2d": 40, "Ant": 60, "Humanoid": 230}, minimum=1, symbol="N",
     )  # fmt: skip
     top: int = setting(
-        8, "best directions that make the step (b)", CODE,
-        by_env={"Swimmer": 1, "Hopper": 4, "Walker2d": 30, "Ant": 20, "Humanoid": 230}, minimum=1,
+        8, "best directions that make the step", CODE,
+        by_env={"Swimmer": 1, "Hopper": 4, "Walker2d": 30, "Ant": 20, "Humanoid": 230}, minimum=1, symbol="b",
     )  # fmt: skip
     step_size: float = setting(
-        0.02, "step size (alpha)", CODE, by_env={"Hopper": 0.01, "Walker2d": 0.03, "Ant": 0.015}, minimum=0
+        0.02, "step size", CODE, by_env={"Hopper": 0.01, "Walker2d": 0.03, "Ant": 0.015}, minimum=0, symbol="alpha"
     )
     nu: float = setting(
         0.03, "standard deviation of the exploration noise", CODE,

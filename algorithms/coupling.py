@@ -177,7 +177,7 @@ class HalfSettings:
         0.5, "share of individuals that are trained by gradients", AES_CODE, by_env={"Swimmer": 0.1},
         minimum=0, maximum=1,
     )  # fmt: skip
-    k_rl: float = setting(50.0, "gain of the population control (K_rl)", AES_CODE, minimum=0)
+    k_rl: float = setting(50.0, "gain of the population control", AES_CODE, minimum=0, symbol="K_rl")
 
 
 class Half(Coupling):

@@ -41,13 +41,17 @@ class CrossQSettings:
     critic_activation: str = setting("relu", "hidden activation of the critics", CODE, choices=ACTIVATIONS)
     actor_norm: str = setting("renorm", "normalisation of the actor: renorm (as the critics'), none", CODE,
                               choices=NORMS)  # fmt: skip
-    temperature: float | None = setting(None, "fixed temperature alpha; none: it is learnt, from 1 on", CODE, minimum=0)
+    temperature: float | None = setting(
+        None, "fixed temperature; none: it is learnt, from 1 on", CODE, minimum=0, symbol="alpha"
+    )
     target_entropy: float | None = setting(
         None, "entropy that a learnt temperature aims at; none: -1 per action dimension", CODE
     )
     learning_rate: float = setting(1e-3, "Adam's step size, all networks and temperature", CODE, minimum=0)
     batch_size: int = setting(256, "transitions per update", CODE, minimum=1)
-    discount: float = setting(0.99, "discount factor gamma", CODE, by_env={"Swimmer": 0.9999}, minimum=0, maximum=1)
+    discount: float = setting(
+        0.99, "discount factor", CODE, by_env={"Swimmer": 0.9999}, minimum=0, maximum=1, symbol="gamma"
+    )
     policy_delay: int = setting(3, "critic updates per update of actor and temperature", CODE, minimum=1)
     start_timesteps: int = setting(5000, "random actions and no updates before this step", CODE, minimum=0)
     replay_size: int = setting(1_000_000, "the latest transitions that are learnt from", CODE, minimum=1)

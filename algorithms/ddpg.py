@@ -59,7 +59,7 @@ class DDPGSettings:
         None, "bound of the norm of the critic's gradient; none: no bound", PAPER, minimum=0
     )
     batch_size: int = setting(64, "transitions per update", PAPER, minimum=1)
-    discount: float = setting(0.99, "discount factor gamma", PAPER, minimum=0, maximum=1)
+    discount: float = setting(0.99, "discount factor", PAPER, minimum=0, maximum=1, symbol="gamma")
     tau: float = setting(0.001, "how far the targets move at a time", PAPER, minimum=0, maximum=1)
     start_timesteps: int = setting(
         1000, "random actions and no updates before this step", "ours; the paper does not say", minimum=0
@@ -68,7 +68,9 @@ class DDPGSettings:
         OU, "exploration: ou (correlated, Ornstein-Uhlenbeck) or gaussian", PAPER, choices=(OU, GAUSSIAN)
     )
     exploration_noise: float = setting(0.2, "sigma of the exploration noise, per step", PAPER, minimum=0)
-    ou_theta: float = setting(0.15, "how much of the noise `ou` decays per step", PAPER, minimum=0, maximum=1)
+    ou_theta: float = setting(
+        0.15, "how much of the noise `ou` decays per step", PAPER, minimum=0, maximum=1, symbol="theta"
+    )
     replay_size: int = setting(1_000_000, "the latest transitions that are learnt from", PAPER, minimum=1)
 
 

@@ -33,7 +33,7 @@ class ERLSettings(GeneticSettings, FitnessSettings):
     sync_period: int = setting(
         10, "generations between two copies of the learner's actor", PAPER, by_env={"Hopper": 1, "Ant": 1}, minimum=1
     )
-    update_ratio: float = setting(1.0, "updates per environment step of a generation", CODE, minimum=0)
+    updates_per_step: float = setting(1.0, "updates per environment step of a generation", CODE, minimum=0)
     hidden: tuple[int, ...] = setting((128, 128), "widths of the actors' hidden layers", CODE, minimum=1)
     activation: str = setting("tanh", "hidden activation of the actors", CODE, choices=ACTIVATIONS)
     critic_hidden: tuple[int, ...] = setting((400, 300), "widths of the critic's hidden layers", CODE, minimum=1)
@@ -49,7 +49,7 @@ class ERLSettings(GeneticSettings, FitnessSettings):
         0.1, "factor of the initial last layers of the critic and of the learner's actor", CODE, minimum=0
     )
     batch_size: int = setting(128, "transitions per update", PAPER, minimum=1)
-    discount: float = setting(0.99, "discount factor gamma", PAPER, minimum=0, maximum=1)
+    discount: float = setting(0.99, "discount factor", PAPER, minimum=0, maximum=1, symbol="gamma")
     tau: float = setting(0.001, "how far the targets move at a time", PAPER, minimum=0, maximum=1)
     exploration_noise: float = setting(
         0.06, "sigma of the learner's Ornstein-Uhlenbeck noise: 0.2, scaled by 0.3", CODE, minimum=0

@@ -52,7 +52,9 @@ class ESACSettings(ESACSearchSettings, WinnersSettings, FitnessSettings, SACSett
     critic_hidden: tuple[int, ...] = setting(
         (512, 512), "widths of the hidden layers of critics and value network", PAPER, minimum=1
     )
-    temperature: float | None = setting(0.2, "fixed temperature alpha; none: it is learnt, from 1 on", CODE, minimum=0)
+    temperature: float | None = setting(
+        0.2, "fixed temperature; none: it is learnt, from 1 on", CODE, minimum=0, symbol="alpha"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

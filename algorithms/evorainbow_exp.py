@@ -33,13 +33,15 @@ class EvoRainbowExpSettings(SideSettings, CEMRLSettings):
     elites: int = setting(2, "best individuals that make the next distribution", CODE, minimum=1)
     antithetic: bool = setting(False, "the second half mirrors the first (even populations)", CODE)
     epsilon_start: float | None = setting(
-        1e-3, "initial epsilon; none: as initial_variance (damp)", CODE, by_env={"Humanoid": 1e-1}, minimum=0
+        1e-3, "initial epsilon; none: as initial_variance", CODE, by_env={"Humanoid": 1e-1}, minimum=0, symbol="damp"
     )
     soft_update: float = setting(
-        0.1, "how far the learner's actor moves to the best individual of a generation (EA_tau)", CODE,
-        by_env={"Humanoid": 0.0}, minimum=0, maximum=1,
+        0.1, "how far the learner's actor moves to the best individual of a generation", CODE,
+        by_env={"Humanoid": 0.0}, minimum=0, maximum=1, symbol="EA_tau",
     )  # fmt: skip
-    discount: float = setting(0.99, "discount factor gamma", CODE, by_env={"Swimmer": 0.999}, minimum=0, maximum=1)
+    discount: float = setting(
+        0.99, "discount factor", CODE, by_env={"Swimmer": 0.999}, minimum=0, maximum=1, symbol="gamma"
+    )
     batch_size: int = setting(128, "transitions per gradient step", CODE, minimum=1)
 
 

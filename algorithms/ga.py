@@ -28,9 +28,9 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}}
 class GASettings(PolicySettings, FitnessSettings):
     """Hyper-parameters of the genetic algorithm."""
 
-    population: int = setting(40, "individuals per generation, the elite among them (N)", OURS, minimum=2)
-    parents: int = setting(10, "best individuals that have children (T)", OURS, minimum=1)
-    mutation_stdev: float = setting(0.05, "standard deviation of a mutation (sigma)", OURS, minimum=0)
+    population: int = setting(40, "individuals per generation, the elite among them", OURS, minimum=2, symbol="N")
+    parents: int = setting(10, "best individuals that have children", OURS, minimum=1, symbol="T")
+    mutation_stdev: float = setting(0.05, "standard deviation of a mutation", OURS, minimum=0, symbol="sigma")
 
 
 @dataclass(kw_only=True)

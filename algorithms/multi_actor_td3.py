@@ -31,7 +31,7 @@ CODE = "CEM-RL, public code"
 # one-update: as many critic updates as environment steps, CEM-RL's ratio; one-actor: the TD3 of CEM-RL's tables
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "paper": {},
-    "one-update": {"update_ratio": 0.2},
+    "one-update": {"updates_per_step": 0.2},
     "one-actor": {"actors": 1},
 }
 
@@ -43,7 +43,7 @@ class MultiActorTD3Settings:
     actors: int = setting(
         5, "actors that share the critics", "as many as CEM-RL trains; the code leaves it open", minimum=1
     )
-    update_ratio: float = setting(
+    updates_per_step: float = setting(
         1.0, "updates that each actor makes per environment step of the round", CODE, minimum=0
     )
     hidden: tuple[int, ...] = setting((400, 300), "widths of the hidden layers of actors and critics", CODE, minimum=1)
@@ -51,7 +51,7 @@ class MultiActorTD3Settings:
     critic_activation: str = setting("leaky-relu", "hidden activation of the critics", "CEM-RL", choices=ACTIVATIONS)
     learning_rate: float = setting(1e-3, "Adam's step size, actors and critics", CODE, minimum=0)
     batch_size: int = setting(100, "transitions per update", CODE, minimum=1)
-    discount: float = setting(0.99, "discount factor gamma", CODE, minimum=0, maximum=1)
+    discount: float = setting(0.99, "discount factor", CODE, minimum=0, maximum=1, symbol="gamma")
     tau: float = setting(0.005, "how far the targets move at a time", CODE, minimum=0, maximum=1)
     start_timesteps: int = setting(10_000, "random actions in rounds that start before this step", CODE, minimum=0)
     exploration_noise: float = setting(
@@ -63,7 +63,7 @@ class MultiActorTD3Settings:
     noise_clip: float = setting(
         0.5, "the target actions' noise is clipped to +- this", CODE, by_env=unscaled(0.5), minimum=0
     )
-    policy_delay: int = setting(2, "critic updates per update of an actor and the targets", CODE, minimum=1)
+    policy_delay: int = setting(2, "critic updates per update of an actor and the targets", CODE, minimum=1, symbol="d")
     replay_size: int = setting(1_000_000, "latest transitions to learn from", CODE, minimum=1)
 
 
@@ -189,7 +189,7 @@ class MultiActorTD3(Algorithm[MultiActorTD3Settings, MultiActorTD3State]):
         actor.score = result.values["returns"][0]
         state.steps += result.values["lengths"][0]
         if not state.out:
-            state.updates = int(self.settings.update_ratio * state.steps)
+            state.updates = int(self.settings.updates_per_step * state.steps)
             if not state.updates:
                 self._end_round()
 

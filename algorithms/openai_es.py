@@ -95,7 +95,7 @@ class OpenAIES(Algorithm[OpenAIESSettings, OpenAIESState]):
         self._limit = TimeLimit.parse(settings.time_limit, min(longest, settings.time_limit_max or longest))
         self._shortened = settings.time_limit != ENVIRONMENT or self._limit.highest < longest
         self._optimiser: Optimiser = Adam(settings.learning_rate)
-        if settings.optimiser == SGD:
+        if settings.optimizer == SGD:
             self._optimiser = Sgd(settings.learning_rate, settings.momentum)
         self._table = self._shared_table()
         vector = initial_mean(self._policy, settings, self.key(Purpose.PARAMETERS))

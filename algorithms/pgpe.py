@@ -47,24 +47,34 @@ class PGPESettings(PolicySettings, FitnessSettings):
         by_env={"Humanoid": 200, "LunarLanderContinuous": 200}, minimum=2,
     )  # fmt: skip
     population_max: int = setting(
-        0, "a generation gets further populations below this number (lambda_max); 0: none", PAPER,
-        by_env={"Walker2d": 800, "Humanoid": 3200}, minimum=0,
+        0, "a generation gets further populations below this number; 0: none", PAPER,
+        by_env={"Walker2d": 800, "Humanoid": 3200}, minimum=0, symbol="lambda_max",
     )  # fmt: skip
     generation_steps: int = setting(
-        0, "and below so many environment steps (T)", PAPER, by_env={"Walker2d": 75_000, "Humanoid": 150_000}, minimum=0
+        0,
+        "and below so many environment steps",
+        PAPER,
+        by_env={"Walker2d": 75_000, "Humanoid": 150_000},
+        minimum=0,
+        symbol="T",
     )
     radius: float = setting(
         0.225, "length of the initial standard deviations: each is radius / sqrt(d)", PAPER,
         by_env={"Humanoid": 0.27, "LunarLanderContinuous": 4.5}, minimum=1e-12,
     )  # fmt: skip
     max_speed: float = setting(
-        0.015, "longest step of the mean (v_max)", PAPER, by_env={"LunarLanderContinuous": 0.3}, minimum=0
+        0.015, "longest step of the mean", PAPER, by_env={"LunarLanderContinuous": 0.3}, minimum=0, symbol="v_max"
     )
     step_size: float = setting(
-        0.0075, "length of a gradient in the velocity (alpha)", PAPER, by_env={"LunarLanderContinuous": 0.15}, minimum=0
+        0.0075,
+        "length of a gradient in the velocity",
+        PAPER,
+        by_env={"LunarLanderContinuous": 0.15},
+        minimum=0,
+        symbol="alpha",
     )
-    momentum: float = setting(0.9, "momentum of the velocity", PAPER, minimum=0, maximum=1)
-    stdev_learning_rate: float = setting(0.1, "step of the standard deviations (eta_sigma)", PAPER, minimum=0)
+    momentum: float = setting(0.9, "momentum of the velocity", PAPER, minimum=0, maximum=1, symbol="m")
+    stdev_learning_rate: float = setting(0.1, "step of the standard deviations", PAPER, minimum=0, symbol="eta_sigma")
     stdev_max_change: float = setting(0.2, "largest change of a standard deviation, relative", PAPER, minimum=0)
     normalise_observations: bool = setting(
         True, "normalise observations by mean and standard deviation of all that were seen", PAPER,

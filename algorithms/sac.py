@@ -48,14 +48,16 @@ class SACSettings:
     critic: str = setting(
         "v2", "next state's value: v2 by target critics, v1 by a value network with a target", V2, choices=("v2", "v1")
     )
-    temperature: float | None = setting(None, "fixed temperature alpha; none: it is learnt, from 1 on", V2, minimum=0)
+    temperature: float | None = setting(
+        None, "fixed temperature; none: it is learnt, from 1 on", V2, minimum=0, symbol="alpha"
+    )
     target_entropy: float | None = setting(
         None, "entropy that a learnt temperature aims at; none: -1 per action dimension", V2
     )
     reward_scale: float = setting(1.0, "factor of the rewards in updates", "SAC v2; v1 has 5, Humanoid 20", minimum=0)
     learning_rate: float = setting(3e-4, "Adam's step size, all networks and temperature", BOTH, minimum=0)
     batch_size: int = setting(256, "transitions per update", BOTH, minimum=1)
-    discount: float = setting(0.99, "discount factor gamma", BOTH, minimum=0, maximum=1)
+    discount: float = setting(0.99, "discount factor", BOTH, minimum=0, maximum=1, symbol="gamma")
     tau: float = setting(0.005, "how far the targets move at a time", BOTH, minimum=0, maximum=1)
     start_timesteps: int = setting(10_000, "random actions and no updates before this step", FIRST_CODE, minimum=0)
     replay_size: int = setting(1_000_000, "the latest transitions that are learnt from", BOTH, minimum=1)

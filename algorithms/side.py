@@ -39,7 +39,7 @@ class SideSettings:
     soft_update: float = setting(
         0.1, "how far the learner's actor moves to the best individual of a generation", RAINBOW, minimum=0, maximum=1
     )
-    update_ratio: float = setting(1.0, "updates per environment step of a generation", ERL, minimum=0)
+    updates_per_step: float = setting(1.0, "updates per environment step of a generation", ERL, minimum=0)
     exploration_noise: float = setting(0.1, "standard deviation of the learner's noise on actions", RAINBOW, minimum=0)
     ou_theta: float = setting(
         1.0, "how much of that noise decays per step; 1: white noise", RAINBOW, minimum=0, maximum=1
@@ -107,7 +107,7 @@ class SideCoupling(Coupling):
     def before(self, steps: int, warm: bool) -> list[Task]:
         """As many updates as the last generation had steps; the learner's episode and its copy wait for them."""
         state, run = self.state, self.run
-        updates = int(self.settings.update_ratio * steps)
+        updates = int(self.settings.updates_per_step * steps)
         if not (updates and warm and run.context.replay.length > WARM * run.settings.batch_size):
             return []
         task = self._update(updates)

@@ -37,9 +37,9 @@ class SNESSettings(PolicySettings, FitnessSettings):
 
     population: int = setting(20, "individuals per generation (lambda)", OURS, minimum=2)
     initial_variance: float = setting(1e-2, "initial variance of each parameter", OURS, minimum=1e-12)
-    mean_learning_rate: float = setting(1.0, "step of the mean (eta_mu)", PAPER, minimum=0)
+    mean_learning_rate: float = setting(1.0, "step of the mean", PAPER, minimum=0, symbol="eta_mu")
     stdev_learning_rate: float | None = setting(
-        None, "step of log sigma (eta_sigma); none: (3 + log d) / (5 sqrt d) for d parameters", PAPER, minimum=0
+        None, "step of log sigma; none: (3 + log d) / (5 sqrt d) for d parameters", PAPER, minimum=0, symbol="eta_sigma"
     )
 
 

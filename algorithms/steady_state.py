@@ -32,7 +32,7 @@ class SteadyStateSettings:
     """Hyper-parameters of the schedule."""
 
     critic_block: int = setting(1000, "critic updates per block", CODE, minimum=1)
-    critic_ratio: float | None = setting(
+    critic_updates_per_step: float | None = setting(
         None,
         "fixed number of critic updates per timestep: the critic waits for individuals, and new individuals wait for a "
         "critic that is a block behind; "
@@ -115,11 +115,13 @@ class SteadyState(Schedule):
 
     @property
     def _critic_keeps_up(self) -> bool:
-        """Whether individuals need not wait for the critic; with `critic_ratio` it may be one block behind."""
+        """Whether individuals need not wait for the critic; with a fixed ratio it may be one block behind."""
         settings, counters = self.settings, self.run.counters
-        if settings.critic_ratio is None or not self.run.learns or not self.warm:
+        if settings.critic_updates_per_step is None or not self.run.learns or not self.warm:
             return True
-        return bool(counters.critic_updates + settings.critic_block > settings.critic_ratio * counters.timesteps)
+        return bool(
+            counters.critic_updates + settings.critic_block > settings.critic_updates_per_step * counters.timesteps
+        )
 
     def _launch(self, place: int) -> list[Task]:
         """Sample an individual (no mirrored pairs), train it by gradients or not, and play its episodes."""
@@ -184,7 +186,7 @@ class SteadyState(Schedule):
     def _critic_block(self) -> list[Task]:
         """The next block of critic updates: one at a time, never begun ahead of the timesteps times their ratio."""
         settings, run = self.settings, self.run
-        ratio = 1.0 if settings.critic_ratio is None else settings.critic_ratio
+        ratio = 1.0 if settings.critic_updates_per_step is None else settings.critic_updates_per_step
         if not run.learns or run.coupling.learns_now or not self.warm:
             return []
         if run.coupling.updates >= ratio * run.counters.timesteps:

@@ -50,13 +50,15 @@ class TD3Settings:
     critic_activation: str = setting("relu", "hidden activation of the critics", CODE, choices=ACTIVATIONS)
     learning_rate: float = setting(3e-4, "Adam's step size, actor and critics", CODE, minimum=0)
     batch_size: int = setting(256, "transitions per update", CODE, minimum=1)
-    discount: float = setting(0.99, "discount factor gamma", CODE, minimum=0, maximum=1)
+    discount: float = setting(0.99, "discount factor", CODE, minimum=0, maximum=1, symbol="gamma")
     tau: float = setting(0.005, "how far the targets move at a time", CODE, minimum=0, maximum=1)
     start_timesteps: int = setting(25_000, "random actions and no updates before this step", CODE, minimum=0)
     exploration_noise: float = setting(0.1, "standard deviation of the action's noise", CODE, minimum=0)
     target_noise: float = setting(0.2, "standard deviation of the target action's noise", CODE, minimum=0)
     noise_clip: float = setting(0.5, "the target action's noise is clipped to +- this", CODE, minimum=0)
-    policy_delay: int = setting(2, "critic updates per update of the actor and the targets", CODE, minimum=1)
+    policy_delay: int = setting(
+        2, "critic updates per update of the actor and the targets", CODE, minimum=1, symbol="d"
+    )
     replay_size: int = setting(1_000_000, "the latest transitions that are learnt from", CODE, minimum=1)
 
 

@@ -42,7 +42,7 @@ class WinnersSettings:
     """Hyper-parameters of the coupling `winners`."""
 
     winner_fraction: float = setting(
-        0.4, "share e of the members that are winners, and are crossed over", TABLE, minimum=0, maximum=1
+        0.4, "share of the members that are winners, and are crossed over", TABLE, minimum=0, maximum=1, symbol="e"
     )
     crossover: str = setting(
         "replace", "replace: winners stay as they are; exchange: parts go both ways", OURS, choices=CROSSOVERS
@@ -54,7 +54,9 @@ class WinnersSettings:
         by_env={"Swimmer": 1},
         minimum=0,
     )
-    gradient_interval: int = setting(5, "the learner may act and learn only in every g-th generation", CODE, minimum=1)
+    gradient_interval: int = setting(
+        5, "the learner may act and learn only in every g-th generation", CODE, minimum=1, symbol="g"
+    )
     sac_episodes: int = setting(5, "episodes of the learner at a time", TABLE, by_env=SAC_EPISODES, minimum=1)
     p_start: float = setting(1.0, "initial probability that it acts when it may", CODE, minimum=0, maximum=1)
     p_end: float = setting(0.1, "final probability that it acts when it may", CODE, minimum=0, maximum=1)

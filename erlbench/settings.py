@@ -39,12 +39,13 @@ def setting(
     choices: Sequence[Any] | None = None,
     minimum: float | None = None,
     maximum: float | None = None,
+    symbol: str = "",
 ) -> Any:
     """A dataclass field with documentation.
 
     `source` names the paper or code the default is from; `by_env` gives other defaults by environment name without
     its version ("HalfCheetah"), or by namespace ("dm_control") for those of its environments that it does not name;
-    `minimum` and `maximum` are inclusive.
+    `minimum` and `maximum` are inclusive; `symbol` is the source's, such as K_e.
     """
     metadata = {
         "help": help,
@@ -53,6 +54,7 @@ def setting(
         "choices": tuple(choices or ()),
         "minimum": minimum,
         "maximum": maximum,
+        "symbol": symbol,
     }
     return dataclasses.field(default=default, metadata=metadata)
 
@@ -208,7 +210,8 @@ def setting_rows(settings_type: type) -> list[SettingRow]:
         limits = (("at least", about.get("minimum")), ("at most", about.get("maximum")))
         allowed += [f"{word} {limit:g}" for word, limit in limits if limit is not None]
         by_env = ", ".join(f"{env} {setting_text(value)}" for env, value in about.get("by_env", {}).items())
-        texts = (about.get("help", ""), about.get("source", ""))
+        symbol = about.get("symbol")
+        texts = (f"{symbol}: " if symbol else "") + about.get("help", ""), about.get("source", "")
         rows.append(SettingRow(field.name, default, by_env, ", ".join(allowed), *texts))
     return rows
 

@@ -14,7 +14,7 @@ from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.records.config import read_config
 from erlbench.records.older import SETTINGS
-from erlbench.settings import resolve
+from erlbench.settings import list_settings, resolve
 from erlbench.verification import AGREES, load_files
 from erlbench.verification.same import compare_runs
 from tests.reporting.compare import load_run
@@ -52,7 +52,7 @@ def configurations(*algorithms: str) -> list[Path]:
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("algo", ["cem", "cem-rl", "td3", "sac", "esac"])
+@pytest.mark.parametrize("algo", ["cem", "cem-rl", "td3", "sac", "esac", "openai-es", "erl", "aes-rl"])
 def test_the_reference_runs_have_settings_of_today(algo):
     paths = configurations(algo)
     assert paths
@@ -60,6 +60,18 @@ def test_the_reference_runs_have_settings_of_today(algo):
     for path in paths:
         assert read_config(path)["settings"].keys() <= names.keys(), path
         assert load_run(path.parent, [].append).settings == load_files(path.parent).config["settings"]
+
+
+@pytest.mark.data
+def test_every_stored_run_of_the_suite_keeps_its_settings_and_their_values():
+    """No old name is left, none is taken twice, and no value changes: so runs of a cell stay together, and apart."""
+    names = {algo: set(list_settings(registry.find(algo).settings_type)) for algo in registry.ALGORITHMS}
+    for path in sorted(REFERENCE.parent.rglob("config.toml")):
+        raw, today = tomllib.loads(path.read_text()), read_config(path)
+        if raw["run"]["algo"] not in names:
+            continue
+        assert today["settings"].keys() <= names[raw["run"]["algo"]], path
+        assert sorted(map(str, today["settings"].values())) == sorted(map(str, raw["settings"].values())), path
 
 
 def test_an_old_run_is_the_run_of_todays_cell(tmp_path):

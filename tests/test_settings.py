@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from erlbench.algorithms.search.cem import CEMSearchSettings
 from erlbench.errors import UsageError
 from erlbench.settings import environment_name, resolve, setting, setting_rows, setting_text, toml_values
 
@@ -116,6 +117,8 @@ def test_settings_describe_themselves():
     assert rows["batch_size"].source == "paper"
     assert rows["tau"].by_env == "Humanoid 0.01"
     assert rows["activation"].allowed == "tanh, relu"
+    [elites] = (row for row in setting_rows(CEMSearchSettings) if row.name == "elites")
+    assert elites.help.startswith("K_e: ")
 
 
 def test_a_required_setting_is_asked_for():

@@ -63,15 +63,15 @@ class OpenAIESSettings(PolicySettings, FitnessSettings, NanSettings):
     scaling: str = setting(
         CODE, "scale of the gradient; code leaves out the paper's 1 / sigma", PUBLIC, choices=SCALINGS
     )
-    optimiser: str = setting(ADAM, "optimiser of the mean's parameters", PAPER, choices=(ADAM, SGD))
+    optimizer: str = setting(ADAM, "optimizer of the mean's parameters", PAPER, choices=(ADAM, SGD))
     learning_rate: float = setting(
         0.01,
-        "the optimiser's step size; on functions 0.01 of the domain's width",
+        "the optimizer's step size; on functions 0.01 of the domain's width",
         PUBLIC,
         by_env=share_of_domain(0.02),
         minimum=0,
     )
-    momentum: float = setting(0.9, "momentum of the optimiser sgd", PUBLIC, minimum=0, maximum=1)
+    momentum: float = setting(0.9, "momentum of the optimizer sgd", PUBLIC, minimum=0, maximum=1)
     l2: float = setting(0.005, "coefficient of the parameters in the gradient", PUBLIC, minimum=0)
     normalise_observations: bool = setting(
         True, "normalise observations, by statistics that stay fixed within a generation", PUBLIC

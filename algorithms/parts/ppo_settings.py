@@ -40,7 +40,7 @@ class PPOSettings:
     learning_rate_schedule: str = setting(
         "linear", "linear: to 0 at the end of the budget", PPO2, choices=("linear", "constant")
     )
-    discount: float = setting(0.99, "discount factor gamma", PPO2, minimum=0, maximum=1)
+    discount: float = setting(0.99, "discount factor", PPO2, minimum=0, maximum=1, symbol="gamma")
     gae_lambda: float = setting(0.95, "lambda of the generalised advantages", PPO2, minimum=0, maximum=1)
     clip_range: float = setting(0.2, "the probability ratio is clipped to 1 +- this", PPO2, minimum=0)
     value_clip_range: float | None = setting(

@@ -34,7 +34,9 @@ class TRPOSettings:
     hidden: tuple[int, ...] = setting((64, 64), "hidden layers' widths, policy and value net each", CONTRIB, minimum=1)
     activation: str = setting("tanh", "hidden activation of both networks", CONTRIB, choices=ACTIVATIONS)
     rollout_steps: int = setting(2048, "environment steps per iteration", ZOO, minimum=2)
-    discount: float = setting(0.99, "discount factor gamma", ZOO, by_env={"Swimmer": 0.9999}, minimum=0, maximum=1)
+    discount: float = setting(
+        0.99, "discount factor", ZOO, by_env={"Swimmer": 0.9999}, minimum=0, maximum=1, symbol="gamma"
+    )
     gae_lambda: float = setting(0.95, "lambda of the generalised advantages", ZOO, minimum=0, maximum=1)
     target_divergence: float = setting(
         0.01, "radius of the trust region, mean KL divergence", ZOO, by_env={"HalfCheetah": 0.04}, minimum=1e-12

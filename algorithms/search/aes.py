@@ -77,37 +77,44 @@ class AESSearchSettings:
 
     mean_update: str = setting("baseline-relative", "how far the mean moves", PAPER, choices=MEAN_UPDATES)
     variance_update: str = setting(ONLINE_ADAPTIVE, "how the variance adapts", PAPER, choices=VARIANCE_UPDATES)
-    range: float | None = setting(
+    fitness_range: float | None = setting(
         None,
-        "r of the fixed-range rules, in units of return; none: the standard deviation of the warm-up's returns",
+        "scale of the fixed-range rules, in units of return; none: the standard deviation of the warm-up's returns",
         SCALE_SOURCE,
         by_env=FITNESS_SCALE,
         minimum=1e-9,
+        symbol="r",
     )
     baseline: float | None = setting(
         None,
-        "f_b of the relative baseline, in units of return; none: as for `range`",
+        "offset of the relative baseline, in units of return; none: as for `fitness_range`",
         SCALE_SOURCE,
         by_env=FITNESS_SCALE,
         minimum=1e-9,
+        symbol="f_b",
     )
     absolute_baseline: float | None = setting(
         None,
-        "f_b of the absolute baseline, a bad score; none: minus `baseline`, or the lowest of the warm-up's returns if "
-        "that is none, too",
+        "offset of the absolute baseline, a bad score; none: minus `baseline`, or the lowest of the warm-up's returns "
+        "if that is none, too",
         "AES-RL, public code; else ours",
         by_env={"Pendulum": -1600.0, "Pusher": -150.0, "Reacher": -60.0},
+        symbol="f_b",
     )
-    psg_positive: float = setting(1.0, "factor of p for better individuals (p_positive)", CODE)
-    psg_negative: float = setting(0.0, "factor of p for worse individuals (p_negative)", CODE)
-    n_fixed: float = setting(10.0, "n of the online variance update with a fixed population", CODE, minimum=1)
+    p_positive: float = setting(1.0, "factor of p for better individuals", CODE)
+    p_negative: float = setting(0.0, "factor of p for worse individuals", CODE)
+    n_fixed: float = setting(10.0, "population of the online variance update, fixed", CODE, minimum=1, symbol="n")
     initial_variance: float = setting(1e-3, "initial variance of each parameter", CODE, minimum=0)
-    floor: float = setting(1e-5, "smallest variance; also the limit of the rank-based rule's epsilon", CODE, minimum=0)
+    variance_min: float = setting(
+        1e-5, "smallest variance; also the limit of the rank-based rule's epsilon", CODE, minimum=0
+    )
     success_threshold: float = setting(0.2, "success ratio above which the variance grows", CODE, minimum=0, maximum=1)
     success_factor: float = setting(0.99, "change of the variance per individual, success rule", CODE, minimum=0.01)
-    ring: int = setting(10, "last individuals that the rank-based rules and the success rule look at", CODE, minimum=2)
+    window: int = setting(
+        10, "last individuals that the rank-based rules and the success rule look at", CODE, minimum=2, symbol="n"
+    )
     elites: int = setting(5, "best of them that count in the rank-based rules", CODE, minimum=1)
-    tau_cem: float = setting(0.90, "epsilon's decay per `ring` individuals (rank-based)", CODE, minimum=0, maximum=1)
+    tau_cem: float = setting(0.90, "epsilon's decay per `window` individuals (rank-based)", CODE, minimum=0, maximum=1)
     extra_ke_division: bool = setting(True, "divide the rank-based variance by K_e once more", CODE)
     mean_episodes: int = setting(5, "episodes that measure f(mu), once per individual", CODE, minimum=1)
     always_measure: bool = setting(
@@ -115,8 +122,8 @@ class AESSearchSettings:
     )
 
     def __post_init__(self) -> None:
-        if self.elites > self.ring:
-            raise ValueError(f"elites ({self.elites}) cannot exceed ring ({self.ring})")
+        if self.elites > self.window:
+            raise ValueError(f"elites ({self.elites}) cannot exceed window ({self.window})")
         if self.mean_update == OLDEST and self.variance_update in (ONLINE_FIXED, ONLINE_ADAPTIVE):
             raise ValueError(
                 f"mean_update 'oldest' has no update ratio, which variance_update '{self.variance_update}' needs; "
@@ -134,20 +141,20 @@ class AESSearchSettings:
         if self.is_absolute:
             minus = None if self.baseline is None else -self.baseline
             return minus if self.absolute_baseline is None else self.absolute_baseline
-        return self.baseline if self.mean_update == "baseline-relative" else self.range
+        return self.baseline if self.mean_update == "baseline-relative" else self.fitness_range
 
     @property
     def scale_setting(self) -> str:
         """The setting that `scale` is of; empty for mean updates without one."""
         if self.mean_update in ("full-move", OLDEST):
             return ""
-        relative = "baseline" if self.mean_update == "baseline-relative" else "range"
+        relative = "baseline" if self.mean_update == "baseline-relative" else "fitness_range"
         return "absolute_baseline" if self.is_absolute else relative
 
     @property
     def psg(self) -> Psg:
         """(p_positive, p_negative)."""
-        return self.psg_positive, self.psg_negative
+        return self.p_positive, self.p_negative
 
 
 @dataclass(kw_only=True)
@@ -175,7 +182,7 @@ class AESSearch(GaussianSearch[AESSearchSettings, AESState]):
 
     @classmethod
     def population_of(cls, settings: AESSearchSettings) -> int:
-        return settings.ring
+        return settings.window
 
     @property
     def at_once(self) -> int:
@@ -199,7 +206,7 @@ class AESSearch(GaussianSearch[AESSearchSettings, AESState]):
             self.state.ratio = self._update(individual)
 
     def _update(self, individual: Individual) -> float:
-        """Move mean and variance; the ratio p that was used, for the oldest rule 1 / ring."""
+        """Move mean and variance; the ratio p that was used, for the oldest rule 1 / window."""
         settings, state, f_z, f_mean = self.settings, self.state, individual.fitness, individual.f_mean
         centre, spread = self._rank(individual) if any(self._rank_based) else (None, None)
         old, variance = state.distribution.mean, state.distribution.variance
@@ -207,8 +214,8 @@ class AESSearch(GaussianSearch[AESSearchSettings, AESState]):
         if individual.injected and self.injected == HANSEN:
             z = old + shortened(z - old, np.sqrt(variance))
         if settings.mean_update == OLDEST:
-            p = 0.0 if centre is None else 1.0 / settings.ring
-            mean = old if centre is None else oldest(old, centre, settings.ring)
+            p = 0.0 if centre is None else 1.0 / settings.window
+            mean = old if centre is None else oldest(old, centre, settings.window)
         else:
             p = update_ratio(settings.mean_update, f_z, f_mean, self._scale(), settings.psg)
             mean = move(old, z, p) if p else old
@@ -230,28 +237,28 @@ class AESSearch(GaussianSearch[AESSearchSettings, AESState]):
         """The variance by the rule of the settings, `(P,)`."""
         settings, state, rule = self.settings, self.state, self.settings.variance_update
         if rule == ONLINE_ADAPTIVE:
-            return online_adaptive(variance, z, old, mean, p, settings.floor)
+            return online_adaptive(variance, z, old, mean, p, settings.variance_min)
         if rule == ONLINE_FIXED:
-            return online_fixed(variance, z, old, mean, p, settings.n_fixed, settings.floor)
+            return online_fixed(variance, z, old, mean, p, settings.n_fixed, settings.variance_min)
         if rule == RANK_BASED:
             if spread is None:
                 return variance
-            # `ring` individuals decay epsilon like one generation.
-            state.epsilon = decayed(state.epsilon, settings.tau_cem ** (1.0 / settings.ring), settings.floor)
+            # `window` individuals decay epsilon like one generation.
+            state.epsilon = decayed(state.epsilon, settings.tau_cem ** (1.0 / settings.window), settings.variance_min)
             return cem_variance(spread, state.epsilon, settings.elites, settings.extra_ke_division)
         remember = freeze if rule == SUCCESS_RULE_FROZEN else slide
-        state.successes, acts = remember(state.successes, success, settings.ring)
+        state.successes, acts = remember(state.successes, success, settings.window)
         if not acts:
             return variance
         return success_rule(
-            variance, state.successes, settings.success_threshold, settings.success_factor, settings.floor
+            variance, state.successes, settings.success_threshold, settings.success_factor, settings.variance_min
         )
 
     def _rank(self, individual: Individual) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Put an individual into the ring, in the oldest one's place; the elites' moments once the ring is full."""
         settings, state = self.settings, self.state
-        state.ring = [*state.ring, individual][-settings.ring :]
-        if len(state.ring) < settings.ring:
+        state.ring = [*state.ring, individual][-settings.window :]
+        if len(state.ring) < settings.window:
             return None, None
         best = ranking([member.fitness for member in state.ring])[: settings.elites]
         elites: Sequence[Iterable[np.ndarray]]

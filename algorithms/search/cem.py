@@ -47,7 +47,7 @@ class CEMSearchSettings:
     """Hyper-parameters of CEM's search distribution."""
 
     population: int = setting(10, "individuals per generation", CEM_RL, minimum=2)
-    elites: int = setting(5, "best individuals that make the next distribution (K_e)", CEM_RL, minimum=1)
+    elites: int = setting(5, "best individuals that make the next distribution", CEM_RL, minimum=1, symbol="K_e")
     recombination: str = setting(
         LOG,
         "the mean's update: elites with log or equal weights, or all by centred ranks",
@@ -57,7 +57,9 @@ class CEMSearchSettings:
     initial_variance: float = setting(
         1e-3, "initial variance of each parameter, and initial epsilon", CEM_RL, minimum=0
     )
-    epsilon_start: float | None = setting(None, "initial epsilon; none: as initial_variance", CEM_RL, minimum=0)
+    epsilon_start: float | None = setting(
+        None, "initial epsilon; none: as initial_variance", CEM_RL, minimum=0, symbol="epsilon"
+    )
     epsilon_end: float = setting(1e-5, "limit of epsilon, which is added to the variance", CEM_RL, minimum=0)
     tau_cem: float = setting(0.95, "epsilon's decay per generation", CEM_RL, minimum=0, maximum=1)
     antithetic: bool = setting(True, "the second half mirrors the first (even populations)", CEM_RL)

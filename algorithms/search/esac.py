@@ -31,7 +31,7 @@ RAW, RANK = "raw", "rank"
 class ESACSearchSettings:
     """Hyper-parameters of the evolution strategy."""
 
-    population: int = setting(50, "members n of a generation", TABLE, minimum=2)
+    population: int = setting(50, "members of a generation", TABLE, minimum=2, symbol="n")
     sampling: str = setting(
         MIRRORED,
         "mirrored: members around the mean come in pairs; pairs: every member is evaluated with both signs; "
@@ -39,12 +39,14 @@ class ESACSearchSettings:
         OURS,
         choices=(MIRRORED, PAIRS, INDEPENDENT),
     )
-    sigma_init: float = setting(SIGMA, "initial mutation rate sigma", TABLE, by_env={"dm_control": 1e-2}, minimum=1e-12)
+    sigma_init: float = setting(
+        SIGMA, "initial mutation rate", TABLE, by_env={"dm_control": 1e-2}, minimum=1e-12, symbol="sigma"
+    )
     es_learning_rate: float = setting(
         5e-3, "step size of the ES update", TABLE, by_env={"Ant": 1e-4, "dm_control": 1e-2}, minimum=0
     )
-    optimiser: str = setting(ADAM, "of the ES update; sgd is plain ascent", CODE, choices=(ADAM, SGD))
-    amt_clip: float = setting(1e-4, "largest step zeta of sigma", CODE, minimum=0)
+    optimizer: str = setting(ADAM, "of the ES update; sgd is plain ascent", CODE, choices=(ADAM, SGD))
+    amt_clip: float = setting(1e-4, "largest step of sigma", CODE, minimum=0, symbol="zeta")
     amt_rewards: str = setting(RAW, "rewards that tune sigma: raw or centred ranks", PAPER, choices=(RAW, RANK))
 
 
@@ -69,7 +71,7 @@ class ESACSearch(Search[ESACSearchSettings, ESACSearchState]):
 
     def start(self, mean: np.ndarray) -> ESACSearchState:
         settings, rate = self.settings, self.settings.es_learning_rate
-        self._optimiser: Optimiser = Adam(rate) if settings.optimiser == ADAM else Sgd(rate, momentum=0.0)
+        self._optimiser: Optimiser = Adam(rate) if settings.optimizer == ADAM else Sgd(rate, momentum=0.0)
         moments = self._optimiser.start(mean.size)
         return ESACSearchState(mean=mean, policy=self.share_policy(mean), moments=moments, sigma=settings.sigma_init)
 

@@ -36,13 +36,13 @@ class ActorCriticSettings:
     critic_learning_rate: float = setting(1e-3, "Adam's step size for the critics", CEM_RL, minimum=0)
     batch_size: int = setting(100, "transitions per gradient step", CEM_RL, minimum=1)
     replay_size: int = setting(1_000_000, "latest transitions to learn from", CEM_RL, minimum=1)
-    discount: float = setting(0.99, "discount factor gamma", TD3_PAPER, minimum=0, maximum=1)
+    discount: float = setting(0.99, "discount factor", TD3_PAPER, minimum=0, maximum=1, symbol="gamma")
     tau: float = setting(0.005, "step of the target critics towards the critics", TD3_PAPER, minimum=0, maximum=1)
     target_noise: float = setting(
         0.2, "standard deviation of the noise on target actions in [-1, 1]", NOISE, by_env=unscaled(0.2), minimum=0
     )
     noise_clip: float = setting(0.5, "bound of that noise", NOISE, by_env=unscaled(0.5), minimum=0)
-    temperature: float = setting(0.2, "fixed temperature alpha of sac and crossq", "ESAC's SAC", minimum=0)
+    temperature: float = setting(0.2, "fixed temperature of sac and crossq", "ESAC's SAC", minimum=0, symbol="alpha")
     stochastic: bool = setting(
         False, "individuals of sac and crossq draw their actions, instead of acting by the mode", "ours"
     )

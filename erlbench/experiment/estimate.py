@@ -83,7 +83,7 @@ def steps_in_time(cell: Cell) -> int:
     listed, costs = registry.find(cell.algo), cell.costs
     critic, actors = listed.critic_updates * costs.critic_update, listed.actor_updates * costs.actor_update
     others = (listed.simulated_steps * costs.timestep + actors) / cell.processors
-    waits = listed.is_synchronous(cell.settings) or getattr(cell.settings, "critic_ratio", None)
+    waits = listed.is_synchronous(cell.settings) or getattr(cell.settings, "critic_updates_per_step", None)
     waited = critic if waits else 0.0
     return math.ceil(60 * cell.total_minutes / max(others, waited, 1e-9))
 

@@ -18,10 +18,19 @@ if TYPE_CHECKING:
 
 _CEM = {"sigma_init": "initial_variance", "sigma_end": "epsilon_end"}  # variances; elsewhere sigma is a deviation
 _REPLAY = {"replay_capacity": "replay_size"}
+_RATIO = {"update_ratio": "updates_per_step"}
+_OPTIMIZER = {"optimiser": "optimizer"}
+_AES = {
+    "critic_ratio": "critic_updates_per_step", "range": "fitness_range", "ring": "window", "floor": "variance_min",
+    "psg_positive": "p_positive", "psg_negative": "p_negative",
+}  # fmt: skip
 
 # Settings by algorithm: the old name, and the name it has now.
 SETTINGS: Mapping[str, Mapping[str, str]] = MappingProxyType(
-    dict.fromkeys(("cem", "cem-rl", "p-cem-rl"), _CEM) | dict.fromkeys(("td3", "ddpg", "sac", "erl", "esac"), _REPLAY)
+    dict.fromkeys(("cem", "cem-rl", "p-cem-rl"), _CEM)
+    | dict.fromkeys(("td3", "ddpg", "sac"), _REPLAY)
+    | dict.fromkeys(("multi-actor-td3", "pderl", "evorainbow-exp"), _RATIO)
+    | {"erl": _REPLAY | _RATIO, "esac": _REPLAY | _OPTIMIZER, "openai-es": _OPTIMIZER, "aes-rl": _AES}
 )
 
 # The suite's algorithms, of which readers run no code: those that learn by gradient steps, those that compute with

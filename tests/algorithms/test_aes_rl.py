@@ -11,7 +11,7 @@ from erlbench.errors import UsageError
 from erlbench.settings import resolve
 from erlbench.work.tasks import ArrayRef, Counts, Output, Perturbed, Priority
 
-SMALL = AESRLSettings(hidden=(), batch_size=4, start_timesteps=30, critic_block=7, baseline=100.0, range=100.0)
+SMALL = AESRLSettings(hidden=(), batch_size=4, start_timesteps=30, critic_block=7, baseline=100.0, fitness_range=100.0)
 COLD = dataclasses.replace(SMALL, start_timesteps=0, batch_size=10**6)  # own policies, never any gradients
 
 
@@ -173,7 +173,7 @@ def test_worse_individuals_change_nothing(make):
 
 
 def test_rank_based_rule_needs_no_measurement_and_moves_when_the_ring_is_full(make):
-    fake = make(only_es(mean_update="oldest", variance_update="rank-based", ring=3, elites=1))
+    fake = make(only_es(mean_update="oldest", variance_update="rank-based", window=3, elites=1))
     start = fake.algorithm.state.search.distribution.mean
     vectors = []
     for fitness in (3.0, 9.0, 1.0):
@@ -196,7 +196,7 @@ def test_rank_based_rule_needs_no_measurement_and_moves_when_the_ring_is_full(ma
 
 
 def test_success_rule_window_slides(make):
-    fake = make(only_es(mean_update="full-move", variance_update="success-rule", ring=2, elites=1))
+    fake = make(only_es(mean_update="full-move", variance_update="success-rule", window=2, elites=1))
     variances = []
     for f_mean in (0.0, 0.0, 2.0, 2.0, 2.0):  # the individual always has 1: success, success, failures
         fake.ask()
@@ -224,7 +224,7 @@ def test_budget_ends_launches_and_critic_but_those_in_flight_still_tell(make):
 
 def test_with_a_ratio_individuals_and_critic_wait_for_each_other(make):
     """Thirty steps of warm-up and blocks of seven: nobody starts before four blocks, and then the fifth is due."""
-    fake = make(dataclasses.replace(SMALL, critic_ratio=1.0))
+    fake = make(dataclasses.replace(SMALL, critic_updates_per_step=1.0))
     warm_up(fake)
     for step in (0, 7, 14, 21):
         (block,) = fake.ask()
@@ -236,7 +236,7 @@ def test_with_a_ratio_individuals_and_critic_wait_for_each_other(make):
     (block,) = (task for task in tasks if task.kind == "critic")
     fake.finish(block)
     assert [task.kind for task in fake.ask()] == []  # 35 updates: the critic waits
-    half = make(dataclasses.replace(SMALL, critic_ratio=0.5))
+    half = make(dataclasses.replace(SMALL, critic_updates_per_step=0.5))
     warm_up(half)
     half.finish(half.ask()[0])
     assert half.algorithm.counters.critic_updates == 7
@@ -246,7 +246,7 @@ def test_with_a_ratio_individuals_and_critic_wait_for_each_other(make):
 
 
 def test_the_rank_based_rule_of_the_code_measures_the_mean(make):
-    fake = make(only_es(mean_update="oldest", variance_update="rank-based", ring=3, elites=1, always_measure=True))
+    fake = make(only_es(mean_update="oldest", variance_update="rank-based", window=3, elites=1, always_measure=True))
     fake.ask()
     fake.finish(fake.open[min(fake.open)], fitness=3.0)
     assert fake.algorithm.counters.generation == 0

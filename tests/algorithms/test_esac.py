@@ -104,7 +104,7 @@ def test_other_samplings(make, sampling, count, distinct):
 @pytest.mark.parametrize("sampling", ["mirrored", "pairs", "independent"])
 def test_the_mean_climbs_the_ranks_of_the_members_around_it(make, sampling, optimiser):
     """Line 11 by hand, with SciPy's ranks of all members, in the second generation, which has children."""
-    algorithm = make(sampling=sampling, optimiser=optimiser, es_learning_rate=0.01, sigma_init=0.1)
+    algorithm = make(sampling=sampling, optimizer=optimiser, es_learning_rate=0.01, sigma_init=0.1)
     workspace, state, load = Workspace(algorithm.context.store), Parts(algorithm), algorithm.context.store.load
     generation(algorithm, workspace)
     mean, mean_ref, sigma = state.es.mean.copy(), state.es.policy, state.es.sigma

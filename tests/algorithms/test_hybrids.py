@@ -24,7 +24,7 @@ from erlbench.work.values import decode, encode
 from tests.runs import all_rows, check_counts, interrupt, make_cell, replayed, returns, rows, run
 
 SMALL = {"population": 4, "elites": 2, "n_grad": 2, "hidden": (4,), "batch_size": 4, "start_timesteps": 30}
-OPTIONS = {"ars": "directions=2 top=1", "ga": "parents=2", "aes": "baseline=100 ring=4"}
+OPTIONS = {"ars": "directions=2 top=1", "ga": "parents=2", "aes": "baseline=100 window=4"}
 MATRIX = list(itertools.product(SEARCHES, LEARNERS, COUPLINGS, SCHEDULES))
 REFUSED = {(search, "steady-state") for search in SEARCHES if find_search(search).pairs}
 

@@ -13,7 +13,7 @@ from erlbench.work.tasks import Output
 from erlbench.work.workspace import Workspace
 from tests.runs import make_cell, rows, run
 
-SMALL = MultiActorTD3Settings(actors=3, hidden=(16, 16), batch_size=8, start_timesteps=600, update_ratio=0.1)
+SMALL = MultiActorTD3Settings(actors=3, hidden=(16, 16), batch_size=8, start_timesteps=600, updates_per_step=0.1)
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_the_last_evaluation_is_of_what_all_steps_have_trained(tmp_path):
 
 @pytest.mark.parametrize("ratio", [0.0, 1e-3])
 def test_a_round_without_updates_ends_with_its_episodes(ratio, context):
-    algorithm, workspace = MultiActorTD3(replace(SMALL, update_ratio=ratio), context), Workspace(context.store)
+    algorithm, workspace = MultiActorTD3(replace(SMALL, updates_per_step=ratio), context), Workspace(context.store)
     finish(algorithm, workspace, algorithm.ask())
     assert algorithm.counters.generation == 1
     assert [task.kind for task in algorithm.ask()] == ["rl", "rl", "rl"]

@@ -39,7 +39,7 @@ def test_a_dry_run_shows_everything_and_writes_nothing(tmp_path, monkeypatch):
     assert result.exit_code == 0
     assert "Settings of aes-rl on Hopper-v5\n" in result.stdout
     # The paper's range differs.
-    assert "aes-rl on Walker2d-v5: as above, but range=800.0, baseline=800.0\n" in result.stdout
+    assert "aes-rl on Walker2d-v5: as above, but fitness_range=800.0, baseline=800.0\n" in result.stdout
     assert "results/Walker2d-v5/aes-rl/seed-000" in result.stdout
     for word in ("memory", "disk", "processes", "Nothing was run or written."):
         assert word in result.stdout
