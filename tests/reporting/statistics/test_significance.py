@@ -7,8 +7,8 @@ import pytest
 from scipy import stats as scipy_stats
 from statsmodels.stats import weightstats
 
-from benchmarks import verdict_rates
 from erlbench.reporting.statistics.significance import compare, detectable, holm, least_p, rank_level
+from tests.audit import verdict_rates
 
 
 def test_difference_beside_statsmodels():
