@@ -71,7 +71,11 @@ def test_wheel_holds_every_module_and_nothing_else(wheel: Path) -> None:
     tables += ("random_scores.csv", "same_task.csv")
     data = {"erlbench/py.typed", "erlbench/benchmarks.toml", *(f"erlbench/reporting/{name}" for name in tables)}
     data |= {"erlbench/cli/old.toml", "erlbench/reporting/references.bib", "erlbench/reporting/tables/columns.toml"}
-    data |= {"erlbench/experiment/costs.toml", "erlbench/experiment/tuning_budgets.csv"}
+    data |= {
+        "erlbench/experiment/costs.toml",
+        "erlbench/records/algorithms.json",
+        "erlbench/experiment/tuning_budgets.csv",
+    }
     data |= {f"erlbench/reporting/web/{path.name}" for path in (ROOT / "erlbench/reporting/web").iterdir()}
     templates = ROOT / "erlbench" / "scaffold" / "templates"
     data |= {f"erlbench/scaffold/templates/{path.name}" for path in templates.iterdir()}

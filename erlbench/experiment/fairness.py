@@ -7,16 +7,15 @@ prints it after one.
 from __future__ import annotations
 
 import csv
-import dataclasses
+import json
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-from erlbench.errors import ErlbenchError
-from erlbench.settings import resolved_values, setting_text
+from erlbench.records.older import DEFAULT_PRESET
+from erlbench.settings import environment_name, setting_text
 
 Config = Mapping[str, Mapping[str, Any]]
 NONE = "-"
@@ -33,6 +32,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "population": ("population", "actors"),
 }
 TUNING_BUDGETS = Path(__file__).with_name("tuning_budgets.csv")  # who tuned the defaults of each algorithm, and how
+FACTS = Path(__file__).parents[1] / "records" / "algorithms.json"  # what is known of the suite's algorithms
 ALL = ("all", "all others")
 GROUPED = {"start_timesteps"}.union(*GROUPS.values())
 
@@ -61,43 +61,47 @@ def distinct(configs: Iterable[Config]) -> list[Config]:
     return list(first.values())
 
 
+@cache
+def read_facts() -> dict[str, dict[str, Any]]:
+    """What is known of the suite's algorithms, by name: `benchmarks/algorithm_facts.py` writes it."""
+    facts: dict[str, dict[str, Any]] = json.loads(FACTS.read_text(encoding="utf-8"))
+    return facts
+
+
+def find_defaults(algo: str, preset: str, env: str) -> dict[str, Any]:
+    """The settings of a preset in an environment as config.toml holds them; none where they are not known."""
+    facts, name = read_facts().get(algo), environment_name(env)
+    if facts is None or preset not in facts["presets"]:
+        return {}
+    by_env = facts["settings"]
+    here = by_env.get(name, by_env.get(name.partition("/")[0], {}))
+    return {**by_env[""], **here, **facts["presets"][preset]}
+
+
 def overridden(config: Config) -> dict[str, str]:
     """The settings that are not those of the algorithm's preset in this environment, as `--set` takes them.
 
     Of an algorithm that is not the suite's, nothing is known.
     """
-    from erlbench.algorithms import registry  # not at the top: most reports need none of it
-
     run, settings = config["run"], config.get("settings", {})
-    algo = str(run.get("algo"))
-    if algo not in registry.ALGORITHMS:
-        return {}
-    try:
-        preset = registry.preset(algo, str(run.get("preset") or registry.DEFAULT_PRESET))
-        usual = resolved_values(registry.find(algo).settings_type, str(run.get("env")), preset)
-    except ErlbenchError:
-        return {}
+    usual = find_defaults(str(run.get("algo")), str(run.get("preset") or DEFAULT_PRESET), str(run.get("env")))
     texts = {name: setting_text(value) for name, value in settings.items() if name in usual}
     return {name: text for name, text in texts.items() if text != setting_text(usual[name])}
 
 
 def _describe(config: Config) -> dict[str, str]:
     """A text for each aspect of a configuration, and for each further setting."""
-    from erlbench.algorithms import registry
-
     run, settings = config["run"], config.get("settings", {})
     algo = str(run.get("algo"))
     aspects = {aspect: _join_settings(settings, names) for aspect, names in GROUPS.items()}
     aspects |= dict.fromkeys(("updates a step", "warm-up steps", "steps that only measure, a step"), NONE)
-    if algo in registry.ALGORITHMS:
-        listed = registry.find(algo)
-        rates = (("critic", listed.critic_updates), ("actor", listed.actor_updates))
-        aspects["updates a step"] = ", ".join(f"{kind} {rate:g}" for kind, rate in rates if rate) or NONE
-        defaults = {item.name: item.default for item in dataclasses.fields(listed.settings_type)}
+    if facts := read_facts().get(algo):
+        rates = (f"{network} {facts[network]:g}" for network in ("critic", "actor") if facts[network])
+        aspects["updates a step"] = ", ".join(rates) or NONE
+        warm_up = {**facts["settings"][""], **settings}.get("start_timesteps") if facts["warm_up"] else 0
         with suppress(TypeError, ValueError):  # of a damaged configuration
-            # No instance of the settings: their class may ask other packages, which a report does not run.
-            aspects["warm-up steps"] = f"{listed.warmup(SimpleNamespace(**{**defaults, **settings})):,}"
-        aspects["steps that only measure, a step"] = f"{listed.simulated_steps - 1:g}"
+            aspects["warm-up steps"] = f"{int(warm_up or 0):,}"
+        aspects["steps that only measure, a step"] = f"{facts['measured']:g}"
     frequency, episodes, final = (run.get(name, "?") for name in EVALUATION)
     aspects["evaluation"] = f"every {frequency} steps, {episodes} episodes, final {final}"
     tuned_by = (row["by"] for row in select_budgets(algo) if row["settings"] in ALL)

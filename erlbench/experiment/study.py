@@ -22,7 +22,7 @@ from erlbench.experiment.arguments import RunArguments
 from erlbench.experiment.cells import CRITIC, EVAL_FREQ, FINAL_EPISODES
 from erlbench.options import shared_option
 from erlbench.records.axes import AXES
-from erlbench.settings import as_toml, list_settings, resolved_values, setting
+from erlbench.settings import list_settings, setting
 
 TIME = "time"  # of studies that compare times: their cells use no second core
 KINDS = ("scores", TIME, "curves", "timeline")
@@ -215,12 +215,6 @@ def profile_settings(profile: Profile, entry: Entry) -> dict[str, Any]:
     """The profile's settings that the entry's algorithm has, and the entry's own, which win."""
     names = list_settings(registry.find(entry.algo).settings_type)
     return {**{name: value for name, value in profile.settings.items() if name in names}, **entry.settings}
-
-
-def entry_values(profile: Profile, entry: Entry, env: str) -> dict[str, Any]:
-    """The settings of the entry's cells in `env` as config.toml holds them; the class that has them is not run."""
-    settings_type, preset = registry.find(entry.algo).settings_type, registry.preset(entry.algo, entry.preset)
-    return as_toml(resolved_values(settings_type, env, preset, profile_settings(profile, entry), owner=entry.algo))
 
 
 def _changed_values(record: Any, *left_out: str) -> dict[str, Any]:

@@ -1,16 +1,27 @@
 from __future__ import annotations
 
+import json
+
+import pytest
 from click.testing import CliRunner
 
+from benchmarks.algorithm_facts import collect_facts
+from erlbench.algorithms import registry
 from erlbench.cli import cli
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.command import requested_cells
-from erlbench.experiment.fairness import compare_algorithms, overridden
+from erlbench.experiment.fairness import compare_algorithms, overridden, read_facts
 from erlbench.reporting.tables.origins import fairness_table, tuning_table
 from tests.reporting.compare import page_of
 from tests.runs import make_cell, run
 
 ENV = "HalfCheetah-v5"
+
+
+@pytest.mark.parametrize("name", registry.ALGORITHMS)
+def test_what_reports_know_of_an_algorithm_is_true(name):
+    """Else run: python -m benchmarks.algorithm_facts."""
+    assert read_facts()[name] == json.loads(json.dumps(collect_facts(name)))
 
 
 def cells(**given):

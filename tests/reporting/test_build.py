@@ -189,6 +189,18 @@ def test_nothing_of_the_run_side_is_imported():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
+def test_a_report_imports_no_algorithm(tmp_path):
+    for name in ("td3", "cem-rl"):
+        make_run(tmp_path / "results", "Ant-v5", name, 0, [0, 1])
+    code = (
+        "import sys; from pathlib import Path; from erlbench.reporting import build_report; "
+        "build_report([Path('results')], Path('out'), {}, None); "
+        "print([m for m in sys.modules if m.startswith(('erlbench.algorithms', 'torch', 'gymnasium'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 @pytest.mark.slow
 def test_a_thousand_runs_take_seconds_and_less_than_five_megabytes(tmp_path):
     for name in range(10):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from erlbench.errors import UsageError, nearest
-from erlbench.records.older import ALGORITHMS
+from erlbench.experiment.fairness import find_defaults
 from erlbench.records.run import ASIDE
 from erlbench.reporting.data.cells import list_rows, same_setting
 from erlbench.reporting.data.page_cells import OF_STUDIES, PageCells, make_cells
@@ -185,18 +185,15 @@ def find_departures(runs: Sequence[Any], profile: Profile, entry: Entry, env: st
 
 
 def _cell_settings(profile: Profile, entry: Entry, env: str) -> Mapping[str, Any]:
-    """The settings of an entry's cells as config.toml holds them; none of an algorithm that is not the suite's.
-
-    A report runs no code of others: neither that of a plug-in, nor what a settings class checks with other packages.
-    """
-    from erlbench.experiment.study import entry_values
-
-    if entry.algo not in ALGORITHMS:
+    """The settings of an entry's cells as config.toml holds them; none of an algorithm that is not the suite's."""
+    defaults = find_defaults(entry.algo, entry.preset, env)
+    if not defaults:
         return {}
-    try:
-        return entry_values(profile, entry, env)
-    except UsageError:
-        return {}
+    return {
+        **defaults,
+        **{name: profile.settings[name] for name in profile.settings if name in defaults},
+        **entry.settings,
+    }
 
 
 def _shorten(value: Any) -> str:
