@@ -59,8 +59,9 @@ def describe_repeats(runs: Runs) -> str:
     """The runs of seeds that were run before, with the earlier scores."""
     return "; ".join(
         f"seed {run.seed}: run {len(run.repeats) + 1} of this seed, before it {scores_in_words(run.repeats)}"
-        for run in runs if run.repeats
-    )  # fmt: skip
+        for run in runs
+        if run.repeats
+    )
 
 
 def describe_marks(runs: Runs) -> str:

@@ -347,8 +347,9 @@ def scores_with_failed(cell: Any) -> Array:
     first = next((run.evaluations[:1] for run in cell.runs if len(run.evaluations)), None)
     runs = [
         run._replace(evaluations=run.evaluations if len(run.evaluations) else first)
-        for run in cell.runs if run.done or (run.status == "failed" and first is not None)
-    ]  # fmt: skip
+        for run in cell.runs
+        if run.done or (run.status == "failed" and first is not None)
+    ]
     return seed_means(_score_runs(runs, FINAL if cell.metric == CURVE else cell.metric, None))
 
 

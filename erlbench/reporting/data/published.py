@@ -65,8 +65,11 @@ class Published:
 
     def over_generations(self, source: str, table: str, env: str, algorithm: str) -> list[tuple[int, Any]]:
         """The points of a curve over generations, in their order."""
-        points = ((_GENERATION.fullmatch(row.statistic), row) for row in self.rows
-                  if (row.source, row.table, row.env, row.algorithm) == (source, table, env, algorithm))  # fmt: skip
+        points = (
+            (_GENERATION.fullmatch(row.statistic), row)
+            for row in self.rows
+            if (row.source, row.table, row.env, row.algorithm) == (source, table, env, algorithm)
+        )
         return sorted(((int(match[1]), row) for match, row in points if match), key=lambda point: point[0])
 
     def find_references(self, cell: Any) -> list[Any]:

@@ -46,8 +46,13 @@ def make_study_page(study: Study, profile: str, runs: pd.DataFrame) -> PageCells
         entries = [entry for entry in study.entries if env in budget.entry_envs(entry)]
         labels = dict.fromkeys(label for entry in entries for label in _labels(budget, entry, env))
         for label in [label for label in labels if label in set(runs.env)] or [*labels][:1]:
-            head = {"group": group, "env": label, "study_env": env, "total_timesteps": budget.timesteps(env),
-                    "env_published": study.envs_published.get(env, "")}  # fmt: skip
+            head = {
+                "group": group,
+                "env": label,
+                "study_env": env,
+                "total_timesteps": budget.timesteps(env),
+                "env_published": study.envs_published.get(env, ""),
+            }
             here = runs[runs.env == label]
             records += [{**_make_record(budget, entry, env, here), **head} for entry in entries]
             records += [{**head, "name": name, "published": name, "exists": False} for name in study.not_run]
@@ -66,10 +71,15 @@ def _labels(budget: Profile, entry: Entry, env: str) -> tuple[str, ...]:
 
 def _make_record(budget: Profile, entry: Entry, env: str, runs: pd.DataFrame) -> dict[str, Any]:
     return {
-        "name": entry.name, "label": entry.label or entry.name, "published": entry.published,
-        "planned": len(budget.seeds), "runs": tuple(list_rows(runs[runs.name == entry.name])),
-        "nominal": bool(entry.nominal), "own_timesteps": budget.own_timesteps(env, entry), "study_env": env,
-    }  # fmt: skip
+        "name": entry.name,
+        "label": entry.label or entry.name,
+        "published": entry.published,
+        "planned": len(budget.seeds),
+        "runs": tuple(list_rows(runs[runs.name == entry.name])),
+        "nominal": bool(entry.nominal),
+        "own_timesteps": budget.own_timesteps(env, entry),
+        "study_env": env,
+    }
 
 
 def make_answer_cells(study: Study, profile: str, runs: pd.DataFrame, warn: Warn) -> pd.DataFrame:
@@ -142,9 +152,8 @@ def _find_entry(run: Any, study: Study, profile: Profile) -> Entry | None:
 def _unlike(run: Any, settings: Mapping[str, Any]) -> list[str]:
     """The settings that a run has with other values; an older version may not have had one."""
     return [
-        name for name, value in settings.items()
-        if name in run.settings and not same_setting(run.settings[name], value)
-    ]  # fmt: skip
+        name for name, value in settings.items() if name in run.settings and not same_setting(run.settings[name], value)
+    ]
 
 
 def _differing_settings(run: Any, profile: Profile, entry: Entry) -> list[str]:
@@ -164,7 +173,7 @@ def add_departures(page: PageCells, study: Study) -> PageCells:
     departures: Any = [
         find_departures(cell.runs, budget, entries[cell.name], cell.study_env) if cell.runs else ()
         for cell in page.rows
-    ]  # fmt: skip
+    ]
     return replace(page, cells=page.cells.assign(departures=departures))
 
 
@@ -212,17 +221,20 @@ def find_differences(study: Study, profile: str, cells: pd.DataFrame, runs: pd.D
         lines += [("seeds missing", _list_seeds(missing))] if missing else []
         labels = _labels(budget, entry, cell.study_env)
         left_out = [
-            (_describe_left_out(run, study, budget, entry), run.seed) for run in list_rows(runs)
+            (_describe_left_out(run, study, budget, entry), run.seed)
+            for run in list_rows(runs)
             if run.path.resolve().parent.name == entry.name and run.env in labels
-        ]  # fmt: skip
+        ]
         lines += [("left out", f"{reason}: seed {seeds}") for reason, seeds in _by_text(left_out)]
         states = ((run.status, run.seed) for run in cell.runs if not run.done)
         lines += [(status, f"seed {seeds}") for status, seeds in _by_text(states)]
         lines += _moved_aside(cell.runs)
         others = (
-            (digest, run.seed) for run in cell.runs for name, digest in run.study_hashes
+            (digest, run.seed)
+            for run in cell.runs
+            for name, digest in run.study_hashes
             if name == study.name and digest != study.sha256
-        )  # fmt: skip
+        )
         what = "another version of the study"
         lines += [(what, f"SHA-256 {digest[:12]}: seed {seeds}") for digest, seeds in _by_text(others)]
         rows += [{"entry": cell.label, "env": cell.env, "what": what, "details": text} for what, text in lines]

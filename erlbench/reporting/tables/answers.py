@@ -18,10 +18,15 @@ def answers_table(answer: Any) -> Table:
     rows = [_record(one) for one in answer.answers]
     tests = sum(not math.isnan(row["p_holm"]) for row in rows)
     return build_table(
-        "answers", "What the study compares", rows, [f"Study SHA-256: {answer.study.sha256}."], level=level_words(),
-        tests=counted(tests, "test"), claims=any(one.standing is not None for one in answer.answers),
+        "answers",
+        "What the study compares",
+        rows,
+        [f"Study SHA-256: {answer.study.sha256}."],
+        level=level_words(),
+        tests=counted(tests, "test"),
+        claims=any(one.standing is not None for one in answer.answers),
         reasons=any(row["reason"] for row in rows),
-    )  # fmt: skip
+    )
 
 
 def _record(one: Any) -> Record:

@@ -80,9 +80,10 @@ def references_table(page: PageCells, published: Published) -> Table | None:
     """None where no source has runs of an algorithm of the page in a comparable environment."""
     rows = [
         {**row, **matched, "n": cell.n, "probability_ours_better": matched["probability_better"]}
-        for row, cell in zip(cell_rows(page.cells), page.rows, strict=True) if cell.exists
+        for row, cell in zip(cell_rows(page.cells), page.rows, strict=True)
+        if cell.exists
         for matched in match_references(cell, published)
-    ]  # fmt: skip
+    ]
     remarks = [
         "Other people's runs, seed by seed, where dynamics and reward are those of our environment; mean ± sample "
         "standard deviation at the nearest common step. Sources differ as much as algorithms do and are never pooled."

@@ -48,8 +48,11 @@ def cell_rows(cells: pd.DataFrame) -> list[Record]:
     """A row for each cell with its columns, the number of its `runs`, and its gradient updates per training step."""
     rates = [updates_per_step(runs) for runs in cells.done]
     rows: list[Any] = cells.assign(
-        algorithm=cells.label, name=cells.name.where(cells.exists.astype(bool), ""), runs=cells.done.map(len),
-        published_env=cells.env_published, critic_updates_per_step=[critic for critic, _ in rates],
+        algorithm=cells.label,
+        name=cells.name.where(cells.exists.astype(bool), ""),
+        runs=cells.done.map(len),
+        published_env=cells.env_published,
+        critic_updates_per_step=[critic for critic, _ in rates],
         actor_updates_per_step=[actor for _, actor in rates],
-    ).to_dict("records")  # fmt: skip
+    ).to_dict("records")
     return rows

@@ -31,14 +31,17 @@ def differences_table(runs: pd.DataFrame, metric: str) -> Table:
     places = {(cell.group, cell.label): cell for cell in list_rows(cells)}
     rows = [
         _compare_sides(places.get((group, first)), places.get((group, side)), side)
-        for group in cells.group.unique() for side in others if {(group, first), (group, side)} & {*places}
-    ]  # fmt: skip
+        for group in cells.group.unique()
+        for side in others
+        if {(group, first), (group, side)} & {*places}
+    ]
     outcomes = decide([_scores(*row["cells"]) for row in rows])
     for row, outcome in zip(rows, outcomes, strict=True):
         row |= {name: outcome[name] for name in ("difference", "difference_low", "difference_high", "p_holm")}
         row |= {"mark": mark(outcome), "change_pct": improvement(row["mean"], row["mean_first"])}
-    remarks = [f"{'; '.join(cells.score_words.unique())}. Runs are compared where environment, budget and name are the "
-               "same."]  # fmt: skip
+    remarks = [
+        f"{'; '.join(cells.score_words.unique())}. Runs are compared where environment, budget and name are the same."
+    ]
     remarks += find_disagreements(
         (f"{cell.name} on {cell.env} in {cell.label}", cell.done) for cell in list_rows(cells)
     )

@@ -33,10 +33,13 @@ def overview(page: PageCells) -> Table:
 def environments_table(page: PageCells) -> Table:
     """One row per environment and budget, with all of its algorithms."""
     rows = [
-        {"environment": group.environment, "link": f"{page.name}/index.md",
-         "algorithms": "; ".join(f"{one.name} {_print_cell(*_mean(one))}" for one in group.cells if one.exists)}
+        {
+            "environment": group.environment,
+            "link": f"{page.name}/index.md",
+            "algorithms": "; ".join(f"{one.name} {_print_cell(*_mean(one))}" for one in group.cells if one.exists),
+        }
         for group in sorted(page.groups, key=_finished, reverse=True)
-    ]  # fmt: skip
+    ]
     remarks = ("Mean score of the finished seeds, and how many of all seeds are finished.",)
     return replace(build_table("environments", _title(page), rows, remarks), name="")
 

@@ -14,8 +14,10 @@ from erlbench.reporting.tables.columns import build_table
 
 MOST = 8  # algorithms in the table of settings; of more, none is compared line by line
 EVALUATED = {  # what a run records in a column of its evaluations
-    "training time": "train_time_s", "steps beside training": "fitness_timesteps", "gradient steps": "critic_updates",
-}  # fmt: skip
+    "training time": "train_time_s",
+    "steps beside training": "fitness_timesteps",
+    "gradient steps": "critic_updates",
+}
 
 
 def fairness_table(page: PageCells) -> Table | None:

@@ -97,10 +97,12 @@ def _aggregate_rows(page: PageCells, pooled: tuple[Scores, list[float]]) -> Iter
             better = (probability_of_improvement(scores, bases), *interval)
         pooled_mean = pooled_iqm(*pooled, cell.name) if pooled[0] else UNKNOWN
         yield {
-            "name": cell.name, "algorithm": cell.label,
+            "name": cell.name,
+            "algorithm": cell.label,
             "seeds": sum(map(len, scores)),  # of all environments together
-            **dict(zip(BETTER, better, strict=True)), **dict(zip(IQM, pooled_mean, strict=True)),
-        }  # fmt: skip
+            **dict(zip(BETTER, better, strict=True)),
+            **dict(zip(IQM, pooled_mean, strict=True)),
+        }
 
 
 def _improvement_of_first_half(scores: Sequence[np.ndarray]) -> float:

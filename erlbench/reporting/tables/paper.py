@@ -70,10 +70,12 @@ def paper_table(page: PageCells, statistic: str, style: PaperStyle) -> Table:
         title, cells = "Environment", cells.T
     keys = _unique([slug(text) for text in map(str, cells)])
     rows = [
-        {title.lower(): label, **{f"{key}_{what}": value for key, cell in zip(keys, line, strict=True)
-                                  for what, value in cell.items()}}
+        {
+            title.lower(): label,
+            **{f"{key}_{what}": value for key, cell in zip(keys, line, strict=True) for what, value in cell.items()},
+        }
         for label, line in zip(cells.index, cells.to_numpy(), strict=True)
-    ]  # fmt: skip
+    ]
 
     def print_cell(value: float, *more: Any) -> str:
         *spread, n, runs, _ = more
@@ -119,10 +121,15 @@ def _measure(statistic: str, cell: Any | None, best: bool) -> Record:
     scores = cell.scores if cell else ()
     low, high = interval(scores) if interval and len(scores) >= FEWEST_RUNS else NONE
     return {
-        "value": value_of(scores), "std": cell.std if cell else math.nan, "low": low, "high": high,
-        "n": len(scores), "runs": sum(map(len, cell.run_scores)) if cell else 0, "bold": int(best),
+        "value": value_of(scores),
+        "std": cell.std if cell else math.nan,
+        "low": low,
+        "high": high,
+        "n": len(scores),
+        "runs": sum(map(len, cell.run_scores)) if cell else 0,
+        "bold": int(best),
         "style": BOLD if best else PLAIN,
-    }  # fmt: skip
+    }
 
 
 def _describe_sizes(sizes: set[tuple[int, int]]) -> str:

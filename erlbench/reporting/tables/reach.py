@@ -32,9 +32,10 @@ def reach_table(page: PageCells, scores: Sequence[float], published: Published, 
     algorithms = dict.fromkeys(number.algorithm for threshold in used for number in threshold.steps)
     rows = [
         {**row, **_reach_record(cell.done, score, threshold, references, algorithms)}
-        for row, cell in zip(cell_rows(page.cells), page.rows, strict=True) if cell.exists
+        for row, cell in zip(cell_rows(page.cells), page.rows, strict=True)
+        if cell.exists
         for score, threshold in targets[cell.env]
-    ]  # fmt: skip
+    ]
     kinds = {run.simulated_time for cell in page.rows for run in cell.done if run.timed}
     title, remarks = page.heading("training steps to a score"), [*_notes(page), *_published_notes(page, used)]
     return build_table(
@@ -67,14 +68,18 @@ def _reach_record(
     average = _finite(average_reached(runs, score))
     theirs = {number.algorithm: number.value for number in threshold.steps} if threshold else {}
     return {
-        "score": score, "reached": int(np.isfinite(steps).sum()), "n": len(runs),
-        "steps_median": _finite(median(steps)), "steps_average_curve": average,
-        "measured_minutes_median": minutes[False], "modelled_minutes_median": minutes[True],
+        "score": score,
+        "reached": int(np.isfinite(steps).sum()),
+        "n": len(runs),
+        "steps_median": _finite(median(steps)),
+        "steps_average_curve": average,
+        "measured_minutes_median": minutes[False],
+        "modelled_minutes_median": minutes[True],
         "steps": " ".join(f"{step:.0f}" for step in steps),
         "share": f"{threshold.percent} % of {threshold.score.algorithm}" if threshold else None,
         **{f"ratio_to_{name}": average / theirs.get(name, math.nan) for name in references},
         **{f"published_steps_{name}": theirs.get(name, math.nan) for name in algorithms},
-    }  # fmt: skip
+    }
 
 
 def _finite(value: float) -> float:

@@ -27,10 +27,14 @@ from erlbench.reporting.verdict.pairs import compare_with_baseline, mark
 SUCCESSES = {SUCCESS: "last_success", SUCCESS_EVER: "last_success_ever"}  # columns of single episodes
 STATISTICS = ("mean", "std", "median")  # of published numbers
 REFERENCE = {  # columns, and what they show of `match_references`
-    "reference_mean": "their_mean", "reference_std": "their_std", "reference_runs": "their_runs",
-    "reference_ours": "mean", "reference_probability": "probability_better",
-    "reference_probability_low": "probability_low", "reference_probability_high": "probability_high",
-}  # fmt: skip
+    "reference_mean": "their_mean",
+    "reference_std": "their_std",
+    "reference_runs": "their_runs",
+    "reference_ours": "mean",
+    "reference_probability": "probability_better",
+    "reference_probability_low": "probability_low",
+    "reference_probability_high": "probability_high",
+}
 
 
 def scores_table(page: PageCells, published: Published) -> Table:
@@ -42,16 +46,20 @@ def scores_table(page: PageCells, published: Published) -> Table:
     for row, cell in zip(rows, page.rows, strict=True):
         pair, reference = versus.get((cell.group, cell.name)), _first_reference(page, published, cell)
         beside = {
-            name: number for name in STATISTICS
+            name: number
+            for name in STATISTICS
             if (number := page.find_published(published, cell, page.statistic if name == "mean" else name))
-        }  # fmt: skip
+        }
         row |= {
-            **_measure(page, cell), "mark": "", "improvement_pct": math.nan, "p_holm": math.nan,
+            **_measure(page, cell),
+            "mark": "",
+            "improvement_pct": math.nan,
+            "p_holm": math.nan,
             **{name: reference[key] if reference else math.nan for name, key in REFERENCE.items()},
             **{f"published_{name}": beside[name].value if name in beside else math.nan for name in STATISTICS},
             "published_steps": next((one.steps for one in beside.values() if one.steps), math.nan),
             "published_seeds": next((one.seeds for one in beside.values() if one.seeds), None),
-        }  # fmt: skip
+        }
         if pair is not None:
             row["improvement_pct"] = improvement(mean(pair["first"].scores), mean(pair["second"].scores))
             row |= {"p_holm": pair["p_holm"], "mark": mark(pair)}
@@ -86,8 +94,10 @@ def _measure(page: PageCells, cell: Any) -> Record:
         "scores": " ".join(repr(float(score)) for score in cell.scores),
         "mean_at_equal_steps": mean(scores_at_equal_steps(cell, budget)) if equal else math.nan,
         "mean_with_failed": mean(scores_with_failed(cell)) if again and cell.failed else math.nan,
-        "success": mean(episodes), "success_low": low, "success_high": high,
-    }  # fmt: skip
+        "success": mean(episodes),
+        "success_low": low,
+        "success_high": high,
+    }
 
 
 def _first_reference(page: PageCells, published: Published, cell: Any) -> Record | None:
@@ -133,10 +143,11 @@ def _score_notes(page: PageCells) -> Iterator[str]:
     yield from find_disagreements(cells, by_final=page.by_final)
     yield from departure_notes(page.rows)
     borrowed = [
-        f"{cell.label} on {cell.env}, seed {', '.join(seeds)}" for cell in page.rows
+        f"{cell.label} on {cell.env}, seed {', '.join(seeds)}"
+        for cell in page.rows
         if (seeds := [str(run.seed) for run in cell.failed if not len(run.evaluations)])
         and any(len(run.evaluations) for run in cell.runs)
-    ]  # fmt: skip
+    ]
     if borrowed:
         yield (
             "Failed before an evaluation, so counted in the mean with failed runs by the score of another run before "

@@ -45,11 +45,13 @@ def times_table(page: PageCells, published: Published, warn: Warn, find_tasks: T
         base = places.get((cell.group, page.baseline)) if cell.name != page.baseline else None
         paper, saved = (page.find_published(published, cell, name) for name in ("time_min", "time_reduction_pct"))
         row |= {
-            **_machine_record(cell), **_minutes_record(times[cell.Index], times.get(base, [])),
+            **_machine_record(cell),
+            **_minutes_record(times[cell.Index], times.get(base, [])),
             "published_min": paper.value if paper else math.nan,
-            "published_change_pct": -saved.value if saved else math.nan, **_task_record(timelines[cell.Index]),
+            "published_change_pct": -saved.value if saved else math.nan,
+            **_task_record(timelines[cell.Index]),
             **{f"share_{kind}": shares.get(cell.Index, {}).get(kind, math.nan) for kind in tasks},
-        }  # fmt: skip
+        }
     measured = [run for of_cell in times.values() for run in of_cell]
     kinds = {run["modelled"] for run in measured} or {False}
     remarks = [*_notes(page, [run["after_steps"] for run in measured if run["after_steps"]])]
@@ -72,11 +74,14 @@ def _machine_record(cell: Any) -> Record:
     )
     return {
         "workers": " or ".join(sorted({run.workers or NONE for run in cell.done})),
-        **{what: " or ".join(sorted({str(getattr(run, what)) or "?" for run in cell.done}))
-           for what in ("processes", "device")},
-        "ms_per_generation": per_generation, "ms_per_generation_std": spread,
+        **{
+            what: " or ".join(sorted({str(getattr(run, what)) or "?" for run in cell.done}))
+            for what in ("processes", "device")
+        },
+        "ms_per_generation": per_generation,
+        "ms_per_generation_std": spread,
         "paused_min": mean([run.evaluations.paused_s[-1] / 60 for run in cell.done]),
-    }  # fmt: skip
+    }
 
 
 def _minutes_record(times: Sequence[Record], base: Sequence[Record]) -> Record:
