@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 import re
 
-from erlbench.words import counted
-
 NONE = "–"  # what stands in a cell without a value
 SMALL = 0.005  # two digits after the point would make zero of what is smaller
 
@@ -126,22 +124,10 @@ def spread(middle: float, most: float) -> str:
     return NONE if math.isnan(middle) else f"{significant(middle)}, {significant(most)}"
 
 
-def sample(seeds: float, runs: float) -> str:
-    """`3`, or `3 seeds, 6 runs` where seeds have several."""
-    if not runs > seeds:
-        return count(seeds)
-    return f"{counted(int(seeds), 'seed')}, {counted(int(runs), 'run')}"
-
-
 def seeds_and_runs(seeds: int, planned: int, runs: int) -> str:
     """`2/3`: seeds with a finished run, of planned ones; `3/3 seeds, 6 runs` where seeds have several."""
     several = f" seeds, {runs:,} runs" if runs > seeds else ""
     return fraction(seeds, planned) + several if planned else NONE
-
-
-def reached_runs(runs: int, finished: int, planned: int) -> str:
-    """`2/3`: so many of the finished runs."""
-    return fraction(runs, finished) if finished else NONE
 
 
 def plus_minus_runs(mean: float, std: float, runs: float) -> str:
