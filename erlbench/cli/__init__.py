@@ -17,7 +17,7 @@ import click
 
 from erlbench import __version__
 from erlbench.bundle import strip_unpacked
-from erlbench.errors import ADVICE, ErlbenchError, Interrupted, UsageError, explain, nearest, said_by, text_of
+from erlbench.errors import ADVICE, ErlbenchError, Interrupted, UsageError, check_known, explain, said_by, text_of
 from erlbench.files import printable, read_toml
 
 COMMANDS: Mapping[str, str] = {  # in the order of their use
@@ -67,7 +67,7 @@ class Commands(click.Group):
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             if instead := read_toml(OLD)["commands"].get(args[0]):
                 raise UsageError(f"the command '{args[0]}' is gone; use `erlbench {instead}`")
-            ctx.fail(f"no such command '{args[0]}'{nearest(args[0], COMMANDS)}")
+            check_known(args[0], COMMANDS, f"no such command '{args[0]}'")
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -82,11 +82,14 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except ErlbenchError as error:
             text, code, cause = str(error), error.exit_code, error.__cause__
-        except click.NoSuchOption as error:
+        except click.UsageError as error:
             command = error.ctx.info_name if error.ctx else None
-            if not (instead := read_toml(OLD).get(command or "", {}).get(error.option_name)):
-                raise
-            text, code = f"the option '{error.option_name}' is gone; {instead}", UsageError.exit_code
+            text, code = error.format_message(), UsageError.exit_code
+            if isinstance(error, click.NoSuchOption):
+                if instead := read_toml(OLD).get(command or "", {}).get(error.option_name):
+                    text = f"the option '{error.option_name}' is gone; {instead}"
+            elif error.ctx:
+                text = f"{text.rstrip('.')}; see `{error.ctx.command_path} --help`"
         except KeyboardInterrupt:
             text, code = "interrupted", Interrupted.exit_code
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):

@@ -49,13 +49,22 @@ def test_version():
     assert invoke("--version").output == f"erlbench {__version__}\n"
 
 
-def test_a_misspelt_command_or_option():
-    result = invoke("runn")
-    assert result.exit_code == 2
-    assert "'runn'; did you mean 'run'?" in result.output
-    result = invoke("run", "--algoo", "td3")
-    assert result.exit_code == 2
-    assert "--algo" in result.output
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("runn", "'runn'; did you mean 'run'?"),
+        ("qwerty", "'qwerty'; there are demo, run, "),
+        ("run --algoo td3", "'--algo'"),
+        ("run --algo", "'--algo'"),
+        ("tune --algo cem --env Hopper-v5", "'--search'; see `erlbench tune --help`"),
+        ("show", "'RUN...'"),
+    ],
+)
+def test_a_mistake_in_a_command_line_is_one_line(words, named):
+    result = CliRunner().invoke(cli, words.split(), prog_name="erlbench")
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert result.stderr.startswith("erlbench: ")
+    assert named in result.stderr
 
 
 @pytest.mark.parametrize("words", [["--help"], ["run", "--help"]])
