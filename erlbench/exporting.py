@@ -36,8 +36,15 @@ def export_results(results: Results, target: str, out: Path) -> list[Path]:
     if target == TENSORBOARD and importlib.util.find_spec(target) is None:
         raise UsageError(f"--to {target} needs a package: pip install 'erlbench[exports]'")
     with writable(out, "; choose another folder by --out"):
-        if target == "csv":
-            return [*_write_frames(results, out)]
+        if target == "csv":  # cells with several numbers have spaces between them
+            out.mkdir(parents=True, exist_ok=True)
+            files = {name: place_below(out, f"{name}.csv") for name in FRAMES}
+            for name, path in files.items():
+                frame = getattr(results, name)
+                frame.map(lambda cell: " ".join(map(str, cell)) if isinstance(cell, tuple) else cell).to_csv(
+                    path, index=False
+                )
+            return [*files.values()]
         places = _find_places(results, out)
         if target == TENSORBOARD and any(event for place in places for event in place.glob(EVENTS)):
             raise UsageError(
@@ -119,16 +126,6 @@ def _write_events(run: Results, folder: Path) -> Iterator[Path]:
             writer.add_event(Event(step=int(row["timesteps"]), wall_time=time, summary=Summary(value=values)))
     writer.close()
     yield folder
-
-
-def _write_frames(results: Results, out: Path) -> Iterator[Path]:
-    """Each frame of `Results` as a CSV; cells with several numbers have spaces between them."""
-    out.mkdir(parents=True, exist_ok=True)
-    for name in FRAMES:
-        path = place_below(out, f"{name}.csv")
-        texts = getattr(results, name).map(lambda cell: " ".join(map(str, cell)) if isinstance(cell, tuple) else cell)
-        texts.to_csv(path, index=False)
-        yield path
 
 
 WRITERS: dict[str, Callable[[Results, Path], Iterator[Path]]] = {TENSORBOARD: _write_events, "sb3": _write_sb3}

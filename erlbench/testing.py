@@ -43,7 +43,11 @@ def check_algorithm(
     }
     whole = cells["whole"]
     assert _run(whole, 0) == "done", "a run without worker processes fails"
-    _check_counts(whole.directory, timesteps)
+    files = load_files(whole.directory)
+    played, trained = files.rows[EpisodeRow]["l"].sum(), files.last["timesteps"]
+    counted = trained + files.last["fitness_timesteps"]
+    assert played == counted, f"episodes have {played} steps, eval.csv counts {counted}"
+    assert trained >= timesteps, f"the run ended after {trained} of {timesteps} steps"
     assert _run(cells["seed"], 0) == "done", "a run with another seed fails"
     first, second = (load_files(cells[part].directory).rows[EpisodeRow]["r"] for part in ("whole", "seed"))
     assert not first.equals(second), "seeds 0 and 1 give the same episodes"
@@ -81,15 +85,6 @@ def _run(cell: Cell, processes: int, stop_after: int = 0, save_replay: bool = Fa
     command = Command(options=options, display=Display(-1), stop=stop, listeners=[interrupt])
     with closing(command.pauses), closing(CellRunner(command)) as job:
         return job.run(cell)
-
-
-def _check_counts(folder: Path, timesteps: int) -> None:
-    files = load_files(folder)
-    episodes = files.rows[EpisodeRow]
-    played, trained = episodes["l"].sum(), files.last["timesteps"]
-    counted = trained + files.last["fitness_timesteps"]
-    assert played == counted, f"episodes have {played} steps, eval.csv counts {counted}"
-    assert trained >= timesteps, f"the run ended after {trained} of {timesteps} steps"
 
 
 def _same(cell: Cell, whole: Cell, what: str) -> None:

@@ -107,14 +107,13 @@ def plan(demands: Sequence[Sequence[Share]], *, cores: int, memory: float = math
     lengths = sorted({share.seconds for demand in demands for share in demand} or {0.0})
     schedules = []
     for length in lengths[:: max(1, len(lengths) // TRIED)]:
-        shares = tuple(_allot(demand, length) for demand in demands)
+        # The fewest processes with which a cell takes no longer, or else its shortest time.
+        shares = tuple(
+            next((share for share in demand if share.seconds <= length), min(demand, key=lambda share: share.seconds))
+            for demand in demands
+        )
         order = sorted(range(len(shares)), key=lambda cell: -shares[cell].seconds)
         schedule = CellSchedule(shares, order, cores=cores, memory=memory)
         schedules.append((schedule.forecast().seconds, schedule))
     soonest = min(seconds for seconds, _ in schedules)
     return next(schedule for seconds, schedule in reversed(schedules) if seconds <= SLACK * soonest)
-
-
-def _allot(demand: Sequence[Share], length: float) -> Share:
-    """The fewest processes with which a cell takes at most `length` seconds, or else its shortest time."""
-    return next((share for share in demand if share.seconds <= length), min(demand, key=lambda share: share.seconds))
