@@ -15,6 +15,7 @@ from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.experiment.study import entry_name, study_text
+from erlbench.records.older import of_today
 from erlbench.settings import as_toml, resolved_values
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -35,8 +36,11 @@ EVALUATION = {"eval_episodes": 10, "final_episodes": 50, "evaluate": "after"}  #
 
 
 def read_plan(folder: Path) -> dict[str, Any]:
-    """The values of a folder's plan.toml."""
-    return tomllib.loads((folder / "plan.toml").read_text(encoding="utf-8"))
+    """The values of a folder's plan.toml, with the settings under the names of today."""
+    plan = tomllib.loads((folder / "plan.toml").read_text(encoding="utf-8"))
+    for cell in plan["cells"]:
+        cell["settings"] = of_today({"run": {"algo": cell["algo"].partition("@")[0]}, **cell})["settings"]
+    return plan
 
 
 def assigned_seeds(plan: Mapping[str, Any], digest: str) -> list[int]:
