@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from erlbench.words import counted
+from erlbench.words import counted, say_range
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,8 @@ from erlbench.words import counted
 )
 def test_one_is_singular(number, nouns, text):
     assert counted(number, *nouns) == text
+
+
+@pytest.mark.parametrize(("numbers", "text"), [([], ""), ([1000, 1000], "1,000"), ([3, 2500, 7], "3 to 2,500")])
+def test_a_range_says_equal_ends_once(numbers, text):
+    assert say_range(numbers) == text

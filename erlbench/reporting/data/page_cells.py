@@ -31,6 +31,7 @@ from erlbench.reporting.data.score import (
 from erlbench.reporting.data.seeds import seed_means, single_run_std, values_by_seed
 from erlbench.reporting.documents.formats import slug, steps
 from erlbench.reporting.statistics.estimates import iqm, mean, median
+from erlbench.words import say_range
 
 ALL_RUNS, REFERENCE = "all-runs", "reference"  # the pages that are no study
 # Of a cell as a page names it (`study_env`: as its study does): `group`, its number among the page's environments and
@@ -157,7 +158,7 @@ class PageCells:
         head = self.rows[0]
         limit = head.limit.replace("steps", "training steps")
         reached = [run.timesteps for cell in self.rows if not cell.nominal for run in cell.done]
-        span = f"{min(reached):,} to {max(reached):,}" if reached else ""
+        span = say_range(reached)
         if span and (head.total_generations or head.total_minutes):
             return f"{limit} ({span} steps)"
         if span and not head.total_timesteps:

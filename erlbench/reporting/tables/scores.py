@@ -23,6 +23,7 @@ from erlbench.reporting.tables.beside import match_references, published_notes
 from erlbench.reporting.tables.columns import build_table, cell_rows
 from erlbench.reporting.tables.times import machine_notes
 from erlbench.reporting.verdict.pairs import compare_with_baseline, mark
+from erlbench.words import say_range
 
 SUCCESSES = {SUCCESS: "last_success", SUCCESS_EVER: "last_success_ever"}  # columns of single episodes
 STATISTICS = ("mean", "std", "median")  # of published numbers
@@ -131,7 +132,7 @@ def _score_notes(page: PageCells) -> Iterator[str]:
         yield (
             f"{' and '.join(dict.fromkeys(cell.label for cell in nominal))}: that budget is counted as in the "
             "paper, a generation as one episode of full length, however many it plays"
-            + (f"; they took {min(reached):,} to {max(reached):,} training steps." if reached else ".")
+            + (f"; they took {say_range(reached)} training steps." if reached else ".")
         )
     budgets: dict[str, list[str]] = {}
     for cell in page.rows:

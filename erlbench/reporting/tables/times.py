@@ -21,7 +21,7 @@ from erlbench.reporting.statistics.curves import minutes_per_million, minutes_pe
 from erlbench.reporting.statistics.estimates import improvement, mean, mean_std, median
 from erlbench.reporting.tables.beside import environment_notes
 from erlbench.reporting.tables.columns import build_table, cell_rows
-from erlbench.words import counted
+from erlbench.words import counted, say_range
 
 MILLION = 1_000_000
 PARTS = ("whole", "after_warmup")
@@ -149,8 +149,8 @@ def _notes(page: PageCells, after_steps: list[int]) -> Iterator[str]:
     if lengths and lengths[0] >= MILLION:
         yield "Measured over runs of at least 1,000,000 training steps."
     elif lengths:
-        yield f"Extrapolated to 1,000,000 training steps from runs of {_range(lengths)} steps."
-    span = f", over {_range(after_steps)} steps" if after_steps else ""
+        yield f"Extrapolated to 1,000,000 training steps from runs of {say_range(lengths)} steps."
+    span = f", over {say_range(after_steps)} steps" if after_steps else ""
     yield (
         "Whole run: training time divided by training steps; a short run is flattered by its warm-up, which has no "
         "gradient steps. After warm-up: the same between the first and the last row of train.csv with gradient steps"
@@ -169,11 +169,6 @@ def _notes(page: PageCells, after_steps: list[int]) -> Iterator[str]:
 
 def _too_few_processes(run: Any) -> bool:
     return bool(run.workers.isdigit() and run.processes.isdigit() and int(run.processes) < int(run.workers))
-
-
-def _range(values: list[int]) -> str:
-    low, high = min(values), max(values)
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def machine_notes(done: Sequence[Any]) -> Iterator[str]:
