@@ -52,31 +52,40 @@ def ignore(message: object) -> None:
 
 def read_rows(folder: Path, row: type[Row], warn: Warn = ignore) -> pd.DataFrame | None:
     """The rows of a run's file, a column each; see this module for the rules."""
-    path = folder / row.file
-    try:
-        data = read_bytes(path, inside=1)
-    except OSError as error:
-        warn(f"{path}: cannot be read ({reason(error)}); what it holds is missing")
-        return None
-    return parse_rows(data, row, path, warn)
+    data = _read(folder / row.file, warn)
+    return None if data is None else parse_rows(data, row, folder / row.file, warn)
 
 
 def read_columns(folder: Path, row: type[Row], warn: Warn = ignore) -> dict[str, Any] | None:
     """As `read_rows`, an array for each column."""
-    return _arrays(read_rows(folder, row, warn))
+    data = _read(folder / row.file, warn)
+    return None if data is None else parse_columns(data, row, folder / row.file, warn)
 
 
 def parse_columns(data: bytes, row: type[Row], path: Path, warn: Warn = ignore) -> dict[str, Any] | None:
     """As `parse_rows`, an array for each column."""
-    return _arrays(parse_rows(data, row, path, warn))
-
-
-def _arrays(rows: pd.DataFrame | None) -> dict[str, Any] | None:
-    return None if rows is None else {str(name): cells.to_numpy() for name, cells in rows.items()}
+    columns = _parse_file(data, row, path, warn)
+    return None if columns is None else {name: np.asarray(values) for name, values in columns.items()}
 
 
 def parse_rows(data: bytes, row: type[Row], path: Path, warn: Warn = ignore) -> pd.DataFrame | None:
     """As `read_rows`, of a file's content; `path` names it in warnings."""
+    import pandas as pd
+
+    columns = _parse_file(data, row, path, warn)
+    return None if columns is None else pd.DataFrame(columns)
+
+
+def _read(path: Path, warn: Warn) -> bytes | None:
+    try:
+        return read_bytes(path, inside=1)
+    except OSError as error:
+        warn(f"{path}: cannot be read ({reason(error)}); what it holds is missing")
+        return None
+
+
+def _parse_file(data: bytes, row: type[Row], path: Path, warn: Warn) -> dict[str, Any] | None:
+    """The values of each column, in the order of the schema."""
     if not _PLAIN.fullmatch(data):
         data = printable(data.decode("utf-8", errors="replace").replace("\r\n", "\n")).encode()
     end = data.rfind(b"\n") + 1
@@ -221,10 +230,8 @@ def _problem(cells: Sequence[str], columns: FileColumns) -> str:
     return ""
 
 
-def _ordered(cells: dict[str, Any], count: int, row: type[Row]) -> pd.DataFrame:
+def _ordered(cells: dict[str, Any], count: int, row: type[Row]) -> dict[str, Any]:
     """The `count` rows: the columns of the schema, by default where the file lacks them, and others in their place."""
-    import pandas as pd
-
     ordered: dict[str, Any] = {}
     cells = {name: values for name, values in cells.items() if name not in NO_LONGER}
     for column in columns_of(row):
@@ -232,7 +239,7 @@ def _ordered(cells: dict[str, Any], count: int, row: type[Row]) -> pd.DataFrame:
             ordered |= {name: values for name, values in cells.items() if name not in declared(row)}
         else:
             ordered[column.name] = cells[column.name] if column.name in cells else _default(column, count)
-    return pd.DataFrame({**ordered, **cells})
+    return {**ordered, **cells}
 
 
 def _default(column: RowColumn, count: int) -> Any:
@@ -245,17 +252,17 @@ def _default(column: RowColumn, count: int) -> Any:
     return pd.array(values, dtype=pd.StringDtype(na_value=np.nan)) if column.kind == "text" else _objects(values)
 
 
-def _without_repeats(rows: pd.DataFrame, row: type[Row], path: Path, warn: Warn) -> pd.DataFrame:
+def _without_repeats(rows: dict[str, Any], row: type[Row], path: Path, warn: Warn) -> dict[str, Any]:
     """Of rows that repeat, the later ones."""
     keep = _later(rows, row)
     if keep.all():
         return rows
     what = f"no larger {row.grows}" if row.grows else f"the same {row.unique}"
     warn(f"{path}: rows that are repeated by later rows with {what}, which count: {int((~keep).sum())}")
-    return rows[keep].reset_index(drop=True)
+    return {name: values[keep] for name, values in rows.items()}
 
 
-def _later(rows: pd.DataFrame, row: type[Row]) -> Any:
+def _later(rows: dict[str, Any], row: type[Row]) -> Any:
     """Which rows (rows,) no later one repeats."""
     if not (row.grows or row.unique):
         return np.array(True)

@@ -10,6 +10,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -143,6 +144,7 @@ def level_words() -> str:
     return ", ".join(f"{level:g} from {fewest} seeds on" for fewest, level in reversed(LEVELS))
 
 
+@cache
 def least_p(n: int, m: int) -> float:
     """The smallest p of `rank_test` of n and m runs: where all runs of one side score above all of the other."""
     return 2 / math.comb(n + m, n)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -39,10 +40,10 @@ def compare_pairs(page: PageCells, names: Names | None = None) -> pd.DataFrame:
     many simulator steps, or None), `unequal` settings, and whether both have their `defaults`.
     """
     pairs = [(group, *pair) for group in page.groups for pair in _choose_pairs(page, group, names)]
-    outcomes = decide([
-        (one.scores, two.scores, find_origin(group.env, group.cells), next(_why_not(one, two), ""))
-        for group, one, two, _ in pairs
-    ])  # fmt: skip
+    origins = {group.group: find_origin(group.env, group.cells) for group in page.groups}
+    outcomes = decide(
+        [(one.scores, two.scores, origins[group.group], next(_why_not(one, two), "")) for group, one, two, _ in pairs]
+    )
     rows = []
     for (group, one, two, shown), outcome in zip(pairs, outcomes, strict=True):
         a, b = one.done[0], two.done[0]
@@ -67,13 +68,18 @@ def pair_rows(pairs: pd.DataFrame) -> list[Any]:
     return list_rows(pairs)
 
 
+@lru_cache(maxsize=10_000)  # a report asks for the pairs of several tables
+def _compare(x: bytes, y: bytes) -> Record:
+    return compare(np.frombuffer(x), np.frombuffer(y))
+
+
 def decide(pairs: Sequence[tuple[Array, Array, float, str]]) -> list[Record]:
     """What `compare` and `judge` say of each pair, corrected for all of them, `tests` in number.
 
     A pair has the scores of both sides, one a seed, the score of a random policy, and a reason why they are not
     comparable, or an empty text.
     """
-    compared = [compare(x, y) for x, y, *_ in pairs]
+    compared = [_compare(x.tobytes(), y.tobytes()) for x, y, *_ in pairs]
     p_values = holm(*([found[name] for found in compared] for name in ("p_rank", "level")))
     tests = int(np.isfinite(p_values).sum())
     rows = []
