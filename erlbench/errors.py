@@ -20,9 +20,14 @@ ADVICE = {
     errno.EISDIR: ("a folder stands where a file belongs", "move it away"),
     errno.ENOTDIR: ("a file stands where a folder belongs", "move it away"),
     errno.EEXIST: ("a file stands where a folder belongs", "move it away"),
+    errno.ENAMETOOLONG: ("a name is too long", "choose a shorter one"),
+    errno.ELOOP: ("links lead in a circle", "remove them"),
     errno.EACCES: ("access is denied", "check the owner and the permissions"),
     errno.EPERM: ("access is denied", "check the owner and the permissions"),
     errno.EROFS: ("the file system is read-only", "choose another folder by --out"),
+    errno.EIO: ("the disk cannot be read or written", "check it"),
+    errno.ESTALE: ("the file system has gone away", "mount it again"),
+    errno.ENOLCK: ("the file system has no locks", "choose another folder by --out"),
 }
 
 CLOSE = 0.66  # similarity of a hint: one of three letters may be wrong ("tua" for "tau"), more are another word

@@ -1,7 +1,9 @@
 """Hints at what a user may have meant."""
 
 import pytest
+from click.testing import CliRunner
 
+from erlbench.cli import cli
 from erlbench.errors import nearest
 
 
@@ -33,3 +35,11 @@ def test_a_near_word_is_hinted_at_whatever_its_case(word, words, meant):
 )
 def test_another_word_is_no_hint(word, words):
     assert nearest(word, words) == ""
+
+
+@pytest.mark.parametrize("command", [["show"], ["verify"], ["report"], ["convert", "--to", "csv"]])
+def test_a_name_that_is_too_long_is_a_message(command):
+    result = CliRunner().invoke(cli, [*command, "a" * 300])
+    assert result.exit_code in (1, 2)
+    assert "too long" in result.output
+    assert "unexpected" not in result.output

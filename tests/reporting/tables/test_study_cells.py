@@ -111,7 +111,7 @@ def test_a_run_with_another_number_of_generations_is_not_the_studys(tmp_path):
     plan = Profile((0,), 2000, ("HalfCheetah-v5",), total_generations=2)
     comparison = comparison_of(tmp_path, make_study(profiles={"p": plan}))
     assert [run.name for run in comparison.runs] == ["cem-rl"]
-    assert comparison.budget == "2 generations or 2,000 training steps (2,000 to 2,000 steps)"
+    assert comparison.budget == "2 generations or 2,000 training steps (2,000 steps)"
 
 
 def test_unplanned_seeds_stay_out_of_the_study(tmp_path):
