@@ -13,7 +13,8 @@ The contract of `read_rows`:
   None, with a warning. What no run writes, such as a FIFO or more than `files.LARGE` bytes, raises `files.Unusable`.
 - Memory: the file's bytes, and 8 bytes a cell; in all below 1 KiB a row of tasks.csv.
 
-pandas parses the cells. Where a row may not count, Python looks at each cell first, and pandas gets the rows that do.
+pandas parses the cells, and Python those of a small file, for which pandas takes ten times as long. Where a row may not
+count, Python looks at each cell first, and pandas gets the rows that do.
 """
 
 from __future__ import annotations
@@ -37,12 +38,14 @@ if TYPE_CHECKING:
 
 Warn = Callable[[str], None]
 NAMED = 3  # damaged rows of a file that are named one by one
+SMALL = 1 << 16  # bytes of the rows of a file that Python parses
 EMPTY = ("", "nan", "NaN")
 # pandas is imported by the functions that need it: commands that read no rows start sooner.
 _TYPES: dict[str, Any] = {"text": str, "numbers": object, "integers": object}  # pandas finds those of numbers
 _PLAIN = re.compile(rb"[\t\n\x20-\x7e]*")
 # Cells that the parser of pandas takes for a number; Python takes more texts for numbers.
 _NUMBER = re.compile(r" *[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)? *| *[+-]?(?i:inf|infinity) *|nan|NaN|", re.ASCII)
+_DIGITS = re.compile(r"[0-9.eE+-]*")  # what neither of them takes for anything but a number
 FileColumns = Mapping[str, RowColumn | None]  # of a file in its order; None: the schema does not have it
 
 
@@ -111,7 +114,7 @@ def _parse_file(data: bytes, row: type[Row], path: Path, warn: Warn) -> dict[str
     try:
         if not _is_whole(body, len(names)):
             raise ValueError("rows of other lengths")
-        cells = _parse(body, columns)
+        cells = (_parse_small if 0 < len(body) < SMALL else _parse)(body, columns)
     except (ValueError, OverflowError, Warning):
         cells = _parse(_whole_rows(body, columns, path, line + 1, warn), columns, checked=True)
     return _without_repeats(_ordered(cells, len(next(iter(cells.values()))), row), row, path, warn)
@@ -162,7 +165,32 @@ def _parse(body: bytes, columns: FileColumns, checked: bool = False) -> dict[str
             low_memory=False,
             **_exact(pd.__version__),
         )
-    return {str(name): _typed(cells, columns[str(name)], checked) for name, cells in frame.items()}
+    return {str(name): _typed(cells.array, columns[str(name)], checked) for name, cells in frame.items()}
+
+
+def _parse_small(body: bytes, columns: FileColumns) -> dict[str, Any]:
+    """As `_parse`; an error also where a number is not written in digits, such as inf."""
+    rows = (line.split(",") for line in body.decode().split("\n")[:-1])
+    by_column = zip(columns.items(), zip(*rows, strict=True), strict=True)
+    return {name: _typed(_numbers(cells, column), column, checked=False) for (name, column), cells in by_column}
+
+
+def _numbers(cells: tuple[str, ...], column: RowColumn | None) -> Any:
+    """The cells of a column of numbers as an array (rows,), other cells as they are."""
+    if column is not None and not column.numeric:
+        return _texts(cells) if column.kind == "text" else cells
+    digits = "".join(cells)
+    if not _DIGITS.fullmatch(digits):
+        raise ValueError("a cell may be no number")
+    if all(cells) and not {*".eE"} & {*digits}:
+        return np.array([*map(int, cells)], np.int64)
+    return np.array([float(cell) if cell else math.nan for cell in cells])
+
+
+def _texts(values: Sequence[str]) -> Any:
+    import pandas as pd
+
+    return pd.array(values, dtype=pd.StringDtype(na_value=np.nan))
 
 
 def _exact(version: str) -> dict[str, Any]:
@@ -170,13 +198,13 @@ def _exact(version: str) -> dict[str, Any]:
     return {} if tuple(map(int, version.split(".")[:2])) >= (3, 1) else {"float_precision": "round_trip"}
 
 
-def _typed(cells: pd.Series, column: RowColumn | None, checked: bool) -> Any:
+def _typed(cells: Any, column: RowColumn | None, checked: bool) -> Any:
     """The cells of a column; ValueError where one of them must not count."""
     if column is None or column.kind == "text":
-        return cells.array
+        return cells
     if not column.numeric:
         number = int if column.kind == "integers" else float
-        if cells.str.contains("_", regex=False).any():  # which Python allows in numbers
+        if "_" in "".join(cells):  # which Python allows in numbers
             raise ValueError(f"{column.name} is no number")
         return _objects([tuple(map(number, text.split())) for text in cells])
     if cells.dtype.kind not in "iuf" and not checked:
@@ -244,12 +272,10 @@ def _ordered(cells: dict[str, Any], count: int, row: type[Row]) -> dict[str, Any
 
 def _default(column: RowColumn, count: int) -> Any:
     """The cells of a column that a file lacks."""
-    import pandas as pd
-
     if column.numeric:
         return np.full(count, math.nan if column.required else column.default, float)
     values = [column.default] * count
-    return pd.array(values, dtype=pd.StringDtype(na_value=np.nan)) if column.kind == "text" else _objects(values)
+    return _texts(values) if column.kind == "text" else _objects(values)
 
 
 def _without_repeats(rows: dict[str, Any], row: type[Row], path: Path, warn: Warn) -> dict[str, Any]:

@@ -7,7 +7,9 @@ mean. What a run does not record contradicts nothing.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -25,8 +27,13 @@ KEY = ("env", "name", "seed", *GROUP[1:])  # what runs share only where they are
 
 
 def list_rows(frame: pd.DataFrame) -> list[Any]:
-    """The rows of a frame, its columns as attributes; `Index` is their place."""
-    return list(frame.itertuples())
+    """The rows of a frame as `itertuples` has them, whose class is made once for all frames of the same columns."""
+    return [*map(_row_class(*frame)._make, zip(frame.index, *(frame[name] for name in frame), strict=True))]
+
+
+@cache
+def _row_class(*names: str) -> Any:
+    return namedtuple("Row", ["Index", *names], rename=True)
 
 
 def same_setting(value: Any, wanted: Any) -> bool:

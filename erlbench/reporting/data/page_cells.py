@@ -261,14 +261,15 @@ def _slug(head: Any) -> str:
 
 def everything(runs: pd.DataFrame, title: str = "All runs", at: Moment | None = None) -> PageCells:
     """The page of all runs, whatever study they belong to, by environment and budget; `at`: where they were cut."""
-    records = []
-    groups = runs.sort_values([*GROUP], kind="stable").groupby([*GROUP], sort=False)
-    for number, (_, of_group) in enumerate(groups):
-        for name, own in of_group.groupby("name", sort=False):
-            records.append({
-                "group": number, "env": own.env.iloc[0], "total_timesteps": int(own.total_timesteps.iloc[0]),
-                "name": name, "planned": own.seed.nunique(), "runs": tuple(list_rows(own)),
-            })  # fmt: skip
+    groups: dict[Any, dict[str, list[Any]]] = {}
+    for run in list_rows(runs.sort_values([*GROUP], kind="stable")):
+        of_group = groups.setdefault(tuple(getattr(run, name) for name in GROUP), {})
+        of_group.setdefault(run.name, []).append(run)
+    records = [
+        {"group": number, "env": of_cell[0].env, "total_timesteps": int(of_cell[0].total_timesteps), "name": name,
+         "planned": len({run.seed for run in of_cell}), "runs": tuple(of_cell)}
+        for number, cells in enumerate(groups.values()) for name, of_cell in cells.items()
+    ]  # fmt: skip
     return PageCells(name=ALL_RUNS, title=title, cells=make_cells(records, at=at), at=at)
 
 

@@ -44,7 +44,7 @@ def compare_pairs(page: PageCells, names: Names | None = None) -> pd.DataFrame:
     outcomes = decide(
         [(one.scores, two.scores, origins[group.group], next(_why_not(one, two), "")) for group, one, two, _ in pairs]
     )
-    rows = []
+    rows, samples = [], {cell.Index: make_sample(cell) for cell in page.rows}
     for (group, one, two, shown), outcome in zip(pairs, outcomes, strict=True):
         a, b = one.done[0], two.done[0]
         values = {name: (value, b.settings[name]) for name, value in a.settings.items() if name in b.settings}
@@ -52,7 +52,7 @@ def compare_pairs(page: PageCells, names: Names | None = None) -> pd.DataFrame:
         rows += [{
             "group": group.group, "env": group.env, "budget": group.limit,
             "axis": one.stretch.axis if one.stretch else TIMESTEPS, "score": one.score_words, "name": one.name,
-            "name_against": two.name, "first": make_sample(one), "second": make_sample(two),
+            "name_against": two.name, "first": samples[one.Index], "second": samples[two.Index],
             "defaults": all(map(_has_defaults, (a, b))),
             "unequal": {name: tuple(map(setting_text, both)) for name, both in unequal.items()},
             "equal_steps": None if outcome["reason"] else _at_equal_steps(group, one, two), **outcome,
