@@ -100,7 +100,6 @@ def _as_the_code(rules: Mapping[str, Any]) -> Mapping[str, Any]:
 
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
-        "paper": {},
         "code": {"tell_in_warmup": True},
         "fixed-ratio": {"critic_updates_per_step": 1.0},
         **TABLE_2,

@@ -22,7 +22,7 @@ from erlbench.policy import INITIALISATIONS, SQUASHINGS, PolicySpec
 from erlbench.settings import setting
 
 PAPER, CODE = "ARS, table of chosen settings", "ARS, public code"
-PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}, "v1": {"normalise_observations": False}}
+PRESETS: Mapping[str, Mapping[str, Any]] = {"v1": {"normalise_observations": False}}
 
 
 @dataclass(frozen=True, kw_only=True)

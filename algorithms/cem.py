@@ -19,7 +19,7 @@ from erlbench.envs.functions import share_of_domain
 from erlbench.policy import ACTIVATIONS
 from erlbench.settings import setting
 
-PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}, "no-extra-division": {"extra_ke_division": False}}
+PRESETS: Mapping[str, Mapping[str, Any]] = {"no-extra-division": {"extra_ke_division": False}}
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from erlbench.algorithms.search.cem import CEM_RL, CEMSearchSettings
 from erlbench.settings import setting
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "paper": {},
     "ddpg": {"learner": "ddpg"},  # CEM-DDPG of the paper
     "sac": {"learner": "sac"},
     "no-extra-division": {"extra_ke_division": False},

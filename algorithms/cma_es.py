@@ -35,7 +35,6 @@ PYCMA = "pycma"
 # goodai: CMA-ES as in its LunarLander experiment, without the fixed start states and the report of the best sample;
 # with them it is `nevergrad@goodai`.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "paper": {},
     "linear": {"hidden": (), "sigma_init": 0.5},
     "goodai": {"hidden": (), "squashing": "linear", "initialisation": "zero", "sigma_init": 1.0, "episodes": 5},
 }

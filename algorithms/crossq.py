@@ -25,8 +25,8 @@ from erlbench.work.tasks import Task
 CODE = "CrossQ, public code"
 NORMS = "renorm", "none"
 
-# wide: the critics of the paper and its code, for a GPU
-PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}, "wide": {"critic_hidden": (2048, 2048)}}
+# The critics of the paper and its code, for a GPU.
+PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {"critic_hidden": (2048, 2048)}}
 
 
 @dataclass(frozen=True, kw_only=True)

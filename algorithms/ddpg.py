@@ -35,7 +35,6 @@ _TUNED: Mapping[str, Any] = {
 }
 # tuned: "our DDPG" of the TD3 paper, which has TD3's first constants. cem-rl: the same with the networks of CEM-RL.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "paper": {},
     "tuned": _TUNED,
     "cem-rl": {**_TUNED, "activation": "tanh", "critic_activation": "leaky-relu"},
 }

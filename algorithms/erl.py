@@ -7,7 +7,6 @@ It is the search `search/genetic.py`, the learner `ddpg`, the coupling `side` (`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -18,8 +17,6 @@ from erlbench.algorithms.search.genetic import CODE, PAPER, GeneticSearch, Genet
 from erlbench.algorithms.side import SideCoupling, SideSettings
 from erlbench.policy import ACTIVATIONS
 from erlbench.settings import setting
-
-PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,7 +30,6 @@ from erlbench.work.seeding import Purpose
 
 # v1: Algorithm 1's critics with a state-value network. code: sizes and timing of the public code, not its faults.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "paper": {},
     "v1": {"critic": "v1"},
     "code": {
         "population": 10,

@@ -19,8 +19,7 @@ from erlbench.settings import setting
 CODE = "EvoRainbow, public code"
 # paper: epsilon, soft update, discount and period as the public code tunes them by task; one-setting: the same for all
 PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "paper": {},
-    "one-setting": {"epsilon_start": 1e-3, "soft_update": 0.1, "discount": 0.99, "sync_period": 1},
+    "one-setting": {"epsilon_start": 1e-3, "soft_update": 0.1, "discount": 0.99, "sync_period": 1}
 }
 
 

@@ -6,9 +6,9 @@ for Training Deep Neural Networks for Reinforcement Learning" (arXiv:1712.06567)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from erlbench.work.seeding import Key, Purpose, generator
 from erlbench.work.tasks import ArrayRef, Perturbed
 
 PAPER = "Deep GA, algorithm 1"
-PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}}
 
 
 @dataclass(frozen=True, kw_only=True)

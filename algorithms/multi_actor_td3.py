@@ -29,11 +29,7 @@ from erlbench.work.tasks import ArrayRef, Input, Result, Task
 
 CODE = "CEM-RL, public code"
 # one-update: as many critic updates as environment steps, CEM-RL's ratio; one-actor: the TD3 of CEM-RL's tables
-PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "paper": {},
-    "one-update": {"updates_per_step": 0.2},
-    "one-actor": {"actors": 1},
-}
+PRESETS: Mapping[str, Mapping[str, Any]] = {"one-update": {"updates_per_step": 0.2}, "one-actor": {"actors": 1}}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,7 +44,6 @@ _GOODAI: Mapping[str, Any] = {
 }
 # goodai: as its LunarLander experiment, confounds included; the page in docs/algorithms names them.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "paper": {},
     "goodai": {**_GOODAI, "optimizer": "CMA2020"},
     "goodai-es": {**_GOODAI, "optimizer": "ES"},
 }

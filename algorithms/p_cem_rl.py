@@ -18,7 +18,6 @@ from erlbench.settings import setting
 
 CODE: Mapping[str, Any] = {"tau_cem": 0.90, "batch_size": 256, "random_warmup": True, "warmup_gate": AT_LEAST}
 PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "paper": {},
     "barriers": {"barriers": True},
     "code": {**CODE, "barriers": True},
     "parallel-critic": {"parallel_critic": True},

@@ -16,7 +16,7 @@ from erlbench.algorithms.search.pderl import ELITE, MODULE, PUBLIC, PDERLSearch,
 from erlbench.algorithms.training.breeding import Distillation, ProximalMutation
 from erlbench.settings import setting
 
-PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}, "elite-fitness": {"pair_fitness": ELITE}}
+PRESETS: Mapping[str, Mapping[str, Any]] = {"elite-fitness": {"pair_fitness": ELITE}}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,7 +33,7 @@ from erlbench.work.tasks import ArrayRef
 
 PAPER, CODE = "ClipUp, table 1", "ClipUp, public code"
 # EvoTorch's script rl_clipup.py: step size and radius as multiples of the maximum speed
-PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}, "evotorch": {"step_size": 0.01125, "radius": 0.225}}
+PRESETS: Mapping[str, Mapping[str, Any]] = {"evotorch": {"step_size": 0.01125, "radius": 0.225}}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from erlbench.errors import UsageError, nearest
 from erlbench.machine import process
+from erlbench.records.older import DEFAULT_PRESET, unknown_preset
 
 if TYPE_CHECKING:
     from erlbench.algorithms.base import Algorithm
-
-DEFAULT_PRESET = "paper"
 
 
 @dataclass(frozen=True)
@@ -172,19 +171,17 @@ def check_observations(name: str, size: int, env: str) -> None:
 
 
 def presets(name: str) -> Mapping[str, Mapping[str, Any]]:
-    """All presets of an algorithm: name -> the settings that differ from the defaults."""
+    """All presets of an algorithm, the defaults first: name -> the settings that differ from them."""
     find(name)  # says what is wrong with a plug-in
     module = importlib.import_module(entry(name).where.partition(":")[0])
-    found: Mapping[str, Mapping[str, Any]] = getattr(module, "PRESETS", {DEFAULT_PRESET: {}})
-    return found
+    return {DEFAULT_PRESET: {}, **getattr(module, "PRESETS", {})}
 
 
 def preset(name: str, preset_name: str) -> Mapping[str, Any]:
     """One preset of an algorithm; a `UsageError` names the nearest."""
     known = presets(name)
     if preset_name not in known:
-        hint = nearest(preset_name, known) or f"; it has {', '.join(known)}"
-        raise UsageError(f"unknown preset '{preset_name}' of {name}{hint}")
+        raise UsageError(unknown_preset(name, preset_name, known))
     return known[preset_name]
 
 

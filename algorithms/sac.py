@@ -28,7 +28,6 @@ FIRST_CODE = "SAC v1, authors' code for HalfCheetah and Ant; 1,000 elsewhere"
 # v1: the first paper with its reward scale of all tasks but Humanoid (20). fixed: v2 with ESAC's fixed temperature.
 # esac: the baseline of ESAC's table 1, as its section 6.1 has it.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "paper": {},
     "v1": {"critic": "v1", "temperature": 1.0, "reward_scale": 5.0},
     "fixed": {"temperature": 0.2},
     "esac": {"temperature": 0.2, "hidden": (512, 512), "critic_hidden": (512, 512)},

@@ -6,9 +6,9 @@ Wierstra, Schaul, Glasmachers, Sun, Peters, Schmidhuber, "Natural Evolution Stra
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from erlbench.settings import setting
 from erlbench.work.tasks import Perturbed
 
 PAPER = "SNES, table 1"
-PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {}}
 
 
 @dataclass(frozen=True, kw_only=True)

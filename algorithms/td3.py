@@ -33,7 +33,6 @@ _FIRST: Mapping[str, Any] = {
 # 10,000 where episodes end early). cem-rl: the TD3 baseline of CEM-RL. Both keep one update per step.
 # esac: the networks of the baseline in ESAC's table 1.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "paper": {},
     "original": _FIRST,
     "cem-rl": {**_FIRST, "activation": "tanh", "critic_activation": "leaky-relu"},
     "esac": {"hidden": (512, 512), "critic_hidden": (512, 512)},

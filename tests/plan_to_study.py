@@ -15,7 +15,7 @@ from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.experiment.study import entry_name, study_text
-from erlbench.records.older import of_today
+from erlbench.records.older import DEFAULT_PRESET, of_today
 from erlbench.settings import as_toml, resolved_values
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -39,7 +39,9 @@ def read_plan(folder: Path) -> dict[str, Any]:
     """The values of a folder's plan.toml, with the settings under the names of today."""
     plan = tomllib.loads((folder / "plan.toml").read_text(encoding="utf-8"))
     for cell in plan["cells"]:
-        cell["settings"] = of_today({"run": {"algo": cell["algo"].partition("@")[0]}, **cell})["settings"]
+        algo, _, preset = cell["algo"].partition("@")
+        today = of_today({"run": {"algo": algo, "preset": preset}, "settings": cell["settings"]})
+        cell["algo"], cell["settings"] = f"{algo}@{today['run']['preset']}", today["settings"]
     return plan
 
 
@@ -87,7 +89,7 @@ def entry_table(name: str, cells: Sequence[Mapping[str, Any]], envs: Sequence[st
     default, label = entry_name(algo, preset), first["label"]
     where = [cell["env"] for cell in cells]
     return {
-        "algo": algo if preset == registry.DEFAULT_PRESET else first["algo"],
+        "algo": algo if preset == DEFAULT_PRESET else first["algo"],
         **({"name": name} if name != default else {}),
         **({"label": label} if label not in (name, f"{name} on {first['env']}") else {}),
         **({"envs": where} if where != list(envs) else {}),

@@ -59,7 +59,7 @@ def make_cell(algo: str, out: Path, env: str = "InvertedPendulum-v5", steps: int
     names = algorithm.settings_type.__dataclass_fields__
     overrides = {name: value for name, value in SMALL.items() if name in names}
     overrides |= SMALL_OF.get(algo, {}) | changes.pop("settings", {})
-    preset = changes.pop("preset", "paper")
+    preset = changes.pop("preset", "default")
     settings = resolve(algorithm.settings_type, env, registry.preset(algo, preset), overrides)
     values = {
         "name": algo, "seed": 0, "workers": algorithm.default_workers or 10, "eval_freq": 250, "eval_episodes": 2,

@@ -63,7 +63,7 @@ def test_the_reference_runs_have_settings_of_today(algo):
 
 
 @pytest.mark.data
-def test_every_stored_run_of_the_suite_keeps_its_settings_and_their_values():
+def test_every_stored_run_of_the_suite_keeps_its_preset_and_settings():
     """No old name is left, none is taken twice, and no value changes: so runs of a cell stay together, and apart."""
     names = {algo: set(list_settings(registry.find(algo).settings_type)) for algo in registry.ALGORITHMS}
     for path in sorted(REFERENCE.parent.rglob("config.toml")):
@@ -71,6 +71,8 @@ def test_every_stored_run_of_the_suite_keeps_its_settings_and_their_values():
         if raw["run"]["algo"] not in names:
             continue
         assert today["settings"].keys() <= names[raw["run"]["algo"]], path
+        assert today["run"] == raw["run"] | ({"preset": "default"} if raw["run"]["preset"] == "paper" else {}), path
+        assert today["run"]["preset"] in registry.presets(raw["run"]["algo"]), path
         assert sorted(map(str, today["settings"].values())) == sorted(map(str, raw["settings"].values())), path
 
 

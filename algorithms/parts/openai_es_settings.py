@@ -119,7 +119,6 @@ GOODAI_PENDULUM: Mapping[str, Any] = {
 LSTM: Mapping[str, Any] = {"network": "lstm", "hidden": (16,)}
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "paper": {},
     "code": {
         "hidden": (256, 256),
         "bins": None,

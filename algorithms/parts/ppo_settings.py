@@ -16,7 +16,6 @@ EPSILON = 1e-8  # added to variances
 
 # sb3: the defaults of stable-baselines3. esac: the networks of the PPO in the ESAC paper.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "paper": {},
     "sb3": {
         "learning_rate_schedule": "constant",
         "value_clip_range": None,

@@ -15,7 +15,6 @@ ZOO, CONTRIB = "rl-baselines3-zoo, MuJoCo", "sb3-contrib"
 
 # sb3: the defaults of sb3-contrib.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "paper": {},
     "sb3": {
         "discount": 0.99,
         "target_divergence": 0.01,
@@ -23,7 +22,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "value_epochs": 10,
         "normalise_observations": False,
         "normalise_rewards": False,
-    },
+    }
 }
 
 

@@ -256,7 +256,7 @@ def _read_file(path: Path) -> dict[str, Any]:
     top = {key: value for key, value in file.data.items() if key not in ("run", *TABLES.values())}
     if isinstance(top.get("costs"), dict):
         top["costs"] = str(path)  # the table of a run's config.toml
-    for where, table in (((), top), (("run",), file.table(file.data.get("run", {}), ("run",)))):
+    for where, table in (((), top), (("run",), file.table(tables.get("run", {}), ("run",)))):
         for key, value in table.items():
             name = key.replace("-", "_")
             if name == "seed":

@@ -20,6 +20,7 @@ from erlbench.experiment.costs import built_in_costs, load_costs
 from erlbench.experiment.estimate import ProblemOf, planned_steps
 from erlbench.files import table_in
 from erlbench.records.config import read_config
+from erlbench.records.older import DEFAULT_PRESET
 from erlbench.records.run import CONFIG
 from erlbench.settings import list_settings, resolve
 
@@ -103,7 +104,7 @@ def _fill(statement: Statement, problem_of: ProblemOf, saved: Mapping[str, Any] 
     run, settings, env_settings = (table_in(saved, table) for table in ("run", "settings", "env_settings"))
     stored = {key: OPTIONS[key].check(run[key], f"'{key}'") for key in STORED & run.keys() if run[key] != 0}
     values: dict[str, Any] = {key: value for key, value in {**stored, **statement.run}.items() if value is not None}
-    algorithm, preset = registry.find(statement.algo), values.setdefault("preset", registry.DEFAULT_PRESET)
+    algorithm, preset = registry.find(statement.algo), values.setdefault("preset", DEFAULT_PRESET)
     names = list_settings(algorithm.settings_type)
     given = {**{key: value for key, value in settings.items() if key in names}, **statement.settings}
     usual = registry.preset(statement.algo, preset)

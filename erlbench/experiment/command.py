@@ -23,6 +23,7 @@ from erlbench.experiment.studies import FILE, known_studies, profile_places, stu
 from erlbench.experiment.study import NO_PROFILE, Entry, Profile, Study, entry_name, profile_settings, study_text
 from erlbench.experiment.toml_file import Keys
 from erlbench.machine.resources import cores
+from erlbench.records.older import DEFAULT_PRESET
 from erlbench.settings import list_settings, share_settings
 
 RESULTS = Path("results")
@@ -82,7 +83,7 @@ def _state_command(arguments: RunArguments) -> Iterator[Statement]:
     _require_extras((env, algo) for env in envs for algo in algos)
     for env in envs:
         for name, algo in owners:
-            preset = name.partition("@")[2] or arguments.preset or registry.DEFAULT_PRESET
+            preset = name.partition("@")[2] or arguments.preset or DEFAULT_PRESET
             yield Statement(
                 algo=algo,
                 env=env,

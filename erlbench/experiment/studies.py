@@ -37,6 +37,7 @@ from erlbench.experiment.study import (
     entry_name,
 )
 from erlbench.experiment.toml_file import Keys, TomlFile
+from erlbench.records.older import DEFAULT_PRESET
 from erlbench.settings import check_value
 
 HERE = Path("studies.toml")  # the user's, in the working folder
@@ -233,7 +234,7 @@ def _read_entry(reader: TomlFile, raw: Any, where: Keys) -> Entry:
         if preset and "preset" in raw:
             raise UsageError(f"'algo' names the preset '{preset}' already; omit 'preset'")
         registry.entry(algo)
-    preset = preset or raw.get("preset", registry.DEFAULT_PRESET)
+    preset = preset or raw.get("preset", DEFAULT_PRESET)
     name = raw.get("name", entry_name(algo, str(preset)))
     entry: Entry = reader.build(Entry, {"label": name, **raw, "name": name, "algo": algo, "preset": preset}, where)
     with reader.at((*where, "name"), where):

@@ -22,6 +22,7 @@ from erlbench.experiment.arguments import RunArguments
 from erlbench.experiment.cells import CRITIC, EVAL_FREQ, FINAL_EPISODES
 from erlbench.options import shared_option
 from erlbench.records.axes import AXES
+from erlbench.records.older import DEFAULT_PRESET
 from erlbench.settings import list_settings, setting
 
 TIME = "time"  # of studies that compare times: their cells use no second core
@@ -43,7 +44,7 @@ class Entry:
 
     name: str
     algo: str
-    preset: str = registry.DEFAULT_PRESET
+    preset: str = DEFAULT_PRESET
     workers: int | None = _as_run("workers")
     processes: int | None = _as_run("processes")  # where the study is about them
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -208,7 +209,7 @@ def study_text(name: str, table: Mapping[str, Any]) -> str:
 
 def entry_name(algo: str, preset: str) -> str:
     """The name of an entry or of runs that have none: ALGO, or ALGO@PRESET for any preset but the default one."""
-    return registry.short_name(algo) + f"@{preset}" * (preset != registry.DEFAULT_PRESET)
+    return registry.short_name(algo) + f"@{preset}" * (preset != DEFAULT_PRESET)
 
 
 def profile_settings(profile: Profile, entry: Entry) -> dict[str, Any]:

@@ -41,7 +41,10 @@ LEARNERS = (
 )  # fmt: skip
 WITH_BUDGET = ("esac", "ppo", "trpo")
 ALGORITHMS = (*LEARNERS, "nevergrad", "openai-es", "snes", "ga", "ars", "pgpe", "cem", "cma-es")
-DEFAULT_PRESET = "paper"
+
+# The preset of an algorithm's defaults, and its old name, which means something else for algorithms that are newer.
+DEFAULT_PRESET, OLD_DEFAULT_PRESET = "default", "paper"
+WITH_PAPER_PRESET = ("crossq",)
 
 # What a version and all later ones write: entries of meta.json, and columns of eval.csv in each row.
 _IN_META: Mapping[tuple[int, ...], tuple[str, ...]] = MappingProxyType({(0, 1, 0): ("starts",), (0, 2, 0): ("format",)})
@@ -53,12 +56,28 @@ _SUMMED_LATER = (*_SUMMED, "events.csv", "config.toml", "meta.json")
 
 
 def of_today(config: dict[str, Any]) -> dict[str, Any]:
-    """The tables of a config.toml with the settings under the names of today."""
-    run, settings = config.get("run"), config.get("settings")
-    if isinstance(run, dict) and isinstance(settings, dict):
-        names = SETTINGS.get(str(run.get("algo")), {})
-        return {**config, "settings": {names.get(name, name): value for name, value in settings.items()}}
+    """The tables of a config.toml with its preset and settings under the names of today."""
+    run, settings = table_in(config, "run"), table_in(config, "settings")
+    algo = str(run.get("algo"))
+    if run.get("preset") == OLD_DEFAULT_PRESET and _has_old_default(algo):
+        config = {**config, "run": {**run, "preset": DEFAULT_PRESET}}
+    if settings and (names := SETTINGS.get(algo)):
+        config = {**config, "settings": {names.get(name, name): value for name, value in settings.items()}}
     return config
+
+
+def unknown_preset(algo: str, name: str, presets: Iterable[str]) -> str:
+    """The message about a preset that `algo` does not have, with the name that is probably meant."""
+    presets = list(presets)
+    if name == OLD_DEFAULT_PRESET and _has_old_default(algo):
+        hint = f"; it is called '{DEFAULT_PRESET}' now"
+    else:
+        hint = nearest(name, presets) or f"; it has {', '.join(presets)}"
+    return f"unknown preset '{name}' of {algo}{hint}"
+
+
+def _has_old_default(algo: str) -> bool:
+    return algo in ALGORITHMS and algo not in WITH_PAPER_PRESET
 
 
 def unknown_setting(algo: str, name: str, settings: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ TEXTS = (
 GOOD = (
     ["run", "--algo", "cem", "--env", "InvertedPendulum-v5", "--total-timesteps", "1000", "--seeds", "0-2"],
     ["run", "--algo", "td3,cem-rl", "--env", "InvertedPendulum-v5", "--set", "hidden=16-16", "--jobs", "2"],
-    ["run", "--algo", "openai-es@paper", "--env", "Pendulum-v1", "--env-set", "max_episode_steps=20", "--name", "x"],
+    ["run", "--algo", "openai-es@default", "--env", "Pendulum-v1", "--env-set", "max_episode_steps=20", "--name", "x"],
     ["run", "--study", "aes-rl-table-1", "--profile", "smoke", "--slurm", "mem=8G", "--dry-run"],
     ["run", "--algo", "cma-es", "--env", "Pendulum-v1", "--eval-episodes", "5", "--simulated-time", "9", "--out", "r"],
     ["show", "results"],

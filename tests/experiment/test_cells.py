@@ -25,7 +25,7 @@ class Settings:
 
 CELL = Cell(
     algo="td3",
-    preset="paper",
+    preset="default",
     name="td3",
     env="Hopper-v5",
     seed=7,
@@ -49,7 +49,7 @@ def test_the_directory_is_named_after_environment_name_and_seed():
 
 
 def test_names_follow_the_preset():
-    assert entry_name("td3", "paper") == "td3"
+    assert entry_name("td3", "default") == "td3"
     assert entry_name("my_module:TD3", "original") == "TD3@original"
 
 

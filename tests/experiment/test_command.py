@@ -19,7 +19,9 @@ def cells_of(**given) -> list[Cell]:
 
 
 def test_a_preset_holds_for_the_algorithms_without_their_own():
-    names = [cell.name for cell in cells_of(algo=("cem", "cem@paper"), env=("Hopper-v5",), preset="no-extra-division")]
+    names = [
+        cell.name for cell in cells_of(algo=("cem", "cem@default"), env=("Hopper-v5",), preset="no-extra-division")
+    ]
     assert names == ["cem@no-extra-division", "cem"]
 
 
@@ -29,7 +31,7 @@ def test_overrides_win_over_the_preset_even_when_equal_to_the_default():
 
 
 def test_the_same_cell_asked_for_twice_is_one():
-    assert len(cells_of(algo=("td3", "td3@paper"), env=("Hopper-v5",))) == 1
+    assert len(cells_of(algo=("td3", "td3@default"), env=("Hopper-v5",))) == 1
 
 
 def test_a_study_with_filters():

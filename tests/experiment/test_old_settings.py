@@ -71,7 +71,7 @@ def test_what_was_not_typed_is_taken_from_the_folder(tmp_path):
         ({"total_timesteps": 400}, r"run\.total_timesteps: 500 there, 400 now"),
         ({"env_set": ("max_episode_steps=30",)}, r"env_settings\.max_episode_steps: not set there, 30 now"),
         ({"simulated_time": True}, r"run\.simulated_time: False there, True now"),
-        ({"preset": "no-extra-division", "name": "cem"}, r"run\.preset: paper there, no-extra-division now"),
+        ({"preset": "no-extra-division", "name": "cem"}, r"run\.preset: default there, no-extra-division now"),
     ],
 )
 def test_what_was_typed_and_differs_is_refused(tmp_path, typed, refusal):

@@ -85,7 +85,7 @@ PAIR = '{ first = "aes-rl@fixed-ratio", second = "cem-rl", metric = "minutes", l
          "[studies.wall-clock.simulated_time]; did you mean 'critic'?"),
         ("seeds = 5", "seeds = 5\nsimulated_time = {}\ncosts = { timestep = 1.0 }", "line 8: 'critic_update' is "
          "missing"),
-        ('"aes-rl@fixed-ratio", workers', '"aes-rl@fixed-ratio", preset = "paper", workers', "line 10: 'algo' names "
+        ('"aes-rl@fixed-ratio", workers', '"aes-rl@fixed-ratio", preset = "default", workers', "line 10: 'algo' names "
          "the preset 'fixed-ratio' already; omit 'preset'"),
         ('["Hopper-v5"], total', '["Hoper-v5"], total', "line 10: 'Hoper-v5' is in no profile's envs; did you mean "
          "'Hopper-v5'?"),

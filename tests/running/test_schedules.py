@@ -44,7 +44,7 @@ def test_the_schedule_of_p_cem_rl_is_that_of_other_code(barriers, workers, tmp_p
     assert len(log.ended) > 100
 
 
-@pytest.mark.parametrize("preset", ["paper", "fixed-ratio"])
+@pytest.mark.parametrize("preset", ["default", "fixed-ratio"])
 def test_the_last_place_of_a_cost_changes_no_schedule(preset, tmp_path):
     """Where all episodes are full, equal sums of costs are frequent, and rounding decided which task came first."""
     table = tomllib.loads((files("erlbench.experiment") / BUILT_IN).read_text()) | {"spread": 0.0}

@@ -103,4 +103,3 @@ def test_what_readers_hold_of_the_suites_algorithms_is_what_these_are():
     assert set(older.ALGORITHMS) == set(algorithms)
     assert set(older.LEARNERS) == {name for name, one in algorithms.items() if one.critic_updates > 0}
     assert set(older.WITH_BUDGET) == {name for name, one in algorithms.items() if one.knows_budget}
-    assert older.DEFAULT_PRESET == registry.DEFAULT_PRESET
