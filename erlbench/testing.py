@@ -15,7 +15,7 @@ from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.command import requested_cells
 from erlbench.records.schema import EpisodeRow, Row, TaskRow
-from erlbench.running.cell import Command
+from erlbench.running.cell import CommandContext
 from erlbench.running.command import CellRunner
 from erlbench.running.progress import Display
 from erlbench.settings import setting_rows
@@ -82,7 +82,7 @@ def _run(cell: Cell, processes: int, stop_after: int = 0, save_replay: bool = Fa
             stop.set()
 
     options = RunOptions(processes, verbosity=-1, device="cpu", save_replay=save_replay)
-    command = Command(options=options, display=Display(-1), stop=stop, listeners=[interrupt])
+    command = CommandContext(options=options, display=Display(-1), stop=stop, listeners=[interrupt])
     with closing(command.pauses), closing(CellRunner(command)) as job:
         return job.run(cell)
 

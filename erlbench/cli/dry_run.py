@@ -12,7 +12,7 @@ from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.estimate import never_timed
 from erlbench.experiment.fairness import compare_algorithms
 from erlbench.experiment.schedule import CellSchedule
-from erlbench.running.scheduling import schedule_of
+from erlbench.running.scheduling import schedule_cells
 from erlbench.settings import toml_values
 from erlbench.words import counted
 
@@ -26,7 +26,7 @@ def show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
     if lines:
         differing = [(aspect, *texts) for aspect, texts in lines.items()]
         print_table("What differs besides the ideas", ("what", *names), differing)
-    schedule = schedule_of(cells, options)
+    schedule = schedule_cells(cells, options)
     rows = []
     for cell, share in zip(cells, schedule.shares, strict=True):
         budget = [f"{cell.total_timesteps:,}"] if cell.total_timesteps else []

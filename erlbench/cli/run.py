@@ -67,18 +67,18 @@ def run(**given: Any) -> None:
 
         click.get_current_context().exit(launch(cells, options, asked.slurm))
     from erlbench.running.command import run_cells
+    from erlbench.running.scheduling import schedule_cells
 
     if asked.tensorboard:
         message(f"live curves: tensorboard --logdir {shlex.join(dict.fromkeys(str(cell.out) for cell in cells))}")
+    schedule = schedule_cells(cells, options)
     if len(cells) > 1 and not asked.quiet:
         from erlbench.cli.dry_run import trust, wall
-        from erlbench.running.scheduling import schedule_of
 
-        schedule = schedule_of(cells, options)
         if waiting := sum(not share.done for share in schedule.shares):
             about = f"{counted(waiting, 'run')}, about {wall(schedule, options)}"
             message(f"{about} on a machine with nothing else to do ({trust(cells)})")
-    click.get_current_context().exit(run_cells(cells, options))
+    click.get_current_context().exit(run_cells(cells, options, schedule))
 
 
 def _describe(cells: Sequence[Cell], asked: RunArguments, rules: Rules) -> Iterator[str]:

@@ -45,7 +45,7 @@ class SlurmJob:
 
         os.chdir(self.folder)
         try:
-            return run_cells(self.cells, self.options, STOP)
+            return run_cells(self.cells, self.options, stop=STOP)
         except ErlbenchError as error:  # a refused cell
             print(f"erlbench: {error}", file=sys.stderr)
             return error.exit_code

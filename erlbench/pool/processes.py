@@ -192,7 +192,7 @@ class ProcessPool(Pool):
             except (EOFError, OSError):
                 self._died(worker, "worker died")
             else:
-                self._take(worker, answer)
+                self._receive(worker, answer)
         now = time.monotonic()
         if now >= self._next_check:
             self._next_check = now + pause
@@ -203,7 +203,7 @@ class ProcessPool(Pool):
                 elif not worker.process.is_alive():  # and a process that it started holds its connection
                     self._died(worker, "worker died")
 
-    def _take(self, worker: Worker, answers: Any) -> None:
+    def _receive(self, worker: Worker, answers: Any) -> None:
         """Take in what a worker says: its device, or why it has none; later what became of its first tasks."""
         if not worker.ready:
             worker.ready = True

@@ -102,7 +102,7 @@ class Agent:
         answers: list[Answer] = []
         failed = None
         try:
-            self._take_in(order)
+            self._carry_out(order)
             answers += self._answers(order.wait)
         except ErlbenchError as error:
             failed = replace(failure(error), message=f": {error}")
@@ -113,7 +113,7 @@ class Agent:
         self._pool.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _take_in(self, order: Order) -> None:
+    def _carry_out(self, order: Order) -> None:
         store = self._pool.store
         if order.reset:
             self._pool.reset()

@@ -37,7 +37,7 @@ BELIEVED = 600.0  # seconds that a failure counts, so that nobody waits for a ha
 
 @dataclass(frozen=True)
 class Rules:
-    """How environments are admit."""
+    """How environments are admitted."""
 
     anyway: bool = False  # run environments too that were refused, crashed or hung
     limit: float = LIMIT  # seconds
@@ -46,23 +46,23 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class _CachedAdmission:
+class Trial:
     """What a process has answered, and when."""
 
-    answer: Admission | None  # None where it has not answered
+    admission: Admission | None  # None where it has not answered
     failure: str = ""  # why not
     sources: Mapping[str, str] = field(default_factory=dict)  # digests of modules that belong to no distribution
     process: Inspection | None = None  # it may still import the algorithm
     ended: float = field(default_factory=time.monotonic)
 
-    def is_fresh(self) -> bool:
+    def is_current(self) -> bool:
         """Whether its modules are still the same; where they are not known, whether it was not long ago."""
-        if self.answer is None or not self.answer.files:
+        if self.admission is None or not self.admission.files:
             return time.monotonic() - self.ended < BELIEVED
-        return identity.describe_files(self.answer.files)["modules"] == self.sources
+        return identity.describe_files(self.admission.files)["modules"] == self.sources
 
 
-_trials: dict[Hashable, _CachedAdmission] = {}  # for the life of this process
+_trials: dict[Hashable, Trial] = {}  # for the life of this process
 _guard = threading.RLock()
 
 TRIED, UNTRIED = Rules(), Rules(tries=False)
@@ -91,8 +91,8 @@ def admit(env: str, settings: Settings, rules: Rules) -> Admission:
 
     Raises `UsageError` where it is refused, and `CellError` where it crashes or hangs.
     """
-    trial = _trial(env, settings, rules)
-    admission = trial.answer
+    trial = _try_once(env, settings, rules)
+    admission = trial.admission
     if admission is None:
         import mujoco  # noqa: F401  # a MUJOCO_GL that it does not know ends every process; this says so
 
@@ -122,8 +122,8 @@ def identity_of_run(
 ) -> dict[str, Any]:
     """As `identity_of`, of what a config.toml says."""
     modules = modules_of(algo)
-    trial = _trial(env, env_settings, replace(rules, modules=modules))
-    admission = trial.answer
+    trial = _try_once(env, env_settings, replace(rules, modules=modules))
+    admission = trial.admission
     if admission is None or not admission.files:
         return {}
     if trial.process is not None:
@@ -159,34 +159,32 @@ class _Traceback(Exception):
         return f"\n{self.args[0]}"
 
 
-def _trial(env: str, settings: Settings, rules: Rules) -> _CachedAdmission:
-    """The trial of an environment, of now or of before."""
+def _try_once(env: str, settings: Settings, rules: Rules) -> Trial:
+    """The trial of an environment, of now or of before; by `anyway`, without episodes where it fails with them."""
     with _guard:
         key = _key(env, settings, rules)
         trial = _trials.get(key)
-        if trial is None or not trial.is_fresh():
+        if trial is None or not trial.is_current():
             trial = _trials[key] = _try(env, settings, rules)
-            if trial.answer is not None and not trial.answer.refusal:
-                _trials.setdefault(_key(env, settings, replace(rules, anyway=True)), trial)
-                if fresh := trial.answer.problem.env.fresh:
-                    _trials.setdefault(_key(env, {**settings, "fresh": fresh}, rules), trial)
+            if (admission := trial.admission) and admission.described and (mended := admission.problem.env.fresh):
+                _trials[_key(env, {**settings, "fresh": mended}, rules)] = trial  # as cells have it afterwards
+        if rules.anyway and rules.tries and (trial.admission is None or trial.admission.refusal):
+            return _try_once(env, settings, replace(rules, tries=False))
     return trial
 
 
-def _try(env: str, settings: Settings, rules: Rules) -> _CachedAdmission:
-    env_id, failure, process = split_preset(env)[0], "", None
-    answer: Admission | None
+def _try(env: str, settings: Settings, rules: Rules) -> Trial:
+    env_id = split_preset(env)[0]
     if not module_of(env_id) and _is_only_here(env_id):
-        answer = replace(inspect(lambda kind, value: None, env, settings, rules.tries), files={})  # of this program
-    else:
-        process = Inspection(inspect, env, dict(settings), rules.tries, rules.modules, limit=rules.limit)
-        answer, failure = process.answer(last=not rules.modules)
-        if answer is not None and answer.refusal and _is_unknown(env_id, answer.refusal):
-            answer = replace(answer, refusal=answer.refusal + _hint(env_id))
-    if rules.anyway and rules.tries and (answer is None or answer.refusal):
-        return _try(env, settings, replace(rules, tries=False))
-    sources = identity.describe_files(answer.files)["modules"] if answer else {}
-    return _CachedAdmission(answer, failure, sources, process)
+        return Trial(replace(inspect(lambda kind, value: None, env, settings, rules.tries), files={}))
+    process = Inspection(inspect, env, dict(settings), rules.tries, rules.modules, limit=rules.limit)
+    admission: Admission | None
+    admission, failure = process.answer(last=not rules.modules)
+    if admission is None:
+        return Trial(None, failure)
+    if admission.refusal and _is_unknown(env_id, admission.refusal):
+        admission = replace(admission, refusal=admission.refusal + _hint(env_id))
+    return Trial(admission, "", identity.describe_files(admission.files)["modules"], process)
 
 
 def _is_unknown(env_id: str, refusal: str) -> bool:
@@ -209,7 +207,7 @@ def _key(env: str, settings: Settings, rules: Rules) -> Hashable:
     """What decides a trial: also the files that the settings name and the one of the environment's module."""
     files = tuple((name, identity.file_digest(name)) for _, name in identity.named_files("", dict(settings)))
     values = repr(sorted(settings.items()))
-    return tuple(sys.path), env, values, files, _source(module_of(env)), rules.tries, rules.anyway
+    return tuple(sys.path), env, values, files, _source(module_of(env)), rules.tries
 
 
 def _source(module: str) -> str:

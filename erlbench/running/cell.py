@@ -35,7 +35,7 @@ Listener = Callable[[Row], None]  # called with each row of a run when it is wri
 
 
 @dataclass(frozen=True, kw_only=True)
-class Command:
+class CommandContext:
     """What all cells of one command share."""
 
     options: RunOptions
@@ -55,10 +55,10 @@ class Command:
 
 
 def open_run(
-    cell: Cell, directory: RunFolder, pool: Pool, command: Command, opened: contextlib.ExitStack
+    cell: Cell, directory: RunFolder, pool: Pool, context: CommandContext, opened: contextlib.ExitStack
 ) -> tuple[Run, ShownRun]:
     """The run of a cell and what shows it, with the start written and its files open; `opened` closes them."""
-    rules = rules_of(command.options)
+    rules = rules_of(context.options)
     admission = admit(cell.env, cell.env_settings, rules)
     problem = replace(admission.problem, env=replace(admission.problem.env, info=cell.info))
     replay = Replay(directory.path / REPLAY, problem.observation_size, problem.action_size, pool.store)
@@ -69,24 +69,24 @@ def open_run(
     directory.write_config(cell.config())
     files = RowFiles(directory.path, cell.env, directory.check)
     opened.callback(files.close)
-    shown = ShownRun(cell, directory, command.display, pool)
+    shown = ShownRun(cell, directory, context.display, pool)
     listeners: list[Listener] = [shown]
-    if command.options.tensorboard:
+    if context.options.tensorboard:
         from erlbench.running.live_curves import EventFile
 
         def warn(text: str) -> None:
-            command.display.message(f"{cell.label}: {text}")
+            context.display.message(f"{cell.label}: {text}")
 
         curves = EventFile(directory.path, shown.returns, lambda: algorithm.counters.timesteps, warn)
         opened.callback(curves.close)
         listeners.append(curves)
     run = Run(
-        cell, command.options, algorithm, pool, directory, files, command.stop,
-        listeners=[*listeners, *command.listeners], watch=shown.update, pauses=command.pauses.spans,
+        cell, context.options, algorithm, pool, directory, files, context.stop,
+        listeners=[*listeners, *context.listeners], watch=shown.update, pauses=context.pauses.spans,
     )  # fmt: skip
-    start = start_of(cell, command.options, command.machine, pool, identity, admission)
+    start = start_of(cell, context.options, context.machine, pool, identity, admission)
     written = {"config_sha256": config_hash(directory.path), **({"config_changes": changes} if changes else {})}
-    directory.add_start(command.machine, start | command.describe_sharing(cell) | written)
+    directory.add_start(context.machine, start | context.describe_sharing(cell) | written)
     shown.begin(run)
     return run, shown
 

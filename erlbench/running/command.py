@@ -19,20 +19,28 @@ from erlbench.experiment.studies import add_studies
 from erlbench.machine.process import allow_workers
 from erlbench.machine.threads import ONE_THREAD
 from erlbench.pool import Pool, PoolOptions, connected, make_pool
-from erlbench.running.cell import Command, open_run, record_error
+from erlbench.running.cell import CommandContext, open_run, record_error
 from erlbench.running.checkpoint import saved_steps
 from erlbench.running.folder import DONE, FAILED, INTERRUPTED, RunFolder
 from erlbench.running.lease import LostLease
 from erlbench.running.loop import Run
 from erlbench.running.progress import Display
 from erlbench.running.refusals import check_cells, check_run_files, is_short
-from erlbench.running.scheduling import processes_for, schedule_of
+from erlbench.running.scheduling import processes_for, schedule_cells
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event | None = None) -> int:
-    """Run all cells and return the exit code: 0 all done, 1 some failed, 130 interrupted, as by setting `stop`."""
+def run_cells(
+    cells: Sequence[Cell],
+    options: RunOptions,
+    schedule: CellSchedule | None = None,
+    stop: threading.Event | None = None,
+) -> int:
+    """Run all cells and return the exit code: 0 all done, 1 some failed, 130 interrupted, as by setting `stop`.
+
+    `schedule`: that of `schedule_cells`, where the caller has made it.
+    """
     stop = stop or threading.Event()
     runner_here: list[CellRunner] = []  # the one of this thread
     with connected(options.pool), catch_signals(stop, lambda: any(runner.interrupt() for runner in runner_here)):
@@ -42,15 +50,15 @@ def run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event 
             for cell in cells:
                 RunFolder(cell.directory).move_aside()
         add_studies(options.study_texts)
-        schedule = schedule_of(cells, options)
+        schedule = schedule or schedule_cells(cells, options)
         at_once = schedule.forecast().at_once
         display = Display(options.verbosity, len(cells))
         shares = {cell.directory: share for cell, share in zip(cells, schedule.shares, strict=True)}
-        command = Command(options=options, display=display, stop=stop, shares=shares, at_once=at_once)
+        context = CommandContext(options=options, display=display, stop=stop, shares=shares, at_once=at_once)
         try:
-            outcomes = Counter(run_all(command, cells, schedule, runner_here))
+            outcomes = Counter(run_all(context, cells, schedule, runner_here))
         finally:
-            command.pauses.close()
+            context.pauses.close()
             display.close()
     if outcomes[INTERRUPTED]:
         if options.command_line[:1] == ("erlbench",):  # a Python function's caller says how to go on
@@ -60,7 +68,9 @@ def run_cells(cells: Sequence[Cell], options: RunOptions, stop: threading.Event 
     return 1 if outcomes[FAILED] else 0
 
 
-def run_all(command: Command, cells: Sequence[Cell], schedule: CellSchedule, here: list[CellRunner]) -> list[str]:
+def run_all(
+    context: CommandContext, cells: Sequence[Cell], schedule: CellSchedule, here: list[CellRunner]
+) -> list[str]:
     """Run the cells by `schedule`; how each of them ended.
 
     One at a time runs in this thread, by a runner that is added to `here`; several run in threads.
@@ -71,17 +81,17 @@ def run_all(command: Command, cells: Sequence[Cell], schedule: CellSchedule, her
         with lock:
             if ended is not None:
                 queue.end(ended)
-            return None if command.stop.is_set() else queue.start()
+            return None if context.stop.is_set() else queue.start()
 
     def work(number: int | None, begun: Callable[[CellRunner], None] = lambda runner: None) -> None:
-        runner = CellRunner(command)
+        runner = CellRunner(context)
         begun(runner)
         with contextlib.closing(runner):  # its memory is another cell's afterwards
             while number is not None:
                 outcomes[number] = runner.run(cells[number])
                 number = next_cell(number)
 
-    if command.at_once <= 1:
+    if context.at_once <= 1:
         work(next_cell(), here.append)
         return outcomes
     threads: list[Future[None]] = []
@@ -102,8 +112,8 @@ class CellRunner:
     From here to `close` the libraries of this process compute with one thread.
     """
 
-    def __init__(self, command: Command) -> None:
-        self.command = command
+    def __init__(self, context: CommandContext) -> None:
+        self.context = context
         self._pool: tuple[PoolOptions, Pool] | None = None
         self._starting = False
         self._run: Run | None = None
@@ -112,7 +122,7 @@ class CellRunner:
 
     def run(self, cell: Cell) -> str:
         """Run one cell to its end and return how it ended; a failure is reported here and stays here."""
-        if self.command.stop.is_set():
+        if self.context.stop.is_set():
             return INTERRUPTED
         ONE_THREAD.renew()
         directory = RunFolder(cell.directory)
@@ -133,11 +143,11 @@ class CellRunner:
         if directory.status().get("status") == DONE:
             directory.discard_checkpoints()  # its last start may have been killed before that
             if not is_short(directory.status(), cell):
-                self.command.display.finished(cell.label, f"already done in {directory.path}")
+                self.context.display.finished(cell.label, f"already done in {directory.path}")
                 return DONE
-            if self.command.options.verbosity >= 0:
+            if self.context.options.verbosity >= 0:
                 steps = directory.status().get("timesteps", 0)
-                self.command.display.message(f"{cell.label}: goes on from {steps:,} steps")
+                self.context.display.message(f"{cell.label}: goes on from {steps:,} steps")
         return self._train(cell, directory)
 
     def interrupt(self) -> bool:
@@ -155,12 +165,12 @@ class CellRunner:
                 self._pool[1].close()
 
     def _train(self, cell: Cell, directory: RunFolder) -> str:
-        finished = directory.take_down() if directory.status().get("status") == DONE else {}
+        finished = directory.read_changed_files() if directory.status().get("status") == DONE else {}
         run = shown = None
         self._starting = True
         with contextlib.ExitStack() as opened:
             try:
-                run, shown = open_run(cell, directory, self._pool_for(cell), self.command, opened)
+                run, shown = open_run(cell, directory, self._pool_for(cell), self.context, opened)
                 self._run = run
                 run.run()
                 outcome = shown.finish(run)
@@ -172,8 +182,8 @@ class CellRunner:
                 self._starting = False
                 has_begun = run is not None and run.begun
                 if finished and not has_begun:  # it could not be extended
-                    directory.put_back(finished)
-                if self.command.stop.is_set() and not has_begun:
+                    directory.restore_files(finished)
+                if self.context.stop.is_set() and not has_begun:
                     return INTERRUPTED  # what a library has made of the signal, such as an ImportError
                 message = record_error(error, directory, run.pool.store if run else None)
                 if run and shown and (has_begun or not finished):
@@ -185,16 +195,16 @@ class CellRunner:
             finally:
                 self._run, self._starting = None, False
         directory.discard_checkpoints()
-        self.command.display.finished(cell.label, outcome)
+        self.context.display.finished(cell.label, outcome)
         return DONE
 
     def _fail(self, cell: Cell, message: str) -> str:
-        self.command.display.failed(cell.label, message)
+        self.context.display.failed(cell.label, message)
         return FAILED
 
     def _pool_for(self, cell: Cell) -> Pool:
         """The pool, made anew when the cell needs another one."""
-        options, share = self.command.options, self.command.shares.get(cell.directory)
+        options, share = self.context.options, self.context.shares.get(cell.directory)
         wanted = PoolOptions(
             processes=share.processes if share else processes_for(cell, options),
             device=options.device,

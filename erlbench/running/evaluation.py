@@ -51,7 +51,7 @@ class Pending:
         """Those of them that have not played."""
         return [] if self.values is not None else [task for task in self.tasks() if task.id not in self.parts]
 
-    def take_in(self, result: Result) -> None:
+    def add_result(self, result: Result) -> None:
         """Take in what one of the tasks has played."""
         self.parts[result.task] = dict(result.values)
         played = [self.parts.get(task.id) for task in self.tasks()]
@@ -181,7 +181,7 @@ class Evaluations:
         tasks = ((pending, task) for pending in self.state.pending for task in pending.tasks())
         pending, task = next((pending, task) for pending, task in tasks if task.id == result.task)
         yield task_row(task, result, clock)
-        pending.take_in(result)
+        pending.add_result(result)
         while self.state.pending and (values := self.state.pending[0].values) is not None:
             row = self._row(self.state.pending[0], values)
             del self.state.pending[0]

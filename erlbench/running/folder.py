@@ -127,13 +127,13 @@ class RunFolder(RunFiles):
         values["updated"] = datetime.now(UTC).isoformat(timespec="seconds")
         self._write_json(STATUS, values)
 
-    def take_down(self) -> dict[str, bytes]:
-        """The files that a start changes before it has begun, as they are, for `put_back`."""
+    def read_changed_files(self) -> dict[str, bytes]:
+        """The files that a start changes before it has begun, as they are, for `restore_files`."""
         names = (name for name in (CONFIG, STATUS, META, EVENTS) if (self.path / name).exists())
         return {name: files.read_bytes(self.path / name, inside=1) for name in names}
 
-    def put_back(self, contents: Mapping[str, bytes]) -> None:
-        """Write the files as `take_down` found them."""
+    def restore_files(self, contents: Mapping[str, bytes]) -> None:
+        """Write the files as `read_changed_files` found them."""
         for name, data in contents.items():
             self.write(name, data)
 

@@ -42,7 +42,7 @@ class Lease:
         """Take it; raises `UsageError` when another driver holds it, OSError when the folder cannot be written."""
         self.folder = folder
         self._released = threading.Event()
-        self._number, self._file = _take(folder)  # the file stays open: whoever moves the folder takes it along
+        self._number, self._file = _acquire(folder)  # the file stays open: whoever moves the folder takes it along
         self._thread = threading.Thread(target=self._beat, name="lease", daemon=True)
         self._thread.start()
 
@@ -86,7 +86,7 @@ def holder(folder: Path) -> str:
     return _living(folder, number, time.time()) if number else ""
 
 
-def _take(folder: Path) -> tuple[int, int]:
+def _acquire(folder: Path) -> tuple[int, int]:
     """The number of a new lease, and its open file."""
     number = _newest(folder)
     if number and (living := _living(folder, number, _file_system_time(folder))):

@@ -110,7 +110,7 @@ class Run:
         if state.restore(self):
             return
         self.files.start()
-        self.take_evaluation()
+        self.begin_evaluation()
         self.save()  # before there is a row: a run with rows always has a checkpoint to go on from
         tasks = self.algorithm.ask()
         self.prepare(tasks)
@@ -135,7 +135,7 @@ class Run:
         if keeps_end(self.cell, self.directory, self.options.save_replay):
             self.play_evaluations()
             self.save(TRAINING_END, keep=1)
-        self.take_evaluation(final=True)
+        self.begin_evaluation(final=True)
 
     def _finish(self) -> None:
         """Write the policy and the last rows."""
@@ -157,7 +157,7 @@ class Run:
         for result in self.order.due():
             self.clock.tick()
             if result.task in self.graph:
-                self._take(result)
+                self._deliver(result)
             else:
                 self.write(*self.evaluations.finish(result, self.clock))
         self._between_steps()
@@ -184,13 +184,13 @@ class Run:
             self.save()  # the state is whole, and the cause may be gone at the next start
             raise
 
-    def _take(self, result: Result) -> None:
+    def _deliver(self, result: Result) -> None:
         """Tell the algorithm one result, and write its rows; at the end of a generation look at the policy."""
         task, request, held_back = self.graph.pop(result)
         self.arrays.add(result.arrays.values())
         counters, generation = self.algorithm.counters, self.algorithm.counters.generation
         row = task_row(task, result, self.clock, request, counters)
-        self.asynchrony.took(row, result, request.ready)
+        self.asynchrony.add(row, result, request.ready)
         self.algorithm.tell(task, result)
         self.graph.request_again(held_back, counters)
         self.write(row, *episode_rows(task, result, counters.timesteps, self.clock))
@@ -201,7 +201,7 @@ class Run:
                 metrics = {**metrics, "nan_fitness": self.asynchrony.nan_returns}
             self.write(generation_row(counters, metrics, self.asynchrony, self.clock))
             if self.evaluations.due():
-                self.take_evaluation()
+                self.begin_evaluation()
                 self.play_beside()
         if self.arrays.many:
             holders = self.algorithm.snapshot(), self.graph.tasks, self.evaluations.state, self.order.undelivered
@@ -221,7 +221,7 @@ class Run:
 
     # -- evaluations --------------------------------------------------------------------------------------------------
 
-    def take_evaluation(self, final: bool = False) -> None:
+    def begin_evaluation(self, final: bool = False) -> None:
         """Copy the policy as it is now; it is played after the training, or beside it (`evaluate = "during"`)."""
         task = self.evaluations.begin(self.clock, self.digest(self), final)
         self.arrays.add(ref for value in task.inputs.values() for ref in arrays_of(value))

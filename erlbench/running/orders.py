@@ -91,7 +91,7 @@ class Start:
     lane: str
     time: int
     processor: int
-    past: bool = False  # it ended before an interruption, and only its outcome is made again
+    replayed: bool = False  # it ended before an interruption, and only its outcome is made again
 
 
 class SimulatedOrder(ArrivalOrder):
@@ -111,46 +111,48 @@ class SimulatedOrder(ArrivalOrder):
         self._shared_critic = shared_critic
         self._now = 0  # the last end of any task
         self._clock = 0  # the moment of `_left`: the last end of a task of the training
-        self._free = {ACTORS: list(range(workers)), CRITIC: [workers]}  # heaps of idle processors
-        self._lanes: dict[int, str] = {}  # of tasks that have not ended
-        self._missing: dict[int, int] = {}  # task -> how many tasks it waits for that have not ended
-        self._ready: dict[str, list[tuple[int, int]]] = {ACTORS: [], CRITIC: [], EVALUATION: []}  # (priority, id)
+        self._idle_processors = {ACTORS: list(range(workers)), CRITIC: [workers]}  # heaps of idle processors
+        self._lane_of: dict[int, str] = {}  # of tasks that have not ended
+        self._unfinished_inputs: dict[int, int] = {}  # task -> how many tasks it waits for that have not ended
+        self._startable: dict[str, list[tuple[int, int]]] = {ACTORS: [], CRITIC: [], EVALUATION: []}  # (priority, id)
         self._running: dict[int, Start] = {}
-        self._left: dict[int, int] = {}  # nanoseconds alone of the training's tasks that run and have been measured
-        self._ends: dict[int, int] = {}  # of evaluations and of what is past
-        self._results: dict[int, Result] = {}  # of tasks that have not ended
-        self._ended: dict[int, tuple[int, int, int]] = {}  # undelivered task -> start, processor, end
-        self._resumed: dict[int, tuple[int, int, int | None]] = {}  # task -> start, processor, left: as they were
-        self._past: dict[int, tuple[int, int, int]] = {}  # task -> start, processor, end of what had ended already
-        self._again = False  # whether the tasks that come next were requested before an interruption
+        self._remaining: dict[
+            int, int
+        ] = {}  # nanoseconds alone of the training's tasks that run and have been measured
+        self._fixed_ends: dict[int, int] = {}  # of evaluations and of what is past
+        self._arrived: dict[int, Result] = {}  # of tasks that have not ended
+        self._undelivered_spans: dict[int, tuple[int, int, int]] = {}  # undelivered task -> start, processor, end
+        self._interrupted: dict[int, tuple[int, int, int | None]] = {}  # task -> start, processor, left: as they were
+        self._replayed: dict[int, tuple[int, int, int]] = {}  # task -> start, processor, end of what had ended already
+        self._resuming = False  # whether the tasks that come next were requested before an interruption
 
     def now(self) -> float:
         return self._now / SECOND
 
     def requested(self, tasks: Iterable[Task]) -> None:
         tasks = list(tasks)
-        if self._idle() and not self._again and any(task.priority != Priority.EVALUATION for task in tasks):
+        if self._is_idle() and not self._resuming and any(task.priority != Priority.EVALUATION for task in tasks):
             self._now += self.costs.pause * BILLION
-        self._again = False
-        self._lanes |= {task.id: self._lane(task) for task in tasks}
+        self._resuming = False
+        self._lane_of |= {task.id: self._lane(task) for task in tasks}
         for task in tasks:
-            waits_for = sum(other in self._lanes for other in dependencies(task))
+            waits_for = sum(other in self._lane_of for other in dependencies(task))
             if waits_for:
-                self._missing[task.id] = waits_for
+                self._unfinished_inputs[task.id] = waits_for
             else:
                 self._push(task)
         self._start(EVALUATION)
 
     def needs_result(self) -> bool:
         """Whether a task that runs in simulated time has no result."""
-        if not self._occupied():
+        if not self._has_busy_processor():
             self._clock = self._now
         for lane in (EVALUATION, CRITIC, ACTORS):
             self._start(lane)
-        return not self._running or not self._running.keys() <= self._results.keys()
+        return not self._running or not self._running.keys() <= self._arrived.keys()
 
     def arrived(self, result: Result) -> None:
-        self._results[result.task] = result
+        self._arrived[result.task] = result
 
     def due(self) -> Iterator[Result]:
         """What the next end of a task brings."""
@@ -158,7 +160,7 @@ class SimulatedOrder(ArrivalOrder):
             return
         self._delivery.arrived(self._end_next())
         for result in self._delivery.due():
-            self._ended.pop(result.task, None)
+            self._undelivered_spans.pop(result.task, None)
             yield result
 
     def state(self) -> dict[str, Any]:
@@ -167,26 +169,26 @@ class SimulatedOrder(ArrivalOrder):
         `running`: `[task, start, processor, left]` each; what is left is None where it has not been measured. `past`:
         `[task, start, processor, end]` of tasks that have ended and will be requested again, as they are undelivered.
         """
-        running = [[task_id, *resumed] for task_id, resumed in self._resumed.items()]
-        past = [[task_id, *ended] for task_id, ended in self._past.items()]
+        running = [[task_id, *resumed] for task_id, resumed in self._interrupted.items()]
+        past = [[task_id, *ended] for task_id, ended in self._replayed.items()]
         for task_id, start in self._running.items():
-            if start.past:
-                past.append([task_id, start.time, start.processor, self._ends[task_id]])
+            if start.replayed:
+                past.append([task_id, start.time, start.processor, self._fixed_ends[task_id]])
             else:
-                running.append([task_id, start.time, start.processor, self._left.get(task_id)])
-        past += [[task_id, *self._ended[task_id]] for task_id in self.undelivered]
+                running.append([task_id, start.time, start.processor, self._remaining.get(task_id)])
+        past += [[task_id, *self._undelivered_spans[task_id]] for task_id in self.undelivered]
         return {
             "now": self._now, "clock": self._clock, "running": sorted(running), "past": sorted(past),
-            "idle": self._idle() and not self._again,
+            "idle": self._is_idle() and not self._resuming,
         }  # fmt: skip
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self._now, self._clock = state["now"], state["clock"]
-        self._again = not state["idle"]
-        self._resumed = {task_id: (start, processor, left) for task_id, start, processor, left in state["running"]}
-        self._past = {task_id: (start, processor, end) for task_id, start, processor, end in state["past"]}
-        taken = {processor for _, processor, _ in self._resumed.values()}
-        for processors in self._free.values():
+        self._resuming = not state["idle"]
+        self._interrupted = {task_id: (start, processor, left) for task_id, start, processor, left in state["running"]}
+        self._replayed = {task_id: (start, processor, end) for task_id, start, processor, end in state["past"]}
+        taken = {processor for _, processor, _ in self._interrupted.values()}
+        for processors in self._idle_processors.values():
             processors[:] = [processor for processor in processors if processor not in taken]
 
     def _lane(self, task: Task) -> str:
@@ -194,88 +196,88 @@ class SimulatedOrder(ArrivalOrder):
             return EVALUATION
         return CRITIC if task.priority == Priority.CRITIC and not self._shared_critic else ACTORS
 
-    def _idle(self) -> bool:
+    def _is_idle(self) -> bool:
         """Whether no task of the training is under way or waits."""
-        return all(lane == EVALUATION for lane in self._lanes.values())
+        return all(lane == EVALUATION for lane in self._lane_of.values())
 
-    def _occupied(self) -> bool:
+    def _has_busy_processor(self) -> bool:
         """Whether a virtual processor has a task."""
-        return sum(map(len, self._free.values())) <= self.workers
+        return sum(map(len, self._idle_processors.values())) <= self.workers
 
     def _push(self, task: Task) -> None:
-        heapq.heappush(self._ready[self._lanes[task.id]], (task.priority, task.id))
+        heapq.heappush(self._startable[self._lane_of[task.id]], (task.priority, task.id))
 
     def _start(self, lane: str) -> None:
         """Start the ready tasks of a lane, lowest (priority, id) first, on its idle processors.
 
         Training tasks start only when a training task ends, or when none runs.
         """
-        ready = self._ready[lane]
-        if self._past or self._resumed:
-            self._start_again(lane)
-        while ready and (lane == EVALUATION or self._free[lane]):
-            processor = self.workers + 1 if lane == EVALUATION else heapq.heappop(self._free[lane])
+        ready = self._startable[lane]
+        if self._replayed or self._interrupted:
+            self._restart(lane)
+        while ready and (lane == EVALUATION or self._idle_processors[lane]):
+            processor = self.workers + 1 if lane == EVALUATION else heapq.heappop(self._idle_processors[lane])
             _, task_id = heapq.heappop(ready)
             self._running[task_id] = Start(lane, self._now if lane == EVALUATION else self._clock, processor)
 
-    def _start_again(self, lane: str) -> None:
+    def _restart(self, lane: str) -> None:
         """Start the ready tasks of a lane that had started before an interruption, as they had."""
-        ready = self._ready[lane]
+        ready = self._startable[lane]
         for _, task_id in ready:
-            if task_id in self._past:
-                moment, processor, self._ends[task_id] = self._past.pop(task_id)
-                self._running[task_id] = Start(lane, moment, processor, past=True)
-            elif task_id in self._resumed:
-                moment, processor, left = self._resumed.pop(task_id)
+            if task_id in self._replayed:
+                moment, processor, self._fixed_ends[task_id] = self._replayed.pop(task_id)
+                self._running[task_id] = Start(lane, moment, processor, replayed=True)
+            elif task_id in self._interrupted:
+                moment, processor, left = self._interrupted.pop(task_id)
                 self._running[task_id] = Start(lane, moment, processor)
                 if left is not None:
-                    self._left[task_id] = left
+                    self._remaining[task_id] = left
         ready[:] = [entry for entry in ready if entry[1] not in self._running]
         heapq.heapify(ready)
 
     def _end_next(self) -> Result:
         """End the running task that ends first, with its start, end and processor in simulated time."""
-        moment, task_id = min((end, task_id) for task_id, end in self._all_ends().items())
-        start, result = self._running.pop(task_id), self._results.pop(task_id)
-        if self._takes_a_processor(start):
-            heapq.heappush(self._free[start.lane], start.processor)
-            work = self._left.pop(task_id)
-            self._left = {other: left - work for other, left in self._left.items()}
+        moment, task_id = min((end, task_id) for task_id, end in self._find_ends().items())
+        start, result = self._running.pop(task_id), self._arrived.pop(task_id)
+        if self._slows_others(start):
+            heapq.heappush(self._idle_processors[start.lane], start.processor)
+            work = self._remaining.pop(task_id)
+            self._remaining = {other: left - work for other, left in self._remaining.items()}
             self._clock = moment
         else:
-            del self._ends[task_id]
-        if not start.past:
+            del self._fixed_ends[task_id]
+        if not start.replayed:
             self._now = max(self._now, moment)
-        del self._lanes[task_id]
+        del self._lane_of[task_id]
         for other in self.graph.dependents(task_id):
-            if other in self._missing:
-                self._missing[other] -= 1
-                if not self._missing[other]:
-                    del self._missing[other]
+            if other in self._unfinished_inputs:
+                self._unfinished_inputs[other] -= 1
+                if not self._unfinished_inputs[other]:
+                    del self._unfinished_inputs[other]
                     self._push(self.graph.tasks[other])
-        self._ended[task_id] = (start.time, start.processor, moment)
+        self._undelivered_spans[task_id] = (start.time, start.processor, moment)
         return replace(result, start=start.time / SECOND, end=moment / SECOND, process=start.processor)
 
-    def _takes_a_processor(self, start: Start) -> bool:
+    def _slows_others(self, start: Start) -> bool:
         """Whether a running task slows other tasks down. Evaluations and ended tasks do not."""
-        return start.processor <= self.workers and not start.past
+        return start.processor <= self.workers and not start.replayed
 
-    def _all_ends(self) -> dict[int, int]:
+    def _find_ends(self) -> dict[int, int]:
         """When each running task ends if no other one starts or ends before; all have their results.
 
         Evaluations neither slow other tasks down nor are slowed down.
         """
         for task_id, start in self._running.items():
-            if self._takes_a_processor(start):
-                if task_id not in self._left:
-                    self._left[task_id] = self._nanoseconds(task_id)
-            elif task_id not in self._ends:
-                self._ends[task_id] = start.time + self._nanoseconds(task_id) * BILLION
-        factor = self.costs.slowed(len(self._left))
-        return self._ends | {task_id: self._clock + left * factor for task_id, left in self._left.items()}
+            if self._slows_others(start):
+                if task_id not in self._remaining:
+                    self._remaining[task_id] = self._nanoseconds(task_id)
+            elif task_id not in self._fixed_ends:
+                self._fixed_ends[task_id] = start.time + self._nanoseconds(task_id) * BILLION
+        factor = self.costs.slowed(len(self._remaining))
+        return self._fixed_ends | {task_id: self._clock + left * factor for task_id, left in self._remaining.items()}
 
     def _nanoseconds(self, task_id: int) -> int:
-        values = self._results[task_id].values
+        values = self._arrived[task_id].values
         counts = timesteps_of(values), values.get("critic_updates", 0), values.get("actor_updates", 0)
         return self.costs.nanoseconds(*counts)
 

@@ -33,7 +33,7 @@ class Asynchrony:
     busy: float = 0.0  # seconds of all processes
     nan_returns: int = 0  # individuals since the last row whose return is NaN
 
-    def took(self, row: TaskRow, result: Result, ready: float) -> None:
+    def add(self, row: TaskRow, result: Result, ready: float) -> None:
         """Add a task of the training, which could have begun at `ready`."""
         self.busy += result.end - result.start
         if not row.timesteps or row.staleness is None or row.critic_lag is None:

@@ -21,7 +21,7 @@ NOTHING_TO_DO = Share(processes=1, done=True)
 Estimated = Callable[[Cell, int], Share]
 
 
-def schedule_of(cells: Sequence[Cell], options: RunOptions) -> CellSchedule:
+def schedule_cells(cells: Sequence[Cell], options: RunOptions) -> CellSchedule:
     """When the cells run: `jobs` at once in the order given, or without that number as many as the machine carries."""
     estimated = partial(estimate_cell, problem_of=remember_problems(problem_finder(rules_of(options))))
     if options.jobs is not None:
@@ -89,7 +89,7 @@ def _is_done(cell: Cell, options: RunOptions) -> bool:
 def processes_for(cell: Cell, options: RunOptions) -> int | None:
     """The processes that a cell gets: its job's share, or what its study asks for; no more than there is work for.
 
-    Without a number of jobs it is what the cell gets with the machine to itself (`schedule_of`).
+    Without a number of jobs it is what the cell gets with the machine to itself (`schedule_cells`).
     On a cluster, the most on each node; None for all that are free there.
     """
     if options.pool != LOCAL:

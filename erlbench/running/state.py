@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from erlbench.running.loop import Run
 
 DIGITS = 32  # of a digest, hexadecimal: 128 bits of SHA-256
-# What a digest is of: parts of a run's state in this order, and of these classes some fields alone.
-PARTS = ("seed", "counters", "ids", "time is up", "algorithm", "tasks", "evaluations", "replay", "simulated time")
-FIELDS: Mapping[type, tuple[str, ...]] = {
+DIGESTED_FIELDS: Mapping[type, tuple[str, ...]] = {
     Task: ("id", "kind", "key", "inputs", "counts", "individual", "after"),
     Result: ("task", "values", "arrays"),
     ReplayView: ("start", "stop"),
@@ -94,12 +92,12 @@ class StateDigest:
         })  # fmt: skip
 
     def of(self, parts: Mapping[str, Any]) -> str:
-        """The digest of the parts of a state; references stand for their arrays."""
+        """The digest of the parts of a state in their order; references stand for their arrays."""
         self._last, self._arrays = self._arrays, {}
         digest = hashlib.sha256()
-        for name in PARTS:
+        for name, part in parts.items():
             digest.update(f"{name}\n".encode())
-            for leaf in leaves(parts[name], FIELDS):
+            for leaf in leaves(part, DIGESTED_FIELDS):
                 digest.update(self._bytes(leaf))
         return digest.hexdigest()[:DIGITS]
 
@@ -204,7 +202,7 @@ def _restore(run: Run, state: dict[str, Any], arrays: Mapping[str, np.ndarray], 
         clock = clock | {"total": clock["trained"], "trained": None}
         run.clock.restore(clock)
         if run.evaluations.due():  # at the end of the smaller budget only the final evaluation was
-            run.take_evaluation()
+            run.begin_evaluation()
     tasks = state["tasks"]
     if not tasks and not run.evaluations.state.final:
         tasks = run.algorithm.ask()  # of a run that was stopped before its first task

@@ -28,7 +28,7 @@ class Infos:
     ever: bool = False
     numbers: dict[str, float] = field(default_factory=dict)
 
-    def take(self, info: Mapping[str, Any]) -> None:
+    def update(self, info: Mapping[str, Any]) -> None:
         """Take in the info of a step."""
         for name in (SOLVED, IS_SOLVED):
             if name in info and (value := _number(info[name])) == value:
@@ -100,7 +100,7 @@ def advance(
     except Exception as error:
         raise raised(error, step, seed) from error
     observation, reward, terminated, ended, info = checked_step(outcome, env.observation_space.shape, step)
-    infos.take(info)
+    infos.update(info)
     return observation, reward, terminated, ended
 
 

@@ -151,7 +151,7 @@ def play(
             observation, reward, terminated, ended, info = checked_step(outcome, shape, step + 1)
             dtype = observation.dtype
         if info and (keys or SOLVED in info or IS_SOLVED in info):
-            infos.take(info)
+            infos.update(info)
         step += 1
         observations[step] = observation
         rewards[step - 1] = reward

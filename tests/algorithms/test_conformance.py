@@ -11,7 +11,7 @@ import pytest
 from erlbench.algorithms import registry
 from erlbench.experiment.cells import RunOptions
 from erlbench.running import state
-from erlbench.running.cell import Command
+from erlbench.running.cell import CommandContext
 from erlbench.running.command import CellRunner
 from erlbench.running.loop import Run
 from erlbench.running.progress import Display
@@ -43,7 +43,7 @@ def watched(tmp_path_factory):
 
     @functools.cache
     def finished(algo):
-        cell, counts, take = make_cell(algo, tmp_path_factory.mktemp(algo)), [], Run._take
+        cell, counts, take = make_cell(algo, tmp_path_factory.mktemp(algo)), [], Run._deliver
 
         def counted(run, result):
             take(run, result)
@@ -51,7 +51,7 @@ def watched(tmp_path_factory):
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(state, "SWEEP_FROM", SWEEP_FROM)
-            patch.setattr(Run, "_take", counted)
+            patch.setattr(Run, "_deliver", counted)
             assert run(cell) == 0
         return cell, counts
 
@@ -64,21 +64,21 @@ def whole(watched):
     return lambda algo: watched(algo)[0]
 
 
-def command_of(options, stop):
-    return Command(options=options, display=Display(-1), stop=stop)
+def context_of(options, stop):
+    return CommandContext(options=options, display=Display(-1), stop=stop)
 
 
 @pytest.fixture(scope="module")
 def runners():
     """Runners by their number of processes, whose workers go from algorithm to algorithm: they import PyTorch once."""
     made = {
-        processes: CellRunner(command_of(RunOptions(processes, verbosity=-1, device="cpu"), threading.Event()))
+        processes: CellRunner(context_of(RunOptions(processes, verbosity=-1, device="cpu"), threading.Event()))
         for processes in (1, 3)
     }
     yield made
     for runner in made.values():
         runner.close()
-        runner.command.pauses.close()
+        runner.context.pauses.close()
 
 
 @pytest.mark.parametrize("algo", ALGORITHMS)
@@ -180,7 +180,7 @@ def test_the_number_of_processes_changes_no_digit(algo, whole, runners, tmp_path
 def test_a_stop_before_the_first_task_is_an_interruption(tmp_path):
     stop = threading.Event()
     stop.set()
-    job = CellRunner(command_of(RunOptions(0), stop))
+    job = CellRunner(context_of(RunOptions(0), stop))
     assert job.run(make_cell("cem", tmp_path)) == "interrupted"
     job.close()
-    job.command.pauses.close()
+    job.context.pauses.close()

@@ -72,14 +72,14 @@ def test_bad_input_gets_one_message_and_exit_code_2(words, message):
 
 def test_settings_are_checked_for_every_environment(monkeypatch):
     """Eight bins fit the first one only, and nothing has begun when the second is refused."""
-    monkeypatch.setattr(command, "run_cells", lambda cells, options: pytest.fail("began"))
+    monkeypatch.setattr(command, "run_cells", lambda cells, options, schedule: pytest.fail("began"))
     result = invoke("--algo", "cem", "--env", "Hopper-v5,CartPole-v1", "--set", "bins=8")
     assert result.exit_code == 2
     assert "CartPole-v1 has discrete ones" in result.stderr
 
 
 def test_an_unexpected_error_has_its_traceback_with_v(monkeypatch):
-    def broken(cells, options):
+    def broken(cells, options, schedule):
         raise RuntimeError("broken")
 
     monkeypatch.setattr(command, "run_cells", broken)
@@ -97,7 +97,7 @@ def test_an_unexpected_error_has_its_traceback_with_v(monkeypatch):
     ("outcome", "code"), [(0, 0), (1, 1), (130, 130), (Interrupted("saved"), 130), (KeyboardInterrupt(), 130)]
 )
 def test_exit_codes(monkeypatch, outcome, code):
-    def run_cells(cells, options):
+    def run_cells(cells, options, schedule):
         if isinstance(outcome, BaseException):
             raise outcome
         return outcome
@@ -109,7 +109,7 @@ def test_exit_codes(monkeypatch, outcome, code):
 def test_cells_and_options_reach_the_runner(monkeypatch, tmp_path):
     config = write_options(tmp_path / "config.toml", checkpoint_every=5, task_timeout=60, evaluate="after")
     seen: list[tuple[list[Cell], RunOptions]] = []
-    monkeypatch.setattr(command, "run_cells", lambda cells, options: seen.append((cells, options)) or 0)
+    monkeypatch.setattr(command, "run_cells", lambda cells, options, schedule: seen.append((cells, options)) or 0)
     result = invoke(
         "--algo", "aes-rl,cem@no-extra-division", "--env", "Hopper-v5", "--env", "Humanoid-v5", "--seeds", "0,7",
         "--total-timesteps", "2e4", "--workers", "3", "--processes", "4", "--jobs", "2", "--device", "cpu",
@@ -133,14 +133,14 @@ def test_cells_and_options_reach_the_runner(monkeypatch, tmp_path):
 
 def test_the_runner_knows_the_studies_of_the_command(monkeypatch):
     seen: list[RunOptions] = []
-    monkeypatch.setattr(command, "run_cells", lambda cells, options: seen.append(options) or 0)
+    monkeypatch.setattr(command, "run_cells", lambda cells, options, schedule: seen.append(options) or 0)
     assert invoke("--study", "aes-rl-table-1,aes-rl-figure-3", "-q").exit_code == 0
     assert invoke("--algo", "cem", "--env", "Hopper-v5", "-q").exit_code == 0
     assert [tuple(options.studies) for options in seen] == [("aes-rl-table-1", "aes-rl-figure-3"), ()]
 
 
 def test_a_replay_that_no_extension_could_use_is_named(monkeypatch):
-    monkeypatch.setattr(command, "run_cells", lambda cells, options: 0)
+    monkeypatch.setattr(command, "run_cells", lambda cells, options, schedule: 0)
     words = ("--algo", "cem,cem-rl,td3", "--env", "Hopper-v5", "--seeds", "2", "--save-replay")
     warnings = [line for line in invoke(*words).stderr.splitlines() if line.startswith("warning: ")]
     assert warnings == [

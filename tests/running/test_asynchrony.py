@@ -17,7 +17,7 @@ def test_asynchrony_by_hand_of_five_tasks():
     for number in range(5):
         result = Result(number, {}, {}, start=0.1 * number, end=0.1 * number + 2.0, process=0)
         row = row_of(TaskRow, {"timesteps": 10, "staleness": number, "critic_lag": 10 * number})
-        seen.took(row, result, ready=0.0)
+        seen.add(row, result, ready=0.0)
     row = seen.row(Counters(timesteps=100, critic_updates=50, actor_updates=25), 4.0)
     assert row == pytest.approx({
         "staleness_median": 2, "staleness_90": 3.6, "critic_lag_median": 20, "critic_lag_90": 36,
@@ -32,7 +32,7 @@ def test_the_means_own_episodes_have_no_staleness_and_queue_all_the_same():
     seen = Asynchrony()
     for number, kind in enumerate(("es", "mean", "random", "rl", "validation", "unperturbed")):
         row = row_of(TaskRow, {"timesteps": 10, "kind": kind, "staleness": number, "critic_lag": 10 * number})
-        seen.took(row, Result(number, {}, {}, start=1.0, end=2.0, process=0), ready=0.0)
+        seen.add(row, Result(number, {}, {}, start=1.0, end=2.0, process=0), ready=0.0)
     row = seen.row(Counters(timesteps=60), 12.0)
     assert (row["staleness_median"], row["critic_lag_median"], row["queueing_median_s"]) == (1.5, 15.0, 1.0)
 

@@ -13,7 +13,7 @@ import pytest
 from erlbench.experiment.cells import RunOptions
 from erlbench.records.schema import COUNTED, EpisodeRow, EvaluationRow, GenerationRow, TaskRow
 from erlbench.running import loop, state
-from erlbench.running.cell import Command
+from erlbench.running.cell import CommandContext
 from erlbench.running.command import CellRunner
 from erlbench.running.folder import RunFolder
 from erlbench.running.progress import Display
@@ -23,8 +23,8 @@ from tests.runs import all_rows, make_cell, run
 def heard(cell, *listeners):
     """Run a cell with listeners; how it ended."""
     options = RunOptions(0, verbosity=-1, device="cpu")
-    command = Command(options=options, display=Display(-1), stop=threading.Event(), listeners=listeners)
-    with closing(command.pauses), closing(CellRunner(command)) as job:
+    context = CommandContext(options=options, display=Display(-1), stop=threading.Event(), listeners=listeners)
+    with closing(context.pauses), closing(CellRunner(context)) as job:
         return job.run(cell)
 
 

@@ -10,7 +10,7 @@ from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import RunOptions
 from erlbench.experiment.command import requested_cells, run_options
 from erlbench.running.folder import RunFolder
-from erlbench.running.scheduling import schedule_of
+from erlbench.running.scheduling import schedule_cells
 from tests.runs import FILES, interrupt_after, make_cell, rows, run
 
 HOUR = 3600.0
@@ -33,8 +33,8 @@ def test_a_command_without_numbers_plans_what_the_machine_carries(monkeypatch):
     algos, envs = ("td3", "cem-rl", "aes-rl"), ("Walker2d-v5", "Hopper-v5")
     given = arguments({"algo": algos, "env": envs, "seeds": "10"})
     cells, options = requested_cells(given), run_options(given, ())
-    schedule = schedule_of(cells, options)
-    one_by_one = schedule_of(cells, replace(options, jobs=1)).forecast()
+    schedule = schedule_cells(cells, options)
+    one_by_one = schedule_cells(cells, replace(options, jobs=1)).forecast()
     assert (one_by_one.at_once, round(one_by_one.seconds / HOUR)) == (1, 123)
     forecast = schedule.forecast()
     least = sum(share.core_seconds for share in schedule.shares) / 64
@@ -86,7 +86,7 @@ def test_a_cell_on_the_clock_has_all_the_cores_that_it_can_use(
     if algo == "cem":
         made["settings"] = {}
     cells = [make_cell(algo, tmp_path, seed=seed, workers=workers, **made) for seed in range(200)]
-    schedule = schedule_of(cells, by_machine(8, **options))
+    schedule = schedule_cells(cells, by_machine(8, **options))
     assert {(share.processes, share.exclusive) for share in schedule.shares} == {(processes, exclusive)}
     assert schedule.forecast().at_once == at_once
 
@@ -94,8 +94,8 @@ def test_a_cell_on_the_clock_has_all_the_cores_that_it_can_use(
 def test_a_gpu_is_shared_by_no_two_cells(tmp_path, monkeypatch):
     monkeypatch.setattr("erlbench.running.scheduling.gpus", lambda: ["a GPU"])
     cells = [make_cell("td3", tmp_path, seed=seed) for seed in range(3)]
-    assert schedule_of(cells, RunOptions(8, jobs=None)).forecast().at_once == 1
-    assert schedule_of(cells, by_machine(8)).forecast().at_once == 3
+    assert schedule_cells(cells, RunOptions(8, jobs=None)).forecast().at_once == 1
+    assert schedule_cells(cells, by_machine(8)).forecast().at_once == 3
 
 
 SMALL = {"population": 4, "elites": 2, "episodes": 1}

@@ -61,6 +61,6 @@ def test_a_part_that_an_observation_lacks_is_not_called_an_exception():
 def test_the_last_info_and_any_info_count():
     infos = Infos(("d",))
     for info in ({"success": np.bool_(True), "d": np.array([1.5])}, {"success": 0.0, "d": 2}, {"d": "no"}):
-        infos.take(info)
+        infos.update(info)
     assert (infos.success, infos.ever) == (False, True)
     assert np.isnan(infos.values()[0])

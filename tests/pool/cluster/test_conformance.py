@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from erlbench.experiment.cells import RunOptions
-from erlbench.running.cell import Command
+from erlbench.running.cell import CommandContext
 from erlbench.running.command import CellRunner
 from erlbench.running.progress import Display
 from tests.runs import SYNCHRONOUS, all_rows, make_cell, run
@@ -35,8 +35,8 @@ def serial(tmp_path_factory):
 def runner(nodes):
     """One that keeps its pool on both nodes from cell to cell."""
     options = RunOptions(1, verbosity=-1, device="cpu", pool=nodes.kind)
-    command = Command(options=options, display=Display(-1), stop=threading.Event())
-    with closing(command.pauses), closing(CellRunner(command)) as made:
+    context = CommandContext(options=options, display=Display(-1), stop=threading.Event())
+    with closing(context.pauses), closing(CellRunner(context)) as made:
         yield made
 
 
