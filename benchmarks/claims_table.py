@@ -11,9 +11,9 @@ from erlbench.experiment.estimate import estimate_cell
 from erlbench.experiment.studies import BENCHMARKS, FILE, load_studies
 from erlbench.experiment.study import Study
 from erlbench.records.read import ignore
-from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.documents.formats import with_interval
-from erlbench.reporting.verdict.answers import Standing, answer_study
+from erlbench.reporting.answers import Standing, answer_study
+from erlbench.reporting.formats import with_interval
+from erlbench.reporting.runs import find_runs
 
 TABLE = REFERENCE.parents[1] / "docs" / "data" / "claims.csv"
 HEADER = ["Sentence", "Source", "Verdict", "Effect", "Study", "Core-hours"]

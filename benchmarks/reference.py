@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.records.read import ignore
-from erlbench.reporting.data.cut import Moment, cut_runs
-from erlbench.reporting.data.page_cells import PageCells, everything
-from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.data.score import AUTO
-from erlbench.reporting.data.sides import read_sides
+from erlbench.reporting.differences import read_sides
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.verdict.pairs import compare_pairs, pair_rows
-from erlbench.reporting.verdict.words import FILE, write_verdicts
+from erlbench.reporting.page_cells import PageCells, everything
+from erlbench.reporting.pairs import compare_pairs, pair_rows
+from erlbench.reporting.runs import find_runs
+from erlbench.reporting.score import AUTO, Moment, cut_runs
+from erlbench.reporting.words import FILE, write_verdicts
 
 REFERENCE = Path(__file__).parents[1] / "results" / "reference"
 

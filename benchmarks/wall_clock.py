@@ -24,7 +24,7 @@ from erlbench.errors import UsageError
 from erlbench.machine.description import describe
 from erlbench.records.read import read_columns
 from erlbench.records.schema import GenerationRow
-from erlbench.reporting.statistics.curves import minutes_per_million_after
+from erlbench.reporting.statistics import minutes_per_million_after
 
 STUDY, ENVIRONMENT, SERIAL = "aes-rl-table-1", "HalfCheetah-v5", "cem-rl"
 PROCESSES = {"aes-rl@w9": 10, "aes-rl": 6, "p-cem-rl-b256@barriers": 5, SERIAL: 1}  # of each entry

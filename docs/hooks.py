@@ -18,7 +18,7 @@ from erlbench.algorithms import registry
 from erlbench.cli import cli
 from erlbench.envs.catalogue import LISTED
 from erlbench.records.schema import ROWS, columns_of
-from erlbench.reporting.citations import read_entries
+from erlbench.reporting.checklist import read_entries
 from erlbench.settings import setting_rows
 
 DOCS = Path(__file__).parent

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from erlbench.reporting.data.remarks import LEFT_OUT, REPEATED
-from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.cells import LEFT_OUT, REPEATED
+from erlbench.reporting.runs import find_runs
 from tests.campaign.parts import PARTS
 
 ROOT = Path(__file__).parents[1]

@@ -30,15 +30,18 @@ LAYERS = (
     ("__main__",),
 )
 OF_THE_REPORT = (
-    ("documents",),
-    ("statistics",),
-    ("data",),
-    ("citations", "paper_style", "drawing"),
-    ("options", "folder"),
-    ("verdict",),
-    ("curves", "timelines"),
-    ("tables", "figures"),
-    ("pages",),
+    ("formats", "statistics"),
+    ("documents", "significance", "cells"),
+    ("runs", "drawing"),
+    ("score", "timeline"),
+    ("published",),
+    ("page_cells",),
+    ("pairs", "studies", "options", "curves", "agreement"),
+    ("figures", "matrix", "times", "reach", "differences", "answers"),
+    ("scores", "words"),
+    ("page",),
+    ("checklist",),
+    ("index",),
     ("__init__",),
     ("request",),
 )
@@ -96,7 +99,7 @@ def test_the_report_imports_one_way():
                 if mine != theirs and IN_THE_REPORT[mine] <= IN_THE_REPORT[theirs]:
                     wrong.append(f"{path.relative_to(ROOT)} imports {module}")
     assert wrong == []
-    assert ("pages", "figures") in seen
+    assert ("page", "figures") in seen
 
 
 def test_the_architecture_lists_all_rooms_in_the_order_of_imports():

@@ -70,7 +70,7 @@ def test_wheel_holds_every_module_and_nothing_else(wheel: Path) -> None:
     tables = ("published.csv", "reference_runs.csv.gz", "reference_sources.csv")
     tables += ("random_scores.csv", "same_task.csv")
     data = {"erlbench/py.typed", "erlbench/benchmarks.toml", *(f"erlbench/reporting/{name}" for name in tables)}
-    data |= {"erlbench/cli/old.toml", "erlbench/reporting/references.bib", "erlbench/reporting/tables/columns.toml"}
+    data |= {"erlbench/cli/old.toml", "erlbench/reporting/references.bib", "erlbench/reporting/columns.toml"}
     data |= {
         "erlbench/experiment/costs.toml",
         "erlbench/records/algorithms.json",

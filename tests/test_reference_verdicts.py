@@ -13,8 +13,8 @@ import pytest
 
 from benchmarks.reference import REFERENCE, read_comparisons, verdicts
 from benchmarks.results_matrix import MATRIX, make_matrix
-from erlbench.reporting.statistics.significance import Case
-from erlbench.reporting.verdict.words import pair_values, sentence
+from erlbench.reporting.significance import Case
+from erlbench.reporting.words import pair_values, sentence
 
 pytestmark = pytest.mark.data
 

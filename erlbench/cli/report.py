@@ -48,7 +48,7 @@ def command(options: ReportOptions) -> None:
       erlbench report results --paper style.toml --formats png,pdf
       erlbench report results-before results-after --side-by-side
     """
-    from erlbench.reporting.data.remarks import fold
+    from erlbench.reporting.cells import fold
     from erlbench.reporting.request import requested_report
 
     warnings: list[str] = []
@@ -70,8 +70,8 @@ def command(options: ReportOptions) -> None:
 
 def _print_verdicts(report: Path) -> None:
     """Print the verdicts of a report's own pages, where it has some: the result, then each with what is behind it."""
-    from erlbench.reporting.data.page_cells import REFERENCE
-    from erlbench.reporting.verdict.words import FILE, select_spoken
+    from erlbench.reporting.page_cells import REFERENCE
+    from erlbench.reporting.words import FILE, select_spoken
 
     if not (report / FILE).is_file():
         return

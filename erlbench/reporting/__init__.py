@@ -1,4 +1,4 @@
-"""The report: reads run directories, writes tables and figures; imports nothing that runs cells."""
+"""The report: reads run folders, writes tables, figures and pages; imports nothing that runs cells."""
 
 from __future__ import annotations
 
@@ -11,16 +11,22 @@ import pandas as pd
 
 from erlbench import errors
 from erlbench.errors import ErlbenchError, UsageError, nearest
-from erlbench.reporting.citations import FILE as REFERENCES
-from erlbench.reporting.citations import write_references
-from erlbench.reporting.data.cells import list_rows
-from erlbench.reporting.data.cut import cut_runs
-from erlbench.reporting.data.page_cells import REFERENCE, PageCells, everything, without_judgement
-from erlbench.reporting.data.published import load_published
-from erlbench.reporting.data.remarks import LEFT_OUT, Warn, clean
-from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.data.sides import read_sides
-from erlbench.reporting.data.studies import (
+from erlbench.files import new_file, refuse_links
+from erlbench.reporting.answers import answer_study
+from erlbench.reporting.cells import LEFT_OUT, Warn, clean, list_rows
+from erlbench.reporting.checklist import FILE as REFERENCES
+from erlbench.reporting.checklist import write_references
+from erlbench.reporting.differences import differences_table, read_sides
+from erlbench.reporting.documents import Table
+from erlbench.reporting.drawing import ChartData
+from erlbench.reporting.index import write_index
+from erlbench.reporting.options import ReportOptions
+from erlbench.reporting.page import SMOKE, Maker
+from erlbench.reporting.page_cells import REFERENCE, PageCells, everything, without_judgement
+from erlbench.reporting.published import load_published
+from erlbench.reporting.runs import find_runs
+from erlbench.reporting.score import cut_runs
+from erlbench.reporting.studies import (
     add_departures,
     check_profile,
     is_of_folder,
@@ -29,17 +35,8 @@ from erlbench.reporting.data.studies import (
     select_folder_runs,
     was_run,
 )
-from erlbench.reporting.documents.model import Record as Record
-from erlbench.reporting.documents.model import Table
-from erlbench.reporting.folder import prepare_folder
-from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.pages.charts import ChartData
-from erlbench.reporting.pages.index import write_index
-from erlbench.reporting.pages.page import SMOKE, Maker
-from erlbench.reporting.tables.differences import differences_table
-from erlbench.reporting.verdict.answers import answer_study
-from erlbench.reporting.verdict.words import FILE as VERDICTS
-from erlbench.reporting.verdict.words import write_verdicts
+from erlbench.reporting.words import FILE as VERDICTS
+from erlbench.reporting.words import write_verdicts
 
 if TYPE_CHECKING:
     from erlbench.experiment.study import Study
@@ -199,3 +196,17 @@ def _prepared(page: PageCells, study: Study) -> PageCells:
 
 def _ignore(text: str) -> None:
     pass
+
+
+MARKER = ".erlbench-report"
+
+
+def prepare_folder(out: Path) -> None:
+    """Make and mark the folder. Raises `UsageError` where it holds a link, or files and no marker."""
+    out.mkdir(parents=True, exist_ok=True)
+    refuse_links(out)
+    marked = (out / MARKER).is_file()
+    if not marked and any(not path.name.startswith(".") for path in out.iterdir()):
+        raise UsageError(f"{out} holds other files and no report; choose another folder by --out")
+    with open(new_file(out / MARKER), "w", encoding="utf-8") as file:
+        file.write("A report of erlbench, whose files the next report to this folder replaces.\n")

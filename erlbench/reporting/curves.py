@@ -14,13 +14,11 @@ from erlbench.records.axes import AXES
 from erlbench.records.read import read_rows
 from erlbench.records.schema import EpisodeRow
 from erlbench.records.training import running_means, thinned
-from erlbench.reporting.data.comparability import base_name, comparable
-from erlbench.reporting.data.page_cells import PageCells
-from erlbench.reporting.data.published import Published
-from erlbench.reporting.data.seeds import sample_words
+from erlbench.reporting.cells import sample_words
 from erlbench.reporting.drawing import GREY, PALETTE
-from erlbench.reporting.statistics.curves import MOST_POINTS, Points, band_kind, band_words, mean_curve, points
-from erlbench.reporting.statistics.estimates import FEWEST_RUNS
+from erlbench.reporting.page_cells import PageCells
+from erlbench.reporting.published import Published, base_name, comparable
+from erlbench.reporting.statistics import FEWEST_RUNS, MOST_POINTS, Points, band_kind, band_words, mean_curve, points
 from erlbench.words import counted
 
 # Columns of the frame: `label` in legends; `group`, which legends show and hide at once; `look` of `drawing.LOOKS`;

@@ -15,6 +15,8 @@ from erlbench.records.config import TRAINING
 from erlbench.records.read import read_rows
 from erlbench.records.schema import GenerationRow
 from erlbench.records.training import WINDOW
+from erlbench.reporting.agreement import caveats
+from erlbench.reporting.cells import Warn, sample_words
 from erlbench.reporting.curves import (
     SYMBOLS,
     RunPoints,
@@ -27,21 +29,14 @@ from erlbench.reporting.curves import (
     reference_curves,
     run_points,
 )
-from erlbench.reporting.data.caveats import caveats
-from erlbench.reporting.data.comparability import comparable, similar_budget
-from erlbench.reporting.data.page_cells import PageCells, find_cell
-from erlbench.reporting.data.published import Published
-from erlbench.reporting.data.remarks import Warn
-from erlbench.reporting.data.score import CURVE
-from erlbench.reporting.data.seeds import sample_words
-from erlbench.reporting.documents.model import Figure
+from erlbench.reporting.documents import Figure
 from erlbench.reporting.drawing import GREY
-from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.paper_style import PaperStyle, chosen
-from erlbench.reporting.statistics.curves import MOST_POINTS, Points, band_kind, band_words, time_unit
-from erlbench.reporting.statistics.estimates import performance_profile
-from erlbench.reporting.verdict.pairs import groups_with_baseline
-from erlbench.reporting.verdict.pooled import AXIS, WORDS, normalise, pooled_scores
+from erlbench.reporting.options import PaperStyle, ReportOptions, chosen
+from erlbench.reporting.page_cells import PageCells, find_cell
+from erlbench.reporting.pairs import AXIS, WORDS, groups_with_baseline, normalise, pooled_scores
+from erlbench.reporting.published import Published, comparable, similar_budget
+from erlbench.reporting.score import CURVE
+from erlbench.reporting.statistics import MOST_POINTS, Points, band_kind, band_words, performance_profile, time_unit
 
 GRID = "grid"
 FEWER_POINTS = 60  # of a mean that only the page shows

@@ -12,12 +12,12 @@ from erlbench.experiment.studies import FILE, find_study, known_studies
 from erlbench.experiment.study import Study
 from erlbench.records.run import run_folders
 from erlbench.reporting import build_comparison, build_report
-from erlbench.reporting.data.page_cells import ALL_RUNS, REFERENCE
-from erlbench.reporting.data.remarks import Warn
-from erlbench.reporting.data.studies import is_of_folder
-from erlbench.reporting.documents.model import Table
+from erlbench.reporting.cells import Warn
+from erlbench.reporting.checklist import NAME as CHECKLIST
+from erlbench.reporting.documents import Table
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.pages.checklist import NAME as CHECKLIST
+from erlbench.reporting.page_cells import ALL_RUNS, REFERENCE
+from erlbench.reporting.studies import is_of_folder
 
 RESULTS = (Path("results"),)
 

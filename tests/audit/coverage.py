@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-from erlbench.reporting.statistics import estimates
+from erlbench.reporting import statistics
 from tests.audit.verdict_rates import SHAPES
 
 SEEDS, STUDIES, FEW = (3, 6, 10, 20), 1000, 100
@@ -29,7 +29,7 @@ def measure(shape: str, draw: Callable[..., np.ndarray]) -> None:
     """Fill `COVERED` for a shape: by interval, shape and seeds."""
     rng = np.random.default_rng(7)
     many = np.sort(draw(rng, 1, 100_000)[0])
-    mean, iqm, near = many.mean(), estimates.iqm(many), 0.9 * many.mean()
+    mean, iqm, near = many.mean(), statistics.iqm(many), 0.9 * many.mean()
     share = (many >= near).mean()
 
     def rate(name: str, seeds: int, studies: int, holds: Callable[[np.ndarray, np.ndarray], bool]) -> None:
@@ -40,22 +40,22 @@ def measure(shape: str, draw: Callable[..., np.ndarray]) -> None:
         return found[0] - 1e-12 <= value <= found[1] + 1e-12
 
     def superior(a: np.ndarray, b: np.ndarray) -> bool:
-        probability = estimates.probability_of_improvement([a], [b])
-        return within(estimates.superiority_interval(probability, len(a), len(b)), 0.5)
+        probability = statistics.probability_of_improvement([a], [b])
+        return within(statistics.superiority_interval(probability, len(a), len(b)), 0.5)
 
     def tolerant(a: np.ndarray, _: np.ndarray) -> bool:
-        low, high = estimates.tolerance_interval(a)
+        low, high = statistics.tolerance_interval(a)
         return (np.searchsorted(many, high) - np.searchsorted(many, low)) / len(many) >= 0.9
 
     for n in SEEDS:
-        rate("Student's, of a mean", n, STUDIES, lambda a, _: within(estimates.mean_interval(a), mean))
+        rate("Student's, of a mean", n, STUDIES, lambda a, _: within(statistics.mean_interval(a), mean))
         rate("Welch's, of a difference", n, STUDIES, lambda a, b: within(welch(a, b), 0.0))
         rate("Newcombe's, of P(better)", n, 2 * FEW, superior)
         rate("Howe's, of nine runs in ten", n, STUDIES, tolerant)
         rate("Wilson's, of a share near the best", n, STUDIES,
-             lambda a, _: within(estimates.share_interval(int((a >= near).sum()), len(a)), share))  # fmt: skip
+             lambda a, _: within(statistics.share_interval(int((a >= near).sum()), len(a)), share))  # fmt: skip
         rate("Bootstrap, of an IQM", n, FEW, lambda a, _: within(
-            estimates.bootstrap_interval(lambda one: estimates.iqm(one[0]), [a], resamples=100), iqm))  # fmt: skip
+            statistics.bootstrap_interval(lambda one: statistics.iqm(one[0]), [a], resamples=100), iqm))  # fmt: skip
 
 
 def table() -> list[list[str]]:

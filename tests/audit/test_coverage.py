@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.significance import compare
+from erlbench.reporting import statistics
+from erlbench.reporting.significance import compare
 
 STUDIES = 200
 ENVIRONMENTS = 4
@@ -21,13 +21,13 @@ def test_intervals_cover(runs):
 
     levels = rng.uniform(0.5, 1.5, ENVIRONMENTS)
     many = [draw(level, 200_000) for level in levels]
-    iqm, centre = estimates.iqm_over_environments(many), many[0].mean()
+    iqm, centre = statistics.iqm_over_environments(many), many[0].mean()
     covered = {"fixed scale": [], "mean": [], "difference": []}
     for seed in range(STUDIES):
         scores = [draw(level, runs) for level in levels]
-        low, high = estimates.bootstrap_interval(estimates.iqm_over_environments, scores, resamples=200, seed=seed)
+        low, high = statistics.bootstrap_interval(statistics.iqm_over_environments, scores, resamples=200, seed=seed)
         covered["fixed scale"].append(low <= iqm <= high)
-        low, high = estimates.mean_interval(scores[0])
+        low, high = statistics.mean_interval(scores[0])
         covered["mean"].append(low <= centre <= high)
         found = compare(scores[0], draw(levels[0], runs))
         covered["difference"].append(found["difference_low"] <= 0 <= found["difference_high"])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from erlbench.reporting.statistics.significance import LEVELS, Case, compare, holm, judge, unseen_failures
+from erlbench.reporting.significance import LEVELS, Case, compare, holm, judge, unseen_failures
 from tests.audit import verdict_rates
 from tests.audit.verdict_rates import DATA, file_of
 

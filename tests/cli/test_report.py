@@ -10,9 +10,8 @@ from click.testing import CliRunner
 from erlbench.cli import cli
 from erlbench.options import list_options
 from erlbench.reporting import request
-from erlbench.reporting.data.cut import Moment
-from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.paper_style import PaperStyle
+from erlbench.reporting.options import PaperStyle, ReportOptions
+from erlbench.reporting.score import Moment
 
 
 def invoke(*words: object):

@@ -11,7 +11,7 @@ from erlbench.cli import cli
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.command import requested_cells
 from erlbench.experiment.fairness import compare_algorithms, overridden, read_facts
-from erlbench.reporting.tables.origins import fairness_table, tuning_table
+from erlbench.reporting.agreement import fairness_table, tuning_table
 from tests.reporting.compare import page_of
 from tests.runs import make_cell, run
 

@@ -12,7 +12,7 @@ from erlbench.experiment.arguments import arguments
 from erlbench.experiment.command import requested_cells
 from erlbench.experiment.estimate import estimate
 from erlbench.experiment.studies import load_studies
-from erlbench.reporting.data.published import load_published
+from erlbench.reporting.published import load_published
 
 PACKAGED = {  # seeds of the profile `paper`
     "aes-rl-table-1": 10,

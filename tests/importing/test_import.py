@@ -167,8 +167,8 @@ def test_report_export_and_the_plotter_of_stable_baselines3_round_trip(taken, tm
 
 
 def test_training_returns_are_compared_with_no_evaluations(taken, tmp_path):
-    from erlbench.reporting.statistics.significance import Case
-    from erlbench.reporting.verdict.pairs import compare_pairs
+    from erlbench.reporting.pairs import compare_pairs
+    from erlbench.reporting.significance import Case
 
     out = taken(SB3, "--layout", LAYOUT, "--total-timesteps", 3000)
     for seed in (1, 2):

@@ -10,8 +10,8 @@ import pytest
 
 from erlbench.errors import UsageError
 from erlbench.machine import kernel
-from erlbench.reporting.data.agreement import describe_kernels
-from erlbench.reporting.data.machine import parse_machine
+from erlbench.reporting.agreement import describe_kernels
+from erlbench.reporting.runs import parse_machine
 from tests.runs import interrupt, make_cell, run
 
 

@@ -11,7 +11,7 @@ import erlbench
 from erlbench.cli import cli
 from erlbench.errors import ErlbenchError
 from erlbench.records.config import is_environment, is_name
-from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.runs import find_runs
 from tests.reporting.make_runs import make_run
 
 NAMES = (

@@ -12,7 +12,7 @@ import erlbench
 from erlbench.cli import cli
 from erlbench.records.read import read_rows
 from erlbench.records.schema import EvaluationRow, TaskRow
-from erlbench.reporting.data.timeline import load_timeline
+from erlbench.reporting.timeline import load_timeline
 from erlbench.verification import DIFFERS, load_files, verify
 from tests.reporting.compare import load_run
 from tests.reporting.make_runs import make_run

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from erlbench.records.run import starts
-from erlbench.reporting.data.machine import parse_machine
+from erlbench.reporting.runs import parse_machine
 from erlbench.verification import DIFFERS, load_files
 from erlbench.verification.files import check_files
 

@@ -7,14 +7,14 @@ import re
 
 import pytest
 
-from erlbench.reporting.data.page_cells import everything, score_page
-from erlbench.reporting.data.published import load_published
-from erlbench.reporting.data.runs import find_runs, read_run, runs_frame
-from erlbench.reporting.data.score import FINAL
-from erlbench.reporting.data.studies import make_study_pages
 from erlbench.reporting.figures import learning_curves
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.verdict.pairs import compare_pairs, pair_rows
+from erlbench.reporting.page_cells import everything, score_page
+from erlbench.reporting.pairs import compare_pairs, pair_rows
+from erlbench.reporting.published import load_published
+from erlbench.reporting.runs import find_runs, read_run, runs_frame
+from erlbench.reporting.score import FINAL
+from erlbench.reporting.studies import make_study_pages
 from tests.reporting.make_studies import make_study
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from erlbench.errors import UsageError
 from erlbench.reporting import build_report
-from erlbench.reporting.data.cut import Moment
 from erlbench.reporting.options import ReportOptions
+from erlbench.reporting.score import Moment
 from tests.reporting.compare import page_of, pairs_of
 from tests.reporting.make_runs import learning_curve, make_run, make_tasks
 from tests.reporting.make_studies import make_study

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from erlbench.algorithms import registry
 from erlbench.cli import cli
 from erlbench.envs.catalogue import LISTED
-from erlbench.reporting.citations import read_entries
+from erlbench.reporting.checklist import read_entries
 from tests.reporting.make_runs import make_run
 
 OWN = {"function to be minimised", "erlbench, for measuring the pool"}  # the suite's

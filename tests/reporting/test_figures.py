@@ -14,12 +14,11 @@ from erlbench.records.axes import AXES
 from erlbench.records.schema import EpisodeRow, row_of
 from erlbench.reporting import build_report, drawing
 from erlbench.reporting.curves import NUMBERED, colour_numbers, curve_frame
-from erlbench.reporting.documents.model import Figure
+from erlbench.reporting.documents import Figure
 from erlbench.reporting.drawing import GREY, LOOKS, PALETTE, dash_and_symbol, draw
 from erlbench.reporting.figures import axis_label, columns_of_train, environments_grid
-from erlbench.reporting.options import ReportOptions, parse_panels
-from erlbench.reporting.paper_style import PaperStyle
-from erlbench.reporting.statistics.curves import points, time_unit
+from erlbench.reporting.options import PaperStyle, ReportOptions, parse_panels
+from erlbench.reporting.statistics import points, time_unit
 from tests.reporting.compare import comparison_of, curves_of, means_of, page_of
 from tests.reporting.make_runs import make_run, write_rows
 from tests.reporting.make_studies import make_study

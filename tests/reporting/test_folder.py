@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from erlbench.cli import cli
-from erlbench.reporting.folder import MARKER
+from erlbench.reporting import MARKER
 from tests.reporting.make_runs import make_run
 
 

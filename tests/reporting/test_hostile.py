@@ -16,10 +16,9 @@ from click.testing import CliRunner
 from erlbench.cli import COMMANDS, cli
 from erlbench.errors import ErlbenchError
 from erlbench.reporting import build_report
-from erlbench.reporting.data.remarks import LEFT_OUT
-from erlbench.reporting.documents.files import csv_value
-from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.paper_style import PaperStyle
+from erlbench.reporting.cells import LEFT_OUT
+from erlbench.reporting.documents import csv_value
+from erlbench.reporting.options import PaperStyle, ReportOptions
 from tests.reporting.make_runs import make_run
 
 SCRIPT = "<script>document.title='taken over'</script><img src=x onerror=\"document.title='taken over'\">"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.reporting.paper_style import PaperStyle, chosen, read_style
+from erlbench.reporting.options import PaperStyle, chosen, read_style
 
 
 def test_a_style_is_read_from_a_small_file(tmp_path):

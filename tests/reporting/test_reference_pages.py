@@ -9,7 +9,7 @@ import pytest
 
 from erlbench.experiment.study import Entry, Profile
 from erlbench.reporting import build_report
-from erlbench.reporting.pages.page import SMOKE_BANNER
+from erlbench.reporting.page import SMOKE_BANNER
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
 

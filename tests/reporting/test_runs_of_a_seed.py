@@ -10,11 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from erlbench.cli import cli
-from erlbench.reporting.data.seeds import sample_words, single_run_std
+from erlbench.reporting.cells import sample_words, single_run_std
 from erlbench.reporting.figures import columns_of_train, environments_grid
-from erlbench.reporting.options import ReportOptions, parse_panels
-from erlbench.reporting.paper_style import PaperStyle
-from erlbench.reporting.statistics.curves import band_words
+from erlbench.reporting.options import PaperStyle, ReportOptions, parse_panels
+from erlbench.reporting.statistics import band_words
 from tests.reporting.compare import curves_of, means_of, page_of
 from tests.reporting.data.test_cells import edited
 from tests.reporting.make_runs import make_run

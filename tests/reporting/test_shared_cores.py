@@ -9,17 +9,16 @@ import pytest
 from erlbench.errors import UsageError
 from erlbench.frames import cell_frame
 from erlbench.records.run import shared_cores
-from erlbench.reporting.data.cut import Moment, cut_runs
-from erlbench.reporting.data.page_cells import everything, score_page
-from erlbench.reporting.data.published import load_published
-from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.data.score import FINAL
-from erlbench.reporting.data.studies import make_study_pages
-from erlbench.reporting.pages.checklist import checklist
-from erlbench.reporting.statistics.curves import minutes_per_million
-from erlbench.reporting.tables.reach import reach_table
-from erlbench.reporting.tables.times import times_table
-from erlbench.reporting.verdict.pairs import make_sample
+from erlbench.reporting.checklist import checklist
+from erlbench.reporting.page_cells import everything, score_page
+from erlbench.reporting.pairs import make_sample
+from erlbench.reporting.published import load_published
+from erlbench.reporting.reach import reach_table
+from erlbench.reporting.runs import find_runs
+from erlbench.reporting.score import FINAL, Moment, cut_runs
+from erlbench.reporting.statistics import minutes_per_million
+from erlbench.reporting.studies import make_study_pages
+from erlbench.reporting.times import times_table
 from tests.reporting.compare import curves_of, find_rows, page_of, runs_of
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study

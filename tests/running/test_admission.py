@@ -13,8 +13,8 @@ from erlbench.errors import ErlbenchError, UsageError
 from erlbench.records.read import read_rows
 from erlbench.records.run import admission_marks
 from erlbench.records.schema import EpisodeRow, EvaluationRow
-from erlbench.reporting.data.agreement import find_disagreements
-from erlbench.reporting.data.score import SUCCESS, SUCCESS_EVER, score
+from erlbench.reporting.agreement import find_disagreements
+from erlbench.reporting.score import SUCCESS, SUCCESS_EVER, score
 from erlbench.running.admission import Rules, admit
 from erlbench.verification import AGREES, UNKNOWN, verify
 from tests.reporting.compare import find_rows

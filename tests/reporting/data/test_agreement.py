@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from erlbench.cli import cli
-from erlbench.reporting.data.agreement import change_between, find_disagreements
+from erlbench.reporting.agreement import change_between, find_disagreements
 from tests.reporting.compare import load_run
 from tests.reporting.make_runs import make_run
 

@@ -11,11 +11,10 @@ import pytest
 
 from erlbench.algorithms import registry
 from erlbench.records import older
-from erlbench.reporting.data.cut import Moment, cut_runs
-from erlbench.reporting.data.page_cells import everything, score_page
-from erlbench.reporting.data.remarks import REPEATED
-from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.data.score import FINAL
+from erlbench.reporting.cells import REPEATED
+from erlbench.reporting.page_cells import everything, score_page
+from erlbench.reporting.runs import find_runs
+from erlbench.reporting.score import FINAL, Moment, cut_runs
 from tests.reporting.make_runs import make_run
 
 

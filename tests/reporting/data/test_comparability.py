@@ -7,15 +7,15 @@ from itertools import combinations
 import pytest
 
 from erlbench.envs import catalogue
-from erlbench.reporting.data.comparability import (
+from erlbench.reporting.published import (
     INCOMPARABLE,
     base_name,
     compare_environments,
+    read_references,
     similar_budget,
     split_label,
 )
-from erlbench.reporting.data.references import read_references
-from erlbench.reporting.tables.beside import budget_note
+from erlbench.reporting.scores import budget_note
 
 NAMES = sorted({base_name(name) for name in catalogue.LISTED})
 LABELS = [

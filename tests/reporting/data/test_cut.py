@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.reporting.data.cut import Moment, cut_runs
-from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.runs import find_runs
+from erlbench.reporting.score import Moment, cut_runs
 from tests.reporting.make_runs import make_run
 
 

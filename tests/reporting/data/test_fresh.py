@@ -11,8 +11,8 @@ from erlbench.experiment.cells import folder_name
 from erlbench.experiment.studies import load_studies
 from erlbench.importing import import_runs
 from erlbench.records.read import ignore
-from erlbench.reporting.data.runs import env_label, env_labels, find_runs
-from erlbench.reporting.data.studies import add_departures, make_study_pages
+from erlbench.reporting.runs import env_label, env_labels, find_runs
+from erlbench.reporting.studies import add_departures, make_study_pages
 from tests.reporting.compare import find_rows
 
 ANT = Path(__file__).parents[3] / "results/reference/goodai-ant"

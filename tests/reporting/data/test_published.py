@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from erlbench.reporting.data.published import load_published
+from erlbench.reporting.published import load_published
 
 TABLES = ("AES-RL paper", "Table 1"), ("AES-RL paper", "Table 2"), ("AES-RL paper", "Table 3")
 

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from erlbench.reporting.data.published import load_published
-from erlbench.reporting.data.references import returns_at
-from erlbench.reporting.tables.beside import references_table
-from erlbench.reporting.tables.scores import scores_table
+from erlbench.reporting.published import load_published, returns_at
+from erlbench.reporting.scores import references_table, scores_table
 from tests.reporting.compare import page_of, rows_of
 from tests.reporting.make_runs import make_run
 

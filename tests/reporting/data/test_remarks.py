@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from erlbench.reporting.data.remarks import LEFT_OUT, REPEATED, fold
+from erlbench.reporting.cells import LEFT_OUT, REPEATED, fold
 
 
 def test_warnings_that_differ_in_their_paths_only_are_one_line():

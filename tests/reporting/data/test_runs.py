@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from erlbench.errors import UsageError
-from erlbench.reporting.data.runs import find_runs
+from erlbench.reporting.runs import find_runs
 from tests.reporting.compare import find_rows, load_run, page_of
 from tests.reporting.make_runs import make_run
 

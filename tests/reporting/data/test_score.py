@@ -8,10 +8,10 @@ import pytest
 
 from erlbench.experiment.study import Profile
 from erlbench.reporting import build_report
-from erlbench.reporting.data.page_cells import everything, scores_at_equal_steps
-from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.data.score import AUTO, CURVE, FINAL
 from erlbench.reporting.options import ReportOptions
+from erlbench.reporting.page_cells import everything, scores_at_equal_steps
+from erlbench.reporting.runs import find_runs
+from erlbench.reporting.score import AUTO, CURVE, FINAL
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
 

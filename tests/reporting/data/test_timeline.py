@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from erlbench.reporting.data.timeline import bars, busy, load_timeline, windows
+from erlbench.reporting.timeline import bars, busy, load_timeline, windows
 from tests.reporting.compare import load_run
 from tests.reporting.make_runs import make_run, make_tasks
 

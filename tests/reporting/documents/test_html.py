@@ -8,9 +8,8 @@ from html.parser import HTMLParser
 
 import numpy as np
 
-from erlbench.reporting.documents import render
-from erlbench.reporting.documents.model import BOLD, Column, Figure, Table
-from erlbench.reporting.documents.render import Content
+from erlbench.reporting import documents
+from erlbench.reporting.documents import BOLD, Column, Content, Figure, Table
 
 EVIL = "<script>alert('x')</script>\" onload=\"y"
 
@@ -28,7 +27,7 @@ def page(*blocks, **said) -> Content:
 
 
 def document(*blocks, **said) -> str:
-    return render.html(page(*blocks, **said))
+    return documents.html(page(*blocks, **said))
 
 
 def block(one) -> str:
@@ -86,7 +85,7 @@ def test_charts_have_a_place_and_data():
         Figure(name="g", title="B", caption=["Caption."], formats=("png",)),
         Figure(name="h", title="C", caption=["Caption."], formats=("pdf",)),
     ]  # fmt: skip
-    text = render.web_page([page(*blocks)], {"lists": []}, "page")
+    text = documents.web_page([page(*blocks)], {"lists": []}, "page")
     data = re.search(r'id="data">(.*?)</script>', text)[1]
     assert json.loads(data)["charts"] == {"page-f": {"kind": "curves", "panels": {"<!--<script>": 1}}}
     assert "<" not in data  # such a text would hide the end of the script from browsers

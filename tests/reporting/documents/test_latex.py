@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from erlbench.reporting.documents.files import to_latex
-from erlbench.reporting.documents.model import Column, Table
+from erlbench.reporting.documents import Column, Table, to_latex
 
 HOSTILE = "50 % & more: #1 {x} ~ \\ ^ λ_"
 

@@ -6,20 +6,9 @@ import math
 
 import pytest
 
-from erlbench.reporting.documents import render
-from erlbench.reporting.documents.files import to_csv
-from erlbench.reporting.documents.formats import (
-    NONE,
-    exact,
-    interval,
-    number,
-    percent,
-    plus_minus,
-    share,
-    significant,
-    steps,
-)
-from erlbench.reporting.documents.model import BOLD, Column, Figure, Table
+from erlbench.reporting import documents
+from erlbench.reporting.documents import BOLD, Column, Figure, Table, to_csv
+from erlbench.reporting.formats import NONE, exact, interval, number, percent, plus_minus, share, significant, steps
 
 
 def small_table(name="sizes"):
@@ -43,7 +32,7 @@ def test_header_cells_csv_and_notes_come_from_one_declaration():
     assert table.records[0] == {"thing": "a|b", "size_mean": 1.25, "size_std": None, "only_csv": 1250.0}
     assert to_csv(table) == "thing,size_mean,size_std,only_csv\na|b,1.25,,1250.0\nc,3.5,0.125,3500.0\n"
     assert table.notes == ["A remark.", "Size: how large."]
-    assert render.table(table).splitlines() == [
+    assert documents.render_table(table).splitlines() == [
         r"**Sizes\_of**", "", "| Thing | Size (m) |", "| --- | ---: |", r"| [a\|b](there.md) | 1.25 |",
         "| **[c](there.md)** | 3.50 ± 0.12 |", "", "- A remark.", "- Size: how large.",
     ]  # fmt: skip
@@ -69,7 +58,7 @@ def test_a_page_in_markdown():
         "verdicts": [("li*e", ["behind"])], "missing": [], "first": [figure, small_table(), small_table("")],
         "parts": [("Folded", [figure])],
     }  # fmt: skip
-    text = render.markdown(render.Content(template="page.jinja", values=values))
+    text = documents.markdown(documents.Content(template="page.jinja", values=values))
     assert text.startswith(
         "# Top\n\n[Back to the report](../index.md)\n\nA l\\*ne\n\n- one\n- t\\*o\n\nSaid.\n\n- li\\*e\n  - behind\n\n"
     )

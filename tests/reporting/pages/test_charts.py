@@ -9,9 +9,9 @@ import pytest
 
 from erlbench.reporting import build_report
 from erlbench.reporting.curves import curve_frame
-from erlbench.reporting.documents.model import Figure
-from erlbench.reporting.pages.charts import MOST_RUNS, POINTS, ChartData
-from erlbench.reporting.paper_style import PaperStyle
+from erlbench.reporting.documents import Figure
+from erlbench.reporting.drawing import MOST_RUNS, POINTS, ChartData
+from erlbench.reporting.options import PaperStyle
 from tests.reporting.compare import charts_of, curves_of, means_of, page_of, runs_of
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from erlbench.cli import cli
-from erlbench.reporting.documents.render import Content, markdown
-from erlbench.reporting.pages.checklist import TOTAL, checklist
+from erlbench.reporting.checklist import TOTAL, checklist
+from erlbench.reporting.documents import Content, markdown
 from tests.reporting.compare import find_rows
 from tests.reporting.make_runs import make_run, write_json
 

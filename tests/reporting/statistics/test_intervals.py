@@ -7,13 +7,13 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats as scipy_stats
 
-from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.estimates import expanded_tail
+from erlbench.reporting import statistics
+from erlbench.reporting.statistics import expanded_tail
 
 
 def test_bootstrap_interval_equals_scipys():
     x = np.random.default_rng(1).normal(10, 2, size=12)
-    low, high = estimates.bootstrap_interval(lambda s: estimates.mean(s[0]), [x], resamples=5000)
+    low, high = statistics.bootstrap_interval(lambda s: statistics.mean(s[0]), [x], resamples=5000)
     theirs = scipy_stats.bootstrap(
         (x,), np.mean, n_resamples=5000, method="percentile", rng=np.random.default_rng(2),
         confidence_level=1 - 2 * expanded_tail([12]),
@@ -26,23 +26,23 @@ def test_superiority_interval_covers(n, m, shift):
     rng = np.random.default_rng(n + m)
     truth = scipy_stats.norm.cdf(shift / math.sqrt(2))
     x, y = rng.normal(shift, 1, (1500, n, 1)), rng.normal(0, 1, (1500, 1, m))
-    found = [estimates.superiority_interval(p, n, m) for p in (x > y).mean(axis=(1, 2))]
+    found = [statistics.superiority_interval(p, n, m) for p in (x > y).mean(axis=(1, 2))]
     low, high = np.array(found).T
     assert 0.925 <= ((low <= truth) & (truth <= high)).mean() <= 0.99
 
 
 def test_superiority_interval_of_samples_apart_has_a_width():
-    low, high = estimates.superiority_interval(0.0, 5, 5)
+    low, high = statistics.superiority_interval(0.0, 5, 5)
     assert low == pytest.approx(0.0, abs=1e-9)
     assert 0.3 < high < 0.5
-    assert estimates.superiority_interval(1.0, 5, 5) == pytest.approx((1 - high, 1.0), abs=1e-9)
-    assert all(map(math.isnan, estimates.superiority_interval(0.5, 1, 5)))
+    assert statistics.superiority_interval(1.0, 5, 5) == pytest.approx((1 - high, 1.0), abs=1e-9)
+    assert all(map(math.isnan, statistics.superiority_interval(0.5, 1, 5)))
 
 
 @pytest.mark.parametrize(("n", "m", "probability"), [(6, 6, 0.5), (6, 20, 0.8), (10, 7, 0.1)])
 def test_superiority_interval_solves_newcombes_equation(n, m, probability):
     """Hanley and McNeil's variance at the ends, with the mean size N in place of both."""
-    for end in estimates.superiority_interval(probability, n, m):
+    for end in statistics.superiority_interval(probability, n, m):
         more = 1 + ((n + m) / 2 - 1) * ((1 - end) / (2 - end) + end / (1 + end))
         error = math.sqrt(end * (1 - end) * more / (n * m))
         assert abs(end - probability) == pytest.approx(scipy_stats.norm.ppf(0.975) * error)
@@ -56,30 +56,30 @@ def test_expanded_tail_by_hand():
 
 def test_bootstrap_resamples_within_strata():
     # Constant strata: any mixing between them would widen the interval.
-    interval = estimates.bootstrap_interval(
-        lambda s: estimates.mean(np.concatenate(s)), [[0.0] * 4, [10.0] * 4], resamples=50
+    interval = statistics.bootstrap_interval(
+        lambda s: statistics.mean(np.concatenate(s)), [[0.0] * 4, [10.0] * 4], resamples=50
     )
     assert interval == (5.0, 5.0)
 
 
 def test_bootstrap_needs_two_values_in_each_stratum():
-    assert all(map(math.isnan, estimates.bootstrap_interval(lambda s: 0.0, [[1.0, 2.0], [1.0]])))
+    assert all(map(math.isnan, statistics.bootstrap_interval(lambda s: 0.0, [[1.0, 2.0], [1.0]])))
 
 
 def test_bootstrap_band_equals_the_interval_at_every_point():
     values = np.random.default_rng(3).normal(size=(8, 3))
-    low, high = estimates.bootstrap_mean_band(values, resamples=4000)
+    low, high = statistics.bootstrap_mean_band(values, resamples=4000)
     for i in range(3):
-        column = estimates.bootstrap_interval(lambda s: estimates.mean(s[0]), [values[:, i]], resamples=4000)
+        column = statistics.bootstrap_interval(lambda s: statistics.mean(s[0]), [values[:, i]], resamples=4000)
         assert (low[i], high[i]) == pytest.approx(column, abs=0.05)
 
 
 def test_stratified_interval_equals_scipys():
     rng = np.random.default_rng(4)
     strata = [rng.normal(i, 1, size=10) for i in range(3)]
-    ours = estimates.bootstrap_interval(lambda s: estimates.iqm(np.concatenate(s)), strata, resamples=4000)
+    ours = statistics.bootstrap_interval(lambda s: statistics.iqm(np.concatenate(s)), strata, resamples=4000)
     theirs = scipy_stats.bootstrap(
-        strata, lambda *s: estimates.iqm(np.concatenate(s)), n_resamples=4000, method="percentile", vectorized=False,
+        strata, lambda *s: statistics.iqm(np.concatenate(s)), n_resamples=4000, method="percentile", vectorized=False,
         rng=np.random.default_rng(5), confidence_level=1 - 2 * expanded_tail([10] * 3),
     ).confidence_interval  # fmt: skip
     assert_allclose(ours, theirs, atol=0.05)
@@ -88,21 +88,21 @@ def test_stratified_interval_equals_scipys():
 def test_mean_interval_equals_scipys():
     x = np.random.default_rng(6).normal(5, 3, 9)
     theirs = scipy_stats.ttest_1samp(x, 0).confidence_interval(0.95)
-    assert estimates.mean_interval(x) == pytest.approx((theirs.low, theirs.high))
-    assert all(map(math.isnan, estimates.mean_interval([1.0])))
+    assert statistics.mean_interval(x) == pytest.approx((theirs.low, theirs.high))
+    assert all(map(math.isnan, statistics.mean_interval([1.0])))
 
 
 @pytest.mark.parametrize(("n", "share", "confidence", "k"), [(43, 0.9, 0.99, 2.217), (10, 0.9, 0.95, 2.856)])
 def test_tolerance_factor_as_tabulated(n, share, confidence, k):
     """The first is the example of the NIST/SEMATECH e-Handbook, section 7.2.6.3; the second tabulated, exact."""
     x = np.linspace(-1, 1, n)
-    low, high = estimates.tolerance_interval(x, share=share, confidence=confidence)
+    low, high = statistics.tolerance_interval(x, share=share, confidence=confidence)
     assert high / x.std(ddof=1) == pytest.approx(k, rel=0.01)
     assert low == pytest.approx(-high)
 
 
 @pytest.mark.parametrize("runs", [2, 5, 10, 46])
 def test_share_between_extremes_solves_wilks(runs):
-    q = estimates.share_between_extremes(runs)
+    q = statistics.share_between_extremes(runs)
     assert runs * q ** (runs - 1) - (runs - 1) * q**runs == pytest.approx(0.05)
-    assert estimates.share_between_extremes(1) == 0.0
+    assert statistics.share_between_extremes(1) == 0.0

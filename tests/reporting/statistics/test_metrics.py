@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from erlbench.reporting.data.score import area, final, final_10
-from erlbench.reporting.statistics.curves import (
+from erlbench.reporting.score import area, final, final_10
+from erlbench.reporting.statistics import (
     align,
     band_kind,
     max_of_average,

@@ -9,10 +9,9 @@ import pytest
 
 from benchmarks.random_scores import random_returns
 from erlbench.envs.catalogue import LISTED
-from erlbench.reporting.data.origin import random_score, random_scores
-from erlbench.reporting.statistics.estimates import iqm_over_environments
-from erlbench.reporting.tables.pairs import aggregate_table
-from erlbench.reporting.verdict.pooled import normalise, pooled_iqm, pooled_scores
+from erlbench.reporting.pairs import aggregate_table, normalise, pooled_iqm, pooled_scores
+from erlbench.reporting.published import random_score, random_scores
+from erlbench.reporting.statistics import iqm_over_environments
 from tests.reporting.compare import page_of
 from tests.reporting.make_runs import make_run
 

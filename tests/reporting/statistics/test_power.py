@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.power import TTestIndPower
 
-from erlbench.reporting.statistics.significance import smallest_difference, std_upper_limit, welch_power
+from erlbench.reporting.significance import smallest_difference, std_upper_limit, welch_power
 
 
 @pytest.mark.parametrize(("effect", "n"), [(0.5, 5), (1.0, 10), (2.0, 4), (0.2, 200), (6.0, 3)])

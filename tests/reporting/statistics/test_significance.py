@@ -7,7 +7,7 @@ import pytest
 from scipy import stats as scipy_stats
 from statsmodels.stats import weightstats
 
-from erlbench.reporting.statistics.significance import compare, detectable, holm, least_p, rank_level
+from erlbench.reporting.significance import compare, detectable, holm, least_p, rank_level
 from tests.audit import verdict_rates
 
 

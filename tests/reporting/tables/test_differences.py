@@ -7,8 +7,7 @@ import pytest
 from scipy import stats
 
 from erlbench.errors import UsageError
-from erlbench.reporting.data.sides import read_sides
-from erlbench.reporting.tables.differences import differences_table
+from erlbench.reporting.differences import differences_table, read_sides
 from tests.reporting.make_runs import make_run
 
 BEFORE = [100.0, 110.0, 90.0, 105.0, 95.0, 98.0, 102.0, 100.5]

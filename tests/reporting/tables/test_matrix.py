@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from erlbench.reporting.tables.matrix import overview_table
+from erlbench.reporting.matrix import overview_table
 from tests.reporting.compare import page_of
 from tests.reporting.make_runs import make_run
 

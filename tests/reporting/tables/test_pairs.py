@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from erlbench.reporting.data.origin import random_score
-from erlbench.reporting.data.published import load_published
-from erlbench.reporting.statistics.significance import RANK_EFFICIENCY, compare, holm, welch_power
-from erlbench.reporting.tables.pairs import pairs_table
-from erlbench.reporting.tables.scores import metrics_table, scores_table
-from erlbench.reporting.verdict.pairs import compare_pairs
-from erlbench.reporting.verdict.words import result
+from erlbench.reporting.pairs import compare_pairs, pairs_table
+from erlbench.reporting.published import load_published, random_score
+from erlbench.reporting.scores import metrics_table, scores_table
+from erlbench.reporting.significance import RANK_EFFICIENCY, compare, holm, welch_power
+from erlbench.reporting.words import result
 from tests.reporting.compare import page_of, pairs_of
 from tests.reporting.make_runs import make_run
 

@@ -8,13 +8,12 @@ import subprocess
 
 import pytest
 
-from erlbench.reporting.documents.files import to_csv, to_latex
-from erlbench.reporting.documents.model import BOLD
-from erlbench.reporting.paper_style import PaperStyle
-from erlbench.reporting.statistics import estimates
-from erlbench.reporting.statistics.estimates import mean_interval
-from erlbench.reporting.statistics.significance import Case
-from erlbench.reporting.tables.paper import paper_table
+from erlbench.reporting import statistics
+from erlbench.reporting.documents import BOLD, to_csv, to_latex
+from erlbench.reporting.matrix import paper_table
+from erlbench.reporting.options import PaperStyle
+from erlbench.reporting.significance import Case
+from erlbench.reporting.statistics import mean_interval
 from tests.reporting.compare import page_of, pairs_of
 from tests.reporting.make_runs import make_run
 
@@ -84,15 +83,15 @@ def test_a_cell_has_the_statistic_its_spread_and_its_seeds(tmp_path):
     page = page_of(tmp_path)
     bar, foo = ({one.name: one.scores for one in group.cells}["cem"] for group in page.groups)
     (row,) = values(paper_table(page, "std", PaperStyle(rows="algorithms")))
-    assert float(row["Foo-v5_value"]) == estimates.mean(foo)
-    assert float(row["Foo-v5_std"]) == estimates.std(foo)
+    assert float(row["Foo-v5_value"]) == statistics.mean(foo)
+    assert float(row["Foo-v5_std"]) == statistics.std(foo)
     assert (row["Foo-v5_n"], row["Bar-v5_n"]) == ("8", "2")
     (row,) = values(paper_table(page, "mean", PaperStyle(rows="algorithms")))
     assert (float(row["Foo-v5_low"]), float(row["Foo-v5_high"])) == mean_interval(foo)
-    assert float(row["Bar-v5_value"]) == estimates.mean(bar)
+    assert float(row["Bar-v5_value"]) == statistics.mean(bar)
     assert row["Bar-v5_low"] == ""  # below six seeds
     (row,) = values(paper_table(page, "iqm", PaperStyle(rows="algorithms")))
-    assert float(row["Foo-v5_low"]) < float(row["Foo-v5_value"]) == estimates.iqm(foo) < float(row["Foo-v5_high"])
+    assert float(row["Foo-v5_low"]) < float(row["Foo-v5_value"]) == statistics.iqm(foo) < float(row["Foo-v5_high"])
 
 
 def test_the_longer_side_stands_in_rows_and_labels_are_those_of_the_style(tmp_path):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.reporting.data.page_cells import everything
-from erlbench.reporting.data.published import load_published
-from erlbench.reporting.data.runs import find_runs
 from erlbench.reporting.options import parse_scores
-from erlbench.reporting.tables.reach import reach_table
+from erlbench.reporting.page_cells import everything
+from erlbench.reporting.published import load_published
+from erlbench.reporting.reach import reach_table
+from erlbench.reporting.runs import find_runs
 from tests.reporting.make_runs import make_run
 
 

@@ -7,12 +7,12 @@ import math
 import pytest
 
 from erlbench.experiment.study import Entry, Profile
-from erlbench.reporting.data.page_cells import without_judgement
-from erlbench.reporting.data.published import load_published
-from erlbench.reporting.documents.model import TableCell
+from erlbench.reporting.documents import TableCell
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.tables.pairs import aggregate_table
-from erlbench.reporting.tables.scores import metrics_table, scores_table
+from erlbench.reporting.page_cells import without_judgement
+from erlbench.reporting.pairs import aggregate_table
+from erlbench.reporting.published import load_published
+from erlbench.reporting.scores import metrics_table, scores_table
 from tests.reporting.compare import comparison_of, page_of, rows_of
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study

@@ -7,13 +7,13 @@ from itertools import product
 import pytest
 
 from erlbench.experiment.study import Entry, Profile
-from erlbench.reporting.data.page_cells import everything
-from erlbench.reporting.data.published import load_published
-from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.data.studies import make_study_pages
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.tables.pairs import aggregate_tables
-from erlbench.reporting.tables.scores import scores_table
+from erlbench.reporting.page_cells import everything
+from erlbench.reporting.pairs import aggregate_tables
+from erlbench.reporting.published import load_published
+from erlbench.reporting.runs import find_runs
+from erlbench.reporting.scores import scores_table
+from erlbench.reporting.studies import make_study_pages
 from tests.reporting.compare import comparison_of, curves_of, page_of, rows_of
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study

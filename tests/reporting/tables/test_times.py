@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from erlbench.reporting.data.published import load_published
-from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.data.studies import make_study_pages
-from erlbench.reporting.data.timeline import load_timeline
-from erlbench.reporting.tables.times import times_table
+from erlbench.reporting.published import load_published
+from erlbench.reporting.runs import find_runs
+from erlbench.reporting.studies import make_study_pages
+from erlbench.reporting.timeline import load_timeline
+from erlbench.reporting.times import times_table
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
 

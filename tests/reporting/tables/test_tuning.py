@@ -6,7 +6,7 @@ import pytest
 
 from erlbench.algorithms import registry
 from erlbench.experiment.fairness import read_budgets
-from erlbench.reporting.tables.origins import fairness_table, tuning_table
+from erlbench.reporting.agreement import fairness_table, tuning_table
 from tests.reporting.compare import page_of
 from tests.reporting.make_runs import make_run
 

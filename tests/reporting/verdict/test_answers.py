@@ -12,10 +12,10 @@ from scipy import stats
 
 from erlbench.cli import cli
 from erlbench.experiment.studies import load_studies
-from erlbench.reporting.data.runs import find_runs
-from erlbench.reporting.statistics.significance import Case, mean_difference, percent_more
-from erlbench.reporting.verdict.answers import Standing, answer_study
-from erlbench.reporting.verdict.words import answer_sentence
+from erlbench.reporting.answers import Standing, answer_study
+from erlbench.reporting.runs import find_runs
+from erlbench.reporting.significance import Case, mean_difference, percent_more
+from erlbench.reporting.words import answer_sentence
 from tests.reporting.make_runs import make_run
 
 ENV = "HalfCheetah-v5"

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from erlbench.cli import cli
 from erlbench.reporting import build_report
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.statistics.significance import Case, unseen_failures
-from erlbench.reporting.verdict.words import details, order, pair_values, result, select_spoken, sentence
+from erlbench.reporting.significance import Case, unseen_failures
+from erlbench.reporting.words import details, order, pair_values, result, select_spoken, sentence
 from tests.reporting.compare import page_of, pairs_of
 from tests.reporting.make_runs import make_run
 

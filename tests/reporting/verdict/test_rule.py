@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from erlbench.reporting.statistics.significance import Case, compare, judge
-from erlbench.reporting.verdict.words import details, order, pair_values, result, sentence
+from erlbench.reporting.significance import Case, compare, judge
+from erlbench.reporting.words import details, order, pair_values, result, sentence
 from tests.reporting.compare import page_of, pairs_of
 from tests.reporting.make_runs import make_run
 

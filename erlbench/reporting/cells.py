@@ -1,0 +1,175 @@
+"""What makes a cell: which runs are of one experiment, and which of several runs of a seed count.
+
+A cell is one problem, one algorithm's name, one budget and one set of settings. Its sample are seeds. Of a seed that
+was run again with the same kernel and software the first finished run counts; runs on other ones count in the seed's
+mean. What a run does not record contradicts nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import namedtuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from erlbench.bundle import strip_unpacked
+from erlbench.files import printable
+from erlbench.records.older import WITH_BUDGET
+from erlbench.reporting.statistics import Array
+from erlbench.settings import setting_text
+from erlbench.words import counted
+
+MOST = 3  # settings in a name
+LONGEST = 40  # characters of a value there
+BUDGET = "total_timesteps"
+GROUP = ("env", BUDGET, "total_generations", "total_minutes")  # what the cells of an environment's table share
+KEY = ("env", "name", "seed", *GROUP[1:])  # what runs share only where they are several draws of one seed
+
+
+def list_rows(frame: pd.DataFrame) -> list[Any]:
+    """The rows of a frame as `itertuples` has them, whose class is made once for all frames of the same columns."""
+    return [*map(_row_class(*frame)._make, zip(frame.index, *(frame[name] for name in frame), strict=True))]
+
+
+@cache
+def _row_class(*names: str) -> Any:
+    return namedtuple("Row", ["Index", *names], rename=True)
+
+
+def same_setting(value: Any, wanted: Any) -> bool:
+    """Whether two settings are equal, lists as config.toml or as a study writes them."""
+    return bool(value == wanted) or setting_text(value) == setting_text(wanted)
+
+
+def count_runs(runs: pd.DataFrame, warn: Warn) -> pd.DataFrame:
+    """The runs that count, those of other conditions under names of their own; the others are listed by `warn`.
+
+    The order is that of environment, name and seed. Of each seed and draw the first finished run counts, else the
+    first. A draw is what decides how a seed's sums round: kernel and versions; the processor where no kernel is known.
+    """
+    begun, place = runs.started.str[0].fillna(""), runs.path.map(str)
+    runs = runs.assign(begun=begun, place=place).sort_values(["begun", "place"]).drop(columns=["begun", "place"])
+    runs["name"] = pd.concat([_name_conditions(cell) for _, cell in runs.groupby(["name", *GROUP], sort=False)])
+    versions = (str([sorted(one.get("versions", {}).items()) for one in each]) for each in runs.identities)
+    draws = [str(draw) for draw in zip(runs.kernels.where(runs.kernels.map(bool), runs.cpu), versions, strict=True)]
+    alike = runs.assign(draw=draws).sort_values("done", ascending=False, kind="stable").groupby([*KEY, "draw"])
+    first = alike.path.transform("first").loc[runs.index]
+    for path, seed, other in zip(runs.path, runs.seed, first, strict=True):
+        if path != other:
+            warn(
+                f"{path}{REPEATED}{seed} of {other} with the same kernel and software; listed only, the first finished "
+                "run of a seed counts"
+            )
+    return runs[runs.path == first].sort_values([*KEY], kind="stable", ignore_index=True)
+
+
+def _conditions(run: Any) -> dict[str, Any]:
+    """What two runs of a cell share: settings, modelled time, the problem as it was recorded.
+
+    The budget is one of them where the algorithm computes with it, so that a long run cut early is another experiment.
+    """
+    conditions: dict[str, Any] = {**run.settings, **{f"costs.{name}": cost for name, cost in run.costs.items()}}
+    if run.workers:
+        conditions["workers"] = run.workers
+    conditions |= {"simulated_time": run.simulated_time, "origin": run.imported.origin if run.imported else ""}
+    if run.imported:
+        conditions["returns"] = run.imported.returns
+    if (run.algo or run.name.partition("@")[0]) in WITH_BUDGET:
+        conditions[BUDGET] = run.budget
+    for identity in run.identities[-1:]:
+        parts = {part: identity.get(part) for part in ("model", "modules", "files")}
+        conditions |= {f"problem's {part}": value for part, value in parts.items() if value}
+    return conditions
+
+
+def _name_conditions(cell: pd.DataFrame) -> pd.Series[str]:
+    """The names of the runs of a cell; those of other conditions than the most seeds have these in their names."""
+    variants: list[tuple[list[Any], dict[str, Any]]] = []  # runs, and all conditions that any of them records
+    for run in list_rows(cell):
+        conditions = _conditions(run)
+        variant = next((one for one in variants if not _differing(one[1], conditions)), None)
+        if variant is None:
+            variants.append(variant := ([], {}))
+        variant[0].append(run)
+        variant[1].update(conditions)
+    variants.sort(key=lambda variant: -len({run.seed for run in variant[0]}))
+    names = cell["name"].copy()
+    for runs, conditions in variants[1:]:
+        words = _in_words(conditions, _differing(variants[0][1], conditions))
+        names[[run.Index for run in runs]] += f" ({words})"
+    return names
+
+
+def _differing(conditions: Mapping[str, Any], others: Mapping[str, Any]) -> list[str]:
+    return [name for name, value in others.items() if name in conditions and not same_setting(conditions[name], value)]
+
+
+def _in_words(conditions: Mapping[str, Any], names: Sequence[str]) -> str:
+    words = [
+        f"another {name}" if name.startswith("problem's") else f"{name}={setting_text(conditions[name])[:LONGEST]}"
+        for name in names[:MOST]
+    ]
+    more = [f"{len(names) - MOST} more"] if len(names) > MOST else []
+    return printable(", ".join([*words, *more]))
+
+
+STD = "the standard deviation of a single run, from the variance between seeds and within them"
+
+
+def values_by_seed(runs: Iterable[Any], value: Callable[[Any], float]) -> list[Array]:
+    """A value of the runs of each seed (runs of the seed,), seeds in the order of their first runs."""
+    found: dict[int, list[float]] = {}
+    for run in runs:
+        found.setdefault(run.seed, []).append(value(run))
+    return [np.array(values, np.float64) for values in found.values()]
+
+
+def seed_means(values: Sequence[Array]) -> Array:
+    """The mean of each seed's runs (seeds,)."""
+    return np.array([own.mean() for own in values])
+
+
+def single_run_std(values: Sequence[Array]) -> float:
+    """The standard deviation of a single run, from the values of each seed's runs; NaN for fewer than two seeds.
+
+    Its square is the sample variance of the seeds' means plus the mean of the variances within seeds, each divided by
+    the number of its runs: without bias whether the runs of a seed are alike or as different as those of other seeds.
+    With one run a seed it is the sample standard deviation.
+    """
+    if len(values) < 2:
+        return math.nan
+    return math.sqrt(seed_means(values).var(ddof=1) + np.mean([own.var() for own in values]))
+
+
+def sample_words(seeds: int, runs: int, planned: int | None = None) -> str:
+    """`3 runs`, or `3 seeds, 6 runs` where seeds have several; `2 of 3 runs` where other seeds are planned."""
+    several = f", {counted(runs, 'run')}" if runs != seeds else ""
+    of, whole = ("", seeds) if planned in (None, seeds) else (f"{seeds:,} of ", planned or 0)
+    return f"{of}{counted(whole, 'seed' if several else 'run')}{several}"
+
+
+Warn = Callable[[str], None]
+LEFT_OUT = ": left out: "  # between a folder and why nothing of it is in the report, which is not whole then
+REPEATED = ": repeats seed "  # between a folder and the seed that another run has with the same kernel and software
+_PATH = re.compile(r"\S*/\S*(?=[:;,]|\s|$)")
+
+
+def clean(text: str) -> str:
+    """A warning as one line, without the folders into which bundles were unpacked."""
+    return strip_unpacked(printable(text))
+
+
+def fold(warnings: Iterable[str]) -> list[str]:
+    """The first of the warnings that differ in their paths only, with the number of the others; in their order.
+
+    A folder that was left out is never folded: somebody must look at it.
+    """
+    alike: dict[str, list[str]] = {}
+    for warning in map(clean, warnings):
+        alike.setdefault(warning if LEFT_OUT in warning else _PATH.sub("", warning), []).append(warning)
+    return [first + (f" (and {len(more)} more like this)" if more else "") for first, *more in alike.values()]

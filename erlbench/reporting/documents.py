@@ -1,0 +1,394 @@
+"""Tables and figures as data, and their files: pages by templates, CSV, LaTeX.
+
+A table has its columns in columns.toml; what it says of a column stands there once, for pages, CSV and captions. A page
+is written once, of blocks that `web/blocks.md` and `web/blocks.html` print.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cache, cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+import erlbench.reporting.formats as formats
+from erlbench.reporting.formats import slug, text
+from erlbench.reporting.statistics import updates_per_step
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+Record = dict[str, Any]  # a row of a frame: values by the names of columns
+PLAIN, BOLD, ITALIC = "", "bold", "italic"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table, declared once: header, printed cells, CSV and caption all come from here.
+
+    `values` names the values of a row (`mean std`, or a tuple): one cell, and as many columns of the CSV file, in full
+    precision; no value is None or NaN. `format` prints them. `printed`, `style` and `link` name what else of a row
+    the cell shows.
+    """
+
+    title: str  # the header without its unit; no two printed columns of a table share it
+    values: str | tuple[str, ...]
+    format: Callable[..., str] = text
+    _: KW_ONLY
+    printed: str = ""  # a text in place of the formatted values
+    unit: str = ""
+    note: str = ""  # what it means, a sentence or more: below the table, and on hover
+    style: str = ""  # PLAIN, BOLD, ITALIC or a class of web pages
+    link: str = ""  # where a cell leads to
+    shown: bool = True  # False: only in the CSV file
+    words: bool = False  # printed to the left, as all that `text` prints
+
+    @property
+    def header(self) -> str:
+        """The title with its unit."""
+        return f"{self.title} ({self.unit})" if self.unit else self.title
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of its columns in the CSV file."""
+        return tuple(self.values.split()) if isinstance(self.values, str) else self.values
+
+    @property
+    def left(self) -> bool:
+        """Whether it is printed to the left, as texts are."""
+        return self.words or bool(self.printed) or self.format is text
+
+    def cell(self, row: Record) -> TableCell:
+        """The row's printed cell."""
+        values = [row[name] for name in self.names]
+        shown = row[self.printed] if self.printed else self.format(*values)
+        style, link = (row[name] if name else "" for name in (self.style, self.link))
+        return TableCell(shown, style, link, values[0])
+
+
+@dataclass(frozen=True)
+class TableCell:
+    """A printed cell."""
+
+    text: str
+    style: str = PLAIN
+    link: str = ""
+    value: Any = field(default=None, compare=False)  # by which rows are sorted
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns x rows.
+
+    Rows are grouped by what their first column prints. Raises `ValueError` when two columns share a header or a name
+    in the CSV file.
+    """
+
+    name: str  # of its files; empty for a table that has none
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Record]
+    remarks: Sequence[str] = ()  # what the caption says besides the columns' notes, a sentence or more each
+    for_paper: bool = False  # it is a file of LaTeX, too
+
+    def __post_init__(self) -> None:
+        for what, names in (("header", self.header), ("name", self.names)):
+            if twice := sorted({name for name in names if names.count(name) > 1}):
+                raise ValueError(f"table {self.name}: two columns have the {what} {', '.join(twice)}")
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The kinds of its files; none without a name."""
+        return ("md", "csv", *(["tex"] if self.for_paper else [])) if self.name else ()
+
+    @property
+    def names(self) -> list[str]:
+        """The names in the CSV file."""
+        return [name for column in self.columns for name in column.names]
+
+    @property
+    def shown(self) -> list[Column]:
+        """The printed columns."""
+        return [column for column in self.columns if column.shown]
+
+    @property
+    def header(self) -> list[str]:
+        """The printed headers."""
+        return [column.header for column in self.shown]
+
+    @cached_property
+    def cells(self) -> list[list[TableCell]]:
+        """What is printed, row by row."""
+        return [[column.cell(row) for column in self.shown] for row in self.rows]
+
+    @property
+    def records(self) -> list[Record]:
+        """What the CSV file holds: the values of all columns in full precision, by name; None for no value."""
+        return [{name: _or_none(row[name]) for name in self.names} for row in self.rows]
+
+    @property
+    def notes(self) -> list[str]:
+        """What stands below the table: the remarks, then what the printed columns mean."""
+        meanings = [f"{column.title}: {column.note}" for column in self.shown if column.note]
+        return [*self.remarks, *([" ".join(meanings)] if meanings else [])]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A figure: `data` of its panels (`curves.curve_frame`, or bars of processes), which have labels by name.
+
+    `kind` is "curves" (one panel at a time on the page, whose switch chooses it by its name), "profile", "timeline",
+    "columns", or "grid" (a panel for each environment). `paper` names the panels that are drawn on paper, the first of
+    which the page shows first. `band`: the kind that paper has, and the page at first.
+    """
+
+    name: str  # of its files
+    title: str
+    caption: Sequence[str]  # what it shows, then notes
+    kind: str = "curves"
+    heading: str = ""  # on paper
+    data: Any = None
+    panels: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    paper: Sequence[str] = ()
+    band: str = "range"
+    formats: tuple[str, ...] = ()  # of its files
+    chart: Mapping[str, Any] | None = None  # what a browser draws in its place: plain values, as JSON knows them
+
+    @property
+    def picture(self) -> str:
+        """The name of the file that a page shows, the first that browsers can; empty where there is none."""
+        return next((f"{self.name}.{suffix}" for suffix in self.formats if suffix in ("png", "svg")), "")
+
+
+def _or_none(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+@cache
+def _read_lists() -> dict[str, list[dict[str, Any]]]:
+    return tomllib.loads((files("erlbench.reporting") / "columns.toml").read_text(encoding="utf-8"))
+
+
+def build_table(name: str, title: str, rows: Sequence[Record], remarks: Sequence[str] = (), **words: Any) -> Table:
+    """A table with the columns of its name and the `words` that these need."""
+    return Table(name, title, [*build_columns(name, rows, words)], rows, remarks)
+
+
+def build_columns(name: str, rows: Sequence[Record], words: Mapping[str, Any]) -> Iterator[Column]:
+    """The columns of a list of columns.toml; see there."""
+    for entry in _read_lists()[name]:
+        if "use" in entry:
+            yield from build_columns(entry["use"], rows, words)
+            continue
+        for each in words[entry["each"]] if "each" in entry else ("",):
+            told = {key: entry[key].format(each=each, **words) for key in ("title", "note") if key in entry}
+            values = tuple(value.format(each=each) for value in entry["values"].split())
+            shown = entry.get("shown", True)
+            if shown == "filled":
+                shown = any(row[value] == row[value] and row[value] != 0 for row in rows for value in values)
+            elif isinstance(shown, str):
+                shown = bool(words[shown])
+            look = {key: entry[key] for key in ("unit", "style", "link", "printed") if key in entry}
+            print_values = getattr(formats, entry.get("format", "text"))
+            yield Column(values=values, format=print_values, shown=shown, **told, **look)
+
+
+def cell_rows(cells: pd.DataFrame) -> list[Record]:
+    """A row for each cell with its columns, the number of its `runs`, and its gradient updates per training step."""
+    rates = [updates_per_step(runs) for runs in cells.done]
+    rows: list[Any] = cells.assign(
+        algorithm=cells.label,
+        name=cells.name.where(cells.exists.astype(bool), ""),
+        runs=cells.done.map(len),
+        published_env=cells.env_published,
+        critic_updates_per_step=[critic for critic, _ in rates],
+        actor_updates_per_step=[actor for _, actor in rates],
+    ).to_dict("records")
+    return rows
+
+
+WEB = files("erlbench.reporting") / "web"
+MARKS = {BOLD: "**", ITALIC: "*"}
+OVERVIEW = "overview"  # the prefix of the first page
+
+
+@dataclass(frozen=True, kw_only=True)
+class Content:
+    """A page: its template, what this prints, and where it stands in `index.html`."""
+
+    template: str
+    values: Mapping[str, Any]
+    blocks: Sequence[Table | Figure] = ()  # those with files or charts
+    name: str = OVERVIEW  # of its folder, and with what its ids begin
+    title: str = ""  # what the menu calls it
+
+    @property
+    def folder(self) -> str:
+        """What links to its files begin with."""
+        return "" if self.name == OVERVIEW else f"{self.name}/"
+
+    def id(self, name: str) -> str:
+        """An id of the page."""
+        return f"{self.name}-{slug(name)}"
+
+    def link(self, target: str) -> str:
+        """Where a link of a Markdown page leads to in `index.html`."""
+        page, _, anchor = target.partition("#")
+        if "://" in target or not page.endswith("index.md"):
+            return target
+        folder = page.removesuffix("index.md").strip("./") or OVERVIEW
+        return f"#{folder}-{anchor}" if anchor else f"#{folder}"
+
+
+def markdown(content: Content) -> str:
+    """The page in Markdown."""
+    text = environment(False).get_template(content.template).render(content.values, blocks="blocks.md", place=None)
+    return re.sub(r"\n{3,}", "\n\n", text).rstrip("\n") + "\n"
+
+
+def render_table(content: Table) -> str:
+    """The title, the table, and the notes as a list, in Markdown."""
+    return str(environment(False).get_template("blocks.md").module.table(content))  # type: ignore[attr-defined]
+
+
+def web_page(pages: Sequence[Content], shared: Mapping[str, Any], first: str) -> str:
+    """All pages as one; `shared` is what their charts share, `first` the name of the page that it opens with."""
+    from markupsafe import Markup  # not at the top: other commands need no templates
+
+    charts = {
+        page.id(block.name): block.chart
+        for page in pages
+        for block in page.blocks
+        if isinstance(block, Figure) and block.chart
+    }
+    sections = [(page, Markup(html(page))) for page in pages]
+    template = environment(True).get_template("page.html")
+    return template.render(sections=sections, first=first, data={**shared, "charts": charts})
+
+
+def html(content: Content) -> str:
+    """The page as a part of `index.html`."""
+    return environment(True).get_template(content.template).render(content.values, blocks="blocks.html", place=content)
+
+
+@cache
+def environment(markup: bool) -> Environment:
+    """The templates of HTML, which escape every text and every `<` of JSON, or of Markdown, whose blocks use `md`."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    from markupsafe import Markup
+
+    templates = Environment(
+        autoescape=markup,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=FunctionLoader(_read_asset),
+    )
+    templates.filters |= {"naming_columns": _naming_columns, "finite": _finite, "md": escape, "cell": _cell}
+    templates.globals |= {"zip": zip, "asset": lambda name: Markup(_read_asset(name))}
+    templates.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
+    return templates
+
+
+def _read_asset(name: str) -> str:
+    return (WEB / name).read_text(encoding="utf-8")
+
+
+def escape(text: object) -> str:
+    """A text from a run (a message, a path) as one line of Markdown without markup."""
+    return " ".join(re.sub(r"([\\`*_\[\]<>|])", r"\\\1", str(text)).split())
+
+
+def _cell(cell: TableCell) -> str:
+    text = f"[{escape(cell.text)}]({cell.link})" if cell.link else escape(cell.text)
+    mark = next((mark for style, mark in MARKS.items() if style in cell.style.split()), "")
+    return f"{mark}{text}{mark}"
+
+
+def _naming_columns(content: Table) -> int:
+    """How many columns name a row: the first, and the second where several rows share the first."""
+    firsts = [cells[0].text for cells in content.cells]
+    return 1 + (len(set(firsts)) < len(firsts) and len(content.shown) > 2 and content.shown[1].left)
+
+
+def _finite(value: object) -> str:
+    """A finite number, by which rows are sorted; empty for anything else."""
+    return repr(float(value)) if isinstance(value, numbers.Real) and math.isfinite(value) else ""
+
+
+FORMULAS = ("=", "+", "-", "@")  # what a formula begins with
+NUMBERS = re.compile(r"-?[\d.]+(e[+-]?\d+)?( -?([\d.]+(e[+-]?\d+)?|inf|nan))*")
+_SPECIAL = str.maketrans({
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "−": "$-$", "–": "--", "<": "$<$",
+    ">": "$>$", "≥": r"$\ge$", "≤": r"$\le$", "×": r"$\times$", "α": r"$\alpha$", "µ": r"$\mu$", "σ": r"$\sigma$",
+})  # fmt: skip
+
+
+def write_table(table: Table, folder: Path) -> None:
+    """Write `<name>.md` and `<name>.csv`, and for a paper `<name>.tex`; a table without a name has no files."""
+    if not table.name:
+        return
+    (folder / f"{table.name}.md").write_text(render_table(table), encoding="utf-8")
+    (folder / f"{table.name}.csv").write_text(to_csv(table), encoding="utf-8")
+    if table.for_paper:
+        text = to_latex(table, f"{folder.name}-{table.name}")
+        (folder / f"{table.name}.tex").write_text(text, encoding="utf-8")
+
+
+def to_csv(table: Table) -> str:
+    """One line per row, all columns in full precision; no value is an empty cell."""
+    return csv_lines(table.records, table.names)
+
+
+def csv_lines(records: Sequence[Record], names: list[str] | None = None) -> str:
+    """A header and one line per record; without `names` all values of the records."""
+    rows = [{name: csv_value(value) for name, value in record.items()} for record in records]
+    return pd.DataFrame(rows, columns=names, dtype=object).to_csv(index=False, lineterminator="\n")
+
+
+def csv_value(value: Any) -> Any:
+    """A value as a cell of a CSV file that a spreadsheet shows and does not compute: no text begins a formula.
+
+    Texts of numbers, such as the scores of several runs, stay as they are.
+    """
+    formula = isinstance(value, str) and value.lstrip()[:1] in FORMULAS and not NUMBERS.fullmatch(value)
+    return f"'{value}" if formula else value
+
+
+def to_latex(table: Table, label: str) -> str:
+    """The `table` environment, labelled `tab:<label>`, with notes; an author places one that is too wide."""
+    rows = [[_latex_cell(cell) for cell in cells] for cells in table.cells]
+    text = (
+        pd.DataFrame(rows, columns=[*map(escape_latex, table.header)])
+        .style.hide(axis="index")
+        .to_latex(
+            hrules=True,
+            column_format="".join("l" if column.left else "r" for column in table.shown),
+            position="tbp",
+            position_float="centering",
+            caption=f"{escape_latex(table.title)}.",
+            label=f"tab:{label}",
+        )
+    )
+    end, notes = "\\end{table}", escape_latex(" ".join(table.notes))
+    below = f"\\par\\smallskip\\begin{{minipage}}{{\\linewidth}}\\scriptsize {notes}\\end{{minipage}}\n"
+    return "% needs \\usepackage{booktabs}\n" + text.replace(end, below + end)
+
+
+def escape_latex(text: str) -> str:
+    """A text with nothing that LaTeX would take for a command."""
+    return "".join(character if ord(character) < 0x250 else "?" for character in text.translate(_SPECIAL))
+
+
+def _latex_cell(cell: TableCell) -> str:
+    command = {BOLD: "textbf", ITALIC: "textit"}.get(cell.style)
+    return f"\\{command}{{{escape_latex(cell.text)}}}" if command else escape_latex(cell.text)

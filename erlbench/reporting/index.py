@@ -1,0 +1,157 @@
+"""The report's first page and `index.html`: the matrix, what is decided, what did not finish, how to repeat it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from erlbench.bundle import strip_unpacked
+from erlbench.reporting.cells import fold
+from erlbench.reporting.checklist import NAME as CHECKLIST
+from erlbench.reporting.checklist import write_checklist
+from erlbench.reporting.documents import OVERVIEW, Column, Content, Table, csv_lines, markdown, web_page
+from erlbench.reporting.drawing import ChartData
+from erlbench.reporting.formats import fraction, number
+from erlbench.reporting.matrix import overview
+from erlbench.reporting.page import SMOKE, SMOKE_BANNER, Page, answer_blocks
+from erlbench.reporting.page_cells import run_status
+from erlbench.reporting.words import result
+from erlbench.words import counted
+
+MOST_LINES = 200  # of one list; the rest is in cells.csv
+CELL_COLUMNS = [
+    "env", "name", "seed", "status", "timesteps", "total_timesteps", "return_mean", "train_time_s", "updated",
+    "message", "studies", "path", "command",
+]  # fmt: skip
+
+
+def write_index(
+    out: Path,
+    pages: Sequence[Page],
+    runs: Sequence[Any],
+    warnings: Sequence[str],
+    charts: ChartData,
+    sources: Sequence[Any],
+    with_checklist: bool = False,
+) -> Path:
+    """Write `index.md`, `index.html`, `cells.csv` and perhaps the checklist; return the path of `index.html`."""
+    _write_cells(out / "cells.csv", pages, runs)
+    index = Content(
+        template="index.jinja", title="Overview", values={**_index(pages, runs, warnings), "checklist": with_checklist}
+    )
+    (out / "index.md").write_text(markdown(index), encoding="utf-8")
+    contents, studies = [index], Counter(page.comparison.study for page in pages)
+    for page in pages:
+        name, study = page.comparison.name, page.comparison.study
+        title = name if study and studies[study] > 1 else study or page.comparison.title  # the name has the profile
+        contents.append(replace(page.content, title=title))
+    if with_checklist:
+        contents.append(write_checklist(out / CHECKLIST, pages, runs, warnings, sources))
+    path = out / "index.html"
+    path.write_text(web_page(contents, charts.shared(), _first(pages)), encoding="utf-8")
+    return path
+
+
+def _index(pages: Sequence[Page], runs: Sequence[Any], warnings: Sequence[str]) -> dict[str, Any]:
+    """What the template prints."""
+    new = [page for page in pages if not page.is_reference]
+    profiles = {page.comparison.profile for page in new if page.comparison.study}
+    commands = Counter(run.command for run in runs if run.command)
+    unknown = len(runs) - commands.total()
+    none = f"; {counted(unknown, 'run')} {'has' if unknown == 1 else 'have'} none" if unknown else ""
+    machines = Counter(run.hardware for run in runs), Counter(run.software for run in runs)
+    return {
+        "reference": [overview(page.comparison) for page in pages if page.is_reference and not page.comparison.study],
+        "banner": SMOKE_BANNER if profiles == {SMOKE} else "",
+        "studies": [(page.comparison.title, *answer_blocks(page.answer)[:2]) for page in new if page.answer],
+        "comparisons": [
+            (overview(page.comparison) if page.comparison.groups else None, result(page.verdicts))
+            for page in new
+            if not page.comparison.study
+        ],
+        "summary": _summary(runs),
+        "contents": _contents(pages),
+        "lists": [
+            ("Warnings", _limited(fold(warnings))),
+            ("Runs that are not finished", _limited(_unfinished(runs))),
+            (
+                "Machines and versions",
+                _limited(
+                    f"{text} ({counted(count, 'run')})" for texts in machines for text, count in texts.most_common()
+                ),
+            ),
+        ],
+        "commands": _limited(" ".join(command.split()) for command in commands),
+        "commands_of": f"The command lines of the runs (each run's last start), from meta.json{none}:",
+    }
+
+
+def _first(pages: Sequence[Page]) -> str:
+    """The page that a reader sees first: the only one, unless it has a matrix, which the overview opens with."""
+    names = {one.name for page in pages for one in page.comparison.rows if one.exists}
+    if len(pages) == 1 and (len(pages[0].comparison.groups) == 1 or len(names) == 1):
+        return pages[0].comparison.name
+    return OVERVIEW
+
+
+def _summary(runs: Sequence[Any]) -> str:
+    counts = Counter(run.status for run in runs)
+    states = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+    times = sorted(time for run in runs for time in (*run.started, run.updated) if time)
+    when = f" Started and updated between {_moment(times[0])} and {_moment(times[-1])}." if times else ""
+    return f"{counted(len(runs), 'run')}{f': {states}' if states else ''}.{when} All of them, one a line: "
+
+
+def _moment(time: str) -> str:
+    """A time of meta.json to the minute, such as `2026-01-31 18:05 UTC`; a text without zone as it is."""
+    try:
+        when = datetime.fromisoformat(time)
+        return when.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC") if when.tzinfo else time
+    except (ValueError, OverflowError):
+        return time
+
+
+def _contents(pages: Sequence[Page]) -> Table:
+    rows = []
+    for page in pages:
+        run_sets = [run_set for run_set in page.comparison.rows if run_set.exists]
+        done, planned = sum(len(one.seeds) for one in run_sets), sum(one.planned for one in run_sets)
+        link = f"{page.comparison.name}/index.md"
+        rows.append({**vars(page.comparison), "link": link, "done": done, "planned": planned})
+    columns: list[Column] = [
+        Column("Page", "name", link="link"), Column("What", "title"), Column("Profile", "profile"),
+        Column("Finished runs", "done planned", fraction),
+    ]  # fmt: skip
+    return Table("", "", columns, rows)
+
+
+def _unfinished(runs: Sequence[Any]) -> Iterator[str]:
+    for run in (run for run in runs if not run.done):
+        when = f", last update {run.updated}" if run.updated else ""
+        known = f", training return {number(run.training_return)}" if math.isfinite(run.training_return) else ""
+        yield f"{run.name} on {run.env}, seed {run.seed}: {run_status(run)}{known}{when}"
+
+
+def _write_cells(path: Path, pages: Sequence[Page], runs: Sequence[Any]) -> None:
+    studies: dict[Path, list[str]] = {}
+    for page in (page for page in pages if page.comparison.study and not page.is_reference):
+        for run in page.comparison.runs:
+            studies.setdefault(run.path, []).append(page.comparison.name)
+    rows = [
+        {**run._asdict(), "return_mean": run.evaluations.return_mean[-1] if len(run.evaluations) else None,
+         "studies": " ".join(studies.get(run.path, [])), "path": strip_unpacked(str(run.path)),
+         "command": run.command}
+        for run in runs
+    ]  # fmt: skip
+    path.write_text(csv_lines(rows, CELL_COLUMNS), encoding="utf-8")
+
+
+def _limited(lines: Iterable[str]) -> list[str]:
+    lines = list(lines)
+    more = len(lines) - MOST_LINES
+    return lines[:MOST_LINES] + ([f"... and {more} more"] if more > 0 else [])

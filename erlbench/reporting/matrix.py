@@ -1,0 +1,230 @@
+"""The matrix of all cells, and the table for a paper; bold for what the verdicts decide alone."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from erlbench.reporting.agreement import caveats
+from erlbench.reporting.cells import STD, sample_words
+from erlbench.reporting.documents import BOLD, PLAIN, Column, Record, Table, build_table, cell_rows
+from erlbench.reporting.formats import NONE, number, plus_minus, seeds_and_runs, slug, steps, with_interval
+from erlbench.reporting.options import ALGORITHMS, PaperStyle, chosen
+from erlbench.reporting.page_cells import ALL_RUNS, REFERENCE, PageCells, find_cell
+from erlbench.reporting.pairs import compare_pairs, pair_rows
+from erlbench.reporting.score import AUTO
+from erlbench.reporting.significance import Case
+from erlbench.reporting.statistics import FEWEST_RUNS, NO_INTERVAL, bootstrap_interval, iqm, mean, mean_interval, median
+
+NAME = "paper-table"
+Place = tuple[int, str]  # a group's number, a run set's name
+
+
+def _bootstrapped(of: Callable[[Any], float]) -> Callable[[Any], tuple[float, float]]:
+    return lambda scores: bootstrap_interval(lambda strata: of(strata[0]), [scores])
+
+
+# By the style's names: words, value, and its interval from `FEWEST_RUNS` seeds on.
+STATISTICS: dict[str, tuple[str, Callable[[Any], float], Callable[[Any], tuple[float, float]] | None]] = {
+    "std": ("Mean ± sample standard deviation", mean, None),
+    "mean": ("Mean [95 % interval of the mean, Student]", mean, mean_interval),
+    "iqm": ("Interquartile mean [95 % interval, bootstrap]", iqm, _bootstrapped(iqm)),
+    "median": ("Median [95 % interval, bootstrap]", median, _bootstrapped(median)),
+}
+
+
+def paper_table(page: PageCells, statistic: str, style: PaperStyle) -> Table:
+    """Algorithms and environments, the longer side in rows.
+
+    A cell is bold where its algorithm is decided to score higher than every other one that the page has there, whether
+    the table shows that or not.
+    """
+    words, _, interval = STATISTICS[statistic]
+    pairs = compare_pairs(page, all_pairs(page))
+    best = find_best(page, pairs)
+    groups = chosen(page.groups, style.environments, lambda group: group.env)
+    labels = {cell.name: style.label(cell.name, cell.label) for cell in page.rows if cell.exists}
+    envs = [group.env for group in groups]
+    names = chosen(labels, style.algorithms, str)
+    titles = [
+        style.label(group.env, group.env if envs.count(group.env) == 1 else group.environment) for group in groups
+    ]
+    measured = [
+        [_measure(statistic, find_cell(group, name), (group.group, name) in best) for group in groups] for name in names
+    ]
+    cells = pd.DataFrame(measured, index=[labels[name] for name in names], columns=titles)
+    sizes = {(cell["n"], cell["runs"]) for cell in cells.to_numpy().ravel() if cell["n"]}
+    title = "Algorithm"
+    if not (style.rows == ALGORITHMS or (style.rows == AUTO and len(cells) >= len(groups))):
+        title, cells = "Environment", cells.T
+    keys = _unique([slug(text) for text in map(str, cells)])
+    rows = [
+        {
+            title.lower(): label,
+            **{f"{key}_{what}": value for key, cell in zip(keys, line, strict=True) for what, value in cell.items()},
+        }
+        for label, line in zip(cells.index, cells.to_numpy(), strict=True)
+    ]
+
+    def print_cell(value: float, *more: Any) -> str:
+        *spread, n, runs, _ = more
+        text = with_interval(value, *spread) if interval else plus_minus(value, *spread)
+        return text + (f" ({n if n == runs else sample_words(n, runs)})" if len(sizes) > 1 and n else "")
+
+    values = ("value", *(("low", "high") if interval else ("std",)), "n", "runs", "bold")
+    columns = [Column(title, title.lower())]
+    for text, key in zip(cells, keys, strict=True):
+        columns.append(Column(str(text), tuple(f"{key}_{what}" for what in values), print_cell, style=f"{key}_style"))
+    remarks = [f"{words} over n seeds; {_describe_sizes(sizes)}."]
+    if any(runs > n for n, runs in sizes):
+        remarks.append(f"A seed with several runs counts by their mean{'' if interval else f'; ± is {STD}'}.")
+    remarks += [f"Below {FEWEST_RUNS} seeds there is no interval."] if interval and sizes else []
+    remarks += [f"{page.score_words}; {page.budget}.", *caveats(page)]
+    remarks.append(
+        "Bold: decided to score higher than all other algorithms of the environment, after the correction for the "
+        f"tests of all pairs ({len(pairs)}); no bold: not decided."
+    )
+    return Table(NAME, page.heading(page.score_title), columns, rows, remarks, for_paper=True)
+
+
+def all_pairs(page: PageCells) -> list[tuple[str, str]]:
+    """Each pair of algorithms of the page, once."""
+    return list(itertools.combinations(dict.fromkeys(one.name for one in page.rows if one.exists), 2))
+
+
+def find_best(page: PageCells, pairs: pd.DataFrame) -> set[Place]:
+    """The run sets that are decided to score higher than every other one with runs in their environment."""
+    above: dict[Place, set[str]] = {}
+    for pair in pair_rows(pairs):
+        if pair.case == Case.DECIDED:
+            names = pair.name, pair.name_against
+            better, worse = names if pair.probability_better > 0.5 else names[::-1]
+            above.setdefault((pair.group, better), set()).add(worse)
+    rivals = [{one.name for one in group.cells if one.exists and one.runs} for group in page.groups]
+    return {(group, name) for (group, name), below in above.items() if rivals[group] - {name} <= below}
+
+
+def _measure(statistic: str, cell: Any | None, best: bool) -> Record:
+    """One algorithm in one environment: value, spread, seeds, runs; bold where it is decided to be the best one."""
+    _, value_of, interval = STATISTICS[statistic]
+    scores = cell.scores if cell else ()
+    low, high = interval(scores) if interval and len(scores) >= FEWEST_RUNS else NO_INTERVAL
+    return {
+        "value": value_of(scores),
+        "std": cell.std if cell else math.nan,
+        "low": low,
+        "high": high,
+        "n": len(scores),
+        "runs": sum(map(len, cell.run_scores)) if cell else 0,
+        "bold": int(best),
+        "style": BOLD if best else PLAIN,
+    }
+
+
+def _describe_sizes(sizes: set[tuple[int, int]]) -> str:
+    if len(sizes) == 1:
+        ((n, runs),) = sizes
+        return f"n = {n} in all cells" + (f" ({sample_words(n, runs)})" if runs > n else "")
+    return "n in round brackets" if sizes else "no run is finished"
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    return [name if names.count(name) == 1 else f"{name}_{i}" for i, name in enumerate(names)]
+
+
+TITLE = "Algorithms and environments"
+MOST_PAIRS = 66  # of algorithms; of more than twelve the matrix tests none
+FEWEST, SPARSE = 8, 0.25  # environments, and share of filled cells, of a matrix
+COMPLETE, PARTIAL, FAILED, ABSENT = "complete", "partial", "failed", "absent"
+RATES = {  # columns where algorithms of an environment differ in one: title, column, format
+    "Steps learnt from": ("learning_timesteps", steps),
+    "Critic updates/step": ("critic_updates_per_step", number),
+}
+
+
+def overview(page: PageCells) -> Table:
+    """The matrix; where most of its cells would be empty, a list of environments."""
+    cells = page.cells[page.cells.exists.astype(bool)]
+    sparse = len(page.groups) > FEWEST and len(cells) < SPARSE * cells.name.nunique() * len(page.groups)
+    return environments_table(page) if sparse else overview_table(page)
+
+
+def environments_table(page: PageCells) -> Table:
+    """One row per environment and budget, with all of its algorithms."""
+    rows = [
+        {
+            "environment": group.environment,
+            "link": f"{page.name}/index.md",
+            "algorithms": "; ".join(f"{one.name} {_print_cell(*_mean(one))}" for one in group.cells if one.exists),
+        }
+        for group in sorted(page.groups, key=_finished, reverse=True)
+    ]
+    remarks = ("Mean score of the finished seeds, and how many of all seeds are finished.",)
+    return replace(build_table("environments", _title(page), rows, remarks), name="")
+
+
+def _title(page: PageCells) -> str:
+    return TITLE if page.name in (ALL_RUNS, REFERENCE) else page.title
+
+
+def overview_table(page: PageCells) -> Table:
+    """One row per algorithm; one column per environment and budget, those with the most runs done first."""
+    cells = page.cells[page.cells.exists.astype(bool)]
+    names, best = sorted(set(cells.name)), _find_decided(page)
+    rows: list[Record] = [{"algorithm": name} for name in names]
+    columns = [Column("Algorithm", "algorithm")]
+    for group in sorted(page.groups, key=_finished, reverse=True):  # stable: else in the order of the page
+        keys = [f"{what} {len(columns)}" for what in ("mean", "runs", "style", "link")]
+        columns.append(Column(group.environment, (keys[0], keys[1]), _print_cell, style=keys[2], link=keys[3]))
+        for row in rows:
+            cell = find_cell(group, row["algorithm"])
+            decided = f" {BOLD}" if (group.group, row["algorithm"]) in best else ""
+            drawn = cell is not None and any(len(run.evaluations) for run in cell.runs)
+            link = f"{page.name}/index.md#curves-{group.slug}" if drawn else ""
+            row |= dict(zip(keys, (*_mean(cell), f"{_state(cell)}{decided}", link), strict=True))
+    rates = cells.assign(**{rate: [row[rate] for row in cell_rows(cells)] for rate, _ in RATES.values()})
+    for title, (rate, print_rate) in RATES.items():
+        spread = rates.groupby("group")[rate].agg(["min", "max"])
+        if (spread["max"] > 1.01 * spread["min"]).any():
+            columns.append(Column(title, (title,)))
+            spans = rates.groupby("name")[rate].agg(["min", "max"]).dropna()
+            for row in rows:
+                span: Any = spans.loc[row["algorithm"]] if row["algorithm"] in spans.index else ()
+                row[title] = " to ".join(dict.fromkeys(map(print_rate, span)))
+    remarks = (
+        "Mean score of the finished seeds, and how many of all seeds are finished. Green: all runs are finished; "
+        "amber: some are not; red: one failed. Bold: decided to score higher than all other algorithms of the column, "
+        "after the correction for all pairs; no bold: not decided. A score leads to its learning curves.",
+    )
+    return Table("", _title(page), columns, rows, remarks)
+
+
+def _finished(group: Any) -> int:
+    return sum(len(cell.done) for cell in group.cells)
+
+
+def _mean(cell: Any | None) -> tuple[float, str]:
+    return (cell.mean, seeds_and_runs(cell.n, cell.planned, len(cell.done))) if cell else (math.nan, "")
+
+
+def _print_cell(mean: float, runs: str) -> str:
+    return f"{number(mean)} ({runs})" if runs else NONE
+
+
+def _state(cell: Any | None) -> str:
+    if cell is None:
+        return ABSENT
+    if cell.failed:
+        return FAILED
+    return COMPLETE if len(cell.done) == len(cell.runs) else PARTIAL
+
+
+def _find_decided(page: PageCells) -> set[tuple[int, str]]:
+    """Group and name of what the verdicts put above all others there."""
+    pairs = all_pairs(page)
+    return find_best(page, compare_pairs(page, pairs)) if page.tested and len(pairs) <= MOST_PAIRS else set()

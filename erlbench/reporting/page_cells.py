@@ -1,0 +1,364 @@
+"""The cells of a page, a row each: an algorithm in an environment with a budget, its runs, seeds and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from erlbench.records.config import TRAINING
+from erlbench.reporting.cells import GROUP, list_rows, seed_means, single_run_std, values_by_seed
+from erlbench.reporting.formats import slug, steps
+from erlbench.reporting.published import Published
+from erlbench.reporting.score import (
+    AUTO,
+    CURVE,
+    FINAL,
+    LEARNING,
+    METRICS,
+    MINUTES,
+    TIMESTEPS,
+    CurveStretch,
+    Moment,
+    common_stretch,
+    score,
+)
+from erlbench.reporting.statistics import Array, iqm, mean, median
+from erlbench.words import say_range
+
+ALL_RUNS, REFERENCE = "all-runs", "reference"  # the pages that are no study
+# Of a cell as a page names it (`study_env`: as its study does): `group`, its number among the page's environments and
+# budgets; `label` in tables and `published` in the published table; `planned` seeds; `exists`: False where it is
+# published, but not in the suite; `nominal`: its budget counts one episode per generation; `own_timesteps`: its budget
+# where it has another one than its group; `judged`: False where its scores mean nothing; `departures`: settings that
+# are not those of the study's cells.
+USUAL = {
+    "group": 0, "env": "", "study_env": "", "env_published": "", "total_timesteps": 0, "name": "", "label": "",
+    "published": "", "planned": 0, "runs": (), "exists": True, "nominal": False, "own_timesteps": 0, "judged": True,
+    "departures": (),
+}  # fmt: skip
+HEAD = ["group", *GROUP, "env_published", "environment", "limit", "slug"]  # the columns that a group shares
+
+
+class PagePart(Enum):
+    """What a page may show besides the runs' status."""
+
+    CURVES = auto()  # and the tables of scores
+    STATISTICS = auto()  # of pairs and over environments, metrics, profiles, tuning
+    TIMES = auto()
+    TIMELINES = auto()
+
+
+OF_ALL_RUNS = (PagePart.CURVES, PagePart.STATISTICS, PagePart.TIMES, PagePart.TIMELINES)
+OF_STUDIES = {  # by their kind
+    "scores": (PagePart.CURVES, PagePart.STATISTICS),
+    "time": (PagePart.TIMES, PagePart.TIMELINES),
+    "curves": (PagePart.CURVES,),
+    "timeline": (PagePart.TIMES, PagePart.TIMELINES),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageCells:
+    """What one page of the report shows: its cells, and what they are compared with."""
+
+    name: str  # of its folder
+    title: str
+    cells: pd.DataFrame  # see `make_cells`, `score_cells`
+    study: str = ""  # empty for all runs, whatever study they belong to
+    parts: tuple[PagePart, ...] = OF_ALL_RUNS
+    source: str = ""  # of published numbers
+    table: str = ""
+    baseline: str = ""
+    profile: str = ""
+    statistic: str = "mean"  # of the published numbers that stand beside our means
+    note: str = ""  # how the study's cells differ from what was published
+    x: str = "timesteps"  # what its curves are drawn over first
+    item: str = ""  # of the source: what the page repeats
+    tested: bool = True  # False: its pairs are tested elsewhere, by what a study compares
+    metric: str = FINAL  # of `METRICS`, or AUTO: each environment its own
+    at: Moment | None = None  # where its runs are cut
+
+    @cached_property
+    def rows(self) -> list[Any]:
+        """The cells, their columns as attributes."""
+        return list_rows(self.cells)
+
+    @cached_property
+    def groups(self) -> list[Any]:
+        """A row for each environment and budget with the columns that its cells share; `cells` are its `rows`."""
+        cells: dict[int, list[Any]] = {}
+        for cell in self.rows:
+            cells.setdefault(cell.group, []).append(cell)
+        heads = self.cells.drop_duplicates("group")[HEAD]
+        of_group: Any = [cells[number] for number in heads.group]
+        return list_rows(heads.assign(cells=of_group))
+
+    @property
+    def runs(self) -> list[Any]:
+        """All runs of the page, rows of the frame of runs."""
+        return [run for runs in self.cells.runs for run in runs]
+
+    @property
+    def score_words(self) -> str:
+        """What the scores are, environment by environment where they differ."""
+        kinds: dict[str, dict[str, None]] = {}
+        for cell in self.rows:
+            if cell.exists:
+                kinds.setdefault(cell.score_words, {})[cell.environment] = None
+        if len(kinds) < 2:
+            return next(iter(kinds), METRICS[FINAL].words)
+        return "; ".join(f"{words} ({', '.join(names)})" for words, names in kinds.items())
+
+    @property
+    def score_title(self) -> str:
+        """What a heading calls them."""
+        titles = {METRICS[metric].title for metric in self.cells.metric[self.cells.exists]}
+        return titles.pop() if len(titles) == 1 else "scores"
+
+    @property
+    def by_final(self) -> bool:
+        """Whether all scores are of the final evaluation."""
+        return bool((self.cells.metric == FINAL).all())
+
+    @property
+    def notes(self) -> list[str]:
+        """The study's note, for captions; none where it has none."""
+        return [self.note] if self.note else []
+
+    @property
+    def by_time(self) -> bool:
+        """Whether its runs are cut after some minutes, so that each has other training steps."""
+        return self.at is not None and self.at.minutes
+
+    @property
+    def published(self) -> bool:
+        """Whether any of its entries has published numbers."""
+        return bool((self.cells.published != "").any())
+
+    @property
+    def base_label(self) -> str:
+        """The baseline's name in tables, or an empty text."""
+        return next((cell.label for cell in self.rows if cell.exists and cell.name == self.baseline), "")
+
+    @property
+    def budget(self) -> str:
+        """What ends the runs of all cells, and the span of the steps that they reached where that says more."""
+        if self.at:
+            return f"{self.at} (the nearest evaluations: {self.at.span(self.runs)})"
+        if self.cells.limit.nunique() != 1:
+            return "the budget named with the environment"
+        head = self.rows[0]
+        limit = head.limit.replace("steps", "training steps")
+        reached = [run.timesteps for cell in self.rows if not cell.nominal for run in cell.done]
+        span = say_range(reached)
+        if span and (head.total_generations or head.total_minutes):
+            return f"{limit} ({span} steps)"
+        if span and not head.total_timesteps:
+            return f"{span} training steps"
+        over = max(reached, default=0) > 1.01 * head.total_timesteps
+        return f"{limit} (a run finishes what it has begun: {span})" if over else limit
+
+    def by_budget(self) -> list[PageCells]:
+        """The page's groups that can be pooled: on the page of all runs those of one budget, else all."""
+        if self.study or not len(self.cells):
+            return [self]
+        return [replace(self, cells=cells) for _, cells in self.cells.groupby([*GROUP[1:]], sort=False)]
+
+    def find_published(self, published: Published, cell: Any, statistic: str) -> Any:
+        """The published number beside a cell; None without one."""
+        return published.find(self.source, self.table, cell.env_published, cell.published, statistic)
+
+    def heading(self, what: str) -> str:
+        """The title of a table of the page."""
+        return f"{self.title} – {what}"
+
+
+def make_cells(records: Iterable[dict[str, Any]], study: str = "", at: Moment | None = None) -> pd.DataFrame:
+    """The frame of cells with the columns of `USUAL`, and what follows from their runs; `score_cells` adds the scores.
+
+    `done` are the runs that count in tables, `failed` those that ended by an error, `seeds` the sample; `n` counts
+    seeds, `status` says what the others are at. `environment` names the group in tables, `limit` says what ends its
+    runs (`60,000 steps`), `slug` is part of a file's name.
+    """
+    cells = pd.DataFrame([{**USUAL, **record} for record in records], columns=[*USUAL])
+    cells["label"] = cells.label.where(cells.label != "", cells.name)
+    cells["done"] = [tuple(run for run in runs if run.done) for runs in cells.runs]
+    cells["failed"] = [tuple(run for run in runs if run.status == "failed") for runs in cells.runs]
+    cells["seeds"] = [tuple(dict.fromkeys(run.seed for run in runs)) for runs in cells.done]
+    cells["n"] = cells.seeds.map(len).astype(int)
+    cells["learning_timesteps"] = [mean([run.evaluations.learning_steps[-1] for run in runs]) for runs in cells.done]
+    cells["status"] = [_status(cell) for cell in list_rows(cells)]
+    for column in ("total_generations", "total_minutes"):
+        common = {number: _common(own, column) for number, own in cells.groupby("group")}
+        cells[column] = cells.group.map(common)
+    heads = list_rows(cells.drop_duplicates("group"))
+    several = not (study or at) or len({head.total_timesteps for head in heads}) > 1
+    cells["environment"] = cells.group.map(
+        {head.group: f"{head.env}, {_short_limit(head, heads)}" if several else head.env for head in heads}
+    )
+    cells["limit"] = cells.group.map({head.group: describe_limit(head, at) for head in heads})
+    cells["slug"] = cells.group.map({head.group: slug(head.env) if study or at else _slug(head) for head in heads})
+    return cells
+
+
+def _common(cells: pd.DataFrame, column: str) -> Any:
+    """The limit that all runs of a group share, else 0; generations not of a nominal budget."""
+    chosen = cells.runs[~cells.nominal.astype(bool)] if column == "total_generations" else cells.runs
+    limits = {getattr(run, column) for runs in chosen for run in runs}
+    return limits.pop() if len(limits) == 1 else 0
+
+
+def _status(cell: Any) -> str:
+    """`done`, `not run`, or what the runs that do not count are at."""
+    if not cell.exists:
+        return "not run: not in the suite"
+    unfinished = [run for run in cell.runs if not run.done]
+    parts = [f"seed {run.seed} {run_status(run)}" for run in unfinished[:3]]
+    parts += [f"{len(unfinished) - 3} more unfinished"] if len(unfinished) > 3 else []
+    absent = cell.planned - len({run.seed for run in cell.runs})
+    if absent > 0:
+        parts.append("not run" if not cell.runs else f"{absent} not run")
+    return "; ".join(parts) or "done"
+
+
+def run_status(run: Any) -> str:
+    """`running, 12,000 of 20,000 steps`, with the message of a run that failed."""
+    of = f" of {run.total_timesteps:,}" if run.total_timesteps else ""
+    return f"{run.status}, {run.timesteps:,}{of} steps" + (f" ({run.message})" if run.message else "")
+
+
+def describe_limit(head: Any, at: Moment | None = None, budget: str = "") -> str:
+    """What ends the runs of a group, or one run: `60,000 steps`, `300 generations or 60,000 steps`."""
+    if at:
+        return str(at)
+    generations = f"{head.total_generations:,} generations" if head.total_generations else ""
+    timesteps = f"{budget or f'{head.total_timesteps:,}'} steps" if head.total_timesteps else ""
+    minutes = f"{head.total_minutes:g} modelled minutes" if head.total_minutes else ""
+    limits = generations, " and ".join(filter(None, (timesteps, minutes)))
+    return " or ".join(filter(None, limits)) or "not recorded"
+
+
+def _short_limit(head: Any, heads: Sequence[Any]) -> str:
+    """A group's limit beside its environment, exact where another budget there is as short."""
+    short = steps(head.total_timesteps)
+    others = {one.total_timesteps for one in heads if one.env == head.env} - {head.total_timesteps}
+    return describe_limit(head, budget="" if short in map(steps, others) else short)
+
+
+def _slug(head: Any) -> str:
+    minutes = f"{head.total_minutes:g}min" if head.total_minutes else ""
+    limits = (head.total_timesteps, head.total_generations or "", minutes)
+    return "-".join([slug(head.env), *filter(None, map(str, limits))])
+
+
+def everything(runs: pd.DataFrame, title: str = "All runs", at: Moment | None = None) -> PageCells:
+    """The page of all runs, whatever study they belong to, by environment and budget; `at`: where they were cut."""
+    groups: dict[Any, dict[str, list[Any]]] = {}
+    for run in list_rows(runs.sort_values([*GROUP], kind="stable")):
+        of_group = groups.setdefault(tuple(getattr(run, name) for name in GROUP), {})
+        of_group.setdefault(run.name, []).append(run)
+    records = [
+        {"group": number, "env": of_cell[0].env, "total_timesteps": int(of_cell[0].total_timesteps), "name": name,
+         "planned": len({run.seed for run in of_cell}), "runs": tuple(of_cell)}
+        for number, cells in enumerate(groups.values()) for name, of_cell in cells.items()
+    ]  # fmt: skip
+    return PageCells(name=ALL_RUNS, title=title, cells=make_cells(records, at=at), at=at)
+
+
+def set_score(cells: pd.DataFrame, metric: str, stretch: CurveStretch | None = None) -> pd.DataFrame:
+    """The cells with one score, `metric` on the `stretch` of a curve.
+
+    `run_scores` are those of the runs of each seed that has one, `scores` (seeds,) their means, `std` the standard
+    deviation of a single run's score, `score_words` say what they are.
+    """
+    run_scores = [_score_runs(runs, metric, stretch) for runs in cells.done]
+    on_stretch = f" {stretch}" if stretch and metric == CURVE else ""
+    words = [f"{METRICS[metric].words}{_returns_words(runs)}{on_stretch}" for runs in cells.done]
+    columns: dict[str, Any] = {
+        "metric": metric, "stretch": [stretch] * len(cells), "run_scores": run_scores, "score_words": words,
+        "scores": (scores := list(map(seed_means, run_scores))), "std": list(map(single_run_std, run_scores)),
+        "mean": list(map(mean, scores)), "median": list(map(median, scores)), "iqm": list(map(iqm, scores)),
+    }  # fmt: skip
+    return cells.assign(**columns)
+
+
+def _score_runs(runs: Sequence[Any], metric: str, stretch: CurveStretch | None) -> tuple[Array, ...]:
+    values = values_by_seed(runs, lambda run: score(run, metric, stretch))
+    return tuple(own for own in values if not np.isnan(own).any())
+
+
+def _returns_words(runs: Sequence[Any]) -> str:
+    training = any(run.imported and run.imported.returns == TRAINING for run in runs)
+    return " (running means of training returns in place of evaluations)" if training else ""
+
+
+def score_cells(cells: pd.DataFrame, metric: str, budget: float, axis: str = TIMESTEPS) -> pd.DataFrame:
+    """The cells of a comparison with one score: `AUTO` is the curve where all of their runs have it, else final."""
+    stretch = None
+    if metric in (AUTO, CURVE):
+        evaluations = [run.evaluations for runs in cells.done[cells.exists.astype(bool)] for run in runs]
+        stretch = common_stretch(evaluations, budget, axis)
+        metric = CURVE if stretch or metric == CURVE else FINAL
+    return set_score(cells, metric, stretch)
+
+
+def score_page(page: PageCells, metric: str) -> PageCells:
+    """The page with one score for each environment and budget; runs that generations end have no curve in common."""
+    parts, at = [], page.at
+    for _, cells in page.cells.groupby("group", sort=False):
+        head = cells.iloc[0]
+        minutes = at.value if at and at.minutes else head.total_minutes
+        budget = at.value if at else minutes or head.total_timesteps
+        kind = FINAL if metric == AUTO and head.total_generations else metric
+        parts.append(score_cells(cells, kind, budget, MINUTES if minutes else TIMESTEPS))
+    return replace(page, cells=pd.concat(parts) if parts else page.cells, metric=metric)
+
+
+def scores_at_equal_steps(cell: Any, learning_steps: int) -> Array:
+    """The scores (seeds,) after so many training and fitness steps together, by the last evaluation before.
+
+    The stretch of a curve is then one of these steps.
+    """
+    beyond = int(cell.metric == CURVE)
+    runs = []
+    for run in cell.done:
+        count = int((run.evaluations.learning_steps <= learning_steps).sum()) + beyond
+        runs.append(run._replace(evaluations=run.evaluations[: max(1, count)]))
+    stretch = replace(cell.stretch, axis=LEARNING) if cell.stretch else None
+    return seed_means(_score_runs(runs, cell.metric, stretch))
+
+
+def has_fitness_steps(cell: Any) -> bool:
+    """Whether a run learnt from steps that the budget does not count."""
+    return any(run.evaluations.learning_steps[-1] > run.evaluations.timesteps[-1] for run in cell.done)
+
+
+def scores_with_failed(cell: Any) -> Array:
+    """The scores (seeds,) with the failed runs counted by their last evaluation.
+
+    One that failed before its first evaluation has the initial score of another run.
+    """
+    first = next((run.evaluations[:1] for run in cell.runs if len(run.evaluations)), None)
+    runs = [
+        run._replace(evaluations=run.evaluations if len(run.evaluations) else first)
+        for run in cell.runs
+        if run.done or (run.status == "failed" and first is not None)
+    ]
+    return seed_means(_score_runs(runs, FINAL if cell.metric == CURVE else cell.metric, None))
+
+
+def find_cell(group: Any, name: str) -> Any:
+    """The cell of an entry in a group; None without."""
+    return next((cell for cell in group.cells if cell.exists and cell.name == name), None)
+
+
+def without_judgement(page: PageCells) -> PageCells:
+    """The page without baseline, published numbers and reference runs, for runs whose scores mean nothing."""
+    cells = page.cells[page.cells.exists.astype(bool)].assign(published="", judged=False)
+    return replace(page, cells=cells, baseline="")

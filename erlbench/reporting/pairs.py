@@ -1,0 +1,356 @@
+"""The comparisons of a page: each algorithm with the baseline, or each with each, a row for each pair; their tables."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from erlbench.experiment.fairness import overridden
+from erlbench.records.config import EVALUATIONS, TRAINING
+from erlbench.records.older import ALGORITHMS, DEFAULT_PRESET
+from erlbench.reporting.cells import list_rows, same_setting
+from erlbench.reporting.documents import Record, Table, build_table
+from erlbench.reporting.page_cells import PageCells, find_cell, has_fitness_steps, scores_at_equal_steps
+from erlbench.reporting.published import find_origin
+from erlbench.reporting.runs import run_tables
+from erlbench.reporting.score import TIMESTEPS
+from erlbench.reporting.significance import (
+    MARGIN,
+    POWER,
+    UNKNOWN,
+    Case,
+    compare,
+    holm,
+    judge,
+    level_words,
+    seeds_for_tests,
+)
+from erlbench.reporting.statistics import (
+    FEWEST_RUNS,
+    NO_INTERVAL,
+    Array,
+    bootstrap_interval,
+    iqm,
+    iqm_over_environments,
+    mean,
+    median,
+    probability_of_improvement,
+    std,
+)
+from erlbench.settings import setting_text
+
+Names = Sequence[tuple[str, str]]
+MOST_CELLS = 6  # of an environment whose pairs are all shown; of more, those of the best one
+SIMILAR = 1.1  # times the simulator steps of the other side: more is said
+
+
+def compare_pairs(page: PageCells, names: Names | None = None) -> pd.DataFrame:
+    """Pairs with scores on both sides; none for studies with published numbers and no baseline.
+
+    All of them, or of more than `MOST_CELLS` in an environment those of the best one. The correction is for all, as
+    the data say which one is best. `names` are the pairs that are wanted, where they are not those of the page. A row
+    has `group` (its number on the page), names, `first` and `second` (`make_sample`), what `decide` says, and what else
+    a reader has to know: `reason` (why they are not comparable), `equal_steps` (mean scores where both have used as
+    many simulator steps, or None), `unequal` settings, and whether both have their `defaults`.
+    """
+    pairs = [(group, *pair) for group in page.groups for pair in _choose_pairs(page, group, names)]
+    origins = {group.group: find_origin(group.env, group.cells) for group in page.groups}
+    outcomes = decide(
+        [(one.scores, two.scores, origins[group.group], next(_why_not(one, two), "")) for group, one, two, _ in pairs]
+    )
+    rows, samples = [], {cell.Index: make_sample(cell) for cell in page.rows}
+    for (group, one, two, shown), outcome in zip(pairs, outcomes, strict=True):
+        a, b = one.done[0], two.done[0]
+        values = {name: (value, b.settings[name]) for name, value in a.settings.items() if name in b.settings}
+        unequal = {name: both for name, both in values.items() if not same_setting(*both)}
+        rows += [{
+            "group": group.group, "env": group.env, "budget": group.limit,
+            "axis": one.stretch.axis if one.stretch else TIMESTEPS, "score": one.score_words, "name": one.name,
+            "name_against": two.name, "first": samples[one.Index], "second": samples[two.Index],
+            "defaults": all(map(_has_defaults, (a, b))),
+            "unequal": {name: tuple(map(setting_text, both)) for name, both in unequal.items()},
+            "equal_steps": None if outcome["reason"] else _at_equal_steps(group, one, two), **outcome,
+        }] * shown  # fmt: skip
+    frame = pd.DataFrame(rows)
+    if rows:  # None stands for more seeds than can be counted
+        frame["seeds_missing"] = pd.Series([row.get("seeds_missing") for row in rows], dtype=object)
+    return frame
+
+
+def pair_rows(pairs: pd.DataFrame) -> list[Any]:
+    """The rows of `compare_pairs`, with their columns as attributes."""
+    return list_rows(pairs)
+
+
+@lru_cache(maxsize=10_000)  # a report asks for the pairs of several tables
+def _compare(x: bytes, y: bytes) -> Record:
+    return compare(np.frombuffer(x), np.frombuffer(y))
+
+
+def decide(pairs: Sequence[tuple[Array, Array, float, str]]) -> list[Record]:
+    """What `compare` and `judge` say of each pair, corrected for all of them, `tests` in number.
+
+    A pair has the scores of both sides, one a seed, the score of a random policy, and a reason why they are not
+    comparable, or an empty text.
+    """
+    compared = [_compare(x.tobytes(), y.tobytes()) for x, y, *_ in pairs]
+    p_values = holm(*([found[name] for found in compared] for name in ("p_rank", "level")))
+    tests = int(np.isfinite(p_values).sum())
+    rows = []
+    for (x, y, origin, reason), found, p in zip(pairs, compared, p_values, strict=True):
+        ruled = {"case": Case.NOT_COMPARABLE, "p_holm": p, "detectable_difference": math.nan, "decidable": False}
+        if not reason:
+            ruled = judge(x, y, found, p=float(p), tests=tests, origin=origin)
+        rows.append({**found, **ruled, "tests": tests, "origin": origin, "reason": reason})
+    return rows
+
+
+def _why_not(one: Any, two: Any) -> Iterator[str]:
+    """Why the scores are no samples of the algorithms; none where they are."""
+    yield from filter(None, [selection_reason((one, two))])
+    if not all(math.isfinite(mean(side.scores)) and not math.isinf(std(side.scores)) for side in (one, two)):
+        yield "the scores are too large for a mean and a spread"
+    if (one.metric, one.stretch) != (two.metric, two.stretch):
+        yield "their scores are of different evaluations"
+
+
+def selection_reason(sides: Sequence[Any]) -> str:
+    """Why the finished runs of one side are a selection, or of another kind than those of the other; else empty."""
+    for side in sides:
+        if side.failed:
+            runs = f"{len(side.failed)} of {len(side.runs)} runs of {side.label} failed"
+            return f"{runs}, so those that are left are a selection"
+    kinds = {run.imported.returns if run.imported else EVALUATIONS for side in sides for run in side.done}
+    if TRAINING in kinds and len(kinds) > 1:
+        return f"scores of one are returns of {TRAINING}, those of the other are not"
+    return ""
+
+
+def _choose_pairs(page: PageCells, group: Any, names: Names | None) -> Iterator[tuple[Any, Any, bool]]:
+    """The pairs of a group, and whether each is shown."""
+    cells = {cell.name: cell for cell in group.cells if cell.exists and cell.judged and len(cell.scores)}
+    if names is None and page.tested and find_cell(group, page.baseline) is not None:
+        names = [(name, page.baseline) for name in cells if name != page.baseline]
+    if names is not None:
+        yield from ((cells[one], cells[two], True) for one, two in names if one in cells and two in cells)
+    elif page.tested and not page.source:  # a study with published numbers compares with these
+        best = None
+        if len(cells) > MOST_CELLS:  # the highest mean, where possible of those that can be tested
+            tested = [cell for cell in cells.values() if len(cell.scores) >= FEWEST_RUNS]
+            best = max(tested if len(tested) > 1 else cells.values(), key=lambda cell: mean(cell.scores))
+        for one, two in itertools.combinations(cells.values(), 2):
+            first, second = (two, one) if two is best else (one, two)
+            yield first, second, best is None or first is best
+
+
+def compare_with_baseline(page: PageCells) -> pd.DataFrame:
+    """The pairs of each algorithm with the baseline, also on pages that test none; by group and name."""
+    names = dict.fromkeys(page.cells.name[page.cells.exists.astype(bool) & (page.cells.name != page.baseline)])
+    pairs = compare_pairs(page, [(name, page.baseline) for name in names])
+    return pairs.set_index(["group", "name"]) if len(pairs) else pairs
+
+
+def mark(outcome: Any) -> str:
+    """The style of a mean: "bold" where the rule decides for it, "italic" where against it."""
+    if outcome["case"] != Case.DECIDED:
+        return ""
+    return "bold" if outcome["difference"] > 0 else "italic"
+
+
+def get_scores(group: Any, name: str) -> Array:
+    """The scores (seeds,) of an entry; empty when it has none."""
+    cell = find_cell(group, name)
+    return np.empty(0) if cell is None else np.asarray(cell.scores)
+
+
+def groups_with_baseline(page: PageCells) -> list[Any]:
+    """The environments in which the baseline has a score."""
+    return [group for group in page.groups if len(get_scores(group, page.baseline))]
+
+
+def make_sample(cell: Any, scores: Any = None) -> SimpleNamespace:
+    """One side of a comparison: scores, one a seed; the seeds with a finished run; how many runs failed.
+
+    Steps are means over runs: of training, and of the simulator with those that measure the mean for learning. Minutes
+    of training are medians over runs, by the clock and in simulated time; NaN without one.
+    """
+    runs, minutes = cell.done, [(run.simulated_time, run.timed, run.seconds / 60) for run in cell.done]
+    return SimpleNamespace(
+        name=cell.label,
+        scores=tuple(float(score) for score in (cell.scores if scores is None else scores)),
+        seeds=cell.seeds,
+        runs=tuple("/".join(run.path.parts[-4:]) for run in runs),
+        failed=len(cell.failed),
+        training_steps=mean([run.evaluations.timesteps[-1] for run in runs]),
+        simulator_steps=cell.learning_timesteps,
+        measured_minutes=median([own for modelled, timed, own in minutes if timed and not modelled]),
+        modelled_minutes=median([own for modelled, _, own in minutes if modelled]),
+    )
+
+
+def _has_defaults(run: Any) -> bool:
+    """Whether a run is of one of the suite's algorithms with all of its defaults."""
+    of_suite = run.algo in ALGORITHMS and run.run_config.get("preset") in (None, "", DEFAULT_PRESET)
+    return of_suite and bool(run.settings) and not overridden(run_tables(run))
+
+
+def _at_equal_steps(group: Any, one: Any, two: Any) -> tuple[float, float] | None:
+    """The mean scores after as many simulator steps, those of the budget; None where both used about as many."""
+    sides, budget = (one, two), group.total_timesteps
+    used, more = [side.learning_timesteps for side in sides], [*map(has_fitness_steps, sides)]
+    if not (budget and any(more) and np.isfinite(used).all() and max(used) > SIMILAR * min(used)):
+        return None
+    first, second = (
+        mean(scores_at_equal_steps(side, budget) if counted else side.scores)
+        for side, counted in zip(sides, more, strict=True)
+    )
+    return first, second
+
+
+AXIS = "Normalised return (0: random policy, 1: best mean)"
+WORDS = "each scaled so that 0 is a random policy (random_scores.csv, else runs before training) and 1 the best mean"
+Scores = Mapping[str, Sequence[Array]]  # of entries, an array (seeds,) per environment
+
+
+def pooled_scores(page: PageCells) -> tuple[Scores, list[float]]:
+    """The scores of the entries in all environments of the baseline, and those of random policies there.
+
+    No entry that lacks one; none at all with fewer than two environments, or where no algorithm is above a random
+    policy.
+    """
+    groups = groups_with_baseline(page)
+    origins = [find_origin(group.env, group.cells) for group in groups]
+    names = [one.name for one in groups[0].cells if one.exists] if len(groups) > 1 else []
+    scores = {name: [get_scores(group, name) for group in groups] for name in names}
+    scores = {name: own for name, own in scores.items() if all(map(len, own))}
+    above = scores and all(best > origin for best, origin in zip(_best_means(scores), origins, strict=True))
+    return scores if above else {}, origins
+
+
+def normalise(scores: Scores, origins: Sequence[float]) -> dict[str, list[Array]]:
+    """Scores that can be pooled over environments: 0 is a random policy, 1 the best mean of those compared."""
+    places = [*zip(origins, _best_means(scores), strict=True)]
+    return {
+        name: [(values - zero) / (best - zero) for values, (zero, best) in zip(own, places, strict=True)]
+        for name, own in scores.items()
+    }
+
+
+def pooled_iqm(scores: Scores, origins: Sequence[float], name: str, resamples: int = 500) -> tuple[float, float, float]:
+    """The interquartile mean of an entry over all environments, with its 95 % bootstrap interval.
+
+    The best means are no constants, so all entries are resampled. No interval below `FEWEST_RUNS` seeds.
+    """
+    strata, width = [values for own in scores.values() for values in own], len(origins)
+
+    def statistic(drawn: Sequence[Array]) -> float:
+        entries = {entry: drawn[i * width : (i + 1) * width] for i, entry in enumerate(scores)}
+        return iqm_over_environments(normalise(entries, origins)[name])
+
+    few = min(map(len, strata)) < FEWEST_RUNS
+    return statistic(strata), *(NO_INTERVAL if few else bootstrap_interval(statistic, strata, resamples=resamples))
+
+
+def _best_means(scores: Scores) -> list[float]:
+    return [max(map(mean, own)) for own in zip(*scores.values(), strict=True)]
+
+
+BETTER = ("probability_of_improvement", "probability_low", "probability_high")
+IQM = ("iqm", "iqm_low", "iqm_high")
+
+
+def pairs_table(page: PageCells, pairs: pd.DataFrame) -> Table | None:
+    """The pairs of a page (`compare_pairs`), a row each; None where there is none."""
+    if pairs.empty:
+        return None
+    groups = {group.group: group._asdict() for group in page.groups}
+    rows: list[Record] = [
+        {**groups[pair.group], **pair._asdict(), "algorithm": pair.first.name, "against": pair.second.name,
+         "iqm": iqm(pair.first.scores), "iqm_against": iqm(pair.second.scores)}
+        for pair in pair_rows(pairs)
+    ]  # fmt: skip
+    title, remarks = page.heading("differences and their tests"), [*_describe_tests(page, pairs)]
+    return build_table("tests", title, rows, remarks, power=100 * POWER)
+
+
+def _describe_tests(page: PageCells, pairs: pd.DataFrame) -> Iterator[str]:
+    tests, here = pairs["tests"].max(), int(pairs["p_rank"].notna().sum())
+    of = "all pairs of this table" if tests > here else "this table"
+    yield f"{page.score_words}."
+    yield (
+        f"p: the ranks' p after Holm's correction for the tests of {of} ({tests} in all). The ranks differ where it is "
+        f"at most its level ({level_words()}, on the side with fewer seeds); a difference is decided where the means "
+        f"differ by {100 * MARGIN:g} % or more, too. Below {FEWEST_RUNS} seeds there is no interval and no test."
+    )
+    if here and not pairs["decidable"].any():
+        yield f"No row can be decided: {tests} tests need {seeds_for_tests(tests)} seeds per side."
+    names = [{*rows["name"], *rows["name_against"]} for _, rows in pairs.groupby("group")]
+    if any(page.baseline not in of and len(of) > MOST_CELLS for of in names):  # only those of the best one
+        yield (
+            f"Where an environment has more than {MOST_CELLS} algorithms, the table has the pairs of the one with "
+            f"the highest mean, of those with at least {FEWEST_RUNS} seeds if there are several."
+        )
+    yield (
+        "Undecided is no sign that two are equal: smaller differences than Detectable are often missed. It is reckoned "
+        "at the level of Holm's first step."
+    )
+
+
+def aggregate_tables(page: PageCells) -> Iterator[Table]:
+    """All environments at once against the baseline, budget by budget on the page of all runs."""
+    tables = [table for part in page.by_budget() if (table := aggregate_table(part)) is not None]
+    for table, number in zip(tables, itertools.count(1)):
+        yield table if len(tables) == 1 else replace(table, name=f"{table.name}-{number}")
+
+
+def aggregate_table(page: PageCells) -> Table | None:
+    """All environments of a page; None without a baseline or with fewer than two environments."""
+    groups = groups_with_baseline(page)
+    if len(groups) < 2:
+        return None
+    environments, pooled = [group.env for group in groups], pooled_scores(page)
+    remarks = (
+        f"{page.score_words} on {', '.join(environments)} after {page.budget}.",
+        f"P(better): the probability that a random run scores above a random run of {page.base_label} in the same "
+        "environment, averaged over environments. IQM: interquartile mean of all returns; every environment weighs "
+        f"the same; {WORDS if pooled[0] else 'left out: somewhere nobody is above a random policy'}.",
+        "In brackets 95 % bootstrap intervals: 500 resamples of seeds within algorithm and environment, and of the "
+        f"baseline's where it is part of the number; none, and no P(better), below {FEWEST_RUNS} seeds.",
+    )
+    shared = {"environments": ", ".join(environments), "count": f"{len(environments)} environments"}
+    rows = [{**shared, **row} for row in _aggregate_rows(page, pooled)]
+    return build_table("aggregate", page.heading("all environments"), rows, remarks, base=page.base_label)
+
+
+def _aggregate_rows(page: PageCells, pooled: tuple[Scores, list[float]]) -> Iterator[Record]:
+    groups = groups_with_baseline(page)
+    bases = [get_scores(group, page.baseline) for group in groups]
+    for cell in (cell for cell in groups[0].cells if cell.exists):
+        scores = [get_scores(group, cell.name) for group in groups]
+        if not all(map(len, scores)):
+            continue
+        better = UNKNOWN
+        if cell.name != page.baseline and min(map(len, (*scores, *bases))) >= FEWEST_RUNS:
+            interval = bootstrap_interval(_improvement_of_first_half, [*scores, *bases])
+            better = (probability_of_improvement(scores, bases), *interval)
+        pooled_mean = pooled_iqm(*pooled, cell.name) if pooled[0] else UNKNOWN
+        yield {
+            "name": cell.name,
+            "algorithm": cell.label,
+            "seeds": sum(map(len, scores)),  # of all environments together
+            **dict(zip(BETTER, better, strict=True)),
+            **dict(zip(IQM, pooled_mean, strict=True)),
+        }
+
+
+def _improvement_of_first_half(scores: Sequence[np.ndarray]) -> float:
+    half = len(scores) // 2
+    return probability_of_improvement(scores[:half], scores[half:])

@@ -1,0 +1,313 @@
+"""What stands beside our scores: numbers of papers and suites (published.csv), other people's runs, random policies.
+
+Whether two environments compare is known of Gymnasium's MuJoCo tasks, of which papers ran versions 1 to 3: rows of
+same_task.csv. `python -m benchmarks.random_scores ENV...` measures a random policy: uniform actions, 100 episodes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, partial
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from erlbench.reporting.cells import list_rows, values_by_seed
+from erlbench.reporting.score import NEAR, nearest_index
+from erlbench.reporting.statistics import Array
+
+# Relations. SAME: dynamics and reward are the same, as far as is known, so that runs are tested against each other;
+# SIMILAR, UNKNOWN: scores share a figure, and nothing is tested; INCOMPARABLE: they share none.
+SAME, SIMILAR, UNKNOWN, INCOMPARABLE = "SAME", "SIMILAR", "UNKNOWN", "INCOMPARABLE"
+COPIES = {"AntPyBulletEnv": "AntBulletEnv"}  # pybullet-gym's copy of PyBullet's task: the same robot, reward and ends
+OLD = (None, 1, 2, 3)  # versions of papers; None is one that is not named
+
+
+class Comparability(NamedTuple):
+    """What one environment has to do with another, and why, in a sentence."""
+
+    relation: str
+    note: str
+
+
+class Environment(NamedTuple):
+    """The parts of a label such as `module:Ant-v5@paper (frame_skip=2)`."""
+
+    name: str  # `Ant`
+    version: int | None  # 5; None where the label names none
+    preset: str  # `paper`; empty also for `v5`, the environment as it is registered
+    settings: str  # `frame_skip=2`
+
+    @property
+    def task(self) -> str:
+        """The name as papers write it: `WalkerWalk` for `dm_control/walker-walk`."""
+        space, _, name = self.name.rpartition("/")
+        if space == "dm_control":
+            return name.title().replace("-", "")
+        return name if space == "erlbench" else COPIES.get(self.name, self.name)
+
+    @property
+    def form(self) -> str:
+        """Its name in same_task.csv: a version or a preset of version 5; empty where that has none."""
+        if self.preset:
+            return self.preset if self.version == 5 else ""
+        return "old" if self.version in OLD else f"v{self.version}"
+
+
+def split_label(label: str) -> Environment:
+    """The parts of an environment's label."""
+    env, _, settings = label.partition(" (")
+    env, _, preset = env.partition("@")
+    env = env.rpartition(":")[2]
+    name, _, version = env.rpartition("-v")
+    numbered = version.isdecimal()
+    return Environment(
+        name if numbered else env,
+        int(version) if numbered else None,
+        "" if preset == "v5" else preset,
+        settings.removesuffix(")"),
+    )
+
+
+@cache
+def _read_facts() -> list[Any]:
+    """How each of some forms of a task relates to each of other forms, in both directions: rows of same_task.csv.
+
+    The first that fits counts; forms of a task that stand there without one that fits are the same.
+    """
+    with (files("erlbench.reporting") / "same_task.csv").open(encoding="utf-8") as file:
+        return list(pd.read_csv(file, keep_default_na=False).itertuples())
+
+
+def compare_environments(ours: str, theirs: str) -> Comparability:
+    """What two environments, as their labels name them, have to do with each other; the same in both directions."""
+    relation, note = _relate(ours, theirs)
+    return Comparability(relation, note + (": the scores are not comparable." if relation == INCOMPARABLE else "."))
+
+
+def _relate(ours: str, theirs: str) -> tuple[str, str]:
+    one, other = split_label(ours), split_label(theirs)
+    beside, kept = f"{ours} is compared with", f"{ours} has the model and the reward of {theirs}"
+    if one == other:
+        return SAME, f"{ours} is {theirs}"
+    if one.task != other.task:
+        return INCOMPARABLE, f"{beside} numbers for {theirs}, another environment"
+    if settings := one.settings or other.settings:
+        name = ours.partition(" (")[0]
+        return INCOMPARABLE, f"{name} is compared with {theirs}, and one of them has settings of its own ({settings})"
+    if one.name == other.name and one.name.startswith("dm_control/"):  # its tasks have one version
+        return SAME, kept
+    version = f"{beside} numbers for {theirs}, another version of the environment"
+    unnamed = f"{beside} {theirs} of a version that is not named" if None in (one.version, other.version) else ""
+    facts = [fact for fact in _read_facts() if one.task in fact.tasks.split()]
+    forms = {form for fact in facts for form in f"{fact.forms} {fact.others}".split()}
+    if not {one.form, other.form} <= forms:
+        return UNKNOWN, unnamed or version
+    fact = next((fact for fact in facts if _fits(fact, one.form, other.form)), None)
+    relation, difference = (fact.relation, fact.difference) if fact else (SAME, "")
+    if unnamed and relation != INCOMPARABLE:
+        if all(fact.relation == SAME for fact in facts):
+            return SAME, f"{unnamed}; 2 and 3 have its dynamics and reward"
+        return UNKNOWN, unnamed + (f"; {difference}" if difference else "")
+    if difference:
+        return relation, f"{ours} is not {theirs}: {difference}"
+    return relation, version if relation == UNKNOWN else kept
+
+
+def _fits(fact: Any, form: str, other: str) -> bool:
+    forms, others = fact.forms.split(), fact.others.split()
+    return (form in forms and other in others) or (other in forms and form in others)
+
+
+def environment_notes(groups: Iterable[Any]) -> Iterator[str]:
+    """A sentence for each environment whose published numbers are for another version."""
+    for group in groups:
+        if group.env_published and group.env_published != group.env:
+            yield compare_environments(group.env, group.env_published).note
+
+
+def comparable(ours: str, theirs: str) -> bool:
+    """Whether a published score may stand in a figure of ours."""
+    return compare_environments(ours, theirs).relation != INCOMPARABLE
+
+
+def base_name(env: str) -> str:
+    """An environment without module, version, preset and settings: Ant of `Ant-v5@paper (frame_skip=2)`."""
+    return split_label(env).name
+
+
+def similar_budget(ours: int, published: int | None) -> bool:
+    """Whether a published final value belongs into a figure of ours: our budget reaches 90 % of it, at most 110 %."""
+    return published is not None and 0.9 * published <= ours <= 1.1 * published
+
+
+def find_origin(env: str, cells: Iterable[Any]) -> float:
+    """The score of a random policy, else the mean return of the cells' finished runs before training, else 0."""
+    if (score := random_score(env)) is not None:
+        return score
+    first = [run.evaluations[0] for cell in cells for run in cell.done]
+    returns = [float(row.return_mean) for row in first if row.timesteps == 0]
+    return float(np.mean(returns)) if returns else 0.0
+
+
+def random_score(env: str) -> float | None:
+    """The mean return of a random policy, whatever the preset; None where the file has none, or for own settings."""
+    return None if "(" in env else random_scores().get(env.partition("@")[0])
+
+
+@cache
+def random_scores() -> dict[str, float]:
+    """The mean returns of random policies by environment."""
+    with (files("erlbench.reporting") / "random_scores.csv").open(encoding="utf-8") as file:
+        return dict(pd.read_csv(file, index_col="env").random)
+
+
+# ours, and their name in the sources
+ALGORITHMS = {"td3": "TD3", "sac": "SAC", "ppo": "PPO", "ddpg": "DDPG", "trpo": "TRPO"}
+
+
+def read_references() -> list[Any]:
+    """The runs of one source with one algorithm in one environment, a row each, ordered as reference_sources.csv.
+
+    `env` and `algorithm` as the source names them; `runs`: of each seed, steps and returns, both (points,); `returns`:
+    what a value is the return of, with the source's caveat; then the columns of reference_sources.csv.
+    """
+    folder = files("erlbench.reporting")
+    with (folder / "reference_sources.csv").open(encoding="utf-8") as file:
+        sources = pd.read_csv(file, dtype=str, keep_default_na=False)
+    with (folder / "reference_runs.csv.gz").open("rb") as packed:
+        runs = pd.read_csv(packed, compression="gzip", dtype=str, keep_default_na=False)
+    points: list[Any] = [(_numbers(steps), _numbers(returns)) for steps, returns in zip(runs.steps, runs.returns)]
+    runs["runs"] = points
+    sets = runs.groupby(["source", "env", "algorithm"], sort=False).runs.agg(tuple).reset_index()
+    rows = sources.merge(sets, on="source")
+    kinds = [
+        "training returns" if row.algorithm in row.training_returns.split() else "evaluation returns"
+        for row in list_rows(rows)
+    ]
+    rows["returns"] = [", ".join(filter(None, both)) for both in zip(kinds, rows.caveat)]
+    return list_rows(rows)
+
+
+def find_references(references: Iterable[Any], cell: Any) -> list[Any]:
+    """The runs of the cell's algorithm where dynamics and reward are those of the cell's environment.
+
+    One row for each source, the one that says most first; none for a cell that is not judged.
+    """
+    if not cell.judged:
+        return []
+    names = {cell.published, *(ALGORITHMS.get(run.algo) for run in cell.runs)}
+    return [
+        one for one in references if one.algorithm in names and compare_environments(cell.env, one.env).relation == SAME
+    ]
+
+
+def match_runs(done: Sequence[Any], theirs: Any) -> tuple[float, list[Array], Array] | None:
+    """A step, the scores of our seeds there, (runs of the seed,) each, and theirs (runs,); None without a common step.
+
+    At the one of their points nearest to the end of the shortest run that all our runs have an evaluation near.
+    """
+    ours = min((float(run.evaluations.timesteps[-1]) for run in done), default=0.0)
+    points = theirs.runs[0][0]
+    points = points[(points > 0) & (points * (1 - NEAR) <= ours)]
+    for steps in points[np.abs(points - min(ours, min(steps[-1] for steps, _ in theirs.runs))).argsort(kind="stable")]:
+        values = values_by_seed(done, partial(_return_near, steps=steps))
+        other = returns_at(theirs, steps)
+        if not np.isnan(np.concatenate(values)).any() and len(other):
+            return float(steps), values, other
+    return None
+
+
+def returns_at(theirs: Any, steps: float) -> Array:
+    """The return of each of the runs (runs,) at its point nearest to `steps`; without those that have none near."""
+    returns = np.array([return_near(x, y, steps) for x, y in theirs.runs])
+    return returns[~np.isnan(returns)]
+
+
+def _return_near(run: Any, steps: float) -> float:
+    return return_near(run.evaluations.timesteps, run.evaluations.return_mean, steps)
+
+
+def return_near(steps: Array, returns: Array, wanted: float) -> float:
+    """The return at the point nearest to `wanted`; NaN where there is none near."""
+    index = nearest_index(steps, wanted)
+    return math.nan if index is None else float(returns[index])
+
+
+def _numbers(text: str) -> Array:
+    return np.fromstring(text, dtype=np.float64, sep=" ")
+
+
+KEY = ["source", "table", "env", "algorithm", "statistic"]
+_GENERATION = re.compile(r"mean_fitness_at_gen(\d+)")
+_THRESHOLD = re.compile(r"score_at_(\d+)pct")
+
+
+class Threshold(NamedTuple):
+    """A score that a source gives the training steps to."""
+
+    score: Any  # a published number
+    percent: str  # of the progress of `score.algorithm`
+    steps: tuple[Any, ...]  # to the score, a published number for each algorithm
+
+
+class Published:
+    """All published numbers, rows of published.csv, and reference runs (`references.py`).
+
+    Of a number `env` has the version it was measured in, `algorithm` is the label in the source; `steps` (of training)
+    and `seeds` are None where nobody says them; `remark` is the note as a table prints it.
+    """
+
+    def __init__(self) -> None:
+        counts = ("steps", "seeds")
+        with (files("erlbench.reporting") / "published.csv").open(encoding="utf-8") as file:
+            numbers = pd.read_csv(
+                file, keep_default_na=False, na_values=dict.fromkeys(counts, ""), dtype=dict.fromkeys(counts, "Int64")
+            )
+        numbers = numbers.drop_duplicates(KEY).astype(dict.fromkeys(counts, object))
+        numbers = numbers.where(numbers.notna(), None)
+        numbers["remark"] = numbers.note + numbers.comparable.map({"no": "; do not compare"}).fillna("")
+        self.rows = list_rows(numbers)
+        self._by_key = {tuple(getattr(row, name) for name in KEY): row for row in self.rows}
+        self.references = read_references()
+
+    def find(self, source: str, table: str, env: str, algorithm: str, statistic: str) -> Any:
+        """The number, or None when the source has none there; of several the first in the file."""
+        return self._by_key.get((source, table, env, algorithm, statistic))
+
+    def thresholds(self, env: str) -> list[Threshold]:
+        """The scores to which the steps are known in an environment, as the sources name it; lowest first."""
+        scores = [(_THRESHOLD.fullmatch(row.statistic), row) for row in self.rows if row.env == env]
+        return sorted(
+            (
+                Threshold(score, match[1], tuple(
+                    row for row in self.rows if (row.env, row.source, row.table, row.statistic)
+                    == (env, score.source, score.table, f"timesteps_to_{match[1]}pct")
+                ))
+                for match, score in scores if match
+            ),
+            key=lambda threshold: float(threshold.score.value),
+        )  # fmt: skip
+
+    def over_generations(self, source: str, table: str, env: str, algorithm: str) -> list[tuple[int, Any]]:
+        """The points of a curve over generations, in their order."""
+        points = (
+            (_GENERATION.fullmatch(row.statistic), row)
+            for row in self.rows
+            if (row.source, row.table, row.env, row.algorithm) == (source, table, env, algorithm)
+        )
+        return sorted(((int(match[1]), row) for match, row in points if match), key=lambda point: point[0])
+
+    def find_references(self, cell: Any) -> list[Any]:
+        """Other people's runs that stand beside a cell: `references.find_references`."""
+        return find_references(self.references, cell)
+
+
+@cache
+def load_published() -> Published:
+    """The numbers of the packaged table, and the packaged reference runs."""
+    return Published()

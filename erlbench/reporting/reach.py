@@ -1,0 +1,115 @@
+"""The table of training steps to a score, beside the steps that papers report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from erlbench.reporting.agreement import episode_counts
+from erlbench.reporting.cells import Warn
+from erlbench.reporting.documents import Record, Table, build_table, cell_rows
+from erlbench.reporting.page_cells import PageCells
+from erlbench.reporting.published import Published, Threshold, base_name, compare_environments
+from erlbench.reporting.statistics import average_reached, median, reached
+
+Target = tuple[float, Threshold | None]  # a score to be reached, and what is published on it
+
+
+def reach_table(page: PageCells, scores: Sequence[float], published: Published, warn: Warn) -> Table | None:
+    """One row for each environment, algorithm and score; without `scores` the published ones of each environment.
+
+    None (with a warning) when there is no score for any environment.
+    """
+    targets = {env: _find_targets(env, scores, published, warn) for env in dict.fromkeys(page.cells.env)}
+    used = [threshold for of_env in targets.values() for _, threshold in of_env if threshold]
+    references = dict.fromkeys(threshold.score.algorithm for threshold in used)
+    algorithms = dict.fromkeys(number.algorithm for threshold in used for number in threshold.steps)
+    rows = [
+        {**row, **_reach_record(cell.done, score, threshold, references, algorithms)}
+        for row, cell in zip(cell_rows(page.cells), page.rows, strict=True)
+        if cell.exists
+        for score, threshold in targets[cell.env]
+    ]
+    kinds = {run.simulated_time for cell in page.rows for run in cell.done if run.timed}
+    title, remarks = page.heading("training steps to a score"), [*_notes(page), *_published_notes(page, used)]
+    return build_table(
+        "reach", title, rows, remarks, published=used, references=references, algorithms=algorithms,
+        measured=False in kinds, modelled=True in kinds,
+    ) if rows else None  # fmt: skip
+
+
+def _find_targets(env: str, scores: Sequence[float], published: Published, warn: Warn) -> list[Target]:
+    known = published.thresholds(base_name(env))
+    if not scores and not known:
+        warn(f"no scores to reach are published for {env}; name them by --reach=SCORE[,SCORE...]")
+    if not scores:
+        return [(threshold.score.value, threshold) for threshold in known]
+    return [(score, next((one for one in known if math.isclose(one.score.value, score)), None)) for score in scores]
+
+
+def _reach_record(
+    runs: Sequence[Any], score: float, threshold: Threshold | None, references: Iterable[str], algorithms: Iterable[str]
+) -> Record:
+    """Training steps and minutes to a score, infinite for a run that never reached it; `n` counts the finished runs.
+
+    Beside them the published steps, and ours as multiples of these, as papers compare data efficiency.
+    """
+    steps = np.array([reached(run.evaluations, score)[0] for run in runs])
+    minutes = dict.fromkeys((False, True), math.nan)  # NaN where runs have both kinds of time
+    timed = [run for run in runs if run.timed]
+    if len(kinds := {run.simulated_time for run in timed}) == 1:
+        minutes[kinds.pop()] = _finite(median([reached(run.evaluations, score)[1] for run in timed]))
+    average = _finite(average_reached(runs, score))
+    theirs = {number.algorithm: number.value for number in threshold.steps} if threshold else {}
+    return {
+        "score": score,
+        "reached": int(np.isfinite(steps).sum()),
+        "n": len(runs),
+        "steps_median": _finite(median(steps)),
+        "steps_average_curve": average,
+        "measured_minutes_median": minutes[False],
+        "modelled_minutes_median": minutes[True],
+        "steps": " ".join(f"{step:.0f}" for step in steps),
+        "share": f"{threshold.percent} % of {threshold.score.algorithm}" if threshold else None,
+        **{f"ratio_to_{name}": average / theirs.get(name, math.nan) for name in references},
+        **{f"published_steps_{name}": theirs.get(name, math.nan) for name in algorithms},
+    }
+
+
+def _finite(value: float) -> float:
+    return value if math.isfinite(value) else math.nan
+
+
+def _notes(page: PageCells) -> Iterator[str]:
+    done = [run for cell in page.rows for run in cell.done]
+    gaps = [np.diff(run.evaluations.timesteps) for run in done if len(run.evaluations) > 1]
+    episodes = episode_counts(done, "eval_episodes")
+    of = f" of {' or '.join(episodes)} episodes" if episodes else ""
+    apart = ""
+    if gaps:
+        low, high = min(gap.min() for gap in gaps), max(gap.max() for gap in gaps)
+        apart = f"; evaluations are {low:,.0f} to {high:,.0f} training steps apart, and nothing is known between them"
+    yield (
+        "Training steps (Median), and minutes of training time (median), at a run's first evaluation whose mean return"
+        f"{of} of the deterministic reported policy is at or above the score{apart}. Reached: of the finished runs, "
+        "the only ones that count. Median: over them, a run that never reached the score counting as later than all "
+        "others (– where the middle is such a run). Mean curve: where the average of the finished runs, interpolated "
+        "linearly between evaluations, is first at or above it."
+    )
+
+
+def _published_notes(page: PageCells, used: Sequence[Threshold]) -> Iterator[str]:
+    numbers = [one for threshold in used for one in threshold.steps]
+    for source, table in dict.fromkeys((threshold.score.source, threshold.score.table) for threshold in used):
+        here = {one.seeds for one in numbers if (one.source, one.table) == (source, table) and one.seeds}
+        seeds = " or ".join(map(str, sorted(here)))
+        yield f"Published: training steps{f' of {seeds} runs' if seeds else ''} to the same score, {source}, {table}."
+    noted = [one for one in (*(threshold.score for threshold in used), *numbers) if one.note]
+    for algorithm, note in dict.fromkeys((one.algorithm, one.note) for one in noted):
+        yield f"Published {algorithm}: {note}."
+    envs = {threshold.score.env for threshold in used}
+    for env in dict.fromkeys(env for env in page.cells.env if base_name(env) in envs):
+        yield compare_environments(env, base_name(env)).note

@@ -1,0 +1,304 @@
+"""The tables of scores: beside the baseline, the published numbers and other people's runs; and other metrics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from erlbench.reporting.agreement import departure_notes, episode_counts, find_disagreements
+from erlbench.reporting.cells import STD, seed_means, single_run_std, values_by_seed
+from erlbench.reporting.documents import Record, Table, build_table, cell_rows
+from erlbench.reporting.page_cells import PageCells, has_fitness_steps, scores_at_equal_steps, scores_with_failed
+from erlbench.reporting.pairs import compare_with_baseline, mark
+from erlbench.reporting.published import Published, environment_notes, find_origin, match_runs
+from erlbench.reporting.score import CURVE, FINAL, SUCCESS, SUCCESS_EVER, area, final, final_10
+from erlbench.reporting.significance import MARGIN, compare, level_words
+from erlbench.reporting.statistics import (
+    FEWEST_RUNS,
+    NO_INTERVAL,
+    improvement,
+    max_of_average,
+    mean,
+    mean_interval,
+    mean_std,
+    median,
+    share_between_extremes,
+    share_interval,
+    tolerance_interval,
+)
+from erlbench.reporting.times import machine_notes
+from erlbench.words import say_range
+
+SUCCESSES = {SUCCESS: "last_success", SUCCESS_EVER: "last_success_ever"}  # columns of single episodes
+STATISTICS = ("mean", "std", "median")  # of published numbers
+REFERENCE = {  # columns, and what they show of `match_references`
+    "reference_mean": "their_mean",
+    "reference_std": "their_std",
+    "reference_runs": "their_runs",
+    "reference_ours": "mean",
+    "reference_probability": "probability_better",
+    "reference_probability_low": "probability_low",
+    "reference_probability_high": "probability_high",
+}
+
+
+def scores_table(page: PageCells, published: Published) -> Table:
+    """Mean, standard deviation, median of the scores, against baseline and paper."""
+    pairs = compare_with_baseline(page)
+    versus: dict[Any, Any] = dict(pairs.iterrows())
+    numbers, references = [], []
+    rows = cell_rows(page.cells)
+    for row, cell in zip(rows, page.rows, strict=True):
+        pair, reference = versus.get((cell.group, cell.name)), _first_reference(page, published, cell)
+        beside = {
+            name: number
+            for name in STATISTICS
+            if (number := page.find_published(published, cell, page.statistic if name == "mean" else name))
+        }
+        row |= {
+            **_measure(page, cell),
+            "mark": "",
+            "improvement_pct": math.nan,
+            "p_holm": math.nan,
+            **{name: reference[key] if reference else math.nan for name, key in REFERENCE.items()},
+            **{f"published_{name}": beside[name].value if name in beside else math.nan for name in STATISTICS},
+            "published_steps": next((one.steps for one in beside.values() if one.steps), math.nan),
+            "published_seeds": next((one.seeds for one in beside.values() if one.seeds), None),
+        }
+        if pair is not None:
+            row["improvement_pct"] = improvement(mean(pair["first"].scores), mean(pair["second"].scores))
+            row |= {"p_holm": pair["p_holm"], "mark": mark(pair)}
+        numbers.append((cell, list(beside.values())))
+        references += [reference] if reference else []
+    remarks = [*_score_notes(page), *_baseline_notes(page, versus)]
+    if page.published:
+        remarks += published_notes(page, numbers)
+    sources = dict.fromkeys(f"{one['source']} ({one['theirs'].returns})" for one in references)
+    return build_table(
+        "scores", page.heading("return" if _is_cut_final(page) else page.score_title), rows, [*remarks, *page.notes],
+        base=page.base_label, p=_describe_p(page, sum(not math.isnan(row["p_holm"]) for row in rows)),
+        compared=versus, published=page.published, references="; ".join(sources),
+        fitness=any(map(has_fitness_steps, page.rows)), success=["success"] * (page.metric in SUCCESSES),
+    )  # fmt: skip
+
+
+def _is_cut_final(page: PageCells) -> bool:
+    """Whether scores are of evaluations that need not be the final ones."""
+    return page.at is not None and page.by_final
+
+
+def _measure(page: PageCells, cell: Any) -> Record:
+    """What the table shows of a cell's own scores."""
+    again = page.baseline or not page.study
+    equal = again and cell.total_timesteps and not cell.nominal and has_fitness_steps(cell)
+    budget = cell.own_timesteps or cell.total_timesteps
+    column = SUCCESSES.get(page.metric)
+    episodes = [value for run in cell.done for value in getattr(run, column)] if column else []
+    low, high = share_interval(round(sum(episodes)), len(episodes))
+    return {
+        "scores": " ".join(repr(float(score)) for score in cell.scores),
+        "mean_at_equal_steps": mean(scores_at_equal_steps(cell, budget)) if equal else math.nan,
+        "mean_with_failed": mean(scores_with_failed(cell)) if again and cell.failed else math.nan,
+        "success": mean(episodes),
+        "success_low": low,
+        "success_high": high,
+    }
+
+
+def _first_reference(page: PageCells, published: Published, cell: Any) -> Record | None:
+    """The first source's runs; none beside other scores than returns at a step, and nobody knows their minutes."""
+    if page.by_time or cell.metric not in (FINAL, CURVE):
+        return None
+    return next(match_references(cell, published), None)
+
+
+def _describe_p(page: PageCells, tests: int) -> str:
+    """What the column of p-values is."""
+    if not tests:
+        return f"no difference can be tested: that takes at least {FEWEST_RUNS} seeds per side."
+    return (
+        f"of the ranks against {page.base_label}, after Holm's correction for the tests of the table ({tests} in "
+        f"all); bold: decided to score higher (p at most {level_words()}, on the side with fewer seeds, and means that "
+        f"differ by {100 * MARGIN:g} % or more), italic: lower, –: cannot be tested. No mark is no sign that two are "
+        "equal."
+    )
+
+
+def _score_notes(page: PageCells) -> Iterator[str]:
+    words, episodes = "Return" if _is_cut_final(page) else page.score_words, ""
+    if page.by_final:  # other scores are of many evaluations
+        counts = episode_counts(page.runs)
+        of = f" of {' or '.join(counts)} episodes" if counts else ""
+        episodes = f" (mean{of}, deterministic policy)"
+    yield f"{words}{episodes} after {page.budget}."
+    if nominal := [cell for cell in page.rows if cell.nominal]:
+        reached = [run.timesteps for cell in nominal for run in cell.done]
+        yield (
+            f"{' and '.join(dict.fromkeys(cell.label for cell in nominal))}: that budget is counted as in the "
+            "paper, a generation as one episode of full length, however many it plays"
+            + (f"; they took {say_range(reached)} training steps." if reached else ".")
+        )
+    budgets: dict[str, list[str]] = {}
+    for cell in page.rows:
+        if cell.own_timesteps:
+            budgets.setdefault(cell.label, []).append(f"{cell.own_timesteps:,} on {cell.env}")
+    for label, texts in budgets.items():
+        yield f"{label} has budgets of its own: {', '.join(texts)}."
+    cells = [(f"{cell.label} on {cell.env}", cell.done) for cell in page.rows]
+    yield from find_disagreements(cells, by_final=page.by_final)
+    yield from departure_notes(page.rows)
+    borrowed = [
+        f"{cell.label} on {cell.env}, seed {', '.join(seeds)}"
+        for cell in page.rows
+        if (seeds := [str(run.seed) for run in cell.failed if not len(run.evaluations)])
+        and any(len(run.evaluations) for run in cell.runs)
+    ]
+    if borrowed:
+        yield (
+            "Failed before an evaluation, so counted in the mean with failed runs by the score of another run before "
+            f"training: {'; '.join(borrowed)}."
+        )
+    if page.by_time:
+        yield from machine_notes(page.runs)
+    if page.profile:
+        yield f"Profile: {page.profile}."
+
+
+def _baseline_notes(page: PageCells, versus: dict[Any, Any]) -> Iterator[str]:
+    if page.base_label and not versus:
+        yield f"Nothing is compared with {page.base_label}: that takes finished runs of it and of another entry."
+    if any(pair[side].failed for pair in versus.values() for side in ("first", "second")):
+        yield (
+            "A mean has no mark while runs of it or of its baseline have failed: those that are left are a selection."
+        )
+
+
+def metrics_table(page: PageCells) -> Table:
+    """Final return, mean of the last ten evaluations, maximum of the average, area under the curve."""
+    cells = page.cells[page.cells.exists.astype(bool)]
+    rows = cell_rows(cells)
+    for row, cell in zip(rows, (cell for cell in page.rows if cell.exists), strict=True):
+        row |= _metrics(cell)
+    for group in page.groups:
+        _add_near_best(group, [row for row in rows if row["group"] == group.group])
+    remarks = ["Mean over the n seeds ± sample standard deviation."]
+    if any(row["runs"] > row["n"] for row in rows):
+        remarks = [f"Mean over the n seeds, a seed by the mean of its runs, ± {STD}."]
+    if (fewest := min((row["n"] for row in rows), default=0)) >= FEWEST_RUNS:
+        least = 100 * share_between_extremes(fewest)
+        remarks.append(
+            f"Whatever the distribution: at least {least:.0f} % of all runs lie between "
+            f"the lowest and the highest of {fewest} runs, with 95 % confidence."
+        )
+    return build_table("metrics", page.heading("other metrics"), rows, remarks)
+
+
+def _metrics(cell: Any) -> Record:
+    fitness = np.array([run.evaluations.fitness_timesteps[-1] for run in cell.done], np.float64)
+    record: Record = {
+        "max_of_average": max_of_average(cell.done),
+        "all_timesteps_mean": mean([run.evaluations.all_steps[-1] for run in cell.done]),
+        "fitness_timesteps_mean": mean(fitness[~np.isnan(fitness)]),
+    }
+    for name, metric in (("final", final), ("final_10", final_10), ("area", area)):
+        values = values_by_seed(cell.done, metric)
+        means = record[f"{name}s"] = seed_means(values)
+        record[f"{name}_mean"] = float(means.mean()) if values else math.nan
+        record[f"{name}_std"] = single_run_std(values)
+    record["relative_std"] = record["final_std"] / abs(record["final_mean"]) if record["final_mean"] else math.nan
+    enough = cell.n >= FEWEST_RUNS
+    tolerance = enough and len(cell.done) == cell.n  # it is of single runs
+    record["final_low"], record["final_high"] = mean_interval(record["finals"]) if enough else NO_INTERVAL
+    limits = tolerance_interval(record["finals"]) if tolerance else NO_INTERVAL
+    return record | dict(zip(("tolerance_low", "tolerance_high"), limits, strict=True))
+
+
+def _add_near_best(group: Any, rows: list[Record]) -> None:
+    """The share of the seeds of each row that are near the best mean of the group."""
+    best = max((row["final_mean"] for row in rows if row["runs"]), default=0.0)
+    near = best - MARGIN * abs(best - find_origin(group.env, group.cells))
+    for row in rows:
+        share: tuple[float, ...] = (math.nan, *NO_INTERVAL)
+        if row["n"] >= FEWEST_RUNS:
+            count = int((row["finals"] >= near).sum())
+            share = (count / len(row["finals"]), *share_interval(count, len(row["finals"])))
+        row |= dict(zip(("near_best", "near_best_low", "near_best_high"), share, strict=True))
+
+
+def published_notes(page: PageCells, beside: Sequence[tuple[Any, list[Any]]]) -> Iterator[str]:
+    """On the published numbers that stand beside cells."""
+    numbers = [number for _, of_cell in beside for number in of_cell]
+    if not numbers:
+        yield f"{page.source} has no numbers for these environments."
+        return
+    seeds = " or ".join(str(value) for value in sorted({number.seeds for number in numbers if number.seeds}))
+    statistic = "mean ± standard deviation" if page.statistic == "mean" else page.statistic.replace("_", " ")
+    yield (
+        f"Published: {page.source}, {page.table}, {statistic}{f' over {seeds} runs' if seeds else ''}, on "
+        f"{', '.join(sorted({number.env for number in numbers}))}."
+    )
+    by_budget: dict[int, list[tuple[str, int]]] = {}
+    for cell, of_cell in beside:
+        listed = by_budget.setdefault(cell.own_timesteps or cell.total_timesteps, [])
+        listed += [(number.algorithm, number.steps) for number in of_cell if number.steps]
+    yield from filter(None, (budget_note(ours, by_budget[ours]) for ours in sorted(by_budget)))
+    yield from environment_notes(page.groups)
+    for text in sorted({number.remark for number in numbers if number.note}):
+        noted = [number for number in numbers if number.remark == text]
+        labels, envs = dict.fromkeys(number.algorithm for number in noted), dict.fromkeys(one.env for one in noted)
+        yield f"Published {', '.join(labels)} on {', '.join(envs)}: {text}."
+
+
+def budget_note(ours: int, published: Sequence[tuple[str, int]]) -> str:
+    """The warning that budgets differ, or an empty text; `published` holds algorithms and their steps."""
+    others = sorted({value for _, value in published} - {ours})
+    if not others:
+        return ""
+    differing = list(dict.fromkeys(name for name, value in published if value != ours))
+    some = len(differing) < len({name for name, _ in published})
+    of = f" ({', '.join(differing)})" if some else ""
+    listed = " or ".join(f"{value:,}" for value in others)
+    return f"Different budgets: published after {listed} training steps{of}, ours after {ours:,}. Do not compare them."
+
+
+def match_references(cell: Any, published: Published) -> Iterator[Record]:
+    """The cell beside each source with comparable runs, at the nearest common step; `theirs` are the runs."""
+    for theirs in published.find_references(cell):
+        if (matched := match_runs(cell.done, theirs)) is None:
+            continue
+        step, values, scores = matched
+        their_mean, their_std = mean_std(scores)
+        ours = seed_means(values)
+        yield {
+            **compare(ours, scores), "theirs": theirs, "steps": step, "mean": mean(ours),
+            "std": single_run_std(values), "their_mean": their_mean, "their_std": their_std,
+            "their_median": median(scores), "their_runs": len(scores),
+            "their_scores": " ".join(repr(float(score)) for score in scores), "their_environment": theirs.env,
+            "source": theirs.source,
+        }  # fmt: skip
+
+
+def references_table(page: PageCells, published: Published) -> Table | None:
+    """None where no source has runs of an algorithm of the page in a comparable environment."""
+    rows = [
+        {**row, **matched, "n": cell.n, "probability_ours_better": matched["probability_better"]}
+        for row, cell in zip(cell_rows(page.cells), page.rows, strict=True)
+        if cell.exists
+        for matched in match_references(cell, published)
+    ]
+    remarks = [
+        "Other people's runs, seed by seed, where dynamics and reward are those of our environment; mean ± sample "
+        "standard deviation at the nearest common step. Sources differ as much as algorithms do and are never pooled."
+    ]
+    for name in dict.fromkeys(row["source"] for row in rows):
+        sets = [row["theirs"] for row in rows if row["source"] == name]
+        returns = "; ".join(dict.fromkeys(f"{one.algorithm}: {one.returns}" for one in sets))
+        first = sets[0]
+        remarks.append(
+            f"{name}: {first.repository}, commit {first.commit}, on {first.environments}; {first.description}. "
+            f"{returns}."
+        )
+    return build_table("reference-runs", page.heading("reference runs"), rows, remarks) if rows else None

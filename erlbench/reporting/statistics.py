@@ -1,0 +1,339 @@
+"""Location, spread and intervals of scores; learning curves on common points, their mean and its bands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from erlbench.records.training import thinned
+
+Array = NDArray[np.float64]
+NO_INTERVAL = (math.nan, math.nan)
+FEWEST_RUNS = 6  # per side, for an interval or a test: below, only the scores are shown
+
+
+def mean(values: ArrayLike) -> float:
+    """The arithmetic mean of all values; NaN for none."""
+    x = flat(values)
+    return float(x.mean()) if x.size else math.nan
+
+
+def std(values: ArrayLike) -> float:
+    """The sample standard deviation (divided by n - 1); NaN for fewer than two values."""
+    x = flat(values)
+    return float(x.std(ddof=1)) if x.size > 1 else math.nan
+
+
+def mean_std(values: ArrayLike) -> tuple[float, float]:
+    """Mean and sample standard deviation."""
+    return mean(values), std(values)
+
+
+def median(values: ArrayLike) -> float:
+    """The median; NaN for none."""
+    x = flat(values)
+    return float(np.median(x)) if x.size else math.nan
+
+
+def iqm(values: ArrayLike) -> float:
+    """The interquartile mean: the mean without the lowest and the highest floor(n / 4) values.
+
+    Agarwal et al. 2021, "Deep reinforcement learning at the edge of the statistical precipice".
+    """
+    x = np.sort(flat(values))
+    cut = x.size // 4
+    return mean(x[cut : x.size - cut])
+
+
+def iqm_over_environments(strata: Sequence[ArrayLike]) -> float:
+    """The interquartile mean of all runs, each environment with the same weight; NaN when one has no run.
+
+    `strata[i]` holds the scores of the runs in environment i. A run weighs 1 / (environments x runs of its
+    environment), and a share floor(n / 4) / n of the weight is cut at either end. With equally many runs everywhere
+    this is `iqm` of all runs, as in Agarwal et al. 2021.
+    """
+    samples = [flat(stratum) for stratum in strata]
+    if not samples or min(sample.size for sample in samples) == 0:
+        return math.nan
+    x = np.concatenate(samples)
+    weights = np.concatenate([np.full(sample.size, 1 / (len(samples) * sample.size)) for sample in samples])
+    order = np.argsort(x, kind="stable")
+    edges = np.concatenate([[0.0], np.cumsum(weights[order])])
+    cut = (x.size // 4) / x.size
+    kept = np.diff(np.clip(edges, cut, 1 - cut))
+    return float(x[order] @ kept / kept.sum())
+
+
+def improvement(value: float, baseline: float) -> float:
+    """By how many percent of the baseline's magnitude `value` lies above it; NaN for a baseline of zero."""
+    return 100 * (value - baseline) / abs(baseline) if baseline else math.nan
+
+
+def probability_of_improvement(x: Sequence[ArrayLike], y: Sequence[ArrayLike]) -> float:
+    """The probability that a random run of x scores above one of y (ties count half), averaged over environments.
+
+    `x[i]` and `y[i]` are the scores of the runs in environment i; their lengths may differ (Agarwal et al. 2021).
+    """
+    gaps = [np.subtract.outer(flat(a), flat(b)) for a, b in zip(x, y, strict=True)]
+    return mean([np.mean((gap > 0) + 0.5 * (gap == 0)) for gap in gaps])
+
+
+def performance_profile(scores: ArrayLike, thresholds: ArrayLike) -> Array:
+    """The share of all scores above each threshold, of the shape of `thresholds` (run-score distribution)."""
+    return np.asarray((flat(scores)[:, None] > flat(thresholds)[None, :]).mean(axis=0), dtype=np.float64)
+
+
+def flat(values: ArrayLike) -> Array:
+    """All values as one float64 vector."""
+    return np.asarray(values, dtype=np.float64).ravel()
+
+
+def share_interval(of: int, runs: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share of runs (1927); NaN without runs."""
+    return tuple(scipy.stats.binomtest(of, runs).proportion_ci(method="wilson")) if runs else NO_INTERVAL
+
+
+def mean_interval(values: ArrayLike) -> tuple[float, float]:
+    """Student's 95 % interval of the mean; NaN for fewer than two values."""
+    x = flat(values)
+    half = special.stdtrit(x.size - 1, 0.975) * std(x) / math.sqrt(x.size) if x.size > 1 else math.nan
+    return float(mean(x) - half), float(mean(x) + half)
+
+
+def tolerance_interval(values: ArrayLike, *, share: float = 0.9, confidence: float = 0.95) -> tuple[float, float]:
+    """The interval that holds a `share` of all runs, past and future, if runs are normally distributed.
+
+    It does so in `confidence` of all samples. Mean ± k standard deviations with Howe's k (1969, "Two-sided tolerance
+    limits for normal populations"). NaN for fewer than two values. Patterson et al. 2024, "Empirical design in
+    reinforcement learning", recommend tolerance intervals to say what one more run would give.
+    """
+    x = flat(values)
+    if x.size < 2:
+        return NO_INTERVAL
+    freedom = x.size - 1
+    k = special.ndtri((1 + share) / 2) * math.sqrt((1 + 1 / x.size) * freedom / special.chdtri(freedom, confidence))
+    return float(mean(x) - k * std(x)), float(mean(x) + k * std(x))
+
+
+def share_between_extremes(runs: int, *, confidence: float = 0.95) -> float:
+    """The share of all runs that lies between the lowest and the highest of `runs` runs, whatever their distribution.
+
+    At least that share, in `confidence` of all samples: the root q of n q^(n-1) - (n-1) q^n = 1 - confidence (Wilks
+    1941). 0 for a single run.
+    """
+    return float(special.betaincinv(runs - 1, 2, 1 - confidence)) if runs > 1 else 0.0
+
+
+def superiority_interval(probability: float, n: int, m: int) -> tuple[float, float]:
+    """The 95 % interval of the probability that a value of one sample of n lies above one of another of m.
+
+    Newcombe 2006, "Confidence intervals for an effect size measure based on the Mann-Whitney statistic", part 2,
+    method 5: like Wilson's interval of a share, so it has a width also when all of one sample lies above the other,
+    where a bootstrap sees no spread. NaN with fewer than two values on a side.
+    """
+    if n < 2 or m < 2 or math.isnan(probability):
+        return NO_INTERVAL
+
+    def beyond(theta: float) -> float:
+        """How far `theta` lies from the probability, less what the interval allows."""
+        more = ((n + m) / 2 - 1) * ((1 - theta) / (2 - theta) + theta / (1 + theta))
+        allowed = special.ndtri(0.975) * math.sqrt(theta * (1 - theta) * (1 + more) / (n * m))
+        return float(abs(theta - probability) - allowed)
+
+    inside = min(max(probability, 1e-12), 1 - 1e-12)
+    low = scipy.optimize.brentq(beyond, 0.0, inside, xtol=1e-15) if probability > 0 else 0.0
+    high = scipy.optimize.brentq(beyond, inside, 1.0, xtol=1e-15) if probability < 1 else 1.0
+    return low, high
+
+
+def bootstrap_interval(
+    statistic: Callable[[list[Array]], float], strata: Sequence[ArrayLike], *, resamples: int = 1000, seed: int = 0
+) -> tuple[float, float]:
+    """The 95 % bootstrap interval of `statistic(strata)`, resampling with replacement within each stratum.
+
+    Its ends are percentiles, further out the smaller the strata are (`expanded_tail`). A stratum is the scores of one
+    algorithm's runs in one environment. NaN when a stratum has fewer than two runs, or the statistic of a resample is
+    NaN.
+    """
+    samples = [flat(stratum) for stratum in strata]
+    if not samples or min(sample.size for sample in samples) < 2:
+        return NO_INTERVAL
+    rng = np.random.default_rng(seed)
+    draws = [sample[rng.integers(sample.size, size=(resamples, sample.size))] for sample in samples]
+    values = np.array([statistic([draw[i] for draw in draws]) for i in range(resamples)])
+    tail = expanded_tail([sample.size for sample in samples])
+    low, high = np.quantile(values, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def bootstrap_mean_band(values: Array, *, resamples: int = 500, seed: int = 0) -> tuple[Array, Array]:
+    """The bootstrap interval of the mean over axis 0 at every point; `values` is (runs, points).
+
+    As `bootstrap_interval`; whole runs are resampled, the same ones at all points.
+    """
+    runs = len(values)
+    picks = np.random.default_rng(seed).integers(runs, size=(resamples, runs))
+    weights = np.stack([(picks == run).sum(axis=1) for run in range(runs)], axis=1) / runs
+    tail = expanded_tail([runs])
+    low, high = np.quantile(weights @ values, [tail, 1 - tail], axis=0)
+    return low, high
+
+
+def expanded_tail(sizes: Sequence[int]) -> float:
+    """The share of resamples to leave out at either end, for samples of these sizes and 95 % confidence.
+
+    Resamples of n values have (n - 1) / n of the variance, and few values know it badly, so plain percentiles cover too
+    seldom. Hesterberg 2015, "What teachers should know about the bootstrap", section 5.3: the normal distribution's
+    tail beyond sqrt(n / (n - 1)) times Student's quantile; n is that of the smallest sample.
+    """
+    fewest = min(sizes)
+    quantile = special.stdtrit(sum(sizes) - len(sizes), 0.975)
+    return float(special.ndtr(-math.sqrt(fewest / (fewest - 1)) * quantile))
+
+
+MOST_POINTS = 200
+TIME_UNITS = (("seconds", 1.0), ("minutes", 60.0), ("hours", 3600.0), ("days", 86400.0))
+Points = tuple[Array, Array]  # x and y of a run
+
+
+def points(x: Array, y: Array, smooth: int = 1) -> Points:
+    """The points (x, y) whose values are numbers, y the mean of the last `smooth`; of several at one x the last."""
+    valid = np.isfinite(x) & np.isfinite(y)
+    x, y = x[valid], y[valid]
+    if smooth > 1:
+        stop = np.arange(1, len(y) + 1)
+        start, sums = np.maximum(0, stop - smooth), np.concatenate([[0.0], np.cumsum(y)])
+        y = (sums[stop] - sums[start]) / (stop - start)
+    last = np.append(x[1:] > x[:-1], True)[: len(x)]
+    return x[last], y[last]
+
+
+def align(series: Iterable[Points]) -> Points:
+    """All points x (points,) that every run spans, and values (runs, points), linear between a run's own points.
+
+    `series` holds (x, y) of each run, x increasing; runs without a point are left out.
+    """
+    curves = [curve for curve in series if len(curve[0])]
+    x = np.unique(np.concatenate([points for points, _ in curves])) if curves else np.empty(0)
+    values = np.array([np.interp(x, *curve, left=np.nan, right=np.nan) for curve in curves]).reshape(
+        len(curves), len(x)
+    )
+    spanned = ~np.isnan(values).any(axis=0)
+    return x[spanned], values[:, spanned]
+
+
+def by_seed(series: Iterable[tuple[int, Points]]) -> list[Points]:
+    """The curves (x, y) of seeds: of one that has several runs their mean, as far as all of them go."""
+    seeds: dict[int, list[Points]] = {}
+    for seed, curve in series:
+        seeds.setdefault(seed, []).append(curve)
+    return [curves[0] if len(curves) == 1 else _mean(align(curves)) for curves in seeds.values()]
+
+
+def _mean(curves: Points) -> Points:
+    x, values = curves
+    return x, values.mean(axis=0) if len(x) else x
+
+
+def mean_curve(runs: Sequence[tuple[int, Points]], interval: bool = False, most: int = MOST_POINTS) -> dict[str, Array]:
+    """`x`, mean `y`, and the edges of its bands, all (points,), of runs (seed, (x, y)); a seed is the mean of its runs.
+
+    The curve begins where the last run begins and stops where the first one ends: beyond, it would be a mean over other
+    runs. It has at most `most` points. `low` and `high` are those of the lowest and highest run: means of several runs
+    spread less. With an `interval`, of two seeds and more, `interval_low` and `interval_high` are the 95 % bootstrap
+    interval of the mean.
+    """
+    x, values = align(by_seed(runs))
+    if not len(x):
+        return dict.fromkeys(("x", "y", "low", "high"), x)
+    kept = thinned(len(x), most)
+    x, values = x[kept], np.ascontiguousarray(values[:, kept])
+    single = np.array([np.interp(x, *curve) for _, curve in runs if len(curve[0])])
+    line = {"x": x, "y": values.mean(axis=0), "low": single.min(axis=0), "high": single.max(axis=0)}
+    if interval and len(values) > 1:
+        line["interval_low"], line["interval_high"] = bootstrap_mean_band(values)
+    return line
+
+
+def band_kind(seeds: Sequence[int], wanted: str = "auto") -> str:
+    """One band for a whole figure: `interval` when every curve has at least `FEWEST_RUNS` seeds, else `range`.
+
+    `wanted` is auto or range; `range` is taken as it is.
+    """
+    return "interval" if wanted == "auto" and min(seeds, default=0) >= FEWEST_RUNS else "range"
+
+
+def band_words(band: str) -> str:
+    """What the band shows, for legends and captions."""
+    return "95 % bootstrap interval of the mean" if band == "interval" else "lowest to highest run"
+
+
+def time_unit(seconds: float) -> tuple[str, float]:
+    """The largest unit of which `seconds` are at least two, and its seconds."""
+    return next((unit for unit in reversed(TIME_UNITS) if seconds >= 2 * unit[1]), TIME_UNITS[0])
+
+
+def _average(runs: Sequence[Any]) -> Points:
+    """The points (points,) that all runs reached and the average of the seeds there."""
+    curves = ((run.seed, (run.evaluations.timesteps, run.evaluations.return_mean)) for run in runs)
+    return _mean(align(by_seed(curves)))
+
+
+def max_of_average(runs: Sequence[Any]) -> float:
+    """The highest point of the seed average, over the steps that all runs reached; NaN without one."""
+    return float(max(_average(runs)[1], default=math.nan))
+
+
+def average_reached(runs: Sequence[Any], score: float) -> float:
+    """Training steps at which the seed average is first at least `score`, over the steps that all runs reached.
+
+    It is interpolated linearly between evaluations, as a reader of the curve does.
+    Infinite when it never is, NaN without runs.
+    """
+    x, average = _average(runs)
+    if not (average >= score).any():
+        return math.inf if runs else math.nan
+    first = int((average >= score).argmax())
+    near = slice(max(0, first - 1), first + 1)
+    return float(np.interp(score, average[near], x[near]))
+
+
+def reached(evaluations: Any, score: float) -> tuple[float, float]:
+    """Training steps and minutes at the first evaluation with a mean return of at least `score`; infinite without."""
+    first = evaluations[evaluations.return_mean >= score][:1]
+    return (float(first.timesteps[0]), float(first.seconds[0] / 60)) if len(first) else (math.inf, math.inf)
+
+
+def updates_per_step(runs: Sequence[Any]) -> tuple[float, float]:
+    """Gradient updates of the critic and of the actor per training step, mean over runs; NaN where none says it."""
+    ends = [run.evaluations[-1] for run in runs if len(run.evaluations)]
+    rates = [
+        (end.critic_updates / end.timesteps, end.actor_updates / end.timesteps) for end in ends if end.timesteps > 0
+    ]
+    critic, actor = np.mean(rates, axis=0) if rates else (math.nan, math.nan)
+    return float(critic), float(actor)
+
+
+def minutes_per_million(run: Any) -> float:
+    """Training minutes without pauses per million training steps, over the whole run; NaN before the first step."""
+    return run.seconds / 60 / run.timesteps * 1e6 if run.timesteps else math.nan
+
+
+def minutes_per_million_after(timesteps: Array, seconds: Array, critic_updates: Array) -> tuple[float, int]:
+    """The same, between the first and the last row (rows,) in which gradient steps had begun, and the steps between.
+
+    A short run's figure over the whole is biased by the warm-up, which has no gradient steps; this one is not. NaN
+    and 0 without two such rows.
+    """
+    rows = np.flatnonzero(critic_updates > 0)
+    if len(rows) < 2 or timesteps[rows[-1]] <= timesteps[rows[0]]:
+        return math.nan, 0
+    first, last = rows[0], rows[-1]
+    steps = timesteps[last] - timesteps[first]
+    return float((seconds[last] - seconds[first]) / 60 / steps * 1e6), int(steps)

@@ -1,1 +1,0 @@
-"""Statistics of runs: pure functions of arrays, metrics of a run, curves, differences from a baseline."""

@@ -1,0 +1,199 @@
+"""The table of training times: minutes per million training steps, and how busy and how asynchronous runs were."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from erlbench.records.read import read_columns
+from erlbench.records.schema import GenerationRow
+from erlbench.reporting.agreement import departure_notes
+from erlbench.reporting.cells import Warn
+from erlbench.reporting.documents import Record, Table, build_table, cell_rows
+from erlbench.reporting.formats import NONE
+from erlbench.reporting.page_cells import PageCells
+from erlbench.reporting.published import Published, environment_notes
+from erlbench.reporting.statistics import (
+    improvement,
+    mean,
+    mean_std,
+    median,
+    minutes_per_million,
+    minutes_per_million_after,
+)
+from erlbench.reporting.timeline import Timeline
+from erlbench.words import counted, say_range
+
+MILLION = 1_000_000
+PARTS = ("whole", "after_warmup")
+KINDS = {False: "measured", True: "modelled"}  # minutes, by whether their time is simulated; never in one column
+Tasks = Callable[[Any], Timeline | None]
+PER_GENERATION = "seconds_per_generation"  # the statistic of studies of papers that measure it
+
+
+def times_table(page: PageCells, published: Published, warn: Warn, find_tasks: Tasks = lambda cell: None) -> Table:
+    """Minutes per million steps over the whole run and after the warm-up, against baseline and paper.
+
+    `find_tasks` gives the tasks of the run that stands for a cell.
+    """
+    times = {cell.Index: measure_runs(cell, warn) for cell in page.rows}
+    timelines = {cell.Index: find_tasks(cell) for cell in page.rows}
+    shares = {index: timeline.shares() for index, timeline in timelines.items() if timeline}
+    tasks = sorted({kind for of_run in shares.values() for kind in of_run})
+    places = {(cell.group, cell.name): cell.Index for cell in page.rows}
+    rows = cell_rows(page.cells)
+    for row, cell in zip(rows, page.rows, strict=True):
+        base = places.get((cell.group, page.baseline)) if cell.name != page.baseline else None
+        paper, saved = (page.find_published(published, cell, name) for name in ("time_min", "time_reduction_pct"))
+        row |= {
+            **_machine_record(cell),
+            **_minutes_record(times[cell.Index], times.get(base, [])),
+            "published_min": paper.value if paper else math.nan,
+            "published_change_pct": -saved.value if saved else math.nan,
+            **_task_record(timelines[cell.Index]),
+            **{f"share_{kind}": shares.get(cell.Index, {}).get(kind, math.nan) for kind in tasks},
+        }
+    measured = [run for of_cell in times.values() for run in of_cell]
+    kinds = {run["modelled"] for run in measured} or {False}
+    remarks = [*_notes(page, [run["after_steps"] for run in measured if run["after_steps"]])]
+    if shares:
+        remarks.append(
+            "Kinds of tasks: their shares of the busy time. Use of the processes: of one run a row, the first that is "
+            "finished, else the first."
+        )
+    return build_table(
+        "times", f"{page.title}: training minutes per million steps", rows, [*remarks, *page.notes],
+        base=page.base_label, measured=False in kinds, modelled=True in kinds, published=page.published, tasks=tasks,
+        generations=page.statistic == PER_GENERATION,
+    )  # fmt: skip
+
+
+def _machine_record(cell: Any) -> Record:
+    last = ((run.evaluations.seconds[-1], run.evaluations.generation[-1]) for run in cell.done if run.timed)
+    per_generation, spread = mean_std(
+        [1000 * seconds / generations for seconds, generations in last if generations > 0]
+    )
+    return {
+        "workers": " or ".join(sorted({run.workers or NONE for run in cell.done})),
+        **{
+            what: " or ".join(sorted({str(getattr(run, what)) or "?" for run in cell.done}))
+            for what in ("processes", "device")
+        },
+        "ms_per_generation": per_generation,
+        "ms_per_generation_std": spread,
+        "paused_min": mean([run.evaluations.paused_s[-1] / 60 for run in cell.done]),
+    }
+
+
+def _minutes_record(times: Sequence[Record], base: Sequence[Record]) -> Record:
+    """Minutes by the clock, and those of simulated time, apart; the change of the mean against the baseline's."""
+    record: Record = {"after_warmup_steps": " ".join(str(run["after_steps"]) for run in times)}
+    for part in PARTS:
+        changes = []
+        for modelled, kind in KINDS.items():
+            own, others = (
+                [run[part] for run in runs if run["modelled"] is modelled and run["timed"]] for runs in (times, base)
+            )
+            name, (average, std) = f"{kind}_{part}", mean_std(own)
+            record |= {f"{name}_min_per_million": average, f"{name}_std": std, f"{name}_median": median(own)}
+            changes.append(improvement(average, mean(others)))
+        record[f"{part}_vs_baseline_pct"] = next((change for change in changes if not math.isnan(change)), math.nan)
+    return record
+
+
+def _task_record(timeline: Timeline | None) -> Record:
+    """Busy share, staleness, critic lag and queueing of a run by its tasks; NaN without."""
+    record = {"utilisation": math.nan, "span_s": math.nan}
+    if timeline:
+        busy, (start, end) = timeline.utilisation(), timeline.span
+        record = {"utilisation": sum(busy.values()) / len(busy), "span_s": end - start}
+    for name in ("staleness", "critic_lag", "queueing"):
+        values = np.empty(0)
+        if timeline and (timeline.run.timed or name != "queueing"):
+            values = timeline.played()[name].to_numpy()
+            values = values[np.isfinite(values)]
+        record[f"{name}_median"] = median(values)
+        record[f"{name}_90"] = float(np.quantile(values, 0.9)) if len(values) else math.nan
+    return record
+
+
+def measure_runs(cell: Any, warn: Warn) -> list[Record]:
+    """Minutes per million steps of each finished run of a cell: `whole`, and `after_warmup`.
+
+    `after_steps`: over which the latter was measured; `modelled`: whether a run's minutes are those of simulated time,
+    else the clock's; `timed`: whether they count, those of shared cores do not.
+    """
+    rows: list[Record] = []
+    for run in cell.done:
+        after, steps = _measure_after_warmup(run, warn)
+        rows.append({"whole": minutes_per_million(run), "after_warmup": after, "after_steps": steps,
+                     "modelled": run.simulated_time, "timed": run.timed})  # fmt: skip
+    return rows
+
+
+def _measure_after_warmup(run: Any, warn: Warn) -> tuple[float, int]:
+    evaluations = run.evaluations
+    long = not run.imported and evaluations.critic_updates[-1] == 0 and (run.path / GenerationRow.file).is_file()
+    if not run.timed or long:  # without gradient steps the file is long and says nothing
+        return math.nan, 0
+    rows = None if run.imported else read_columns(run.path, GenerationRow, warn)
+    if rows is None or np.isnan(rows["critic_updates"]).all():  # the evaluations are coarser, but hold the same
+        return minutes_per_million_after(evaluations.timesteps, evaluations.seconds, evaluations.critic_updates)
+    names = ("timesteps", "train_time_s", "critic_updates", "paused_s")
+    steps, seconds, critic_updates, paused = (np.asarray(rows[name], np.float64) for name in names)
+    return minutes_per_million_after(steps, seconds - np.nan_to_num(paused), critic_updates)
+
+
+def _notes(page: PageCells, after_steps: list[int]) -> Iterator[str]:
+    done = [run for cell in page.rows for run in cell.done]
+    lengths = sorted({run.timesteps for run in done})
+    if lengths and lengths[0] >= MILLION:
+        yield "Measured over runs of at least 1,000,000 training steps."
+    elif lengths:
+        yield f"Extrapolated to 1,000,000 training steps from runs of {say_range(lengths)} steps."
+    span = f", over {say_range(after_steps)} steps" if after_steps else ""
+    yield (
+        "Whole run: training time divided by training steps; a short run is flattered by its warm-up, which has no "
+        "gradient steps. After warm-up: the same between the first and the last row of train.csv with gradient steps"
+        f"{span} (– without two such rows). Mean ± sample standard deviation over the finished runs; "
+        "training time leaves out the evaluation of the reported policy. Workers: individuals in flight (– for an "
+        "algorithm that does not count them)."
+    )
+    if page.baseline:
+        yield "Percentages: change of the time against the baseline in the same environment; negative is faster."
+    yield from machine_notes(done)
+    yield from departure_notes(page.rows)
+    if page.published:
+        yield f"Published: {page.source}, {page.table}, other hardware; only the percentages compare."
+        yield from environment_notes(page.groups)
+
+
+def _too_few_processes(run: Any) -> bool:
+    return bool(run.workers.isdigit() and run.processes.isdigit() and int(run.processes) < int(run.workers))
+
+
+def machine_notes(done: Sequence[Any]) -> Iterator[str]:
+    """What of machines and processes makes the times of runs compare, or not."""
+    if any(run.simulated_time for run in done):
+        yield "Some of the times are modelled (simulated time), not measured."
+    hardware = sorted({run.hardware for run in done})
+    if len(hardware) > 1:
+        yield f"NOT COMPARABLE: measured on {len(hardware)} machines: {'; '.join(hardware)}."
+    elif hardware:
+        threads = sorted({run.threads for run in done if run.threads})
+        yield f"Measured on {hardware[0]}" + (f", {' or '.join(threads)} thread(s) per process." if threads else ".")
+    if shared := [run for run in done if not run.timed]:
+        yield (
+            f"No minutes of {counted(len(shared), 'run')} that shared cores with other cells of the command; "
+            "`--jobs 1` runs one cell at a time."
+        )
+    jobs = sorted({run.jobs for run in done if run.shared_cores is None and run.jobs not in ("", "1")})
+    if jobs:
+        yield f"Some runs shared the machine with others ({' or '.join(jobs)} cells at once): their times are too long."
+    if any(_too_few_processes(run) for run in done):
+        yield "Some runs had fewer processes than workers: more workers cannot make them faster."
+    if any(run.differ for run in done):
+        yield "Some runs were continued with other processes or another device than they began with."
