@@ -2,8 +2,8 @@
 
 Lee, Lee, Shin, Kweon, "An Efficient Asynchronous Method for Integrating Evolutionary and Gradient-based Policy
 Search", NeurIPS 2020, with what only its public code says (github.com/KyunghyunLee/aes-rl). It is the search
-`search/aes.py`, a learner of `training/learners.py`, the coupling `half` (`coupling.py`) and the schedule
-`steady-state` (`steady_state.py`).
+`search/aes.py`, the coupling `half` (`coupling/half.py`), the schedule `steady-state`
+(`schedule/steady_state.py`), and the losses of `gradients/learners/blocks.py` with TD3's (`gradients/learners/td3.py`).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 from erlbench.algorithms.hybrid import SCHEDULES, Hybrid, HybridSettings
 from erlbench.algorithms.individuals import START_STATES
 from erlbench.algorithms.policy_settings import OURS
+from erlbench.algorithms.schedule.steady_state import SteadyStateSettings
 from erlbench.algorithms.search.aes import CODE, AESSearchSettings
 from erlbench.algorithms.search.search import SEARCHES
-from erlbench.algorithms.steady_state import SteadyStateSettings
 from erlbench.settings import setting
 
 

@@ -1,8 +1,10 @@
 """CEM-RL: CEM whose first individuals are trained by TD3's gradients before they are evaluated.
 
 Pourchot and Sigaud, "CEM-RL: Combining evolutionary and gradient-based methods for policy search", ICLR 2019,
-algorithm 1, with the constants of github.com/apourchot/CEM-RL. It is the search `search/cem.py`, a learner of
-`training/learners.py`, the coupling `half` (`coupling.py`) and the schedule `chain` (`schedule.py`).
+algorithm 1, with the constants of github.com/apourchot/CEM-RL. The algorithm reads in five
+files: the search `search/cem.py`, the schedule `chain` (`schedule/chain.py`: who learns on which critic), the coupling
+`half` (`coupling/half.py`: the first `n_grad` individuals are trained), and the losses, `gradients/learners/blocks.py`
+with TD3's (`gradients/learners/td3.py`).
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from erlbench.algorithms.hybrid import Hybrid, HybridSettings
-from erlbench.algorithms.schedule import INDIVIDUAL, ChainSettings
+from erlbench.algorithms.schedule.chain import INDIVIDUAL, ChainSettings
 from erlbench.algorithms.search.cem import CEM_RL, CEMSearchSettings
 from erlbench.settings import setting
 

@@ -2,7 +2,8 @@
 
 Khadka and Tumer, "Evolution-Guided Policy Gradient in Reinforcement Learning", NeurIPS 2018, algorithms 1 and 2, with
 the constants of its table and of its public code. From time to time the learner's actor replaces the worst individual.
-It is the search `search/genetic.py`, the learner `ddpg`, the coupling `side` (`side.py`) and the schedule `chain`.
+It is the search `search/genetic.py`, the learner `ddpg`, the coupling `side` (`coupling/side.py`) and the
+schedule `chain` (`schedule/chain.py`).
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from erlbench.algorithms.coupling.side import SideCoupling, SideSettings
 from erlbench.algorithms.hybrid import Hybrid, Parts, part_settings
 from erlbench.algorithms.individuals import FitnessSettings
-from erlbench.algorithms.schedule import Chain, ChainSettings
+from erlbench.algorithms.schedule.chain import Chain, ChainSettings
 from erlbench.algorithms.search.genetic import CODE, PAPER, GeneticSearch, GeneticSettings
-from erlbench.algorithms.side import SideCoupling, SideSettings
 from erlbench.policy import ACTIVATIONS
 from erlbench.settings import setting
 

@@ -2,8 +2,8 @@
 
 Suri, Shi, Plataniotis and Lawryshyn, "Maximum Mutation Reinforcement Learning for Scalable Control",
 arXiv:2007.13690, 2020, algorithm 1 and equations 4 to 6; what it leaves open is as in github.com/karush17/esac
-where that works. It is the search `search/esac.py`, the learner `sac`, the coupling `winners` (`winners.py`) and the
-schedule `chain`. docs/algorithms/esac.md lists the differences.
+where that works. It is the search `search/esac.py`, the learner `sac`, the coupling `winners` (`coupling/winners.py`)
+and the schedule `chain`. docs/algorithms/esac.md lists the differences.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from erlbench.algorithms.base import Needs
+from erlbench.algorithms.coupling.winners import BUDGET, Winners, WinnersSettings
 from erlbench.algorithms.hybrid import Hybrid, Parts
 from erlbench.algorithms.individuals import FitnessSettings
 from erlbench.algorithms.sac import SACSettings, has_value_network, update_of
-from erlbench.algorithms.schedule import Chain, ChainSettings
+from erlbench.algorithms.schedule.chain import Chain, ChainSettings
 from erlbench.algorithms.search.esac import CODE, PAIRS, PAPER, RANK, ESACSearch, ESACSearchSettings
 from erlbench.algorithms.training.critic import initial_soft_learner
 from erlbench.algorithms.training.gradient_tasks import critic_of
 from erlbench.algorithms.training.update_settings import SACUpdate
-from erlbench.algorithms.winners import BUDGET, Winners, WinnersSettings
 from erlbench.envs.registry import Problem
 from erlbench.settings import setting
 from erlbench.work.seeding import Purpose

@@ -2,7 +2,7 @@
 
 Li et al., "EvoRainbow: Combining Improvements in Evolutionary Reinforcement Learning for Policy Search", ICML 2024,
 its variant without a shared representation, with the constants of github.com/yeshenpy/EvoRainbow. It is the search
-`search/cem.py`, the learner `td3`, the coupling `side` (`side.py`) and the schedule `chain` (`schedule.py`).
+`search/cem.py`, the learner `td3`, the coupling `side` (`coupling/side.py`) and the schedule `chain`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from erlbench.algorithms.cem_rl import CEMRLSettings
+from erlbench.algorithms.coupling.side import SideSettings
 from erlbench.algorithms.hybrid import COUPLINGS, Hybrid
-from erlbench.algorithms.side import SideSettings
 from erlbench.settings import setting
 
 CODE = "EvoRainbow, public code"

@@ -16,20 +16,23 @@ from typing import Any, ClassVar, TypeVar, cast
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context, Needs
-from erlbench.algorithms.coupling import Coupling, CouplingState, Half
+from erlbench.algorithms.coupling.coupling import Coupling, CouplingState
+from erlbench.algorithms.coupling.half import Half
+from erlbench.algorithms.coupling.side import SideCoupling
+from erlbench.algorithms.coupling.winners import Winners
 from erlbench.algorithms.individuals import FitnessSettings
 from erlbench.algorithms.policy_settings import PolicySettings, initial_mean
-from erlbench.algorithms.schedule import Chain, Phases, Schedule, ScheduleState
+from erlbench.algorithms.schedule.chain import Chain
+from erlbench.algorithms.schedule.phases import Phases
+from erlbench.algorithms.schedule.schedule import Schedule, ScheduleState
+from erlbench.algorithms.schedule.steady_state import SteadyState
 from erlbench.algorithms.search.evolution_strategy import NOISE_SUM, NoiseSum
 from erlbench.algorithms.search.search import INJECTIONS, SEARCHES, Search, SearchContext, SearchState, find_search
-from erlbench.algorithms.side import SideCoupling
-from erlbench.algorithms.steady_state import SteadyState
 from erlbench.algorithms.training.actor_critic_settings import ActorCriticSettings
 from erlbench.algorithms.training.episode_tasks import episode_functions
 from erlbench.algorithms.training.gradient_tasks import CriticState, critic_of, new_critic, update_functions
 from erlbench.algorithms.training.learners import Learner, find_learner
 from erlbench.algorithms.training.update_settings import Episodes, Update, Updates
-from erlbench.algorithms.winners import Winners
 from erlbench.envs.registry import Problem
 from erlbench.errors import UsageError, nearest
 from erlbench.policy import PolicySpec

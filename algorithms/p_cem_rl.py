@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 
 from erlbench.algorithms.cem_rl import CEMRLSettings
 from erlbench.algorithms.hybrid import OURS, SCHEDULES, Hybrid
-from erlbench.algorithms.schedule import AT_LEAST, PhasesSettings
+from erlbench.algorithms.schedule.chain import AT_LEAST
+from erlbench.algorithms.schedule.phases import PhasesSettings
 from erlbench.settings import setting
 
 CODE: Mapping[str, Any] = {"tau_cem": 0.90, "batch_size": 256, "random_warmup": True, "warmup_gate": AT_LEAST}

@@ -14,6 +14,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from erlbench.algorithms.search.cem import (
+    PARAMETERS_AT_ONCE,
+    blocks,
+    cem_variance,
+    decayed,
+    elite_weights,
+    weighted_moments,
+)
 from erlbench.algorithms.search.fitness_scale import FitnessScale
 from erlbench.algorithms.search.mean_updates import MEAN_UPDATES, OLDEST, Psg, move, oldest, update_ratio
 from erlbench.algorithms.search.search import (
@@ -27,15 +35,7 @@ from erlbench.algorithms.search.search import (
     own_displacement,
     shortened,
 )
-from erlbench.algorithms.search.search_distribution import (
-    PARAMETERS_AT_ONCE,
-    blocks,
-    cem_variance,
-    decayed,
-    elite_weights,
-    ranking,
-    weighted_moments,
-)
+from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.search.variance_updates import (
     ONLINE_ADAPTIVE,
     ONLINE_FIXED,

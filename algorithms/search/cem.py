@@ -1,7 +1,7 @@
 """The cross-entropy method with a diagonal Gaussian, as a search.
 
 Pourchot and Sigaud, "CEM-RL", ICLR 2019, section 2.2, with the constants of its public code
-(github.com/apourchot/CEM-RL). `search_distribution.py` has the equations.
+(github.com/apourchot/CEM-RL). Equations are the paper's.
 """
 
 from __future__ import annotations
@@ -23,23 +23,14 @@ from erlbench.algorithms.search.search import (
     displacement,
     own_displacement,
 )
-from erlbench.algorithms.search.search_distribution import (
-    LOG,
-    PARAMETERS_AT_ONCE,
-    RANKS,
-    RECOMBINATIONS,
-    blocks,
-    cem_variance,
-    decayed,
-    rank_move,
-    ranking,
-    recombination_weights,
-    weighted_moments,
-)
+from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.settings import setting
 from erlbench.work.seeding import Key
 
 CEM_RL = "CEM-RL, public code"
+PARAMETERS_AT_ONCE = 8192  # parameters that are taken at once: small enough for the cache
+LOG, EQUAL, RANKS = "log", "equal", "ranks"
+RECOMBINATIONS = (LOG, EQUAL, RANKS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,3 +117,72 @@ class CEMSearch(GaussianSearch[CEMSearchSettings, CEMState]):
 
     def metrics(self) -> dict[str, float]:
         return {"epsilon": self.state.epsilon, **super().metrics()}
+
+
+def elite_weights(elites: int) -> np.ndarray:
+    """lambda_i = log((1 + K) / i) / sum for i = 1..K, `(K,)`: CEM-RL section 2.2, with CMA-ES's reading of its log."""
+    weights = np.log((1.0 + elites) / np.arange(1, elites + 1))
+    return weights / weights.sum()
+
+
+def recombination_weights(recombination: str, elites: int) -> np.ndarray:
+    """Of the elites, best first, `(K,)`, sum 1: equal for `equal`, else `elite_weights`."""
+    return np.full(elites, 1.0 / elites) if recombination == EQUAL else elite_weights(elites)
+
+
+def weighted_moments(
+    mean: np.ndarray, elites: Sequence[Iterable[np.ndarray]], weights: Sequence[float] | np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """sum_i lambda_i z_(i), and sum_i lambda_i (z_(i) - mean)^2 around the OLD mean; `(P,)` float64 each.
+
+    Eq. 1 and 2; `elites` are vectors `(P,)`, best first, each in blocks of `PARAMETERS_AT_ONCE` (`Store.blocks`).
+    """
+    centre, spread = np.zeros_like(mean), np.zeros_like(mean)
+    vector, product = np.empty((2, min(PARAMETERS_AT_ONCE, mean.size)))
+    for start, *blocks in zip(range(0, mean.size, PARAMETERS_AT_ONCE), *elites, strict=True):
+        part = slice(start, start + PARAMETERS_AT_ONCE)
+        old, first, second = mean[part], centre[part], spread[part]
+        v, p = vector[: old.size], product[: old.size]
+        for weight, z in zip(weights, blocks, strict=True):
+            v[:] = z
+            first += np.multiply(weight, v, out=p)
+            v -= old
+            v *= v
+            second += np.multiply(weight, v, out=p)
+    return centre, spread
+
+
+def cem_variance(spread: np.ndarray, epsilon: float, elites: int, extra_ke_division: bool) -> np.ndarray:
+    """The weighted spread plus epsilon, eq. 3.
+
+    `extra_ke_division` divides the spread by K once more, as the authors' public code does although the weights
+    already sum to one; the published results most likely were obtained so.
+    """
+    variance = spread / (elites if extra_ke_division else 1)
+    variance += epsilon
+    return variance
+
+
+def decayed(epsilon: float, tau: float, end: float) -> float:
+    """The noise added to the variance, one step on: tau * epsilon + (1 - tau) * end."""
+    return tau * epsilon + (1.0 - tau) * end
+
+
+def rank_move(mean: np.ndarray, ranked: Iterable[np.ndarray], count: int) -> np.ndarray:
+    """Mean + sum_i w_i (z_(i) - mean) over all `count` individuals, best first; `(P,)` float64.
+
+    w_i are the centred ranks of an evolution strategy (OpenAI-ES), linear from positive for the best to as much
+    below zero for the worst, with positive weights that sum to 1. It climbs the gradient that the displacements
+    z - mean estimate, whatever they come from: noise or training.
+    """
+    weights = np.linspace(1.0, -1.0, count)
+    weights /= weights[weights > 0].sum()
+    move = np.zeros_like(mean)
+    for weight, z in zip(weights, ranked, strict=True):
+        move += weight * (z.astype(np.float64) - mean)
+    return mean + move
+
+
+def blocks(vector: np.ndarray) -> list[np.ndarray]:
+    """A vector in blocks of `PARAMETERS_AT_ONCE`."""
+    return [vector[start : start + PARAMETERS_AT_ONCE] for start in range(0, vector.size, PARAMETERS_AT_ONCE)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from erlbench.algorithms.aes_rl import AESRL, AESRLSettings
-from erlbench.algorithms.coupling import probability_of_rl
+from erlbench.algorithms.coupling.half import probability_of_rl
 from erlbench.errors import UsageError
 from erlbench.settings import resolve
 from erlbench.work.tasks import ArrayRef, Counts, Output, Perturbed, Priority

@@ -7,7 +7,7 @@ from erlbench.algorithms import cem_rl, p_cem_rl
 from erlbench.algorithms.cem import CEM, CEMSettings
 from erlbench.algorithms.cem_rl import CEMRL, CEMRLSettings
 from erlbench.algorithms.p_cem_rl import PCEMRL, PCEMRLSettings
-from erlbench.algorithms.search.search_distribution import elite_weights
+from erlbench.algorithms.search.cem import elite_weights
 from erlbench.errors import UsageError
 from erlbench.settings import resolve
 from erlbench.work.seeding import Purpose

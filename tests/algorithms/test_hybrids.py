@@ -12,7 +12,7 @@ from erlbench.algorithms import registry
 from erlbench.algorithms.cem_rl import CEMRL, CEMRLSettings
 from erlbench.algorithms.hybrid import COUPLINGS, SCHEDULES
 from erlbench.algorithms.policy_settings import PolicySettings, policy_of
-from erlbench.algorithms.schedule import ChainSettings
+from erlbench.algorithms.schedule.chain import ChainSettings
 from erlbench.algorithms.search.search import SEARCHES, find_search
 from erlbench.algorithms.training.learners import LEARNERS
 from erlbench.envs.registry import problem

@@ -3,14 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from erlbench.algorithms.search.search_distribution import (
-    SearchDistribution,
-    cem_variance,
-    decayed,
-    elite_weights,
-    ranking,
-    weighted_moments,
-)
+from erlbench.algorithms.search.cem import cem_variance, decayed, elite_weights, weighted_moments
+from erlbench.algorithms.search.search_distribution import SearchDistribution, ranking
 from erlbench.work.seeding import generator
 from erlbench.work.store import Store
 

@@ -1,69 +1,29 @@
-"""Schedules with generations: in which order critics learn, actors are trained, and individuals play.
+"""The schedule `chain`: generations, in which each actor is trained on the critic that has learnt from it.
 
-`chain`: Pourchot and Sigaud, "CEM-RL", ICLR 2019, algorithm 1. `phases`: P-CEM-RL of the AES-RL paper (Lee et al.,
-NeurIPS 2020, section 4.1), after its public code (github.com/KyunghyunLee/aes-rl).
+Pourchot and Sigaud, "CEM-RL", ICLR 2019, algorithm 1. The losses of critic and actors are in `gradients/learners/`.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from erlbench.algorithms.individuals import Generation, start_states
+from erlbench.algorithms.schedule.schedule import Schedule, ScheduleState
 from erlbench.algorithms.search.evolution_strategy import gradient, gradient_tasks
 from erlbench.algorithms.search.search import Individual, Vector
 from erlbench.algorithms.training.gradient_tasks import actor_task, critic_task
 from erlbench.settings import setting
 from erlbench.work.seeding import Purpose
-from erlbench.work.tasks import Counts, Input, Output, Priority, Result, Task, in_phases
+from erlbench.work.tasks import Counts, Input, Output, Result, Task
 
 if TYPE_CHECKING:
     from erlbench.algorithms.hybrid import Hybrid
 
-CEM_RL, AES_CODE = "CEM-RL, public code", "AES-RL, public code"
+CEM_RL = "CEM-RL, public code"
 MORE_THAN, AT_LEAST, INDIVIDUAL = "more-than", "at-least", "individual"
-
-
-@dataclass(kw_only=True)
-class ScheduleState:
-    """The base of the states of schedules."""
-
-
-class Schedule(ABC):
-    """Asks for tasks and takes their results, for a run with a search, a coupling and perhaps a critic."""
-
-    settings_type: ClassVar[type]
-    generations: ClassVar[bool] = True
-    state: Any
-
-    def __init__(self, settings: Any, run: Hybrid[Any]) -> None:
-        self.settings, self.run = settings, run
-
-    @classmethod
-    def is_synchronous(cls, settings: Any) -> bool:
-        return True
-
-    @classmethod
-    def gradient_workers(cls, settings: Any, trained: int, workers: int) -> int:
-        """The most tasks with gradient steps at once, where `trained` actors are trained in a generation."""
-        return trained + 1 if trained else 0
-
-    @property
-    @abstractmethod
-    def warm(self) -> bool:
-        """Whether there is enough experience to learn from."""
-
-    @abstractmethod
-    def ask(self) -> list[Task]: ...
-
-    @abstractmethod
-    def tell(self, task: Task, result: Result) -> None: ...
-
-    @abstractmethod
-    def metrics(self) -> dict[str, float]: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -283,68 +243,3 @@ class Chain(Schedule):
         if self.run.has_learner:
             columns |= {"n_rl": len(state.trained), "rl_elites": state.rl_elites, **self.run.coupling.metrics()}
         return columns
-
-
-@dataclass(frozen=True, kw_only=True)
-class PhasesSettings(ChainSettings):
-    """Hyper-parameters of the phases."""
-
-    parallel_critic: bool = setting(
-        False, "one critic learns all the time, towards the mean's targets; then results depend on timing", AES_CODE
-    )
-    critic_block: int = setting(1000, "updates per block of the parallel critic", AES_CODE, minimum=1)
-    barriers: bool = setting(
-        False, "wait for all between critic, actors and evaluations; costs time, changes no result", AES_CODE
-    )
-
-    def __post_init__(self) -> None:
-        if self.warmup_gate == INDIVIDUAL:
-            raise ValueError(f"warmup_gate '{INDIVIDUAL}' is cem-rl's, whose individuals follow each other")
-
-
-class Phases(Chain):
-    """`phases`: all critic blocks, then all actors on the last critic, in parallel."""
-
-    settings_type: ClassVar[type] = PhasesSettings
-
-    @classmethod
-    def is_synchronous(cls, settings: Any) -> bool:
-        return not settings.parallel_critic
-
-    def ask(self) -> list[Task]:
-        return super().ask() + self._critic_stream()
-
-    def tasks_of(self, first: int, stop: int) -> list[Task]:
-        """A generation; with barriers the critic comes first, then the actors, then the episodes."""
-        tasks = super().tasks_of(first, stop)
-        if not self.settings.barriers:
-            return tasks
-        critic, actors = ([task for task in tasks if task.kind == kind] for kind in ("critic", "actor"))
-        return in_phases(critic, actors, tasks[len(critic) + len(actors) :])
-
-    def training(self, parameters: Sequence[Input], trained: Sequence[int]) -> list[Task]:
-        """One critic block per RL individual, towards the targets of that one; then every actor on the last critic.
-
-        An actor makes as many updates as the last generation had steps, and so do the blocks together. With a parallel
-        critic there are no blocks.
-        """
-        run, critic, steps = self.run, self.run.critic, self.state.previous_steps
-        view, tasks = run.context.replay.view(run.settings.replay_size), []
-        latest: Input = critic.parameters
-        updates = 0 if self.settings.parallel_critic else steps // run.coupling.count
-        for index in trained if updates else ():
-            tasks.append(critic_task(run, latest, parameters[index], updates, critic.step, view))
-            latest = tasks[-1].output("critic")
-            critic.step += updates
-        return tasks + [actor_task(run, parameters[index], latest, steps, view, index) for index in trained]
-
-    def _critic_stream(self) -> list[Task]:
-        """With a parallel critic: its next block towards the mean's targets, as long as there is budget."""
-        run = self.run
-        if not self.settings.parallel_critic or not run.learns or run.exhausted or not self.warm:
-            return []
-        if run.coupling.learns_now:
-            return []
-        # It never ends, so it must not go before the actors that wait for the same processes.
-        tasks = run.coupling.stream(self.settings.critic_block)
-        return [replace(task, priority=Priority.ACTOR) for task in tasks]

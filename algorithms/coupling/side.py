@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from erlbench.algorithms.coupling import Coupling, CouplingState
+from erlbench.algorithms.coupling.coupling import Coupling, CouplingState
 from erlbench.algorithms.individuals import fitness_of
 from erlbench.algorithms.search.search import Individual, Search, Vector
 from erlbench.algorithms.search.search_distribution import ranking

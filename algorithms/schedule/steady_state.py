@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from erlbench.algorithms.individuals import start_states
-from erlbench.algorithms.schedule import Schedule, ScheduleState
+from erlbench.algorithms.schedule.schedule import Schedule, ScheduleState
 from erlbench.algorithms.search.search import Individual, Vector
 from erlbench.algorithms.training.gradient_tasks import actor_task
 from erlbench.settings import setting

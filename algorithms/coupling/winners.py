@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from erlbench.algorithms.coupling import VALIDATED, Coupling, CouplingState
+from erlbench.algorithms.coupling.coupling import VALIDATED, Coupling, CouplingState
 from erlbench.algorithms.individuals import fitness_of
 from erlbench.algorithms.search.crossover import CROSSOVERS, EXCHANGE, crossover
 from erlbench.algorithms.search.search import Individual, Search, Vector, centre_of

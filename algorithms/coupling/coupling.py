@@ -1,7 +1,4 @@
-"""Who of a population is trained by gradients: the coupling of a search and a learner.
-
-`half` (CEM-RL, AES-RL): some individuals are trained before they are evaluated. `none`: nobody; the search is alone.
-"""
+"""What a coupling of a search and a learner is, and `none`: nobody is trained, the search is alone."""
 
 from __future__ import annotations
 
@@ -13,9 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from erlbench.algorithms.individuals import fitness_of
 from erlbench.algorithms.search.search import Individual
 from erlbench.algorithms.training.gradient_tasks import next_critic_block
-from erlbench.errors import UsageError
-from erlbench.settings import setting
-from erlbench.work.seeding import Key, Purpose, generator
+from erlbench.work.seeding import Key
 from erlbench.work.tasks import Counts
 
 if TYPE_CHECKING:
@@ -23,7 +18,7 @@ if TYPE_CHECKING:
     from erlbench.algorithms.search.search import Search, Vector
     from erlbench.work.tasks import ArrayRef, Input, Output, Result, Task
 
-CEM_RL, AES_CODE = "CEM-RL, public code", "AES-RL, public code"
+VALIDATED = ("mean", "learner", "champion")  # the search's, the learner's policy, the best of the last generation
 
 
 @dataclass(frozen=True)
@@ -38,9 +33,6 @@ class CouplingState:
     gathered: list[Individual] = field(default_factory=list)  # of an asynchronous schedule, until they are a population
     scores: dict[str, float] = field(default_factory=dict)  # by VALIDATED, at the latest validation
     under_way: int = 0  # tasks of its own
-
-
-VALIDATED = ("mean", "learner", "champion")  # the search's, the learner's policy, the best of the last generation
 
 
 class Coupling:
@@ -166,50 +158,3 @@ class Coupling:
     def metrics(self) -> dict[str, float]:
         """Columns of train.csv."""
         return {}
-
-
-@dataclass(frozen=True, kw_only=True)
-class HalfSettings:
-    """Hyper-parameters of the coupling `half`, of generations and without generations."""
-
-    n_grad: int = setting(5, "individuals of a generation that are trained by gradients", CEM_RL, minimum=0)
-    p_desired: float = setting(
-        0.5, "share of individuals that are trained by gradients", AES_CODE, by_env={"Swimmer": 0.1},
-        minimum=0, maximum=1,
-    )  # fmt: skip
-    k_rl: float = setting(50.0, "gain of the population control", AES_CODE, minimum=0, symbol="K_rl")
-
-
-class Half(Coupling):
-    """`half`: part of the population is trained, and the critic learns from everybody's transitions."""
-
-    settings_type: ClassVar[type] = HalfSettings
-
-    @classmethod
-    def check(cls, settings: HalfSettings, search: type[Search[Any, Any]], search_settings: Any) -> None:
-        population = search.population_of(search_settings)
-        if settings.n_grad > population:
-            raise UsageError(f"n_grad ({settings.n_grad}) cannot exceed population ({population})")
-        if population < 2:
-            raise UsageError("coupling=half trains part of a population, and one individual has no part")
-
-    @classmethod
-    def trains(cls, settings: HalfSettings) -> int:
-        return settings.n_grad
-
-    @property
-    def count(self) -> int:
-        """Whole pairs where the search mirrors: half a trained pair would count as noise."""
-        count: int = self.settings.n_grad
-        return count - count % 2 if self.run.search.pairs else count
-
-    def chooses(self, number: int, n_rl: int, n_es: int) -> bool:
-        if not self.run.learns:
-            return False
-        p = probability_of_rl(n_rl, n_es, self.settings.p_desired, self.settings.k_rl)
-        return bool(generator(*self.run.key(Purpose.POPULATION, number)).random() < p)
-
-
-def probability_of_rl(n_rl: int, n_es: int, desired: float, gain: float) -> float:
-    """AES-RL, eq. 3: clip(-K_rl (n_rl / (n_rl + n_es) - p_desired) + 0.5, 0, 1), for the numbers launched so far."""
-    return min(1.0, max(0.0, -gain * (n_rl / (n_rl + n_es) - desired) + 0.5))

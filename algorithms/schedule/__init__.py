@@ -1,0 +1,1 @@
+"""In which order a critic learns, actors are trained, and individuals play."""
