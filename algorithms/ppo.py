@@ -14,9 +14,18 @@ from typing import Any, ClassVar
 
 from erlbench.algorithms.base import Algorithm
 from erlbench.algorithms.parts.on_policy import OnPolicy, OnPolicyState
-from erlbench.algorithms.parts.ppo_settings import PRESETS, PPOIteration, PPOSettings
+from erlbench.algorithms.parts.on_policy_settings import PPOIteration, PPOSettings
 
-__all__ = ["PPO", "PRESETS", "PPOIteration", "PPOSettings", "PPOState"]
+# sb3: the defaults of stable-baselines3. esac: the networks of the PPO in the ESAC paper.
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "sb3": {
+        "learning_rate_schedule": "constant",
+        "value_clip_range": None,
+        "normalise_observations": False,
+        "normalise_rewards": False,
+    },
+    "esac": {"hidden": (512, 512), "activation": "relu"},
+}
 
 
 @dataclass(kw_only=True)

@@ -16,9 +16,19 @@ from typing import Any, ClassVar
 
 from erlbench.algorithms.base import Algorithm
 from erlbench.algorithms.parts.on_policy import OnPolicy, OnPolicyState
-from erlbench.algorithms.parts.trpo_settings import PRESETS, TRPOIteration, TRPOSettings
+from erlbench.algorithms.parts.on_policy_settings import TRPOIteration, TRPOSettings
 
-__all__ = ["PRESETS", "TRPO", "TRPOIteration", "TRPOSettings", "TRPOState"]
+# sb3: the defaults of sb3-contrib.
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "sb3": {
+        "discount": 0.99,
+        "target_divergence": 0.01,
+        "conjugate_steps": 15,
+        "value_epochs": 10,
+        "normalise_observations": False,
+        "normalise_rewards": False,
+    }
+}
 
 
 @dataclass(kw_only=True)

@@ -18,7 +18,7 @@ import numpy as np
 
 from erlbench.algorithms.coupling.coupling import VALIDATED, Coupling, CouplingState
 from erlbench.algorithms.individuals import fitness_of
-from erlbench.algorithms.search.crossover import CROSSOVERS, EXCHANGE, crossover
+from erlbench.algorithms.search.genetic import CROSSOVERS, EXCHANGE, crossover
 from erlbench.algorithms.search.search import Individual, Search, Vector, centre_of
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.training.episode_tasks import episode_task

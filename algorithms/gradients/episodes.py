@@ -10,10 +10,9 @@ import torch
 
 from erlbench.algorithms.gradients.episode_loop import Act, Memory, learn_episodes
 from erlbench.algorithms.gradients.minibatches import saved
-from erlbench.algorithms.gradients.programs.ddpg import DDPGProgram
 from erlbench.algorithms.gradients.programs.program import Executor
 from erlbench.algorithms.gradients.programs.sac import SACProgram
-from erlbench.algorithms.gradients.programs.td3 import TD3Program
+from erlbench.algorithms.gradients.programs.td3 import DDPGProgram, TD3Program
 from erlbench.algorithms.gradients.updates import check_reports, checked_means, learner_of, make_updates
 from erlbench.algorithms.training.update_settings import DDPGUpdate, Episodes, SACUpdate, TD3Update
 from erlbench.work.contract import info_values

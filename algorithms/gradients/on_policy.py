@@ -22,8 +22,12 @@ from torch import Tensor
 
 from erlbench.algorithms.gradients.minibatches import load, saved
 from erlbench.algorithms.gradients.ppo_collection import Rollout, collect
-from erlbench.algorithms.parts.ppo_networks import actor_parameters, reported_parameters
-from erlbench.algorithms.parts.trpo_settings import OnPolicyIteration, OnPolicySettings
+from erlbench.algorithms.parts.on_policy_settings import (
+    OnPolicyIteration,
+    OnPolicySettings,
+    actor_parameters,
+    reported_parameters,
+)
 from erlbench.envs.registry import Problem
 from erlbench.errors import NumericalError
 from erlbench.work.contract import info_values
@@ -53,7 +57,7 @@ def iterate(
 ) -> Outcome:
     """`steps` environment steps and the updates from them: the task of an iteration.
 
-    Inputs: `learner` and `statistics` (see `erlbench.algorithms.parts.ppo_networks`), and `actions`
+    Inputs: `learner` and `statistics` (see `erlbench.algorithms.parts.on_policy_settings`), and `actions`
     and `observation` of the episode that goes on.
     Values: `returns` and `lengths` of the episodes that ended, `steps`, `replayed`
     (steps made again to get back into the episode that goes on), `critic_updates`, `actor_updates`, `seed` (of

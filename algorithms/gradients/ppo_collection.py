@@ -13,8 +13,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from erlbench.algorithms.parts.ppo_settings import EPSILON, OBSERVATION_CLIP
-from erlbench.algorithms.parts.trpo_settings import OnPolicyIteration, OnPolicySettings
+from erlbench.algorithms.parts.on_policy_settings import EPSILON, OBSERVATION_CLIP, OnPolicyIteration, OnPolicySettings
 from erlbench.errors import NumericalError, TaskError
 from erlbench.policy import NumpyPolicy, PolicySpec
 from erlbench.work.contract import Infos, advance, reset

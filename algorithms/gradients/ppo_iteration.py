@@ -9,7 +9,7 @@ import numpy as np
 from stable_baselines3 import PPO
 
 from erlbench.algorithms.gradients.on_policy import OnPolicyLearner, iterate
-from erlbench.algorithms.parts.ppo_settings import PPOIteration, PPOSettings
+from erlbench.algorithms.parts.on_policy_settings import PPOIteration, PPOSettings
 from erlbench.work.seeding import Key
 from erlbench.work.tasks import Outcome
 from erlbench.work.workspace import Workspace

@@ -10,7 +10,7 @@ import torch
 from sb3_contrib import TRPO
 
 from erlbench.algorithms.gradients.on_policy import CountedSteps, OnPolicyLearner, iterate
-from erlbench.algorithms.parts.trpo_settings import TRPOIteration, TRPOSettings
+from erlbench.algorithms.parts.on_policy_settings import TRPOIteration, TRPOSettings
 from erlbench.work.seeding import Key
 from erlbench.work.tasks import Outcome
 from erlbench.work.workspace import Workspace

@@ -17,11 +17,9 @@ from erlbench.algorithms.gradients.autograd import Autograd
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.minibatches import Transitions, arithmetic, saved
 from erlbench.algorithms.gradients.programs.blocks import ActorProgram, CriticProgram, SoftActorProgram
-from erlbench.algorithms.gradients.programs.cuda_graphs import CudaGraphs
-from erlbench.algorithms.gradients.programs.ddpg import DDPGProgram
-from erlbench.algorithms.gradients.programs.program import Executor, InTurn, Program
+from erlbench.algorithms.gradients.programs.program import CudaGraphs, Executor, InTurn, Program
 from erlbench.algorithms.gradients.programs.sac import SACProgram
-from erlbench.algorithms.gradients.programs.td3 import TD3Program
+from erlbench.algorithms.gradients.programs.td3 import DDPGProgram, TD3Program
 from erlbench.algorithms.training.critic import actor_size, joined
 from erlbench.algorithms.training.update_settings import (
     ActorUpdate,

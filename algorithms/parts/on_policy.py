@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 from erlbench.algorithms.base import Algorithm, Context, Needs
-from erlbench.algorithms.parts.ppo_networks import (
+from erlbench.algorithms.parts.on_policy_settings import (
+    OnPolicyIteration,
+    PPOSettings,
+    TRPOSettings,
     initial_learner,
     initial_statistics,
     reported_parameters,
     reported_policy,
 )
-from erlbench.algorithms.parts.ppo_settings import PPOSettings
-from erlbench.algorithms.parts.trpo_settings import OnPolicyIteration, TRPOSettings
 from erlbench.envs.registry import Problem
 from erlbench.policy import PolicySpec
 from erlbench.work.seeding import Purpose

@@ -2,7 +2,7 @@
 
 Lee, Lee, Shin, Kweon, "An Efficient Asynchronous Method for Integrating Evolutionary and Gradient-based Policy
 Search", NeurIPS 2020, sections 3.3 and 3.4, with what only its public code says (github.com/KyunghyunLee/aes-rl).
-The rules are in `mean_updates.py` and `variance_updates.py`.
+The rules are in `aes_updates.py`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,25 @@ from typing import ClassVar
 
 import numpy as np
 
+from erlbench.algorithms.search.aes_updates import (
+    MEAN_UPDATES,
+    OLDEST,
+    ONLINE_ADAPTIVE,
+    ONLINE_FIXED,
+    RANK_BASED,
+    SUCCESS_RULE_FROZEN,
+    VARIANCE_UPDATES,
+    FitnessScale,
+    Psg,
+    freeze,
+    move,
+    oldest,
+    online_adaptive,
+    online_fixed,
+    slide,
+    success_rule,
+    update_ratio,
+)
 from erlbench.algorithms.search.cem import (
     PARAMETERS_AT_ONCE,
     blocks,
@@ -22,8 +41,6 @@ from erlbench.algorithms.search.cem import (
     elite_weights,
     weighted_moments,
 )
-from erlbench.algorithms.search.fitness_scale import FitnessScale
-from erlbench.algorithms.search.mean_updates import MEAN_UPDATES, OLDEST, Psg, move, oldest, update_ratio
 from erlbench.algorithms.search.search import (
     AS_SAMPLES,
     HANSEN,
@@ -36,18 +53,6 @@ from erlbench.algorithms.search.search import (
     shortened,
 )
 from erlbench.algorithms.search.search_distribution import ranking
-from erlbench.algorithms.search.variance_updates import (
-    ONLINE_ADAPTIVE,
-    ONLINE_FIXED,
-    RANK_BASED,
-    SUCCESS_RULE_FROZEN,
-    VARIANCE_UPDATES,
-    freeze,
-    online_adaptive,
-    online_fixed,
-    slide,
-    success_rule,
-)
 from erlbench.settings import setting
 
 CODE = "AES-RL, public code"

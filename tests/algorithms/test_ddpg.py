@@ -13,8 +13,8 @@ from stable_baselines3.common.logger import Logger
 from erlbench.algorithms.ddpg import DDPG, DDPGSettings
 from erlbench.algorithms.gradients.episodes import train_ddpg
 from erlbench.algorithms.gradients.learners.networks import MLP
-from erlbench.algorithms.gradients.programs.ddpg import DDPGProgram
 from erlbench.algorithms.gradients.programs.program import InTurn
+from erlbench.algorithms.gradients.programs.td3 import DDPGProgram
 from erlbench.algorithms.gradients.updates import make_updates
 from erlbench.algorithms.training.critic import critic_spec, initial_learner
 from erlbench.algorithms.training.update_settings import DDPGUpdate

@@ -8,8 +8,7 @@ from statistics import fmean, stdev
 import numpy as np
 import pytest
 
-from erlbench.algorithms.search.fitness_scale import FEWEST, FitnessScale, deviation
-from erlbench.algorithms.search.mean_updates import RATIOS, update_ratio
+from erlbench.algorithms.search.aes_updates import FEWEST, RATIOS, FitnessScale, deviation, update_ratio
 from erlbench.experiment.costs import built_in_costs
 from erlbench.verification.same import MEASURED
 from tests.runs import interrupt, make_cell, rows, run

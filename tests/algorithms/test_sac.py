@@ -13,10 +13,9 @@ from stable_baselines3.common.logger import Logger
 
 from erlbench.algorithms.gradients.episodes import train_sac
 from erlbench.algorithms.gradients.learners.sac import GaussianPolicy
-from erlbench.algorithms.gradients.programs import networks, operations
-from erlbench.algorithms.gradients.programs.gaussian_actor import GaussianActor
+from erlbench.algorithms.gradients.programs import networks
 from erlbench.algorithms.gradients.programs.program import InTurn
-from erlbench.algorithms.gradients.programs.sac import SACProgram
+from erlbench.algorithms.gradients.programs.sac import GaussianActor, SACProgram
 from erlbench.algorithms.gradients.updates import make_updates
 from erlbench.algorithms.sac import SAC, SACSettings
 from erlbench.algorithms.training.critic import actor_size, critic_spec, initial_soft_learner
@@ -60,8 +59,7 @@ def close(found, expected, relative=1e-5):
 def test_samples_and_gradients_equal_autograd(activation, numpy_operations, monkeypatch):
     """Also where log std is clipped at 2 and has no gradient; noise and so actions stay where tanh is not flat."""
     if not numpy_operations:  # what a GPU runs
-        for module in (networks, operations):
-            monkeypatch.setattr(module, "on_cpu", lambda tensor: False)
+        monkeypatch.setattr(networks, "on_cpu", lambda tensor: False)
     policy = replace(POLICY, activation=activation)
     random = torch.Generator().manual_seed(1)
     parameters = 0.2 * torch.randn(actor_size(policy), generator=random)

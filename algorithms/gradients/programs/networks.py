@@ -1,20 +1,78 @@
-"""Networks: forward and backward passes, and the targets' update, as operations on flat float32 vectors.
+"""Networks and Adam: passes, and the update of targets, as operations on flat float32 vectors.
 
 The one place where passes are written. A network may stand for several of the same shape (twin critics): its tensors
-have a leading axis for them. A pass can be asked for some of the networks only.
+have a leading axis for them. A pass can be asked for some of the networks only. On a CPU, `tanh` and many products are
+numpy's, on the same memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from erlbench.algorithms.gradients.programs.operations import activate, differentiate, on_cpu, product
-from erlbench.algorithms.gradients.programs.parameters import layers
 from erlbench.algorithms.gradients.programs.program import Operation, Program
+from erlbench.machine import kernel
+from erlbench.policy import layer_slices
+
+SLOPE = 0.01  # of leaky-relu below zero
+# A call of PyTorch's BLAS takes longer than one of numpy's; a product with so many multiply-adds is worth it.
+LARGE = 1 << 19
+
+
+def on_cpu(tensor: Tensor) -> bool:
+    """Whether numpy can work on the tensor's memory."""
+    return tensor.device.type == "cpu"
+
+
+def product(a: Tensor, b: Tensor, out: Tensor) -> Program:
+    """`out[k] = a[k] @ b[k]`, on a CPU by the BLAS of `kernel.products` if it is large, else by numpy's."""
+    if b.shape[1] == 1:  # an outer product
+        return [partial(torch.mul, a, b, out=out)]
+    if not on_cpu(out):
+        return [partial(torch.bmm, a, b, out=out)]
+    if out[0].numel() * b.shape[1] >= LARGE and kernel.products() == kernel.TORCH:
+        return [partial(torch.mm, a[k], b[k], out=out[k]) for k in range(len(out))]
+    whole = all(matrix[0].is_contiguous() or matrix[0].T.is_contiguous() for matrix in (a, b))
+    multiply = np.dot if whole else np.matmul  # `dot` copies a part of a transposed matrix
+    return [partial(multiply, a[k].numpy(), b[k].numpy(), out=out[k].numpy()) for k in range(len(out))]
+
+
+def activate(activation: str, x: Tensor) -> Program:
+    """`x = f(x)`."""
+    if activation == "linear":
+        return []
+    if activation == "relu":
+        return [x.relu_]
+    if activation == "leaky-relu":
+        return [partial(torch.nn.functional.leaky_relu_, x, SLOPE)]
+    if activation == "tanh":
+        return [partial(np.tanh, x.numpy(), out=x.numpy()) if on_cpu(x) else x.tanh_]
+    raise ValueError(f"unknown activation '{activation}'")
+
+
+def differentiate(activation: str, x: Tensor, delta: Tensor) -> Program:
+    """`delta *= f'` where `x = f(...)` is the layer after its activation."""
+    aten = torch.ops.aten
+    if activation == "linear":
+        return []
+    if activation == "relu":
+        return [partial(aten.threshold_backward.grad_input, delta, x, 0, grad_input=delta)]
+    if activation == "leaky-relu":
+        return [partial(aten.leaky_relu_backward.grad_input, delta, x, SLOPE, True, grad_input=delta)]
+    return [partial(aten.tanh_backward.grad_input, delta, x, grad_input=delta)]
+
+
+def layers(vectors: Tensor, sizes: Sequence[int]) -> tuple[list[Tensor], list[Tensor]]:
+    """Views of flat vectors as weights `(networks, outputs, inputs)` and biases `(networks, 1, outputs)`."""
+    shapes = list(zip(layer_slices(sizes), sizes, sizes[1:]))
+    weights = [vectors[:, weight].view(-1, outputs, inputs) for (weight, _), inputs, outputs in shapes]
+    return weights, [vectors[:, None, bias] for (_, bias), _, _ in shapes]
+
 
 ALL = slice(None)
 
@@ -88,3 +146,57 @@ class Network:
 def polyak_update(target: Tensor, online: Tensor, tau: Tensor) -> Operation:
     """Target = (1 - tau) * target + tau * online."""
     return partial(target.lerp_, online, tau)
+
+
+class Adam:
+    """Adam (Kingma & Ba 2015, PyTorch's defaults) on one flat vector, in one fused pass for each of its pieces."""
+
+    def __init__(
+        self,
+        parameters: Tensor,
+        gradients: Tensor,
+        moments: Sequence[Tensor],
+        learning_rate: Tensor | float,
+        splits: Sequence[int] = (),
+        weight_decay: float = 0.0,
+    ) -> None:
+        """All contiguous and of the same length, used in place; `moments` are the first and the second.
+
+        A `learning_rate` in memory is read at each step. `splits`: where all but the first piece begin. `weight_decay`
+        times the parameters is added to the gradients.
+        """
+        pieces = zip(*(tensor.tensor_split(list(splits)) for tensor in (parameters, gradients, *moments)))
+        self._pieces = [[[tensor] for tensor in piece] for piece in pieces]
+        self._steps = [torch.zeros((), device=parameters.device) for _ in self._pieces]
+        more: dict[str, Any] = {"beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "amsgrad": False, "maximize": False}
+        self._fused = partial(torch._fused_adam_, lr=learning_rate, weight_decay=weight_decay, **more)
+
+    def reset(self, steps: int) -> None:
+        """Go on after `steps` steps."""
+        for counted in self._steps:
+            counted.fill_(steps)
+
+    def step(self, piece: int | None = None) -> Program:
+        """One step of descent of one piece, by default of all."""
+        chosen = range(len(self._pieces)) if piece is None else (piece,)
+        pairs = [(self._pieces[k], self._steps[k]) for k in chosen]
+        return [
+            operation
+            for tensors, steps in pairs
+            for operation in (partial(steps.add_, 1), partial(self._fused, *tensors, [], [steps]))
+        ]
+
+
+def clipped(gradient: Tensor, bound: float | None) -> Program:
+    """Scale the gradient so that its norm is at most the bound, as `torch.nn.utils.clip_grad_norm_` does."""
+    if bound is None:
+        return []
+    norm = gradient.new_zeros(())
+    return [
+        partial(torch.linalg.vector_norm, gradient, out=norm),
+        partial(norm.add_, 1e-6),
+        norm.reciprocal_,
+        partial(norm.mul_, bound),
+        partial(norm.clamp_, max=1.0),
+        partial(gradient.mul_, norm),
+    ]

@@ -1,4 +1,4 @@
-"""Programs: an update as a list of operations on buffers that stay, and the executor that runs one in this process.
+"""Programs: an update as a list of operations on buffers that stay, and the executors that run one.
 
 All arguments of an operation are bound when the program is built: it allocates nothing, branches on no data and waits
 for no device. So a program can be recorded once and replayed. Learning rates, discount and tau are read from memory: a
@@ -9,6 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from erlbench.algorithms.training.update_settings import Update
 
 Operation = Callable[[], object]
 Program = list[Operation]  # also a part of one
@@ -27,3 +32,48 @@ class InTurn:
     def run(self, program: Program) -> None:
         for operation in program:
             operation()
+
+
+RATES = "learning_rate", "actor_learning_rate", "critic_learning_rate"
+FACTORS = "discount", "tau"
+
+
+def in_memory(settings: Update, device: str) -> dict[str, Tensor]:
+    """The learning rates, discount and tau that `settings` has, by their names there: tensors with one element.
+
+    PyTorch's Adam reads a learning rate as float64 on a CPU and as float32 on a GPU.
+    """
+    rate = torch.float64 if device == "cpu" else torch.float32
+    types = {**dict.fromkeys(RATES, rate), **dict.fromkeys(FACTORS, torch.float32)}
+    return {
+        name: torch.zeros((), dtype=types[name], device=device).fill_(value)
+        for name, value in vars(settings).items()
+        if name in types
+    }
+
+
+class CudaGraphs:
+    """Runs a program's operations one after another the first time, records them the second time, and then replays.
+
+    A small network's operation takes a GPU less time than Python needs to start it. A replay starts the whole program
+    with one call. Libraries allocate their memory in the first run, as a recording may not.
+    """
+
+    def __init__(self, device: str) -> None:
+        self._device = torch.device(device)
+        self._in_turn = InTurn()
+        self._graphs: dict[int, torch.cuda.CUDAGraph | None] = {}  # by program, which its learner keeps
+
+    def run(self, program: Program) -> None:
+        """Put all operations into the GPU's queue."""
+        name = id(program)
+        if name not in self._graphs:
+            self._graphs[name] = None
+            self._in_turn.run(program)
+            return
+        graph = self._graphs[name]
+        if graph is None:
+            graph = self._graphs[name] = torch.cuda.CUDAGraph()
+            with torch.cuda.device(self._device), torch.cuda.graph(graph):
+                self._in_turn.run(program)  # only recorded
+        graph.replay()

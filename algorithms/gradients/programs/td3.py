@@ -1,4 +1,7 @@
-"""The program of `learners/td3.py`; its critics and actor serve other learners, too."""
+"""The programs of `learners/td3.py` and `learners/ddpg.py`, and what learners of joint updates share.
+
+TD3's critics and actor serve other learners, too.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,54 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from erlbench.algorithms.gradients.minibatches import CriticInputs
-from erlbench.algorithms.gradients.programs.adam import Adam, clipped
-from erlbench.algorithms.gradients.programs.joint import JointLearner
-from erlbench.algorithms.gradients.programs.networks import Network, polyak_update
-from erlbench.algorithms.gradients.programs.program import Operation, Program
+from erlbench.algorithms.gradients.minibatches import CriticInputs, HostCopy, Minibatches, Noise, Transitions, load
+from erlbench.algorithms.gradients.programs.networks import Adam, Network, clipped, polyak_update
+from erlbench.algorithms.gradients.programs.program import Operation, Program, in_memory
 from erlbench.algorithms.training.critic import CriticSpec
-from erlbench.algorithms.training.update_settings import TD3Update
+from erlbench.algorithms.training.update_settings import DDPGUpdate, TD3Update, Update
 from erlbench.policy import NumpyPolicy, PolicySpec
+
+
+class JointLearner:
+    """An actor and critics that are updated together; a subclass sets `adams` and gives the programs."""
+
+    block = 1  # minibatches drawn at once
+    adams: tuple[Adam, Adam]  # of the critics and of the actor
+    programs: list[Program]
+
+    def __init__(self, settings: Update, size: int, actor_size: int, noises: int, device: str) -> None:
+        """`state` has `size` floats and begins with the online actor; noise is drawn for so many actions each."""
+        self.numbers = in_memory(settings, device)
+        self.state = torch.zeros(size, device=device)
+        self._minibatches = Minibatches(settings.policy, settings.batch_size, 1, device)
+        self._batch = self._minibatches[0]
+        self._noise = Noise((noises, settings.batch_size, settings.policy.sizes[-1]), device)
+        self._host = HostCopy(self.state[:actor_size])
+
+    def load(self, array: np.ndarray, critic_updates: int, actor_updates: int) -> None:
+        """Take over a learner that has made so many updates."""
+        load(self.state, array)
+        for adam, steps in zip(self.adams, (critic_updates, actor_updates)):
+            adam.reset(steps)
+        self.renew_acting()
+
+    def renew_acting(self) -> None:
+        """The policy that acts becomes that of the state, after programs have changed this."""
+        self._host.renew()
+
+    def draw(self, source: Transitions, random: np.random.Generator) -> None:
+        """A fresh minibatch, and the noise that goes with it, if there is any."""
+        self._minibatches.draw(source, random)
+        if len(self._noise.values):
+            self._noise.draw(random)
+
+    def update(self, number: int) -> list[Program]:
+        """The programs of the update `number`."""
+        return self.programs
 
 
 class Critics:
@@ -156,3 +196,44 @@ class TD3Program(JointLearner):
     def update(self, number: int) -> list[Program]:
         """The programs of the update `number`; every `policy_delay`th also moves the actor and the targets."""
         return [self.programs[number % self._settings.policy_delay == 0]]
+
+
+class DDPGProgram(JointLearner):
+    """DDPG's networks and its update on one minibatch; `state` is the flat vector of `ddpg.initial_learner`."""
+
+    def __init__(self, settings: DDPGUpdate, device: str) -> None:
+        policy, critic, batch_size = settings.policy, settings.critic, settings.batch_size
+        if critic.count != 1:
+            raise ValueError(f"DDPG has one critic, not {critic.count}")
+        super().__init__(settings, 4 * policy.size + 4 * critic.size, policy.size, 0, device)
+        self._actors = self.state[: 4 * policy.size].view(4, policy.size)  # online, target, Adam's moments
+        self.critics = Critics(
+            critic,
+            batch_size,
+            self.state[4 * policy.size :].view(critic.shape),
+            self.numbers["critic_learning_rate"],
+            self.numbers["discount"],
+            weight_decay=settings.critic_weight_decay,
+            gradient_clip=settings.critic_gradient_clip,
+        )
+        online, target, *moments = self._actors
+        q, rate = self.critics.state[0], self.numbers["actor_learning_rate"]
+        self.actor = Actor(policy, critic, self._batch.observations, [online, *moments], q, rate)
+        self.adams = self.critics.adam, self.actor.adam
+        self._target = Network(policy.sizes, policy.activation, "tanh", target[None], self._batch.next_observations)
+        self.acting = NumpyPolicy(policy, self._host.tensor.numpy())
+        self.report = self.critics.loss[None]
+        self.programs = [self._update()]
+
+    def _update(self) -> Program:
+        """A step of the critic towards y = r + discount * Q'(s', pi'(s')), one of the actor up Q; targets follow."""
+        critics, tau = self.critics, self.numbers["tau"]
+        return [
+            *self._target.forward(),
+            *critics.inputs.read(self._batch, self._target.outputs[0]),
+            *critics.target_values(),
+            *critics.fit(),
+            *self.actor.step(),
+            critics.polyak_update(tau),
+            polyak_update(self._actors[1], self._actors[0], tau),
+        ]

@@ -13,7 +13,7 @@ from erlbench.algorithms.gradients.learners.blocks import ActorBlock, CriticBloc
 from erlbench.algorithms.gradients.learners.networks import MLP
 from erlbench.algorithms.gradients.minibatches import Minibatch
 from erlbench.algorithms.gradients.programs.blocks import MINIBATCHES
-from erlbench.algorithms.gradients.programs.gaussian_actor import GaussianActor
+from erlbench.algorithms.gradients.programs.sac import GaussianActor
 from erlbench.algorithms.gradients.updates import train_actor, update_critic
 from erlbench.algorithms.training.critic import critic_spec, initial_critic, joined, separated
 from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, Updates

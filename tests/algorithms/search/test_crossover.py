@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from erlbench.algorithms.search.crossover import crossover, taken
+from erlbench.algorithms.search.genetic import crossover, taken
 from erlbench.policy import layer_slices, parameter_count
 from erlbench.policy.spec import network_tensors
 

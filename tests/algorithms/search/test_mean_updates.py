@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from erlbench.algorithms.search.mean_updates import (
+from erlbench.algorithms.search.aes_updates import (
     RATIOS,
     baseline_absolute,
     baseline_absolute_clipped,

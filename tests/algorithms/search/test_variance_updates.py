@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from erlbench.algorithms.search.variance_updates import freeze, online_adaptive, online_fixed, slide, success_rule
+from erlbench.algorithms.search.aes_updates import freeze, online_adaptive, online_fixed, slide, success_rule
 
 
 def test_online_fixed_by_hand():

@@ -19,11 +19,9 @@ from torch.utils._pytree import tree_leaves
 
 from erlbench.algorithms.gradients.minibatches import arithmetic
 from erlbench.algorithms.gradients.programs.blocks import ActorProgram, CriticProgram, SoftActorProgram
-from erlbench.algorithms.gradients.programs.cuda_graphs import CudaGraphs
-from erlbench.algorithms.gradients.programs.ddpg import DDPGProgram
-from erlbench.algorithms.gradients.programs.program import InTurn
+from erlbench.algorithms.gradients.programs.program import CudaGraphs, InTurn
 from erlbench.algorithms.gradients.programs.sac import SACProgram
-from erlbench.algorithms.gradients.programs.td3 import TD3Program
+from erlbench.algorithms.gradients.programs.td3 import DDPGProgram, TD3Program
 from erlbench.algorithms.gradients.updates import make_updates
 from erlbench.algorithms.training.critic import critic_spec, initial_critic, initial_learner, initial_soft_learner
 from erlbench.algorithms.training.update_settings import (
