@@ -26,7 +26,9 @@ ROOT = DOCS.parent
 PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 ALGORITHMS = DOCS / "algorithms" / "index.md"  # made by `algorithm_rows`; in the repository the folder stands for it
 VERDICTS = ROOT / "results" / "reference" / "verdict.json"
-GENERATED = re.compile(r"^<!-- (settings|columns|table|options|environments|verdicts)(?:: (\S+))? -->$", re.MULTILINE)
+GENERATED = re.compile(
+    r"^<!-- (settings|scores|columns|table|options|environments|verdicts)(?:: (\S+))? -->$", re.MULTILINE
+)
 LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 Rows = Iterable[tuple[str, ...]]
 
@@ -65,7 +67,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 def generate_table(kind: str, name: str) -> str:
     """The table that a comment `<!-- KIND: NAME -->` stands for, as Markdown; an error for no such name."""
     tables = {
-        "settings": _settings, "columns": _columns, "table": _file, "options": _options,
+        "settings": _settings, "scores": _scores, "columns": _columns, "table": _file, "options": _options,
         "environments": _environments, "verdicts": _verdicts,
     }  # fmt: skip
     return markdown_table(tables[kind](name))
@@ -100,6 +102,11 @@ def _settings(name: str) -> Rows:
     yield "setting", "default", "what", "source"
     for row in setting_rows(registry.find(name).settings_type):
         yield f"`{row.name}`", row.default + (f" ({row.by_env})" if row.by_env else ""), row.help, row.source
+
+
+def _scores(name: str) -> Rows:
+    header, *rows = _file("scores.csv")
+    return [header, *(row for row in rows if row[0].partition("@")[0] == name)]
 
 
 def _columns(name: str) -> Rows:
