@@ -13,7 +13,7 @@ from erlbench.algorithms.training.learners import find_learner
 from erlbench.envs.registry import Problem
 from erlbench.errors import UsageError
 from erlbench.policy import ACTIVATIONS, INITIALISATIONS, NETWORKS, SQUASHINGS, PolicySpec, initial_policy
-from erlbench.policy.module import describe_parameters, new_module
+from erlbench.policy.spec import describe_parameters, new_module
 from erlbench.settings import setting
 from erlbench.work.seeding import Key
 

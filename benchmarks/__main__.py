@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from erlbench.machine.resources import limit_threads
+from erlbench.machine.process import limit_threads
 
 limit_threads()
 

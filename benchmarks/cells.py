@@ -14,7 +14,8 @@ from erlbench.envs.registry import problem
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.pool import local_pool
 from erlbench.records.schema import GenerationRow, Row
-from erlbench.running.folder import RowFiles, RunFolder
+from erlbench.records.write import RowFiles
+from erlbench.running.folder import RunFolder
 from erlbench.running.loop import Run
 from erlbench.work.replay import Replay
 

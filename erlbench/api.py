@@ -77,7 +77,7 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     from erlbench.envs.registry import limit_of_made
     from erlbench.experiment.arguments import OPTIONS, arguments
     from erlbench.experiment.command import requested_cells, run_options
-    from erlbench.machine.resources import check_device
+    from erlbench.machine.process import check_device
     from erlbench.running.admission import problem_finder, rules_of
     from erlbench.running.command import anything_saved, run_cells
     from erlbench.running.progress import is_watched

@@ -10,9 +10,8 @@ import pandas as pd
 
 from erlbench import files
 from erlbench.errors import UsageError, warn
-from erlbench.records.config import imported_of
 from erlbench.records.read import read_rows
-from erlbench.records.run import IDENTITY, RunFiles, run_folders, shared_cores
+from erlbench.records.run import IDENTITY, RunFiles, imported_of, run_folders, shared_cores
 from erlbench.records.schema import Row, header
 
 RUN = ("algo", "preset", "workers", "eval_freq", "eval_episodes")  # of config.toml's table [run]

@@ -24,8 +24,18 @@ from erlbench.errors import UsageError, nearest
 from erlbench.experiment.cells import folder_name
 from erlbench.files import Unusable, place_below, printable, writable
 from erlbench.foreign_files import CLEANRL, SB3, TABLE, ForeignRun, read_content, read_runs, refuse
-from erlbench.records.config import EVALUATIONS, KIND, TRAINING, UNSAID, Imported, check_called
-from erlbench.records.run import CONFIG, META, STATUS, file_checksum
+from erlbench.records.run import (
+    CONFIG,
+    EVALUATIONS,
+    KIND,
+    META,
+    STATUS,
+    TRAINING,
+    UNSAID,
+    Imported,
+    check_called,
+    file_checksum,
+)
 from erlbench.records.schema import EpisodeRow, EvaluationRow, Row, header
 from erlbench.records.training import WINDOW, thinned
 

@@ -15,8 +15,7 @@ from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.command import requested_cells
 from erlbench.records.schema import EpisodeRow, Row, TaskRow
-from erlbench.running.cell import CommandContext
-from erlbench.running.command import CellRunner
+from erlbench.running.cell import CellRunner, CommandContext
 from erlbench.running.progress import Display
 from erlbench.settings import setting_rows
 from erlbench.verification import AGREES, load_files

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from erlbench.envs import catalogue
 from erlbench.machine import description, kernel
-from erlbench.machine.resources import available_memory, cores
+from erlbench.machine.process import available_memory, cores
 from erlbench.playing import renderer
 from erlbench.words import counted
 from erlbench.work.store import shared_memory_folder

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from erlbench.machine.resources import limit_threads
+from erlbench.machine.process import limit_threads
 from tests import programs
 
 limit_threads()

@@ -15,7 +15,7 @@ LAYERS = (
     ("records", "scaffold"),
     ("foreign_files",),
     ("envs",),
-    ("policy", "work"),  # `policy.file` draws from the streams of `work.seeding`
+    ("policy", "work"),  # `policy.spec` draws from the streams of `work.seeding`
     ("settings",),
     ("options",),
     ("algorithms",),

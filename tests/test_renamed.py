@@ -12,8 +12,8 @@ import pytest
 import erlbench
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
-from erlbench.records.config import read_config
 from erlbench.records.older import SETTINGS
+from erlbench.records.run import read_config
 from erlbench.settings import list_settings, resolve
 from erlbench.verification import AGREES, load_files
 from erlbench.verification.same import compare_runs

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from erlbench import this_machine
 from erlbench.cli import cli
-from erlbench.machine.resources import cores
+from erlbench.machine.process import cores
 from erlbench.playing import renderer
 
 SETUP = Path(__file__).parents[1] / "setup.cfg"

@@ -15,7 +15,7 @@ import numpy as np
 from erlbench.algorithms.base import Needs
 from erlbench.envs.registry import Problem
 from erlbench.errors import UsageError
-from erlbench.machine.resources import available_memory
+from erlbench.machine.process import available_memory
 
 FULL = "full"
 COVARIANCES = ("auto", FULL, "diagonal", "vd", "vkd")

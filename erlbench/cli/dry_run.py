@@ -12,7 +12,7 @@ from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.estimate import never_timed
 from erlbench.experiment.fairness import compare_algorithms
 from erlbench.experiment.schedule import CellSchedule
-from erlbench.running.scheduling import schedule_cells
+from erlbench.running.command import schedule_cells
 from erlbench.settings import toml_values
 from erlbench.words import counted
 

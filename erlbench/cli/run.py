@@ -16,7 +16,7 @@ from erlbench.cli.options import OptionsCommand
 from erlbench.errors import ErlbenchError
 from erlbench.experiment.arguments import RunArguments, arguments
 from erlbench.experiment.cells import Cell
-from erlbench.machine.resources import check_device
+from erlbench.machine.process import check_device
 from erlbench.settings import list_settings
 from erlbench.words import counted
 
@@ -66,8 +66,7 @@ def run(**given: Any) -> None:
         from erlbench.launch.slurm import launch
 
         click.get_current_context().exit(launch(cells, options, asked.slurm))
-    from erlbench.running.command import run_cells
-    from erlbench.running.scheduling import schedule_cells
+    from erlbench.running.command import run_cells, schedule_cells
 
     if asked.tensorboard:
         message(f"live curves: tensorboard --logdir {shlex.join(dict.fromkeys(str(cell.out) for cell in cells))}")

@@ -16,7 +16,7 @@ from erlbench.bundle import open_bundles
 from erlbench.cli.options import options_command
 from erlbench.cli.tables import duration, print_table, setting_texts
 from erlbench.errors import UsageError, warn
-from erlbench.launch.queue import slurm_jobs
+from erlbench.launch.job import slurm_jobs
 from erlbench.options import argument, option
 from erlbench.records.read import read_rows
 from erlbench.records.run import (
@@ -33,7 +33,7 @@ from erlbench.records.run import (
 from erlbench.records.schema import EvaluationRow
 from erlbench.records.training import WINDOW
 from erlbench.running.checkpoint import continuation
-from erlbench.running.folder import RunFolder
+from erlbench.running.folder import RunFolder, lease_holder
 from erlbench.work.identity import fingerprint, last_identity
 
 TRAINING = "training"
@@ -137,7 +137,7 @@ def _status(run: Path) -> dict[str, Any]:
     word = str(status.get("status") or "unknown")
     if word == "done":
         return status | ({"status": NEVER_TRAINED} if status.get("never_trained") is True else {})
-    if directory.is_held():
+    if lease_holder(directory.path):
         return status | {"status": "running", "message": ""}
     if word == "running":
         return status | {"status": "killed", "message": continuation(directory)}

@@ -19,9 +19,8 @@ from erlbench.experiment.cells import IN_RUN, Cell, differences, usual_frequency
 from erlbench.experiment.costs import built_in_costs, load_costs
 from erlbench.experiment.estimate import ProblemOf, planned_steps
 from erlbench.files import table_in
-from erlbench.records.config import read_config
 from erlbench.records.older import DEFAULT_PRESET
-from erlbench.records.run import CONFIG
+from erlbench.records.run import CONFIG, read_config
 from erlbench.settings import list_settings, resolve
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})

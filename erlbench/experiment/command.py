@@ -22,7 +22,7 @@ from erlbench.experiment.estimate import ProblemOf
 from erlbench.experiment.studies import FILE, known_studies, profile_places, study_line
 from erlbench.experiment.study import NO_PROFILE, Entry, Profile, Study, entry_name, profile_settings, study_text
 from erlbench.experiment.toml_file import Keys
-from erlbench.machine.resources import cores
+from erlbench.machine.process import cores
 from erlbench.records.older import DEFAULT_PRESET
 from erlbench.settings import list_settings, share_settings
 

@@ -1,20 +1,29 @@
-"""One job: some cells, run one after another, wherever an engine starts it."""
+"""A job of Slurm: some cells, run one after another; and the states of those that were submitted from a folder."""
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import signal
+import subprocess
 import sys
 import threading
+from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from erlbench.errors import ErlbenchError
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.launch.queue import read_states
 from erlbench.machine.process import prepare_libraries
 
+LOGS = ".jobs"  # in the folder of results: what jobs print, and what they were sent
+SUBMITTED = "_submitted.pkl"  # submitit's name for what a job was sent, after the job's number
+JOB = re.compile(r"\d+(_\d+)?")
+PATIENCE = 30.0  # seconds for squeue
 STOP = threading.Event()  # set: the job of this process saves and ends
 
 
@@ -78,3 +87,23 @@ def requeue() -> None:
     from submitit.core.job_environment import JobEnvironment
 
     signal.raise_signal(signal.Signals[f"SIG{JobEnvironment.USR_SIG}"])
+
+
+def slurm_jobs(results: Path) -> Counter[str]:
+    """State of Slurm's -> how many of the folder's jobs are in it; empty where there is no squeue."""
+    names = (path.name.removesuffix(SUBMITTED) for path in (results / LOGS).glob(f"*{SUBMITTED}"))
+    return Counter(read_states([name for name in names if JOB.fullmatch(name)]))
+
+
+def read_states(jobs: Sequence[str]) -> list[str]:
+    """The states of jobs, such as "running"; empty where there is no squeue, or none of the jobs."""
+    if not jobs or shutil.which("squeue") is None:
+        return []
+    command = ["squeue", "--noheader", "--array", "--format=%T", f"--jobs={','.join(jobs)}"]
+    try:
+        answer = subprocess.run(
+            command, capture_output=True, encoding="utf-8", errors="replace", timeout=PATIENCE
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return answer.lower().split()

@@ -16,10 +16,8 @@ import click
 
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.launch.job import SlurmJob
-from erlbench.launch.queue import LOGS
-from erlbench.running import refusals
-from erlbench.running.refusals import check_cells
+from erlbench.launch.job import LOGS, SlurmJob
+from erlbench.running.refusals import check_cells, is_complete
 from erlbench.words import counted
 
 SIGNAL_DELAY = 120  # seconds before the end of a job's time: Slurm signals it to save, perhaps 60 earlier
@@ -31,7 +29,7 @@ TIME = re.compile(r"(?:(\d+)-)?(\d+):(\d\d)(?::(\d\d))?")
 def launch(cells: Sequence[Cell], options: RunOptions, slurm: Mapping[str, str]) -> int:
     """Submit the cells with these options of sbatch, and say how to watch them; the exit code of `erlbench run`."""
     check_cells(cells, options)  # a mistake is found here, not by a hundred jobs
-    logs, cells = cells[0].out / LOGS, [cell for cell in cells if not refusals.is_complete(cell)]
+    logs, cells = cells[0].out / LOGS, [cell for cell in cells if not is_complete(cell)]
     if not cells:
         click.echo("all cells are done", err=True)
         return 0

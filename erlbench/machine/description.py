@@ -16,7 +16,7 @@ from typing import Any
 
 import erlbench
 from erlbench.machine import kernel
-from erlbench.machine.resources import cores
+from erlbench.machine.process import cores
 
 PACKAGES = ("cma", "gymnasium", "mujoco", "numpy", "torch")
 
@@ -67,7 +67,14 @@ def system() -> str:
 
 def gpus() -> list[str]:
     """Names of the NVIDIA GPUs, without importing torch."""
-    return _output(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]).splitlines()
+    command = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
+    if shutil.which(command[0]) is None:
+        return []
+    with suppress(OSError, subprocess.SubprocessError):
+        return subprocess.run(
+            command, capture_output=True, encoding="utf-8", errors="replace", timeout=10, check=True
+        ).stdout.splitlines()
+    return []
 
 
 def commit(root: Path = Path(erlbench.__file__).parent.parent) -> str:
@@ -94,14 +101,3 @@ def source() -> str:
     for path in sorted(Path(file) for file in glob.iglob(f"{glob.escape(str(root))}/**/*.py", recursive=True)):
         digest.update(f"{path.relative_to(root)} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
     return digest.hexdigest()
-
-
-def _output(command: list[str]) -> str:
-    if shutil.which(command[0]) is None:
-        return ""
-    try:
-        return subprocess.run(
-            command, capture_output=True, encoding="utf-8", errors="replace", timeout=10, check=True
-        ).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return ""

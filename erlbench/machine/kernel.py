@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import threadpoolctl
 
 from erlbench.errors import UsageError
+from erlbench.machine.process import read_system_file
 
 # What chooses a kernel of OpenBLAS, MKL, oneDNN or PyTorch, where it is set.
 OVERRIDES = (
@@ -88,9 +88,6 @@ def _flags() -> set[str]:
 @cache
 def first_core() -> dict[str, str]:
     """What Linux says of the first core; nothing elsewhere."""
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    except OSError:
-        return {}
+    text = read_system_file("/proc/cpuinfo")
     pairs = (line.partition(":") for line in text.split("\n\n")[0].splitlines())
     return {name.strip(): value.strip() for name, _, value in pairs}

@@ -1,18 +1,23 @@
-"""What the suite asks of its own process: streams, open files, an end with its parent, libraries, modules found."""
+"""What the suite asks of its own process and may use of the machine: streams, open files, libraries, cores, memory.
+
+It imports nothing heavy, so that it can run before numpy is imported.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import os
+import re
 import signal
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib.util import find_spec
+from math import inf
 from pathlib import Path
 from typing import IO, Any
 
 from erlbench.errors import UsageError
-from erlbench.machine.resources import limit_threads
 
 A_WORKER = 3  # open files of the driver for one worker process: its connection, its end, what it is sent at the start
 SPARE = 64  # for CSV files, locks, arrays and libraries
@@ -157,3 +162,100 @@ def name_module(module: str) -> None:
     is_here = top != "" and ((here / top).is_dir() or (here / f"{top}.py").is_file())
     if is_here and not {str(here), ""} & set(sys.path):
         sys.path.append(str(here))
+
+
+# -- cores, memory and GPUs --------------------------------------------------------------------------------------------
+
+
+def limit_threads() -> None:
+    """One BLAS and OpenMP thread for this process and its children; to be called before numpy is imported."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"
+
+
+def cores() -> int:
+    """The cores that this process may use: whole ones of a container's CPU quota, at least 1.
+
+    In a Slurm job those of its task, where Slurm does not bind it to them.
+    """
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    count = max(1, int(min(count, cpu_quota())))
+    task = os.environ.get("SLURM_CPUS_PER_TASK", "")
+    return min(count, int(task)) if task.isdigit() and int(task) else count
+
+
+def available_memory() -> float:
+    """Bytes that can be had without swapping, by the machine and by a container's limit.
+
+    All of the memory where the system does not say.
+    """
+    free = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    if available := re.search(r"^MemAvailable: *(\d+) kB$", read_system_file("/proc/meminfo"), re.MULTILINE):
+        free = 1024.0 * int(available[1])
+    return min(free, memory_left())
+
+
+def check_device(device: str) -> None:
+    """Refuse a GPU that is not there, before anything runs; only then is torch imported here."""
+    if not device.startswith("cuda"):
+        return
+    import torch
+
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if int(device.partition(":")[2] or 0) >= count:
+        has = f"PyTorch finds {count} here" if count else "PyTorch finds none here"
+        raise UsageError(
+            f"--device {device}: there is no such GPU, {has}; see `erlbench list machine`, or take --device cpu"
+        )
+
+
+# -- what a container or a job may use: memory and CPU quota of the control groups (cgroup v2) that it is in -----------
+
+
+# A limit of any group above it binds, too, so the smallest counts. Linux's documentation: admin-guide/cgroup-v2.
+# What cannot be read is no limit.
+ROOT = Path("/")
+
+
+def memory_left(root: Path = ROOT) -> float:
+    """Bytes that the groups still give without taking from files' caches; infinity without a limit."""
+    left = inf
+    for group in _groups(root):
+        most = _number(read_system_file(group / "memory.max"))
+        lines = read_system_file(group / "memory.stat").splitlines()
+        cache = dict(line.split(maxsplit=1) for line in lines if " " in line)
+        taken = _number(read_system_file(group / "memory.current"), 0.0) - _number(cache.get("inactive_file", ""), 0.0)
+        left = min(left, max(0.0, most - max(0.0, taken)))
+    return left
+
+
+def cpu_quota(root: Path = ROOT) -> float:
+    """Cores whose time the groups give; infinity without a quota."""
+    quota = inf
+    for group in _groups(root):
+        words = read_system_file(group / "cpu.max").split()  # "max 100000", or microseconds and the period
+        if len(words) == 2 and (period := _number(words[1], 0.0)):
+            quota = min(quota, _number(words[0]) / period)
+    return quota
+
+
+def _groups(root: Path) -> Iterator[Path]:
+    """The folders of this process's group and of all groups above it; a container may see its own alone."""
+    top = root / "sys/fs/cgroup"
+    paths = [line[3:] for line in read_system_file(root / "proc/self/cgroup").splitlines() if line.startswith("0::/")]
+    for path in paths:
+        folder = top if ".." in path else top / path.lstrip("/")
+        yield from (folder, *folder.parents[: len(folder.parts) - len(top.parts)])
+
+
+def read_system_file(file: Path | str) -> str:
+    """A small text file, as of /proc; empty where it cannot be read."""
+    try:
+        return Path(file).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _number(text: str, default: float = inf) -> float:
+    """A number; `other` for `max` and what is none."""
+    return float(text) if text.isdigit() else default

@@ -1,8 +1,17 @@
 """Policies as flat float32 vectors: what they look like, how they start, and their inference by numpy."""
 
-from erlbench.policy.file import INITIALISATIONS, initial_parameters, initial_policy, load_policy, serialise_policy
-from erlbench.policy.inference import NumpyPolicy
-from erlbench.policy.spec import ACTIVATIONS, NETWORKS, SQUASHINGS, PolicySpec, layer_slices, parameter_count
+from erlbench.policy.inference import NumpyPolicy, load_policy, serialise_policy
+from erlbench.policy.spec import (
+    ACTIVATIONS,
+    INITIALISATIONS,
+    NETWORKS,
+    SQUASHINGS,
+    PolicySpec,
+    initial_parameters,
+    initial_policy,
+    layer_slices,
+    parameter_count,
+)
 
 __all__ = [
     "ACTIVATIONS",

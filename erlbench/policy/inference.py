@@ -1,17 +1,26 @@
-"""Inference of a policy by numpy, one observation at a time or those of several episodes together."""
+"""Inference of a policy by numpy, one observation at a time or those of several episodes together; and its file."""
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
 
-from erlbench.policy.module import ModuleRow
-from erlbench.policy.spec import PolicySpec
+from erlbench.errors import UsageError
+from erlbench.files import printable, read_bytes, reason
+from erlbench.policy.spec import PolicySpec, new_module
+from erlbench.records.run import POLICY
 
 LEVELS = np.float32(6)  # of the floor squashing, on each side of zero
+KEY = "policy"  # of a file's metadata
 LOG_STD = (np.float32(-20), np.float32(2))
 Operation = Callable[[], object]
 
@@ -195,3 +204,82 @@ def _activate(activation: str, layer: np.ndarray) -> list[Operation]:
         return [partial(np.maximum, layer, np.float32(0), out=layer)]
     scaled = np.empty_like(layer)
     return [partial(np.multiply, layer, np.float32(0.01), scaled), partial(np.maximum, layer, scaled, out=layer)]
+
+
+class ModuleRow:
+    """A module with given parameters, and one row of observations and of outputs."""
+
+    def __init__(
+        self, spec: PolicySpec, tensors: dict[str, np.ndarray], observation: np.ndarray, output: np.ndarray
+    ) -> None:
+        import torch
+
+        self._torch, self._output = torch, output
+        self._observation = torch.from_numpy(observation.reshape(1, -1))
+        self._module: Any = new_module(spec.network, spec.sizes[0], spec.sizes[-1]).eval().requires_grad_(False)
+        for name, parameter in self._module.named_parameters():
+            parameter.copy_(torch.from_numpy(tensors[name].copy()).view(parameter.shape))
+
+    def reset(self) -> None:
+        """Begin an episode."""
+        if hasattr(self._module, "reset"):
+            self._module.reset()
+
+    def __call__(self) -> None:
+        with self._torch.inference_mode():
+            self._output[...] = self._module(self._observation).numpy()[0]
+
+
+# -- files: safetensors with the tensors by PyTorch's names, and the policy's description as metadata ------------------
+
+
+def serialise_policy(parameters: np.ndarray, spec: PolicySpec) -> bytes:
+    """A policy as safetensors: its tensors by the names of `PolicySpec.split`, and the spec as metadata."""
+    tensors = {name: np.array(tensor) for name, tensor in spec.split(parameters).items()}
+    values = {name: value for name, value in asdict(spec).items() if name != "parameters" or value}
+    return save(tensors, {KEY: json.dumps(values)})  # the bytes of versions that had no `parameters`
+
+
+def load_policy(path: Path | str, inside: int = 0) -> NumpyPolicy:
+    """The policy that a run wrote, ready to act; `path` is its file or the run's folder.
+
+    A run's folder holds the file itself; a link there, or in the last `inside` parts of `path`, is not followed. A
+    `UsageError` says why a file cannot be used.
+    """
+    if not isinstance(path, str | Path):
+        raise UsageError(f"load_policy() takes a file or a run's folder, not {path!r}")
+    file = Path(path)
+    file, inside = (file / POLICY, 1) if file.is_dir() else (file, inside)
+    try:
+        data = read_bytes(file, inside=inside)
+        length = int.from_bytes(data[:8], "little")  # of the header
+        values = json.loads(json.loads(data[8 : 8 + length])["__metadata__"][KEY])  # whose lists were tuples
+        tuples: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in values.items()
+        }
+        spec = PolicySpec(**tuples)
+        tensors = load(data)
+        if spec.size != sum(tensor.size for tensor in tensors.values()):
+            raise ValueError("its tensors are not those of its description")
+        parameters = np.empty(spec.size, np.float32)
+        for name, view in spec.split(parameters).items():
+            view[...] = tensors[name]
+    except FileNotFoundError:
+        raise UsageError(f"there is no {file}; a run writes its policy when it is done") from None
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {reason(error)}") from error
+    except (
+        SafetensorError,
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
+        raise UsageError(f"{file} is no policy that erlbench wrote: {printable(str(error))}") from error
+    if (module := spec.network.partition(":")[0]) != spec.network and module not in sys.modules:
+        raise UsageError(
+            f"{file} acts by the code {printable(spec.network)}; import {printable(module)} in Python first"
+        )
+    return NumpyPolicy(spec, parameters)

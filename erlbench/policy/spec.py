@@ -1,24 +1,37 @@
-"""What a policy is, as plain values: its network, what its outputs mean, and how they become actions.
+"""What a policy is, as plain values: its network, what its outputs mean, how they become actions, and how it starts.
 
 The tensors of a network stand in its flat vector in PyTorch's order and have PyTorch's names. It is the order of
 `torch.nn.utils.parameters_to_vector` for `torch.nn.Linear` (weight, bias) and `torch.nn.LSTM` (weight_ih, weight_hh,
 bias_ih, bias_hh; in each the rows of the input, forget, cell and output gates).
+
+A network may also be a user's class of PyTorch modules, MODULE:CLASS, for algorithms that need no gradients of it. The
+class is called with the number of observations and of outputs; a module maps observations `(1, observation)` to outputs
+`(1, outputs)`. If it has a method `reset`, that begins an episode. Only what constructs or runs one imports torch and
+the user's module; a specification has the names and shapes of its parameters as text.
 """
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from erlbench.work.seeding import Key, generator
+
+if TYPE_CHECKING:
+    import torch
 
 ACTIVATIONS = ("tanh", "relu", "leaky-relu")
 NETWORKS = ("mlp", "lstm")
 SQUASHINGS = ("tanh", "linear", "clip", "floor")
 ACTIONS = ("continuous", "bins", "discrete")
+INITIALISATIONS = ("pytorch", "normc", "zero")
+LAST_NORM = 0.01  # of the weights of an output, OpenAI-ES
 
 
 @dataclass(frozen=True)
@@ -64,7 +77,7 @@ class PolicySpec:
     stochastic: bool = False
     normalisation: bool = False
     observation_clip: float = 5.0  # of normalised observations
-    parameters: tuple[str, ...] = ()  # where `network` is MODULE:CLASS: NAME:8x3 of each; see `module.py`
+    parameters: tuple[str, ...] = ()  # where `network` is MODULE:CLASS: NAME:8x3 of each
 
     def __post_init__(self) -> None:
         for value, choices in (
@@ -101,7 +114,7 @@ class PolicySpec:
         """The network's tensors in the order of the vector."""
         if self.parameters:
             return _named_tensors(self.parameters)
-        return _tensors(self.widths, self.bias, self.network == "lstm")
+        return _cached_tensors(self.widths, bias=self.bias, lstm=self.network == "lstm")
 
     @property
     def samples_normal(self) -> bool:
@@ -161,11 +174,6 @@ def _named_tensors(parameters: tuple[str, ...]) -> list[Tensor]:
     return tensors
 
 
-@lru_cache(maxsize=64)  # outside of the specs, which travel with every task
-def _tensors(widths: tuple[int, ...], bias: bool, lstm: bool) -> list[Tensor]:
-    return network_tensors(widths, bias=bias, lstm=lstm)
-
-
 def layer_slices(sizes: Sequence[int]) -> list[tuple[slice, slice]]:
     """Weight and bias slices of each layer of an MLP with layer widths `sizes` in its flat vector."""
     places = [tensor.place for tensor in network_tensors(sizes)]
@@ -193,6 +201,7 @@ def network_tensors(sizes: Sequence[int], *, bias: bool = True, lstm: bool = Fal
     return tensors
 
 
+_cached_tensors = lru_cache(maxsize=64)(network_tensors)  # outside of the specs, which travel with every task
 _Part = tuple[str, tuple[int, ...], int]
 
 
@@ -208,3 +217,84 @@ def _lstm(index: int, inputs: int, outputs: int, bias: bool) -> Iterator[_Part]:
     if bias:
         yield f"lstm.bias_ih_l{index}", (4 * outputs,), outputs
         yield f"lstm.bias_hh_l{index}", (4 * outputs,), outputs
+
+
+# -- a user's class of PyTorch modules, and how vectors start ---------------------------------------------------------
+
+
+def new_module(name: str, observations: int, outputs: int) -> torch.nn.Module:
+    """A module of the class MODULE:CLASS; `ValueError` for what is none."""
+    import torch
+
+    module, _, attribute = name.partition(":")
+    kind = getattr(importlib.import_module(module), attribute)
+    if not (isinstance(kind, type) and issubclass(kind, torch.nn.Module)):  # a name in a file must call nothing else
+        raise ValueError(f"{name} is no class of torch.nn.Module")
+    network: torch.nn.Module = kind(observations, outputs)
+    if not list(network.parameters()):
+        raise ValueError(f"{name} has no parameters")
+    return network
+
+
+def describe_parameters(module: torch.nn.Module) -> tuple[str, ...]:
+    """`NAME:8x3` of each parameter, in the module's order, which is that of the flat vector."""
+    return tuple(f"{name}:{'x'.join(map(str, each.shape)) or '1'}" for name, each in module.named_parameters())
+
+
+def initial_vector(spec: PolicySpec, key: Key) -> np.ndarray:
+    """The parameters with which a new module starts, float32 `(learnt_size,)`."""
+    import torch
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(generator(*key).integers(2**63)))
+        module = new_module(spec.network, spec.sizes[0], spec.sizes[-1])
+    parts = [each.detach().numpy().ravel() for each in module.parameters()]
+    return np.concatenate(parts).astype(np.float32)
+
+
+def initial_parameters(sizes: Sequence[int], key: Key) -> np.ndarray:
+    """An MLP by PyTorch's default for Linear layers: U(-1/sqrt(inputs), 1/sqrt(inputs)), float32."""
+    return _uniform(network_tensors(sizes), key)
+
+
+def initial_policy(spec: PolicySpec, key: Key, initialisation: str = "pytorch") -> np.ndarray:
+    """A policy's first vector, float32 `(spec.size,)`; observations, if normalised, have mean 0 and std 1.
+
+    `pytorch`: the defaults of `torch.nn.Linear` and `torch.nn.LSTM`, U(-1/sqrt(k), 1/sqrt(k)) with k the layer's
+    inputs and the LSTM's units, respectively. `normc`: as OpenAI-ES's public code, normal weights, those into one
+    unit scaled to norm 1, those into one output to norm 0.01; biases 0. `zero`: all parameters are 0.
+    A policy that observes nothing starts uniformly within the actions' bounds, whatever `initialisation` says.
+    """
+    if not spec.sizes[0]:  # nothing is observed: the action itself, anywhere within its bounds
+        return generator(*key).uniform(spec.action_low, spec.action_high).astype(np.float32)
+    if initialisation == "zero":
+        network = np.zeros(spec.learnt_size, np.float32)
+    elif spec.parameters:
+        network = initial_vector(spec, key)
+    else:
+        network = _normc(spec.tensors, key) if initialisation == "normc" else _uniform(spec.tensors, key)
+    if not spec.normalisation:
+        return network
+    zeros = np.zeros(spec.sizes[0], np.float32)
+    return np.concatenate([network, zeros, zeros + 1])
+
+
+def _uniform(tensors: Sequence[Tensor], key: Key) -> np.ndarray:
+    random, parts = generator(*key), []
+    for tensor in tensors:
+        bound = 1.0 / math.sqrt(tensor.fan_in)
+        parts.append(random.uniform(-bound, bound, math.prod(tensor.shape)))
+    return np.concatenate(parts).astype(np.float32)
+
+
+def _normc(tensors: Sequence[Tensor], key: Key) -> np.ndarray:
+    random, parts = generator(*key), []
+    weights = [tensor for tensor in tensors if len(tensor.shape) == 2]
+    for tensor in tensors:
+        if len(tensor.shape) == 1:
+            parts.append(np.zeros(tensor.shape))
+            continue
+        weight = random.standard_normal(tensor.shape)
+        norm = LAST_NORM if tensor is weights[-1] else 1.0
+        parts.append((weight * (norm / np.linalg.norm(weight, axis=1, keepdims=True))).ravel())
+    return np.concatenate(parts).astype(np.float32)

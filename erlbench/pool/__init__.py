@@ -20,38 +20,30 @@ def connected(kind: str) -> Iterator[None]:
     if kind == LOCAL:
         yield
         return
-    from erlbench.pool import ray_cluster
+    from erlbench.pool.ray_nodes import connect
 
-    ours = ray_cluster.connect(kind.partition("://")[2] or "auto")
-    try:
+    with connect(kind.partition("://")[2] or "auto"):
         yield
-    finally:
-        if ours:
-            ray_cluster.disconnect()
 
 
 def make_pool(kind: str, options: PoolOptions) -> Pool:
     """A pool of `kind`, which the caller closes; within `connected`."""
-    if kind == LOCAL:
-        return _on_this_machine(options)
-    from erlbench.pool.ray_pool import RayPool
+    if kind != LOCAL:
+        from erlbench.pool.ray_pool import RayPool
 
-    return RayPool(options)
-
-
-def local_pool(processes: int, start_method: str | None = None, **options: Any) -> Pool:
-    """A pool of `processes` worker processes of this machine; 0 runs the tasks in this process.
-
-    `options` are those of `PoolOptions`.
-    """
-    return _on_this_machine(PoolOptions(processes=processes, **options), start_method)
-
-
-def _on_this_machine(options: PoolOptions, start_method: str | None = None) -> Pool:
+        return RayPool(options)
     if options.processes is not None and options.processes < 0:
         raise UsageError(f"the number of processes is {options.processes}; it must be 0 (this process) or more")
     if options.processes == 0:
         from erlbench.pool.serial import SerialPool  # not at the top: workers, and runs that have some, need none of it
 
         return SerialPool(options.device)
-    return ProcessPool(options, start_method)
+    return ProcessPool(options)
+
+
+def local_pool(processes: int, **options: Any) -> Pool:
+    """A pool of `processes` worker processes of this machine; 0 runs the tasks in this process.
+
+    `options` are those of `PoolOptions`.
+    """
+    return make_pool(LOCAL, PoolOptions(processes=processes, **options))

@@ -26,7 +26,7 @@ from typing import Any
 from erlbench.errors import ErlbenchError, TaskError
 from erlbench.machine.process import allow_workers
 from erlbench.pool.base import Failure, Pool, PoolEvent, PoolOptions, as_error, check_stop
-from erlbench.pool.worker import LOCK, OVER_MEMORY, serve, start, start_context
+from erlbench.pool.worker import LOCK, OVER_MEMORY, serve, start, start_fork_server
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
 
@@ -78,13 +78,13 @@ class Worker:
 class ProcessPool(Pool):
     """Runs tasks in `options.processes` slots (None: one)."""
 
-    def __init__(self, options: PoolOptions, start_method: str | None = None) -> None:
+    def __init__(self, options: PoolOptions) -> None:
         super().__init__()
         self.processes = 1 if options.processes is None else options.processes
         allow_workers(self.processes)
         self.device = options.device
-        self._options, self._method = options, start_method
-        start_context(start_method)
+        self._options = options
+        start_fork_server()
         self.store = Store.create()
         self._workers: dict[tuple[int, bool], Worker] = {}
         self._busy: dict[int, Worker] = {}  # by slot
@@ -235,7 +235,7 @@ class ProcessPool(Pool):
         if (slot, gradient) not in self._workers:
             device, memory = self.device if gradient else None, self._options.worker_memory
             arguments = str(self.store.folder), slot, device, memory
-            connection, process = start(serve, *arguments, gpu=gradient, method=self._method)
+            connection, process = start(serve, *arguments, gpu=gradient)
             worker = self._workers[slot, gradient] = Worker(slot, gradient, connection, process)
             self._selector.register(connection, selectors.EVENT_READ, worker)
         return self._workers[slot, gradient]

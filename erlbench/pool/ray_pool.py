@@ -8,29 +8,29 @@ keeps the order of calls, and says when a node or its agent has died.
 from __future__ import annotations
 
 import heapq
+import math
+import os
 import pickle
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from math import ceil, inf
 from typing import Any
 
 import numpy as np
 
 from erlbench.errors import CellError, ErlbenchError, TaskError, UsageError
-from erlbench.pool import ray_cluster as cluster
+from erlbench.pool import ray_nodes as cluster
 from erlbench.pool.base import Pool, PoolEvent, PoolOptions, as_error, check_stop
 from erlbench.pool.processes import Durations
-from erlbench.pool.ray_agent import Answer, Extent, Order, ReplayBlock, Report, facts, read_block
+from erlbench.pool.ray_nodes import Answer, Extent, Order, ReplayBlock, Report, facts, read_block
 from erlbench.work.store import Store
-from erlbench.work.tasks import ArrayRef, ReplayView, Task, arrays_of
+from erlbench.work.tasks import ReplayView, Task, arrays_of
 
 LOOK = 2.0  # seconds between two looks at which nodes there are
 START = 120.0  # seconds in which an agent must have started
 ALONE = 60.0  # seconds to wait for a node when all are gone
 LOSSES = 3  # nodes that a task may take with it
-LARGE = 64 * 1024  # bytes from which an array travels as an object of Ray's
 AHEAD = 0.1  # seconds of work that wait on a node beside what runs
 MOST_AHEAD = 64  # tasks per process that wait there at most
 WAIT = 1.0  # seconds after which an agent answers without results
@@ -51,7 +51,6 @@ class Node:
         self.copies: dict[str, Extent] = {}  # replay folder -> how much of it is there
         self._arrays: set[str] = set()  # that are there
         self._waiting: list[tuple[Task, bytes]] = []  # tasks for the next call
-        self._free: list[str] = []
 
     @property
     def load(self) -> float:
@@ -61,7 +60,7 @@ class Node:
     def has_room(self, seconds: float) -> bool:
         """Whether another task can go there that takes `seconds`, inf: unknown; some wait there beside what runs."""
         most = MOST_AHEAD * self.slots
-        ahead = 0 if seconds == inf else min(most, ceil(self.slots * AHEAD / max(seconds, 1e-6)))
+        ahead = 0 if seconds == math.inf else min(most, math.ceil(self.slots * AHEAD / max(seconds, 1e-6)))
         return len(self.sent) < self.slots + ahead
 
     def missing(self, task: Task) -> int:
@@ -71,7 +70,8 @@ class Node:
             if isinstance(value, ReplayView):
                 extent = self.copies.get(value.replay, Extent())
                 total += 4 * (value.stop - extent.transitions) * (value.observation_size + value.action_size + 3)
-            total += sum(_size(ref) for ref in arrays_of(value) if ref.name not in self._arrays)
+            absent = [ref for ref in arrays_of(value) if ref.name not in self._arrays]
+            total += sum(math.prod(ref.shape) * np.dtype(ref.dtype).itemsize for ref in absent)
         return total
 
     def add(self, task: Task) -> None:
@@ -79,11 +79,14 @@ class Node:
         self._waiting.append((task, pickle.dumps(task, pickle.HIGHEST_PROTOCOL)))
         self.sent[task.id] = task
 
-    def exchange(self, store: Store, objects: dict[str, Any]) -> None:
-        """Call the agent, unless a call is under way or there is nothing to say; `objects`: arrays that Ray holds."""
+    def exchange(self, store: Store) -> None:
+        """Call the agent, unless a call is under way or there is nothing to say: with tasks, and what it lacks."""
         if self.call is not None or not self.sent:
             return
-        arrays, larger, blocks = {}, {}, list[ReplayBlock]()
+        free = [*self._arrays.difference(os.listdir(store.folder))]  # nobody needs them any more
+        self._arrays.difference_update(free)
+        arrays: dict[str, np.ndarray] = {}
+        blocks: list[ReplayBlock] = []
         for task, _ in self._waiting:
             for value in task.inputs.values():
                 if isinstance(value, ReplayView):
@@ -92,29 +95,18 @@ class Node:
                         block, self.copies[value.replay] = read_block(value, store.replay_folder(value.replay), extent)
                         blocks.append(block)
                 for ref in arrays_of(value):
-                    if ref.name in self._arrays:
-                        continue
-                    self._arrays.add(ref.name)
-                    if _size(ref) < LARGE:
+                    if ref.name not in self._arrays:
+                        self._arrays.add(ref.name)
                         arrays[ref.name] = store.get(ref)
-                    else:
-                        larger[ref.name] = _object(ref, store, objects)
-        tasks, free = [data for _, data in self._waiting], self._free
-        self._waiting, self._free = [], []
+        tasks = [data for _, data in self._waiting]
+        self._waiting.clear()
         wait = WAIT if len(self.sent) >= self.slots else WAIT_IDLE
-        order = Order(tasks=tasks, arrays=arrays, objects=larger, blocks=blocks, free=free, wait=wait)
-        self.call = self.agent.exchange.remote(order)
+        self.call = self.agent.exchange.remote(Order(tasks=tasks, arrays=arrays, blocks=blocks, free=free, wait=wait))
 
     def prepare(self, task: Task, workers: int) -> None:
         """Run `task` on `workers` workers of the node now."""
         self.prepares = True
         self.call = self.agent.exchange.remote(Order(prepare=(task, workers)))
-
-    def free(self, names: Iterable[str]) -> None:
-        """Have the node remove arrays, with the next call."""
-        present = self._arrays.intersection(names)
-        self._arrays -= present
-        self._free += present
 
     def add_arrays(self, names: Iterable[str]) -> None:
         """The node has arrays that its own tasks made."""
@@ -127,19 +119,7 @@ class Node:
         self.prepares = False
         self._arrays.clear()
         self._waiting.clear()
-        self._free.clear()
         self.call = self.agent.exchange.remote(Order(reset=True))
-
-
-class ClusterStore(Store):
-    """The driver's store: it says which arrays are freed."""
-
-    on_free: Callable[[list[str]], None] = staticmethod(lambda names: None)
-
-    def free(self, names: Iterable[str]) -> None:
-        names = list(names)
-        super().free(names)
-        self.on_free(names)
 
 
 @dataclass(frozen=True)
@@ -164,15 +144,13 @@ class RayPool(Pool):
         self.device = options.device
         self._options = options
         self._here = facts()
-        self.store = ClusterStore.create()
-        self.store.on_free = self._forget
+        self.store = Store.create()
         self._nodes: dict[str, Node] = {}  # by node id
         self._starting: dict[str, Starting] = {}
         self._refused: dict[str, str] = {}
-        self._objects: dict[str, Any] = {}  # arrays that Ray holds
         self._losses: dict[int, list[str]] = {}  # task -> how the nodes ended that had it
         self._durations = Durations()
-        self._looked = -inf
+        self._looked = -math.inf
         self._slots = 0  # given out so far
         try:
             self._wait_for_nodes(START)
@@ -188,7 +166,7 @@ class RayPool(Pool):
     def prepare(self, task: Task, workers: int, stop: threading.Event | None = None) -> None:
         share = workers / max(1, self.processes)
         for node in self._nodes.values():
-            node.prepare(task, min(node.slots, ceil(share * node.slots)))
+            node.prepare(task, min(node.slots, math.ceil(share * node.slots)))
         while any(node.prepares for node in self._nodes.values()):
             self._wait(LOOK)
             check_stop(stop)
@@ -211,7 +189,6 @@ class RayPool(Pool):
         for node in self._nodes.values():
             node.reset()
         super().reset()
-        self._objects.clear()
         self._losses.clear()
 
     def close(self) -> None:
@@ -230,13 +207,6 @@ class RayPool(Pool):
 
     # -- tasks out, results in ------------------------------------------------------------------------------------
 
-    def _forget(self, names: list[str]) -> None:
-        """Arrays were freed in the driver's store."""
-        for array in names:
-            self._objects.pop(array, None)
-        for node in self._nodes.values():
-            node.free(names)
-
     def _start(self) -> None:
         """Send ready tasks to nodes that have room, lowest (priority, id) first."""
         ready = self._ready[False]
@@ -252,7 +222,7 @@ class RayPool(Pool):
                 del self._tasks[task.id]
                 self._finished.append(TaskError(f"{task.label} cannot be sent to a node: {error}"))
         for node in self._nodes.values():
-            node.exchange(self.store, self._objects)
+            node.exchange(self.store)
 
     def _wait(self, timeout: float) -> None:
         """Take in what the nodes have to say, at most `timeout` seconds."""
@@ -405,16 +375,3 @@ def place(task: Task, seconds: float, nodes: Iterable[Node]) -> Node | None:
     if task.gradient and idle:
         return min(idle, key=lambda node: (node.missing(task), node.load, node.first_slot))
     return min(nodes, key=lambda node: (node.load, node.first_slot), default=None)
-
-
-def _object(ref: ArrayRef, store: Store, objects: dict[str, Any]) -> Any:
-    """Ray's reference to an array, which is given to Ray once."""
-    import ray
-
-    if ref.name not in objects:
-        objects[ref.name] = ray.put(store.get(ref))
-    return objects[ref.name]
-
-
-def _size(ref: ArrayRef) -> int:
-    return int(np.prod(ref.shape, dtype=np.int64)) * np.dtype(ref.dtype).itemsize

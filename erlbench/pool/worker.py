@@ -124,12 +124,12 @@ def _end_over(memory: int) -> None:
 # -- its start, and its end with the driver ---------------------------------------------------------------------------
 
 
-def start(main: Callable[..., None], *arguments: Any, gpu: bool = False, method: str | None = None) -> tuple[Any, Any]:
+def start(main: Callable[..., None], *arguments: Any, gpu: bool = False) -> tuple[Any, Any]:
     """The driver's end of a connection, and the new process at the other end, which runs `main(its end, *arguments)`.
 
     A fork server that is killed meanwhile is started anew. Without `gpu` the process sees none.
     """
-    context = start_context(method)
+    context = start_fork_server()
     for attempt in range(STARTS):
         connection, theirs = context.Pipe()
         process = context.Process(target=_begin, args=(gpu, main, theirs, *arguments), daemon=True)
@@ -148,20 +148,12 @@ def start(main: Callable[..., None], *arguments: Any, gpu: bool = False, method:
     raise AssertionError
 
 
-def start_context(method: str | None = None) -> Any:
-    """A context of the multiprocess library: fork server where there is one, else spawn; never fork.
-
-    The fork server is started here and loads while the driver goes on; it lives as long as the driver does.
-    """
-    if method is None:
-        method = "forkserver" if "forkserver" in multiprocess.get_all_start_methods() else "spawn"
-    if method not in ("forkserver", "spawn"):
-        raise ValueError(f"workers are started by forkserver or spawn, not by {method}")
-    context = multiprocess.get_context(method)
-    if method == "forkserver":
-        context.set_forkserver_preload([*PRELOAD])
-        with _surroundings():
-            forkserver.ensure_running()
+def start_fork_server() -> Any:
+    """The context of the multiprocess library for it; it loads while the driver goes on, and lives as long as that."""
+    context = multiprocess.get_context("forkserver")
+    context.set_forkserver_preload([*PRELOAD])
+    with _surroundings():
+        forkserver.ensure_running()
     return context
 
 
@@ -199,7 +191,7 @@ def _begin(gpu: bool, main: Callable[..., None], connection: Any, *more: Any) ->
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's business
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     end_with_parent()
-    with suppress(OSError, TypeError):  # TypeError: started by `spawn`
+    with suppress(OSError):
         os.close(forkserver._forkserver._forkserver_alive_fd)
     prepare_libraries()
     ONE_THREAD.limit()  # of numpy, too, where the fork server is somebody else's

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from erlbench.errors import UsageError
-from erlbench.files import read_bytes, read_object, readable, reason
-from erlbench.records.config import read_config
-from erlbench.records.schema import COUNTED, EventRow, Row
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from erlbench.records.read import Warn
+from erlbench.files import Unusable, read_bytes, read_object, read_toml, readable, reason
+from erlbench.records.older import of_today
+from erlbench.records.schema import COUNTED, EventRow
 
 CONFIG, STATUS, META = "config.toml", "status.json", "meta.json"
 IDENTITY: Mapping[str, type] = MappingProxyType({"env": str, "name": str, "seed": int})  # in config.toml's [run]
@@ -36,6 +33,12 @@ ASIDE = ".old-"  # in the name of a run's folder that was moved aside; a number 
 NOT_TRIED = "the environment was not tried"
 MOST_FOLDERS = 200_000
 _WITHOUT_RUNS = frozenset({CHECKPOINTS, REPLAY, TRAINING_END})
+LONGEST = 200  # characters
+_NAME = re.compile(r"\w[\w .:@+()=,-]*")  # of which new runs have fewer characters
+_ENV = re.compile(r"\w[\w .:/@+()=,-]*")
+KIND = "imported"  # `kind` in the table [run], and the name of the table with the rest
+EVALUATIONS, TRAINING, UNSAID = "evaluations", "training episodes", "not recorded"
+RETURNS = (EVALUATIONS, TRAINING, UNSAID)  # what the returns of eval.csv are of
 
 
 class RunFiles:
@@ -72,12 +75,6 @@ class RunFiles:
         """meta.json, or an empty dict."""
         return read_object(self.path / META, inside=1)
 
-    def rows(self, row: type[Row], warn: Warn) -> pd.DataFrame | None:
-        """The rows of one of its CSV files: `erlbench.records.read`."""
-        from erlbench.records.read import read_rows  # pandas: a worker process needs the names alone
-
-        return read_rows(self.path, row, warn)
-
     def has_rows(self) -> bool:
         """Whether a CSV file holds more than its header."""
         return any(_has_rows(self.path / name) for name in ROWS)
@@ -86,11 +83,6 @@ class RunFiles:
         """Whether there is a checkpoint, be it whole or not."""
         return has_checkpoint(self.path / CHECKPOINTS)
 
-    def damaged(self, sums: Mapping[str, Any]) -> list[str]:
-        """The files of a finished run that are not as `sums` (of its status.json) says, each with the reason."""
-        problems = {name: checked(self.path / name, sums[name])[1] for name in (*ROWS, POLICY) if name in sums}
-        return [f"{name} ({problem})" for name, problem in problems.items() if problem]
-
     def has_training_end(self) -> bool:
         """Whether there is a checkpoint of the training's end, from which a larger budget can go on."""
         return has_checkpoint(self.path / TRAINING_END)
@@ -98,8 +90,7 @@ class RunFiles:
 
 def starts(meta: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The starts that a run's meta.json lists, the oldest first; whatever else stands there is left out."""
-    entries = meta.get("starts")
-    return [start for start in entries if isinstance(start, dict)] if isinstance(entries, list) else []
+    return _dicts(meta.get("starts"))
 
 
 def shared_cores(meta: Mapping[str, Any]) -> bool | None:
@@ -133,8 +124,8 @@ def repeats_of(run: Path, meta: Mapping[str, Any] | None = None) -> list[Mapping
     by_folder: dict[str, Mapping[str, Any]] = {}
     for folder in (run, *sorted(run.parent.glob(f"{run.name}{ASIDE}*"))):
         of_folder = meta if folder is run and meta is not None else RunFiles(folder).meta()
-        listed = _dicts(of_folder.get("repeats")) + ([] if folder is run else [_entry(folder, of_folder)])
-        for entry in listed:
+        moved = [] if folder is run else [_entry(folder, of_folder)]
+        for entry in (*_dicts(of_folder.get("repeats")), *moved):
             by_folder.setdefault(str(entry.get("folder")), entry)
     return sorted(by_folder.values(), key=lambda entry: (str(entry.get("started")), str(entry.get("folder"))))
 
@@ -151,7 +142,7 @@ def _entry(folder: Path, meta: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def _dicts(value: Any) -> list[Mapping[str, Any]]:
+def _dicts(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
@@ -257,3 +248,78 @@ def _has_rows(path: Path) -> bool:
             return sum(1 for _, line in zip(range(2), lines) if line.strip()) == 2
     except OSError:
         return False
+
+
+# -- config.toml: names become folders of an export and words of a report; all commands refuse the same ones -----------
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """The tables of a run's config.toml, settings under the names of today; raises OSError and ValueError."""
+    config = of_today(read_toml(path, inside=1))
+    check_called(config)
+    return config
+
+
+def is_name(text: str) -> bool:
+    """Whether a run can have this name: one folder, whose name begins no option."""
+    return len(text) <= LONGEST and _NAME.fullmatch(text) is not None
+
+
+def is_environment(text: str) -> bool:
+    """Whether a text can be an environment's id with its preset and settings."""
+    return len(text) <= LONGEST and _ENV.fullmatch(text) is not None and ".." not in text.split("/")
+
+
+def check_called(config: dict[str, Any]) -> None:
+    """Raise `Unusable` where the table [run] of config.toml has a name, an environment or a seed that no run has."""
+    run = config.get("run")
+    if not isinstance(run, dict):
+        return
+    for key, noun, is_valid in (
+        ("env", "environment", is_environment), ("name", "name", is_name), ("algo", "algorithm", is_environment),
+        ("preset", "preset", is_environment),
+    ):  # fmt: skip
+        value = run.get(key, "")
+        if not isinstance(value, str) or not (is_valid(value) or not value):
+            raise Unusable(f"its {noun} is none that a run can have: {str(value)[:80]!r}")
+    seed = run.get("seed", 0)
+    if type(seed) is not int or seed < 0:
+        raise Unusable(f"its seed is none that a run can have: {str(seed)[:80]!r}")
+
+
+@dataclass(frozen=True)
+class Imported:
+    """Whose data a run is, which program wrote them, and what their returns are of."""
+
+    format: str
+    origin: str
+    licence: str  # empty where nobody says
+    returns: str  # of `RETURNS`
+    sources: Mapping[str, str]  # file name -> SHA-256
+
+    def table(self) -> dict[str, Any]:
+        """The table [imported] of config.toml."""
+        return {
+            "format": self.format,
+            "origin": self.origin,
+            **({"licence": self.licence} if self.licence else {}),
+            "returns": self.returns,
+            "sources": dict(self.sources),
+        }
+
+
+def imported_of(config: Mapping[str, Any]) -> Imported | None:
+    """What config.toml says; None for a run of this suite."""
+    run, said = config.get("run"), config.get(KIND)
+    if not isinstance(run, Mapping) or run.get("kind") != KIND:
+        return None
+    said = said if isinstance(said, Mapping) else {}
+    sources = said.get("sources")
+    returns = str(said.get("returns"))
+    return Imported(
+        format=str(said.get("format") or UNSAID)[:200],
+        origin=str(said.get("origin") or UNSAID)[:200],
+        licence=str(said.get("licence") or "")[:200],
+        returns=returns if returns in RETURNS else UNSAID,
+        sources={str(name): str(value) for name, value in (sources if isinstance(sources, Mapping) else {}).items()},
+    )

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from erlbench.records.axes import AXES
-from erlbench.records.config import TRAINING
 from erlbench.records.read import read_rows
+from erlbench.records.run import TRAINING
 from erlbench.records.schema import GenerationRow
 from erlbench.records.training import WINDOW
 from erlbench.reporting.agreement import caveats

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from erlbench.records.config import TRAINING
+from erlbench.records.run import TRAINING
 from erlbench.reporting.cells import GROUP, list_rows, seed_means, single_run_std, values_by_seed
 from erlbench.reporting.formats import slug, steps
 from erlbench.reporting.published import Published

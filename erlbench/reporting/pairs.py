@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from erlbench.experiment.fairness import overridden
-from erlbench.records.config import EVALUATIONS, TRAINING
 from erlbench.records.older import ALGORITHMS, DEFAULT_PRESET
+from erlbench.records.run import EVALUATIONS, TRAINING
 from erlbench.reporting.cells import list_rows, same_setting
 from erlbench.reporting.documents import Record, Table, build_table
 from erlbench.reporting.page_cells import PageCells, find_cell, has_fitness_steps, scores_at_equal_steps

@@ -15,7 +15,6 @@ import pandas as pd
 from erlbench import files
 from erlbench.envs.catalogue import FRESH
 from erlbench.errors import UsageError
-from erlbench.records.config import imported_of, is_environment, is_name, read_config
 from erlbench.records.older import LEARNERS
 from erlbench.records.read import parse_columns, read_columns
 from erlbench.records.run import (
@@ -26,7 +25,11 @@ from erlbench.records.run import (
     STATUS,
     admission_marks,
     folders,
+    imported_of,
     is_as_written,
+    is_environment,
+    is_name,
+    read_config,
     repeats_of,
     shared_cores,
     starts,

@@ -1,4 +1,4 @@
-"""One cell while it runs: its algorithm, its files, and what it says of itself."""
+"""One cell while it runs: its folder, pool, algorithm and files, and what it says of itself."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.algorithms import registry
-from erlbench.errors import ADVICE, CellError, ErlbenchError, TaskError, explain, said_by
-from erlbench.experiment.cells import Cell, RunOptions, differences
+from erlbench.errors import ADVICE, CellError, ErlbenchError, Interrupted, TaskError, UsageError, explain, said_by
+from erlbench.experiment.cells import LOCAL, Cell, RunOptions, differences
 from erlbench.experiment.schedule import Share
 from erlbench.machine import description, kernel
-from erlbench.machine.threads import threads_of_libraries
-from erlbench.pool import Pool
+from erlbench.machine.threads import ONE_THREAD, threads_of_libraries
+from erlbench.pool import Pool, PoolOptions, make_pool
 from erlbench.records.run import ERROR, REPLAY, config_hash
 from erlbench.records.schema import Row
+from erlbench.records.write import RowFiles
 from erlbench.running.admission import admit, identity_of, rules_of
 from erlbench.running.checkpoint import FORMAT
-from erlbench.running.clock import Pauses
-from erlbench.running.folder import RowFiles, RunFolder
+from erlbench.running.folder import DONE, FAILED, INTERRUPTED, LostLease, RunFolder
 from erlbench.running.loop import Run
 from erlbench.running.progress import Display, ShownRun
+from erlbench.running.refusals import check_run_files, is_short
+from erlbench.running.rows import Pauses
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
-from erlbench.work.trial import Admission
 
 Listener = Callable[[Row], None]  # called with each row of a run when it is written
 
@@ -47,18 +48,145 @@ class CommandContext:
     shares: Mapping[Path, Share] = field(default_factory=dict)  # of the machine, by the folder of the cell
     at_once: int = 1  # the most cells that run at the same time
 
-    def describe_sharing(self, cell: Cell) -> dict[str, Any]:
-        """What meta.json says of the cells that run at the same time as one."""
-        share = self.shares.get(cell.directory)
-        exclusive = self.at_once <= 1 or bool(share and share.exclusive)
-        return {"cells_at_once": max(1, self.at_once), "exclusive": exclusive}
+
+class CellRunner:
+    """Runs cells one after another in a thread, on one pool as long as they need the same one.
+
+    From here to `close` the libraries of this process compute with one thread.
+    """
+
+    def __init__(self, context: CommandContext) -> None:
+        self.context = context
+        self._pool: tuple[PoolOptions, Pool] | None = None
+        self._starting = False
+        self._run: Run | None = None
+        self._limit = contextlib.ExitStack()
+        self._limit.enter_context(ONE_THREAD.hold())
+
+    def run(self, cell: Cell) -> str:
+        """Run one cell to its end and return how it ended; a failure is reported here and stays here."""
+        if self.context.stop.is_set():
+            return INTERRUPTED
+        ONE_THREAD.renew()
+        directory = RunFolder(cell.directory)
+        try:
+            directory.hold()
+            check_run_files(directory)
+        except UsageError as error:
+            directory.release()
+            return self._fail(cell, str(error))
+        try:
+            status = directory.status()
+            if status.get("status") == DONE:
+                directory.discard_checkpoints()  # its last start may have been killed before that
+                if not is_short(status, cell):
+                    self.context.display.finished(cell.label, f"already done in {directory.path}")
+                    return DONE
+                if self.context.options.verbosity >= 0:
+                    steps = status.get("timesteps", 0)
+                    self.context.display.message(f"{cell.label}: goes on from {steps:,} steps")
+            return self._train(cell, directory, extends=status.get("status") == DONE)
+        finally:
+            directory.release()
+
+    def interrupt(self) -> bool:
+        """Have what its thread does now done again by the next start; False where it must go on.
+
+        It can be left while a run starts, and in a task that runs in this process: the handler of a signal may raise
+        KeyboardInterrupt there.
+        """
+        return self._run.pool.interrupt_task() if self._run is not None and self._run.begun else self._starting
+
+    def close(self) -> None:
+        """End the workers."""
+        with self._limit:
+            if self._pool is not None:
+                self._pool[1].close()
+
+    def _train(self, cell: Cell, directory: RunFolder, extends: bool) -> str:
+        finished = directory.read_changed_files() if extends else {}
+        run = shown = None
+        self._starting = True
+        with contextlib.ExitStack() as opened:
+            try:
+                run, shown = open_run(cell, directory, self._pool_for(cell), self.context, opened)
+                self._run = run
+                run.run()
+                outcome = shown.finish(run)
+            except (Interrupted, KeyboardInterrupt):
+                return shown.end(run, INTERRUPTED, "") if run and shown else INTERRUPTED
+            except LostLease as error:
+                return self._fail(cell, str(error))
+            except Exception as error:
+                self._starting = False
+                has_begun = run is not None and run.begun
+                if finished and not has_begun:  # it could not be extended
+                    directory.restore_files(finished)
+                if self.context.stop.is_set() and not has_begun:
+                    return INTERRUPTED  # what a library has made of the signal, such as an ImportError
+                message = record_error(error, directory, run.pool.store if run else None)
+                if run and shown and (has_begun or not finished):
+                    shown.end(run, FAILED, message)
+                elif not finished:
+                    with contextlib.suppress(OSError, CellError):
+                        directory.write_status(status=FAILED, message=message)
+                return self._fail(cell, message)
+            finally:
+                self._run, self._starting = None, False
+        directory.discard_checkpoints()
+        self.context.display.finished(cell.label, outcome)
+        return DONE
+
+    def _fail(self, cell: Cell, message: str) -> str:
+        self.context.display.failed(cell.label, message)
+        return FAILED
+
+    def _pool_for(self, cell: Cell) -> Pool:
+        """The pool, made anew when the cell needs another one."""
+        options, share = self.context.options, self.context.shares.get(cell.directory)
+        wanted = PoolOptions(
+            processes=share.processes if share else processes_for(cell, options),
+            device=options.device,
+            task_timeout=options.task_timeout,
+            anyway=options.anyway,
+            worker_memory=options.worker_memory,
+        )
+        if self._pool is not None and (self._pool[0] != wanted or self._pool[1].store.gone):
+            self._pool[1].close()
+            self._pool = None
+        if self._pool is None:
+            self._pool = wanted, make_pool(options.pool, wanted)
+        pool = self._pool[1]
+        pool.reset()  # ids of tasks and arrays begin anew with each cell
+        pool.store.clear()
+        return pool
+
+
+def processes_for(cell: Cell, options: RunOptions) -> int | None:
+    """The processes that a cell gets: its job's share, or what its study asks for; no more than there is work for.
+
+    Without a number of jobs it is what the cell gets with the machine to itself (`schedule_cells`).
+    On a cluster, the most on each node; None for all that are free there.
+    """
+    if options.pool != LOCAL:
+        return options.per_node
+    wanted = options.processes if cell.processes is None else cell.processes
+    if not wanted:
+        return 0
+    if cell.processes is None:
+        wanted = max(1, wanted // (options.jobs or 1))
+    algorithm = registry.find(cell.algo)
+    if algorithm.is_synchronous(cell.settings) and algorithm.bounded:
+        wanted = min(wanted, cell.workers or wanted)  # never more than may be in flight
+    return wanted
 
 
 def open_run(
     cell: Cell, directory: RunFolder, pool: Pool, context: CommandContext, opened: contextlib.ExitStack
 ) -> tuple[Run, ShownRun]:
     """The run of a cell and what shows it, with the start written and its files open; `opened` closes them."""
-    rules = rules_of(context.options)
+    options, display = context.options, context.display
+    rules = rules_of(options)
     admission = admit(cell.env, cell.env_settings, rules)
     problem = replace(admission.problem, env=replace(admission.problem.env, info=cell.info))
     replay = Replay(directory.path / REPLAY, problem.observation_size, problem.action_size, pool.store)
@@ -69,38 +197,32 @@ def open_run(
     directory.write_config(cell.config())
     files = RowFiles(directory.path, cell.env, directory.check)
     opened.callback(files.close)
-    shown = ShownRun(cell, directory, context.display, pool)
+    shown = ShownRun(cell, directory, display, pool)
     listeners: list[Listener] = [shown]
-    if context.options.tensorboard:
+    if options.tensorboard:
         from erlbench.running.live_curves import EventFile
 
         def warn(text: str) -> None:
-            context.display.message(f"{cell.label}: {text}")
+            display.message(f"{cell.label}: {text}")
 
         curves = EventFile(directory.path, shown.returns, lambda: algorithm.counters.timesteps, warn)
         opened.callback(curves.close)
         listeners.append(curves)
     run = Run(
-        cell, context.options, algorithm, pool, directory, files, context.stop,
+        cell, options, algorithm, pool, directory, files, context.stop,
         listeners=[*listeners, *context.listeners], watch=shown.update, pauses=context.pauses.spans,
     )  # fmt: skip
-    start = start_of(cell, context.options, context.machine, pool, identity, admission)
     written = {"config_sha256": config_hash(directory.path), **({"config_changes": changes} if changes else {})}
-    directory.add_start(context.machine, start | context.describe_sharing(cell) | written)
+    start = describe_start(cell, context, pool) | {"admission": admission.record()} | written
+    directory.add_start(context.machine, {**start, **({"identity": identity} if identity else {})})
     shown.begin(run)
     return run, shown
 
 
-def start_of(
-    cell: Cell,
-    options: RunOptions,
-    machine: Mapping[str, Any],
-    pool: Pool,
-    identity: Mapping[str, Any],
-    admission: Admission,
-) -> dict[str, Any]:
-    """The start of a cell on `machine`."""
-    machine = {**machine, "threads": threads_of_libraries()}
+def describe_start(cell: Cell, context: CommandContext, pool: Pool) -> dict[str, Any]:
+    """What meta.json says of a start of a cell on this machine."""
+    options, share = context.options, context.shares.get(cell.directory)
+    threads = threads_of_libraries()
     return {
         "format": FORMAT,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -109,13 +231,13 @@ def start_of(
         **({} if options.jobs is None else {"jobs": options.jobs}),
         "one_core": options.one_core or cell.one_core,
         "device": options.device,
-        "threads": machine["threads"],
-        "arithmetic": kernel.in_words(machine, registry.learns(cell.algo)),
-        **({"identity": identity} if identity else {}),
-        "admission": admission.record(),
+        "threads": threads,
+        "arithmetic": kernel.in_words({**context.machine, "threads": threads}, registry.learns(cell.algo)),
         **({"anyway": True} if options.anyway else {}),
         **({"studies": dict(options.studies)} if options.studies else {}),
         "command_line": shlex.join(options.command_line),
+        "cells_at_once": max(1, context.at_once),
+        "exclusive": context.at_once <= 1 or bool(share and share.exclusive),
     }
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import shutil
 from collections.abc import Collection, Mapping
 from contextlib import suppress
@@ -25,8 +24,8 @@ from erlbench.work.values import SUITE, decode, encode
 KEEP = 2
 LARGEST = 2**36  # bytes of a file
 FORMAT = 5  # of a run's files; another number for every change of what they are made of
+UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)  # of a damaged file
 WRITERS = {2: "0.1.0", 3: "0.2.0"}  # the last version that wrote a format of before
-_FORMAT = re.compile(rb'\{"format": (\d+),')
 
 
 class DamagedCheckpoint(Exception):
@@ -64,10 +63,8 @@ def checkpoints(folder: Path) -> list[Path]:
 def format_of(folder: Path) -> int | None:
     """The format of the newest checkpoint in `folder`; None where there is none, or it does not say."""
     for path in checkpoints(folder)[:1]:
-        with suppress(OSError, ValueError):
-            head = read_bytes(path / "state.json", LARGEST, 256, inside=3)
-            if match := _FORMAT.match(head.partition(b"\n")[2]):
-                return int(match[1])
+        with suppress(*UNREADABLE):
+            return int(_stored(path)["format"])
     return None
 
 
@@ -77,8 +74,8 @@ def saved_steps(run: Path) -> int | None:
     None where there is no checkpoint, or none that can be read.
     """
     for path in (path for name in (CHECKPOINTS, TRAINING_END) for path in checkpoints(run / name)):
-        with suppress(OSError, ValueError, LookupError, TypeError, RecursionError):
-            value = json.loads(read_bytes(path / "state.json", inside=3).partition(b"\n")[2])["payload"]
+        with suppress(*UNREADABLE):
+            value = _stored(path)["payload"]
             for name in ("algorithm", "counters", "timesteps"):
                 value = dict(value["$dict"])[name]
             return int(value)
@@ -115,8 +112,14 @@ def load_checkpoint(path: Path, packages: Collection[str] = (SUITE,)) -> tuple[A
             raise DamagedCheckpoint(reason)
         arrays = load(data)
         return decode(stored["payload"], arrays, packages), arrays
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+    except UNREADABLE as error:
         raise DamagedCheckpoint(str(error)) from error
+
+
+def _stored(path: Path) -> dict[str, Any]:
+    """What a checkpoint holds, unchecked."""
+    stored: dict[str, Any] = json.loads(read_bytes(path / "state.json", inside=3).partition(b"\n")[2])
+    return stored
 
 
 def _arrays(path: Path) -> bytes:

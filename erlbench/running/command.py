@@ -9,26 +9,32 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import replace
+from functools import partial
 from types import FrameType
 from typing import Any
 
-from erlbench.errors import CellError, Interrupted, UsageError
+from erlbench.algorithms import registry
+from erlbench.envs.registry import remember_problems
+from erlbench.errors import Interrupted
 from erlbench.experiment.cells import LOCAL, Cell, RunOptions
-from erlbench.experiment.schedule import CellQueue, CellSchedule
+from erlbench.experiment.estimate import estimate_cell, never_timed
+from erlbench.experiment.schedule import CellQueue, CellSchedule, Share, plan
 from erlbench.experiment.studies import add_studies
-from erlbench.machine.process import allow_workers
-from erlbench.machine.threads import ONE_THREAD
-from erlbench.pool import Pool, PoolOptions, connected, make_pool
-from erlbench.running.cell import CommandContext, open_run, record_error
+from erlbench.machine.description import gpus
+from erlbench.machine.process import allow_workers, available_memory
+from erlbench.pool import connected
+from erlbench.running.admission import problem_finder, rules_of
+from erlbench.running.cell import CellRunner, CommandContext, processes_for
 from erlbench.running.checkpoint import saved_steps
 from erlbench.running.folder import DONE, FAILED, INTERRUPTED, RunFolder
-from erlbench.running.lease import LostLease
-from erlbench.running.loop import Run
 from erlbench.running.progress import Display
-from erlbench.running.refusals import check_cells, check_run_files, is_short
-from erlbench.running.scheduling import processes_for, schedule_cells
+from erlbench.running.refusals import check_cells, is_complete
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+MEMORY = 0.9  # the share of the free memory that cells at once may take by their estimates
+NOTHING_TO_DO = Share(processes=1, done=True)
+Estimated = Callable[[Cell, int], Share]
 
 
 def run_cells(
@@ -83,144 +89,26 @@ def run_all(
                 queue.end(ended)
             return None if context.stop.is_set() else queue.start()
 
-    def work(number: int | None, begun: Callable[[CellRunner], None] = lambda runner: None) -> None:
-        runner = CellRunner(context)
-        begun(runner)
-        with contextlib.closing(runner):  # its memory is another cell's afterwards
+    def work(number: int | None, runners: list[CellRunner]) -> None:
+        with contextlib.closing(CellRunner(context)) as runner:  # its memory is another cell's afterwards
+            runners.append(runner)
             while number is not None:
                 outcomes[number] = runner.run(cells[number])
                 number = next_cell(number)
 
     if context.at_once <= 1:
-        work(next_cell(), here.append)
+        work(next_cell(), here)
         return outcomes
     threads: list[Future[None]] = []
     with ThreadPoolExecutor(len(cells)) as executor:
         while True:
             while (number := next_cell()) is not None:
-                threads.append(executor.submit(work, number))
+                threads.append(executor.submit(work, number, []))
             if not wait(threads, timeout=0.2).not_done:  # wakes up for signals
                 break
     for thread in threads:
         thread.result()
     return outcomes
-
-
-class CellRunner:
-    """Runs cells one after another in a thread, on one pool as long as they need the same one.
-
-    From here to `close` the libraries of this process compute with one thread.
-    """
-
-    def __init__(self, context: CommandContext) -> None:
-        self.context = context
-        self._pool: tuple[PoolOptions, Pool] | None = None
-        self._starting = False
-        self._run: Run | None = None
-        self._limit = contextlib.ExitStack()
-        self._limit.enter_context(ONE_THREAD.hold())
-
-    def run(self, cell: Cell) -> str:
-        """Run one cell to its end and return how it ended; a failure is reported here and stays here."""
-        if self.context.stop.is_set():
-            return INTERRUPTED
-        ONE_THREAD.renew()
-        directory = RunFolder(cell.directory)
-        try:
-            directory.hold()
-        except UsageError as error:
-            return self._fail(cell, str(error))
-        try:
-            return self._run_held(cell, directory)
-        finally:
-            directory.release()
-
-    def _run_held(self, cell: Cell, directory: RunFolder) -> str:
-        try:
-            check_run_files(directory)
-        except UsageError as error:
-            return self._fail(cell, str(error))
-        if directory.status().get("status") == DONE:
-            directory.discard_checkpoints()  # its last start may have been killed before that
-            if not is_short(directory.status(), cell):
-                self.context.display.finished(cell.label, f"already done in {directory.path}")
-                return DONE
-            if self.context.options.verbosity >= 0:
-                steps = directory.status().get("timesteps", 0)
-                self.context.display.message(f"{cell.label}: goes on from {steps:,} steps")
-        return self._train(cell, directory)
-
-    def interrupt(self) -> bool:
-        """Have what its thread does now done again by the next start; False where it must go on.
-
-        It can be left while a run starts, and in a task that runs in this process: the handler of a signal may raise
-        KeyboardInterrupt there.
-        """
-        return self._run.pool.interrupt_task() if self._run is not None and self._run.begun else self._starting
-
-    def close(self) -> None:
-        """End the workers."""
-        with self._limit:
-            if self._pool is not None:
-                self._pool[1].close()
-
-    def _train(self, cell: Cell, directory: RunFolder) -> str:
-        finished = directory.read_changed_files() if directory.status().get("status") == DONE else {}
-        run = shown = None
-        self._starting = True
-        with contextlib.ExitStack() as opened:
-            try:
-                run, shown = open_run(cell, directory, self._pool_for(cell), self.context, opened)
-                self._run = run
-                run.run()
-                outcome = shown.finish(run)
-            except (Interrupted, KeyboardInterrupt):
-                return shown.end(run, INTERRUPTED, "") if run and shown else INTERRUPTED
-            except LostLease as error:
-                return self._fail(cell, str(error))
-            except Exception as error:
-                self._starting = False
-                has_begun = run is not None and run.begun
-                if finished and not has_begun:  # it could not be extended
-                    directory.restore_files(finished)
-                if self.context.stop.is_set() and not has_begun:
-                    return INTERRUPTED  # what a library has made of the signal, such as an ImportError
-                message = record_error(error, directory, run.pool.store if run else None)
-                if run and shown and (has_begun or not finished):
-                    shown.end(run, FAILED, message)
-                elif not finished:
-                    with contextlib.suppress(OSError, CellError):
-                        directory.write_status(status=FAILED, message=message)
-                return self._fail(cell, message)
-            finally:
-                self._run, self._starting = None, False
-        directory.discard_checkpoints()
-        self.context.display.finished(cell.label, outcome)
-        return DONE
-
-    def _fail(self, cell: Cell, message: str) -> str:
-        self.context.display.failed(cell.label, message)
-        return FAILED
-
-    def _pool_for(self, cell: Cell) -> Pool:
-        """The pool, made anew when the cell needs another one."""
-        options, share = self.context.options, self.context.shares.get(cell.directory)
-        wanted = PoolOptions(
-            processes=share.processes if share else processes_for(cell, options),
-            device=options.device,
-            task_timeout=options.task_timeout,
-            anyway=options.anyway,
-            worker_memory=options.worker_memory,
-        )
-        if self._pool is not None and (self._pool[0] != wanted or self._pool[1].store.gone):
-            self._pool[1].close()
-            self._pool = None
-        if self._pool is None:
-            self._pool = wanted, make_pool(options.pool, wanted)
-        pool = self._pool[1]
-        pool.reset()  # ids of tasks and arrays begin anew with each cell
-        pool.store.clear()
-        return pool
 
 
 def anything_saved(cells: Iterable[Cell]) -> bool:
@@ -281,3 +169,66 @@ def catch_signals(stop: threading.Event, interrupt: Callable[[], bool] = lambda:
     finally:
         for signal_number, handler in before.items():
             signal.signal(signal_number, handler)
+
+
+# -- what each cell can use of this machine, and when it runs ----------------------------------------------------------
+
+
+def schedule_cells(cells: Sequence[Cell], options: RunOptions) -> CellSchedule:
+    """When the cells run: `jobs` at once in the order given, or without that number as many as the machine carries."""
+    estimated = partial(estimate_cell, problem_of=remember_problems(problem_finder(rules_of(options))))
+    todo = [options.force or not is_complete(cell) for cell in cells]
+    if options.jobs is not None:
+        shares = [
+            _share(cell, processes_for(cell, options), estimated) if is_todo else NOTHING_TO_DO
+            for cell, is_todo in zip(cells, todo, strict=True)
+        ]
+        return CellSchedule(tuple(shares), range(len(shares)), jobs=options.jobs)
+    gpu = options.device != "cpu" and bool(gpus())
+    by_kind: dict[str, Sequence[Share]] = {"": [NOTHING_TO_DO]}  # of configurations, which seeds share
+    demands = []
+    for cell, is_todo in zip(cells, todo, strict=True):
+        kind = repr(replace(cell, seed=0)) if is_todo else ""
+        if kind not in by_kind:
+            by_kind[kind] = [*_demand(cell, options, estimated, gpu)]
+        demands.append(by_kind[kind])
+    return plan(demands, cores=max(1, options.processes), memory=MEMORY * available_memory())
+
+
+def _demand(cell: Cell, options: RunOptions, estimated: Estimated, gpu: bool) -> Iterator[Share]:
+    """What a cell takes with each number of processes that it can use.
+
+    A synchronous one has any number. One whose results depend on the clock has so many that more would not make it
+    faster: by the estimate, or one for each individual in flight and the critic where no step of its environment was
+    timed. One whose minutes are the question has all of these, and a core for the main process. So neither depends on
+    the other cells. Cells that learn on a GPU run one at a time.
+    """
+    algorithm = registry.find(cell.algo)
+    most = processes_for(cell, options) or 0
+    learns = algorithm.critic_updates > 0
+    if learns and gpu:
+        yield replace(_share(cell, most, estimated), cores=options.processes, exclusive=True)
+        return
+    busy = min(most, cell.workers + learns) if cell.workers and algorithm.bounded else most
+    least, on_clock = 1, not cell.simulated_time
+    timed = on_clock and (options.one_core or cell.one_core or cell.processes is not None)
+    asynchronous = on_clock and not algorithm.is_synchronous(cell.settings)
+    if cell.processes is not None:
+        least = most
+    elif timed:
+        least = most = busy
+    elif asynchronous:
+        least = most = busy if never_timed([cell]) else _saturating(cell, busy, estimated)
+    for processes in range(least, most + 1):
+        cores = min(max(1, processes + timed), options.processes)
+        yield replace(_share(cell, processes, estimated), cores=cores, exclusive=timed or asynchronous)
+
+
+def _saturating(cell: Cell, most: int, estimated: Estimated) -> int:
+    """The fewest processes with which a cell takes no longer than with `most`."""
+    shortest = estimated(cell, most).seconds
+    return next(number for number in range(1, most + 1) if estimated(cell, number).seconds <= shortest)
+
+
+def _share(cell: Cell, processes: int | None, estimated: Estimated) -> Share:
+    return replace(estimated(cell, processes or 1), processes=processes)

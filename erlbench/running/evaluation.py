@@ -14,13 +14,12 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm
 from erlbench.experiment.cells import Cell
-from erlbench.files import new_file
+from erlbench.files import write_durably
 from erlbench.policy import serialise_policy
 from erlbench.records.run import POLICIES
 from erlbench.records.schema import EvaluationRow, Row, row_of
-from erlbench.running.clock import Clock
 from erlbench.running.folder import RunFolder
-from erlbench.running.rows import INFO_VALUES, task_row
+from erlbench.running.rows import INFO_VALUES, Clock, task_row
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.seeding import Key, Purpose, environment_seed
 from erlbench.work.tasks import Counts, Priority, Result, Task
@@ -158,13 +157,7 @@ class Evaluations:
         row = {
             "evaluation": index,
             "final": int(final),
-            "timesteps": counters.timesteps,
-            "fitness_timesteps": counters.fitness_timesteps,
-            "replayed_timesteps": counters.replayed_timesteps,
-            "episodes": counters.episodes,
-            "generation": counters.generation,
-            "critic_updates": counters.critic_updates,
-            "actor_updates": counters.actor_updates,
+            **vars(counters),
             "train_time_s": clock.train,
             "total_time_s": clock.train if final else clock.total,  # evaluations may have run since the training's end
             "paused_s": clock.paused,
@@ -217,10 +210,7 @@ class Evaluations:
         if not row["final"]:
             path = policy_file(self._directory.path, row["evaluation"])
             path.parent.mkdir(exist_ok=True)
-            part = path.with_name("part")
-            with open(new_file(part), "wb") as made:
-                made.write(data)
-            part.rename(path)
+            write_durably(path, data)
         shown.append((row["evaluation"], row["timesteps"], row["train_time_s"]))
         for index, *_ in shown[:-LAST]:
             policy_file(self._directory.path, index).unlink(missing_ok=True)

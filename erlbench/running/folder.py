@@ -1,12 +1,26 @@
-"""The folder of a run while a driver holds it: lease, configuration, status, and the CSV files that grow."""
+"""The folder of a run while a driver holds it: lease, configuration, status.
+
+At most one driver holds a folder, on any machine that sees it. A lease needs only that a file can be created
+exclusively, as on network file systems. Leases are numbered, `lease-000001`, `lease-000002`, ...; the one with the
+highest number counts, and a driver that wants the folder creates the next one. Of two that try, one succeeds. The
+numbers never go back, so a process that read the folder long ago cannot create one that counts.
+
+The holder sets the file's time every `HEARTBEAT` seconds. A lease is over when its holder has released it, when its
+process is gone (seen only on the holder's own machine), or when its time has not moved for `PATIENCE` seconds. The
+times are those of the file system, so the clocks of the machines need not agree.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import platform
+import re
+import secrets
 import shutil
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +30,7 @@ import tomli_w
 
 from erlbench import files
 from erlbench.errors import CellError, UsageError, explain
+from erlbench.machine.process import read_system_file
 from erlbench.records.run import (
     ASIDE,
     CHECKPOINTS,
@@ -25,15 +40,10 @@ from erlbench.records.run import (
     REPLAY,
     STATUS,
     RunFiles,
-    checksum,
     file_checksum,
     repeats_of,
     starts,
 )
-from erlbench.records.schema import COUNTED, EpisodeRow, EvaluationRow, EventRow, GenerationRow, Row, TaskRow
-from erlbench.records.write import RowFile
-from erlbench.running import lease
-from erlbench.running.lease import Lease
 
 DONE, FAILED, INTERRUPTED = "done", "failed", "interrupted"  # the status of a run that has ended
 
@@ -56,10 +66,6 @@ class RunFolder(RunFiles):
         except (OSError, files.Unusable) as error:
             why = explain(error, self.path) if isinstance(error, OSError) else error
             raise UsageError(f"{self.path} cannot be written: {why}") from error
-
-    def is_held(self) -> bool:
-        """Whether a driver runs the cell now, on any machine; takes no lease, so that it hinders no start."""
-        return bool(lease.holder(self.path))
 
     def check(self) -> None:
         """Raise `CellError` when this driver no longer holds the directory at its path, so that nothing may be written.
@@ -164,102 +170,160 @@ class RunFolder(RunFiles):
         self.write(name, f"{json.dumps(values, indent=2)}\n".encode())
 
 
-# -- rows: they gather in memory and reach their files once a second ---------------------------------------------------
+# -- the lease -------------------------------------------------------------------------------------------------------
 
 
-FLUSH_EVERY = 1.0  # seconds between two writes of the rows
-# The names of the files in checkpoints.
-NAMES: Mapping[type[Row], str] = {
-    EvaluationRow: "eval",
-    EpisodeRow: "episodes",
-    TaskRow: "tasks",
-    GenerationRow: "train",
-}
+HEARTBEAT = 15.0  # seconds between two signs of life
+PATIENCE = 120.0  # seconds without one after which the holder counts as dead
+_NAME = re.compile(r"lease-(\d{6,})")
 
 
-class RowFiles:
-    """Writes each row to its file: an event at once, all others when they are flushed.
+class LostLease(CellError):
+    """Another driver holds the folder now; nothing more may be written to it."""
 
-    They are flushed once a second, with each evaluation and checkpoint, and when the run ends, however that is.
-    `check` raises where nothing may be written any more.
-    """
 
-    def __init__(self, folder: Path, env_id: str, check: Callable[[], None] = lambda: None) -> None:
-        comment = json.dumps({"env_id": env_id, "t_start": datetime.now(UTC).timestamp()})
-        self.counted: dict[type[Row], RowFile] = {
-            row: RowFile(folder, row, comment if row is EpisodeRow else "") for row in COUNTED
-        }
-        self.events = RowFile(folder, EventRow)
-        self._all: dict[type[Row], RowFile] = {**self.counted, EventRow: self.events}
-        self._check = check
-        self._flushed = time.monotonic()
+class Lease:
+    """The lease that this process holds on `folder`."""
 
-    def write(self, row: Row) -> None:
-        """Take a row."""
-        self._all[type(row)].write(row)
-        if isinstance(row, EventRow):
-            self.events.flush()
-        elif isinstance(row, EvaluationRow):
-            self.flush()
+    def __init__(self, folder: Path) -> None:
+        """Take it; raises `UsageError` when another driver holds it, OSError when the folder cannot be written."""
+        self.folder = folder
+        self._released = threading.Event()
+        self._number, self._file = _acquire(folder)  # the file stays open: whoever moves the folder takes it along
+        self._thread = threading.Thread(target=self._beat, name="lease", daemon=True)
+        self._thread.start()
 
-    def flush_in_time(self) -> None:
-        """Flush when the last time was a second ago."""
-        if time.monotonic() - self._flushed >= FLUSH_EVERY:
-            self.flush()
+    def check(self) -> None:
+        """Raise `CellError` when the folder is no longer at its path, as it was moved, removed or replaced.
 
-    def start(self) -> None:
-        """Begin all files anew."""
-        for file in self._all.values():
-            file.start()
+        It is a `LostLease` when another driver has taken the folder, as after a long suspension of this process.
+        """
+        if _newest(self.folder) > self._number:
+            raise LostLease(
+                f"another driver has taken {self.folder} over: this one gave no sign of life for {PATIENCE:.0f} seconds"
+            )
+        if not files.is_same_file(_path(self.folder, self._number), self._file):
+            raise CellError(
+                f"{self.folder} was moved, removed or replaced while this run held it; nothing more was written. Move "
+                "it back, if it still exists, and run the same command again"
+            )
 
-    def flush(self) -> None:
-        """Write all rows to their files, if these are still those of this run."""
-        self._check()
-        for file in self.counted.values():
-            file.check_place()
-        self.write_waiting()
-        self._flushed = time.monotonic()
-
-    def write_waiting(self) -> None:
-        """Write all rows to the files that are open."""
-        for file in self.counted.values():
-            file.flush()
-
-    def discard(self) -> None:
-        """Forget the rows that are not in their files, which are another driver's now."""
-        for file in self.counted.values():
-            file.discard()
-
-    def sync(self) -> None:
-        """Have all rows that were flushed reach the disk."""
-        for file in self._all.values():
-            file.sync()
-
-    def close(self) -> None:
-        """Close all files; a full disk, at which the run has failed before, is not reported again."""
-        for file in self._all.values():
+    def release(self) -> None:
+        """Give it up."""
+        if not self._released.is_set():
+            self._released.set()
+            self._thread.join()
             with suppress(OSError):
-                file.close()
+                os.ftruncate(self._file, 0)
+                os.pwrite(self._file, b"{}\n", 0)
+            os.close(self._file)
 
-    # -- checkpoints: events.csv only ever grows -----------------------------------------------------------------------
+    def _beat(self) -> None:
+        while not self._released.wait(HEARTBEAT):
+            with suppress(OSError):  # a file system that is away for a moment, or a lease that is lost
+                os.utime(self._file)
 
-    def state(self) -> dict[str, Any]:
-        """Lengths and checksums of the files that a checkpoint cuts back: all but events.csv."""
-        return {NAMES[row]: file.state() for row, file in self.counted.items()}
 
-    def sums(self) -> dict[str, str]:
-        """Checksums by the files' names, as status.json of a finished run holds them."""
-        states = {file.path.name: file.state() for file in self.counted.values()}
-        return {name: checksum(state["length"], state["crc"]) for name, state in states.items()}
+def lease_holder(folder: Path) -> str:
+    """The machine and process that hold `folder`, or an empty text.
 
-    def check(self, state: Mapping[str, Any]) -> None:
-        """Raise `CellError` for a file that was edited or truncated since `state`."""
-        for row, file in self.counted.items():
-            if not file.matches(state[NAMES[row]]):
-                raise CellError(f"{file.path} was edited or truncated after the checkpoint")
+    It takes no lease, so that it hinders no start, and writes nothing, so it goes by this machine's clock.
+    """
+    number = _newest(folder)
+    return _living(folder, number, time.time()) if number else ""
 
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Go back to a state that `check` accepted."""
-        for row, file in self.counted.items():
-            file.restore(state[NAMES[row]])
-        self.events.begin()  # it may have been removed
+
+def _acquire(folder: Path) -> tuple[int, int]:
+    """The number of a new lease, and its open file."""
+    number = _newest(folder)
+    if number and (living := _living(folder, number, _file_system_time(folder))):
+        raise UsageError(f"{folder} is held by another run ({living}); wait for it or choose another --out")
+    identity = f"{json.dumps(_identity())}\n".encode()
+    try:
+        descriptor = os.open(_path(folder, number + 1), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+    except FileExistsError:
+        raise UsageError(f"{folder} is held by another run; wait for it or choose another --out") from None
+    try:
+        os.write(descriptor, identity)
+        if _newest(folder) != number + 1:  # others came and went since the folder was read
+            raise UsageError(f"{folder} is held by another run; wait for it or choose another --out")
+        for older in _numbers(folder):
+            if older <= number:
+                _path(folder, older).unlink(missing_ok=True)
+    except BaseException:  # such as too many open files: nobody may wait for a lease that nobody holds
+        os.close(descriptor)
+        _path(folder, number + 1).unlink(missing_ok=True)
+        raise
+    return number + 1, descriptor
+
+
+def _living(folder: Path, number: int, now: float) -> str:
+    """Who holds lease `number`; empty when it is over at the time `now`."""
+    path = _path(folder, number)
+    try:
+        owner, beat = _owner(path), path.stat().st_mtime
+    except FileNotFoundError:
+        return ""  # somebody has taken the next one
+    if not owner:
+        return ""
+    name = f"process {owner.get('pid', '?')} on {owner.get('host', '?')}"
+    identity = _identity()
+    if all(owner.get(key) == identity[key] for key in ("host", "boot", "namespace")):
+        return name if _started(owner.get("pid")) == owner.get("started") else ""
+    return name if now - beat < PATIENCE else ""
+
+
+def _owner(path: Path) -> dict[str, Any]:
+    """What a lease says of its holder; empty when it has been released."""
+    with suppress(ValueError):
+        owner = files.read_json(path, inside=1)
+        if isinstance(owner, dict):
+            return owner
+    return {"host": "a machine that is writing its lease"}  # it has a heartbeat's time for that
+
+
+def _identity() -> dict[str, Any]:
+    return {
+        "host": platform.node(),
+        "pid": os.getpid(),
+        "started": _started(os.getpid()),
+        "boot": read_system_file("/proc/sys/kernel/random/boot_id"),
+        "namespace": os.readlink("/proc/self/ns/pid"),
+    }
+
+
+def _started(pid: object) -> str:
+    """When a process of this machine began, in clock ticks since boot; a later one with its number has another."""
+    fields = read_system_file(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return fields[19] if len(fields) > 19 and fields[0] not in "ZX" else ""
+
+
+def _file_system_time(folder: Path) -> float:
+    """Seconds, by the clock that stamps the files of `folder`."""
+    probe = folder / f"lease.time-{secrets.token_hex(8)}"
+    try:
+        descriptor = files.new_file(probe)
+    except OSError:
+        return time.time()  # a folder that may only be read: the best there is
+    try:
+        return os.fstat(descriptor).st_mtime
+    finally:
+        os.close(descriptor)
+        with suppress(OSError):
+            probe.unlink()
+
+
+def _numbers(folder: Path) -> list[int]:
+    try:
+        names = os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [int(match[1]) for name in names if (match := _NAME.fullmatch(name))]
+
+
+def _newest(folder: Path) -> int:
+    return max(_numbers(folder), default=0)
+
+
+def _path(folder: Path, number: int) -> Path:
+    return folder / f"lease-{number:06d}"

@@ -21,16 +21,15 @@ from erlbench.policy import serialise_policy
 from erlbench.pool import Pool
 from erlbench.records.run import CHECKPOINTS, POLICY, TRAINING_END, checksum
 from erlbench.records.schema import EventRow, Row
+from erlbench.records.write import RowFiles
 from erlbench.running import state
 from erlbench.running.checkpoint import KEEP
-from erlbench.running.clock import Clock
 from erlbench.running.evaluation import Evaluations
-from erlbench.running.folder import RowFiles, RunFolder
+from erlbench.running.folder import LostLease, RunFolder
 from erlbench.running.graph import TaskGraph
-from erlbench.running.lease import LostLease
 from erlbench.running.orders import delivery_order
 from erlbench.running.refusals import keeps_end
-from erlbench.running.rows import Asynchrony, episode_rows, generation_row, task_row
+from erlbench.running.rows import Asynchrony, Clock, episode_rows, generation_row, task_row
 from erlbench.running.state import LiveArrays
 from erlbench.work.rollout import WORST
 from erlbench.work.tasks import Result, Task, arrays_of
@@ -139,7 +138,6 @@ class Run:
 
     def _finish(self) -> None:
         """Write the policy and the last rows."""
-        self.files.flush()
         self.files.sync()
         policy = np.asarray(self.pool.store.load(self.algorithm.policy()))
         data = serialise_policy(policy, self.algorithm.policy_spec)

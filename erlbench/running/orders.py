@@ -88,7 +88,6 @@ class TaskOrder(ArrivalOrder):
 class Start:
     """When a task began, in attoseconds, and on which virtual processor."""
 
-    lane: str
     time: int
     processor: int
     replayed: bool = False  # it ended before an interruption, and only its outcome is made again
@@ -113,7 +112,6 @@ class SimulatedOrder(ArrivalOrder):
         self._clock = 0  # the moment of `_left`: the last end of a task of the training
         self._idle_processors = {ACTORS: list(range(workers)), CRITIC: [workers]}  # heaps of idle processors
         self._lane_of: dict[int, str] = {}  # of tasks that have not ended
-        self._unfinished_inputs: dict[int, int] = {}  # task -> how many tasks it waits for that have not ended
         self._startable: dict[str, list[tuple[int, int]]] = {ACTORS: [], CRITIC: [], EVALUATION: []}  # (priority, id)
         self._running: dict[int, Start] = {}
         self._remaining: dict[
@@ -122,8 +120,7 @@ class SimulatedOrder(ArrivalOrder):
         self._fixed_ends: dict[int, int] = {}  # of evaluations and of what is past
         self._arrived: dict[int, Result] = {}  # of tasks that have not ended
         self._undelivered_spans: dict[int, tuple[int, int, int]] = {}  # undelivered task -> start, processor, end
-        self._interrupted: dict[int, tuple[int, int, int | None]] = {}  # task -> start, processor, left: as they were
-        self._replayed: dict[int, tuple[int, int, int]] = {}  # task -> start, processor, end of what had ended already
+        self._restored: dict[int, tuple[Start, int | None]] = {}  # task -> how it ran, and its end or what is left
         self._resuming = False  # whether the tasks that come next were requested before an interruption
 
     def now(self) -> float:
@@ -136,17 +133,13 @@ class SimulatedOrder(ArrivalOrder):
         self._resuming = False
         self._lane_of |= {task.id: self._lane(task) for task in tasks}
         for task in tasks:
-            waits_for = sum(other in self._lane_of for other in dependencies(task))
-            if waits_for:
-                self._unfinished_inputs[task.id] = waits_for
-            else:
-                self._push(task)
+            self._push_if_ready(task)
         self._start(EVALUATION)
 
     def needs_result(self) -> bool:
         """Whether a task that runs in simulated time has no result."""
-        if not self._has_busy_processor():
-            self._clock = self._now
+        if sum(map(len, self._idle_processors.values())) > self.workers:
+            self._clock = self._now  # no virtual processor has a task
         for lane in (EVALUATION, CRITIC, ACTORS):
             self._start(lane)
         return not self._running or not self._running.keys() <= self._arrived.keys()
@@ -169,13 +162,11 @@ class SimulatedOrder(ArrivalOrder):
         `running`: `[task, start, processor, left]` each; what is left is None where it has not been measured. `past`:
         `[task, start, processor, end]` of tasks that have ended and will be requested again, as they are undelivered.
         """
-        running = [[task_id, *resumed] for task_id, resumed in self._interrupted.items()]
-        past = [[task_id, *ended] for task_id, ended in self._replayed.items()]
-        for task_id, start in self._running.items():
-            if start.replayed:
-                past.append([task_id, start.time, start.processor, self._fixed_ends[task_id]])
-            else:
-                running.append([task_id, start.time, start.processor, self._remaining.get(task_id)])
+        starts = {task_id: (start, self._moments(start).get(task_id)) for task_id, start in self._running.items()}
+        lists: dict[bool, list[list[int | None]]] = {False: [], True: []}
+        for task_id, (start, value) in (starts | self._restored).items():
+            lists[start.replayed].append([task_id, start.time, start.processor, value])
+        running, past = lists.values()
         past += [[task_id, *self._undelivered_spans[task_id]] for task_id in self.undelivered]
         return {
             "now": self._now, "clock": self._clock, "running": sorted(running), "past": sorted(past),
@@ -185,11 +176,18 @@ class SimulatedOrder(ArrivalOrder):
     def restore(self, state: Mapping[str, Any]) -> None:
         self._now, self._clock = state["now"], state["clock"]
         self._resuming = not state["idle"]
-        self._interrupted = {task_id: (start, processor, left) for task_id, start, processor, left in state["running"]}
-        self._replayed = {task_id: (start, processor, end) for task_id, start, processor, end in state["past"]}
-        taken = {processor for _, processor, _ in self._interrupted.values()}
+        self._restored = {
+            task_id: (Start(moment, processor, replayed), value)
+            for replayed, name in ((False, "running"), (True, "past"))
+            for task_id, moment, processor, value in state[name]
+        }
+        taken = {start.processor for start, _ in self._restored.values() if not start.replayed}
         for processors in self._idle_processors.values():
             processors[:] = [processor for processor in processors if processor not in taken]
+
+    def _moments(self, start: Start) -> dict[int, int]:
+        """Where the end of such a task is kept, or what is left of it."""
+        return self._fixed_ends if start.replayed else self._remaining
 
     def _lane(self, task: Task) -> str:
         if task.priority == Priority.EVALUATION:
@@ -200,12 +198,9 @@ class SimulatedOrder(ArrivalOrder):
         """Whether no task of the training is under way or waits."""
         return all(lane == EVALUATION for lane in self._lane_of.values())
 
-    def _has_busy_processor(self) -> bool:
-        """Whether a virtual processor has a task."""
-        return sum(map(len, self._idle_processors.values())) <= self.workers
-
-    def _push(self, task: Task) -> None:
-        heapq.heappush(self._startable[self._lane_of[task.id]], (task.priority, task.id))
+    def _push_if_ready(self, task: Task) -> None:
+        if self._lane_of.keys().isdisjoint(dependencies(task)):
+            heapq.heappush(self._startable[self._lane_of[task.id]], (task.priority, task.id))
 
     def _start(self, lane: str) -> None:
         """Start the ready tasks of a lane, lowest (priority, id) first, on its idle processors.
@@ -213,25 +208,20 @@ class SimulatedOrder(ArrivalOrder):
         Training tasks start only when a training task ends, or when none runs.
         """
         ready = self._startable[lane]
-        if self._replayed or self._interrupted:
-            self._restart(lane)
+        if self._restored:
+            self._restart(ready)
         while ready and (lane == EVALUATION or self._idle_processors[lane]):
             processor = self.workers + 1 if lane == EVALUATION else heapq.heappop(self._idle_processors[lane])
             _, task_id = heapq.heappop(ready)
-            self._running[task_id] = Start(lane, self._now if lane == EVALUATION else self._clock, processor)
+            self._running[task_id] = Start(self._now if lane == EVALUATION else self._clock, processor)
 
-    def _restart(self, lane: str) -> None:
-        """Start the ready tasks of a lane that had started before an interruption, as they had."""
-        ready = self._startable[lane]
+    def _restart(self, ready: list[tuple[int, int]]) -> None:
+        """Start those of the ready tasks of a lane that had started before an interruption, as they had."""
         for _, task_id in ready:
-            if task_id in self._replayed:
-                moment, processor, self._fixed_ends[task_id] = self._replayed.pop(task_id)
-                self._running[task_id] = Start(lane, moment, processor, replayed=True)
-            elif task_id in self._interrupted:
-                moment, processor, left = self._interrupted.pop(task_id)
-                self._running[task_id] = Start(lane, moment, processor)
-                if left is not None:
-                    self._remaining[task_id] = left
+            if task_id in self._restored:
+                self._running[task_id], value = self._restored.pop(task_id)
+                if value is not None:
+                    self._moments(self._running[task_id])[task_id] = value
         ready[:] = [entry for entry in ready if entry[1] not in self._running]
         heapq.heapify(ready)
 
@@ -240,7 +230,7 @@ class SimulatedOrder(ArrivalOrder):
         moment, task_id = min((end, task_id) for task_id, end in self._find_ends().items())
         start, result = self._running.pop(task_id), self._arrived.pop(task_id)
         if self._slows_others(start):
-            heapq.heappush(self._idle_processors[start.lane], start.processor)
+            heapq.heappush(self._idle_processors[self._lane_of[task_id]], start.processor)
             work = self._remaining.pop(task_id)
             self._remaining = {other: left - work for other, left in self._remaining.items()}
             self._clock = moment
@@ -250,11 +240,7 @@ class SimulatedOrder(ArrivalOrder):
             self._now = max(self._now, moment)
         del self._lane_of[task_id]
         for other in self.graph.dependents(task_id):
-            if other in self._unfinished_inputs:
-                self._unfinished_inputs[other] -= 1
-                if not self._unfinished_inputs[other]:
-                    del self._unfinished_inputs[other]
-                    self._push(self.graph.tasks[other])
+            self._push_if_ready(self.graph.tasks[other])
         self._undelivered_spans[task_id] = (start.time, start.processor, moment)
         return replace(result, start=start.time / SECOND, end=moment / SECOND, process=start.processor)
 

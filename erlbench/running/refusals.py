@@ -10,12 +10,11 @@ from erlbench.errors import UsageError
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.files import table_in
 from erlbench.machine import kernel
-from erlbench.records.config import imported_of
-from erlbench.records.run import CHECKPOINTS, META, TRAINING_END
-from erlbench.running.admission import Rules, identity_of, rules_of
+from erlbench.records.run import CHECKPOINTS, META, POLICY, ROWS, TRAINING_END, checked, imported_of
+from erlbench.running.admission import identity_of, rules_of
 from erlbench.running.checkpoint import FORMAT, format_of, unreadable
 from erlbench.running.folder import DONE, RunFolder
-from erlbench.work import identity as recorded_identity
+from erlbench.work.identity import changes, last_identity
 
 
 def check_cells(cells: Sequence[Cell], options: RunOptions) -> None:
@@ -36,11 +35,18 @@ def check_cells(cells: Sequence[Cell], options: RunOptions) -> None:
                 check_continuing(directory, cell, options)
         finally:
             directory.release()
-        if saved and imported_of(saved):
+        if not saved:
+            continue
+        if imported_of(saved):
             raise UsageError(f"{cell.directory} holds an imported run; choose another --out or --name")
-        if saved and is_larger(saved, cell):
-            check_extension(cell, directory)
-        elif saved and (different := cell.departures(saved)):
+        larger = is_larger(saved, cell)
+        if larger and (reason := _obstacle(cell, directory)):
+            raise UsageError(
+                f"{directory.path} holds a run with a smaller budget, which cannot be extended to "
+                f"{cell.total_timesteps:,} steps: {reason}; choose another --out or --name, or start anew by --force "
+                "(the old run is moved aside)"
+            )
+        if not larger and (different := cell.departures(saved)):
             raise UsageError(
                 f"{cell.directory} holds a run with other settings ({'; '.join(different)}); "
                 "choose another --out or --name, or start anew by --force (the old run is moved aside)"
@@ -58,20 +64,16 @@ def check_continuing(directory: RunFolder, cell: Cell, options: RunOptions) -> N
         )
     if status.get("status") == DONE and not is_short(status, cell):
         return
-    _check_format(directory, TRAINING_END if status.get("status") == DONE else CHECKPOINTS)
-    if not options.anyway:
-        _check_kernel(directory, meta, cell)
-        _check_identity(directory, meta, cell, rules_of(options))
-
-
-def _check_format(directory: RunFolder, folder: str) -> None:
-    """Refuse checkpoints that this version cannot read as they were meant."""
-    written = format_of(directory.path / folder)
+    folder = directory.path / (TRAINING_END if status.get("status") == DONE else CHECKPOINTS)
+    written = format_of(folder)
     if written is not None and (reason := unreadable(written)):
         raise UsageError(
-            f"{directory.path / folder} cannot be gone on from: {reason}; finish the run with the version that began "
-            "it, or start anew by --force (the old run is moved aside)"
+            f"{folder} cannot be gone on from: {reason}; finish the run with the version that began it, or start anew "
+            "by --force (the old run is moved aside)"
         )
+    if not options.anyway:
+        _check_kernel(directory, meta, cell)
+        _check_identity(directory, meta, cell, options)
 
 
 def _check_kernel(directory: RunFolder, meta: Mapping[str, Any], cell: Cell) -> None:
@@ -90,10 +92,10 @@ def _check_kernel(directory: RunFolder, meta: Mapping[str, Any], cell: Cell) -> 
         )
 
 
-def _check_identity(directory: RunFolder, meta: Mapping[str, Any], cell: Cell, rules: Rules) -> None:
+def _check_identity(directory: RunFolder, meta: Mapping[str, Any], cell: Cell, options: RunOptions) -> None:
     """Refuse another problem or other software than that of the last start; what was not recorded refuses nothing."""
-    before = recorded_identity.last_identity(meta)
-    if before and (different := recorded_identity.changes(before, identity_of(cell, rules))):
+    before = last_identity(meta)
+    if before and (different := changes(before, identity_of(cell, rules_of(options)))):
         raise UsageError(
             f"{directory.path} was begun with something else than is here: {'; '.join(different)}; put back what it "
             "was begun with, go on by --anyway (the report says so), or start anew by --force"
@@ -103,7 +105,9 @@ def _check_identity(directory: RunFolder, meta: Mapping[str, Any], cell: Cell, r
 def check_run_files(directory: RunFolder) -> None:
     """Raise `UsageError` when files are gone or changed of what a run in `directory` has reached."""
     status = directory.status()
-    if status.get("status") == DONE and (damaged := directory.damaged(table_in(status, "files"))):
+    sums = table_in(status, "files") if status.get("status") == DONE else {}
+    problems = {name: checked(directory.path / name, sums[name])[1] for name in (*ROWS, POLICY) if name in sums}
+    if damaged := [f"{name} ({problem})" for name, problem in problems.items() if problem]:
         raise UsageError(
             f"{directory.path} was done, but is damaged: {', '.join(damaged)}; put back a copy, or start anew by "
             "--force (the old run is moved aside)"
@@ -148,16 +152,6 @@ def keeps_end(cell: Cell, directory: RunFolder, save_replay: bool) -> bool:
 def useless_replays(cells: Iterable[Cell]) -> dict[str, str]:
     """The names of runs that cannot be extended, although they learn from a replay, each with the reason."""
     return {cell.name: reason for cell in cells if _learns_from_replay(cell) and (reason := _dependence(cell))}
-
-
-def check_extension(cell: Cell, directory: RunFolder) -> None:
-    """Raise `UsageError` with the reason when the run in `directory` cannot go on with the budget of `cell`."""
-    if not (reason := _obstacle(cell, directory)):
-        return
-    raise UsageError(
-        f"{directory.path} holds a run with a smaller budget, which cannot be extended to {cell.total_timesteps:,} "
-        f"steps: {reason}; choose another --out or --name, or start anew by --force (the old run is moved aside)"
-    )
 
 
 def _obstacle(cell: Cell, directory: RunFolder) -> str:

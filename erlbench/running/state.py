@@ -56,7 +56,6 @@ def state_of(run: Run) -> dict[str, Any]:
 
 def save(run: Run, folder: str, keep: int) -> None:
     """Write a checkpoint; the files that it describes reach the disk before it does."""
-    run.files.flush()
     run.files.sync()
     replay = run.algorithm.context.replay
     replay.flush()

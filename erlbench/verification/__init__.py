@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from erlbench.errors import UsageError
-from erlbench.records.config import imported_of
-from erlbench.records.run import admission_marks
+from erlbench.records.run import admission_marks, imported_of
 from erlbench.verification.files import (
     AGREES,
     DIFFERS,

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from erlbench.algorithms import registry
 from erlbench.envs.catalogue import module_of
 from erlbench.files import table_in
-from erlbench.records.config import imported_of
 from erlbench.records.older import find_missing, version_of
 from erlbench.records.read import parse_rows
-from erlbench.records.run import ASIDE, CONFIG, HASHED, REDACTED, RunFiles, checked, config_hash, starts
+from erlbench.records.run import ASIDE, CONFIG, HASHED, REDACTED, RunFiles, checked, config_hash, imported_of, starts
 from erlbench.records.schema import COUNTED, EpisodeRow, EvaluationRow, Row, TaskRow, header
 from erlbench.records.training import MEASURED, WINDOW
 

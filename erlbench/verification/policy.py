@@ -14,7 +14,7 @@ from erlbench.envs.catalogue import LISTED, module_of, split_preset
 from erlbench.envs.registry import EnvSpec, build
 from erlbench.errors import ErlbenchError
 from erlbench.files import read_bytes, reason
-from erlbench.policy.file import load_policy
+from erlbench.policy import load_policy
 from erlbench.pool.apart import NoEnd, apart
 from erlbench.records.run import POLICIES, POLICY
 from erlbench.running.admission import UNTRIED, admit

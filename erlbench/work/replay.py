@@ -91,12 +91,11 @@ class Replay:
 
         Raises `CellError` for a file that is shorter than it was, or no longer what it was up to that length.
         """
-        expected = state.get("crcs", {})  # which checkpoints of older versions lack
         counts = {OBSERVATIONS: state["rows"], TRANSITIONS: state["length"], ROWS: state["length"]}
         sizes = {name: width * counts[name] for name, width in self._widths.items()}
         for name, size in sizes.items():
             crc = _crc(self._descriptors[name], size)
-            if crc is None or crc != expected.get(name, crc):
+            if crc is None or crc != state["crcs"][name]:
                 what = "was truncated" if crc is None else "was damaged or edited"
                 raise CellError(f"{self.folder / name} {what} since the checkpoint was written")
             self._crcs[name] = crc

@@ -11,8 +11,7 @@ import pytest
 from erlbench.algorithms import registry
 from erlbench.experiment.cells import RunOptions
 from erlbench.running import state
-from erlbench.running.cell import CommandContext
-from erlbench.running.command import CellRunner
+from erlbench.running.cell import CellRunner, CommandContext
 from erlbench.running.loop import Run
 from erlbench.running.progress import Display
 from tests.runs import (

@@ -9,7 +9,6 @@ from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
 from erlbench.pool import local_pool
-from erlbench.records.schema import TaskRow
 from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
 from erlbench.settings import setting_rows
 from erlbench.work.replay import Replay
@@ -57,7 +56,7 @@ def test_every_checkpoint_of_a_run_comes_back_as_it_was(algo, tmp_path, monkeypa
     saved = []
 
     def save(run):
-        if run.files.counted[TaskRow].state()["length"] // 256 > len(saved):
+        if run.files.counted["tasks"].state()["length"] // 256 > len(saved):
             run.save()
 
     def checked(folder, payload, arrays, keep):

@@ -15,7 +15,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
-from erlbench.machine.resources import cores, limit_threads
+from erlbench.machine.process import cores, limit_threads
 
 limit_threads()
 

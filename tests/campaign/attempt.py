@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from erlbench.machine.resources import limit_threads
+from erlbench.machine.process import limit_threads
 
 limit_threads()
 

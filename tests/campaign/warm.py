@@ -61,7 +61,7 @@ class WarmRun:
 
 def _run(words: list[str], output: str) -> None:
     from erlbench.__main__ import main
-    from erlbench.pool.worker import start_context
+    from erlbench.pool.worker import start_fork_server
 
     descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (1, 2):
@@ -71,7 +71,7 @@ def _run(words: list[str], output: str) -> None:
     tempfile.tempdir = os.environ["TMPDIR"] = os.path.dirname(output)
     heed_interrupts()
     _fork_the_next_server()
-    start_context()
+    start_fork_server()
     main()
 
 

@@ -57,7 +57,7 @@ def test_a_dry_run_shows_everything_and_writes_nothing(tmp_path, monkeypatch):
 )
 def test_a_dry_run_counts_the_cells_that_run_at_once(words, heading, wall, monkeypatch):
     monkeypatch.setattr("erlbench.experiment.command.cores", lambda: 4)
-    monkeypatch.setattr("erlbench.running.scheduling.available_memory", lambda: 64e9)
+    monkeypatch.setattr("erlbench.running.command.available_memory", lambda: 64e9)
     result = invoke("--algo", "cem", "--env", "Swimmer-v5", "--dry-run", *words.split())
     assert result.exit_code == 0, result.stderr
     assert heading in result.stdout.splitlines()

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import erlbench
 from erlbench.cli import cli
-from erlbench.records.config import EVALUATIONS, TRAINING, UNSAID
+from erlbench.records.run import EVALUATIONS, TRAINING, UNSAID
 from erlbench.reporting import build_report
 from erlbench.verification import AGREES, DIFFERS, UNKNOWN, verify
 from tests.reporting.compare import find_rows, page_of

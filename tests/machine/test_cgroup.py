@@ -9,8 +9,8 @@ import pytest
 
 from erlbench.algorithms.search.pycma import check_memory
 from erlbench.errors import ErlbenchError
-from erlbench.machine import resources
-from erlbench.machine.resources import cpu_quota, memory_left
+from erlbench.machine import process
+from erlbench.machine.process import cpu_quota, memory_left
 
 GIB = 2**30
 
@@ -69,21 +69,21 @@ def test_without_limits_there_are_none(tmp_path, groups, files):
 
 def test_limits_bound_processes_and_memory(tmp_path, monkeypatch):
     root = tree(tmp_path, "0::/\n", {"memory.max": f"{GIB // 2}\n", "cpu.max": "150000 100000\n"})
-    monkeypatch.setattr(resources, "memory_left", lambda: memory_left(root))
-    monkeypatch.setattr(resources, "cpu_quota", lambda: cpu_quota(root))
+    monkeypatch.setattr(process, "memory_left", lambda: memory_left(root))
+    monkeypatch.setattr(process, "cpu_quota", lambda: cpu_quota(root))
     monkeypatch.delenv("SLURM_CPUS_PER_TASK", raising=False)
-    assert resources.cores() == 1
-    assert resources.available_memory() == GIB // 2
+    assert process.cores() == 1
+    assert process.available_memory() == GIB // 2
     check_memory(1000, "")
     with pytest.raises(ErlbenchError):
         check_memory(20_000, "")
 
 
 def test_a_quota_below_one_core_leaves_one(monkeypatch):
-    monkeypatch.setattr(resources, "cpu_quota", lambda: 0.2)
-    assert resources.cores() == 1
+    monkeypatch.setattr(process, "cpu_quota", lambda: 0.2)
+    assert process.cores() == 1
 
 
 def test_this_machine_can_be_read():
     assert memory_left() > 0
-    assert cpu_quota(resources.ROOT) > 0
+    assert cpu_quota(process.ROOT) > 0

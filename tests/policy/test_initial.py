@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from erlbench.policy import PolicySpec, initial_parameters, initial_policy, layer_slices, load_policy
-from erlbench.policy.file import serialise_policy
+from erlbench.policy import PolicySpec, initial_parameters, initial_policy, layer_slices, load_policy, serialise_policy
 
 KEY = (0, 1)
 

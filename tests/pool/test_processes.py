@@ -15,7 +15,6 @@ from multiprocess import forkserver
 from erlbench.errors import TaskError
 from erlbench.pool import local_pool
 from erlbench.pool.processes import OVER_MEMORY, _in_words
-from erlbench.pool.worker import start_context
 
 from .helpers import gone, one, results, task
 
@@ -70,15 +69,6 @@ def test_auto_is_resolved_by_the_first_gradient_worker():
     with local_pool(1, device="auto") as pool:
         device = one(pool, task(1, "surroundings", gradient=True)).values["device"]
         assert pool.device == device != "auto"
-
-
-def test_spawn_is_a_fallback_and_fork_is_refused():
-    with local_pool(1, start_method="spawn") as pool:
-        values = one(pool, task(1, "surroundings")).values
-    assert values["environment"]["OPENBLAS_NUM_THREADS"] == "1"
-    assert "torch" not in values["modules"]
-    with pytest.raises(ValueError, match="fork"):
-        start_context("fork")
 
 
 # -- scheduling -------------------------------------------------------------------------------------------------------

@@ -11,8 +11,7 @@ from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.files import Unusable, new_file, open_file, refuse_links
 from erlbench.records.run import run_folders
-from erlbench.running.folder import RunFolder
-from erlbench.running.lease import holder
+from erlbench.running.folder import RunFolder, lease_holder
 from tests.reporting.make_runs import make_run
 from tests.running.test_lease import FAR
 
@@ -100,9 +99,9 @@ def test_reading_whether_a_run_is_held_writes_nothing(tmp_path, monkeypatch):
     before = tmp_path.stat().st_mtime_ns
     opened = []
     monkeypatch.setattr("erlbench.files.new_file", opened.append)
-    assert holder(tmp_path) == "process 7 on far"
+    assert lease_holder(tmp_path) == "process 7 on far"
     os.utime(lease, (time.time() - 500,) * 2)
-    assert holder(tmp_path) == ""
+    assert lease_holder(tmp_path) == ""
     assert opened == []
     assert tmp_path.stat().st_mtime_ns == before
 

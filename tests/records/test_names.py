@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import erlbench
 from erlbench.cli import cli
 from erlbench.errors import ErlbenchError
-from erlbench.records.config import is_environment, is_name
+from erlbench.records.run import is_environment, is_name
 from erlbench.reporting.runs import find_runs
 from tests.reporting.make_runs import make_run
 

@@ -18,9 +18,9 @@ from unittest.mock import Mock
 from erlbench.envs.registry import problem
 from erlbench.experiment.cells import SHARED, RunOptions
 from erlbench.pool.base import Pool
-from erlbench.running.clock import Clock
 from erlbench.running.loop import Run
 from erlbench.running.orders import ArrivalOrder, SimulatedOrder, TaskOrder
+from erlbench.running.rows import Clock
 from erlbench.work.replay import Replay
 from erlbench.work.seeding import generator
 from erlbench.work.store import Store

@@ -1,6 +1,6 @@
 """The two clocks: nothing is taken out of the training time, and interruptions are in neither."""
 
-from erlbench.running.clock import Clock
+from erlbench.running.rows import Clock
 
 
 class Moment:

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.records.schema import EpisodeRow
 from erlbench.running.checkpoint import checkpoints
 from erlbench.running.folder import RunFolder
 from erlbench.running.loop import Run
@@ -86,7 +85,7 @@ def test_a_driver_that_lost_its_lease_writes_nothing_more(tmp_path, monkeypatch,
     cell, seen = make_cell("cem", tmp_path, steps=600), []
 
     def lose(training):
-        assert training.files.counted[EpisodeRow]._lines  # there are rows to be lost
+        assert training.files.counted["episodes"]._lines  # there are rows to be lost
         (cell.directory / "lease-000002").write_text("{}\n")
         seen.append({name: data for name, data in contents(cell.directory).items() if name.endswith(".csv")})
 

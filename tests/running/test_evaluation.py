@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from erlbench.records.schema import TaskRow
-from erlbench.running.clock import Clock
 from erlbench.running.evaluation import evaluation_seeds
+from erlbench.running.rows import Clock
 from tests.runs import csv_rows, listen, make_cell, replayed, returns, rows, run, stop
 
 

@@ -1,7 +1,7 @@
 """The files of a run: one that was edited is noticed."""
 
 from erlbench.records.schema import EpisodeRow, EventRow
-from erlbench.running.folder import RowFiles
+from erlbench.records.write import RowFiles
 
 ROW = EpisodeRow(12.5, 20, 0.1, "es", 0, 1, 20)
 

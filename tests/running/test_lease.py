@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from erlbench.errors import UsageError
-from erlbench.running import lease
-from erlbench.running.lease import Lease, LostLease, holder
+from erlbench.running import folder as lease
+from erlbench.running.folder import Lease, LostLease, lease_holder
 from tests.processes import wait_for
 
 FAR = {"host": "far", "pid": 7, "started": "1", "boot": "b", "namespace": "pid:[1]"}
@@ -28,30 +28,30 @@ def write(folder: Path, number: int, owner: dict, age: float = 0.0) -> Path:
 
 
 def test_one_holder_at_a_time(tmp_path):
-    assert holder(tmp_path) == ""
+    assert lease_holder(tmp_path) == ""
     first = Lease(tmp_path)
-    assert holder(tmp_path) == f"process {os.getpid()} on {lease.platform.node()}"
-    with pytest.raises(UsageError, match=re.escape(holder(tmp_path))):
+    assert lease_holder(tmp_path) == f"process {os.getpid()} on {lease.platform.node()}"
+    with pytest.raises(UsageError, match=re.escape(lease_holder(tmp_path))):
         Lease(tmp_path)
     first.release()
-    assert holder(tmp_path) == ""
+    assert lease_holder(tmp_path) == ""
     second = Lease(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["lease-000002"]
     second.release()
 
 
 def test_a_lease_of_a_process_that_is_gone_is_over_at_once(tmp_path):
-    code = "import sys, os; from pathlib import Path; from erlbench.running.lease import Lease; " + (
+    code = "import sys, os; from pathlib import Path; from erlbench.running.folder import Lease; " + (
         "Lease(Path(sys.argv[1])); os._exit(9)"
     )
     assert subprocess.run([sys.executable, "-c", code, str(tmp_path)]).returncode == 9
-    assert holder(tmp_path) == ""
+    assert lease_holder(tmp_path) == ""
     Lease(tmp_path).release()
 
 
 def test_another_machines_lease_holds_while_its_time_moves(tmp_path):
     path = write(tmp_path, 3, FAR, age=90)
-    with pytest.raises(UsageError, match=re.escape(holder(tmp_path))):
+    with pytest.raises(UsageError, match=re.escape(lease_holder(tmp_path))):
         Lease(tmp_path)
     os.utime(path, (time.time() - 121,) * 2)
     mine = Lease(tmp_path)
@@ -64,7 +64,7 @@ def test_a_lease_that_is_being_written_holds(tmp_path):
     with pytest.raises(UsageError):
         Lease(tmp_path)
     assert [path.name for path in _files(tmp_path)] == ["lease-000001"]
-    assert holder(tmp_path)
+    assert lease_holder(tmp_path)
 
 
 def test_of_two_that_break_the_same_lease_one_gets_it(tmp_path, monkeypatch):
@@ -76,7 +76,7 @@ def test_of_two_that_break_the_same_lease_one_gets_it(tmp_path, monkeypatch):
     monkeypatch.setattr(lease, "_newest", lambda folder: next(answers, None) or newest(folder))
     with pytest.raises(UsageError):
         Lease(tmp_path)
-    assert holder(tmp_path)
+    assert lease_holder(tmp_path)
     first.check()
 
 

@@ -13,8 +13,7 @@ import pytest
 from erlbench.experiment.cells import RunOptions
 from erlbench.records.schema import COUNTED, EpisodeRow, EvaluationRow, GenerationRow, TaskRow
 from erlbench.running import loop, state
-from erlbench.running.cell import CommandContext
-from erlbench.running.command import CellRunner
+from erlbench.running.cell import CellRunner, CommandContext
 from erlbench.running.folder import RunFolder
 from erlbench.running.progress import Display
 from tests.runs import all_rows, make_cell, run

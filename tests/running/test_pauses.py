@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from erlbench.running.clock import Clock
+from erlbench.running.rows import Clock
 from tests.runs import csv_rows
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +23,7 @@ TASKS = {
 }
 PROGRAM = """
 import ctypes, sys, time
-from erlbench.running.clock import Pauses
+from erlbench.running.rows import Pauses
 pauses = Pauses()
 time.sleep(1.2)
 print("begun", flush=True)

@@ -16,7 +16,7 @@ from erlbench.errors import UsageError, explain
 from erlbench.experiment.cells import RunOptions
 from erlbench.records.run import POLICY
 from erlbench.records.write import RowFile
-from erlbench.running import command, scheduling
+from erlbench.running import command
 from erlbench.running.folder import RunFolder
 from tests.processes import wait_for
 from tests.reporting.compare import find_rows
@@ -113,9 +113,9 @@ def test_a_held_directory_is_refused_before_anything_starts(tmp_path):
 )
 def test_only_what_waits_for_its_workers_gets_no_more_processes(algo, settings, expected, tmp_path):
     cell = make_cell(algo, tmp_path, settings=settings, workers=registry.find(algo).default_workers or 0)
-    assert scheduling.processes_for(cell, RunOptions(8)) == expected
-    assert scheduling.processes_for(cell, RunOptions(8, jobs=4)) == 2
-    assert scheduling.processes_for(cell, RunOptions(0)) == 0
+    assert command.processes_for(cell, RunOptions(8)) == expected
+    assert command.processes_for(cell, RunOptions(8, jobs=4)) == 2
+    assert command.processes_for(cell, RunOptions(0)) == 0
 
 
 def test_a_signal_that_is_ignored_stays_ignored():

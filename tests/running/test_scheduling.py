@@ -9,8 +9,8 @@ import pytest
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import RunOptions
 from erlbench.experiment.command import requested_cells, run_options
+from erlbench.running.command import schedule_cells
 from erlbench.running.folder import RunFolder
-from erlbench.running.scheduling import schedule_cells
 from tests.runs import FILES, interrupt_after, make_cell, rows, run
 
 HOUR = 3600.0
@@ -19,8 +19,8 @@ HOUR = 3600.0
 @pytest.fixture(autouse=True)
 def machine(monkeypatch):
     """No GPU, and much memory."""
-    monkeypatch.setattr("erlbench.running.scheduling.gpus", list)
-    monkeypatch.setattr("erlbench.running.scheduling.available_memory", lambda: 256e9)
+    monkeypatch.setattr("erlbench.running.command.gpus", list)
+    monkeypatch.setattr("erlbench.running.command.available_memory", lambda: 256e9)
 
 
 def by_machine(cores: int, **options) -> RunOptions:
@@ -92,7 +92,7 @@ def test_a_cell_on_the_clock_has_all_the_cores_that_it_can_use(
 
 
 def test_a_gpu_is_shared_by_no_two_cells(tmp_path, monkeypatch):
-    monkeypatch.setattr("erlbench.running.scheduling.gpus", lambda: ["a GPU"])
+    monkeypatch.setattr("erlbench.running.command.gpus", lambda: ["a GPU"])
     cells = [make_cell("td3", tmp_path, seed=seed) for seed in range(3)]
     assert schedule_cells(cells, RunOptions(8, jobs=None)).forecast().at_once == 1
     assert schedule_cells(cells, by_machine(8)).forecast().at_once == 3

@@ -1,5 +1,6 @@
 """The replay: what goes in comes out, rings, going back to a saved length."""
 
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,17 @@ def gather(view, indices):
     return observations, transitions, following
 
 
+def state_at(replay, length, rows):
+    """What `Replay.state` gave when there were so many transitions and rows of observations."""
+    ends = {
+        "observations.f32": 4 * replay.observation_size * rows,
+        "transitions.f32": 4 * (replay.action_size + 2) * length,
+        "rows.i32": 4 * length,
+    }
+    crcs = {name: zlib.crc32((replay.folder / name).read_bytes()[:end]) for name, end in ends.items()}
+    return {"length": length, "rows": rows, "crcs": crcs}
+
+
 def test_every_transition_comes_back_with_its_next_observation(filled):
     replay, episodes = filled
     observations, transitions, following = gather(replay.view(), list(range(9)))
@@ -55,7 +67,7 @@ def test_a_ring_is_a_view_of_the_last_transitions(filled):
 
 def test_going_back_overwrites_what_came_later(filled):
     replay, (first, *_) = filled
-    replay.restore({"length": 4, "rows": 5})
+    replay.restore(state_at(replay, 4, 5))
     new = episode(np.random.default_rng(1), 5, 50)
     replay.append(*new, lengths=[5])
     observations, transitions, _ = gather(replay.view(), [3, 4, 8])
@@ -69,7 +81,7 @@ def test_what_is_beyond_the_saved_length_is_cut_off(filled):
     for path in replay.folder.iterdir():
         with open(path, "r+b") as file:
             file.truncate(1 << 20)
-    replay.restore({"length": 4, "rows": 5})
+    replay.restore(state_at(replay, 4, 5))
     reader = ReplayReader(replay.view(), replay.folder)
     assert (len(reader.rows), len(reader.transitions), len(reader.observations)) == (4, 4, 5)
 
@@ -77,7 +89,7 @@ def test_what_is_beyond_the_saved_length_is_cut_off(filled):
 def test_a_replay_shorter_than_the_checkpoint_is_refused(filled):
     replay, _ = filled
     with pytest.raises(CellError, match=r"was truncated"):
-        replay.restore({"length": 12, "rows": 14})
+        replay.restore(state_at(replay, 12, 14))
 
 
 @pytest.mark.parametrize("name", ["observations.f32", "transitions.f32", "rows.i32"])

@@ -8,8 +8,7 @@ from contextlib import closing
 import pytest
 
 from erlbench.experiment.cells import RunOptions
-from erlbench.running.cell import CommandContext
-from erlbench.running.command import CellRunner
+from erlbench.running.cell import CellRunner, CommandContext
 from erlbench.running.progress import Display
 from tests.runs import SYNCHRONOUS, all_rows, make_cell, run
 

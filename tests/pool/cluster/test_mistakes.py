@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from erlbench.errors import TaskError, UsageError
-from erlbench.pool import ray_cluster, ray_pool
+from erlbench.pool import ray_nodes, ray_pool
 from erlbench.pool.base import PoolOptions
 from erlbench.pool.ray_pool import RayPool
 from tests.pool.cluster.conftest import Nodes
@@ -51,7 +51,7 @@ def test_a_cluster_that_was_here_and_is_gone(monkeypatch, ray):
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
     with pytest.raises(UsageError, match=r"there is no Ray cluster on this machine \(.*refused\); start one by"):
-        ray_cluster.connect("auto")
+        ray_nodes.connect("auto").__enter__()
 
 
 @pytest.fixture
@@ -78,12 +78,12 @@ OTHERS = [b"SSH-2.0-OpenSSH_9.2p1\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n", b""
 def test_something_else_listens_at_the_address(listener, monkeypatch, ray):
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     with pytest.raises(UsageError, match=rf"{listener} \(.*not Ray\)"):
-        ray_cluster.connect(listener)
+        ray_nodes.connect(listener).__enter__()
 
 
 @pytest.mark.slow
 def test_ray_itself_is_taken_for_ray(nodes):
-    ray_cluster.greet(nodes.cluster.address)
+    ray_nodes.greet(nodes.cluster.address)
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The side of a node in a Ray cluster: an actor around a pool of processes with a store of its own.
+"""The nodes of a Ray cluster: connecting to them, and on each an actor around a pool of processes with its store.
 
 The driver calls `exchange` again and again, one call at a time for each node, and Ray runs an actor's calls in their
 order. So whatever a task needs is there before the task starts.
@@ -6,20 +6,24 @@ order. So whatever a task needs is there before the task starts.
 
 from __future__ import annotations
 
+import importlib.util
+import logging
 import os
 import pickle
 import platform
 import shutil
+import socket
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from erlbench.errors import ErlbenchError
+from erlbench.errors import ErlbenchError, UsageError
 from erlbench.machine import kernel
 from erlbench.pool.base import Failure, PoolEvent, PoolOptions, failure
 from erlbench.pool.processes import ProcessPool
@@ -27,6 +31,12 @@ from erlbench.work.noise import NoiseTable
 from erlbench.work.replay import OBSERVATIONS, ROWS, TRANSITIONS
 from erlbench.work.store import make_store_folder, shared_memory_folder
 from erlbench.work.tasks import Perturbed, ReplayView, Result, Task
+
+PATIENCE = 10.0  # seconds to wait for the head
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"  # HTTP/2 begins so: RFC 9113, section 3.4
+SETTINGS = 4  # the type of the frame with which a server begins; the fourth byte of a frame
+SHARED_MEMORY = 256 * 2**20  # bytes that a node must have; Docker gives 64 MiB by default
+
 
 GATHER = 0.005  # seconds in which results are gathered for one answer
 
@@ -37,7 +47,7 @@ class Facts:
 
     host: str
     erlbench: str
-    python: str
+    python: str  # as 3.11
     arithmetic: str  # BLAS, kernel and instruction sets: equal ones give equal bits
     shared_memory: int  # bytes
 
@@ -56,7 +66,6 @@ class Order:
 
     tasks: Sequence[bytes] = ()  # pickled
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)  # that the node lacks, by their name in the store
-    objects: Mapping[str, Any] = field(default_factory=dict)  # references of Ray's to larger ones
     blocks: Sequence[ReplayBlock] = ()
     free: Sequence[str] = ()  # names of arrays that nobody needs any more
     reset: bool = False  # forget all tasks, arrays and replays first
@@ -105,7 +114,7 @@ class Agent:
             self._carry_out(order)
             answers += self._answers(order.wait)
         except ErlbenchError as error:
-            failed = replace(failure(error), message=f": {error}")
+            failed = failure(error)
         return Report(time.monotonic(), self._pool.device, answers, self._pool.events(), failed)
 
     def close(self) -> None:
@@ -121,12 +130,7 @@ class Agent:
             self._unfinished.clear()
             shutil.rmtree(self._folder / "replays", ignore_errors=True)
         store.free(order.free)
-        arrays = dict(order.arrays)
-        if order.objects:
-            import ray
-
-            arrays |= zip(order.objects, ray.get(list(order.objects.values())), strict=True)
-        for name, array in arrays.items():
+        for name, array in order.arrays.items():
             store.put(name, array)
         for block in order.blocks:
             folder = self._folder / "replays" / block.replay
@@ -167,21 +171,20 @@ def facts() -> Facts:
 
     status = os.statvfs(shared_memory_folder())
     memory = status.f_frsize * status.f_blocks
-    arithmetic = kernel.in_words(kernel.describe())
-    return Facts(platform.node(), erlbench.__version__, platform.python_version(), arithmetic, memory)
+    arithmetic, python = kernel.in_words(kernel.describe()), ".".join(platform.python_version_tuple()[:2])
+    return Facts(platform.node(), erlbench.__version__, python, arithmetic, memory)
 
 
 def _noise_tables(tasks: Sequence[Task]) -> set[NoiseTable]:
     """The tables of noise that tasks name in their inputs and settings."""
-    tables: set[NoiseTable] = set()
+    values: list[Any] = []
     for task in tasks:
-        values: list[Any] = [value.table for value in task.inputs.values() if isinstance(value, Perturbed)]
-        if isinstance(task.settings, Mapping):
+        values += [value.table for value in task.inputs.values() if isinstance(value, Perturbed)]
+        if is_dataclass(task.settings):
+            values += [getattr(task.settings, item.name) for item in fields(task.settings)]
+        else:
             values += task.settings.values()
-        elif is_dataclass(task.settings):
-            values += (getattr(task.settings, item.name) for item in fields(task.settings))
-        tables.update(value for value in values if isinstance(value, NoiseTable))
-    return tables
+    return {value for value in values if isinstance(value, NoiseTable)}
 
 
 # -- copies of a replay: blocks of its files, appended in order -------------------------------------------------------
@@ -224,3 +227,116 @@ def _read(path: Path, start: int, stop: int) -> bytes:
     if len(data) < stop - start:
         raise OSError(f"{path} ends at byte {start + len(data)}, before {stop}")
     return data
+
+
+# -- the cluster ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Member:
+    """A node of the cluster that has free cores."""
+
+    node_id: str
+    host: str
+    cores: int
+
+
+@contextmanager
+def connect(address: str) -> Iterator[None]:
+    """Connect this process to the cluster at `address`; at its end, to none: actors of this process end with it.
+
+    "auto" finds a cluster: by RAY_ADDRESS, or the last `ray start` here. A connection that there was stays. Raises
+    `UsageError` when there is no cluster.
+    """
+    if importlib.util.find_spec("ray") is None:
+        raise UsageError("--pool ray needs a package that is missing; install it by: pip install 'erlbench[ray]'")
+    import ray
+    from ray._private.services import canonicalize_bootstrap_address
+
+    if ray.is_initialized():
+        yield
+        return
+    try:
+        head = canonicalize_bootstrap_address(address) if address == "auto" else address
+        if head is None:
+            raise ConnectionError("none was started")
+        greet(head)
+        ray.init(address=head, log_to_driver=False, logging_level=logging.ERROR)
+    except (OSError, OverflowError, RuntimeError, ValueError) as error:
+        place = "on this machine" if address == "auto" else f"at {address}"
+        raise UsageError(
+            f"there is no Ray cluster {place} ({cause(error)}); start one by `ray start --head`, or name the head's "
+            "address: --pool ray://HOST:6379 (the port of `ray start`, not that of Ray Client or of the dashboard)"
+        ) from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def greet(address: str) -> None:
+    """Say hello to the head at HOST:PORT as a client of HTTP/2, on which Ray's servers are built.
+
+    Raises `OSError` or `ValueError` when nothing listens there or something else does. Ray itself would try for a
+    minute and then end this process.
+    """
+    host, _, port = address.rpartition(":")
+    with socket.create_connection((host, int(port)), PATIENCE) as link:
+        if os.environ.get("RAY_USE_TLS", "0") not in ("0", "false"):
+            return  # the head waits for an encrypted hello
+        link.sendall(PREFACE)
+        answer = link.recv(9)
+    if answer[3:4] != bytes([SETTINGS]):
+        raise ConnectionError("what listens there is not Ray")
+
+
+def members() -> list[Member]:
+    """The nodes that are alive and have a free core."""
+    import ray
+    from ray._private.state import available_resources_per_node
+
+    free = available_resources_per_node()  # type: ignore[no-untyped-call]
+    nodes = []
+    for node in ray.nodes():  # type: ignore[no-untyped-call]
+        cores = int(free.get(node["NodeID"], {}).get("CPU", 0)) if node["Alive"] else 0
+        if cores >= 1:
+            nodes.append(Member(node["NodeID"], node["NodeManagerHostname"], cores))
+    return nodes
+
+
+def start_agent(member: Member, processes: int, options: PoolOptions) -> Any:
+    """An agent on `member`, with `processes` of its cores."""
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    actor = ray.remote(Agent).options(
+        num_cpus=processes,
+        max_restarts=0,
+        scheduling_strategy=NodeAffinitySchedulingStrategy(member.node_id, soft=False),
+    )
+    return actor.remote(processes, options)
+
+
+def objection(driver: Facts, node: Facts, anyway: bool) -> str:
+    """Why a node cannot be used; empty when it can."""
+    for name, here, there in (("erlbench", driver.erlbench, node.erlbench), ("Python", driver.python, node.python)):
+        if here != there:
+            return f"it has {name} {there}, the driver {here}; install the same there"
+    if node.shared_memory < SHARED_MEMORY:
+        return (
+            f"its shared memory has {node.shared_memory / 2**20:.0f} MiB, and {SHARED_MEMORY / 2**20:.0f} are needed; "
+            "make it larger (docker run --shm-size)"
+        )
+    if node.arithmetic != driver.arithmetic and not anyway:
+        return (
+            f"it computes by {node.arithmetic}, the driver by {driver.arithmetic}, so that results would "
+            "differ in their last digits; set OPENBLAS_CORETYPE alike on all nodes, or give --anyway"
+        )
+    return ""
+
+
+def cause(error: Exception) -> str:
+    """What an error of Ray's says, in one line."""
+    text = str(getattr(error, "cause", None) or error)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return (lines[-1] if "Traceback" in text else lines[0])[:300] if lines else type(error).__name__
