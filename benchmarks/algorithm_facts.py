@@ -13,7 +13,7 @@ from typing import Any
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Algorithm
 from erlbench.experiment.fairness import FACTS
-from erlbench.settings import as_toml, resolved_values
+from erlbench.settings import resolve, toml_values
 
 
 def collect_facts(name: str) -> dict[str, Any]:
@@ -25,11 +25,11 @@ def collect_facts(name: str) -> dict[str, Any]:
     kind = listed.settings_type
     envs = {env for field in dataclasses.fields(kind) for env in field.metadata.get("by_env", {})}
     presets = {
-        preset: {key: as_toml(resolved_values(kind, "", values))[key] for key in values}
+        preset: {key: toml_values(resolve(kind, "", values))[key] for key in values}
         for preset, values in registry.presets(name).items()
     }
-    usual = as_toml(resolved_values(kind, ""))
-    by_env = {env: _differing(as_toml(resolved_values(kind, env)), usual) for env in sorted(envs)}
+    usual = toml_values(resolve(kind, ""))
+    by_env = {env: _differing(toml_values(resolve(kind, env)), usual) for env in sorted(envs)}
     overrides = {name for cls in listed.__mro__ if cls is not Algorithm for name in vars(cls)}
     return {
         "critic": listed.critic_updates,

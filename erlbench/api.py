@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,16 +11,28 @@ from typing import Any
 
 import pandas as pd
 
-from erlbench.errors import ErlbenchError, Interrupted, UsageError, nearest
-from erlbench.frames import cell_frame, find_run_folders, rows_frame
-from erlbench.records.run import CONFIG
-from erlbench.records.schema import EpisodeRow, EvaluationRow, GenerationRow, TaskRow
+from erlbench.bundle import open_bundles
+from erlbench.errors import ErlbenchError, Interrupted, UsageError, check_known, warn
+from erlbench.files import Table, Values, readable
+from erlbench.records.read import read_rows
+from erlbench.records.run import CONFIG, IDENTITY, RunFiles, imported_of, run_folders, shared_cores, without_runs
+from erlbench.records.schema import EpisodeRow, EvaluationRow, GenerationRow, Row, TaskRow, header
 from erlbench.words import counted
 
 Names = str | Sequence[str]
 Made = Any  # a name, a class, a function, or a list of these
 Folder = str | Path
 EXAMPLES = {"set": '{"population": 20}', "env_set": '{"frame_skip": 2}'}
+RUN = ("algo", "preset", "workers", "eval_freq", "eval_episodes")  # of config.toml's table [run]
+STATUS = (  # of status.json
+    "status",
+    "message",
+    "timesteps",
+    "total_timesteps",
+    "train_time_s",
+    "total_time_s",
+    "paused_s",
+)
 
 
 @dataclass(frozen=True)
@@ -33,30 +45,61 @@ class Results:
     @property
     def cells(self) -> pd.DataFrame:
         """One row a run: status, counted steps, times in seconds, final score, settings as `settings.NAME`, folder."""
-        return cell_frame(self.runs)
+        return pd.DataFrame(list(map(_read_cell, self.runs)))
 
     @property
     def evaluations(self) -> pd.DataFrame:
         """One row an evaluation: the columns of eval.csv; `returns` and `lengths` are tuples."""
-        return rows_frame(self.runs, EvaluationRow)
+        return self._read_rows(EvaluationRow)
 
     @property
     def episodes(self) -> pd.DataFrame:
         """One row a training episode: the columns of episodes.csv."""
-        return rows_frame(self.runs, EpisodeRow)
+        return self._read_rows(EpisodeRow)
 
     @property
     def tasks(self) -> pd.DataFrame:
         """One row a task of a worker process: the columns of tasks.csv."""
-        return rows_frame(self.runs, TaskRow)
+        return self._read_rows(TaskRow)
 
     @property
     def generations(self) -> pd.DataFrame:
         """One row an update of the search distribution: the columns of train.csv, which algorithms choose."""
-        return rows_frame(self.runs, GenerationRow)
+        return self._read_rows(GenerationRow)
+
+    def _read_rows(self, row: type[Row]) -> pd.DataFrame:
+        """The rows of one kind of all runs; damage is left out with a warning. All columns of the schema are there.
+
+        A `UsageError` for a file that no run writes.
+        """
+        frames = [pd.DataFrame(columns=pd.Index([*IDENTITY, *header(row)]))]
+        for path in filter(lambda path: (path / row.file).exists(), self.runs):
+            run = RunFiles(path)
+            with readable(path / row.file):
+                rows = read_rows(path, row, warn)
+            if rows is not None and len(rows):
+                named = run.run_config()["run"]
+                identity = pd.DataFrame({column: named[column] for column in IDENTITY}, index=rows.index)
+                frames.append(identity.join(rows.drop(columns=[*IDENTITY], errors="ignore")))
+        return pd.concat(frames[1:] or frames, ignore_index=True)
 
     def __repr__(self) -> str:
         return f"<{counted(len(self.runs), 'run')}; frames: cells, evaluations, episodes, tasks, generations>"
+
+
+def _read_cell(path: Path) -> Table:
+    """A row of `Results.cells`; what the files do not say is missing."""
+    run = RunFiles(path)
+    config, status = run.run_config(), run.status()
+    row = {column: config["run"].get(column) for column in (*IDENTITY, *RUN)}
+    row |= {column: status.get(column) for column in STATUS}
+    score = status.get("return_mean") if status.get("status") == "done" else None  # else it is the last one so far
+    row |= {"score": score, "path": str(path), "shared_cores": shared_cores(run.meta())}
+    if about := imported_of(config):
+        row |= {f"imported.{key}": value for key, value in about.table().items() if key != "sources"}
+    for key, value in config["settings"].items():
+        row[f"settings.{key}"] = tuple(value) if isinstance(value, list) else None if value == "none" else value
+    return row
 
 
 def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | None = None, **options: Any) -> Results:
@@ -84,22 +127,24 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     from erlbench.settings import setting_text
 
     _check_names(options, OPTIONS.keys() - {"dry_run", "verbose", "slurm"}, "run")
-    envs = _named(env, environment_name_of)
+    envs, algos = (list(made) if isinstance(made, list | tuple) else [made] for made in (env, algo))
     for key, example in EXAMPLES.items():
         if not isinstance(options.get(key, {}), dict):
             raise UsageError(f"{key} of erlbench.run() must be a dict such as {example}, not {options[key]!r}")
-    limits = {limit_of_made(made) for made in (env if isinstance(env, list | tuple) else [env])}
+    limits = {*map(limit_of_made, envs)}
     if len(limits) > 1:
         raise UsageError("these environments were made with different time limits; run each by a call of its own")
     if any(limits):
         options["env_set"] = {"max_episode_steps": limits.pop(), **options.get("env_set", {})}
-    quiet = (not is_watched() if quiet is None else quiet) or None
-    named = {"algo": _named(algo, name_of), "env": envs, "study": study, "quiet": quiet}
+    named: Table = {
+        "algo": [made if isinstance(made, str) else name_of(made) for made in algos],
+        "env": [made if isinstance(made, str) else environment_name_of(made) for made in envs],
+        "study": study,
+        "quiet": (not is_watched() if quiet is None else quiet) or None,
+    }
     texts = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
     texts["env_set"] = json.loads(json.dumps(options.get("env_set", {})))  # with the lists of TOML
-    texts["set"] = {
-        name: value if isinstance(value, str) else setting_text(value) for name, value in options.get("set", {}).items()
-    }
+    texts["set"] = {name: setting_text(value) for name, value in options.get("set", {}).items()}
     request = arguments(named | texts)
     check_device(request.device)
     how = run_options(request, ("erlbench.run",))
@@ -119,29 +164,20 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     return results
 
 
-def _check_names(options: Mapping[str, Any], known: set[str], function: str) -> None:
-    for name in sorted(options.keys() - known):
-        raise UsageError(f"erlbench.{function}() has no option '{name}'{nearest(name, known)}")
-
-
-def _named(things: Any, name_of: Callable[[Any], str]) -> list[str]:
-    """Names as they are, all else by its name."""
-    return [
-        thing if isinstance(thing, str) else name_of(thing)
-        for thing in (things if isinstance(things, list | tuple) else [things])
-    ]
+def _check_names(options: Values, known: set[str], function: str) -> None:
+    for name in options:
+        check_known(name, known, f"erlbench.{function}() has no option '{name}'")
 
 
 def load_results(*folders: Folder) -> Results:
-    """The runs below `folders` (default: `results`), which may be bundles; a `UsageError` when there is none."""
-    from erlbench.bundle import open_bundles
-
+    """The runs below `folders` (default: `results`), which may be bundles; a `UsageError` where one has none."""
     unpacked = ExitStack()
-    found = find_run_folders(unpacked.enter_context(open_bundles(_paths(folders or ("results",)))))
-    if not found:
-        names = ", ".join(map(str, folders)) or "results"
-        raise UsageError(f"there is no run in {names}; `erlbench run` writes some")
-    return Results(tuple(found), unpacked)
+    runs = dict[Path, None]()
+    for folder in unpacked.enter_context(open_bundles(_paths(folders or ("results",)))):
+        if not (below := run_folders(folder)):
+            raise UsageError(without_runs(folder))
+        runs |= dict.fromkeys(below)
+    return Results(tuple(runs), unpacked)
 
 
 def report(*folders: Folder, out: Folder = "report", study: Names = (), **options: Any) -> Path:

@@ -121,8 +121,7 @@ def write_bundle(folders: Sequence[Path], target: Path) -> int:
         is_free = False
     if target.suffix != SUFFIX or not is_free:
         raise UsageError(f"{target} is no bundle, or not a name of one; choose another that ends with {SUFFIX}")
-    hide = name_hider()
-    runs = _find_runs(folders, hide)
+    runs = _find_runs(folders, hide := name_hider())
     new, named = target.with_name(f".{target.name}"), ""
     try:
         with open(new_file(new), "wb") as file, zipfile.ZipFile(file, "w") as archive:
@@ -146,9 +145,8 @@ def _find_runs(folders: Sequence[Path], hide: Hide) -> dict[str, Path]:
     """The folders of the runs by their names in the bundle, which begin with the name of their folder of results."""
     runs: dict[str, Path] = {}
     for folder in folders:
-        below = records.run_folders(folder)
-        if not below:
-            raise UsageError(f"no run found in {folder}; name a folder of results")
+        if not (below := records.run_folders(folder)):
+            raise UsageError(records.without_runs(folder))
         for run in below:
             inside = run.relative_to(folder).parts
             first, *others = (*folder.resolve().parts, *inside)[-max(3, len(inside) + 1) :]

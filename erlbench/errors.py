@@ -5,29 +5,15 @@ from __future__ import annotations
 import difflib
 import errno
 import sys
+import tomllib
 import traceback
 from collections.abc import Iterable
+from pathlib import Path
 
-# What happened, and what to do before the same command is run again.
-ADVICE = {
-    errno.ENOSPC: ("the disk is full", "free some space"),
-    errno.EDQUOT: ("the disk quota is used up", "free some space"),
-    errno.EFBIG: ("a file would become larger than this shell allows", "raise the limit (ulimit -f unlimited)"),
-    errno.EMFILE: ("this process has too many open files", "raise the limit (ulimit -n 4096) or lower --jobs"),
-    errno.ENFILE: ("this machine has too many open files", "end some programs"),
-    errno.ENOMEM: ("memory is used up", "lower --processes or --jobs"),
-    errno.EAGAIN: ("no process can be started", "raise the limit (ulimit -u) or lower --processes"),
-    errno.EISDIR: ("a folder stands where a file belongs", "move it away"),
-    errno.ENOTDIR: ("a file stands where a folder belongs", "move it away"),
-    errno.EEXIST: ("a file stands where a folder belongs", "move it away"),
-    errno.ENAMETOOLONG: ("a name is too long", "choose a shorter one"),
-    errno.ELOOP: ("links lead in a circle", "remove them"),
-    errno.EACCES: ("access is denied", "check the owner and the permissions"),
-    errno.EPERM: ("access is denied", "check the owner and the permissions"),
-    errno.EROFS: ("the file system is read-only", "choose another folder by --out"),
-    errno.EIO: ("the disk cannot be read or written", "check it"),
-    errno.ESTALE: ("the file system has gone away", "mount it again"),
-    errno.ENOLCK: ("the file system has no locks", "choose another folder by --out"),
+# What happened, and what to do before the same command is run again; read now, as later no file may be opened.
+ADVICE: dict[int, list[str]] = {
+    getattr(errno, name): words
+    for name, words in tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).items()
 }
 
 CLOSE = 0.66  # similarity of a hint: one of three letters may be wrong ("tua" for "tau"), more are another word

@@ -26,6 +26,8 @@ DEPTH = 32  # levels of tables and lists within each other
 # A FIFO would have us wait for a writer; Windows has neither flag, and one for files that are no text.
 READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"))
 DIGITS = 2**63  # integers stay below it, as in TOML
+Values = Mapping[str, Any]  # by name, as a TOML file holds settings
+Table = dict[str, Any]  # of a TOML or JSON file
 PLAIN = re.compile(r"[\t\n\x20-\x7e]*")  # text that needs no second look
 
 

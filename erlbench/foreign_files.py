@@ -10,7 +10,7 @@ import importlib.util
 import json
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from erlbench.errors import UsageError, nearest
-from erlbench.files import printable, read_bytes, readable
+from erlbench.files import Table, Values, printable, read_bytes, readable
 from erlbench.records.run import folders
 
 LARGEST, MOST_ROWS = 256 * 2**20, 5_000_000
@@ -55,11 +55,11 @@ class ForeignRun:
     paths: Sequence[Path]
     program: str
     format: str
-    names: Sequence[Mapping[str, Any]]
+    names: Sequence[Values]
     evaluations: pd.DataFrame = field(default_factory=pd.DataFrame)
     episodes: pd.DataFrame = field(default_factory=pd.DataFrame)
     notes: Sequence[str] = ()
-    config: dict[str, Any] = field(default_factory=dict)
+    config: Table = field(default_factory=dict)
 
 
 def read_runs(path: Path) -> Iterator[ForeignRun]:
@@ -84,19 +84,16 @@ def read_runs(path: Path) -> Iterator[ForeignRun]:
 
 
 def _read_files(files: Sequence[Path]) -> ForeignRun | None:
-    """The one run that the files of a folder are of."""
+    """The one run that the files of a folder are of.
+
+    Of Stable-Baselines3 these are evaluations of EvalCallback, training episodes of Monitor, or both.
+    """
     archives = [path for path in files if path.name in ARCHIVES or (path.suffix == ".npz" and len(files) == 1)]
     monitors = [path for path in files if path.name.endswith(MONITOR)]
     events = [path for path in files if EVENTS in path.name]
-    if archives or monitors:
-        return read_sb3(archives, monitors)
-    return read_events(events) if events else None
-
-
-def read_sb3(archives: Sequence[Path], monitors: Sequence[Path]) -> ForeignRun:
-    """Stable-Baselines3: evaluations of EvalCallback, training episodes of Monitor, or both."""
-    names, notes = list[Mapping[str, Any]](), list[str]()
-    evaluations = pd.DataFrame()
+    if not archives and not monitors:
+        return read_events(events) if events else None
+    names, notes, evaluations = list[Values](), list[str](), pd.DataFrame()
     for path in archives:  # the last one has all episodes of evaluations that evaluations.npz may have in part
         new = _read_archive(path, notes)
         earlier = evaluations[evaluations["timesteps"] < new["timesteps"].iloc[0]] if len(evaluations) else evaluations
@@ -127,10 +124,9 @@ def _read_archive(path: Path, notes: list[str]) -> pd.DataFrame:
         notes.append(f"{path.name} has successes of other episodes, which are left out")
     success = (success != 0).reshape(len(steps), -1).astype(int)
     starts = _find_starts(path, np.diff(steps) <= 0, notes)  # within a start the steps grow
-    columns = {"returns": returns, "lengths": lengths, "success": success}
-    frame = pd.DataFrame({name: [*map(tuple, values.tolist())] for name, values in columns.items()})
-    counted = _check(path, "step", _count_on(steps, starts))
-    frame = frame.assign(timesteps=counted, return_mean=returns.mean(axis=1))
+    arrays = {"returns": returns, "lengths": lengths, "success": success}
+    frame = pd.DataFrame({name: [*map(tuple, values.tolist())] for name, values in arrays.items()})
+    frame["timesteps"], frame["return_mean"] = _check(path, "step", _count_on(steps, starts)), returns.mean(axis=1)
     return frame.drop_duplicates("timesteps")  # a start may evaluate what the last one did
 
 
@@ -155,14 +151,14 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _read_monitors(paths: Sequence[Path], names: list[Mapping[str, Any]], notes: list[str]) -> pd.DataFrame:
+def _read_monitors(paths: Sequence[Path], names: list[Values], notes: list[str]) -> pd.DataFrame:
     """The training episodes of the files of one run, merged by the clock as Stable-Baselines3's `load_results` does it.
 
     Training steps are the lengths added up. Monitor appends to a file where it is told to, and its clock begins again.
     """
     frames = []
     for path in paths:
-        header, rows = _read_cells(path, ("r", "l", "t"), SUCCESS)
+        header, rows = _read_cells(path, ("r", "l", "t"))
         begun, env = _read_header(path, header)
         names.append({"env": env})
         starts = _find_starts(path, np.diff(rows["t"]) < 0, notes)
@@ -212,12 +208,12 @@ def read_table(path: Path) -> Iterator[ForeignRun]:
         yield ForeignRun(paths=[path], program=TABLE, format="CSV", names=[names], evaluations=frame)
 
 
-def _read_cells(path: Path, needed: Sequence[str], optional: Sequence[str] = ()) -> tuple[str, pd.DataFrame]:
+def _read_cells(path: Path, needed: Sequence[str]) -> tuple[str, pd.DataFrame]:
     """The first line where it is a comment, and columns of a table, each row under the number of its line.
 
-    Finite numbers, and texts under env, algo and the `optional` columns that are there. Commas, semicolons or
-    tabulators separate the cells, and headings may have capitals. Where no comma does, it may be the decimal sign: then
-    a point is none, so that thousands are never guessed.
+    Finite numbers in the columns `needed` but env and algo, else texts. Commas, semicolons or tabulators separate the
+    cells, and headings may have capitals. Where no comma does, it may be the decimal sign: then a point is none, so
+    that thousands are never guessed.
     """
     try:
         text, comment = read_content(path).decode("utf-8-sig"), ""
@@ -262,7 +258,7 @@ def read_events(paths: Sequence[Path]) -> ForeignRun:
     if importlib.util.find_spec("tensorboard") is None:
         raise UsageError(f"{paths[0]} needs a package: pip install 'erlbench[exports]'")
     scalars: dict[str, list[tuple[float, float, float]]] = {}
-    names, notes = list[Mapping[str, Any]](), list[str]()
+    names, notes = list[Values](), list[str]()
     for path in paths:
         settings = b""
         for event in _read_events_of(path, notes):

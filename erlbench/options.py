@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from erlbench.errors import UsageError
+from erlbench.files import Table, Values
 from erlbench.settings import check_value
 
 OPTION = "option"  # key of a field's metadata
@@ -22,7 +23,7 @@ class Option:
     """The metadata of a field: an option, or a positional argument. Its type says how it is read.
 
     bool: a flag; tuple[str, ...]: names with commas between them, which may be given several times; tuple[Path, ...]:
-    may be given several times; Mapping[str, Any]: KEY=VALUE, several times; else one value.
+    may be given several times; Values: KEY=VALUE, several times; else one value.
     """
 
     help: str
@@ -118,7 +119,7 @@ def list_options(kind: type) -> dict[str, Option]:
     return options
 
 
-def make_options(kind: type[T], given: Mapping[str, Any], beneath: Mapping[str, Any] | None = None) -> T:
+def make_options(kind: type[T], given: Values, beneath: Values | None = None) -> T:
     """The checked dataclass from texts of a command line or values of Python, over checked values `beneath` them.
 
     None and empty tuples count as not given. Raises `UsageError`.
@@ -131,7 +132,7 @@ def make_options(kind: type[T], given: Mapping[str, Any], beneath: Mapping[str, 
     return kind(**values)
 
 
-def split_assignments(value: Any, needed: str) -> dict[str, Any]:
+def split_assignments(value: Any, needed: str) -> Table:
     """Values by key from texts KEY=VALUE, of which later ones win, or from a table."""
     if isinstance(value, Mapping):
         return dict(value)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from erlbench.envs.catalogue import FUNCTION
 from erlbench.errors import UsageError, check_known, nearest
+from erlbench.files import Table, Values
 from erlbench.records.older import unknown_setting
 
 MOST = 10**12  # of anything that is counted over a whole run
@@ -35,7 +36,7 @@ def setting(
     help: str,
     source: str = "",
     *,
-    by_env: Mapping[str, Any] | None = None,
+    by_env: Values | None = None,
     choices: Sequence[Any] | None = None,
     minimum: float | None = None,
     maximum: float | None = None,
@@ -67,34 +68,13 @@ def environment_name(env_id: str) -> str:
 
 
 def resolve(
-    settings_type: type,
-    env_id: str,
-    preset: Mapping[str, Any] | None = None,
-    overrides: Mapping[str, Any] | None = None,
-    *,
-    owner: str = "",
+    settings_type: type, env_id: str, preset: Values | None = None, overrides: Values | None = None, *, owner: str = ""
 ) -> Any:
     """A checked instance of `settings_type` for one environment; `owner` names the algorithm in error messages.
 
     Values may be strings as the command line gives them or what TOML gives; anything that does not fit its field
     is a `UsageError`.
     """
-    values = resolved_values(settings_type, env_id, preset, overrides, owner=owner)
-    try:
-        return settings_type(**values)
-    except ValueError as error:  # what a settings class checks across its fields
-        raise UsageError(f"settings of {owner or settings_type.__name__}: {error}") from error
-
-
-def resolved_values(
-    settings_type: type,
-    env_id: str,
-    preset: Mapping[str, Any] | None = None,
-    overrides: Mapping[str, Any] | None = None,
-    *,
-    owner: str = "",
-) -> dict[str, Any]:
-    """The values of `resolve`, each checked by itself; nothing of the class is run."""
     of = f" of {owner}" if owner else ""
     env, hints, values = environment_name(env_id), typing.get_type_hints(settings_type), {}
     fields = {field.name: field for field in dataclasses.fields(settings_type) if field.init}
@@ -111,27 +91,30 @@ def resolved_values(
         if limits.get("maximum") is None and int in (kind, *typing.get_args(kind)):  # no number uses up the memory
             limits["maximum"] = MOST if name in OVER_A_RUN else MOST_AT_ONCE
         values[name] = check_value(value, kind, f"setting '{name}'{of}", limits)
-    return values
+    try:
+        return settings_type(**values)
+    except ValueError as error:  # what a settings class checks across its fields
+        raise UsageError(f"settings of {owner or settings_type.__name__}: {error}") from error
 
 
-def check_value(value: Any, kind: Any, what: str, limits: Mapping[str, Any] | None = None) -> Any:
+def check_value(value: Any, kind: Any, what: str, limits: Values | None = None) -> Any:
     """`value` as `kind`, within `limits` (choices, minimum, maximum); `what` names it in the `UsageError`."""
     limits = limits or {}
     try:
         converted = _coerce(value, kind)
     except (ValueError, OverflowError):
-        raise UsageError(f"{what} must be {type_name(kind)}, not {_shown(value)}") from None
+        raise UsageError(f"{what} must be {type_name(kind)}, not {value!r}") from None
     choices = limits.get("choices") or ()
     if choices and converted is not None and converted not in choices:
         words = [str(choice) for choice in choices]
-        raise UsageError(f"{what} must be one of {', '.join(words)}, not {_shown(value)}{nearest(str(value), words)}")
+        raise UsageError(f"{what} must be one of {', '.join(words)}, not {value!r}{nearest(str(value), words)}")
     minimum, maximum = limits.get("minimum"), limits.get("maximum")
     for number in converted if isinstance(converted, tuple) else (converted,):
         if isinstance(number, (int, float)) and not isinstance(number, bool):
             if minimum is not None and number < minimum:
-                raise UsageError(f"{what} must be at least {minimum:g}, not {_shown(value)}")
+                raise UsageError(f"{what} must be at least {minimum:g}, not {value!r}")
             if maximum is not None and number > maximum:
-                raise UsageError(f"{what} must be at most {maximum:g}, not {_shown(value)}")
+                raise UsageError(f"{what} must be at most {maximum:g}, not {value!r}")
     return converted
 
 
@@ -185,10 +168,6 @@ def type_name(kind: Any) -> str:
     return "a table" if origin is Mapping else " or ".join(map(type_name, arguments))
 
 
-def _shown(value: Any) -> str:
-    return repr(value) if isinstance(value, str) else str(value)
-
-
 class SettingRow(NamedTuple):
     """One setting as the documentation and `erlbench list algos -v` show it."""
 
@@ -227,12 +206,12 @@ def setting_text(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def toml_values(settings: Any) -> dict[str, Any]:
+def toml_values(settings: Any) -> Table:
     """The fields of an instance as TOML holds them: tuples as lists, None as "none"."""
     return as_toml({field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)})
 
 
-def as_toml(values: Mapping[str, Any]) -> dict[str, Any]:
+def as_toml(values: Values) -> Table:
     """Values of fields as TOML holds them."""
     return {k: list(v) if isinstance(v, tuple) else "none" if v is None else v for k, v in values.items()}
 
@@ -242,13 +221,13 @@ def list_settings(settings_type: Any) -> list[str]:
     return [item.name for item in dataclasses.fields(settings_type) if item.init]
 
 
-def share_settings(values: Mapping[str, Any], types: Mapping[Owner, type]) -> dict[Owner, dict[str, Any]]:
+def share_settings(values: Values, types: Mapping[Owner, type]) -> dict[Owner, Table]:
     """The values of KEY and ALGO.KEY, which win, by the owners that have such a setting.
 
     `types`: the class of settings of each owner, which has two names; either is ALGO. Raises `UsageError` for what none
     has.
     """
-    shared: dict[Owner, dict[str, Any]] = {owner: {} for owner in types}
+    shared: dict[Owner, Table] = {owner: {} for owner in types}
     for key in sorted(values, key=lambda key: "." in key):
         algo, _, setting = key.rpartition(".")
         named = {owner: list_settings(kind) for owner, kind in types.items() if algo in ("", *owner)}

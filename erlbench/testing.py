@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from erlbench.algorithms import registry
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.command import requested_cells
+from erlbench.files import Values
 from erlbench.records.schema import EpisodeRow, Row, TaskRow
 from erlbench.running.cell import CellRunner, CommandContext
 from erlbench.running.progress import Display
 from erlbench.settings import setting_rows
-from erlbench.verification import AGREES, load_files
-from erlbench.verification.same import compare_runs
+from erlbench.verification.comparison import compare_runs
+from erlbench.verification.files import AGREES, load_files
 
 
 def check_algorithm(
     name: str, folder: Path, *, env: str = "InvertedPendulum-v5", timesteps: int = 1000,
-    settings: Mapping[str, Any] | None = None,
+    settings: Values | None = None,
 ) -> None:  # fmt: skip
     """Run the algorithm `name` (or `module:Class`) below `folder`, and assert what every algorithm must do.
 
@@ -65,7 +64,7 @@ def check_algorithm(
         _same(cells["longer"], whole, "an extension")
 
 
-def _cell(name: str, out: Path, env: str, timesteps: int, settings: Mapping[str, Any], seed: int) -> Cell:
+def _cell(name: str, out: Path, env: str, timesteps: int, settings: Values, seed: int) -> Cell:
     request = {"algo": (name,), "env": (env,), "seeds": [seed], "total_timesteps": timesteps, "set": settings}
     request |= {"eval_freq": 250, "eval_episodes": 2, "final_episodes": 2, "evaluate": "during", "out": str(out)}
     (cell,) = requested_cells(arguments(request))

@@ -11,10 +11,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from erlbench import playing
 from erlbench.envs import catalogue
 from erlbench.machine import description, kernel
 from erlbench.machine.process import available_memory, cores
-from erlbench.playing import renderer
 from erlbench.words import counted
 from erlbench.work.store import shared_memory_folder
 
@@ -45,6 +45,9 @@ class Finding(NamedTuple):
 
 def examine() -> Iterator[Finding]:
     """All findings, in the order of their importance."""
+    import numpy as np
+    import torch
+
     memory, disk = available_memory(), shutil.disk_usage(".").free
     few = "" if memory > GIB else "close other programs: a run with gradients needs 260 MiB a process"
     yield Finding("processor", f"{description.cpu_model()}, {counted(cores(), 'core')} for this process")
@@ -57,8 +60,14 @@ def examine() -> Iterator[Finding]:
         advice = f"make it writable for this user; until then arrays lie in {shared_memory_folder()}"
         yield Finding("shared memory", f"{SHARED} cannot be written", advice)
     yield Finding("disk", f"{disk / GIB:.0f} GiB free in this folder", "" if disk > GIB else "free some space")
-    yield from _examine_libraries()
-    display = renderer.has_display()
+    here, capability, names = kernel.describe(), torch.backends.cpu.get_cpu_capability(), description.gpus()
+    yield Finding("numpy", f"{np.__version__}, {here['blas']}, kernel {here['kernel']}")
+    slow = "" if capability != "DEFAULT" else "gradient steps are slow: this processor has no AVX2"
+    yield Finding("torch", f"{torch.__version__}, kernels {capability}", slow)
+    unused = bool(names) and not torch.cuda.is_available()
+    found = f"{', '.join(names) or 'none; none is needed'}{', which this torch cannot use' * unused}"
+    yield Finding("GPU", found, "install PyPI's torch, with CUDA" if unused else "")
+    display = playing.has_display()
     advice = "" if display else "erlbench play RUN --video film.mp4"
     yield Finding("window", "there is a display" if display else "no display", advice)
     yield _examine_films()
@@ -68,25 +77,12 @@ def examine() -> Iterator[Finding]:
         yield Finding(f"extra {extra}", "not installed" if absent else "installed", command)
 
 
-def _examine_libraries() -> Iterator[Finding]:
-    import numpy as np
-    import torch
-
-    here, capability, names = kernel.describe(), torch.backends.cpu.get_cpu_capability(), description.gpus()
-    yield Finding("numpy", f"{np.__version__}, {here['blas']}, kernel {here['kernel']}")
-    slow = "" if capability != "DEFAULT" else "gradient steps are slow: this processor has no AVX2"
-    yield Finding("torch", f"{torch.__version__}, kernels {capability}", slow)
-    unused = bool(names) and not torch.cuda.is_available()
-    found = f"{', '.join(names) or 'none; none is needed'}{', which this torch cannot use' * unused}"
-    yield Finding("GPU", found, "install PyPI's torch, with CUDA" if unused else "")
-
-
 def _examine_films() -> Finding:
-    variable = renderer.VARIABLE
+    variable = playing.VARIABLE
     chosen, command = os.environ.get(variable), [sys.executable, "-P", "-c", "import mujoco"]
     if chosen and subprocess.run(command, capture_output=True).returncode:
         return Finding("films", f"MuJoCo does not start: {variable} is '{chosen}'", f"unset {variable}", serious=True)
-    if names := [*filter(renderer.works, renderer.OFFSCREEN)]:
+    if names := [*filter(playing.can_draw, playing.OFFSCREEN)]:
         return Finding("films", f"MuJoCo draws by {' and '.join(names)}")
-    packages = " or ".join(renderer.PACKAGES.values())
+    packages = " or ".join(playing.PACKAGES.values())
     return Finding("films", "MuJoCo cannot draw without a display", f"sudo apt install {packages}")

@@ -101,16 +101,16 @@ def tune(
     try:
         study = _open_study(cells, space, out)
         for trial in _next_trials(study, space, trials):
-            texts = (
+            words = ", ".join(
                 f"{key}={value:.4g}" if isinstance(value, float) else f"{key}={value}"
                 for key, value in trial.params.items()
             )
-            words = ", ".join(texts)
             try:
                 score = _run_trial(cells, trial.params, out / _folder(trial), options)
             except Interrupted:
-                again = "interrupted; everything is saved. The same command goes on with"
-                raise Interrupted(f"{again} {_folder(trial)}") from None
+                raise Interrupted(
+                    f"interrupted; everything is saved. The same command goes on with {_folder(trial)}"
+                ) from None
             except ErlbenchError as error:
                 study.tell(trial, state=TrialState.FAIL)
                 say(f"{_folder(trial)}: failed ({words}): {error}")
@@ -121,8 +121,9 @@ def tune(
     except (SQLAlchemyError, StorageInternalError) as error:
         causes = (getattr(each, "orig", None) for each in (error, error.__cause__))  # what SQLite says
         reason = next(filter(None, causes), None) or str(error).partition("\n")[0]
-        advice = "put back a copy of it, or choose another --out"
-        raise UsageError(f"{out / STORAGE} cannot be used: {reason}; {advice}") from error
+        raise UsageError(
+            f"{out / STORAGE} cannot be used: {reason}; put back a copy of it, or choose another --out"
+        ) from error
     finally:
         folder.release()
 

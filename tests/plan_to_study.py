@@ -16,7 +16,7 @@ from typing import Any
 from erlbench.algorithms import registry
 from erlbench.experiment.study import entry_name, study_text
 from erlbench.records.older import DEFAULT_PRESET, of_today
-from erlbench.settings import as_toml, resolved_values
+from erlbench.settings import resolve, toml_values
 
 RESULTS = Path(__file__).parents[1] / "results"
 HASHES = {  # of the plans' values, as the starts of their runs have them in `study_plan`
@@ -104,7 +104,7 @@ def changed_settings(cell: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a cell that its preset does not give on its environment."""
     algo, _, preset = cell["algo"].partition("@")
     listed = registry.find(algo).settings_type
-    usual = as_toml(resolved_values(listed, cell["env"], registry.preset(algo, preset), {}, owner=algo))
+    usual = toml_values(resolve(listed, cell["env"], registry.preset(algo, preset), {}, owner=algo))
     assert usual.keys() >= cell["settings"].keys()  # others came after the plan
     return {key: value for key, value in cell["settings"].items() if value != usual[key]}
 

@@ -23,7 +23,7 @@ from erlbench.running.command import run_cells
 from erlbench.running.evaluation import evaluation_seeds
 from erlbench.running.loop import Run
 from erlbench.settings import resolve
-from erlbench.verification.same import MEASURED
+from erlbench.verification.comparison import MEASURED
 from erlbench.work.rollout import play
 
 SMALL = {

@@ -12,7 +12,7 @@ SOURCES = {"erlbench": ROOT / "erlbench", "erlbench.algorithms": ROOT / "algorit
 LAYERS = (
     ("errors", "words", "__init__"),
     ("files", "machine"),
-    ("records", "scaffold"),
+    ("records",),
     ("foreign_files",),
     ("envs",),
     ("policy", "work"),  # `policy.spec` draws from the streams of `work.seeding`
@@ -22,10 +22,9 @@ LAYERS = (
     ("experiment",),
     ("pool", "bundle"),
     ("running", "reporting"),
-    ("frames",),
-    ("importing", "launch", "playing", "tuning", "verification"),
+    ("launch", "playing", "tuning", "verification"),
     ("api", "testing", "this_machine"),
-    ("exporting",),
+    ("conversion",),
     ("cli",),
     ("__main__",),
 )

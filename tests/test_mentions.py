@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 IMPORT = re.compile(r"from (erlbench[\w.]*) import \(?([\w, \t]+)")
 TEXTS = ("README.md", "CONTRIBUTING.md", "docs/**/*.md", "docs/*.ipynb", "tests/**/*.py", "benchmarks/**/*.py",
-         "erlbench/scaffold/**/*.txt", "examples/**/*.py")  # fmt: skip
+         "erlbench/cli/templates/*.txt", "examples/**/*.py")  # fmt: skip
 
 
 @cache

@@ -70,15 +70,16 @@ def test_wheel_holds_every_module_and_nothing_else(wheel: Path) -> None:
     tables = ("published.csv", "reference_runs.csv.gz", "reference_sources.csv")
     tables += ("random_scores.csv", "same_task.csv")
     data = {"erlbench/py.typed", "erlbench/benchmarks.toml", *(f"erlbench/reporting/{name}" for name in tables)}
-    data |= {"erlbench/cli/old.toml", "erlbench/reporting/references.bib", "erlbench/reporting/columns.toml"}
+    data |= {"erlbench/cli/old.toml", "erlbench/errors.toml", "erlbench/reporting/references.bib"}
     data |= {
         "erlbench/experiment/costs.toml",
+        "erlbench/reporting/columns.toml",
         "erlbench/records/algorithms.json",
         "erlbench/experiment/tuning_budgets.csv",
     }
     data |= {f"erlbench/reporting/web/{path.name}" for path in (ROOT / "erlbench/reporting/web").iterdir()}
-    templates = ROOT / "erlbench" / "scaffold" / "templates"
-    data |= {f"erlbench/scaffold/templates/{path.name}" for path in templates.iterdir()}
+    templates = ROOT / "erlbench" / "cli" / "templates"
+    data |= {f"erlbench/cli/templates/{path.name}" for path in templates.iterdir()}
     assert {name for name in names if ".dist-info/" not in name} == expected | data
     assert any(name.endswith("/licenses/LICENSE") for name in names)
 

@@ -16,7 +16,7 @@ from erlbench.records.older import SETTINGS
 from erlbench.records.run import read_config
 from erlbench.settings import list_settings, resolve
 from erlbench.verification import AGREES, load_files
-from erlbench.verification.same import compare_runs
+from erlbench.verification.comparison import compare_runs
 from tests.reporting.compare import load_run
 from tests.runs import make_cell, run
 

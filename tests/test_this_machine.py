@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from erlbench import this_machine
+from erlbench import playing, this_machine
 from erlbench.cli import cli
 from erlbench.machine.process import cores
-from erlbench.playing import renderer
 
 SETUP = Path(__file__).parents[1] / "setup.cfg"
 DEVELOPERS = {"dev", "docs", "bench"}
@@ -41,7 +40,7 @@ def test_it_advises(monkeypatch):
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(this_machine.shutil, "disk_usage", lambda path: usage(2**26, 0, 2**26))  # Docker's 64 MiB
     monkeypatch.setattr(this_machine, "find_spec", lambda name: None)
-    monkeypatch.setattr(renderer, "works", lambda backend: False)
+    monkeypatch.setattr(playing, "can_draw", lambda backend: False)
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     found = findings()

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 import click
 
+from erlbench.api import load_results
 from erlbench.bundle import SUFFIX, is_bundle, open_bundles, write_bundle
 from erlbench.cli.options import options_command
 from erlbench.cli.tables import print_table
+from erlbench.conversion import UserFacts, export_results, import_runs
 from erlbench.errors import UsageError
 from erlbench.options import argument, option
 from erlbench.records.run import run_folders
@@ -21,12 +21,11 @@ from erlbench.words import counted
 BUNDLE = "bundle"
 SOURCES = ("sb3", "cleanrl", "csv", BUNDLE)
 TARGETS = ("tensorboard", "sb3", "csv", BUNDLE)
-BOTH = ("paths", "from_", "to", "out")  # options of both directions
 
 
-@dataclass(frozen=True, kw_only=True)
-class ConvertOptions:
-    """What is converted, and what is known of runs of other programs."""
+@dataclass(frozen=True)
+class Direction:
+    """What is converted, and to what."""
 
     paths: tuple[Path, ...] = argument("PATH...")
     from_: str = option("", "the program that wrote PATH", choices=SOURCES)
@@ -34,18 +33,11 @@ class ConvertOptions:
     out: Path | None = option(
         None, "folder or bundle to write [default: results; with --to, export/FORMAT]", "DIR|FILE.zip"
     )
-    origin: str = option("", "whose data they are; reports show it", "WORDS", section="With --from")
-    licence: str = option("", "their licence, where it is known", "WORDS")
-    env: str = option("", "environment, where the files do not name it, or another", "ENV")
-    env_set: Mapping[str, Any] = option({}, "what they changed in it: max_episode_steps=200", "KEY=VALUE")
-    algo: str = option("", "algorithm, likewise", "ALGO")
-    seed: int | None = option(None, "seed, likewise", minimum=0, maximum=2**31 - 1)
-    layout: str = option("", "where the paths say them: '{algo}/{env}_{seed}'", "PATTERN")
-    name: str = option("", "the runs' name [default: PROGRAM-ALGO]", "NAME")
-    total_timesteps: int | None = option(None, "training steps for which the runs were started", minimum=1)
-    returns: str = option(
-        "", "what the returns of a CSV are of [default: not recorded]", choices=("evaluations", "training")
-    )
+
+
+@dataclass(frozen=True)
+class ConvertOptions(UserFacts, Direction):
+    """The same, and what is known of runs of other programs."""
 
 
 @options_command(ConvertOptions)
@@ -71,7 +63,9 @@ def command(asked: ConvertOptions) -> None:
       erlbench convert study.zip --out results
     """
     source, target = choose_direction(asked)
-    facts = {name: value for name, value in vars(asked).items() if name not in BOTH and value not in (None, "", {})}
+    facts = {
+        item.name: value for item in fields(UserFacts) if (value := getattr(asked, item.name)) not in (None, "", {})
+    }
     if facts and (target or source == BUNDLE):
         raise UsageError(f"--{next(iter(facts)).replace('_', '-')} is for --from {'|'.join(SOURCES[:-1])} alone")
     if target == BUNDLE:
@@ -81,9 +75,6 @@ def command(asked: ConvertOptions) -> None:
             count = write_bundle(folders, asked.out)
         click.echo(f"{counted(count, 'run')} in {asked.out}, without command lines, home folders, user and host")
     elif target:
-        from erlbench.api import load_results
-        from erlbench.exporting import export_results
-
         out = asked.out or Path("export") / target
         written = export_results(load_results(*asked.paths), target, out)
         click.echo(f"{counted(len(written), 'file' if written[0].is_file() else 'folder')} in {out}")
@@ -97,18 +88,16 @@ def command(asked: ConvertOptions) -> None:
             shutil.copytree(folder, out, dirs_exist_ok=True)
         click.echo(f"the runs of {asked.paths[0]} are in {out}; next: erlbench report {out}")
     else:
-        from erlbench.importing import import_runs
-
         out = asked.out or Path("results")
         if not asked.origin.strip():
             raise UsageError("give --origin WORDS: whose data they are; reports show it")
-        runs = import_runs(asked.paths, out, source=source, env_settings=facts.pop("env_set", {}), **facts)
+        runs = import_runs(asked.paths, out, source=source, **facts)
         rows = [(*row[:-1], f"{row[-1]:,}") for row in runs.itertuples(index=False)]
         print_table("", ("run", "read from", "returns of", "rows", "steps"), rows)
         click.echo(f"{counted(len(runs), 'run')} in {out}; next: erlbench report {out}")
 
 
-def choose_direction(asked: ConvertOptions) -> tuple[str, str]:
+def choose_direction(asked: Direction) -> tuple[str, str]:
     """The format to read and the one to write; without `to`, runs are taken in, of any format without `from`.
 
     Raises `UsageError` where neither option nor PATH says it.

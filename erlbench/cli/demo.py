@@ -19,7 +19,7 @@ ALGOS = ("cem", "openai-es")
 FILM_STEPS = 300  # twelve seconds
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class DemoOptions:
     """What the demonstration takes."""
 
@@ -38,11 +38,13 @@ def command(options: DemoOptions) -> None:
       erlbench demo
     """
     from erlbench.api import report, run
-    from erlbench.errors import ErlbenchError, Interrupted
+    from erlbench.errors import ErlbenchError, Interrupted, UsageError
     from erlbench.playing import play_run
     from erlbench.running.command import interruption
 
     out, start = options.out, time.monotonic()
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{out} is not a folder; choose another one by --out")
     steps = f"{options.total_timesteps:,} steps a run"
     click.echo(f"{' and '.join(ALGOS)} learn {ENV}: {SEEDS} seeds each, {steps}.", err=True)
     try:

@@ -6,7 +6,6 @@ Of a study, how many of its runs are done, and what those that are missing cost.
 from __future__ import annotations
 
 import inspect
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +36,7 @@ from erlbench.work.facts import answer_of
 from erlbench.work.inspection import call_in_subprocess
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ListOptions:
     """What is listed."""
 
@@ -253,9 +252,11 @@ def _results_folder(study: Study, profile: str) -> Path:
 def _find_missing(study: Study, profile: str) -> tuple[int, int]:
     """How many runs of a study's profile are not done, and how many it has."""
     out, budget = _results_folder(study, profile), study.profiles[profile]
-    pairs = [(env, entry.name) for entry in study.entries for env in budget.entry_envs(entry)]
-    runs = [run_folder(out, env, name, seed) for env, name in pairs for seed in budget.seeds]
-    return sum(not _is_done(run) for run in runs), len(runs)
+    triples = (
+        (entry, env, seed) for entry in study.entries for env in budget.entry_envs(entry) for seed in budget.seeds
+    )
+    are_done = [_is_done(run_folder(out, env, entry.name, seed)) for entry, env, seed in triples]
+    return are_done.count(False), len(are_done)
 
 
 def _is_done(run: Path) -> bool:
@@ -267,7 +268,5 @@ def _price(study: Study, profile: str) -> str:
     problem_of = problem_finder(Rules(anyway=True))
     request = {"study": (study.name,), "profile": profile or None, "out": str(_results_folder(study, profile))}
     cells = [cell for cell in requested_cells(arguments(request), problem_of) if not _is_done(cell.directory)]
-    runs = Counter((cell.env, cell.name) for cell in cells)
-    first = {(cell.env, cell.name): cell for cell in cells}  # seeds cost the same
-    hours = sum(number * estimate_cell(first[key], 1, problem_of).core_seconds for key, number in runs.items()) / 3600
+    hours = sum(estimate_cell(cell, 1, problem_of).core_seconds for cell in cells) / 3600
     return f"{hours:,.0f}" if hours >= 10 else f"{hours:.2g}"

@@ -1,17 +1,29 @@
-"""`erlbench new`: a package of your own that brings an algorithm."""
+"""`erlbench new`: a package of your own that brings one algorithm, with its test."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
+from string import Template
 
 import click
 
 from erlbench.cli.options import options_command
+from erlbench.errors import UsageError
+from erlbench.files import writable
 from erlbench.options import argument, option
 
+NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+TEMPLATES = Path(__file__).with_name("templates")
+FILES = {  # template -> the file's place in the package
+    "pyproject.toml.txt": "pyproject.toml",
+    "README.md.txt": "README.md",
+    "test_algorithm.py.txt": "tests/test_$module.py",
+}
 
-@dataclass(frozen=True, kw_only=True)
+
+@dataclass(frozen=True)
 class NewOptions:
     """What is written."""
 
@@ -33,10 +45,25 @@ def command(options: NewOptions) -> None:
       erlbench new algorithm my-search --ask-tell
     """
     from erlbench.algorithms import registry
-    from erlbench.scaffold import write_algorithm
 
-    folder = options.out or Path(options.name)
-    written = write_algorithm(options.name, folder, registry.names(), options.ask_tell)
-    for path in written:
+    name, folder = options.name, options.out or Path(options.name)
+    if not NAME.fullmatch(name):
+        raise UsageError(f"'{name}' is no name of an algorithm: lower-case words joined by -, such as my-search")
+    if name in registry.names():
+        raise UsageError(f"there is an algorithm '{name}' already; choose another name")
+    if folder.exists():
+        raise UsageError(f"{folder} exists already; choose another folder by --out")
+    names = {
+        "name": name,
+        "module": f"erlbench_{name.replace('-', '_')}",
+        "cls": "".join(map(str.capitalize, name.split("-"))),
+    }
+    algorithm = "ask_tell.py.txt" if options.ask_tell else "algorithm.py.txt"
+    for template, place in {**FILES, algorithm: "$module.py"}.items():
+        path = folder / Template(place).substitute(names)
+        text = (TEMPLATES / template).read_text(encoding="utf-8")
+        with writable(folder, "; choose another folder by --out"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(Template(text).substitute(names), encoding="utf-8")
         click.echo(path)
-    click.echo(f"\nNext: cd {folder}, write {written[-1].name}, then: pip install --no-deps -e . && pytest")
+    click.echo(f"\nNext: cd {folder}, write {path.name}, then: pip install --no-deps -e . && pytest")

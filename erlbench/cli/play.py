@@ -15,7 +15,7 @@ from erlbench.words import counted
 LONGEST = 600.0  # seconds
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class PlayOptions:
     """What is played, and how."""
 
@@ -50,16 +50,9 @@ def command(options: PlayOptions) -> None:
     from erlbench.pool.apart import apart
 
     try:
-        played = apart(
-            play_run,
-            options.run,
-            episodes=options.episodes,
-            seed=options.seed,
-            steps=options.steps,
-            video=options.video,
-            window=options.video is None and not options.no_video,
-            seconds=LONGEST,
-        )
+        asked = {name: getattr(options, name) for name in ("run", "episodes", "seed", "steps", "video")}
+        window = options.video is None and not options.no_video
+        played = apart(play_run, **asked, window=window, seconds=LONGEST)
     except ErlbenchError:
         raise
     except Exception as error:  # of settings that no run has

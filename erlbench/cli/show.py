@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
@@ -16,6 +15,7 @@ from erlbench.bundle import open_bundles
 from erlbench.cli.options import options_command
 from erlbench.cli.tables import duration, print_table, setting_texts
 from erlbench.errors import UsageError, warn
+from erlbench.files import Table
 from erlbench.launch.job import slurm_jobs
 from erlbench.options import argument, option
 from erlbench.records.read import read_rows
@@ -43,7 +43,7 @@ UPDATES = ("critic", "actor")
 SHOWN = ("timesteps", "episodes", "generation", "train_time_s", "return_mean", "return_std")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ShowOptions:
     """What is shown."""
 
@@ -65,38 +65,33 @@ def command(options: ShowOptions) -> None:
     with open_bundles(options.runs) as folders:
         if len(folders) == 1 and (folders[0] / CONFIG).is_file():
             _show_run(folders[0], options.last)
-        else:
-            _show_all(folders)
-
-
-def _show_all(folders: Sequence[Path]) -> None:
-    """One row for each run below the folders, and the jobs in Slurm's queue that will write some."""
-    jobs = sum(map(slurm_jobs, folders), Counter[str]())
-    rows: list[tuple[Any, ...]] = []
-    for folder in folders:
-        runs = run_folders(folder)
-        if not runs and not jobs:
-            raise UsageError(without_runs(folder))
-        for run in runs:
-            status = _status(run)
-            scores = [_number(status.get(name)) for name in ("training_return", "return_mean")]
-            place = run if len(folders) > 1 else run.relative_to(folder)
-            rows.append((place, status["status"], _steps(status), *scores, status.get("message", "")))
-    columns = enumerate(zip(COLUMNS, *rows))
-    shown = [place for place, (name, *cells) in columns if name not in OPTIONAL or not {*cells} <= {"", "-"}]
-    print_table("", [COLUMNS[place] for place in shown], [[row[place] for place in shown] for row in rows])
-    if COLUMNS.index(TRAINING) in shown:
-        click.echo(f"{TRAINING}: mean return of the last {WINDOW} training episodes.")
-    runs_by_status = Counter(row[1] for row in rows)
-    for title, counts in (("", runs_by_status), ("Jobs in Slurm: ", jobs)):
-        if counts or not title:
-            text = ", ".join(f"{count} {state}" for state, count in counts.items())
-            click.echo(title + (text or "No run has begun."))
+            return
+        jobs = sum(map(slurm_jobs, folders), Counter[str]())
+        rows: list[tuple[Any, ...]] = []
+        for folder in folders:
+            runs = run_folders(folder)
+            if not runs and not jobs:
+                raise UsageError(without_runs(folder))
+            for run in runs:
+                status = _status(run)
+                scores = [_number(status.get(name)) for name in ("training_return", "return_mean")]
+                place = run if len(folders) > 1 else run.relative_to(folder)
+                rows.append((place, status["status"], _steps(status), *scores, status.get("message", "")))
+        columns = enumerate(zip(COLUMNS, *rows))
+        shown = [place for place, (name, *cells) in columns if name not in OPTIONAL or not {*cells} <= {"", "-"}]
+        print_table("", [COLUMNS[place] for place in shown], [[row[place] for place in shown] for row in rows])
+        if COLUMNS.index(TRAINING) in shown:
+            click.echo(f"{TRAINING}: mean return of the last {WINDOW} training episodes.")
+        for title, counts in (("", Counter(row[1] for row in rows)), ("Jobs in Slurm: ", jobs)):
+            if counts or not title:
+                text = ", ".join(f"{count} {state}" for state, count in counts.items())
+                click.echo(title + (text or "No run has begun."))
 
 
 def _show_run(run: Path, last: int) -> None:
     """Settings, status and evaluations of one run."""
-    config, status, meta = RunFiles(run).readable_config(), _status(run), RunFiles(run).meta()
+    folder, status = RunFiles(run), _status(run)
+    config, meta = folder.readable_config(), folder.meta()
     for table in ("run", "settings", "env_settings"):
         if values := files.table_in(config, table):
             print_table(table.capitalize(), ("name", "value"), setting_texts(values))
@@ -108,29 +103,29 @@ def _show_run(run: Path, last: int) -> None:
             facts[name[:-2].replace("_", " ")] = duration(seconds) + shared
     if status.get("training_return") is not None:
         facts["training return"] = f"{_number(status['training_return'])} (last {WINDOW} training episodes)"
-    for values, names in ((status, ("message", "updated")), (meta, ("cpu", "cores", "commit"))):
-        facts |= {name: values[name] for name in names if values.get(name)}
-    facts["identity"] = fingerprint(last_identity(meta))[:12] or "unknown"
-    if marks := admission_marks(meta):
-        facts["marked"] = "; ".join(marks)
+    facts |= {name: status.get(name) for name in ("message", "updated")}
+    facts |= {name: meta.get(name) for name in ("cpu", "cores", "commit")}
+    facts |= {
+        "identity": fingerprint(last_identity(meta))[:12] or "unknown",
+        "marked": "; ".join(admission_marks(meta)),
+    }
     if repeats := repeats_of(run):
         facts[f"run {len(repeats) + 1} of this seed"] = f"before it {scores_in_words(repeats)}"
-    path, rows = run / EvaluationRow.file, None
-    with files.readable(path):
+    with files.readable(path := run / EvaluationRow.file):
         rows = read_rows(run, EvaluationRow, warn) if path.exists() else None
+    if rows is not None and not rows.empty:
+        for kind in UPDATES:  # gradient updates per training step
+            if (rate := rows[f"{kind}_updates"].iloc[-1] / max(1, rows["timesteps"].iloc[-1])) > 0:
+                facts[f"{kind} updates per step"] = f"{rate:.2f}"
+    print_table("Status", ("name", "value"), [(name, value) for name, value in facts.items() if value])
     if rows is None or rows.empty:
-        print_table("Status", ("name", "value"), [*facts.items()])
         click.echo("\nNo evaluation yet.")
         return
-    for kind in UPDATES:  # gradient updates per training step
-        if (rate := rows[f"{kind}_updates"].iloc[-1] / max(1, rows["timesteps"].iloc[-1])) > 0:
-            facts[f"{kind} updates per step"] = f"{rate:.2f}"
-    print_table("Status", ("name", "value"), [*facts.items()])
     shown = rows[[*SHOWN]].tail(last).dropna(axis=1, how="all").map(_number)
     print_table("Last evaluations", [*shown], shown.to_numpy().tolist())
 
 
-def _status(run: Path) -> dict[str, Any]:
+def _status(run: Path) -> Table:
     """status.json; a run that says `running` but that nobody holds was killed, and one that is held runs."""
     directory = RunFolder(run)
     status = directory.status()
@@ -144,13 +139,11 @@ def _status(run: Path) -> dict[str, Any]:
     return status | {"status": word}
 
 
-def _steps(status: dict[str, Any]) -> str:
-    """Training steps so far and the budget, which says nothing of a run that its number of generations has ended."""
+def _steps(status: Table) -> str:
+    """Training steps so far and, until the run is done, its budget."""
     steps, budget, minutes = (status.get(name) for name in ("timesteps", "total_timesteps", "total_minutes"))
     is_done = status["status"] in ("done", NEVER_TRAINED)
-    ended = is_done and isinstance(steps, int) and isinstance(budget, int) and steps < budget
-    without = ended or (budget is None and minutes is not None)
-    text = _number(steps) if without else f"{_number(steps)} of {_number(budget)}"
+    text = _number(steps) if is_done or budget is None else f"{_number(steps)} of {_number(budget)}"
     trained = status.get("train_time_s")
     if isinstance(minutes, int | float) and isinstance(trained, int | float):
         text += f", {trained / 60:,.2f} of {minutes:g} modelled minutes"

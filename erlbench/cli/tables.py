@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import click
 
 from erlbench.bundle import strip_unpacked
-from erlbench.files import printable
+from erlbench.files import Values, printable
 from erlbench.settings import setting_text
 
 GAP = "  "  # between columns
@@ -41,12 +40,12 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
     Console(highlight=False).print(table)  # honours NO_COLOR
 
 
-def setting_texts(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+def setting_texts(values: Values) -> list[tuple[str, str]]:
     """Rows of a table of settings, the values as `--set` takes them."""
     return [(name, setting_text(value)) for name, value in values.items()]
 
 
-def settings_line(values: Mapping[str, Any]) -> str:
+def settings_line(values: Values) -> str:
     """Settings in a line: "sigma=0.1, hidden=400-300"."""
     return ", ".join(map("=".join, setting_texts(values)))
 

@@ -19,7 +19,7 @@ from erlbench.options import option, shared_option
 FIRST_SEED = 1000  # of trials: other seeds than those of the runs that are reported
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class TuneOptions:
     """The search and its runs."""
 

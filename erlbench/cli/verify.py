@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 import click
@@ -15,12 +14,12 @@ from erlbench.cli.tables import print_table
 from erlbench.errors import UsageError
 from erlbench.options import argument, option
 from erlbench.records.run import run_folders, without_runs
-from erlbench.verification import AGREES, DIFFERS, UNKNOWN, Check, load_files, verify_all
-from erlbench.verification.rerun import run_again
-from erlbench.verification.same import compare_runs
+from erlbench.verification import verify_all
+from erlbench.verification.comparison import compare_runs, run_again
+from erlbench.verification.files import AGREES, DIFFERS, UNKNOWN, Check, load_files
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class VerifyOptions:
     """What is checked, and against what."""
 
@@ -56,38 +55,34 @@ def command(options: VerifyOptions) -> None:
     """
     paths = [*options.runs, *filter(None, [options.same_as])]
     with open_bundles(paths) as folders:
-        runs = {folder: run_folders(folder) for folder in folders}
-        if without := [folder for folder in folders if not runs[folder]]:
-            raise UsageError(without_runs(without[0]))
-        below = dict.fromkeys(chain(*runs.values()))
+        below: dict[Path, None] = {}
+        for folder in folders:
+            if not (runs := run_folders(folder)):
+                raise UsageError(without_runs(folder))
+            below |= dict.fromkeys(runs)
         if options.same_as:
             checks = {folders[0]: [*compare_runs(*map(load_files, folders))]}
         elif options.again is not None:
             checks = {run: [run_again(run, options.again, options.import_)] for run in below}
         else:
             checks = verify_all(below, options.import_)
-        if len(checks) > 1:
-            _print_summary(checks, options.verbose)
-        else:
+        if len(checks) == 1:
             _print_checks("", *checks.values())
+        else:
+            rows = []
+            for path, of_run in checks.items():
+                agree, differ, unknown = (
+                    [check.name for check in of_run if check.outcome == kind] for kind in (AGREES, DIFFERS, UNKNOWN)
+                )
+                rows.append((path, len(agree), ", ".join(differ) or "-", ", ".join(unknown) or "-"))
+            print_table("", ("run", "agree", "differ", "cannot be verified"), rows)
+            for path, _, names, _ in rows:
+                if options.verbose or names != "-":
+                    _print_checks(str(path), checks[path])
+            differing, partly = (sum(row[column] != "-" for row in rows) for column in (2, 3))
+            click.echo(f"{len(rows)} runs, {differing} with differences, {partly} not verified in full")
     differs = any(check.outcome == DIFFERS for of_run in checks.values() for check in of_run)
     click.get_current_context().exit(int(differs))
-
-
-def _print_summary(checks: Mapping[Path, Sequence[Check]], verbose: bool) -> None:
-    """Print a line for each run, and the checks of those that differ, or of all."""
-    rows = []
-    for path, of_run in checks.items():
-        agree, differ, unknown = (
-            [check.name for check in of_run if check.outcome == kind] for kind in (AGREES, DIFFERS, UNKNOWN)
-        )
-        rows.append((path, len(agree), ", ".join(differ) or "-", ", ".join(unknown) or "-"))
-    print_table("", ("run", "agree", "differ", "cannot be verified"), rows)
-    for path, _, names, _ in rows:
-        if verbose or names != "-":
-            _print_checks(str(path), checks[path])
-    differing, partly = (sum(row[column] != "-" for row in rows) for column in (2, 3))
-    click.echo(f"{len(rows)} runs, {differing} with differences, {partly} not verified in full")
 
 
 def _print_checks(title: str, checks: Sequence[Check]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from erlbench.errors import UsageError, check_known, nearest
 from erlbench.experiment.cells import CRITIC, EVALUATE, FINAL_EPISODES, LOCAL, OWN, SHARED, check_name
 from erlbench.experiment.toml_file import TomlFile
+from erlbench.files import Table, Values
 from erlbench.options import list_options, make_options, option
 from erlbench.records.older import of_today
 from erlbench.settings import MOST, MOST_AT_ONCE, check_value
@@ -104,10 +104,10 @@ class RunArguments:
     workers: int | None = _number(
         "individuals that run at the same time [default: the algorithm's]", maximum=MOST_AT_ONCE
     )
-    set: Mapping[str, Any] = option(
+    set: Values = option(
         {}, "a hyper-parameter, see `erlbench list algos -v`", "KEY=VALUE", table="settings", basic=True
     )
-    env_set: Mapping[str, Any] = option(
+    env_set: Values = option(
         {}, "max_episode_steps, frame_skip or a keyword argument of the environments", "KEY=VALUE", table="env_settings"
     )
     config: str | None = option(
@@ -178,7 +178,7 @@ class RunArguments:
         maximum=2**30,
         file_only=True,
     )
-    slurm: Mapping[str, Any] = option(
+    slurm: Values = option(
         {},
         "run each cell as a job of Slurm, with this option of sbatch: partition, time, cpus, mem, account, ...",
         "KEY=VALUE",
@@ -241,14 +241,14 @@ OPTIONS = list_options(RunArguments)
 TABLES = {name: option.table for name, option in OPTIONS.items() if option.is_table}
 
 
-def arguments(given: Mapping[str, Any]) -> RunArguments:
+def arguments(given: Values) -> RunArguments:
     """The arguments from what the command line gave (the rest None or empty) over what its --config file gives."""
     path = given.get("config")
     values = _read_file(Path(OPTIONS["config"].check(path, "--config"))) if path else {}
     return make_options(RunArguments, given, values)
 
 
-def _read_file(path: Path) -> dict[str, Any]:
+def _read_file(path: Path) -> Table:
     """A --config file: options at the top or in [run], and the `TABLES`; a run's config.toml is one."""
     file, values = TomlFile(path), {}
     tables = of_today(file.data)

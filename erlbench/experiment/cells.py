@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from erlbench.errors import UsageError
 from erlbench.experiment.costs import DEFAULTS, Costs, built_in_costs, rounded
-from erlbench.files import table_in
+from erlbench.files import Table, Values, table_in
 from erlbench.settings import as_toml, toml_values
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Cell:
     final_episodes: int = FINAL_EPISODES  # of the final evaluation, which gives the score
     processes: int | None = None  # where a study pins them; else RunOptions.processes
     one_core: bool = False  # as RunOptions.one_core, where a study compares times
-    env_settings: Mapping[str, Any] = field(default_factory=dict)  # plain values, see envs/options.py
+    env_settings: Values = field(default_factory=dict)  # plain values, see envs/options.py
     total_generations: int | None = None  # where the run ends if its steps are not used up before
     total_minutes: float | None = None  # of modelled training time, which have to pass besides the steps
     simulated_time: bool = False  # order of results by modelled durations instead of the clock
@@ -77,7 +77,7 @@ class Cell:
     costs: Costs = field(default_factory=built_in_costs)  # modelled durations
     info: tuple[str, ...] = ()  # keys of the environment's infos whose numbers are recorded
     stated: frozenset[str] | None = field(default=None, compare=False, repr=False)  # "table.key"; None: everything
-    saved: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)  # config.toml of its folder
+    saved: Values = field(default_factory=dict, compare=False, repr=False)  # config.toml of its folder
     kept: tuple[str, ...] = field(default=(), compare=False, repr=False)  # what it has by its folder alone, in words
 
     @property
@@ -95,7 +95,7 @@ class Cell:
         """How messages name the cell."""
         return f"{self.name} on {self.env}, seed {self.seed}"
 
-    def config(self) -> dict[str, Any]:
+    def config(self) -> Table:
         """What config.toml holds: the tables `run`, `settings` and `env_settings`, plain values only."""
         values = ((name, getattr(self, name)) for name in IN_RUN if name != "total_timesteps" or self.total_timesteps)
         run = as_toml({name: value for name, value in values if value not in (None, ())})
@@ -123,7 +123,7 @@ class Cell:
         )
         return registry.find(self.algo)(self.settings, context)
 
-    def departures(self, saved: Mapping[str, Any]) -> list[str]:
+    def departures(self, saved: Values) -> list[str]:
         """What differs from the configuration of its folder, of all that is stated or saved; as `differences`."""
 
         def counts(table: str, key: str) -> bool:
@@ -179,9 +179,7 @@ def run_folder(out: Path, env: str, name: str, seed: int) -> Path:
     return out / folder_name(env) / name / f"seed-{seed:03d}"
 
 
-def differences(
-    saved: Mapping[str, Any], now: Mapping[str, Any], counts: Callable[[str, str], bool] = lambda table, key: True
-) -> list[str]:
+def differences(saved: Values, now: Values, counts: Callable[[str, str], bool] = lambda table, key: True) -> list[str]:
     """What differs between two configurations (`Cell.config`), one line each: "settings.tau: 0.9 there, 0.95 now".
 
     `counts` says of which keys of which tables.

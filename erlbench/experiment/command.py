@@ -1,10 +1,14 @@
-"""From what a command or its studies ask for to the cells to run, and where the studies themselves are kept."""
+"""From what a command or its studies ask for to the cells to run, and where the studies themselves are kept.
+
+What neither states is as in the cell's folder, or a default: no later default breaks an old run, as the folder's
+config.toml wins over everything that nobody stated.
+"""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,23 +17,49 @@ from erlbench.algorithms import registry
 from erlbench.envs.catalogue import canonical, extra_of, installed
 from erlbench.envs.options import plain_values
 from erlbench.envs.registry import problem, remember_problems
-from erlbench.errors import UsageError, check_known, warn
+from erlbench.errors import CellError, UsageError, check_known, warn
 from erlbench.experiment.arguments import OPTIONS, RunArguments
-from erlbench.experiment.build import Statement, build_cells, stated_options
-from erlbench.experiment.cells import LOCAL, Cell, RunOptions, differences
-from erlbench.experiment.costs import Costs
-from erlbench.experiment.estimate import ProblemOf
-from erlbench.experiment.studies import FILE, known_studies, profile_places, study_line
+from erlbench.experiment.cells import IN_RUN, LOCAL, Cell, RunOptions, differences, usual_frequency
+from erlbench.experiment.costs import Costs, built_in_costs, load_costs
+from erlbench.experiment.estimate import ProblemOf, planned_steps
+from erlbench.experiment.studies import FILE, LEFT_OUT, known_studies, profile_places, study_line
 from erlbench.experiment.study import NO_PROFILE, Entry, Profile, Study, entry_name, profile_settings, study_text
 from erlbench.experiment.toml_file import Keys
+from erlbench.files import Table, Values, table_in
 from erlbench.machine.process import cores
 from erlbench.records.older import DEFAULT_PRESET
-from erlbench.settings import list_settings, share_settings
+from erlbench.records.run import CONFIG, read_config
+from erlbench.settings import list_settings, resolve, share_settings
 
 RESULTS = Path("results")
 PROFILE = "smoke"
 DECIDED = ("preset", "name", "workers", "total_generations", "total_minutes")  # options that belong to a study
 MEASURED = ("total_minutes", "eval_freq", "eval_episodes", "final_episodes", "evaluate", "info")  # of a profile
+PLACELESS = nullcontext()
+FOLDER = frozenset({"env", "algo", "name", "seed"})  # keys of [run] that say which folder it is
+STORED = {*IN_RUN, "simulated_processes", "simulated_critic"} - FOLDER
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """What is stated of the cells of one algorithm on one environment."""
+
+    algo: str
+    env: str
+    name: str
+    out: Path
+    seeds: Sequence[int]
+    run: Values  # fields of `Cell` by name; None for its default
+    settings: Values
+    env_settings: Values
+    states_all_env_settings: bool = False  # so that the environment has no settings of the folder
+    place: AbstractContextManager[Any] = PLACELESS  # adds to a `UsageError` where this is stated
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """`table.key` of all that is stated."""
+        tables = {"run": {*self.run, *FOLDER}, "settings": self.settings, "env_settings": self.env_settings}
+        return frozenset(f"{table}.{key}" for table, keys in tables.items() for key in keys)
 
 
 class StudyCell(NamedTuple):
@@ -143,7 +173,7 @@ def _choose_cells(arguments: RunArguments, studies: Iterable[Study]) -> list[Stu
 
 
 def _state_entry(
-    arguments: RunArguments, row: StudyCell, stated: Mapping[str, Any], problem_of: ProblemOf, one_core: bool
+    arguments: RunArguments, row: StudyCell, stated: Values, problem_of: ProblemOf, one_core: bool
 ) -> Statement:
     """What a study states of an entry on an environment, and what the command has in its place."""
     study, name, profile, entry, env = row
@@ -158,8 +188,8 @@ def _state_entry(
     with place(at_entry if entry.env_settings else profile_places(study.name, name, "envs")):
         longest = problem_of(env, env_settings).env.max_episode_steps
     if arguments.total_timesteps:
-        entry = dataclasses.replace(entry, total_timesteps=arguments.total_timesteps)
-        profile = dataclasses.replace(profile, entry_timesteps={})
+        entry = replace(entry, total_timesteps=arguments.total_timesteps)
+        profile = replace(profile, entry_timesteps={})
     run = {
         **{name: getattr(entry, name) for name in ("preset", "workers", "processes")},
         **{name: getattr(profile, name) for name in MEASURED},
@@ -197,8 +227,7 @@ def run_options(arguments: RunArguments, command_line: Sequence[str]) -> RunOpti
         if study.file not in (None, path):
             texts.setdefault(path, {})[study.name] = study_text(study.name, study.as_table)
     processes, is_shared = arguments.processes, arguments.pool == LOCAL and not arguments.slurm
-    fields = dataclasses.fields(RunOptions)
-    values: dict[str, Any] = {item.name: getattr(arguments, item.name, None) for item in fields}
+    values: Table = {item.name: getattr(arguments, item.name, None) for item in fields(RunOptions)}
     values |= {
         "processes": processes if processes is not None else 1 if arguments.slurm else cores(),
         "per_node": processes,
@@ -239,7 +268,7 @@ def list_studies(arguments: RunArguments, warn: Callable[[str], None]) -> dict[s
     stored = known_studies([file for folder in folders if (file := folder / FILE).is_file()], mistakes.append)
     for name in arguments.study:
         if name not in stored and mistakes:
-            raise UsageError(mistakes[0])
+            raise UsageError(mistakes[0].removesuffix(LEFT_OUT))
         check_known(name, stored, f"unknown study '{name}'")
     for mistake in dict.fromkeys(mistakes):
         warn(mistake)
@@ -254,3 +283,91 @@ def study_folder(study: Study, arguments: RunArguments) -> Path:
     """The folder of a study's results: --out, or one named after the profile, or after a study that has none."""
     name = arguments.profile or PROFILE if study.has_profiles else study.name
     return Path(arguments.out or RESULTS / name)
+
+
+def stated_options(arguments: RunArguments) -> Table:
+    """The options of a command that are fields of a cell, as far as they are given."""
+    given = {name: value for name in STORED if (value := getattr(arguments, name, None)) not in (None, False, ())}
+    if processors := given.get("simulated_time"):
+        given |= {"simulated_time": True} | ({} if processors is True else {"simulated_processes": processors})
+    return given | ({"costs": load_costs(Path(arguments.costs))} if arguments.costs else {})
+
+
+def build_cells(statement: Statement, problem_of: ProblemOf, *, fresh: bool = False) -> Iterator[Cell]:
+    """A cell for each seed, checked on its environment; a `fresh` one leaves its folder out.
+
+    A cell whose folder has no configuration that can be read is fresh, too. A stored value that is none is a
+    `UsageError`.
+    """
+    usual = _fill(statement, problem_of, {}, statement.out)
+    for seed in statement.seeds:
+        cell = replace(usual, seed=seed)
+        path = cell.directory / CONFIG
+        try:
+            saved = {} if fresh else read_config(path)
+        except (OSError, ValueError):  # refused with the reason before the run starts
+            saved = {}
+        if not saved:
+            yield _check(cell, problem_of)
+            continue
+        try:
+            kept = replace(_fill(statement, problem_of, saved, path), seed=seed)
+            lines = differences(saved, cell.config())
+            kept = replace(kept, kept=tuple(line for line in lines if line not in differences(saved, kept.config())))
+            yield _check(kept, problem_of)
+        except UsageError as error:
+            raise UsageError(f"{path}: {error}; put the file back, or start anew by --force") from error
+
+
+def _check(cell: Cell, problem_of: ProblemOf) -> Cell:
+    """Refuse an environment that does not go with the algorithm; the cell as it is run."""
+    try:
+        task = problem_of(cell.env, cell.env_settings)
+    except CellError:
+        return cell
+    registry.check_observations(cell.algo, task.observation_size, cell.env)
+    registry.find(cell.algo).check(cell.settings, task)
+    fresh = {"fresh": task.env.fresh} if task.env.fresh else {}
+    return replace(cell, env_settings={**fresh, **cell.env_settings})
+
+
+def _fill(statement: Statement, problem_of: ProblemOf, saved: Values, path: Path) -> Cell:
+    """The cell of seed 0, with the values of `saved`, the configuration in `path`, where nothing is stated."""
+    run, settings, env_settings = (table_in(saved, table) for table in ("run", "settings", "env_settings"))
+    stored = {key: OPTIONS[key].check(run[key], f"'{key}'") for key in STORED & run.keys() if run[key] != 0}
+    values: Table = {key: value for key, value in {**stored, **statement.run}.items() if value is not None}
+    algorithm, preset = registry.find(statement.algo), values.setdefault("preset", DEFAULT_PRESET)
+    names = list_settings(algorithm.settings_type)
+    given = {**{key: value for key, value in settings.items() if key in names}, **statement.settings}
+    usual = registry.preset(statement.algo, preset)
+    resolved = resolve(algorithm.settings_type, statement.env, usual, given, owner=statement.algo)
+    minutes = values.get("total_minutes")
+    if minutes and (reason := algorithm.depends_on_budget(resolved)):
+        raise UsageError(
+            f"'total_minutes' cannot be given with {statement.algo}, which needs its number of steps: {reason}"
+        )
+    values.setdefault("total_timesteps", 0 if minutes else 1_000_000)
+    values.setdefault("costs", load_costs(path) if "costs" in saved else built_in_costs())
+    values["workers"] = values.get("workers", algorithm.default_workers) if algorithm.default_workers else 0
+    values["info"] = tuple(values.get("info", ()))
+    cell = Cell(
+        algo=statement.algo,
+        name=statement.name,
+        env=statement.env,
+        seed=0,
+        settings=resolved,
+        out=statement.out,
+        env_settings={**({} if statement.states_all_env_settings else env_settings), **statement.env_settings},
+        stated=statement.keys,
+        saved=saved,
+        **values,
+    )
+    if "eval_freq" in values:
+        return cell
+    if not minutes and cell.total_generations is None:  # the environment need not be made
+        return replace(cell, eval_freq=usual_frequency(cell.total_timesteps))
+    try:
+        steps = planned_steps(cell, problem_of(cell.env, cell.env_settings))
+    except CellError:  # met when the cell starts
+        return cell
+    return replace(cell, eval_freq=usual_frequency(steps))

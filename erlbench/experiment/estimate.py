@@ -6,7 +6,7 @@ Times are right within a factor of two or so. Doubts are of budgets that cannot 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -16,13 +16,13 @@ from erlbench.errors import CellError, ErlbenchError
 from erlbench.experiment.cells import Cell, usual_frequency
 from erlbench.experiment.costs import BUILT_IN, built_in_costs
 from erlbench.experiment.schedule import Share
-from erlbench.files import read_toml
+from erlbench.files import Values, read_toml
 from erlbench.settings import environment_name
 
 MEASURED = 256 * 258_100  # minibatch x weights of actor and critic, of the cell that the built-in costs are from
 STEPS = read_toml(BUILT_IN)["steps"]  # how long an environment step takes, relative to HalfCheetah's
 START_SECONDS = 3.0  # imports and first episodes
-ProblemOf = Callable[[str, Mapping[str, Any]], Problem]
+ProblemOf = Callable[[str, Values], Problem]
 GRADIENT_BYTES, ROLLOUT_BYTES = 260e6, 70e6  # a process with torch, and one without
 
 FEW = 3  # doubts of one kind that are shown one by one
@@ -50,7 +50,7 @@ def estimate(cell: Cell, problem: Problem, processes: int) -> Share:
     steps = planned * algorithm.simulated_steps + evaluations * problem.env.max_episode_steps / 2
     trained = max(0, planned - algorithm.warmup(cell.settings))
     learns = algorithm.critic_updates > 0 and algorithm.gradient_workers(cell.settings, cell.workers) > 0
-    size = _update_size(cell.settings, problem) / MEASURED if learns else 0.0
+    size = update_size(cell.settings, problem) / MEASURED if learns else 0.0
     caught_up = trained if algorithm.is_synchronous(cell.settings) else planned  # AES-RL's critic catches up
     critic = caught_up * algorithm.critic_updates * size * costs.critic_update
     actors = trained * algorithm.actor_updates * size * costs.actor_update
@@ -99,12 +99,12 @@ def observation_width(problem: Problem) -> int:
     return problem.observation_size + problem.action_size + 3
 
 
-def _update_size(settings: Any, problem: Problem) -> int:
+def update_size(settings: Any, problem: Problem) -> int:
     """Minibatch x weights of an actor and a critic, to which an update's time is nearly proportional."""
     hidden, batch = getattr(settings, "hidden", ()), getattr(settings, "batch_size", 0)
-    actor = (problem.observation_size, *hidden, problem.action_size)
-    critic = (problem.observation_size + problem.action_size, *hidden, 1)
-    return batch * sum(inputs * outputs for sizes in (actor, critic) for inputs, outputs in pairwise(sizes))
+    observation, action = problem.observation_size, problem.action_size
+    networks = ((observation, *hidden, action), (observation + action, *hidden, 1))
+    return batch * sum(inputs * outputs for sizes in networks for inputs, outputs in pairwise(sizes))
 
 
 def find_doubts(cells: Iterable[Cell], problem_of: ProblemOf) -> Iterator[tuple[str, str]]:

@@ -12,12 +12,12 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
 
+from erlbench.files import Table, Values
 from erlbench.records.older import DEFAULT_PRESET
 from erlbench.settings import environment_name, setting_text
 
-Config = Mapping[str, Mapping[str, Any]]
+Config = Mapping[str, Values]
 NONE = "-"
 DEFAULTS = "defaults"
 EVALUATION = ("eval_freq", "eval_episodes", "final_episodes")
@@ -62,13 +62,13 @@ def distinct(configs: Iterable[Config]) -> list[Config]:
 
 
 @cache
-def read_facts() -> dict[str, dict[str, Any]]:
+def read_facts() -> dict[str, Table]:
     """What is known of the suite's algorithms, by name: `benchmarks/algorithm_facts.py` writes it."""
-    facts: dict[str, dict[str, Any]] = json.loads(FACTS.read_text(encoding="utf-8"))
+    facts: dict[str, Table] = json.loads(FACTS.read_text(encoding="utf-8"))
     return facts
 
 
-def find_defaults(algo: str, preset: str, env: str) -> dict[str, Any]:
+def find_defaults(algo: str, preset: str, env: str) -> Table:
     """The settings of a preset in an environment as config.toml holds them; none where they are not known."""
     facts, name = read_facts().get(algo), environment_name(env)
     if facts is None or preset not in facts["presets"]:
@@ -111,7 +111,7 @@ def _describe(config: Config) -> dict[str, str]:
     return aspects | {name: _join_settings(settings, (name,)) for name in settings if name not in GROUPED}
 
 
-def _join_settings(settings: Mapping[str, Any], names: Iterable[str]) -> str:
+def _join_settings(settings: Values, names: Iterable[str]) -> str:
     """The values of some settings, each once where they are equal."""
     values = (settings.get(name) for name in names)
     texts = [setting_text(value) for value in values if value not in (None, "none", [], ())]

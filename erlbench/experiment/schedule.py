@@ -77,7 +77,15 @@ class CellQueue:
 
     def start(self) -> int | None:
         """The first cell that waits and has room; it runs from now on. None: there is no room, or none waits."""
-        places = [waiting for share, waiting in self._waiting.items() if waiting and self._has_room(share)]
+        limits, places = self._schedule, []
+        for share, waiting in self._waiting.items():
+            shares = [share, *self.running.values()]
+            has_room = len(shares) == 1 or (  # one that needs more than there is runs alone
+                len(shares) <= limits.jobs
+                and sum(each.cores for each in shares) <= limits.cores
+                and sum(each.memory + each.disk for each in shares) <= limits.memory
+            )
+            places += [waiting] * (has_room and bool(waiting))
         if not places:
             return None
         cell = self._schedule.order[min(places).popleft()]
@@ -87,15 +95,6 @@ class CellQueue:
     def end(self, cell: int) -> None:
         """The cell has ended, however."""
         del self.running[cell]
-
-    def _has_room(self, share: Share) -> bool:
-        """Whether a further cell has room; one that needs more than there is runs alone."""
-        limits, shares = self._schedule, [share, *self.running.values()]
-        return not self.running or (
-            len(shares) <= limits.jobs
-            and sum(each.cores for each in shares) <= limits.cores
-            and sum(each.memory + each.disk for each in shares) <= limits.memory
-        )
 
 
 def plan(demands: Sequence[Sequence[Share]], *, cores: int, memory: float = math.inf) -> CellSchedule:

@@ -37,6 +37,7 @@ from erlbench.experiment.study import (
     entry_name,
 )
 from erlbench.experiment.toml_file import Keys, TomlFile
+from erlbench.files import Table, Values
 from erlbench.records.older import DEFAULT_PRESET
 from erlbench.settings import check_value
 
@@ -45,6 +46,7 @@ FILE = "study.toml"  # in a folder of results: the studies of its runs
 PROFILE_KEYS = tuple(item.name for item in fields(Profile))
 BUDGET_KEYS = frozenset(PROFILE_KEYS) - {"envs"}  # a study with one of these at its top has no profiles
 STUDY_KEYS = ("like", *(item.name for item in fields(Study) if item.name not in PLACES), *PROFILE_KEYS)
+LEFT_OUT = "; the studies of this file are left out"  # of a file that nobody named
 BENCHMARKS = Path(erlbench.__file__).with_name("benchmarks.toml")  # the suite's
 
 
@@ -73,8 +75,7 @@ def known_studies(
     Nothing in one file makes another one unusable: a mistake in `HERE` or in a folder's file, which nobody has named,
     leaves the file out with a warning. A mistake in one of `named`, and a name that the suite has, is a `UsageError`.
     """
-    suite = _suite_studies()
-    studies = dict(suite)
+    studies = dict(suite := _suite_studies())
     unnamed = filter(Path.is_file, (HERE, *(folder / FILE for folder in folders)))
     is_named = dict.fromkeys(unnamed, False) | dict.fromkeys(map(Path, named), True)
     for path in is_named:
@@ -85,7 +86,7 @@ def known_studies(
         except UsageError as error:
             if is_named[path]:
                 raise
-            warn(f"{error}; the studies of this file are left out")
+            warn(f"{error}{LEFT_OUT}")
         else:
             studies |= {name: _join(studies.get(name), loaded[name]) if joined else loaded[name] for name in loaded}
     return studies
@@ -151,7 +152,7 @@ def profile_places(study: str, profile: str, *keys: str) -> list[Keys]:
     return [("studies", study, "profiles", profile, *keys), ("profiles", profile, *keys)]
 
 
-def _merge_like(reader: TomlFile, name: str, tables: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def _merge_like(reader: TomlFile, name: str, tables: Mapping[str, Table]) -> Table:
     """A study with what it leaves out from the one that it is `like`: its own `envs` win over those of the profiles."""
     raw = dict(tables[name])
     if "like" not in raw:
@@ -176,7 +177,7 @@ def _merge_like(reader: TomlFile, name: str, tables: Mapping[str, dict[str, Any]
     return merged
 
 
-def _read_study(reader: TomlFile, name: str, raw: dict[str, Any], shared: Mapping[str, Any]) -> Study:
+def _read_study(reader: TomlFile, name: str, raw: Table, shared: Values) -> Study:
     where: Keys = ("studies", name)
     with reader.at(where):
         check_name(name, "a study's name")  # as those of profiles, it is that of a folder
@@ -186,7 +187,6 @@ def _read_study(reader: TomlFile, name: str, raw: dict[str, Any], shared: Mappin
             reader.fail(f"'{key}' must be a list of tables", (*where, key))
     if not raw.get("entries"):
         reader.fail(f"study '{name}' needs 'entries', a list of tables", (*where, "entries"))
-    pairs = enumerate(raw.get("compare", []))
     entries = tuple(_read_entry(reader, table, (*where, "entries", i)) for i, table in enumerate(raw["entries"]))
     study: Study = reader.build(
         Study,
@@ -195,7 +195,12 @@ def _read_study(reader: TomlFile, name: str, raw: dict[str, Any], shared: Mappin
         file=None if reader.path == BENCHMARKS else reader.path,
         name=name,
         entries=entries,
-        compare=tuple(_read_pair(reader, table, (*where, "compare", i)) for i, table in pairs),
+        compare=tuple(
+            reader.build(
+                Pair, {key.replace("_by", "-by"): value for key, value in table.items()}, (*where, "compare", i)
+            )
+            for i, table in enumerate(raw.get("compare", []))
+        ),
         profiles=_read_profiles(reader, raw, name, shared, entries),
     )
     _check_study(reader, study, where)
@@ -243,7 +248,7 @@ def _read_entry(reader: TomlFile, raw: Any, where: Keys) -> Entry:
 
 
 def _read_profiles(
-    reader: TomlFile, raw: Mapping[str, Any], study: str, shared: Mapping[str, Any], entries: tuple[Entry, ...]
+    reader: TomlFile, raw: Values, study: str, shared: Values, entries: tuple[Entry, ...]
 ) -> dict[str, Profile]:
     """The profiles of a study by name; the budget of its top level is the only one where it has one."""
     own = raw.get("profiles", {})
@@ -259,13 +264,13 @@ def _read_profiles(
     }
 
 
-def _read_profile(reader: TomlFile, raw: dict[str, Any], study: str, name: str, entries: tuple[Entry, ...]) -> Profile:
+def _read_profile(reader: TomlFile, raw: Table, study: str, name: str, entries: tuple[Entry, ...]) -> Profile:
     places = profile_places(study, name)
     where = places[0]
     if name != NO_PROFILE:
         with reader.at(*places):
             check_name(name, "a profile's name")
-    given: dict[str, Any] = {}
+    given: Table = {}
     if "simulated_time" in raw:
         simulated = reader.build(Simulated, raw["simulated_time"], (*where, "simulated_time"))
         costs = read_costs(reader, raw["costs"], (*where, "costs")) if "costs" in raw else built_in_costs()
@@ -297,11 +302,6 @@ def _read_profile(reader: TomlFile, raw: dict[str, Any], study: str, name: str, 
     return profile
 
 
-def _read_pair(reader: TomlFile, raw: dict[str, Any], where: Keys) -> Pair:
-    pair: Pair = reader.build(Pair, {key.replace("_by", "-by"): value for key, value in raw.items()}, where)
-    return pair
-
-
 def _check_pair(pair: Pair, study: Study) -> None:
     """Refuse what cannot be compared; a `UsageError` without its line."""
     entries = {entry.name: entry for entry in study.entries}
@@ -320,21 +320,19 @@ def _check_pair(pair: Pair, study: Study) -> None:
         raise UsageError(f"'score' belongs to metric = \"{REACH}\", which needs it")
     if pair.more_by and pair.less_by:
         raise UsageError("a pair has 'more-by' or 'less-by', not both")
-    for profile, env, entry in product(study.profiles.values(), pair.envs or shared, (first, second)):
-        _check_stretch(pair, profile, entry, env)
-
-
-def _check_stretch(pair: Pair, profile: Profile, entry: Entry, env: str) -> None:
-    if pair.begin is None or pair.end is None or env not in profile.entry_envs(entry):
+    if pair.begin is None or pair.end is None:
         return
     if not pair.begin < pair.end:
         raise UsageError(f"'from' must be below 'to', not {pair.begin:,g} and {pair.end:,g}")
-    # The final evaluation does not count, and the one before may lie an interval before the end.
-    steps = profile.most_timesteps(env, entry)
-    if pair.axis == STEPS and steps and not profile.total_minutes and pair.end + profile.eval_freq > steps:
-        least = f"at least {pair.end + profile.eval_freq:,.0f}, not {steps:,}"
-        raise UsageError(
-            f"the curve of '{entry.name}' may end before {pair.end:,g}; its total_timesteps must be {least}"
-        )
-    if pair.axis == MINUTES and profile.total_minutes is not None and pair.end >= profile.total_minutes:
-        raise UsageError(f"'to' must be below total_minutes, {profile.total_minutes:g}, not {pair.end:g}")
+    for profile, env, entry in product(study.profiles.values(), pair.envs or shared, (first, second)):
+        if env not in profile.entry_envs(entry):
+            continue
+        # The final evaluation does not count, and the one before may lie an interval before the end.
+        steps = profile.most_timesteps(env, entry)
+        if pair.axis == STEPS and steps and not profile.total_minutes and pair.end + profile.eval_freq > steps:
+            least = f"at least {pair.end + profile.eval_freq:,.0f}, not {steps:,}"
+            raise UsageError(
+                f"the curve of '{entry.name}' may end before {pair.end:,g}; its total_timesteps must be {least}"
+            )
+        if pair.axis == MINUTES and profile.total_minutes is not None and pair.end >= profile.total_minutes:
+            raise UsageError(f"'to' must be below total_minutes, {profile.total_minutes:g}, not {pair.end:g}")

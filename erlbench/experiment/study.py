@@ -20,6 +20,7 @@ from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import RunArguments
 from erlbench.experiment.cells import CRITIC, EVAL_FREQ, FINAL_EPISODES
+from erlbench.files import Table, Values
 from erlbench.options import shared_option
 from erlbench.records.axes import AXES
 from erlbench.records.older import DEFAULT_PRESET
@@ -47,12 +48,12 @@ class Entry:
     preset: str = DEFAULT_PRESET
     workers: int | None = _as_run("workers")
     processes: int | None = _as_run("processes")  # where the study is about them
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Values = field(default_factory=dict)
     published: str = ""  # the published table's name for it
     label: str = ""  # the report's name for it
     nominal: int | None = setting(None, "most episodes of a generation, where the budget counts one", minimum=1)
     envs: tuple[str, ...] = ()  # of the study's, those that it runs on; empty: all
-    env_settings: Mapping[str, Any] = field(default_factory=dict)  # these win over the profile's
+    env_settings: Values = field(default_factory=dict)  # these win over the profile's
     total_timesteps: int | None = _as_run("total_timesteps")
 
 
@@ -79,18 +80,18 @@ class Profile:
     eval_freq: int = _as_run("eval_freq", EVAL_FREQ)
     eval_episodes: int = _as_run("eval_episodes", 10)
     final_episodes: int = _as_run("final_episodes", FINAL_EPISODES)
-    settings: Mapping[str, Any] = field(default_factory=dict)  # for every algorithm that has them
-    env_settings: Mapping[str, Any] = field(default_factory=dict)  # for all of its environments
+    settings: Values = field(default_factory=dict)  # for every algorithm that has them
+    env_settings: Values = field(default_factory=dict)  # for all of its environments
     evaluate: str = _as_run("evaluate", "after")
     info: tuple[str, ...] = ()  # numbers of the environments' infos that are recorded
     simulated_time: Simulated | None = None
-    costs: Mapping[str, Any] = field(default_factory=dict)  # with simulated time: all of `Costs`
+    costs: Values = field(default_factory=dict)  # with simulated time: all of `Costs`
 
     def entry_envs(self, entry: Entry) -> tuple[str, ...]:
         """The environments that an entry runs on."""
         return tuple(env for env in self.envs if not entry.envs or env in entry.envs)
 
-    def entry_env_settings(self, entry: Entry) -> dict[str, Any]:
+    def entry_env_settings(self, entry: Entry) -> Table:
         """The settings of the environments of an entry's cells."""
         return {**self.env_settings, **entry.env_settings}
 
@@ -181,7 +182,7 @@ class Study:
         return self.kind == TIME or any(MINUTES in (pair.metric, pair.axis) for pair in self.compare)
 
     @cached_property
-    def as_table(self) -> dict[str, Any]:
+    def as_table(self) -> Table:
         """The study as its table in a file: plain values, without those that are defaults."""
         table = _changed_values(self, *PLACES)
         budgets = table.pop("profiles")
@@ -202,7 +203,7 @@ class Study:
         ).hexdigest()
 
 
-def study_text(name: str, table: Mapping[str, Any]) -> str:
+def study_text(name: str, table: Values) -> str:
     """A study's table as TOML."""
     return tomli_w.dumps({"studies": {name: table}})
 
@@ -212,13 +213,13 @@ def entry_name(algo: str, preset: str) -> str:
     return registry.short_name(algo) + f"@{preset}" * (preset != DEFAULT_PRESET)
 
 
-def profile_settings(profile: Profile, entry: Entry) -> dict[str, Any]:
+def profile_settings(profile: Profile, entry: Entry) -> Table:
     """The profile's settings that the entry's algorithm has, and the entry's own, which win."""
     names = list_settings(registry.find(entry.algo).settings_type)
     return {**{name: value for name, value in profile.settings.items() if name in names}, **entry.settings}
 
 
-def _changed_values(record: Any, *left_out: str) -> dict[str, Any]:
+def _changed_values(record: Any, *left_out: str) -> Table:
     """The fields of a dataclass instance that are not their defaults, by their keys in a file."""
     values = {}
     for item in fields(record):

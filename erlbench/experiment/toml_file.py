@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from erlbench import files
 from erlbench.errors import UsageError, check_known
+from erlbench.files import Table, Values
 from erlbench.settings import check_value, type_name
 
 Keys = tuple[str | int, ...]
@@ -85,7 +86,7 @@ class TomlFile:
         except UsageError as error:
             self.fail(str(error), *where)
 
-    def table(self, value: Any, where: Keys) -> dict[str, Any]:
+    def table(self, value: Any, where: Keys) -> Table:
         """`value`, which must be a table."""
         if not isinstance(value, dict):
             self.fail(f"'{where[-1]}' must be a table", where)
@@ -98,7 +99,7 @@ class TomlFile:
             with self.at((*where, key)):
                 check_known(key, words, f"unknown key '{key}'{_inside(where)}")
 
-    def tables(self, parent: Mapping[str, Any], where: Keys, words: Iterable[str]) -> dict[str, dict[str, Any]]:
+    def tables(self, parent: Values, where: Keys, words: Iterable[str]) -> dict[str, Table]:
         """The tables in the table `where`, which is in `parent` if anywhere; none has a key but `words`."""
         found, words = self.table(parent.get(str(where[-1]), {}), where), tuple(words)
         for name, table in found.items():

@@ -7,6 +7,14 @@ from pathlib import Path
 
 from erlbench.errors import UsageError
 from erlbench.records.run import admission_marks, imported_of
+from erlbench.verification.comparison import (
+    check_admission,
+    check_policies,
+    compare_identity,
+    compare_software,
+    evaluation_marks,
+    find_copies,
+)
 from erlbench.verification.files import (
     AGREES,
     DIFFERS,
@@ -18,12 +26,7 @@ from erlbench.verification.files import (
     load_files,
     make_check,
 )
-from erlbench.verification.policy import check_policies
-from erlbench.verification.same import evaluation_marks, find_copies
-from erlbench.verification.software import check_admission, compare_identity, compare_software
 from erlbench.work.identity import list_identities
-
-__all__ = ["AGREES", "DIFFERS", "UNKNOWN", "Check", "Files", "load_files", "verify", "verify_all"]
 
 
 def verify(path: Path, trusted: bool = False) -> list[Check]:

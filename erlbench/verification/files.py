@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from erlbench.algorithms import registry
 from erlbench.envs.catalogue import module_of
-from erlbench.files import table_in
+from erlbench.files import Table, table_in
 from erlbench.records.older import find_missing, version_of
 from erlbench.records.read import parse_rows
 from erlbench.records.run import ASIDE, CONFIG, HASHED, REDACTED, RunFiles, checked, config_hash, imported_of, starts
@@ -58,9 +58,9 @@ class Files:
     """A run's files as they are."""
 
     path: Path
-    config: dict[str, Any]
-    status: dict[str, Any]
-    meta: dict[str, Any]
+    config: Table
+    status: Table
+    meta: Table
     rows: dict[type[Row], pd.DataFrame] = field(default_factory=dict)  # of files that are there and can be read
     damage: list[str] = field(default_factory=list)  # rows and files that were left out, each with the reason
     altered: list[str] = field(default_factory=list)  # files without their checksum of status.json, with the reason
@@ -73,7 +73,7 @@ class Files:
         return self.rows.get(EvaluationRow, pd.DataFrame(columns=pd.Index(header(EvaluationRow))))
 
     @property
-    def last(self) -> dict[str, Any]:
+    def last(self) -> Table:
         """The last row of eval.csv. Raises `Unverifiable` without one."""
         if self.evaluations.empty:
             raise Unverifiable("eval.csv is missing or has no row")
@@ -88,7 +88,7 @@ class Files:
         return str(self.table("run").get("env"))
 
     @property
-    def starts(self) -> list[dict[str, Any]]:
+    def starts(self) -> list[Table]:
         """The starts that meta.json lists."""
         return starts(self.meta)
 
@@ -97,7 +97,7 @@ class Files:
         """Whether its status says that the run is finished."""
         return self.status.get("status") == "done"
 
-    def table(self, name: str) -> dict[str, Any]:
+    def table(self, name: str) -> Table:
         """A table of config.toml; empty without one."""
         return dict(table_in(self.config, name))
 

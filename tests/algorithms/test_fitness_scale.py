@@ -10,7 +10,7 @@ import pytest
 
 from erlbench.algorithms.search.aes_updates import FEWEST, RATIOS, FitnessScale, deviation, update_ratio
 from erlbench.experiment.costs import built_in_costs
-from erlbench.verification.same import MEASURED
+from erlbench.verification.comparison import MEASURED
 from tests.runs import interrupt, make_cell, rows, run
 
 SIMULATED = {"simulated_time": True, "workers": 3, "costs": built_in_costs()}

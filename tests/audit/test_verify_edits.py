@@ -12,7 +12,7 @@ import pytest
 
 from erlbench.records.run import run_folders
 from erlbench.verification import AGREES, DIFFERS, UNKNOWN, verify, verify_all
-from erlbench.verification.rerun import run_again
+from erlbench.verification.comparison import run_again
 from tests.audit.edits import AGAIN, EDITS, NOTHING, config, move, renew, table
 from tests.runs import make_cell, run
 

@@ -23,6 +23,12 @@ def test_it_ends_with_a_report_and_a_film(tmp_path):
     assert str(film) in result.stdout.replace("\n", "")
 
 
+def test_a_file_in_the_place_of_its_folder_is_one_line(tmp_path):
+    (tmp_path / "demo").write_text("mine")
+    result = CliRunner().invoke(cli, ["demo", "--out", str(tmp_path / "demo")])
+    assert (result.exit_code, result.stderr.count("\n"), str(tmp_path / "demo") in result.stderr) == (2, 1, True)
+
+
 @pytest.fixture
 def interrupted(monkeypatch):
     """Every run is interrupted before it begins."""

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from erlbench.cli import cells as command
 from erlbench.cli import cli
 from erlbench.errors import Interrupted
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.running import command
 from tests.runs import write_options
 
 

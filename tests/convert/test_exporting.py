@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 import erlbench
 from erlbench.cli import cli
+from erlbench.conversion import export_results
 from erlbench.errors import UsageError
-from erlbench.exporting import export_results
 from tests.reporting.make_runs import make_run
 
 ENVS, NAMES = ("InvertedPendulum-v5", "Pendulum-v1"), ("cem", "openai-es")
@@ -57,27 +57,6 @@ def test_tensorboard_reads_the_scores(results, export):
     assert [event.step for event in events] == rows["timesteps"].tolist()
     assert [event.value for event in events] == pytest.approx(rows["return_mean"].tolist(), rel=1e-6)
     assert len(read.Scalars("search/epsilon")) == len(first(results, "generations"))
-
-
-def test_stable_baselines_evaluations(results, export):
-    """As rl-baselines3-zoo's scripts read it: timesteps, and a row of returns an evaluation."""
-    file = np.load(export("sb3") / FOLDER / "evaluations.npz")
-    rows = first(results, "evaluations")
-    assert file["timesteps"].tolist() == rows["timesteps"].tolist()
-    assert file["results"].shape == file["ep_lengths"].shape == (len(rows), 3)
-    assert file["results"][:-1].mean(axis=1) == pytest.approx(rows["return_mean"].to_numpy()[:-1])
-
-
-def test_stable_baselines_reads_the_episodes(results, export):
-    from stable_baselines3.common.monitor import load_results
-    from stable_baselines3.common.results_plotter import ts2xy
-
-    frame = load_results(str(export("sb3") / FOLDER))
-    episodes = first(results, "episodes")
-    assert frame["r"].tolist() == pytest.approx(episodes["r"].tolist())
-    steps, returns = ts2xy(frame, "timesteps")
-    assert steps[-1] == first(results, "cells")["timesteps"].iloc[0]
-    assert len(returns) == len(episodes)
 
 
 def test_csv_files_are_read_back(results, export):

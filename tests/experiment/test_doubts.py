@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from erlbench.algorithms import registry
 from erlbench.cli import cli
-from erlbench.cli.dry_run import wall
+from erlbench.cli.cells import say_duration
 from erlbench.cli.run import command
 from erlbench.cli.tables import duration
 from erlbench.envs.registry import problem
@@ -146,7 +146,7 @@ def test_cells_at_once_take_no_less_than_their_work_on_the_processes_that_they_s
     options = RunOptions(processes, jobs=jobs)
     shares = (Share(processes=processes, seconds=600.0, core_seconds=600.0),) * 2
     schedule = CellSchedule(shares, range(2), jobs=jobs)
-    assert wall(schedule, options).startswith(duration(1200.0 / share))
+    assert say_duration(schedule, options).startswith(duration(1200.0 / share))
 
 
 @pytest.mark.parametrize(("algos", "lines"), [("td3", 1), ("td3,sac,ddpg", FEW), ("td3,sac,ddpg,cem-rl", 1)])

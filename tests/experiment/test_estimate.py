@@ -17,10 +17,10 @@ from erlbench.experiment.estimate import (
     MEASURED,
     START_SECONDS,
     STEPS,
-    _update_size,
     estimate,
     never_timed,
     observation_width,
+    update_size,
 )
 from erlbench.work.replay import Replay
 from tests.runs import make_cell, run
@@ -35,7 +35,7 @@ def test_the_size_of_an_update_is_relative_to_that_of_the_cell_that_was_measured
     settings |= {"start_timesteps": 0}
     whole = make_cell(measured["algo"], tmp_path, measured["env"], 10_000, final_episodes=1, settings=settings)
     task = problem(whole.env)
-    assert _update_size(whole.settings, task) == MEASURED
+    assert update_size(whole.settings, task) == MEASURED
     half = dataclasses.replace(whole, settings=dataclasses.replace(whole.settings, batch_size=128))
     seconds = [estimate(cell, task, 1).core_seconds for cell in (whole, half)]
     costs = built_in_costs()
@@ -54,32 +54,28 @@ def test_evaluations_are_no_more_than_the_generations(tmp_path):
     assert abs(estimate(limited, task, 1).core_seconds - START_SECONDS - (18_000 + 10 * half) * STEP) < 1e-9
 
 
-def test_generations_end_a_run_before_its_steps_do(tmp_path):
-    """GoodAI's lander: 60 million steps are allowed, 300 generations of 100 episodes take fewer."""
-    settings = {"population": 20, "episodes": 5}
-    cell = make_cell("cma-es", tmp_path, steps=60_000_000, final_episodes=1, eval_freq=10**8, settings=settings)
-    limited = dataclasses.replace(cell, total_generations=300)
-    task = problem(cell.env)
-    half = task.env.max_episode_steps / 2
-    size = registry.find("cma-es").policy_for(cell.settings, task).size
-    expected = (300 * 20 * 5 * half + half) * STEP + 300 * full_seconds(size, 20)
-    assert estimate(limited, task, 1).core_seconds - START_SECONDS == pytest.approx(expected)
-    assert estimate(cell, task, 1).core_seconds > 60_000_000 * STEP
+@pytest.mark.parametrize(
+    ("algo", "env", "population", "individuals", "timed"),
+    [
+        ("cma-es", "InvertedPendulum-v5", 20, 20, STEP),
+        ("cma-es", "function:quadratic", None, 7, built_in_costs().timestep),
+        ("nevergrad", "function:quadratic", None, 7, built_in_costs().timestep),
+    ],
+)
+def test_generations_end_a_run_before_its_steps_do(tmp_path, algo, env, population, individuals, timed):
+    """60 million steps are allowed, and 300 generations take fewer.
 
-
-@pytest.mark.parametrize("algo", ["cma-es", "nevergrad"])
-def test_a_population_that_goes_by_the_number_of_parameters(tmp_path, algo):
-    """4 + floor(3 ln 3) = 7 individuals: the quadratic function's policy has three parameters and plays one step.
-
-    A step of a function was never timed, and counts as HalfCheetah's.
+    Without a population there are 4 + floor(3 ln 3) = 7 individuals: the quadratic function's policy has three
+    parameters and plays one step. A step of a function was never timed, and counts as HalfCheetah's.
     """
-    settings = {"episodes": 1}
-    cell = make_cell(algo, tmp_path, steps=10**9, final_episodes=1, eval_freq=10**10, settings=settings)
-    limited = dataclasses.replace(cell, env="function:quadratic", total_generations=300)
-    task = problem(limited.env)
-    assert (limited.settings.population, task.env.max_episode_steps) == (None, 1)
-    expected = (300 * 7 / 2 + 1 / 2) * built_in_costs().timestep + 300 * full_seconds(3, 7)
+    settings = {"episodes": 5} | ({"population": population} if population else {})
+    cell = make_cell(algo, tmp_path, env, 60_000_000, final_episodes=1, eval_freq=10**8, settings=settings)
+    limited, task = dataclasses.replace(cell, total_generations=300), problem(env)
+    half = task.env.max_episode_steps / 2
+    size = registry.find(algo).policy_for(cell.settings, task).size
+    expected = (300 * individuals * 5 * half + half) * timed + 300 * full_seconds(size, individuals)
     assert estimate(limited, task, 1).core_seconds - START_SECONDS == pytest.approx(expected)
+    assert estimate(cell, task, 1).core_seconds > 60_000_000 * timed
 
 
 def test_the_replay_holds_what_is_recorded(tmp_path):

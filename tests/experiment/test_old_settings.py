@@ -107,7 +107,7 @@ def test_another_default_of_today_breaks_no_folder(tmp_path, monkeypatch):
 
     monkeypatch.setattr(CEM, "settings_type", Later)
     later = dataclasses.replace(built_in_costs(), timestep=1.0)
-    monkeypatch.setattr("erlbench.experiment.build.built_in_costs", lambda: later)
+    monkeypatch.setattr("erlbench.experiment.command.built_in_costs", lambda: later)
     (fresh,) = requested_cells(arguments({**BASE, "out": str(tmp_path / "fresh"), "simulated_time": True}))
     assert (fresh.settings.tau_cem, fresh.costs.timestep) == (0.5, 1.0)
     for typed in ({}, {"simulated_time": True}):

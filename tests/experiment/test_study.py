@@ -109,7 +109,6 @@ PAIR = '{ first = "aes-rl@fixed-ratio", second = "cem-rl", metric = "minutes", l
         (PAIR, '"all"', "line 12: 'compare' must be a list of tables"),
         ('{ algo = "cem-rl", processes = 1 }', '"cem-rl"', "line 8: 'entries' must be a list of tables"),
         ('algo = "cem-rl"', 'name = "cem-rl"', "line 9: an entry needs 'algo', an algorithm"),
-        ("seeds = 5", 'seeds = 5\nbaseline = "td3"', "line 7: 'baseline' is 'td3', which is no entry; there are"),
     ],
 )  # fmt: skip
 def test_mistakes_in_a_study_name_the_line_and_the_nearest_word(tmp_path, old, new, message):

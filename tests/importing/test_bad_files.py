@@ -204,11 +204,16 @@ def test_nothing_is_written_behind_a_link_or_over_a_run(tmp_path):
     (["--name", "../x"], "name"),
     (["--layout", "{seed}/{seed}"], "twice"),
     (["--origin", "a\x1b[2Jb"], "one line"),
+    (["--origin", "a\nb"], "one line"),
+    (["--seed=-1"], "at least 0"),
+    ([f"--seed={10**10}"], "at most"),
+    (["--total-timesteps=0"], "at least 1"),
+    (["--returns=evaluation"], "evaluations"),
 ])  # fmt: skip
-def test_names_that_a_run_cannot_have_are_refused(tmp_path, more, word):
+def test_names_and_numbers_that_a_run_cannot_have_are_refused(tmp_path, more, word):
     out = tmp_path / "results"
-    command = ["convert", str(NPZ), "--origin", "me", "--out", str(out), *more]
-    command += [] if "--layout" in more else ["--env", "A-v1", "--algo", "x", "--seed", "0"]
+    usual = [] if "--layout" in more else ["--env", "A-v1", "--algo", "x", "--seed", "0"]
+    command = ["convert", str(NPZ), "--origin", "me", "--out", str(out), *usual, *more]
     result = CliRunner().invoke(cli, command)
     assert result.exit_code == 2
     assert word in result.stderr

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import erlbench
+from erlbench.conversion import import_runs
 from erlbench.errors import UsageError
-from erlbench.importing import import_runs
 from tests.importing.files import HEADER, write_evaluations, write_events, write_monitor
 
 NAMES = {"env": "A-v1", "algo": "ppo", "seed": 0}

@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 import erlbench
-from erlbench.cli import cli
+from erlbench.conversion import import_runs
 from erlbench.errors import UsageError
-from erlbench.importing import import_runs
 from tests.importing.files import write_evaluations, write_events, write_monitor
 
 LAYOUT = "{algo}/{env}_{seed}"
@@ -75,17 +73,7 @@ def test_hostile_names_in_event_files_are_refused_even_where_they_are_overruled(
 def test_a_misspelt_setting_of_the_environment_is_refused(imported, tmp_path, env, settings, word):
     path = write_evaluations(tmp_path / "evaluations.npz")
     with pytest.raises(UsageError, match=word):
-        imported(path, env=env, algo="ppo", seed=0, env_settings=settings)
-
-
-@pytest.mark.parametrize("word", [
-    "--seed=-1", f"--seed={10**10}", "--total-timesteps=0", "--returns=evaluation", "--origin=a\nb"
-])  # fmt: skip
-def test_values_that_no_run_has_are_refused(tmp_path, word):
-    path = write_evaluations(tmp_path / "evaluations.npz")
-    words = ["--origin=me", "--env=A-v1", "--algo=x", "--seed=0", word, "--out", str(tmp_path / "out")]
-    assert CliRunner().invoke(cli, ["convert", str(path), *words]).exit_code == 2
-    assert not (tmp_path / "out").exists()
+        imported(path, env=env, algo="ppo", seed=0, env_set=settings)
 
 
 def test_a_name_of_a_file_that_is_no_text_is_imported(imported, tmp_path):
@@ -99,4 +87,4 @@ def test_no_module_that_a_file_names_is_imported(imported, tmp_path, monkeypatch
     (tmp_path / "named_in_a_file.py").write_text("raise SystemExit('executed')\n")
     monkeypatch.syspath_prepend(tmp_path)
     path = write_monitor(tmp_path / "monitor.csv", "named_in_a_file:Tank-v0")
-    assert imported(path, algo="ppo", seed=0, env_settings=settings) == [("named_in_a_file:Tank-v0", "sb3-ppo", 0)]
+    assert imported(path, algo="ppo", seed=0, env_set=settings) == [("named_in_a_file:Tank-v0", "sb3-ppo", 0)]

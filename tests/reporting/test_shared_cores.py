@@ -6,8 +6,8 @@ import math
 
 import pytest
 
+from erlbench.api import Results
 from erlbench.errors import UsageError
-from erlbench.frames import cell_frame
 from erlbench.records.run import shared_cores
 from erlbench.reporting.checklist import checklist
 from erlbench.reporting.page_cells import everything, score_page
@@ -43,7 +43,7 @@ def test_minutes_count_on_cores_of_their_own_and_where_nothing_is_recorded(tmp_p
     path = make_run(tmp_path, ENV, "cem", 0, [0, 1], seconds_per_step=0.06, start=start)
     (run,) = find_rows([tmp_path], pytest.fail)
     assert (run.seconds, run.timed, minutes_per_million(run)) == (60, True, pytest.approx(1000))
-    known = cell_frame([path])["shared_cores"].tolist()
+    known = Results((path,)).cells["shared_cores"].tolist()
     assert known == [False if start else None]
 
 

@@ -11,8 +11,7 @@ from erlbench.errors import UsageError
 from erlbench.records.run import CHECKPOINTS, TRAINING_END
 from erlbench.running.checkpoint import FORMAT
 from erlbench.verification import AGREES, DIFFERS, load_files, verify
-from erlbench.verification.rerun import run_again
-from erlbench.verification.same import compare_runs
+from erlbench.verification.comparison import compare_runs, run_again
 from tests.runs import csv_rows, interrupt, make_cell, run
 
 # Dataclasses of all runs in the checkpoints of format 5. One that moves or is renamed needs another format.

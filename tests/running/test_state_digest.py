@@ -12,7 +12,7 @@ from erlbench.errors import UsageError
 from erlbench.running.checkpoint import FORMAT
 from erlbench.running.state import StateDigest
 from erlbench.verification import AGREES, DIFFERS, UNKNOWN
-from erlbench.verification.rerun import run_again
+from erlbench.verification.comparison import run_again
 from erlbench.work.store import Store
 from erlbench.work.tasks import ReplayView, Result, Task
 from tests.runs import csv_rows, interrupt, make_cell, run

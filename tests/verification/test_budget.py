@@ -17,8 +17,8 @@ import tomli_w
 from click.testing import CliRunner
 
 from erlbench.cli import cli
-from erlbench.verification import UNKNOWN, policy, rerun, verify
-from erlbench.verification.rerun import run_again
+from erlbench.verification import UNKNOWN, comparison, verify
+from erlbench.verification.comparison import run_again
 from tests.processes import wait_for
 from tests.runs import heed_interrupts, make_cell, run
 
@@ -50,8 +50,8 @@ def policies(folder):
 
 
 def test_a_step_that_does_not_end_is_named_with_the_seconds(endless, monkeypatch):
-    monkeypatch.setattr(policy, "SECONDS", 3.0)
-    monkeypatch.setattr(policy, "STEPS_PER_SECOND", 1e9)
+    monkeypatch.setattr(comparison, "SECONDS", 3.0)
+    monkeypatch.setattr(comparison, "STEPS_PER_SECOND", 1e9)
     begun = time.monotonic()
     checks = policies(endless)
     assert {check.outcome for check in checks} == {UNKNOWN}
@@ -60,7 +60,7 @@ def test_a_step_that_does_not_end_is_named_with_the_seconds(endless, monkeypatch
 
 
 def test_a_second_run_in_a_step_that_does_not_end_is_ended(endless, monkeypatch):
-    monkeypatch.setattr(rerun, "LONGEST", 5.0)
+    monkeypatch.setattr(comparison, "LONGEST", 5.0)
     begun = time.monotonic()
     check = run_again(endless, 0)
     assert check.outcome == UNKNOWN
@@ -79,7 +79,7 @@ def test_episodes_are_played_no_longer_than_they_were(whole, tmp_path):
 
 
 def test_more_steps_than_are_played_are_not_begun(whole, monkeypatch):
-    monkeypatch.setattr(policy, "MOST_STEPS", 10)
+    monkeypatch.setattr(comparison, "MOST_STEPS", 10)
     assert {(check.outcome, "more than the 10 " in check.text) for check in policies(whole)} == {(UNKNOWN, True)}
 
 

@@ -16,7 +16,7 @@ from erlbench.machine import description
 from erlbench.records.run import file_checksum
 from erlbench.records.schema import EvaluationRow, header
 from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files, verify
-from erlbench.verification.same import compare_runs
+from erlbench.verification.comparison import compare_runs
 from tests.runs import make_cell, run
 
 RETURNS = header(EvaluationRow).index("returns")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from erlbench.conversion import import_runs
 from erlbench.experiment.cells import folder_name
 from erlbench.experiment.studies import load_studies
-from erlbench.importing import import_runs
 from erlbench.records.read import ignore
 from erlbench.reporting.runs import env_label, env_labels, find_runs
 from erlbench.reporting.studies import add_departures, make_study_pages
@@ -45,7 +45,7 @@ def test_imported_runs_stand_beside_those_with_it(tmp_path):
     """No other program has the setting, so that their user cannot type it."""
     (tmp_path / "scores.csv").write_text("env,algo,seed,step,return\nA-v1,x,0,10,1\n")
     for name, settings in (("beside", TYPED), ("apart", {})):
-        import_runs([tmp_path / "scores.csv"], tmp_path / "out", origin="me", env=ENV, env_settings=settings, name=name)
+        import_runs([tmp_path / "scores.csv"], tmp_path / "out", origin="me", env=ENV, env_set=settings, name=name)
         shutil.move(tmp_path / "out" / folder_name(ENV), tmp_path / "results" / name)
     envs = {run.name: run.env for run in find_rows([ANT, tmp_path / "results"], ignore)}
     assert envs.pop("apart") == ENV

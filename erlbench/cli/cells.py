@@ -1,0 +1,142 @@
+"""What `erlbench run` says of its cells before it runs them: doubts, settings, time and memory; and their start."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from erlbench.cli import message
+from erlbench.cli.tables import duration, print_table, setting_texts, size
+from erlbench.envs.catalogue import LISTED, split_preset
+from erlbench.errors import ErlbenchError
+from erlbench.experiment.arguments import RunArguments
+from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.experiment.command import requested_cells, run_options
+from erlbench.experiment.estimate import find_doubts, never_timed, shorten_doubts
+from erlbench.experiment.fairness import compare_algorithms
+from erlbench.experiment.schedule import CellSchedule
+from erlbench.machine.process import check_device
+from erlbench.running.admission import Rules, admit, problem_finder, rules_of
+from erlbench.running.command import run_cells, schedule_cells
+from erlbench.running.refusals import useless_replays
+from erlbench.settings import list_settings, toml_values
+from erlbench.words import counted
+
+MOST_COMPARED = 4  # algorithms whose values are named
+MOST_KEPT = 6  # values of a folder that are named
+Settings = tuple[tuple[str, str], ...]  # names and values
+
+
+def start_cells(asked: RunArguments) -> int:
+    """Describe the cells of a command, and run them unless it is a dry run; the exit code."""
+    check_device(asked.device)
+    options = run_options(asked, ("erlbench", *sys.argv[1:]))
+    rules = rules_of(options, () if asked.study else asked.algo)
+    cells = requested_cells(asked, problem_finder(rules))
+    if not asked.quiet:
+        for line in _describe(cells, asked, rules):
+            message(line)
+    if asked.dry_run:
+        _show_plan(cells, options)
+        return 0
+    if asked.slurm:
+        from erlbench.launch.slurm import launch  # submitit
+
+        return launch(cells, options, asked.slurm)
+    if asked.tensorboard:
+        message(f"live curves: tensorboard --logdir {shlex.join(dict.fromkeys(str(cell.out) for cell in cells))}")
+    schedule = schedule_cells(cells, options)
+    if len(cells) > 1 and not asked.quiet and (waiting := sum(not share.done for share in schedule.shares)):
+        about = f"{counted(waiting, 'run')}, about {say_duration(schedule, options)}"
+        message(f"{about} on a machine with nothing else to do ({_say_trust(cells)})")
+    return run_cells(cells, options, schedule)
+
+
+def _describe(cells: Sequence[Cell], asked: RunArguments, rules: Rules) -> Iterator[str]:
+    """What there is to know of the cells before they run."""
+    lines: dict[str, None] = {}  # on environments; of the suite's own only what their models have that will go
+    folders: dict[tuple[str, ...], list[Path]] = {}  # by their values that win over defaults and presets of today
+    for cell in cells:
+        with suppress(ErlbenchError):
+            trial = admit(cell.env, cell.env_settings, rules)
+            described = trial.described if split_preset(cell.env)[0] in LISTED else None
+            lines |= dict.fromkeys(described.deprecated if described else trial.lines(cell.env))
+        if cell.kept:
+            folders.setdefault(cell.kept, []).append(cell.directory)
+    yield from lines
+    for kept, (first, *others) in folders.items():
+        more = f" and {len(others)} more" if others else ""
+        further = f" and {len(kept) - MOST_KEPT} more" if len(kept) > MOST_KEPT else ""
+        yield f"{first}{more} keeps its own values: {'; '.join(kept[:MOST_KEPT])}{further}"
+    settings = {cell.name: list_settings(cell.settings) for cell in cells}
+    for key in asked.set:
+        having = [name for name in settings if key in settings[name]]
+        if having and (lacking := [name for name in settings if name not in having]):
+            yield f"--set {key} is for {', '.join(having)}; {', '.join(lacking)} has no such setting"
+    for name, reason in (useless_replays(cells) if asked.save_replay else {}).items():
+        yield f"warning: {name}: --save-replay has no effect, as such a run cannot be extended: {reason}"
+    doubts = find_doubts(cells, problem_finder(rules))
+    yield from (line for _, line in doubts) if asked.verbose else shorten_doubts(doubts)
+    names, differing = compare_algorithms(cell.config() for cell in cells)
+    if differing and len(names) > MOST_COMPARED:
+        yield f"not equal in the {len(names)} algorithms: {'; '.join(differing)}"
+    elif differing:
+        values = "; ".join(f"{aspect} {' | '.join(texts)}" for aspect, texts in differing.items())
+        yield f"not equal in {' | '.join(names)}: {values}"
+
+
+def _show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
+    """Print resolved settings, time and memory, and write nothing."""
+    groups: dict[tuple[str, str, Settings], dict[str, None]] = {}  # environments by algorithm, name and settings
+    for cell in cells:
+        own = {f"environment's {name}": value for name, value in cell.env_settings.items()}
+        settings = tuple(setting_texts({**toml_values(cell.settings), **own}))
+        groups.setdefault((cell.algo, cell.name, settings), {})[cell.env] = None
+    first: dict[str, Settings] = {}  # of each algorithm
+    for (algo, name, settings), envs in groups.items():
+        where = f"{name if name.startswith(algo) else f'{name} ({algo})'} on {', '.join(envs)}"
+        if first.setdefault(algo, settings) is settings:
+            print_table(f"Settings of {where}", ("setting", "value"), settings)
+        else:
+            differing = [f"{key}={value}" for key, value in settings if (key, value) not in first[algo]]
+            click.echo(f"\n{where}: as above{', but ' * bool(differing)}{', '.join(differing)}")
+    schedule = schedule_cells(cells, options)
+    rows = []
+    for cell, share in zip(cells, schedule.shares, strict=True):
+        budget = [f"{cell.total_timesteps:,}"] if cell.total_timesteps else []
+        if cell.total_minutes is not None:
+            budget.append(f"{cell.total_minutes:g} modelled minutes")
+        processes = "-" if share.done else "all free" if share.processes is None else share.processes
+        time = "done" if share.done else duration(share.seconds)
+        rows.append((cell.directory, " and ".join(budget), cell.workers or "-", processes, time))
+    print_table(counted(len(cells), "cell"), ("directory", "steps", "workers", "processes", "time"), rows)
+    forecast = schedule.forecast()
+    core_seconds = sum(share.core_seconds for share in schedule.shares)
+    click.echo()
+    message(
+        f"Estimates, {_say_trust(cells)}: {say_duration(schedule, options)} ({duration(core_seconds)} of one core), "
+        f"{size(forecast.memory)} of memory, {size(forecast.disk)} of disk for the replay.",
+        err=False,
+    )
+    click.echo("Nothing was run or written.")
+
+
+def _say_trust(cells: Sequence[Cell]) -> str:
+    """How far the estimates of cells can be trusted."""
+    if unknown := never_timed(cells):
+        what = unknown[0] if len(unknown) == 1 else f"{unknown[0]} and {counted(len(unknown) - 1, 'more environment')}"
+        return f"rough, as nobody has timed a step of {what} (HalfCheetah's is taken)"
+    return "right within a factor of two or so"
+
+
+def say_duration(schedule: CellSchedule, options: RunOptions) -> str:
+    """How long all cells take, and how many of them run at once."""
+    forecast, cores = schedule.forecast(), options.processes
+    work = sum(share.core_seconds for share in schedule.shares) / max(1, cores)
+    by = counted(cores, "core") if options.jobs is None else counted(cores, "process", "processes")
+    return f"{duration(max(forecast.seconds, work))} with {by} and {counted(forecast.at_once, 'cell')} at once"

@@ -1,0 +1,362 @@
+"""Runs of other programs as runs of a results folder, and results in the files of other programs.
+
+Of an imported run, what neither files nor user name stays empty. Exports by run write to ENV/NAME/seed-NNN below the
+export's folder, as in a folder of results.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pandas as pd
+import tomli_w
+
+from erlbench import __version__, errors
+from erlbench.algorithms import registry
+from erlbench.api import Results
+from erlbench.envs.options import OWN, checked_settings, plain_values
+from erlbench.errors import UsageError, nearest
+from erlbench.experiment.cells import folder_name, run_folder
+from erlbench.files import Table, Unusable, Values, place_below, printable, refuse_links, writable
+from erlbench.foreign_files import CLEANRL, SB3, TABLE, ForeignRun, read_content, read_runs, refuse
+from erlbench.options import option
+from erlbench.records import training
+from erlbench.records.run import (
+    CONFIG,
+    EVALUATIONS,
+    KIND,
+    META,
+    STATUS,
+    TRAINING,
+    UNSAID,
+    Imported,
+    check_called,
+    file_checksum,
+)
+from erlbench.records.schema import EpisodeRow, EvaluationRow, Row, header
+from erlbench.records.training import EVALUATION, KEYS, SEARCH, running_means, thinned
+
+MOST_POINTS = 200  # of a curve of training returns
+LONGEST = 200  # characters of a text
+LAYOUT = "{env}__{algo}__{seed}__{time}"  # CleanRL's
+WORDS = {"env": "environment", "algo": "algorithm", "seed": "seed", "total_timesteps": "budget"}
+PROGRAMS = {"sb3": SB3, "cleanrl": CLEANRL, "csv": TABLE}
+RETURNS = {"": UNSAID, "evaluations": EVALUATIONS, "training": TRAINING}
+FRAMES = ("cells", "evaluations", "episodes", "tasks", "generations")
+TENSORBOARD = "tensorboard"
+EVENTS = "events.out.tfevents.*"
+MOST_EXPORTED = 1000  # points of the curve of training returns that TensorBoard draws
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserFacts:
+    """What the user says of the runs in files of other programs.
+
+    `env`, `algo` and `seed` win over the text of the files, which wins over their folders' names by `layout`; there
+    any other {word} names nothing. A file that names a budget must have the same as `total_timesteps`.
+    """
+
+    origin: str = option("", "whose data they are; reports show it", "WORDS", section="With --from")
+    licence: str = option("", "their licence, where it is known", "WORDS")
+    env: str = option("", "environment, where the files do not name it, or another", "ENV")
+    env_set: Values = option({}, "what they changed in it: max_episode_steps=200", "KEY=VALUE")
+    algo: str = option("", "algorithm, likewise", "ALGO")
+    seed: int | None = option(None, "seed, likewise", minimum=0, maximum=2**31 - 1)
+    layout: str = option("", "where the paths say them: '{algo}/{env}_{seed}'", "PATTERN")
+    name: str = option("", "the runs' name [default: PROGRAM-ALGO]", "NAME")
+    total_timesteps: int | None = option(None, "training steps for which the runs were started", minimum=1)
+    returns: str = option(
+        "", "what the returns of a CSV are of [default: not recorded]", choices=("evaluations", "training")
+    )
+
+    def __post_init__(self) -> None:
+        if self.name.partition("@")[0] in registry.names():
+            text = f"--name {self.name} is an algorithm of this suite, and the runs are not"
+            raise UsageError(f"{text}; give another, sb3-{self.name}")
+        for name in ("origin", "licence"):
+            text = getattr(self, name)
+            if len(text) > LONGEST or not text.isprintable():
+                raise UsageError(f"--{name} is one line of at most {LONGEST} characters")
+
+
+def import_runs(
+    paths: Sequence[Path], out: Path, *, source: str = "", warn: Callable[[str], None] = errors.warn, **facts: Any
+) -> pd.DataFrame:
+    """Write the runs in files of other programs as runs below the folder `out`, after all files are read.
+
+    `paths` are files, and folders that are searched with all below them, for Stable-Baselines3's evaluations.npz and
+    monitor.csv and CleanRL's event files; a CSV with the columns env, algo, seed, step and return is named as a file.
+    `source`, a key of `PROGRAMS`, takes the files of one program alone. `facts` are fields of `UserFacts`.
+
+    The frame has a row for each run: folder, format, returns, rows, timesteps. `warn` gets what was overruled or left
+    out. Raises `UsageError` for a file that cannot be read, for a run that nobody names, and for one that is there
+    already; then nothing is written.
+    """
+    stated = UserFacts(**facts)
+    env, settings = stated.env, plain_values(stated.env_set)
+    try:
+        gymnasium.spec(env)
+    except Exception:  # of the module that the user named, or not installed
+        for name in settings:
+            if name not in OWN and (hint := nearest(name, OWN)):
+                raise UsageError(f"--env-set {name}: no setting of an environment{hint}") from None
+    else:
+        checked_settings(env, settings)
+    runs = [
+        _describe_run(run, stated, settings)
+        for path in dict.fromkeys(paths)
+        for run in read_runs(path)
+        if run.program == PROGRAMS.get(source, run.program)
+    ]
+    if not runs:
+        raise UsageError(f"{paths[0]} has no files of --from {source}; without --from, all known files are read")
+    named = ((run.paths[0], *(run.config["run"][key] for key in ("env", "name", "seed"))) for run in runs)
+    advice = "leave --env, --algo or --seed out, or give them one by one with another --seed or --name"
+    places = _find_places(named, out, advice)
+    if there := [place for place in places if place.exists()]:
+        raise UsageError(f"{there[0]} is there already; give another --out or --name, or move it away")
+    rows, notes = [], dict[str, list[Path]]()
+    for folder, run in zip(places, runs):
+        _write(run, folder)
+        steps, table = run.evaluations["timesteps"], run.config[KIND]
+        rows.append((folder, table["format"], table["returns"], len(steps), steps.max()))
+        for note in run.notes:
+            notes.setdefault(note, []).append(run.paths[0])
+    for note, (path, *others) in notes.items():
+        warn(f"{path}: {note}{f' (the same for {len(others)} more)' if others else ''}")
+    return pd.DataFrame(rows, columns=["folder", "format", "returns", "rows", "timesteps"])
+
+
+def _find_places(runs: Iterable[tuple[Path, str, str, int]], out: Path, advice: str) -> list[Path]:
+    """The folder below `out` of each run, given by where it comes from, its environment, name and seed.
+
+    Raises `UsageError`, which ends with `advice`, where two have one, and where it lies behind a link.
+    """
+    places: dict[Path, Path] = {}
+    for path, env, name, seed in runs:
+        place = place_below(out, *run_folder(Path(), env, folder_name(name), seed).parts)
+        if place in places:
+            raise UsageError(f"{places[place]} and {path} have two runs that become {place}; {advice}")
+        places[place] = path
+    return [*places]
+
+
+def _describe_run(run: ForeignRun, stated: UserFacts, settings: Values) -> ForeignRun:
+    """The run with the tables of its config.toml and the rows of its eval.csv."""
+    path, notes = run.paths[0], [*run.notes]
+    placed = _read_layout(path, stated.layout or LAYOUT)
+    env, algo, seed, budget = (_choose(option, run, stated, placed, notes) for option in WORDS)
+    algo = f"{run.program}-{algo}"
+    table = {"env": env, "algo": algo, "name": stated.name or algo, "seed": seed}
+    try:
+        check_called({"run": table})
+    except Unusable as error:
+        raise UsageError(f"{path}: {printable(str(error))}; give --env, --algo, --seed or --name") from error
+    table |= {"kind": KIND} | ({"total_timesteps": budget} if budget else {})
+    rows, kind = run.evaluations, EVALUATIONS if run.program == SB3 else RETURNS[stated.returns]
+    if rows.empty:  # running means of the training returns; the last one is that of the last episodes
+        rows, kind = running_means(run.episodes.assign(kind="")), TRAINING
+        rows = rows.rename(columns={"t": "train_time_s", "mean": "return_mean"}).drop(columns="success")
+        rows["episodes"] = range(1, len(rows) + 1)
+        rows = rows.iloc[thinned(len(rows), MOST_POINTS)].drop_duplicates("timesteps", keep="last")
+    else:
+        counts = set(rows["returns"].map(len)) - {0}
+        table |= {"eval_episodes": min(counts)} if kind == EVALUATIONS and len(counts) == 1 else {}
+        steps = rows["lengths"].map(sum).cumsum()
+        deviations = rows["returns"].map(lambda values: np.std(values, ddof=len(values) > 1) if values else None)
+        texts = rows[["returns", "lengths", "success"]].map(lambda values: " ".join(map(str, values)))
+        steps = steps.where(steps > 0).astype("Int64")
+        rows = rows.assign(**texts, evaluation_timesteps=steps, return_std=deviations)
+    imported = Imported(
+        format=run.format,
+        origin=stated.origin.strip(),
+        licence=stated.licence.strip(),
+        returns=kind,
+        sources={printable(path.name): hashlib.sha256(read_content(path)).hexdigest() for path in run.paths},
+    )
+    config = {"run": table, KIND: imported.table()} | ({"env_settings": settings} if settings else {})
+    # Other programs count all steps as steps of training; of a table nobody knows.
+    rows = rows.assign(evaluation=range(len(rows)), fitness_timesteps=None if run.program == TABLE else 0)
+    return replace(run, config=config, evaluations=rows, notes=notes)
+
+
+def _read_layout(path: Path, layout: str) -> Table:
+    """What the path to a file names; empty where the layout is another one."""
+    kinds = {"seed": r"(?P<seed>\d{1,9})", "env": "(?P<env>[^/]+)", "algo": "(?P<algo>[^/]+)"}
+    pattern = re.sub(r"\\\{(\w*)\\\}", lambda word: kinds.get(word[1], "[^/]+"), re.escape(layout.strip("/")))
+    try:
+        match = re.search(f"(?:^|/){pattern}$", path.resolve().parent.as_posix(), re.ASCII)
+    except re.error:
+        raise UsageError(f"--layout {layout!r} names one of its parts twice") from None
+    names = match.groupdict() if match else {}
+    return {name: int(text) if name == "seed" else text for name, text in names.items()}
+
+
+def _choose(option: str, run: ForeignRun, stated: UserFacts, placed: Values, notes: list[str]) -> Any:
+    """What the user names, else the files' text, else their folders; None for a budget that nobody names.
+
+    Raises `UsageError` where the files do not agree, or the budget that the user names is another one: it would change
+    which runs count.
+    """
+    typed, layout = getattr(stated, option), stated.layout
+    path, flag = run.paths[0], f"--{option.replace('_', '-')}"
+    texts = sorted({names[option] for names in run.names if names.get(option) not in (None, "")}, key=str)
+    for text in map(str, texts):  # a path to elsewhere, an option, or control characters
+        if not text.isprintable() or text.startswith(("-", "/")) or ".." in re.split(r"[/\\]", text):
+            refuse(path, f"{printable(text[:80])!r} cannot be a run's {option}")
+    is_typed = typed not in (None, "")
+    values = [typed] * is_typed + [text for text in texts if text != typed]
+    if is_typed and values[1:] and option != "total_timesteps":
+        notes.append(f"{flag} overrules {printable(', '.join(map(str, values[1:]))[:LONGEST])}")
+    elif len(values) > 1:
+        advice = f"{flag} and the files do not agree" if is_typed else f"the files do not agree; give {flag}"
+        words = " and ".join(sorted(printable(str(value)[:80]) for value in values))
+        raise UsageError(f"{path}: its {WORDS[option]} is {words}; {advice}")
+    value = values[0] if values else placed.get(option)
+    if value is None and option != "total_timesteps":
+        where = f" and does not lie as --layout {layout!r} says" if layout and not placed else ""
+        advice = f"give {flag} or {'another ' * bool(layout)}--layout"
+        raise UsageError(f"{path} does not say the {WORDS[option]} of its run{where}; {advice}")
+    return value
+
+
+def _write(run: ForeignRun, folder: Path) -> None:
+    """Write the run's folder, whole or not at all."""
+    with writable(folder, "; choose another folder by --out"):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".import-", dir=folder.parent, ignore_cleanup_errors=True) as place:
+            new = Path(place) / "run"
+            new.mkdir()
+            _fill(new, run)
+            new.rename(folder)
+
+
+def _fill(folder: Path, run: ForeignRun) -> None:
+    rows, episodes, table = run.evaluations, run.episodes, run.config["run"]
+    frames: dict[type[Row], pd.DataFrame] = {EvaluationRow: rows}
+    if not episodes.empty and episodes["l"].notna().all():
+        frames[EpisodeRow] = episodes.astype({"l": int, "success": "Int64"})
+    for kind, frame in frames.items():
+        text = frame.reindex(columns=list(header(kind))).to_csv(index=False, lineterminator="\n")
+        comment = f"#{json.dumps({'env_id': table['env']})}\n" if kind is EpisodeRow else ""
+        (folder / kind.file).write_text(comment + text, encoding="utf-8")
+    (folder / CONFIG).write_text(tomli_w.dumps(run.config), encoding="utf-8")
+    now, budget = datetime.now(UTC).isoformat(timespec="seconds"), table.get("total_timesteps")
+    about = {"imported": now, "erlbench": __version__}
+    (folder / META).write_text(f"{json.dumps(about, indent=1)}\n", encoding="utf-8")
+    last, steps = rows.iloc[-1:].to_dict("records")[0], rows["timesteps"]
+    # Done where one more row, as far from the last one as rows lie apart, would be beyond the budget.
+    done = budget is None or last["timesteps"] + steps.diff().fillna(steps).max() > budget
+    status = {
+        "status": "done" if done else "interrupted",
+        "timesteps": last["timesteps"],
+        "return_mean": last["return_mean"],
+        "updated": now,
+        "total_timesteps": budget,
+        "train_time_s": last.get("train_time_s"),
+        "message": None if done else "its files end before the budget that was given",
+        "files": {path.name: file_checksum(path) for path in sorted(folder.iterdir())},
+    }
+    known = {key: value for key, value in status.items() if value is not None}
+    (folder / STATUS).write_text(f"{json.dumps(known, indent=1)}\n", encoding="utf-8")
+
+
+def export_results(results: Results, target: str, out: Path) -> list[Path]:
+    """Write `results` as `tensorboard`, `sb3` or `csv` below the folder `out`; the files that were written.
+
+    Raises `UsageError` for a missing package, two runs of one name, a folder that cannot be written, a link below
+    `out`, and event files in a run's folder, as TensorBoard would draw both.
+    """
+    if target == TENSORBOARD and importlib.util.find_spec(target) is None:
+        raise UsageError(f"--to {target} needs a package: pip install 'erlbench[exports]'")
+    with writable(out, "; choose another folder by --out"):
+        if target == "csv":  # cells with several numbers have spaces between them
+            out.mkdir(parents=True, exist_ok=True)
+            files = {name: place_below(out, f"{name}.csv") for name in FRAMES}
+            for name, path in files.items():
+                frame = getattr(results, name)
+                frame.map(lambda cell: " ".join(map(str, cell)) if isinstance(cell, tuple) else cell).to_csv(
+                    path, index=False
+                )
+            return [*files.values()]
+        cells = results.cells[["path", "env", "name", "seed"]].itertuples(index=False, name=None)
+        places = _find_places(cells, out, "export their folders one by one")
+        for folder in places:
+            folder.mkdir(parents=True, exist_ok=True)
+            refuse_links(folder)
+        if target == TENSORBOARD and any(event for folder in places for event in folder.glob(EVENTS)):
+            raise UsageError(
+                f"{out} has event files of these runs already; remove them, or give another folder by --out"
+            )
+        pairs = zip(results.runs, places)
+        written = [path for run, place in pairs for path in WRITERS[target](Results((run,)), place)]
+    if not written:
+        place = os.path.commonpath(results.runs) if results.runs else "the folders"
+        raise UsageError(f"no run in {place} has the rows that --to {target} takes; look at: erlbench show {place}")
+    return written
+
+
+def _write_sb3(run: Results, folder: Path) -> Iterator[Path]:
+    """`evaluations.npz` and `final_evaluation.npz` as EvalCallback's file, `monitor.csv` as Monitor's.
+
+    The rows of evaluations.npz have as many episodes as the evaluation on the way that has fewest. Where the final one
+    has another number, final_evaluation.npz has all its episodes. Evaluations without episodes are left out.
+    """
+    rows, episodes = run.evaluations, run.episodes
+    rows = rows[rows["returns"].map(bool) & rows["lengths"].map(bool)]
+    if len(rows):
+        counts, is_final = rows["returns"].map(len), rows["final"] == 1
+        fewest = int((counts if is_final.all() else counts[~is_final]).min())
+        yield _save_evaluations(folder / "evaluations.npz", rows[counts >= fewest], fewest)
+        path = folder / "final_evaluation.npz"
+        path.unlink(missing_ok=True)  # of an earlier export
+        if len(last := rows[is_final & (counts != fewest)]):
+            yield _save_evaluations(path, last)
+    if len(episodes):
+        columns = ["r", "l", "t", *(["success"] if episodes["success"].notna().any() else [])]
+        text = episodes[columns].rename(columns={"success": "is_success"}).to_csv(index=False)
+        path, header = folder / "monitor.csv", {"t_start": 0.0, "env_id": episodes["env"].iloc[0]}
+        path.write_text(f"#{json.dumps(header)}\n{text}", encoding="utf-8")
+        yield path
+
+
+def _save_evaluations(path: Path, rows: pd.DataFrame, episodes: int | None = None) -> Path:
+    """Write `timesteps` (e,); `results`, `ep_lengths` and, where an environment has them, `successes` (e, episodes)."""
+    arrays: Table = {"timesteps": rows["timesteps"].to_numpy()}
+    for column, name in (("returns", "results"), ("lengths", "ep_lengths"), ("success", "successes")):
+        if rows[column].map(len).any():
+            cells = [cell or (np.nan,) * len(returns) for cell, returns in zip(rows[column], rows["returns"])]
+            arrays[name] = np.array([cell[:episodes] for cell in cells])
+    np.savez(path, **arrays)
+    return path
+
+
+def _write_events(run: Results, folder: Path) -> Iterator[Path]:
+    """An event file whose steps are training steps; its clock begins at 0 with the training."""
+    from torch.utils.tensorboard import SummaryWriter
+
+    generations, means = run.generations, running_means(run.episodes).rename(columns={"t": "train_time_s"})
+    means = means.dropna(subset=["timesteps", "train_time_s"])
+    curves = {f"{SEARCH}{name}": (generations, name) for name in generations if name not in KEYS}
+    curves |= {tag: (run.evaluations, name) for tag, name in EVALUATION.items()}
+    curves[training.TRAINING] = means.iloc[thinned(len(means), MOST_EXPORTED)], "mean"
+    with SummaryWriter(str(folder)) as writer:
+        for tag, (rows, name) in curves.items():
+            for step, time, value in rows[["timesteps", "train_time_s", name]].dropna().itertuples(index=False):
+                writer.add_scalar(tag, value, int(step), time)
+    yield folder
+
+
+WRITERS: dict[str, Callable[[Results, Path], Iterator[Path]]] = {TENSORBOARD: _write_events, "sb3": _write_sb3}
