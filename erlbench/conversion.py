@@ -30,7 +30,7 @@ from erlbench.envs.options import OWN, checked_settings, plain_values
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment.cells import folder_name, run_folder
 from erlbench.files import Table, Unusable, Values, place_below, printable, refuse_links, writable
-from erlbench.foreign_files import CLEANRL, SB3, TABLE, ForeignRun, read_content, read_runs, refuse
+from erlbench.foreign_files import SB3, TABLE, ForeignRun, read_content, read_runs, refuse
 from erlbench.options import option
 from erlbench.records import training
 from erlbench.records.run import (
@@ -52,7 +52,6 @@ MOST_POINTS = 200  # of a curve of training returns
 LONGEST = 200  # characters of a text
 LAYOUT = "{env}__{algo}__{seed}__{time}"  # CleanRL's
 WORDS = {"env": "environment", "algo": "algorithm", "seed": "seed", "total_timesteps": "budget"}
-PROGRAMS = {"sb3": SB3, "cleanrl": CLEANRL, "csv": TABLE}
 RETURNS = {"": UNSAID, "evaluations": EVALUATIONS, "training": TRAINING}
 FRAMES = ("cells", "evaluations", "episodes", "tasks", "generations")
 TENSORBOARD = "tensorboard"
@@ -98,7 +97,7 @@ def import_runs(
 
     `paths` are files, and folders that are searched with all below them, for Stable-Baselines3's evaluations.npz and
     monitor.csv and CleanRL's event files; a CSV with the columns env, algo, seed, step and return is named as a file.
-    `source`, a key of `PROGRAMS`, takes the files of one program alone. `facts` are fields of `UserFacts`.
+    `source`, which is sb3, cleanrl or csv, takes the files of one program alone. `facts` are fields of `UserFacts`.
 
     The frame has a row for each run: folder, format, returns, rows, timesteps. `warn` gets what was overruled or left
     out. Raises `UsageError` for a file that cannot be read, for a run that nobody names, and for one that is there
@@ -118,7 +117,7 @@ def import_runs(
         _describe_run(run, stated, settings)
         for path in dict.fromkeys(paths)
         for run in read_runs(path)
-        if run.program == PROGRAMS.get(source, run.program)
+        if source in ("", "csv" if run.program == TABLE else run.program)
     ]
     if not runs:
         raise UsageError(f"{paths[0]} has no files of --from {source}; without --from, all known files are read")
@@ -301,7 +300,8 @@ def export_results(results: Results, target: str, out: Path) -> list[Path]:
                 f"{out} has event files of these runs already; remove them, or give another folder by --out"
             )
         pairs = zip(results.runs, places)
-        written = [path for run, place in pairs for path in WRITERS[target](Results((run,)), place)]
+        write = _write_events if target == TENSORBOARD else _write_sb3
+        written = [path for run, place in pairs for path in write(Results((run,)), place)]
     if not written:
         place = os.path.commonpath(results.runs) if results.runs else "the folders"
         raise UsageError(f"no run in {place} has the rows that --to {target} takes; look at: erlbench show {place}")
@@ -357,6 +357,3 @@ def _write_events(run: Results, folder: Path) -> Iterator[Path]:
             for step, time, value in rows[["timesteps", "train_time_s", name]].dropna().itertuples(index=False):
                 writer.add_scalar(tag, value, int(step), time)
     yield folder
-
-
-WRITERS: dict[str, Callable[[Results, Path], Iterator[Path]]] = {TENSORBOARD: _write_events, "sb3": _write_sb3}

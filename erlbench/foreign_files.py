@@ -159,8 +159,14 @@ def _read_monitors(paths: Sequence[Path], names: list[Values], notes: list[str])
     frames = []
     for path in paths:
         header, rows = _read_cells(path, ("r", "l", "t"))
-        begun, env = _read_header(path, header)
-        names.append({"env": env})
+        try:
+            about = json.loads(header or "{}")
+            begun, env = float(about.get("t_start", 0)), about.get("env_id")
+            if not abs(begun) < 1e12:
+                raise ValueError
+        except (ValueError, RecursionError, AttributeError, TypeError, OverflowError):
+            refuse(path, "its first line is no header of Stable-Baselines3's Monitor")
+        names.append({"env": env if isinstance(env, str) and env != "None" else ""})
         starts = _find_starts(path, np.diff(rows["t"]) < 0, notes)
         success = next((_read_success(path, rows[name]) for name in SUCCESS if name in rows), np.nan)
         seconds = _count_on(rows["t"].to_numpy(), starts)
@@ -171,18 +177,6 @@ def _read_monitors(paths: Sequence[Path], names: list[Values], notes: list[str])
     rows["t"] += rows["begun"] - rows["begun"].min()
     rows = rows.sort_values("t", kind="stable", ignore_index=True) if len(paths) > 1 else rows
     return rows.assign(timesteps=_check(paths[0], "step", rows["l"].cumsum()))
-
-
-def _read_header(path: Path, text: str) -> tuple[float, str]:
-    """When a monitor file began, in seconds, and the environment's id; empty where Monitor wrote "None"."""
-    try:
-        header = json.loads(text or "{}")
-        start, env = float(header.get("t_start", 0)), header.get("env_id")
-        if not abs(start) < 1e12:
-            raise ValueError
-    except (ValueError, RecursionError, AttributeError, TypeError, OverflowError):
-        refuse(path, "its first line is no header of Stable-Baselines3's Monitor")
-    return start, env if isinstance(env, str) and env != "None" else ""
 
 
 def _read_success(path: Path, cells: pd.Series) -> np.ndarray:

@@ -28,24 +28,6 @@ FINAL_EPISODES = 50
 LOCAL = "process"  # the pool of processes of this machine
 OWN, SHARED = "own", "shared"  # the critic's processor in simulated time: one of its own, or one of the others
 CRITIC = OWN  # unless the user says otherwise
-# What [run] of config.toml holds, in this order, without None, empty lists and a budget of 0 steps.
-IN_RUN = (
-    "env",
-    "algo",
-    "preset",
-    "name",
-    "seed",
-    "total_timesteps",
-    "workers",
-    "eval_freq",
-    "eval_episodes",
-    "final_episodes",
-    "evaluate",
-    "simulated_time",
-    "total_generations",
-    "total_minutes",
-    "info",
-)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,199}")
 
 
@@ -53,29 +35,29 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,199}")
 class Cell:
     """Everything that decides a run's results, and where they go."""
 
+    env: str  # ID, or ID@PRESET for any preset of the environment but the default one
     algo: str
     preset: str
     name: str  # the folder and the report's key: algorithm, algorithm@preset, or the user's own
-    env: str  # ID, or ID@PRESET for any preset of the environment but the default one
     seed: int
     total_timesteps: int  # training steps; 0 where the modelled minutes alone end the run
     workers: int  # individuals in flight; 0 for algorithms that have no such number
-    settings: Any  # instance of the algorithm's settings_type
-    out: Path
     eval_freq: int = EVAL_FREQ  # training steps between two evaluations of the reported policy
     eval_episodes: int = 10  # of an evaluation on the way
-    evaluate: str = "after"  # the training, from saved parameters, or "during" it
     final_episodes: int = FINAL_EPISODES  # of the final evaluation, which gives the score
+    evaluate: str = "after"  # the training, from saved parameters, or "during" it
+    simulated_time: bool = False  # order of results by modelled durations instead of the clock
+    total_generations: int | None = None  # where the run ends if its steps are not used up before
+    total_minutes: float | None = None  # of modelled training time, which have to pass besides the steps
+    info: tuple[str, ...] = ()  # keys of the environment's infos whose numbers are recorded
+    settings: Any  # instance of the algorithm's settings_type
+    out: Path
     processes: int | None = None  # where a study pins them; else RunOptions.processes
     one_core: bool = False  # as RunOptions.one_core, where a study compares times
     env_settings: Values = field(default_factory=dict)  # plain values, see envs/options.py
-    total_generations: int | None = None  # where the run ends if its steps are not used up before
-    total_minutes: float | None = None  # of modelled training time, which have to pass besides the steps
-    simulated_time: bool = False  # order of results by modelled durations instead of the clock
     simulated_processes: int = 0  # virtual processors; 0: as many as workers, or one
     simulated_critic: str = CRITIC  # `OWN` or `SHARED`
     costs: Costs = field(default_factory=built_in_costs)  # modelled durations
-    info: tuple[str, ...] = ()  # keys of the environment's infos whose numbers are recorded
     stated: frozenset[str] | None = field(default=None, compare=False, repr=False)  # "table.key"; None: everything
     saved: Values = field(default_factory=dict, compare=False, repr=False)  # config.toml of its folder
     kept: tuple[str, ...] = field(default=(), compare=False, repr=False)  # what it has by its folder alone, in words
@@ -130,6 +112,10 @@ class Cell:
             return self.stated is None or f"{table}.{key}" in self.stated or key in table_in(saved, table)
 
         return differences(saved, self.config(), counts)
+
+
+# What [run] of config.toml holds, in this order, without None, empty lists and a budget of 0 steps.
+IN_RUN = tuple(Cell.__dataclass_fields__)[: [*Cell.__dataclass_fields__].index("settings")]
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,7 @@ GRADIENT_BYTES, ROLLOUT_BYTES = 260e6, 70e6  # a process with torch, and one wit
 
 FEW = 3  # doubts of one kind that are shown one by one
 # Why a cell cannot answer.
-FAILS, NEVER_TRAINS, FEW_GENERATIONS = "fails", "never trains", "few generations"
-NOT_EVALUATED = "not evaluated"  # but at its start and its end
+NEVER_TRAINS = "never trains"
 COSTLY = "costly evaluation"  # of which is no warning: defaults are costly where episodes are long
 
 
@@ -115,7 +114,7 @@ def find_doubts(cells: Iterable[Cell], problem_of: ProblemOf) -> Iterator[tuple[
         try:
             problem = problem_of(cell.env, cell.env_settings)
         except CellError as error:
-            yield FAILS, f"warning: {where} will fail: {error}"
+            yield "fails", f"warning: {where} will fail: {error}"
             continue
         for kind, text in _doubt_budget(cell, problem):
             yield kind, f"{'' if kind == COSTLY else 'warning: '}{where}: {text}"
@@ -144,13 +143,13 @@ def _doubt_budget(cell: Cell, problem: Problem) -> Iterator[tuple[str, str]]:
         names = [name for name in algorithm.generation_settings if hasattr(cell.settings, name)]
         less = f", or fewer by --set {names[0]}=N ({getattr(cell.settings, names[0])} now)" if names else ""
         yield (
-            FEW_GENERATIONS,
+            "few generations",
             f"a generation has about {generation:,.0f} steps or more, so {planned:,.0f} steps are one or two; give "
             f"--total-timesteps {_round_up(warmup + 10 * generation)} for about ten{less}",
         )
     if planned < cell.eval_freq:
         yield (
-            NOT_EVALUATED,
+            "not evaluated",
             f"it is evaluated at its start and its end only, for --eval-freq {cell.eval_freq:,} is above its "
             f"{planned:,.0f} steps; give --eval-freq {usual_frequency(planned)}",
         )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from erlbench.algorithms import registry
-from erlbench.envs.catalogue import LISTED, module_of, split_preset
+from erlbench.envs.catalogue import module_of
 from erlbench.envs.registry import EnvSpec, build
 from erlbench.errors import ErlbenchError, UsageError
 from erlbench.experiment.arguments import arguments
@@ -237,20 +237,16 @@ def _compare_returns(run: Files, policies: Sequence[Saved], alike: bool, trusted
 def _play_within_limits(run: Files, env: EnvSpec, policies: Sequence[Saved]) -> list[Episodes]:
     """Returns and lengths of each evaluation, in the order of its start states.
 
-    A listed environment without settings plays in this process: each of its steps ends. Any other one has a process
-    that is ended when the seconds are used up.
+    They are played by a process of their own, which is ended when the seconds are used up.
     """
     lengths = [int(length) for _, row in policies for length in row["lengths"]]
     steps = sum(min(max(0, length) + 1, env.max_episode_steps) for length in lengths)
     if steps > MOST_STEPS:
         raise Unverifiable(f"it has {steps:,} steps, more than the {MOST_STEPS:,} that are played")
     limit = min(env.max_episode_steps, max(lengths, default=0) + 1)  # where an episode goes on, it is another one
-    arguments = env, int(run.table("run")["seed"]), policies, limit
-    if not run.table("env_settings") and split_preset(run.env)[0] in LISTED:
-        return _play(*arguments)
     seconds = SECONDS + steps / STEPS_PER_SECOND
     try:
-        played: list[Episodes] = apart(_play, *arguments, seconds=seconds)
+        played: list[Episodes] = apart(_play, env, int(run.table("run")["seed"]), policies, limit, seconds=seconds)
     except NoEnd as error:
         raise Unverifiable(f"no end within {seconds:,.0f} s for {steps:,} steps") from error
     return played
