@@ -102,6 +102,7 @@ def evaluation_seeds(seed: int, timesteps: int | None, episodes: int) -> tuple[i
     return tuple(environment_seed(*key, episode) for episode in range(episodes))
 
 
+@dataclass(eq=False)
 class Evaluations:
     """Takes the reported policy every `eval_freq` training steps and plays `eval_episodes` deterministic episodes.
 
@@ -109,11 +110,12 @@ class Evaluations:
     policy acts by its mode, and no action has noise. The last policies on the way are kept in `directory`.
     """
 
-    def __init__(self, algorithm: Algorithm[Any, Any], cell: Cell, directory: RunFolder) -> None:
-        self.algorithm = algorithm
-        self.cell = cell
+    algorithm: Algorithm[Any, Any]
+    cell: Cell
+    directory: RunFolder
+
+    def __post_init__(self) -> None:
         self.state = EvaluationState()
-        self._directory = directory
         self._begun: set[int] = set()  # tasks that the pool has had
 
     def due(self) -> bool:
@@ -203,17 +205,17 @@ class Evaluations:
 
         The final policy has a file of its own.
         """
-        self._directory.check()
+        self.directory.check()
         row, shown = pending.row, self.state.shown
         parameters = self.algorithm.context.store.load(pending.task.inputs["parameters"])
         data = serialise_policy(np.asarray(parameters), self.algorithm.policy_spec)
         if not row["final"]:
-            path = policy_file(self._directory.path, row["evaluation"])
+            path = policy_file(self.directory.path, row["evaluation"])
             path.parent.mkdir(exist_ok=True)
             write_durably(path, data)
         shown.append((row["evaluation"], row["timesteps"], row["train_time_s"]))
         for index, *_ in shown[:-LAST]:
-            policy_file(self._directory.path, index).unlink(missing_ok=True)
+            policy_file(self.directory.path, index).unlink(missing_ok=True)
         del shown[:-LAST]
         return hashlib.sha256(data).hexdigest()
 

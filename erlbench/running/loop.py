@@ -7,7 +7,7 @@ import time
 import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ PATIENCE = 0.2  # seconds that a step waits for a result
 FIRST_SAVE = 10.0  # seconds that a run trains before it is first saved; a longer interval counts from then on
 
 
+@dataclass(eq=False, repr=False)
 class Run:
     """Trains and evaluates the algorithm of one cell on one pool, and writes its files.
 
@@ -46,40 +47,31 @@ class Run:
     failed: the rows until then are in their files, and the next start goes on from the last checkpoint.
     """
 
-    def __init__(
-        self,
-        cell: Cell,
-        options: RunOptions,
-        algorithm: Algorithm[Any, Any],
-        pool: Pool,
-        directory: RunFolder,
-        files: RowFiles,
-        stop: threading.Event,
-        *,
-        listeners: Sequence[Callable[[Row], None]] = (),
-        watch: Callable[[Run], None] = lambda run: None,
-        pauses: Callable[[], Sequence[tuple[float, float]]] = tuple,
-    ) -> None:
-        self.cell = cell
-        self.options = options
-        self.algorithm = algorithm
-        self.pool = pool
-        self.directory = directory
-        self.files = files
-        self.stop = stop  # set: the run ends where it can be saved
+    cell: Cell
+    options: RunOptions
+    algorithm: Algorithm[Any, Any]
+    pool: Pool
+    directory: RunFolder
+    files: RowFiles
+    stop: threading.Event  # set: the run ends where it can be saved
+    _: KW_ONLY
+    listeners: Sequence[Callable[[Row], None]] = ()
+    watch: Callable[[Run], None] = lambda run: None
+    pauses: Callable[[], Sequence[tuple[float, float]]] = tuple
+    begun = False  # whether the run has begun, or gone on from a checkpoint
+
+    def __post_init__(self) -> None:
         self.graph = TaskGraph()
-        self.order = delivery_order(cell, self.graph, algorithm.is_synchronous(algorithm.settings))
+        self.order = delivery_order(self.cell, self.graph, self.algorithm.is_synchronous(self.algorithm.settings))
         self.clock = Clock(self.order.now)
         self.asynchrony = Asynchrony()
-        self.evaluations = Evaluations(algorithm, cell, directory)
-        self.arrays = LiveArrays(pool.store)
-        self.digest = state.StateDigest(pool.store)
-        self.begun = False  # whether the run has begun, or gone on from a checkpoint
+        self.evaluations = Evaluations(self.algorithm, self.cell, self.directory)
+        self.arrays = LiveArrays(self.pool.store)
+        self.digest = state.StateDigest(self.pool.store)
         self.sums: dict[str, str] = {}  # of the files of a finished run
-        self._listeners, self._watch, self._pauses = listeners, watch, pauses
-        self._known_pauses = len(pauses())
+        self._known_pauses = len(self.pauses())
         self._renew_limit = Renewal()
-        self._save_at = time.monotonic() + min(options.checkpoint_every, FIRST_SAVE)
+        self._save_at = time.monotonic() + min(self.options.checkpoint_every, FIRST_SAVE)
 
     def run(self) -> None:
         """Train and evaluate to the end of the budget.
@@ -211,7 +203,7 @@ class Run:
         self._write_events()
         self._note_pauses()
         self.files.flush_in_time()
-        self._watch(self)
+        self.watch(self)
         if self.stop.is_set() or time.monotonic() >= self._save_at:
             self.save()
         if self.stop.is_set():
@@ -269,7 +261,7 @@ class Run:
         """Write rows to their files, and say so to the listeners."""
         for row in rows:
             self.files.write(row)
-            for listener in self._listeners:
+            for listener in self.listeners:
                 listener(row)
 
     def _write_events(self) -> None:
@@ -280,7 +272,7 @@ class Run:
 
     def _note_pauses(self) -> None:
         """The pauses that have ended since the last call; simulated time does not pass in them."""
-        pauses = self._pauses()
+        pauses = self.pauses()
         for begin, end in pauses[self._known_pauses :]:
             if not self.order.simulated:
                 self.clock.pause(begin, end)

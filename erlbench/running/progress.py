@@ -203,12 +203,17 @@ STATUS_EVERY = 10.0  # seconds between two writings of a running cell's status.j
 SHOWN = ("node joined", "node lost", "node refused", "discarded")  # events that the user sees at once
 
 
+@dataclass(eq=False)
 class ShownRun:
     """Keeps the display and status.json up to date; called with each row, and between two steps."""
 
-    def __init__(self, cell: Cell, directory: RunFolder, display: Display, pool: Pool) -> None:
+    cell: Cell
+    directory: RunFolder
+    display: Display
+    pool: Pool
+
+    def __post_init__(self) -> None:
         self.returns = TrainingReturns()
-        self._cell, self._directory, self._display, self._pool = cell, directory, display, pool
         self._shown = self._written = 0.0
         self._measured: dict[str, float] = {}
         self._nan_told = False
@@ -225,15 +230,15 @@ class ShownRun:
         elif isinstance(row, GenerationRow):
             if (count := row.metrics.get("nan_fitness", 0)) and not self._nan_told:
                 self._nan_told = True
-                self._display.message(
-                    f"{self._cell.label}: {count:g} of generation {row.generation} have NaN as their return and rank "
+                self.display.message(
+                    f"{self.cell.label}: {count:g} of generation {row.generation} have NaN as their return and rank "
                     "last; the column nan_fitness of train.csv counts them"
                 )
         elif isinstance(row, EventRow):
             if row.event == RESUMED:
-                self.returns.restore(self._directory.path)
+                self.returns.restore(self.directory.path)
             if row.event in SHOWN:
-                self._display.message(f"{self._cell.label}: {row.event}: {row.message}")
+                self.display.message(f"{self.cell.label}: {row.event}: {row.message}")
 
     def update(self, run: Run) -> None:
         """Show where the run is, and write it from time to time."""
@@ -241,7 +246,7 @@ class ShownRun:
             return
         self._shown = time.monotonic()
         self.record_measured(run)
-        self._display.update(self._cell.label, self._reading(run))
+        self.display.update(self.cell.label, self._reading(run))
         if self._shown - self._written >= STATUS_EVERY:
             self.write(run, "running", "")
 
@@ -251,18 +256,18 @@ class ShownRun:
         if not measured or measured == self._measured:
             return
         self._measured = measured
-        self._directory.amend_meta(measured=measured)
+        self.directory.amend_meta(measured=measured)
         values = ", ".join(f"{name} {value:.4g}" for name, value in measured.items())
-        self._display.message(f"{self._cell.label}: {values}, by a rule from the first returns")
+        self.display.message(f"{self.cell.label}: {values}, by a rule from the first returns")
 
     def finish(self, run: Run) -> str:
         """Write that the run is done, for good once this returns; how it ended, in words."""
-        self._directory.amend_meta(device=self._pool.device)
+        self.directory.amend_meta(device=self.pool.device)
         self.record_measured(run)
         counters, score = run.algorithm.counters, run.evaluations.state.last_return
-        untrained = registry.never_trained(self._cell.algo, counters.critic_updates, counters.actor_updates)
+        untrained = registry.never_trained(self.cell.algo, counters.critic_updates, counters.actor_updates)
         more = {"never_trained": True} if untrained else {}
-        self.write(run, DONE, "", **more, files=run.sums | self._directory.sums())
+        self.write(run, DONE, "", **more, files=run.sums | self.directory.sums())
         if untrained:
             return NEVER_TRAINED
         return DONE if score is None else f"{DONE}, final score {score:,.1f}"
@@ -270,7 +275,7 @@ class ShownRun:
     def end(self, run: Run, status: str, message: str) -> str:
         """Write how the run ended; that even this cannot be written must not hide the reason."""
         with suppress(OSError, CellError):
-            self._directory.amend_meta(device=self._pool.device)
+            self.directory.amend_meta(device=self.pool.device)
             self.write(run, status, message)
         return status
 
@@ -279,28 +284,28 @@ class ShownRun:
         planned, played = run.evaluations.progress() if run.clock.ended else (0, 0)
         return Reading(
             timesteps=counters.timesteps,
-            total_timesteps=self._cell.total_timesteps,
+            total_timesteps=self.cell.total_timesteps,
             last_return=run.evaluations.state.last_return,
-            busy=len(self._pool.running()),
-            processes=max(1, self._pool.processes),
+            busy=len(self.pool.running()),
+            processes=max(1, self.pool.processes),
             generation=counters.generation,
-            total_generations=self._cell.total_generations,
+            total_generations=self.cell.total_generations,
             evaluations=planned,
             evaluated=played,
             minutes=run.clock.train / 60,
-            total_minutes=self._cell.total_minutes,
+            total_minutes=self.cell.total_minutes,
             training_return=self.returns.mean,
         )
 
     def write(self, run: Run, status: str, message: str, **more: Any) -> None:
         """Write status.json; `more` are further keys."""
         self._written = time.monotonic()
-        self._directory.write_status(
+        self.directory.write_status(
             status=status,
             message=message,
             timesteps=run.algorithm.counters.timesteps,
-            total_timesteps=self._cell.total_timesteps or None,
-            **({"total_minutes": minutes} if (minutes := self._cell.total_minutes) is not None else {}),
+            total_timesteps=self.cell.total_timesteps or None,
+            **({"total_minutes": minutes} if (minutes := self.cell.total_minutes) is not None else {}),
             train_time_s=run.clock.train,
             total_time_s=run.clock.total,
             paused_s=run.clock.paused,
