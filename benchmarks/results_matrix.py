@@ -3,8 +3,9 @@
 In docs/data/matrix.csv a row is a task and a budget; a cell has the mean final score ± its standard deviation over
 seeds, and their number. docs/data/scores.csv has a row for each cell, with the median of the training's minutes over
 the runs of one process that shared no core and simulated no time. The finished runs of the suite's algorithms and
-presets count, from `LEAST` training steps on, without those that modelled minutes ended. Runs of several folders are not pooled: those of the folder with most seeds count, of two such folders
-those of the last in alphabetical order. Bold: verdict.json has the algorithm above each other one of the row.
+presets count, from `LEAST` training steps on, without those that modelled minutes ended. Runs of several folders are
+not pooled: those of the folder with most seeds count, of two such folders those of the last in alphabetical order.
+Bold: verdict.json has the algorithm above each other one of the row.
 """
 
 from __future__ import annotations

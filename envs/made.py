@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import gymnasium
+from gymnasium.envs.registration import find_highest_version
 
 from erlbench.envs.catalogue import module_of
 from erlbench.errors import UsageError
@@ -34,10 +35,10 @@ def environment_name_of(made: Any) -> str:
 
 
 def register_made(env_id: str) -> None:
-    """Have Gymnasium know the class or function `module:Name`, if that is no id that the module registers itself."""
-    module = module_of(env_id)
-    name = env_id.rpartition(":")[2]
-    if module in sys.modules and name not in gymnasium.registry and callable(getattr(sys.modules[module], name, None)):
+    """Have Gymnasium know the class or function `module:Name`, if the module does not register that name itself."""
+    module, name = module_of(env_id), env_id.rpartition(":")[2]
+    is_known = name in gymnasium.registry or find_highest_version(None, name) is not None
+    if module in sys.modules and not is_known and callable(getattr(sys.modules[module], name, None)):
         gymnasium.register(name, entry_point=env_id)
 
 

@@ -80,7 +80,7 @@ class RunArguments:
         None, "preset of the algorithms given without one [default: paper]", "NAME", file_only=True
     )
     study: tuple[str, ...] = option(
-        (), "studies of benchmarks.toml, instead of --algo and --env", "NAME[,NAME...]", basic=True
+        (), "studies of studies.toml or the suite, instead of --algo and --env", "NAME[,NAME...]", basic=True
     )
     profile: str | None = option(
         None, "budget of the studies: smoke, laptop or paper [default: smoke]", "NAME", basic=True

@@ -259,7 +259,8 @@ def _require_extras(pairs: Iterable[tuple[str, str]]) -> None:
 def list_studies(arguments: RunArguments, warn: Callable[[str], None]) -> dict[str, Study]:
     """All studies that a command can name; those in the folder of its results win, where the first run put them.
 
-    Raises `UsageError` for a name that is none: the mistake in a file of the user, which may have it, or the nearest.
+    Raises `UsageError` for a mistake in the user's file, which may have the study, unless it is one of the suite's; and
+    for a name that is none, with the nearest.
     """
     mistakes: list[str] = []
     studies = known_studies(warn=mistakes.append)
@@ -267,7 +268,7 @@ def list_studies(arguments: RunArguments, warn: Callable[[str], None]) -> dict[s
     folders = [Path(arguments.out)] if arguments.out else [RESULTS / name for name in names]
     stored = known_studies([file for folder in folders if (file := folder / FILE).is_file()], mistakes.append)
     for name in arguments.study:
-        if name not in stored and mistakes:
+        if mistakes and (name not in stored or stored[name].file):  # none of the suite's
             raise UsageError(mistakes[0].removesuffix(LEFT_OUT))
         check_known(name, stored, f"unknown study '{name}'")
     for mistake in dict.fromkeys(mistakes):

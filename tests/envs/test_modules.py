@@ -41,6 +41,13 @@ def test_a_module_in_the_current_folder_is_found_by_the_workers_too(tmp_path: Pa
     assert "done" in done.stderr
 
 
+def test_a_class_that_its_module_registers_has_the_registered_name(tmp_path: Path) -> None:
+    (tmp_path / "skips.py").write_text(SKIPPING)
+    done = run(tmp_path, "--env", "skips:Skipping", "--env-set", "max_episode_steps=9")
+    assert done.returncode == 2
+    assert "did you mean 'skips:Skipping-v0'?" in done.stderr
+
+
 def test_an_environment_of_a_module_has_its_own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once none of them was known, and `frame_skip` repeated each action instead."""
     (tmp_path / "skipping.py").write_text(SKIPPING)

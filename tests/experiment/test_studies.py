@@ -209,8 +209,13 @@ def test_unknown_studies_and_profiles(tmp_path, monkeypatch):
         requested_cells(arguments({"study": "one", "profile": "papr"}))
 
 
-def test_a_mistake_in_the_users_file_is_the_error_of_a_study_that_stands_there(tmp_path, monkeypatch):
+@pytest.mark.parametrize("was_run", [False, True])
+def test_a_mistake_in_the_users_file_is_the_error_of_a_study_that_stands_there(tmp_path, monkeypatch, was_run):
+    """Also where an earlier start has put the study as it was into the folder of its results."""
     monkeypatch.chdir(tmp_path)
+    if was_run:
+        Path("results", "smoke").mkdir(parents=True)
+        Path("results", "smoke", "study.toml").write_text(SMALL)
     Path("studies.toml").write_text(SMALL.replace("seeds = 2", "seed = 2"))
     result = CliRunner().invoke(cli, ["run", "--study", "one", "--dry-run"])
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
