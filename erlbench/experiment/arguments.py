@@ -77,7 +77,7 @@ class RunArguments:
         (), "environments, as ID or ID@PRESET; with --study, only these of its environments", "ID[,ID...]", basic=True
     )
     preset: str | None = option(
-        None, "preset of the algorithms given without one [default: paper]", "NAME", file_only=True
+        None, "preset of the algorithms given without one [default: default]", "NAME", file_only=True
     )
     study: tuple[str, ...] = option(
         (), "studies of studies.toml or the suite, instead of --algo and --env", "NAME[,NAME...]", basic=True
