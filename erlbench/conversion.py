@@ -12,7 +12,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,11 +23,11 @@ import numpy as np
 import pandas as pd
 import tomli_w
 
-from erlbench import __version__, errors
+from erlbench import __version__
 from erlbench.algorithms import registry
 from erlbench.api import Results
 from erlbench.envs.options import OWN, checked_settings, plain_values
-from erlbench.errors import UsageError, nearest
+from erlbench.errors import UsageError, nearest, warn
 from erlbench.experiment.cells import folder_name, run_folder
 from erlbench.files import Table, Unusable, Values, place_below, printable, refuse_links, writable
 from erlbench.foreign_files import SB3, TABLE, ForeignRun, read_content, read_runs, refuse
@@ -90,17 +90,15 @@ class UserFacts:
                 raise UsageError(f"--{name} is one line of at most {LONGEST} characters")
 
 
-def import_runs(
-    paths: Sequence[Path], out: Path, *, source: str = "", warn: Callable[[str], None] = errors.warn, **facts: Any
-) -> pd.DataFrame:
+def import_runs(paths: Sequence[Path], out: Path, *, source: str = "", **facts: Any) -> pd.DataFrame:
     """Write the runs in files of other programs as runs below the folder `out`, after all files are read.
 
     `paths` are files, and folders that are searched with all below them, for Stable-Baselines3's evaluations.npz and
     monitor.csv and CleanRL's event files; a CSV with the columns env, algo, seed, step and return is named as a file.
     `source`, which is sb3, cleanrl or csv, takes the files of one program alone. `facts` are fields of `UserFacts`.
 
-    The frame has a row for each run: folder, format, returns, rows, timesteps. `warn` gets what was overruled or left
-    out. Raises `UsageError` for a file that cannot be read, for a run that nobody names, and for one that is there
+    The frame has a row for each run: folder, format, returns, rows, timesteps. What was overruled or left out is a
+    warning. Raises `UsageError` for a file that cannot be read, for a run that nobody names, and for one that is there
     already; then nothing is written.
     """
     stated = UserFacts(**facts)

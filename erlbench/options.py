@@ -34,7 +34,6 @@ class Option:
     short: str = ""
     section: str = ""  # the title of the section that it opens in `--help-all`
     basic: bool = False  # shown by `--help`; where no option is basic, all are
-    hidden: bool = False
     file_only: bool = False  # for TOML files and Python
     positional: bool = False
     bare: str | None = None  # the value of a flag without a value

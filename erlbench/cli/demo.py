@@ -11,8 +11,7 @@ from pathlib import Path
 import click
 
 from erlbench.cli.options import options_command
-from erlbench.experiment.arguments import RunArguments
-from erlbench.options import option, shared_option
+from erlbench.options import option
 
 ENV, SEEDS, STEPS = "Swimmer-v5", 2, 150_000
 ALGOS = ("cem", "openai-es")
@@ -24,7 +23,6 @@ class DemoOptions:
     """What the demonstration takes."""
 
     out: Path = option(Path("demo"), "folder of the results, the report and the film", "DIR")
-    total_timesteps: int = shared_option(RunArguments, "total_timesteps", STEPS, hidden=True)
 
 
 @options_command(DemoOptions)
@@ -45,11 +43,10 @@ def command(options: DemoOptions) -> None:
     out, start = options.out, time.monotonic()
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out} is not a folder; choose another one by --out")
-    steps = f"{options.total_timesteps:,} steps a run"
-    click.echo(f"{' and '.join(ALGOS)} learn {ENV}: {SEEDS} seeds each, {steps}.", err=True)
+    click.echo(f"{' and '.join(ALGOS)} learn {ENV}: {SEEDS} seeds each, {STEPS:,} steps a run.", err=True)
     try:
         results = run(
-            ALGOS, ENV, seeds=SEEDS, total_timesteps=options.total_timesteps, eval_freq=20_000, eval_episodes=3,
+            ALGOS, ENV, seeds=SEEDS, total_timesteps=STEPS, eval_freq=20_000, eval_episodes=3,
             final_episodes=10, set={"hidden": (64, 64)}, out=str(out / "results"), quiet=False,
         )  # fmt: skip
     except Interrupted as error:

@@ -42,7 +42,7 @@ class OptionsCommand(click.Command):
             declared = self.options.get(parameter.name or "")
             if declared and shows_all:
                 title = declared.section or title
-            record = parameter.get_help_record(ctx)  # none of an argument and of a hidden option
+            record = parameter.get_help_record(ctx)  # none of an argument
             if record and (shows_all or not declared or declared.basic):
                 sections.setdefault(title, []).append(record)
         if shows_all and (keys := [each for each in self.options.values() if each.file_only]):
@@ -76,7 +76,7 @@ def _make_parameter(declared: Option) -> click.Parameter:
     default, help_text = declared.default, declared.help
     if default and isinstance(default, str | int | float | Path) and "[default" not in help_text:
         help_text += f" [default: {default:g}]" if isinstance(default, float) else f" [default: {default}]"
-    shared |= {"help": help_text, "hidden": declared.hidden, "multiple": declared.is_repeatable}
+    shared |= {"help": help_text, "multiple": declared.is_repeatable}
     if declared.type is bool:
         shared |= {"is_flag": True, "default": None}
     elif declared.bare is not None:

@@ -6,15 +6,16 @@ import pytest
 from click.testing import CliRunner
 
 from erlbench import api
-from erlbench.cli import cli
+from erlbench.cli import cli, demo
 from erlbench.errors import Interrupted
 from erlbench.running import command
 
 
 @pytest.mark.slow
 @pytest.mark.needs("osmesa")
-def test_it_ends_with_a_report_and_a_film(tmp_path):
-    result = CliRunner().invoke(cli, ["demo", "--out", str(tmp_path / "demo"), "--total-timesteps", "2000"])
+def test_it_ends_with_a_report_and_a_film(tmp_path, monkeypatch):
+    monkeypatch.setattr(demo, "STEPS", 2000)
+    result = CliRunner().invoke(cli, ["demo", "--out", str(tmp_path / "demo")])
     assert result.exit_code == 0, result.stderr
     assert "cem        final scores " in result.stdout
     assert "cem" in (tmp_path / "demo" / "report" / "index.html").read_text()

@@ -30,7 +30,7 @@ def test_options_are_told_in_one_form(name):
     group = cli.make_context("erlbench", [name])
     context = click.Context(command := cli.get_command(group, name), parent=group)
     for option in command.get_params(context):
-        if not isinstance(option, click.Option) or option.hidden or "--help" in option.opts:  # which is click's own
+        if not isinstance(option, click.Option) or "--help" in option.opts:  # which is click's own
             continue
         assert not {"RANGE", "PATH", "TEXT", "INTEGER", "FLOAT"} & set(option.make_metavar(context).split())
         assert not option.help.removesuffix(", ...").endswith(".")

@@ -19,12 +19,10 @@ def imported(tmp_path):
     """Import paths; environment, name and seed of each run."""
 
     def call(*paths: Path, **names: object) -> list[tuple[str, str, int]]:
-        import_runs(paths, tmp_path / "out", origin="Jane Doe", warn=warnings.append, **names)
+        import_runs(paths, tmp_path / "out", origin="Jane Doe", **names)
         cells = erlbench.load_results(tmp_path / "out").cells
         return list(cells[["env", "name", "seed"]].itertuples(index=False, name=None))
 
-    warnings: list[str] = []
-    call.warnings = warnings
     return call
 
 
