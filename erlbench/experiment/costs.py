@@ -85,10 +85,9 @@ def built_in_costs() -> Costs:
 
 
 def load_costs(path: Path) -> Costs:
-    """The costs in a TOML file, or in its table `costs`; a `UsageError` names what is wrong in it."""
+    """The costs in the table `costs` of a TOML file; a `UsageError` names what is wrong in it."""
     file = TomlFile(path)
-    table = file.table(file.data.get("costs", {}), ("costs",))  # of a run's config.toml
-    return read_costs(file, table or {k: v for k, v in file.data.items() if k not in ("cell", "machine", "steps")}, ())
+    return read_costs(file, file.data.get("costs", {}), ("costs",))
 
 
 def read_costs(file: TomlFile, table: Any, where: Keys) -> Costs:

@@ -69,9 +69,7 @@ def test_presets_and_settings_of_environments_are_part_of_the_cell(tmp_path):
 
 def test_measured_costs_of_simulated_time_are_those_of_the_file_and_stand_in_the_configuration(tmp_path):
     costs = Costs(timestep=1e-3, critic_update=2e-3, actor_update=3e-3, overhead=4e-3, source="this test")
-    (tmp_path / "costs.toml").write_text(
-        tomli_w.dumps(vars(costs) | {"cell": {"algo": "cem"}, "machine": {"cores": 4}})
-    )
+    (tmp_path / "costs.toml").write_text(tomli_w.dumps({"costs": vars(costs), "machine": {"cores": 4}}))
     modelled = {"costs": str(tmp_path / "costs.toml"), "simulated_processes": "64", "simulated_critic": "shared"}
     [cell] = cells_of(algo=("aes-rl",), env=("Hopper-v5",), simulated_time=True, **modelled)
     assert (cell.costs, cell.simulated_processes, cell.simulated_critic) == (costs, 64, "shared")

@@ -26,7 +26,7 @@ def test_crowding_grows_up_to_all_cores_of_the_machine():
 
 def test_a_file_gives_the_costs_and_a_mistake_in_it_is_named(tmp_path):
     path = tmp_path / "costs.toml"
-    path.write_text(tomli_w.dumps(vars(TRUE) | {"cell": {"algo": "aes-rl"}, "machine": {"cores": 4}}))
+    path.write_text(tomli_w.dumps({"costs": vars(TRUE), "machine": {"cores": 4}}))
     assert load_costs(path) == TRUE
     path.write_text(path.read_text().replace("timestep = 0.0002", "timestep = -1"))
     with pytest.raises(UsageError, match="'timestep' must be seconds"):
@@ -39,9 +39,12 @@ def test_a_file_gives_the_costs_and_a_mistake_in_it_is_named(tmp_path):
     ("text", "message"),
     [
         ("", "'timestep' is missing"),
-        ("timestep = 1e-4", "'critic_update' is missing"),
+        ("[costs]\ntimestep = 1e-4", "line 1: 'critic_update' is missing"),
         ("[costs]\ntimestep = 1e-4\ncritic_updat = 1", "critic_updat"),
-        ("timestep = 1e-4\ncritic_update = 0\nactor_update = 0\noverhead = 0\ncrowding = 0", "'crowding' must be at"),
+        (
+            "[costs]\ntimestep = 1e-4\ncritic_update = 0\nactor_update = 0\noverhead = 0\ncrowding = 0",
+            "'crowding' must be at",
+        ),
     ],
 )
 def test_a_file_that_lacks_costs_is_refused(tmp_path, text, message):

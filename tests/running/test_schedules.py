@@ -47,11 +47,11 @@ def test_the_schedule_of_p_cem_rl_is_that_of_other_code(barriers, workers, tmp_p
 @pytest.mark.parametrize("preset", ["default", "fixed-ratio"])
 def test_the_last_place_of_a_cost_changes_no_schedule(preset, tmp_path):
     """Where all episodes are full, equal sums of costs are frequent, and rounding decided which task came first."""
-    table = tomllib.loads((files("erlbench.experiment") / BUILT_IN).read_text()) | {"spread": 0.0}
+    table = tomllib.loads((files("erlbench.experiment") / BUILT_IN).read_text())["costs"] | {"spread": 0.0}
     cell = cell_of("aes-rl", tmp_path, 5, 100_000, env="HalfCheetah-v5", preset=preset)
 
     def ended(values):
-        (tmp_path / "costs.toml").write_text(tomli_w.dumps(values))
+        (tmp_path / "costs.toml").write_text(tomli_w.dumps({"costs": values}))
         return schedule(cell, load_costs(tmp_path / "costs.toml"), 5, [1000], OWN).ended
 
     expected = ended(table)
