@@ -103,7 +103,7 @@ def test_the_report_imports_one_way():
 
 def test_the_architecture_lists_all_rooms_in_the_order_of_imports():
     page = (ROOT / "docs" / "architecture.md").read_text()
-    of_all, of_the_report = (table.split("\n\n")[0] for table in page.split("| module | what |\n")[1:])
+    of_all, of_the_report = (table.split("\n\n")[0] for table in page.split("| module | content |\n")[1:])
     for table, levels in ((of_all, ABOVE_OTHERS), (of_the_report, IN_THE_REPORT)):
         cells = [line.split("|")[1] for line in table.splitlines()[1:]]
         rooms = [name for cell in cells for name in re.findall(r"`(\w+)(?:/|\.py)`", cell)]
