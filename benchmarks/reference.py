@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from erlbench.records.read import ignore
+from erlbench.reporting.cells import list_rows
 from erlbench.reporting.differences import read_sides
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.page_cells import PageCells, everything
-from erlbench.reporting.pairs import compare_pairs, pair_rows
+from erlbench.reporting.pairs import compare_pairs
 from erlbench.reporting.runs import find_runs
 from erlbench.reporting.score import AUTO, Moment, cut_runs
 from erlbench.reporting.words import FILE, write_verdicts
@@ -50,7 +51,7 @@ def compare_runs(table: Mapping[str, Any]) -> PageCells:
 def verdicts(table: Mapping[str, Any]) -> list[Any]:
     """Its verdicts, in the order of environments and pairs; all its tests share the level."""
     pairs = compare_pairs(compare_runs(table), [(first, second) for first, second in table["pairs"]])
-    return pair_rows(pairs)
+    return list_rows(pairs)
 
 
 def main() -> None:

@@ -74,6 +74,7 @@ def test_wheel_holds_every_module_and_nothing_else(wheel: Path) -> None:
     data |= {
         "erlbench/experiment/costs.toml",
         "erlbench/reporting/columns.toml",
+        "erlbench/reporting/looks.toml",
         "erlbench/records/algorithms.json",
         "erlbench/experiment/tuning_budgets.csv",
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -23,7 +23,7 @@ from erlbench.reporting.index import write_index
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.page import SMOKE, Maker
 from erlbench.reporting.page_cells import REFERENCE, PageCells, everything, without_judgement
-from erlbench.reporting.published import load_published
+from erlbench.reporting.published import find_references
 from erlbench.reporting.runs import find_runs
 from erlbench.reporting.score import cut_runs
 from erlbench.reporting.studies import (
@@ -41,14 +41,17 @@ from erlbench.reporting.words import write_verdicts
 if TYPE_CHECKING:
     from erlbench.experiment.study import Study
 
-PageOfStudy = tuple[PageCells, Any]  # with its answer, None without
-
 
 def build_report(
-    results: Sequence[Path], out: Path, studies: Mapping[str, Study], profile: str | None,
-    warn: Warn | None = None, options: ReportOptions | None = None, reference: Path | None = None,
+    results: Sequence[Path],
+    out: Path,
+    studies: Mapping[str, Study],
+    profile: str | None,
+    warn: Warn | None = None,
+    options: ReportOptions | None = None,
+    reference: Path | None = None,
     named: bool = False,
-) -> Path:  # fmt: skip
+) -> Path:
     """Read the runs below `results`, write the report to `out`, and return the path of its `index.html`.
 
     `profile` chooses the studies' profile; None takes, study by study, the one that most of the runs fit. A study has a
@@ -69,25 +72,24 @@ def build_report(
     references = _reference_pages(reference, studies) if reference else []
     if at := options.at:
         runs = cut_runs(runs, at, warnings.add)
-        return _write(out, options, references, [(everything(runs, f"All runs after {at}", at), None)], runs, warnings)
-    pages: list[PageOfStudy] = []
+        return _write(out, options, [*references, everything(runs, f"All runs after {at}", at)], runs, warnings)
+    pages: list[PageCells] = []
     for study in studies.values():
         of_study = _study_pages(study, runs, profile, named, options.metric, warnings)
         if named and not of_study:
             chosen = f", profile {profile}" if profile else ""
             warnings.add(f"no run belongs to the study '{study.name}'{chosen}; it has no page")
         pages += of_study
-    whole, tested = everything(runs), {run.path for page, _ in pages if not page.tested for run in page.runs}
+    whole, tested = everything(runs), {run.path for page in pages if not page.tested for run in page.runs}
     whole = replace(whole, tested=not {run.path for run in whole.runs} <= tested)
-    if pages and all(page.profile == SMOKE for page, _ in pages):
+    if pages and all(page.profile == SMOKE for page in pages):
         whole = without_judgement(whole)
-    return _write(out, options, references, [*pages, (whole, None)], runs, warnings)
+    return _write(out, options, [*references, *pages, whole], runs, warnings)
 
 
 def build_comparison(
-    folders: Sequence[Path], out: Path, warn: Warn | None = None,
-    options: ReportOptions | None = None,
-) -> tuple[Path, Table]:  # fmt: skip
+    folders: Sequence[Path], out: Path, warn: Warn | None = None, options: ReportOptions | None = None
+) -> tuple[Path, Table]:
     """Write a report that sets folders of results side by side to `out`: the path of its `index.html`, and its table.
 
     The first folder is what the others are compared with. Raises `UsageError` as
@@ -97,7 +99,8 @@ def build_comparison(
     runs = read_sides(folders, warnings.add)
     table = differences_table(runs, options.metric)
     runs["name"] = runs["name"] + " [" + runs["side"] + "]"  # so that those of all sides can stand on one page
-    return _write(out, options, [], [(everything(runs, "All runs side by side"), None)], runs, warnings, table), table
+    page = replace(everything(runs, "All runs side by side"), tables=(table,))
+    return _write(out, options, [page], runs, warnings), table
 
 
 class Warnings:
@@ -115,7 +118,7 @@ class Warnings:
 
 def _study_pages(
     study: Study, runs: pd.DataFrame, profile: str | None, named: bool, metric: str, warnings: Warnings
-) -> list[PageOfStudy]:
+) -> list[PageCells]:
     """The study's pages with its answers, and the warnings about its runs; neither for a study that was not run.
 
     A study of the folder itself has a page in any case. What a study asks is answered.
@@ -127,10 +130,11 @@ def _study_pages(
     candidates = make_study_pages(study, runs, profile, remarks.append)
     if not candidates and of_folder:
         candidates = [make_study_page(study, profile or next(iter(study.profiles)), runs[:0])]
-    pages: list[PageOfStudy] = []
+    pages = []
     for page in (_prepared(page, study) for page in candidates if named or of_folder or was_run(page)):
         asks = (study.compare or study.claim or of_folder) and page.profile != SMOKE
-        pages.append((page, answer_study(study, page.profile, runs, remarks.append, metric) if asks else None))
+        answer = answer_study(study, page.profile, runs, remarks.append, metric) if asks else None
+        pages.append(replace(page, answer=answer))
     if pages or named or any(study.name in names for names in runs.studies):
         for warning in remarks:
             warnings.add(warning)
@@ -143,34 +147,30 @@ def _reference_pages(reference: Path, studies: Mapping[str, Study]) -> list[Page
     These runs are incomplete as they are kept: what lacks a file is simply not drawn.
     """
     runs = find_runs([reference], _ignore)
-    pages = [replace(everything(runs), name=REFERENCE, title="Reference results")]
+    pages = [replace(everything(runs), name=REFERENCE, title="Reference results", is_reference=True)]
     for study in studies.values():
         if candidates := make_study_pages(study, runs, None, _ignore):
             most = max(candidates, key=lambda page: len(page.runs))
             name, title = f"{REFERENCE}-{study.name}", f"Reference results: {study.title}"
-            pages.append(replace(_prepared(most, study), name=name, title=title))
+            pages.append(replace(_prepared(most, study), name=name, title=title, is_reference=True))
     return pages
 
 
 def _write(
-    out: Path, options: ReportOptions, references: Sequence[PageCells], comparisons: Sequence[PageOfStudy],
-    found: pd.DataFrame, warnings: Warnings, *tables: Table,
-) -> Path:  # fmt: skip
-    """Write a page for each of the `references` comparisons and of the others, `tables` on the last one; the index."""
+    out: Path, options: ReportOptions, pages: Sequence[PageCells], found: pd.DataFrame, warnings: Warnings
+) -> Path:
+    """Write the pages and the index."""
     runs = list_rows(found)
-    charts = ChartData(sum(len(page.runs) for page in references) + len(runs))
+    charts = ChartData(sum(len(page.runs) for page in pages if page.is_reference) + len(runs))
     try:
         prepare_folder(out)
-        maker = Maker(out=out, published=load_published(), warn=warnings.add, options=options, charts=charts)
+        maker = Maker(out=out, warn=warnings.add, options=options, charts=charts)
         quiet = replace(maker, warn=_ignore)
-        pages = [replace(quiet.write(options.judged(page)), is_reference=True) for page in references]
-        for number, (page, answer) in enumerate(comparisons, 1):
-            first = tables if number == len(comparisons) else ()
-            pages.append(maker.write(options.judged(page), *first, answer=answer))
-        verdicts = {page.comparison.name: page.verdicts for page in pages}
-        write_verdicts(out / VERDICTS, verdicts, [answer for _, answer in comparisons if answer])
-        cells = [cell for page, _ in comparisons for cell in page.rows]
-        sources = [one for cell in cells for one in maker.published.find_references(cell)]
+        pages = [(quiet if page.is_reference else maker).write(options.judged(page)) for page in pages]
+        answers = [page.answer for page in pages if page.answer]
+        write_verdicts(out / VERDICTS, {page.name: page.verdicts for page in pages}, answers)
+        cells = [cell for page in pages if not page.is_reference for cell in page.rows]
+        sources = [one for cell in cells for one in find_references(cell)]
         write_references(out / REFERENCES, runs, sources)
         index = write_index(out, pages, runs, [*warnings.remarks], charts, sources, options.checklist)
     except OSError as error:

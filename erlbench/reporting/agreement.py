@@ -11,13 +11,13 @@ from erlbench.experiment.fairness import compare_algorithms, distinct, overridde
 from erlbench.records.run import scores_in_words
 from erlbench.reporting.cells import STD
 from erlbench.reporting.documents import Column, Table, build_table
-from erlbench.reporting.formats import NONE, steps
+from erlbench.reporting.formats import NONE, list_first, steps
 from erlbench.reporting.page_cells import PageCells
 from erlbench.reporting.runs import run_tables
+from erlbench.reporting.statistics import group_items
 from erlbench.words import counted
 from erlbench.work.identity import changes
 
-MOST = 5  # differences that are listed
 Runs = Sequence[Any]  # rows of the frame of runs
 
 
@@ -72,10 +72,7 @@ def describe_repeats(runs: Runs) -> str:
 
 def describe_marks(runs: Runs) -> str:
     """Why runs may not be repeatable, with their seeds."""
-    seeds: dict[str, list[str]] = {}
-    for run in runs:
-        for mark in run.marks:
-            seeds.setdefault(mark, []).append(str(run.seed))
+    seeds = group_items((mark, str(run.seed)) for run in runs for mark in run.marks)
     return "; ".join(list_first([f"{mark}, seed {', '.join(of_mark)}" for mark, of_mark in seeds.items()]))
 
 
@@ -123,11 +120,6 @@ def change_between(runs: Runs, others: Runs) -> str:
     return "; ".join(differing) or ("mixed" if describe_identities((*runs, *others)) else "same")
 
 
-def list_first(lines: Sequence[str]) -> list[str]:
-    """The first lines, and how many there are besides."""
-    return [*lines[:MOST], *([f"{len(lines) - MOST} more"] if len(lines) > MOST else [])]
-
-
 SIMILAR = 1.1  # times the simulator steps of another side: more is said
 NETWORKS = "hidden layers"  # an aspect of `compare_algorithms`
 
@@ -137,7 +129,7 @@ def caveats(page: PageCells) -> list[str]:
     budgets = {group.env: group.limit for group in page.groups}
     lines = [f"Budgets: {_listed(budgets)}."] if len(set(budgets.values())) > 1 else []
     for group in page.groups:
-        used = {cell.name: cell.learning_timesteps for cell in group.cells if cell.exists and cell.done}
+        used = {cell.name: cell.learning_timesteps for cell in group.cells if cell.done}
         if used and max(used.values()) > SIMILAR * min(used.values()):
             listed = _listed({name: steps(value) for name, value in used.items()})
             lines.append(f"Simulator steps used on {group.env}: {listed}.")
@@ -189,10 +181,8 @@ def tuning_table(page: PageCells) -> Table | None:
 
 def imported_table(page: PageCells) -> Table | None:
     """Whose the imported runs of a page are, and what their files do not say; None without any."""
-    cells: dict[tuple[str, str, str, str], list[Any]] = {}
-    for run in page.runs:
-        if run.imported:
-            cells.setdefault((run.env, run.name, run.imported.origin, run.imported.format), []).append(run)
+    runs = ((run, run.imported) for run in page.runs if run.imported)
+    cells = group_items(((run.env, run.name, about.origin, about.format), run) for run, about in runs)
     rows = [
         {"environment": env, "algorithm": name, "seeds": ", ".join(str(run.seed) for run in runs), "origin": origin,
          "licence": runs[0].imported.licence or NONE, "read_from": kind, "returns_are_of": runs[0].imported.returns,

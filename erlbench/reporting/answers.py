@@ -22,7 +22,7 @@ from erlbench.reporting.pairs import SIMILAR, decide, make_sample, selection_rea
 from erlbench.reporting.published import find_origin
 from erlbench.reporting.score import AUTO, CURVE, FINAL, LEARNING, MINUTES, TIMESTEPS, CurveStretch
 from erlbench.reporting.significance import UNKNOWN, Case, compare, judge, mean_difference, percent_more
-from erlbench.reporting.statistics import mean, reached
+from erlbench.reporting.statistics import ends, mean, reached
 from erlbench.reporting.studies import find_differences, make_answer_cells
 from erlbench.words import counted
 
@@ -64,7 +64,7 @@ def answer_study(study: Study, profile: str, runs: pd.DataFrame, warn: Warn, met
                 kind = pair.metric or (FINAL if study.published_source and metric == AUTO else metric)
                 measured.append(_measure(pair, kind, _score(pair, kind, cells.loc[indices], budget, env)))
     outcomes = decide([(*test["scores"], test["origin"], "") for _, test in measured])
-    for (answer, test), outcome in zip(measured, outcomes, strict=True):
+    for (answer, test), outcome in zip(measured, outcomes):
         claims = bool(study.claim) or test["amount"] is not None
         if answer.samples is None or answer.reason:
             standing = Standing.NOT_COMPARABLE if answer.samples else Standing.NOT_RUN
@@ -77,9 +77,12 @@ def answer_study(study: Study, profile: str, runs: pd.DataFrame, warn: Warn, met
     answers = [answer for answer, _ in measured]
     standings = {answer.standing for answer in answers}
     return SimpleNamespace(
-        study=study, profile=profile, answers=answers, differences=find_differences(study, profile, cells, runs),
+        study=study,
+        profile=profile,
+        answers=answers,
+        differences=find_differences(study, profile, cells, runs),
         standing=next((standing for standing in Standing if standing in standings), None),
-    )  # fmt: skip
+    )
 
 
 def _score(pair: Pair, kind: str, cells: pd.DataFrame, budget: Profile, env: str) -> list[Any]:
@@ -168,8 +171,8 @@ def _why_not(kind: str, sides: list[Any], scores: list[Any], answer: SimpleNames
         if len(machines) > 1:
             yield f"measured on {len(machines)} machines"
     elif kind == REACH:
-        ends = [mean([run.evaluations.timesteps[-1] for run in side.done]) for side in sides]
-        if answer.note and max(ends) > SIMILAR * min(ends):
+        steps = [mean(ends(side.done, "timesteps")) for side in sides]
+        if answer.note and max(steps) > SIMILAR * min(steps):
             yield f"{answer.note.split('; ')[0]}, and the budgets differ"
     else:
         for side in sides:

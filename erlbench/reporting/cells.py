@@ -20,7 +20,8 @@ import pandas as pd
 from erlbench.bundle import strip_unpacked
 from erlbench.files import printable
 from erlbench.records.older import WITH_BUDGET
-from erlbench.reporting.statistics import Array
+from erlbench.reporting.formats import list_first
+from erlbench.reporting.statistics import Array, group_items
 from erlbench.settings import setting_text
 from erlbench.words import counted
 
@@ -33,7 +34,7 @@ KEY = ("env", "name", "seed", *GROUP[1:])  # what runs share only where they are
 
 def list_rows(frame: pd.DataFrame) -> list[Any]:
     """The rows of a frame as `itertuples` has them, whose class is made once for all frames of the same columns."""
-    return [*map(_row_class(*frame)._make, zip(frame.index, *(frame[name] for name in frame), strict=True))]
+    return [*map(_row_class(*frame)._make, zip(frame.index, *(frame[name] for name in frame)))]
 
 
 @cache
@@ -52,14 +53,14 @@ def count_runs(runs: pd.DataFrame, warn: Warn) -> pd.DataFrame:
     The order is that of environment, name and seed. Of each seed and draw the first finished run counts, else the
     first. A draw is what decides how a seed's sums round: kernel and versions; the processor where no kernel is known.
     """
-    begun, place = runs.started.str[0].fillna(""), runs.path.map(str)
-    runs = runs.assign(begun=begun, place=place).sort_values(["begun", "place"]).drop(columns=["begun", "place"])
+    begun = [((*started, "")[0], str(path)) for started, path in zip(runs.started, runs.path)]
+    runs = runs.iloc[sorted(range(len(runs)), key=begun.__getitem__)].copy()
     runs["name"] = pd.concat([_name_conditions(cell) for _, cell in runs.groupby(["name", *GROUP], sort=False)])
     versions = (str([sorted(one.get("versions", {}).items()) for one in each]) for each in runs.identities)
-    draws = [str(draw) for draw in zip(runs.kernels.where(runs.kernels.map(bool), runs.cpu), versions, strict=True)]
+    draws = [str(draw) for draw in zip(runs.kernels.where(runs.kernels.map(bool), runs.cpu), versions)]
     alike = runs.assign(draw=draws).sort_values("done", ascending=False, kind="stable").groupby([*KEY, "draw"])
     first = alike.path.transform("first").loc[runs.index]
-    for path, seed, other in zip(runs.path, runs.seed, first, strict=True):
+    for path, seed, other in zip(runs.path, runs.seed, first):
         if path != other:
             warn(
                 f"{path}{REPEATED}{seed} of {other} with the same kernel and software; listed only, the first finished "
@@ -112,10 +113,9 @@ def _differing(conditions: Mapping[str, Any], others: Mapping[str, Any]) -> list
 def _in_words(conditions: Mapping[str, Any], names: Sequence[str]) -> str:
     words = [
         f"another {name}" if name.startswith("problem's") else f"{name}={setting_text(conditions[name])[:LONGEST]}"
-        for name in names[:MOST]
+        for name in names
     ]
-    more = [f"{len(names) - MOST} more"] if len(names) > MOST else []
-    return printable(", ".join([*words, *more]))
+    return printable(", ".join(list_first(words, MOST)))
 
 
 STD = "the standard deviation of a single run, from the variance between seeds and within them"
@@ -123,10 +123,8 @@ STD = "the standard deviation of a single run, from the variance between seeds a
 
 def values_by_seed(runs: Iterable[Any], value: Callable[[Any], float]) -> list[Array]:
     """A value of the runs of each seed (runs of the seed,), seeds in the order of their first runs."""
-    found: dict[int, list[float]] = {}
-    for run in runs:
-        found.setdefault(run.seed, []).append(value(run))
-    return [np.array(values, np.float64) for values in found.values()]
+    by_seed = group_items((run.seed, value(run)) for run in runs)
+    return [np.array(values, np.float64) for values in by_seed.values()]
 
 
 def seed_means(values: Sequence[Array]) -> Array:
@@ -169,7 +167,5 @@ def fold(warnings: Iterable[str]) -> list[str]:
 
     A folder that was left out is never folded: somebody must look at it.
     """
-    alike: dict[str, list[str]] = {}
-    for warning in map(clean, warnings):
-        alike.setdefault(warning if LEFT_OUT in warning else _PATH.sub("", warning), []).append(warning)
+    alike = group_items((text if LEFT_OUT in text else _PATH.sub("", text), text) for text in map(clean, warnings))
     return [first + (f" (and {len(more)} more like this)" if more else "") for first, *more in alike.values()]

@@ -22,10 +22,9 @@ from erlbench.envs.catalogue import LISTED, module_of, split_preset
 from erlbench.errors import ErlbenchError
 from erlbench.experiment.fairness import overridden
 from erlbench.reporting.cells import LEFT_OUT, REPEATED, STD
-from erlbench.reporting.documents import Column, Content, Table, escape_latex, markdown, write_table
+from erlbench.reporting.documents import Column, Content, Record, Table, escape_latex, write_content
 from erlbench.reporting.formats import NONE, significant
-from erlbench.reporting.page import Page
-from erlbench.reporting.page_cells import describe_limit
+from erlbench.reporting.page_cells import PageCells, describe_limit
 from erlbench.reporting.runs import run_tables
 from erlbench.reporting.significance import level_words
 from erlbench.reporting.statistics import FEWEST_RUNS
@@ -97,29 +96,28 @@ NOTES = {  # of columns
 
 
 def write_checklist(
-    folder: Path, pages: Sequence[Page], runs: Sequence[Any], warnings: Iterable[str], sources: Sequence[Any]
+    out: Path, pages: Sequence[PageCells], runs: Sequence[Any], warnings: Iterable[str], sources: Sequence[Any]
 ) -> Content:
-    """Write the checklist with its tables into the folder, and return it as a part of `index.html`."""
+    """Write the checklist with its tables into its folder below `out`, and return it as a part of `index.html`."""
     values = checklist(pages, runs, warnings, sources)
     tables = [table for table in values.values() if isinstance(table, Table) and table.rows]
     content = Content(template="checklist.jinja", values=values, blocks=tables, name=NAME, title=NAME.capitalize())
-    folder.mkdir(parents=True, exist_ok=True)
-    for table in tables:
-        write_table(table, folder)
-    (folder / "index.md").write_text(markdown(content), encoding="utf-8")
+    write_content(content, out)
     return content
 
 
 def checklist(
-    pages: Sequence[Page], runs: Sequence[Any], warnings: Iterable[str], sources: Sequence[Any] = ()
-) -> dict[str, Any]:
+    pages: Sequence[PageCells], runs: Sequence[Any], warnings: Iterable[str], sources: Sequence[Any] = ()
+) -> Record:
     """What the template prints; command lines are without home folders and names of this user and machine."""
     frame, hide = pd.DataFrame(map(_record, runs)), name_hider()
     licences = {source.source: source.licence for source in sources}
     settings = [
         (run.name, setting, setting_text(value), "the user" if setting in chosen else "the preset", run.env)
-        for run in runs for chosen in [overridden(run_tables(run))] for setting, value in run.settings.items()
-    ]  # fmt: skip
+        for run in runs
+        for chosen in [overridden(run_tables(run))]
+        for setting, value in run.settings.items()
+    ]
     return {
         "runs": frame, "counts": _counts, "counted": counted, "version": erlbench.__version__,
         "marks": pd.Series([mark for run in runs for mark in run.marks], dtype=object),
@@ -134,13 +132,17 @@ def checklist(
     }  # fmt: skip
 
 
-def _record(run: Any) -> dict[str, Any]:
+def _record(run: Any) -> Record:
     """What the tables sum up of a run; hours by the clock, without pauses."""
     about, config = run.imported, run.run_config
     seconds = run.total_time_s if math.isfinite(run.total_time_s) else run.train_time_s
     hours = (seconds - run.paused_s) / 3600
-    machine = [run.hardware, run.memory and f"{run.memory} GiB memory", run.processes and f"processes: {run.processes}",
-               run.device and f"device {run.device}"]  # fmt: skip
+    machine = [
+        run.hardware,
+        run.memory and f"{run.memory} GiB memory",
+        run.processes and f"processes: {run.processes}",
+        run.device and f"device {run.device}",
+    ]
     return {
         "environment": run.env, "algorithm": run.name, "budget": describe_limit(run),
         "seeds": str(run.seed), "evaluated_every": str(config.get("eval_freq") or UNKNOWN),
@@ -153,11 +155,11 @@ def _record(run: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _verdicts(page: Page) -> str:
+def _verdicts(page: PageCells) -> str:
     tests = max((one.tests for one in page.verdicts), default=0)
     family = f" Correction for {tests:,} tests." if tests > 1 else ""
     what = result(page.verdicts) + family if page.verdicts else "no algorithms are compared."
-    return f"{page.comparison.title}. Score: {page.comparison.score_words}. {what}"
+    return f"{page.title}. Score: {page.score_words}. {what}"
 
 
 def _cells(frame: pd.DataFrame) -> Table:
@@ -180,9 +182,12 @@ def _compute(frame: pd.DataFrame) -> Table:
     """Hours of each cell and in total; NaN where no value is known."""
     measured = frame.hours.where(~frame.simulated)
     numbers = {
-        "runs": frame.done, "hours": measured.where(frame.done), "not_finished": ~frame.done,
-        "their_hours": measured.where(~frame.done), "modelled_hours": frame.hours.where(frame.simulated),
-    }  # fmt: skip
+        "runs": frame.done,
+        "hours": measured.where(frame.done),
+        "not_finished": ~frame.done,
+        "their_hours": measured.where(~frame.done),
+        "modelled_hours": frame.hours.where(frame.simulated),
+    }
     parts = frame[[*CELL, "machine"]].assign(**numbers)
     cells = pd.concat([parts, parts.assign(environment=TOTAL, algorithm="", machine="")]).groupby(CELL, sort=False)
     return _table(

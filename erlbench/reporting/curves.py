@@ -15,9 +15,15 @@ from erlbench.records.read import read_rows
 from erlbench.records.schema import EpisodeRow
 from erlbench.records.training import running_means, thinned
 from erlbench.reporting.cells import sample_words
-from erlbench.reporting.drawing import GREY, PALETTE
+from erlbench.reporting.drawing import GREY, PALETTE, STYLES
 from erlbench.reporting.page_cells import PageCells
-from erlbench.reporting.published import Published, base_name, comparable
+from erlbench.reporting.published import (
+    base_name,
+    comparable,
+    find_references,
+    find_thresholds,
+    points_over_generations,
+)
 from erlbench.reporting.statistics import FEWEST_RUNS, MOST_POINTS, Points, band_kind, band_words, mean_curve, points
 from erlbench.words import counted
 
@@ -28,13 +34,7 @@ from erlbench.words import counted
 CURVE = {"panel": "", "label": "", "group": "", "name": "", "look": "curve", "number": 0, "colour": "", "symbol": "",
          "averaged": 1, "level": np.nan, "note": "", "runs": ()}  # fmt: skip
 EDGES = ("low", "high", "interval_low", "interval_high")
-SYMBOLS = {"square-open": "squares", "diamond-open": "diamonds", "triangle-up-open": "triangles",
-           "triangle-down-open": "triangles"}  # fmt: skip
-# Algorithms that are compared most have the colours that differ most.
-NUMBERED = (
-    *("td3", "cem-rl", "sac", "aes-rl", "cem", "p-cem-rl", "openai-es", "erl", "esac", "cma-es", "ddpg", "ppo", "trpo"),
-    *("multi-actor-td3", "nevergrad", "snes", "pgpe", "ars", "ga", "crossq", "evorainbow-exp", "pderl"),
-)
+NUMBERED, SYMBOLS = STYLES["numbered"], STYLES["published"]
 Curve = dict[str, Any]
 RunPoints = list[tuple[Any, Points]]
 
@@ -71,7 +71,9 @@ def read_training(run: Any) -> pd.DataFrame | None:
 
 def run_points(tables: Iterable[tuple[Any, Any]], x: str, y: str = "return_mean", smooth: int = 1) -> RunPoints:
     """Runs with their points, of those that have some; `tables` are runs with what has the columns `x` and `y`."""
-    columns = [(run, np.asarray(rows[x], np.float64), np.asarray(rows[y], np.float64)) for run, rows in tables]
+    columns = [
+        (run, *(np.asarray(rows[name], np.float64) for name in (x, y))) for run, rows in tables if rows is not None
+    ]
     curves = [(run, points(xs, ys, smooth)) for run, xs, ys in columns]
     return [(run, curve) for run, curve in curves if len(curve[0])]
 
@@ -82,9 +84,10 @@ def mean_of_runs(runs: RunPoints, interval: bool = False, most: int = MOST_POINT
     curve, single = mean_curve([(run.seed, xy) for run, xy in over], interval, most), len(over) == 1
     names = {run.path: f"seed {run.seed}" + ("" if run.status == "done" else f" ({run.status})") for run, _ in runs}
     return {
-        **({name: curve[name] for name in "xy"} if single else curve), "averaged": len({run.seed for run, _ in over}),
+        **({name: curve[name] for name in "xy"} if single else curve),
+        "averaged": len({run.seed for run, _ in over}),
         "runs": [(names[run.path], *xy) for run, xy in runs if not (single and run is over[0][0])],
-    }  # fmt: skip
+    }
 
 
 def cell_curve(cell: Any, look: str, runs: RunPoints, most: int) -> Curve:
@@ -107,11 +110,11 @@ def last_point(cells: Sequence[Any], column: str) -> float:
     return max((float(values[-1]) for values in ends if len(values)), default=0.0)
 
 
-def reference_curves(cells: Sequence[Any], numbers: Mapping[str, int], published: Published) -> list[Curve]:
+def reference_curves(cells: Sequence[Any], numbers: Mapping[str, int]) -> list[Curve]:
     """Of each algorithm the runs of the first comparable source: their mean and band, as far as our longest run."""
     last, curves = last_point(cells, "timesteps"), {}
     for cell in cells:
-        theirs = next(iter(published.find_references(cell)), None)
+        theirs = next(iter(find_references(cell)), None)
         if theirs is None or id(theirs) in curves:
             continue
         runs = [(steps[steps <= last], returns[steps <= last]) for steps, returns in theirs.runs]
@@ -122,16 +125,19 @@ def reference_curves(cells: Sequence[Any], numbers: Mapping[str, int], published
         curve = mean_curve([*enumerate(runs)], kind == "interval")
         edges = [curve[f"{'interval_' * (kind == 'interval')}{edge}"] for edge in ("low", "high")]
         curves[id(theirs)] = {
-            **curve, **dict(zip(EDGES, edges * 2, strict=True)),  # the same band whatever kind its figure has
-            "label": label, "group": label, "number": numbers[cell.name], "look": "reference",
-            "averaged": len(runs), "note": f"{label}, {theirs.returns}, on {theirs.env}, {band_words(kind)}",
-        }  # fmt: skip
+            **curve,
+            **dict(zip(EDGES, edges * 2, strict=True)),  # the same band whatever kind its figure has
+            "label": label,
+            "group": label,
+            "number": numbers[cell.name],
+            "look": "reference",
+            "averaged": len(runs),
+            "note": f"{label}, {theirs.returns}, on {theirs.env}, {band_words(kind)}",
+        }
     return [*curves.values()]
 
 
-def published_curves(
-    page: PageCells, group: Any, axis: str, numbers: Mapping[str, int], published: Published
-) -> list[Curve]:
+def published_curves(page: PageCells, group: Any, axis: str, numbers: Mapping[str, int]) -> list[Curve]:
     """The points of the page's source, as far as our longest run.
 
     Over steps: at which each of its algorithms reached scores. Over generations: the curves of our cells, in their
@@ -139,15 +145,14 @@ def published_curves(
     """
     last, env, sets = last_point(group.cells, AXES[axis].column), group.env.partition(" (")[0], []
     if axis == "timesteps":
-        scores = [one for one in published.thresholds(base_name(group.env)) if one.score.source == page.source]
+        scores = [one for one in find_thresholds(base_name(group.env)) if one.score.source == page.source]
         reached = [(steps.algorithm, steps.value, one.score.value) for one in scores for steps in one.steps]
         for name, symbol in zip(dict.fromkeys(name for name, *_ in reached), SYMBOLS, strict=False):
             own = [point for algorithm, *point in reached if algorithm == name]
             sets.append((name, own, GREY, symbol, scores[0].score.table))
     elif axis == "generation" and comparable(env, group.env_published):
         for cell in (one for one in group.cells if one.runs):
-            rows = published.over_generations(page.source, page.table, group.env_published, cell.published)
-            own = [[x, number.value] for x, number in rows]
+            own = points_over_generations(page.source, page.table, group.env_published, cell.published)
             sets.append((cell.label, own, numbers[cell.name], "square-open", page.table))
     return [
         {"label": f"{name}, published", "group": name, "look": "published", "x": near[:, 0], "y": near[:, 1],

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +33,7 @@ def read_sides(folders: Sequence[Path], warn: Warn) -> pd.DataFrame:
         raise UsageError("--side-by-side takes two folders of results or more: erlbench report A B --side-by-side")
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise UsageError("--side-by-side was given the same folder twice; name folders with different runs")
-    sides = zip(_names(folders), folders, strict=True)
+    sides = zip(_names(folders), folders)
     return pd.concat([find_runs([folder], warn).assign(side=name) for name, folder in sides], ignore_index=True)
 
 
@@ -61,9 +59,9 @@ def differences_table(runs: pd.DataFrame, metric: str) -> Table:
         if {(group, first), (group, side)} & {*places}
     ]
     outcomes = decide([_scores(*row["cells"]) for row in rows])
-    for row, outcome in zip(rows, outcomes, strict=True):
+    for row, outcome in zip(rows, outcomes):
         row |= {name: outcome[name] for name in ("difference", "difference_low", "difference_high", "p_holm")}
-        row |= {"mark": mark(outcome), "change_pct": improvement(row["mean"], row["mean_first"])}
+        row["mark"] = mark(outcome)
     remarks = [
         f"{'; '.join(cells.score_words.unique())}. Runs are compared where environment, budget and name are the same."
     ]
@@ -73,19 +71,24 @@ def differences_table(runs: pd.DataFrame, metric: str) -> Table:
     remarks += list_cells("Not compared, for their budgets differ", _describe_budgets(runs))
     other = others[0] if len(others) == 1 else "there"
     title = f"{', '.join([first, *others[:-1]])} and {others[-1]}, side by side"
-    table = build_table("sides", title, rows, remarks, first=first, other=other, level=level_words())
-    return replace(table, name="differences")
+    return build_table("sides", title, rows, remarks, name="differences", first=first, other=other, level=level_words())
 
 
 def _score_sides(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
     """The cells of all sides, which are their labels; a group has one name, too, and one score."""
     records = [
-        {"group": number, "env": of_side.env.iloc[0], "total_timesteps": of_side.total_timesteps.iloc[0],
-         "name": of_side["name"].iloc[0], "label": side, "planned": of_side.seed.nunique(),
-         "runs": tuple(list_rows(of_side))}
+        {
+            "group": number,
+            "env": of_side.env.iloc[0],
+            "total_timesteps": of_side.total_timesteps.iloc[0],
+            "name": of_side["name"].iloc[0],
+            "label": side,
+            "planned": of_side.seed.nunique(),
+            "runs": tuple(list_rows(of_side)),
+        }
         for number, (_, of_group) in enumerate(runs.groupby(["env", "total_timesteps", "name"]))
         for side, of_side in of_group.groupby("side", sort=False)
-    ]  # fmt: skip
+    ]
     groups = make_cells(records).groupby("group")
     return pd.concat([score_cells(cells, metric, cells.total_timesteps.iloc[0]) for _, cells in groups])
 
@@ -94,14 +97,22 @@ def _compare_sides(first: Any, other: Any, side: str) -> Record:
     """A cell of the first folder and the same of another one; one of both may be None."""
     there = first or other
     row: Record = {
-        "env": there.env, "total_timesteps": there.total_timesteps, "name": there.name, "folder": side,
-        "environment": f"{there.env}, {steps(there.total_timesteps)} steps", "cells": (first, other),
-        "identity": "", "settings": "", "status": f"not in {side if first else 'the first folder'}",
-    }  # fmt: skip
+        "env": there.env,
+        "total_timesteps": there.total_timesteps,
+        "name": there.name,
+        "folder": side,
+        "environment": f"{there.env}, {steps(there.total_timesteps)} steps",
+        "cells": (first, other),
+        "identity": "",
+        "settings": "",
+        "status": f"not in {side if first else 'the first folder'}",
+    }
     for suffix, cell in (("_first", first), ("", other)):
-        sample = (cell.n, len(cell.done), cell.mean, cell.std) if cell else [math.nan] * 4
-        row |= {f"{key}{suffix}": value for key, value in zip(("n", "runs", "mean", "std"), sample, strict=True)}
+        if cell:
+            sample = {"n": cell.n, "runs": len(cell.done), "mean": cell.mean, "std": cell.std}
+            row |= {f"{name}{suffix}": value for name, value in sample.items()}
     if first and other:
+        row["change_pct"] = improvement(other.mean, first.mean)
         configs = [(name, run_tables(run)) for name, cell in (("first", first), ("other", other)) for run in cell.runs]
         _, lines = compare_algorithms({**config, "run": {**config["run"], "name": name}} for name, config in configs)
         row["settings"] = "; ".join(f"{aspect} {' | '.join(texts)}" for aspect, texts in lines.items()) or "equal"

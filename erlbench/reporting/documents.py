@@ -10,7 +10,7 @@ import math
 import numbers
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
@@ -21,13 +21,12 @@ import pandas as pd
 
 import erlbench.reporting.formats as formats
 from erlbench.reporting.formats import slug, text
-from erlbench.reporting.statistics import updates_per_step
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 Record = dict[str, Any]  # a row of a frame: values by the names of columns
-PLAIN, BOLD, ITALIC = "", "bold", "italic"
+BOLD, ITALIC = "bold", "italic"
 
 
 @dataclass(frozen=True)
@@ -35,8 +34,8 @@ class Column:
     """One column of a table, declared once: header, printed cells, CSV and caption all come from here.
 
     `values` names the values of a row (`mean std`, or a tuple): one cell, and as many columns of the CSV file, in full
-    precision; no value is None or NaN. `format` prints them. `printed`, `style` and `link` name what else of a row
-    the cell shows.
+    precision; no value is None, NaN, or not in the row. `format` prints them. `printed`, `style` and `link` name what
+    else of a row the cell shows.
     """
 
     title: str  # the header without its unit; no two printed columns of a table share it
@@ -46,7 +45,7 @@ class Column:
     printed: str = ""  # a text in place of the formatted values
     unit: str = ""
     note: str = ""  # what it means, a sentence or more: below the table, and on hover
-    style: str = ""  # PLAIN, BOLD, ITALIC or a class of web pages
+    style: str = ""  # BOLD, ITALIC or a class of web pages
     link: str = ""  # where a cell leads to
     shown: bool = True  # False: only in the CSV file
     words: bool = False  # printed to the left, as all that `text` prints
@@ -68,10 +67,9 @@ class Column:
 
     def cell(self, row: Record) -> TableCell:
         """The row's printed cell."""
-        values = [row[name] for name in self.names]
+        values = [row.get(name, "" if self.format is text else math.nan) for name in self.names]
         shown = row[self.printed] if self.printed else self.format(*values)
-        style, link = (row[name] if name else "" for name in (self.style, self.link))
-        return TableCell(shown, style, link, values[0])
+        return TableCell(shown, row.get(self.style, ""), row.get(self.link, ""), values[0])
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ class TableCell:
     """A printed cell."""
 
     text: str
-    style: str = PLAIN
+    style: str = ""
     link: str = ""
     value: Any = field(default=None, compare=False)  # by which rows are sorted
 
@@ -132,7 +130,7 @@ class Table:
     @property
     def records(self) -> list[Record]:
         """What the CSV file holds: the values of all columns in full precision, by name; None for no value."""
-        return [{name: _or_none(row[name]) for name in self.names} for row in self.rows]
+        return [{name: _or_none(row.get(name)) for name in self.names} for row in self.rows]
 
     @property
     def notes(self) -> list[str]:
@@ -156,11 +154,11 @@ class Figure:
     kind: str = "curves"
     heading: str = ""  # on paper
     data: Any = None
-    panels: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    panels: Record = field(default_factory=dict)
     paper: Sequence[str] = ()
     band: str = "range"
     formats: tuple[str, ...] = ()  # of its files
-    chart: Mapping[str, Any] | None = None  # what a browser draws in its place: plain values, as JSON knows them
+    chart: Record | None = None  # what a browser draws in its place: plain values, as JSON knows them
 
     @property
     def picture(self) -> str:
@@ -173,18 +171,21 @@ def _or_none(value: Any) -> Any:
 
 
 @cache
-def _read_lists() -> dict[str, list[dict[str, Any]]]:
-    return tomllib.loads((files("erlbench.reporting") / "columns.toml").read_text(encoding="utf-8"))
+def load_toml(name: str) -> Record:
+    """A packaged file."""
+    return tomllib.loads((files("erlbench.reporting") / name).read_text(encoding="utf-8"))
 
 
-def build_table(name: str, title: str, rows: Sequence[Record], remarks: Sequence[str] = (), **words: Any) -> Table:
-    """A table with the columns of its name and the `words` that these need."""
-    return Table(name, title, [*build_columns(name, rows, words)], rows, remarks)
+def build_table(
+    kind: str, title: str, rows: Sequence[Record], remarks: Sequence[str] = (), name: str | None = None, **words: Any
+) -> Table:
+    """A table with the columns of a kind and the `words` that these need; its files have the kind's name, or `name`."""
+    return Table(kind if name is None else name, title, [*build_columns(kind, rows, words)], rows, remarks)
 
 
-def build_columns(name: str, rows: Sequence[Record], words: Mapping[str, Any]) -> Iterator[Column]:
+def build_columns(name: str, rows: Sequence[Record], words: Record) -> Iterator[Column]:
     """The columns of a list of columns.toml; see there."""
-    for entry in _read_lists()[name]:
+    for entry in load_toml("columns.toml")[name]:
         if "use" in entry:
             yield from build_columns(entry["use"], rows, words)
             continue
@@ -193,26 +194,12 @@ def build_columns(name: str, rows: Sequence[Record], words: Mapping[str, Any]) -
             values = tuple(value.format(each=each) for value in entry["values"].split())
             shown = entry.get("shown", True)
             if shown == "filled":
-                shown = any(row[value] == row[value] and row[value] != 0 for row in rows for value in values)
+                shown = any(row[name] == row[name] and row[name] != 0 for row in rows for name in values if name in row)
             elif isinstance(shown, str):
                 shown = bool(words[shown])
             look = {key: entry[key] for key in ("unit", "style", "link", "printed") if key in entry}
             print_values = getattr(formats, entry.get("format", "text"))
             yield Column(values=values, format=print_values, shown=shown, **told, **look)
-
-
-def cell_rows(cells: pd.DataFrame) -> list[Record]:
-    """A row for each cell with its columns, the number of its `runs`, and its gradient updates per training step."""
-    rates = [updates_per_step(runs) for runs in cells.done]
-    rows: list[Any] = cells.assign(
-        algorithm=cells.label,
-        name=cells.name.where(cells.exists.astype(bool), ""),
-        runs=cells.done.map(len),
-        published_env=cells.env_published,
-        critic_updates_per_step=[critic for critic, _ in rates],
-        actor_updates_per_step=[actor for _, actor in rates],
-    ).to_dict("records")
-    return rows
 
 
 WEB = files("erlbench.reporting") / "web"
@@ -225,7 +212,7 @@ class Content:
     """A page: its template, what this prints, and where it stands in `index.html`."""
 
     template: str
-    values: Mapping[str, Any]
+    values: Record
     blocks: Sequence[Table | Figure] = ()  # those with files or charts
     name: str = OVERVIEW  # of its folder, and with what its ids begin
     title: str = ""  # what the menu calls it
@@ -259,7 +246,7 @@ def render_table(content: Table) -> str:
     return str(environment(False).get_template("blocks.md").module.table(content))  # type: ignore[attr-defined]
 
 
-def web_page(pages: Sequence[Content], shared: Mapping[str, Any], first: str) -> str:
+def web_page(pages: Sequence[Content], shared: Record, first: str) -> str:
     """All pages as one; `shared` is what their charts share, `first` the name of the page that it opens with."""
     from markupsafe import Markup  # not at the top: other commands need no templates
 
@@ -326,11 +313,16 @@ def _finite(value: object) -> str:
 
 FORMULAS = ("=", "+", "-", "@")  # what a formula begins with
 NUMBERS = re.compile(r"-?[\d.]+(e[+-]?\d+)?( -?([\d.]+(e[+-]?\d+)?|inf|nan))*")
-_SPECIAL = str.maketrans({
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "−": "$-$", "–": "--", "<": "$<$",
-    ">": "$>$", "≥": r"$\ge$", "≤": r"$\le$", "×": r"$\times$", "α": r"$\alpha$", "µ": r"$\mu$", "σ": r"$\sigma$",
-})  # fmt: skip
+
+
+def write_content(content: Content, out: Path) -> None:
+    """Write a page and its tables to its folder below `out`."""
+    folder = out / content.name
+    folder.mkdir(parents=True, exist_ok=True)
+    for block in content.blocks:
+        if isinstance(block, Table):
+            write_table(block, folder)
+    (folder / "index.md").write_text(markdown(content), encoding="utf-8")
 
 
 def write_table(table: Table, folder: Path) -> None:
@@ -386,7 +378,8 @@ def to_latex(table: Table, label: str) -> str:
 
 def escape_latex(text: str) -> str:
     """A text with nothing that LaTeX would take for a command."""
-    return "".join(character if ord(character) < 0x250 else "?" for character in text.translate(_SPECIAL))
+    text = text.translate(str.maketrans(load_toml("looks.toml")["latex"]))
+    return "".join(character if ord(character) < 0x250 else "?" for character in text)
 
 
 def _latex_cell(cell: TableCell) -> str:

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from erlbench.records.axes import AXES
 from erlbench.records.training import thinned
-from erlbench.reporting.documents import Figure
+from erlbench.reporting.documents import Figure, Record, load_toml
 from erlbench.reporting.formats import steps
 from erlbench.reporting.statistics import Array
 
@@ -25,35 +25,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-# Okabe and Ito 2008, "Color universal design"; yellow is too light for lines and comes last.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
-DARK = ("#4DA8E0", "#FF8A3D", "#2FC79A", "#E5A3C8", "#F2B632", "#8FD0F5", "#E6EAEF", "#C9A565")  # on a dark page
+STYLES = load_toml("looks.toml")
+PALETTE, DASHES, LOOKS, MARKERS = (STYLES[name] for name in ("palette", "dashes", "curves", "markers"))
+SYMBOLS = [*MARKERS]
+LINES = {name: (0, strokes) if strokes else "-" for name, strokes in STYLES["lines"].items()}  # matplotlib's
 GREY = -1  # in place of a number of the palette
-# Of an algorithm's curve, beside its colour, so that print in grey and colour-blind readers can distinguish curves.
-SOLID, DASHES = "solid", ("solid", "longdash", "longdashdot", "shortdash")
-SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star")
 SOME = 8  # markers of a curve, about
 RUN, LEVEL = 0.5, 1.0  # points: the width of a single run, and of a published mean, which is dotted
-
-
-class Look(NamedTuple):
-    """How a line is drawn: its dash, empty for that of its number; width in points; opacity of its band."""
-
-    dash: str
-    width: float
-    band: float = 0.0
-
-
-LOOKS = {
-    "curve": Look("", 1.5, 0.16),
-    "training": Look("dash", 1.2),
-    "reference": Look("dashdot", 1.0, 0.1),
-    "published": Look("dot", 1.0),
-}
-# Matplotlib's names
-MARKERS = dict(zip(SYMBOLS, "os^DvPX*", strict=True))
-LINES = {"solid": "-", "longdash": (0, (7, 2)), "longdashdot": (0, (7, 1.5, 1.5, 1.5)), "shortdash": (0, (2.5, 1)),
-         "dash": (0, (4, 2)), "dashdot": (0, (5, 1, 1, 1)), "dot": (0, (1, 2))}  # fmt: skip
 STYLE = files("erlbench.reporting") / "web" / "paper.mplstyle"
 # The same data give the same bytes; texts of files are drawn as they are, and no LaTeX is started.
 FIXED: dict[Any, Any] = {
@@ -68,8 +46,8 @@ LINE, LETTER, BESIDE = 0.17, 0.06, 0.58  # inches: a line of a legend, a letter,
 
 def dash_and_symbol(look: str, number: int, symbol: str) -> tuple[str, str]:
     """Those of a curve; moved by one where colours begin again, so that no two of 64 curves look alike."""
-    if LOOKS[look].dash:
-        return LOOKS[look].dash, symbol
+    if dash := LOOKS[look]["dash"]:
+        return dash, symbol
     turn = max(0, number) + max(0, number) // len(PALETTE)
     return DASHES[turn % len(DASHES)], symbol or SYMBOLS[turn % len(SYMBOLS)]
 
@@ -99,9 +77,9 @@ def write_figure(canvas: Canvas, path: Path, formats: Sequence[str]) -> None:
         canvas.savefig(path.with_name(f"{path.name}.{suffix}"), metadata=METADATA[suffix])
 
 
-def _draw_curves(canvas: Canvas, figure: Figure, width: float) -> tuple[float, dict[str, Any]]:
+def _draw_curves(canvas: Canvas, figure: Figure, width: float) -> tuple[float, Record]:
     """The height in inches without the legend, and what a legend shows by its text."""
-    kind, names, handles = figure.kind, figure.paper, dict[str, Any]()
+    kind, names, handles = figure.kind, figure.paper, Record()
     columns = 1 if kind == "columns" else 2 if len(names) == 4 else min(3, len(names))
     rows = -(-len(names) // columns)
     all_axes = canvas.subplots(rows, columns, squeeze=False, sharey=kind == "curves", sharex=kind == "columns").ravel()
@@ -138,12 +116,12 @@ def _add_curve(axes: Axes, curve: Any, band: str) -> Any:
         axes.autoscale_view()
     low, high = (curve.interval_low, curve.interval_high) if band == "interval" else (curve.low, curve.high)
     if len(low):
-        hatch: dict[str, Any] = {"hatch": "////", "zorder": 0.5} if behind else {}
-        axes.fill_between(curve.x, low, high, color=colour, alpha=look.band, linewidth=0, **hatch)
+        hatch: Record = {"hatch": "////", "zorder": 0.5} if behind else {}
+        axes.fill_between(curve.x, low, high, color=colour, alpha=look["band"], linewidth=0, **hatch)
     every = max(1, len(curve.x) // SOME)
     first = max(0, curve.number) * max(1, every // 4) % every  # so that markers do not hide each other
     (line,) = axes.plot(
-        curve.x, curve.y, color=colour, linewidth=look.width, linestyle=LINES[dash], markersize=4,
+        curve.x, curve.y, color=colour, linewidth=look["width"], linestyle=LINES[dash], markersize=4,
         marker=MARKERS.get(symbol.removesuffix("-open"), ""), markevery=None if curve.symbol else (first, every),
         markerfacecolor="none" if symbol.endswith("-open") else colour, zorder=0.6 if behind else 2,
     )  # fmt: skip
@@ -152,7 +130,7 @@ def _add_curve(axes: Axes, curve: Any, band: str) -> Any:
     return line
 
 
-def _add_legend(canvas: Canvas, handles: Mapping[str, Any], width: float) -> int:
+def _add_legend(canvas: Canvas, handles: Record, width: float) -> int:
     """One legend below all panels, in up to four columns that fit; its number of lines."""
     most = int(width / LETTER) - 10
     shown = {label: handle for label, handle in handles.items() if label}
@@ -162,19 +140,24 @@ def _add_legend(canvas: Canvas, handles: Mapping[str, Any], width: float) -> int
     return -(-len(labels) // columns)
 
 
-def _draw_bars(canvas: Canvas, figure: Figure, width: float) -> tuple[float, dict[str, Any]]:
+def _draw_bars(canvas: Canvas, figure: Figure, width: float) -> tuple[float, Record]:
     """Panels below each other, a row a process, a bar as high as its busy share; height and legend."""
     panels = [figure.panels[name] for name in figure.paper]
-    counts, handles = [len(panel["rows"]) for panel in panels], dict[str, Any]()
+    counts, handles = [len(panel["rows"]) for panel in panels], Record()
     all_axes = canvas.subplots(len(panels), 1, squeeze=False, height_ratios=[count + 0.6 for count in counts])[:, 0]
-    for name, axes, panel, count in zip(figure.paper, all_axes, panels, counts, strict=True):
+    for name, axes, panel, count in zip(figure.paper, all_axes, panels, counts):
         axes.axvspan(min(panel["end"], panel["length"]), panel["length"], color="#EDEDED", linewidth=0)
         for label, bars in figure.data[figure.data.panel == name].groupby("label", sort=False):
             edges = np.where(bars.length > 3 * panel["length"] / 800, 0.4, 0.0)  # of those that are wide enough
             handles[str(label)] = axes.barh(
-                bars.row, bars.length, 0.78 * bars.share, bars.start, color=PALETTE[bars.colour.iloc[0]],
-                edgecolor="white", linewidth=edges,
-            )  # fmt: skip
+                bars.row,
+                bars.length,
+                0.78 * bars.share,
+                bars.start,
+                color=PALETTE[bars.colour.iloc[0]],
+                edgecolor="white",
+                linewidth=edges,
+            )
         axes.set_yticks(range(count), [f"{process}  {100 * busy:.0f} %" for process, busy in panel["rows"]])
         axes.set(xlim=(0, panel["length"]), ylim=(count - 0.4, -0.6), ylabel=panel["y"] if count > 2 else "")
         axes.set_title(textwrap.fill(panel["title"], int(width / LETTER / 1.2)), loc="left")
@@ -199,13 +182,13 @@ class ChartData:
         self._index: dict[Any, int] = {}  # of what was there before it was rounded
         self._share = min(1.0, MOST_RUNS / max(1, runs))  # of the single runs
 
-    def shared(self) -> dict[str, Any]:
+    def shared(self) -> Record:
         """The axes that a reader can choose, the palette, and the lists, as JSON knows them."""
         axes = {name: {"label": axis.label, "note": axis.note} for name, axis in AXES.items()}
-        palette = {"light": PALETTE, "dark": DARK, "single": RUN, "markers": SOME}
+        palette = {"light": PALETTE, "dark": STYLES["dark"], "single": RUN, "markers": SOME}
         return {"axes": axes, "palette": palette, "share": self._share, "lists": [*self.lists]}
 
-    def chart(self, figure: Figure) -> dict[str, Any]:
+    def chart(self, figure: Figure) -> Record:
         """A figure with all of its panels."""
         panels = {}
         for name, panel in figure.panels.items():
@@ -218,14 +201,14 @@ class ChartData:
                 panels[name] = {**panel, "series": [self._series(curve) for curve in data.itertuples()]}
         return {"kind": figure.kind, "first": figure.paper[0], "band": figure.band, "panels": panels}
 
-    def _series(self, curve: Any) -> dict[str, Any]:
+    def _series(self, curve: Any) -> Record:
         """A mean with its bands and its single runs."""
         dash, symbol = dash_and_symbol(curve.look, curve.number, curve.symbol)
         kept = thinned(len(curve.x), POINTS)
         series = {
             "label": curve.label, "group": curve.group, "symbol": symbol, "every": bool(curve.symbol),
-            "colour": curve.colour or curve.number, "dash": PLOTLY.get(dash, dash), "width": LOOKS[curve.look].width,
-            "fade": LOOKS[curve.look].band, "averaged": curve.averaged,
+            "colour": curve.colour or curve.number, "dash": PLOTLY.get(dash, dash), "width": LOOKS[curve.look]["width"],
+            "fade": LOOKS[curve.look]["band"], "averaged": curve.averaged,
             "x": self._list(curve.x[kept]), "y": self._list(curve.y[kept]),
         }  # fmt: skip
         for kind, prefix in BANDS.items():
@@ -250,7 +233,7 @@ class ChartData:
         return self._index[key]
 
 
-def _bars(bars: pd.DataFrame) -> dict[str, Any]:
+def _bars(bars: pd.DataFrame) -> Record:
     numbers = {name: _round(bars[name].to_numpy(np.float64)) for name in ("start", "length", "share")}
     return {"label": bars.label.iloc[0], "colour": int(bars.colour.iloc[0]), "row": bars.row.tolist(), **numbers}
 

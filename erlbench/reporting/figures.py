@@ -34,7 +34,7 @@ from erlbench.reporting.drawing import GREY
 from erlbench.reporting.options import PaperStyle, ReportOptions, chosen
 from erlbench.reporting.page_cells import PageCells, find_cell
 from erlbench.reporting.pairs import AXIS, WORDS, groups_with_baseline, normalise, pooled_scores
-from erlbench.reporting.published import Published, comparable, similar_budget
+from erlbench.reporting.published import comparable, similar_budget
 from erlbench.reporting.score import CURVE
 from erlbench.reporting.statistics import MOST_POINTS, Points, band_kind, band_words, performance_profile, time_unit
 
@@ -43,42 +43,43 @@ FEWER_POINTS = 60  # of a mean that only the page shows
 THRESHOLDS = 400  # of a profile
 
 
-def learning_curves(page: PageCells, group: Any, published: Published, options: ReportOptions) -> Figure | None:
+def learning_curves(page: PageCells, group: Any, options: ReportOptions) -> Figure | None:
     """The returns of a group's evaluations. None when no run has an evaluation that can be drawn.
 
     Paper has the axis of the options, or else the study's own and another one. These two are training steps and
     training time where the study names none.
     """
     wanted = [options.x] if options.x else list(dict.fromkeys((page.x, "timesteps", "time")))[:2]
-    numbers, levels = colour_numbers(cell.name for cell in page.rows), _published_levels(page, group, published)
-    training = [(cell, [(run, read_training(run)) for run in cell.runs]) for cell in group.cells]
+    numbers, levels = colour_numbers(cell.name for cell in page.rows), _published_levels(page, group)
     sources = [
         *((cell, "curve", [(run, run.evaluations) for run in cell.runs]) for cell in group.cells),
-        *((cell, "training", [pair for pair in tables if pair[1] is not None]) for cell, tables in training),
+        *((cell, "training", [(run, read_training(run)) for run in cell.runs]) for cell in group.cells),
     ]
     curves, panels, cells = [], {}, dict[str, list[Any]]()
     for axis in AXES:
         drawn: list[tuple[Any, str, RunPoints]] = []
         for cell, look, tables in sources:
-            smooth = options.style.smooth if look == "curve" else 1
-            runs = run_points(tables, AXES[axis].column, smooth=smooth)
-            runs = [pair for pair in runs if axis in wanted or pair[1][0][-1] > 0]
-            if runs:
+            runs = run_points(tables, AXES[axis].column, smooth=options.style.smooth if look == "curve" else 1)
+            if runs := [pair for pair in runs if axis in wanted or pair[1][0][-1] > 0]:
                 drawn.append((cell, look, runs))
         if not drawn:
             continue
         label, unit = axis_label(axis, (pair[1] for _, _, runs in drawn for pair in runs))
         most = MOST_POINTS if axis in wanted else FEWER_POINTS
         ours = [
-            {**cell_curve(cell, look, runs, most), "number": numbers[cell.name],
-             "level": levels.get(cell.name, np.nan) if look == "curve" else np.nan}
+            {
+                **cell_curve(cell, look, runs, most),
+                "number": numbers[cell.name],
+                "level": levels.get(cell.name, np.nan) if look == "curve" else np.nan,
+            }
             for cell, look, runs in drawn
-        ]  # fmt: skip
+        ]
         evaluated = [cell for cell, look, _ in drawn if look == "curve"]
-        theirs = published_curves(page, group, axis, numbers, published)
+        theirs = published_curves(page, group, axis, numbers)
         if axis == "timesteps":
-            theirs = reference_curves(evaluated, numbers, published) + theirs
-        for curve in [*ours[: len(evaluated)], *theirs, *ours[len(evaluated) :]]:
+            theirs = reference_curves(evaluated, numbers) + theirs
+        ours[len(evaluated) : len(evaluated)] = theirs
+        for curve in ours:
             single = [(name, x / unit, y) for name, x, y in curve.get("runs", ())]
             colour = options.style.colours.get(curve.get("name", ""), "")
             curves.append({**curve, "panel": axis, "colour": colour, "x": curve["x"] / unit, "runs": single})
@@ -88,10 +89,16 @@ def learning_curves(page: PageCells, group: Any, published: Published, options: 
     if not paper:
         return None
     figure = Figure(
-        name=f"curves-{group.slug}", title=f"Learning curves, {group.environment}", caption=(), heading=group.env,
-        data=curve_frame(curves), panels=panels, paper=paper, band=_band(cells[paper[0]], options),
-    )  # fmt: skip
-    return replace(figure, caption=_caption(page, group, cells[paper[0]], figure, published, options))
+        name=f"curves-{group.slug}",
+        title=f"Learning curves, {group.environment}",
+        caption=(),
+        heading=group.env,
+        data=curve_frame(curves),
+        panels=panels,
+        paper=paper,
+        band=_band(cells[paper[0]], options),
+    )
+    return replace(figure, caption=_caption(page, group, cells[paper[0]], figure, options))
 
 
 def _averaged(cell: Any) -> tuple[Any, ...]:
@@ -103,15 +110,14 @@ def _band(cells: Sequence[Any], options: ReportOptions) -> str:
     return band_kind([len({run.seed for run in _averaged(cell)}) for cell in cells], options.style.band)
 
 
-def _published_levels(page: PageCells, group: Any, published: Published) -> dict[str, float]:
+def _published_levels(page: PageCells, group: Any) -> dict[str, float]:
     """The published means that may be drawn beside our curves, by the names of their cells."""
-    where = page.source, page.table, group.env_published
-    found = {cell.name: published.find(*where, cell.published, "mean") for cell in group.cells}
-    near = comparable(group.env, group.env_published)
     return {
-        name: number.value
-        for name, number in found.items()
-        if near and number and similar_budget(group.total_timesteps, number.steps)
+        cell.name: number.value
+        for cell in group.cells
+        if comparable(group.env, group.env_published)
+        and (number := page.find_published(cell, "mean"))
+        and similar_budget(group.total_timesteps, number.steps)
     }
 
 
@@ -125,11 +131,11 @@ def axis_label(axis: str, curves: Iterable[Points]) -> tuple[str, float]:
 
 def untimed_note(cells: Sequence[Any]) -> str:
     """A note on runs that no axis of time can show; empty without any."""
-    left_out: dict[str, None] = {}
+    left_out = []
     for cell in cells:
         if seeds := [str(run.seed) for run in cell.runs if len(run.evaluations) and not run.timed]:
             some = any(run.timed for run in cell.runs)
-            left_out[f"{cell.label} (seed {', '.join(seeds)})" if some else cell.label] = None
+            left_out.append(cell.label + f" (seed {', '.join(seeds)})" * some)
     if not left_out:
         return ""
     return (
@@ -138,9 +144,7 @@ def untimed_note(cells: Sequence[Any]) -> str:
     )
 
 
-def _caption(
-    page: PageCells, group: Any, cells: Sequence[Any], figure: Figure, published: Published, options: ReportOptions
-) -> list[str]:
+def _caption(page: PageCells, group: Any, cells: Sequence[Any], figure: Figure, options: ReportOptions) -> list[str]:
     """What the lines are, then notes on scores, times, and other people's numbers; `cells` are those on paper."""
     shown = figure.data[figure.data.panel.isin(figure.paper)]
     references, points, training = (shown[shown["look"] == look] for look in ("reference", "published", "training"))
@@ -154,20 +158,23 @@ def _caption(
         f"{' and over '.join(AXES[axis].words for axis in figure.paper)}; budget {group.limit}.",
         f"Lines: mean of the {which}{seeds}, up to where the first of them ends; thin: single runs; band: "
         f"{band_words(figure.band)}."
-        if max(len(_averaged(cell)) for cell in cells) > 1 else "Lines: single runs, no band.",
+        if max(len(_averaged(cell)) for cell in cells) > 1
+        else "Lines: single runs, no band.",
         "Dotted: published mean." if dotted else "",
         f"Dashed, without markers: runs that are not finished, mean return of their last {WINDOW} training episodes."
-        if len(training) else "",
-    ]  # fmt: skip
+        if len(training)
+        else "",
+    ]
     nominal = [cell.label for cell in cells if cell.nominal]
     kind = "budget" if comparable(group.env, group.env_published) else f"environment ({group.env_published})"
-    where = page.source, page.table, group.env_published
     imported = dict.fromkeys(
         f"{cell.label} ({run.imported.origin}"
         f"{'; running means of training returns' if run.imported.returns == TRAINING else ''})"
-        for cell in cells for run in cell.runs if run.imported
-    )  # fmt: skip
-    names = [f"{name} (open {SYMBOLS[symbol]})" for name, symbol in zip(points.group, points.symbol, strict=True)]
+        for cell in cells
+        for run in cell.runs
+        if run.imported
+    )
+    names = [f"{name} (open {SYMBOLS[symbol]})" for name, symbol in zip(points.group, points.symbol)]
     notes = [
         *[f"The scores of the tables are means of these curves {cell.stretch}." for cell in cells
           if cell.metric == CURVE and cell.stretch][:1],
@@ -180,7 +187,7 @@ def _caption(
         untimed_note(group.cells) if options.x in ("", "time") else "",
         f"Dotted: mean published in {page.source}, {page.table}, on {group.env_published}." if dotted else
         f"Published final values are left out: they belong to another {kind}."
-        if any(published.find(*where, cell.published, "mean") for cell in cells) else "",
+        if any(page.find_published(cell, "mean") for cell in cells) else "",
         f"Imported: {', '.join(imported)}." if imported else "",
         f"Dash-dotted and hatched: reference runs of others, mean and band: {'; '.join(references.note)}."
         if len(references) else "",
@@ -200,7 +207,7 @@ def environments_grid(page: PageCells, figures: Sequence[tuple[Any, Figure]], st
 
     Other people's runs, published numbers, single runs and training returns are left out.
     """
-    names = {cell.name: style.label(cell.name, cell.label) for cell in page.rows if cell.exists}
+    names = {cell.name: style.label(cell.name, cell.label) for cell in page.entries}
     order = chosen(names, style.algorithms, str)
     shown = chosen(figures, style.environments, lambda pair: pair[0].env)
     parts, panels = [], {}
@@ -219,10 +226,15 @@ def environments_grid(page: PageCells, figures: Sequence[tuple[Any, Figure]], st
     band = bands.pop() if len(bands) == 1 else "range"
     words = f"Evaluation returns on all environments of the page, mean over runs; band: {band_words(band)}."
     return Figure(
-        name=GRID, title="Learning curves, all environments", kind=GRID, panels=panels, paper=[*panels], band=band,
+        name=GRID,
+        title="Learning curves, all environments",
+        kind=GRID,
+        panels=panels,
+        paper=[*panels],
+        band=band,
         data=pd.concat(parts).sort_values("name", key=lambda column: column.map(order.index), kind="stable"),
         caption=[words, *caveats(page)],
-    )  # fmt: skip
+    )
 
 
 def columns_of_train(page: PageCells, group: Any, options: ReportOptions, warn: Warn) -> Figure | None:
@@ -234,17 +246,16 @@ def columns_of_train(page: PageCells, group: Any, options: ReportOptions, warn: 
         warn(f"{group.env}: no figure of columns. {left_out}")
         return None
     names, over = [name for panel in options.columns for name in panel], AXES[axis].train_column
-    read = {}
+    read: dict[tuple[str, str], RunPoints] = {}
     for cell in cells:
         timed = [run for run in _averaged(cell) if run.timed or axis != "time"]
         tables = [(run, rows) for run in timed if (rows := read_rows(run.path, GenerationRow, warn)) is not None]
         tables = [(run, rows.reindex(columns=[over, *names])) for run, rows in tables]
-        for name in names:
-            if runs := run_points(tables, over, name, options.style.smooth):
-                read[cell.name, name] = runs
-    for name in names:
-        if not any(name == column for _, column in read):
-            warn(f"no train.csv of {group.env} has a value in a column '{name}'; nothing is drawn for it")
+        read |= {(cell.name, name): run_points(tables, over, name, options.style.smooth) for name in names}
+    read = {key: runs for key, runs in read.items() if runs}
+    drawn = {column for _, column in read}
+    for name in (name for name in names if name not in drawn):
+        warn(f"no train.csv of {group.env} has a value in a column '{name}'; nothing is drawn for it")
     if not read:
         return None
     label, unit = axis_label(axis, (xy for runs in read.values() for _, xy in runs))
@@ -256,19 +267,31 @@ def columns_of_train(page: PageCells, group: Any, options: ReportOptions, warn: 
                 panels[panel] = {"x": label, "y": column if single else ""}
                 words = cell.label if len(cells) > 1 else "", "" if single else column
                 curve = mean_of_runs(read[cell.name, column], band == "interval")
-                curves.append({
-                    **curve, "panel": panel, "label": " ".join(filter(None, words)), "x": curve["x"] / unit, "runs": (),
-                    "number": numbers[cell.name] if single else place,
-                })  # fmt: skip
+                curves.append(
+                    {
+                        **curve,
+                        "panel": panel,
+                        "label": " ".join(filter(None, words)),
+                        "x": curve["x"] / unit,
+                        "runs": (),
+                        "number": numbers[cell.name] if single else place,
+                    }
+                )
     caption = (
         f"{group.env}: columns of train.csv over {AXES[axis].words} ({'; '.join(panels).replace('+', ', ')}). Mean "
         f"over the finished runs, where there are several; band: {band_words(band)}."
     )
     return Figure(
-        name=f"columns-{group.slug}", title=f"Columns of train.csv, {group.environment}", kind="columns",
-        heading=group.env, data=curve_frame(curves), panels=panels, paper=[*panels], band=band,
+        name=f"columns-{group.slug}",
+        title=f"Columns of train.csv, {group.environment}",
+        kind="columns",
+        heading=group.env,
+        data=curve_frame(curves),
+        panels=panels,
+        paper=[*panels],
+        band=band,
         caption=[caption, *filter(None, [_smoothing_note(options.style.smooth, "rows"), left_out])],
-    )  # fmt: skip
+    )
 
 
 def performance_profiles(page: PageCells, name: str = "profile") -> Figure | None:
@@ -280,23 +303,34 @@ def performance_profiles(page: PageCells, name: str = "profile") -> Figure | Non
     if len(pooled) < 2 or max(len(values) for own in pooled.values() for values in own) < 2:
         return None
     scores = {entry: np.concatenate(own) for entry, own in pooled.items()}
-    cells = [cell for group in groups_with_baseline(page) for cell in group.cells if cell.exists]
+    cells = [cell for group in groups_with_baseline(page) for cell in group.cells]
     labels, runs = {cell.name: cell.label for cell in cells}, Counter[str]()
     for cell in cells:
         runs[cell.name] += sum(map(len, cell.run_scores))
     numbers, every = colour_numbers(labels), np.concatenate([*scores.values()])
     x = np.linspace(min(0.0, every.min()), 1.02 * every.max(), THRESHOLDS)
     curves = [
-        {"label": f"{labels[entry]} ({sample_words(own.size, runs[entry])})", "group": entry, "name": entry,
-         "number": numbers[entry], "x": x, "y": performance_profile(own, x)}
+        {
+            "label": f"{labels[entry]} ({sample_words(own.size, runs[entry])})",
+            "group": entry,
+            "name": entry,
+            "number": numbers[entry],
+            "x": x,
+            "y": performance_profile(own, x),
+        }
         for entry, own in scores.items()
-    ]  # fmt: skip
+    ]
     environments = ", ".join(group.env for group in page.groups if find_cell(group, page.baseline))
     caption = (
         f"Performance profile: share of all runs on {environments} whose {page.score_title} is above "
         f"the threshold; returns: {WORDS}; after {page.budget}."
     )
     return Figure(
-        name=name, title="Performance profile", kind="profile", data=curve_frame(curves), paper=("",),
-        caption=[caption], panels={"": {"x": AXIS, "y": "Share of runs above", "shares": True}},
-    )  # fmt: skip
+        name=name,
+        title="Performance profile",
+        kind="profile",
+        data=curve_frame(curves),
+        paper=("",),
+        caption=[caption],
+        panels={"": {"x": AXIS, "y": "Share of runs above", "shares": True}},
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 
 NONE = "–"  # what stands in a cell without a value
 SMALL = 0.005  # two digits after the point would make zero of what is smaller
@@ -101,6 +102,11 @@ def steps(value: float) -> str:
 def slug(name: str) -> str:
     """A name as part of a file's name or of an id: letters, digits, dots, hyphens, underscores."""
     return re.sub(r"[^A-Za-z0-9.-]+", "_", name)
+
+
+def list_first(lines: Sequence[str], most: int = 5, more: str = "more") -> list[str]:
+    """The first lines, and how many there are besides."""
+    return [*lines[:most], *([f"{len(lines) - most} {more}"] if len(lines) > most else [])]
 
 
 def numbers(*values: float) -> str:

@@ -12,14 +12,14 @@ from typing import Any
 
 from erlbench.bundle import strip_unpacked
 from erlbench.reporting.cells import fold
-from erlbench.reporting.checklist import NAME as CHECKLIST
 from erlbench.reporting.checklist import write_checklist
-from erlbench.reporting.documents import OVERVIEW, Column, Content, Table, csv_lines, markdown, web_page
+from erlbench.reporting.documents import OVERVIEW, Content, Record, Table, build_table, csv_lines, markdown, web_page
 from erlbench.reporting.drawing import ChartData
-from erlbench.reporting.formats import fraction, number
+from erlbench.reporting.formats import number
 from erlbench.reporting.matrix import overview
-from erlbench.reporting.page import SMOKE, SMOKE_BANNER, Page, answer_blocks
-from erlbench.reporting.page_cells import run_status
+from erlbench.reporting.page import SMOKE, SMOKE_BANNER, answer_blocks
+from erlbench.reporting.page_cells import PageCells, run_status
+from erlbench.reporting.statistics import group_items
 from erlbench.reporting.words import result
 from erlbench.words import counted
 
@@ -32,7 +32,7 @@ CELL_COLUMNS = [
 
 def write_index(
     out: Path,
-    pages: Sequence[Page],
+    pages: Sequence[PageCells],
     runs: Sequence[Any],
     warnings: Sequence[str],
     charts: ChartData,
@@ -45,34 +45,32 @@ def write_index(
         template="index.jinja", title="Overview", values={**_index(pages, runs, warnings), "checklist": with_checklist}
     )
     (out / "index.md").write_text(markdown(index), encoding="utf-8")
-    contents, studies = [index], Counter(page.comparison.study for page in pages)
+    contents, studies = [index], Counter(page.study for page in pages)
     for page in pages:
-        name, study = page.comparison.name, page.comparison.study
-        title = name if study and studies[study] > 1 else study or page.comparison.title  # the name has the profile
+        name, study = page.name, page.study
+        title = name if study and studies[study] > 1 else study or page.title  # the name has the profile
         contents.append(replace(page.content, title=title))
     if with_checklist:
-        contents.append(write_checklist(out / CHECKLIST, pages, runs, warnings, sources))
+        contents.append(write_checklist(out, pages, runs, warnings, sources))
     path = out / "index.html"
     path.write_text(web_page(contents, charts.shared(), _first(pages)), encoding="utf-8")
     return path
 
 
-def _index(pages: Sequence[Page], runs: Sequence[Any], warnings: Sequence[str]) -> dict[str, Any]:
+def _index(pages: Sequence[PageCells], runs: Sequence[Any], warnings: Sequence[str]) -> Record:
     """What the template prints."""
     new = [page for page in pages if not page.is_reference]
-    profiles = {page.comparison.profile for page in new if page.comparison.study}
+    profiles = {page.profile for page in new if page.study}
     commands = Counter(run.command for run in runs if run.command)
     unknown = len(runs) - commands.total()
     none = f"; {counted(unknown, 'run')} {'has' if unknown == 1 else 'have'} none" if unknown else ""
     machines = Counter(run.hardware for run in runs), Counter(run.software for run in runs)
     return {
-        "reference": [overview(page.comparison) for page in pages if page.is_reference and not page.comparison.study],
+        "reference": [overview(page) for page in pages if page.is_reference and not page.study],
         "banner": SMOKE_BANNER if profiles == {SMOKE} else "",
-        "studies": [(page.comparison.title, *answer_blocks(page.answer)[:2]) for page in new if page.answer],
+        "studies": [(page.title, *answer_blocks(page.answer)[:2]) for page in new if page.answer],
         "comparisons": [
-            (overview(page.comparison) if page.comparison.groups else None, result(page.verdicts))
-            for page in new
-            if not page.comparison.study
+            (overview(page) if page.groups else None, result(page.verdicts)) for page in new if not page.study
         ],
         "summary": _summary(runs),
         "contents": _contents(pages),
@@ -91,11 +89,11 @@ def _index(pages: Sequence[Page], runs: Sequence[Any], warnings: Sequence[str]) 
     }
 
 
-def _first(pages: Sequence[Page]) -> str:
+def _first(pages: Sequence[PageCells]) -> str:
     """The page that a reader sees first: the only one, unless it has a matrix, which the overview opens with."""
-    names = {one.name for page in pages for one in page.comparison.rows if one.exists}
-    if len(pages) == 1 and (len(pages[0].comparison.groups) == 1 or len(names) == 1):
-        return pages[0].comparison.name
+    names = {one.name for page in pages for one in page.entries}
+    if len(pages) == 1 and (len(pages[0].groups) == 1 or len(names) == 1):
+        return pages[0].name
     return OVERVIEW
 
 
@@ -116,18 +114,12 @@ def _moment(time: str) -> str:
         return time
 
 
-def _contents(pages: Sequence[Page]) -> Table:
+def _contents(pages: Sequence[PageCells]) -> Table:
     rows = []
     for page in pages:
-        run_sets = [run_set for run_set in page.comparison.rows if run_set.exists]
-        done, planned = sum(len(one.seeds) for one in run_sets), sum(one.planned for one in run_sets)
-        link = f"{page.comparison.name}/index.md"
-        rows.append({**vars(page.comparison), "link": link, "done": done, "planned": planned})
-    columns: list[Column] = [
-        Column("Page", "name", link="link"), Column("What", "title"), Column("Profile", "profile"),
-        Column("Finished runs", "done planned", fraction),
-    ]  # fmt: skip
-    return Table("", "", columns, rows)
+        done, planned = sum(len(one.seeds) for one in page.entries), sum(one.planned for one in page.entries)
+        rows.append({**vars(page), "link": f"{page.name}/index.md", "done": done, "planned": planned})
+    return build_table("contents", "", rows, name="")
 
 
 def _unfinished(runs: Sequence[Any]) -> Iterator[str]:
@@ -137,17 +129,18 @@ def _unfinished(runs: Sequence[Any]) -> Iterator[str]:
         yield f"{run.name} on {run.env}, seed {run.seed}: {run_status(run)}{known}{when}"
 
 
-def _write_cells(path: Path, pages: Sequence[Page], runs: Sequence[Any]) -> None:
-    studies: dict[Path, list[str]] = {}
-    for page in (page for page in pages if page.comparison.study and not page.is_reference):
-        for run in page.comparison.runs:
-            studies.setdefault(run.path, []).append(page.comparison.name)
+def _write_cells(path: Path, pages: Sequence[PageCells], runs: Sequence[Any]) -> None:
+    shown = (page for page in pages if page.study and not page.is_reference)
+    studies = group_items((run.path, page.name) for page in shown for run in page.runs)
     rows = [
-        {**run._asdict(), "return_mean": run.evaluations.return_mean[-1] if len(run.evaluations) else None,
-         "studies": " ".join(studies.get(run.path, [])), "path": strip_unpacked(str(run.path)),
-         "command": run.command}
+        {
+            **run._asdict(),
+            "return_mean": run.evaluations.return_mean[-1] if len(run.evaluations) else None,
+            "studies": " ".join(studies.get(run.path, [])),
+            "path": strip_unpacked(str(run.path)),
+        }
         for run in runs
-    ]  # fmt: skip
+    ]
     path.write_text(csv_lines(rows, CELL_COLUMNS), encoding="utf-8")
 
 

@@ -4,33 +4,32 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
 from erlbench.reporting.agreement import caveats
-from erlbench.reporting.cells import STD, sample_words
-from erlbench.reporting.documents import BOLD, PLAIN, Column, Record, Table, build_table, cell_rows
+from erlbench.reporting.cells import STD, list_rows, sample_words
+from erlbench.reporting.documents import BOLD, Column, Record, Table, build_table
 from erlbench.reporting.formats import NONE, number, plus_minus, seeds_and_runs, slug, steps, with_interval
 from erlbench.reporting.options import ALGORITHMS, PaperStyle, chosen
-from erlbench.reporting.page_cells import ALL_RUNS, REFERENCE, PageCells, find_cell
-from erlbench.reporting.pairs import compare_pairs, pair_rows
+from erlbench.reporting.page_cells import ALL_RUNS, REFERENCE, PageCells, cell_rows, find_cell
+from erlbench.reporting.pairs import compare_pairs
 from erlbench.reporting.score import AUTO
 from erlbench.reporting.significance import Case
-from erlbench.reporting.statistics import FEWEST_RUNS, NO_INTERVAL, bootstrap_interval, iqm, mean, mean_interval, median
+from erlbench.reporting.statistics import FEWEST_RUNS, bootstrap_interval, group_items, iqm, mean, mean_interval, median
 
 NAME = "paper-table"
 Place = tuple[int, str]  # a group's number, a run set's name
 
 
-def _bootstrapped(of: Callable[[Any], float]) -> Callable[[Any], tuple[float, float]]:
+def _bootstrapped(of: Any) -> Any:
     return lambda scores: bootstrap_interval(lambda strata: of(strata[0]), [scores])
 
 
 # By the style's names: words, value, and its interval from `FEWEST_RUNS` seeds on.
-STATISTICS: dict[str, tuple[str, Callable[[Any], float], Callable[[Any], tuple[float, float]] | None]] = {
+STATISTICS: dict[str, tuple[str, Any, Any]] = {
     "std": ("Mean ± sample standard deviation", mean, None),
     "mean": ("Mean [95 % interval of the mean, Student]", mean, mean_interval),
     "iqm": ("Interquartile mean [95 % interval, bootstrap]", iqm, _bootstrapped(iqm)),
@@ -48,12 +47,9 @@ def paper_table(page: PageCells, statistic: str, style: PaperStyle) -> Table:
     pairs = compare_pairs(page, all_pairs(page))
     best = find_best(page, pairs)
     groups = chosen(page.groups, style.environments, lambda group: group.env)
-    labels = {cell.name: style.label(cell.name, cell.label) for cell in page.rows if cell.exists}
-    envs = [group.env for group in groups]
-    names = chosen(labels, style.algorithms, str)
-    titles = [
-        style.label(group.env, group.env if envs.count(group.env) == 1 else group.environment) for group in groups
-    ]
+    labels = {cell.name: style.label(cell.name, cell.label) for cell in page.entries}
+    envs, names = [group.env for group in groups], chosen(labels, style.algorithms, str)
+    titles = [style.label(env, group.environment if envs.count(env) > 1 else env) for env, group in zip(envs, groups)]
     measured = [
         [_measure(statistic, find_cell(group, name), (group.group, name) in best) for group in groups] for name in names
     ]
@@ -66,9 +62,9 @@ def paper_table(page: PageCells, statistic: str, style: PaperStyle) -> Table:
     rows = [
         {
             title.lower(): label,
-            **{f"{key}_{what}": value for key, cell in zip(keys, line, strict=True) for what, value in cell.items()},
+            **{f"{key}_{what}": value for key, cell in zip(keys, line) for what, value in cell.items()},
         }
-        for label, line in zip(cells.index, cells.to_numpy(), strict=True)
+        for label, line in zip(cells.index, cells.to_numpy())
     ]
 
     def print_cell(value: float, *more: Any) -> str:
@@ -78,7 +74,7 @@ def paper_table(page: PageCells, statistic: str, style: PaperStyle) -> Table:
 
     values = ("value", *(("low", "high") if interval else ("std",)), "n", "runs", "bold")
     columns = [Column(title, title.lower())]
-    for text, key in zip(cells, keys, strict=True):
+    for text, key in zip(cells, keys):
         columns.append(Column(str(text), tuple(f"{key}_{what}" for what in values), print_cell, style=f"{key}_style"))
     remarks = [f"{words} over n seeds; {_describe_sizes(sizes)}."]
     if any(runs > n for n, runs in sizes):
@@ -94,36 +90,31 @@ def paper_table(page: PageCells, statistic: str, style: PaperStyle) -> Table:
 
 def all_pairs(page: PageCells) -> list[tuple[str, str]]:
     """Each pair of algorithms of the page, once."""
-    return list(itertools.combinations(dict.fromkeys(one.name for one in page.rows if one.exists), 2))
+    return list(itertools.combinations(dict.fromkeys(one.name for one in page.entries), 2))
 
 
 def find_best(page: PageCells, pairs: pd.DataFrame) -> set[Place]:
     """The run sets that are decided to score higher than every other one with runs in their environment."""
-    above: dict[Place, set[str]] = {}
-    for pair in pair_rows(pairs):
-        if pair.case == Case.DECIDED:
-            names = pair.name, pair.name_against
-            better, worse = names if pair.probability_better > 0.5 else names[::-1]
-            above.setdefault((pair.group, better), set()).add(worse)
-    rivals = [{one.name for one in group.cells if one.exists and one.runs} for group in page.groups]
-    return {(group, name) for (group, name), below in above.items() if rivals[group] - {name} <= below}
+    above = group_items(
+        ((pair.group, pair.name), pair.name_against)
+        if pair.probability_better > 0.5
+        else ((pair.group, pair.name_against), pair.name)
+        for pair in list_rows(pairs)
+        if pair.case == Case.DECIDED
+    )
+    rivals = [{one.name for one in group.cells if one.runs} for group in page.groups]
+    return {(group, name) for (group, name), below in above.items() if rivals[group] <= {name, *below}}
 
 
 def _measure(statistic: str, cell: Any | None, best: bool) -> Record:
     """One algorithm in one environment: value, spread, seeds, runs; bold where it is decided to be the best one."""
+    if cell is None:
+        return {"n": 0, "runs": 0, "bold": 0}
     _, value_of, interval = STATISTICS[statistic]
-    scores = cell.scores if cell else ()
-    low, high = interval(scores) if interval and len(scores) >= FEWEST_RUNS else NO_INTERVAL
-    return {
-        "value": value_of(scores),
-        "std": cell.std if cell else math.nan,
-        "low": low,
-        "high": high,
-        "n": len(scores),
-        "runs": sum(map(len, cell.run_scores)) if cell else 0,
-        "bold": int(best),
-        "style": BOLD if best else PLAIN,
-    }
+    record = {"value": value_of(cell.scores), "std": cell.std, "n": len(cell.scores)}
+    if interval and len(cell.scores) >= FEWEST_RUNS:
+        record["low"], record["high"] = interval(cell.scores)
+    return {**record, "runs": sum(map(len, cell.run_scores)), "bold": int(best), "style": BOLD * best}
 
 
 def _describe_sizes(sizes: set[tuple[int, int]]) -> str:
@@ -140,7 +131,6 @@ def _unique(names: Sequence[str]) -> list[str]:
 TITLE = "Algorithms and environments"
 MOST_PAIRS = 66  # of algorithms; of more than twelve the matrix tests none
 FEWEST, SPARSE = 8, 0.25  # environments, and share of filled cells, of a matrix
-COMPLETE, PARTIAL, FAILED, ABSENT = "complete", "partial", "failed", "absent"
 RATES = {  # columns where algorithms of an environment differ in one: title, column, format
     "Steps learnt from": ("learning_timesteps", steps),
     "Critic updates/step": ("critic_updates_per_step", number),
@@ -149,7 +139,7 @@ RATES = {  # columns where algorithms of an environment differ in one: title, co
 
 def overview(page: PageCells) -> Table:
     """The matrix; where most of its cells would be empty, a list of environments."""
-    cells = page.cells[page.cells.exists.astype(bool)]
+    cells = page.cells[page.cells.exists]
     sparse = len(page.groups) > FEWEST and len(cells) < SPARSE * cells.name.nunique() * len(page.groups)
     return environments_table(page) if sparse else overview_table(page)
 
@@ -160,12 +150,12 @@ def environments_table(page: PageCells) -> Table:
         {
             "environment": group.environment,
             "link": f"{page.name}/index.md",
-            "algorithms": "; ".join(f"{one.name} {_print_cell(*_mean(one))}" for one in group.cells if one.exists),
+            "algorithms": "; ".join(f"{one.name} {_print_cell(*_mean(one))}" for one in group.cells),
         }
         for group in sorted(page.groups, key=_finished, reverse=True)
     ]
     remarks = ("Mean score of the finished seeds, and how many of all seeds are finished.",)
-    return replace(build_table("environments", _title(page), rows, remarks), name="")
+    return build_table("environments", _title(page), rows, remarks, name="")
 
 
 def _title(page: PageCells) -> str:
@@ -174,7 +164,7 @@ def _title(page: PageCells) -> str:
 
 def overview_table(page: PageCells) -> Table:
     """One row per algorithm; one column per environment and budget, those with the most runs done first."""
-    cells = page.cells[page.cells.exists.astype(bool)]
+    cells = page.cells[page.cells.exists]
     names, best = sorted(set(cells.name)), _find_decided(page)
     rows: list[Record] = [{"algorithm": name} for name in names]
     columns = [Column("Algorithm", "algorithm")]
@@ -187,7 +177,7 @@ def overview_table(page: PageCells) -> Table:
             drawn = cell is not None and any(len(run.evaluations) for run in cell.runs)
             link = f"{page.name}/index.md#curves-{group.slug}" if drawn else ""
             row |= dict(zip(keys, (*_mean(cell), f"{_state(cell)}{decided}", link), strict=True))
-    rates = cells.assign(**{rate: [row[rate] for row in cell_rows(cells)] for rate, _ in RATES.values()})
+    rates = pd.DataFrame([row for _, row in cell_rows(cells)])
     for title, (rate, print_rate) in RATES.items():
         spread = rates.groupby("group")[rate].agg(["min", "max"])
         if (spread["max"] > 1.01 * spread["min"]).any():
@@ -218,10 +208,8 @@ def _print_cell(mean: float, runs: str) -> str:
 
 def _state(cell: Any | None) -> str:
     if cell is None:
-        return ABSENT
-    if cell.failed:
-        return FAILED
-    return COMPLETE if len(cell.done) == len(cell.runs) else PARTIAL
+        return "absent"
+    return "failed" if cell.failed else "complete" if len(cell.done) == len(cell.runs) else "partial"
 
 
 def _find_decided(page: PageCells) -> set[tuple[int, str]]:

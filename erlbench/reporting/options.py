@@ -46,9 +46,10 @@ class PaperStyle:
         """Raise `UsageError` for a name that no run has."""
         known, places = list(dict.fromkeys(algorithms)), list(dict.fromkeys(environments))
         for what, names, there in (
-            ("algorithm", (*self.algorithms, *self.colours), known), ("environment", self.environments, places),
+            ("algorithm", (*self.algorithms, *self.colours), known),
+            ("environment", self.environments, places),
             ("algorithm or environment", self.labels, [*known, *places]),
-        ):  # fmt: skip
+        ):
             for name in names:
                 if name not in there:
                     hint = nearest(name, there) or f"; there are {', '.join(there)}"
@@ -187,6 +188,6 @@ class ReportOptions:
     def judged(self, comparison: PageCells) -> PageCells:
         """The comparison as the options want it judged; another baseline only where a judged entry has that name."""
         metric = FINAL if comparison.source and self.metric == AUTO else self.metric
-        judged = [run_set.name for run_set in comparison.rows if run_set.exists and run_set.judged]
+        judged = [cell.name for cell in comparison.entries if cell.judged]
         baseline = self.baseline if self.baseline in judged else comparison.baseline
         return replace(score_page(comparison, metric), baseline=baseline)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum, auto
 from functools import cached_property
 from typing import Any
 
@@ -13,8 +12,8 @@ import pandas as pd
 
 from erlbench.records.run import TRAINING
 from erlbench.reporting.cells import GROUP, list_rows, seed_means, single_run_std, values_by_seed
-from erlbench.reporting.formats import slug, steps
-from erlbench.reporting.published import Published
+from erlbench.reporting.formats import list_first, slug, steps
+from erlbench.reporting.published import read_published
 from erlbench.reporting.score import (
     AUTO,
     CURVE,
@@ -28,7 +27,7 @@ from erlbench.reporting.score import (
     common_stretch,
     score,
 )
-from erlbench.reporting.statistics import Array, iqm, mean, median
+from erlbench.reporting.statistics import Array, ends, group_items, iqm, mean, median, updates_per_step
 from erlbench.words import say_range
 
 ALL_RUNS, REFERENCE = "all-runs", "reference"  # the pages that are no study
@@ -42,24 +41,17 @@ USUAL = {
     "published": "", "planned": 0, "runs": (), "exists": True, "nominal": False, "own_timesteps": 0, "judged": True,
     "departures": (),
 }  # fmt: skip
+KINDS = {False: "measured", True: "modelled"}  # minutes, by whether their time is simulated; never in one column
 HEAD = ["group", *GROUP, "env_published", "environment", "limit", "slug"]  # the columns that a group shares
 
 
-class PagePart(Enum):
-    """What a page may show besides the runs' status."""
-
-    CURVES = auto()  # and the tables of scores
-    STATISTICS = auto()  # of pairs and over environments, metrics, profiles, tuning
-    TIMES = auto()
-    TIMELINES = auto()
-
-
-OF_ALL_RUNS = (PagePart.CURVES, PagePart.STATISTICS, PagePart.TIMES, PagePart.TIMELINES)
-OF_STUDIES = {  # by their kind
-    "scores": (PagePart.CURVES, PagePart.STATISTICS),
-    "time": (PagePart.TIMES, PagePart.TIMELINES),
-    "curves": (PagePart.CURVES,),
-    "timeline": (PagePart.TIMES, PagePart.TIMELINES),
+CURVES, STATISTICS, TIMES = "curves", "statistics", "times"  # parts of a page, besides the runs' status
+PARTS = {  # by the kind of its study
+    "": (CURVES, STATISTICS, TIMES),
+    "scores": (CURVES, STATISTICS),
+    "time": (TIMES,),
+    "curves": (CURVES,),
+    "timeline": (TIMES,),
 }
 
 
@@ -71,7 +63,7 @@ class PageCells:
     title: str
     cells: pd.DataFrame  # see `make_cells`, `score_cells`
     study: str = ""  # empty for all runs, whatever study they belong to
-    parts: tuple[PagePart, ...] = OF_ALL_RUNS
+    parts: tuple[str, ...] = PARTS[""]
     source: str = ""  # of published numbers
     table: str = ""
     baseline: str = ""
@@ -83,20 +75,27 @@ class PageCells:
     tested: bool = True  # False: its pairs are tested elsewhere, by what a study compares
     metric: str = FINAL  # of `METRICS`, or AUTO: each environment its own
     at: Moment | None = None  # where its runs are cut
+    is_reference: bool = False  # of `--reference`
+    answer: Any = None  # of its study
+    tables: Sequence[Any] = ()  # that stand before all others
+    content: Any = None  # as it was written
+    verdicts: Sequence[Any] = ()  # rows of `compare_pairs`
 
     @cached_property
     def rows(self) -> list[Any]:
         """The cells, their columns as attributes."""
         return list_rows(self.cells)
 
+    @property
+    def entries(self) -> list[Any]:
+        """Those of algorithms that the suite has."""
+        return [cell for cell in self.rows if cell.exists]
+
     @cached_property
     def groups(self) -> list[Any]:
-        """A row for each environment and budget with the columns that its cells share; `cells` are its `rows`."""
-        cells: dict[int, list[Any]] = {}
-        for cell in self.rows:
-            cells.setdefault(cell.group, []).append(cell)
+        """A row for each environment and budget with the columns that its cells share; `cells` are its `entries`."""
         heads = self.cells.drop_duplicates("group")[HEAD]
-        of_group: Any = [cells[number] for number in heads.group]
+        of_group: Any = [[cell for cell in self.entries if cell.group == number] for number in heads.group]
         return list_rows(heads.assign(cells=of_group))
 
     @property
@@ -105,20 +104,22 @@ class PageCells:
         return [run for runs in self.cells.runs for run in runs]
 
     @property
+    def done(self) -> list[Any]:
+        """The runs that count in tables."""
+        return [run for runs in self.cells.done for run in runs]
+
+    @property
     def score_words(self) -> str:
         """What the scores are, environment by environment where they differ."""
-        kinds: dict[str, dict[str, None]] = {}
-        for cell in self.rows:
-            if cell.exists:
-                kinds.setdefault(cell.score_words, {})[cell.environment] = None
+        kinds = group_items((cell.score_words, cell.environment) for cell in self.entries)
         if len(kinds) < 2:
             return next(iter(kinds), METRICS[FINAL].words)
-        return "; ".join(f"{words} ({', '.join(names)})" for words, names in kinds.items())
+        return "; ".join(f"{words} ({', '.join(dict.fromkeys(names))})" for words, names in kinds.items())
 
     @property
     def score_title(self) -> str:
         """What a heading calls them."""
-        titles = {METRICS[metric].title for metric in self.cells.metric[self.cells.exists]}
+        titles = {METRICS[cell.metric].title for cell in self.entries}
         return titles.pop() if len(titles) == 1 else "scores"
 
     @property
@@ -144,7 +145,7 @@ class PageCells:
     @property
     def base_label(self) -> str:
         """The baseline's name in tables, or an empty text."""
-        return next((cell.label for cell in self.rows if cell.exists and cell.name == self.baseline), "")
+        return next((cell.label for cell in self.entries if cell.name == self.baseline), "")
 
     @property
     def budget(self) -> str:
@@ -170,9 +171,9 @@ class PageCells:
             return [self]
         return [replace(self, cells=cells) for _, cells in self.cells.groupby([*GROUP[1:]], sort=False)]
 
-    def find_published(self, published: Published, cell: Any, statistic: str) -> Any:
+    def find_published(self, cell: Any, statistic: str) -> Any:
         """The published number beside a cell; None without one."""
-        return published.find(self.source, self.table, cell.env_published, cell.published, statistic)
+        return read_published().get((self.source, self.table, cell.env_published, cell.published, statistic))
 
     def heading(self, what: str) -> str:
         """The title of a table of the page."""
@@ -186,13 +187,15 @@ def make_cells(records: Iterable[dict[str, Any]], study: str = "", at: Moment | 
     seeds, `status` says what the others are at. `environment` names the group in tables, `limit` says what ends its
     runs (`60,000 steps`), `slug` is part of a file's name.
     """
-    cells = pd.DataFrame([{**USUAL, **record} for record in records], columns=[*USUAL])
+    cells = pd.DataFrame([{**USUAL, **record} for record in records], columns=[*USUAL]).astype(
+        {"exists": bool, "nominal": bool}
+    )
     cells["label"] = cells.label.where(cells.label != "", cells.name)
     cells["done"] = [tuple(run for run in runs if run.done) for runs in cells.runs]
     cells["failed"] = [tuple(run for run in runs if run.status == "failed") for runs in cells.runs]
     cells["seeds"] = [tuple(dict.fromkeys(run.seed for run in runs)) for runs in cells.done]
     cells["n"] = cells.seeds.map(len).astype(int)
-    cells["learning_timesteps"] = [mean([run.evaluations.learning_steps[-1] for run in runs]) for runs in cells.done]
+    cells["learning_timesteps"] = [mean(ends(runs, "learning_steps")) for runs in cells.done]
     cells["status"] = [_status(cell) for cell in list_rows(cells)]
     for column in ("total_generations", "total_minutes"):
         common = {number: _common(own, column) for number, own in cells.groupby("group")}
@@ -209,7 +212,7 @@ def make_cells(records: Iterable[dict[str, Any]], study: str = "", at: Moment | 
 
 def _common(cells: pd.DataFrame, column: str) -> Any:
     """The limit that all runs of a group share, else 0; generations not of a nominal budget."""
-    chosen = cells.runs[~cells.nominal.astype(bool)] if column == "total_generations" else cells.runs
+    chosen = cells.runs[~cells.nominal] if column == "total_generations" else cells.runs
     limits = {getattr(run, column) for runs in chosen for run in runs}
     return limits.pop() if len(limits) == 1 else 0
 
@@ -219,8 +222,7 @@ def _status(cell: Any) -> str:
     if not cell.exists:
         return "not run: not in the suite"
     unfinished = [run for run in cell.runs if not run.done]
-    parts = [f"seed {run.seed} {run_status(run)}" for run in unfinished[:3]]
-    parts += [f"{len(unfinished) - 3} more unfinished"] if len(unfinished) > 3 else []
+    parts = list_first([f"seed {run.seed} {run_status(run)}" for run in unfinished], 3, "more unfinished")
     absent = cell.planned - len({run.seed for run in cell.runs})
     if absent > 0:
         parts.append("not run" if not cell.runs else f"{absent} not run")
@@ -257,17 +259,36 @@ def _slug(head: Any) -> str:
     return "-".join([slug(head.env), *filter(None, map(str, limits))])
 
 
+def cell_rows(cells: pd.DataFrame) -> list[tuple[Any, dict[str, Any]]]:
+    """Each cell with its row of a table: the number of its `runs`, and its gradient updates per training step."""
+    rates = [updates_per_step(runs) for runs in cells.done]
+    rows: list[Any] = cells.assign(
+        algorithm=cells.label,
+        name=cells.name.where(cells.exists, ""),
+        runs=cells.done.map(len),
+        published_env=cells.env_published,
+        critic_updates_per_step=[critic for critic, _ in rates],
+        actor_updates_per_step=[actor for _, actor in rates],
+    ).to_dict("records")
+    return [*zip(list_rows(cells), rows)]
+
+
 def everything(runs: pd.DataFrame, title: str = "All runs", at: Moment | None = None) -> PageCells:
     """The page of all runs, whatever study they belong to, by environment and budget; `at`: where they were cut."""
-    groups: dict[Any, dict[str, list[Any]]] = {}
-    for run in list_rows(runs.sort_values([*GROUP], kind="stable")):
-        of_group = groups.setdefault(tuple(getattr(run, name) for name in GROUP), {})
-        of_group.setdefault(run.name, []).append(run)
+    ordered = runs.sort_values([*GROUP], kind="stable")
+    groups = group_items(zip(ordered[[*GROUP]].itertuples(index=False), list_rows(ordered)))
     records = [
-        {"group": number, "env": of_cell[0].env, "total_timesteps": int(of_cell[0].total_timesteps), "name": name,
-         "planned": len({run.seed for run in of_cell}), "runs": tuple(of_cell)}
-        for number, cells in enumerate(groups.values()) for name, of_cell in cells.items()
-    ]  # fmt: skip
+        {
+            "group": number,
+            "env": of_cell[0].env,
+            "total_timesteps": int(of_cell[0].total_timesteps),
+            "name": name,
+            "planned": len({run.seed for run in of_cell}),
+            "runs": tuple(of_cell),
+        }
+        for number, of_group in enumerate(groups.values())
+        for name, of_cell in group_items((run.name, run) for run in of_group).items()
+    ]
     return PageCells(name=ALL_RUNS, title=title, cells=make_cells(records, at=at), at=at)
 
 
@@ -281,10 +302,16 @@ def set_score(cells: pd.DataFrame, metric: str, stretch: CurveStretch | None = N
     on_stretch = f" {stretch}" if stretch and metric == CURVE else ""
     words = [f"{METRICS[metric].words}{_returns_words(runs)}{on_stretch}" for runs in cells.done]
     columns: dict[str, Any] = {
-        "metric": metric, "stretch": [stretch] * len(cells), "run_scores": run_scores, "score_words": words,
-        "scores": (scores := list(map(seed_means, run_scores))), "std": list(map(single_run_std, run_scores)),
-        "mean": list(map(mean, scores)), "median": list(map(median, scores)), "iqm": list(map(iqm, scores)),
-    }  # fmt: skip
+        "metric": metric,
+        "stretch": [stretch] * len(cells),
+        "run_scores": run_scores,
+        "score_words": words,
+        "scores": (scores := list(map(seed_means, run_scores))),
+        "std": list(map(single_run_std, run_scores)),
+        "mean": list(map(mean, scores)),
+        "median": list(map(median, scores)),
+        "iqm": list(map(iqm, scores)),
+    }
     return cells.assign(**columns)
 
 
@@ -302,7 +329,7 @@ def score_cells(cells: pd.DataFrame, metric: str, budget: float, axis: str = TIM
     """The cells of a comparison with one score: `AUTO` is the curve where all of their runs have it, else final."""
     stretch = None
     if metric in (AUTO, CURVE):
-        evaluations = [run.evaluations for runs in cells.done[cells.exists.astype(bool)] for run in runs]
+        evaluations = [run.evaluations for runs in cells.done[cells.exists] for run in runs]
         stretch = common_stretch(evaluations, budget, axis)
         metric = CURVE if stretch or metric == CURVE else FINAL
     return set_score(cells, metric, stretch)
@@ -336,7 +363,7 @@ def scores_at_equal_steps(cell: Any, learning_steps: int) -> Array:
 
 def has_fitness_steps(cell: Any) -> bool:
     """Whether a run learnt from steps that the budget does not count."""
-    return any(run.evaluations.learning_steps[-1] > run.evaluations.timesteps[-1] for run in cell.done)
+    return bool((ends(cell.done, "learning_steps") > ends(cell.done, "timesteps")).any())
 
 
 def scores_with_failed(cell: Any) -> Array:
@@ -355,10 +382,10 @@ def scores_with_failed(cell: Any) -> Array:
 
 def find_cell(group: Any, name: str) -> Any:
     """The cell of an entry in a group; None without."""
-    return next((cell for cell in group.cells if cell.exists and cell.name == name), None)
+    return next((cell for cell in group.cells if cell.name == name), None)
 
 
 def without_judgement(page: PageCells) -> PageCells:
     """The page without baseline, published numbers and reference runs, for runs whose scores mean nothing."""
-    cells = page.cells[page.cells.exists.astype(bool)].assign(published="", judged=False)
+    cells = page.cells[page.cells.exists].assign(published="", judged=False)
     return replace(page, cells=cells, baseline="")

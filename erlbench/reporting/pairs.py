@@ -22,22 +22,13 @@ from erlbench.reporting.page_cells import PageCells, find_cell, has_fitness_step
 from erlbench.reporting.published import find_origin
 from erlbench.reporting.runs import run_tables
 from erlbench.reporting.score import TIMESTEPS
-from erlbench.reporting.significance import (
-    MARGIN,
-    POWER,
-    UNKNOWN,
-    Case,
-    compare,
-    holm,
-    judge,
-    level_words,
-    seeds_for_tests,
-)
+from erlbench.reporting.significance import MARGIN, POWER, Case, compare, holm, judge, level_words, seeds_for_tests
 from erlbench.reporting.statistics import (
     FEWEST_RUNS,
     NO_INTERVAL,
     Array,
     bootstrap_interval,
+    ends,
     iqm,
     iqm_over_environments,
     mean,
@@ -67,7 +58,7 @@ def compare_pairs(page: PageCells, names: Names | None = None) -> pd.DataFrame:
         [(one.scores, two.scores, origins[group.group], next(_why_not(one, two), "")) for group, one, two, _ in pairs]
     )
     rows, samples = [], {cell.Index: make_sample(cell) for cell in page.rows}
-    for (group, one, two, shown), outcome in zip(pairs, outcomes, strict=True):
+    for (group, one, two, shown), outcome in zip(pairs, outcomes):
         a, b = one.done[0], two.done[0]
         values = {name: (value, b.settings[name]) for name, value in a.settings.items() if name in b.settings}
         unequal = {name: both for name, both in values.items() if not same_setting(*both)}
@@ -85,11 +76,6 @@ def compare_pairs(page: PageCells, names: Names | None = None) -> pd.DataFrame:
     return frame
 
 
-def pair_rows(pairs: pd.DataFrame) -> list[Any]:
-    """The rows of `compare_pairs`, with their columns as attributes."""
-    return list_rows(pairs)
-
-
 @lru_cache(maxsize=10_000)  # a report asks for the pairs of several tables
 def _compare(x: bytes, y: bytes) -> Record:
     return compare(np.frombuffer(x), np.frombuffer(y))
@@ -105,7 +91,7 @@ def decide(pairs: Sequence[tuple[Array, Array, float, str]]) -> list[Record]:
     p_values = holm(*([found[name] for found in compared] for name in ("p_rank", "level")))
     tests = int(np.isfinite(p_values).sum())
     rows = []
-    for (x, y, origin, reason), found, p in zip(pairs, compared, p_values, strict=True):
+    for (x, y, origin, reason), found, p in zip(pairs, compared, p_values):
         ruled = {"case": Case.NOT_COMPARABLE, "p_holm": p, "detectable_difference": math.nan, "decidable": False}
         if not reason:
             ruled = judge(x, y, found, p=float(p), tests=tests, origin=origin)
@@ -136,7 +122,7 @@ def selection_reason(sides: Sequence[Any]) -> str:
 
 def _choose_pairs(page: PageCells, group: Any, names: Names | None) -> Iterator[tuple[Any, Any, bool]]:
     """The pairs of a group, and whether each is shown."""
-    cells = {cell.name: cell for cell in group.cells if cell.exists and cell.judged and len(cell.scores)}
+    cells = {cell.name: cell for cell in group.cells if cell.judged and len(cell.scores)}
     if names is None and page.tested and find_cell(group, page.baseline) is not None:
         names = [(name, page.baseline) for name in cells if name != page.baseline]
     if names is not None:
@@ -153,7 +139,7 @@ def _choose_pairs(page: PageCells, group: Any, names: Names | None) -> Iterator[
 
 def compare_with_baseline(page: PageCells) -> pd.DataFrame:
     """The pairs of each algorithm with the baseline, also on pages that test none; by group and name."""
-    names = dict.fromkeys(page.cells.name[page.cells.exists.astype(bool) & (page.cells.name != page.baseline)])
+    names = dict.fromkeys(cell.name for cell in page.entries if cell.name != page.baseline)
     pairs = compare_pairs(page, [(name, page.baseline) for name in names])
     return pairs.set_index(["group", "name"]) if len(pairs) else pairs
 
@@ -189,7 +175,7 @@ def make_sample(cell: Any, scores: Any = None) -> SimpleNamespace:
         seeds=cell.seeds,
         runs=tuple("/".join(run.path.parts[-4:]) for run in runs),
         failed=len(cell.failed),
-        training_steps=mean([run.evaluations.timesteps[-1] for run in runs]),
+        training_steps=mean(ends(runs, "timesteps")),
         simulator_steps=cell.learning_timesteps,
         measured_minutes=median([own for modelled, timed, own in minutes if timed and not modelled]),
         modelled_minutes=median([own for modelled, _, own in minutes if modelled]),
@@ -209,8 +195,7 @@ def _at_equal_steps(group: Any, one: Any, two: Any) -> tuple[float, float] | Non
     if not (budget and any(more) and np.isfinite(used).all() and max(used) > SIMILAR * min(used)):
         return None
     first, second = (
-        mean(scores_at_equal_steps(side, budget) if counted else side.scores)
-        for side, counted in zip(sides, more, strict=True)
+        mean(scores_at_equal_steps(side, budget) if counted else side.scores) for side, counted in zip(sides, more)
     )
     return first, second
 
@@ -228,18 +213,18 @@ def pooled_scores(page: PageCells) -> tuple[Scores, list[float]]:
     """
     groups = groups_with_baseline(page)
     origins = [find_origin(group.env, group.cells) for group in groups]
-    names = [one.name for one in groups[0].cells if one.exists] if len(groups) > 1 else []
+    names = [one.name for one in groups[0].cells] if len(groups) > 1 else []
     scores = {name: [get_scores(group, name) for group in groups] for name in names}
     scores = {name: own for name, own in scores.items() if all(map(len, own))}
-    above = scores and all(best > origin for best, origin in zip(_best_means(scores), origins, strict=True))
+    above = scores and all(best > origin for best, origin in zip(_best_means(scores), origins))
     return scores if above else {}, origins
 
 
 def normalise(scores: Scores, origins: Sequence[float]) -> dict[str, list[Array]]:
     """Scores that can be pooled over environments: 0 is a random policy, 1 the best mean of those compared."""
-    places = [*zip(origins, _best_means(scores), strict=True)]
+    best_means = _best_means(scores)
     return {
-        name: [(values - zero) / (best - zero) for values, (zero, best) in zip(own, places, strict=True)]
+        name: [(values - zero) / (best - zero) for values, zero, best in zip(own, origins, best_means)]
         for name, own in scores.items()
     }
 
@@ -273,10 +258,16 @@ def pairs_table(page: PageCells, pairs: pd.DataFrame) -> Table | None:
         return None
     groups = {group.group: group._asdict() for group in page.groups}
     rows: list[Record] = [
-        {**groups[pair.group], **pair._asdict(), "algorithm": pair.first.name, "against": pair.second.name,
-         "iqm": iqm(pair.first.scores), "iqm_against": iqm(pair.second.scores)}
-        for pair in pair_rows(pairs)
-    ]  # fmt: skip
+        {
+            **groups[pair.group],
+            **pair._asdict(),
+            "algorithm": pair.first.name,
+            "against": pair.second.name,
+            "iqm": iqm(pair.first.scores),
+            "iqm_against": iqm(pair.second.scores),
+        }
+        for pair in list_rows(pairs)
+    ]
     title, remarks = page.heading("differences and their tests"), [*_describe_tests(page, pairs)]
     return build_table("tests", title, rows, remarks, power=100 * POWER)
 
@@ -307,7 +298,7 @@ def _describe_tests(page: PageCells, pairs: pd.DataFrame) -> Iterator[str]:
 def aggregate_tables(page: PageCells) -> Iterator[Table]:
     """All environments at once against the baseline, budget by budget on the page of all runs."""
     tables = [table for part in page.by_budget() if (table := aggregate_table(part)) is not None]
-    for table, number in zip(tables, itertools.count(1)):
+    for number, table in enumerate(tables, 1):
         yield table if len(tables) == 1 else replace(table, name=f"{table.name}-{number}")
 
 
@@ -333,22 +324,17 @@ def aggregate_table(page: PageCells) -> Table | None:
 def _aggregate_rows(page: PageCells, pooled: tuple[Scores, list[float]]) -> Iterator[Record]:
     groups = groups_with_baseline(page)
     bases = [get_scores(group, page.baseline) for group in groups]
-    for cell in (cell for cell in groups[0].cells if cell.exists):
+    for cell in groups[0].cells:
         scores = [get_scores(group, cell.name) for group in groups]
         if not all(map(len, scores)):
             continue
-        better = UNKNOWN
+        row: Record = {"name": cell.name, "algorithm": cell.label, "seeds": sum(map(len, scores))}
         if cell.name != page.baseline and min(map(len, (*scores, *bases))) >= FEWEST_RUNS:
             interval = bootstrap_interval(_improvement_of_first_half, [*scores, *bases])
-            better = (probability_of_improvement(scores, bases), *interval)
-        pooled_mean = pooled_iqm(*pooled, cell.name) if pooled[0] else UNKNOWN
-        yield {
-            "name": cell.name,
-            "algorithm": cell.label,
-            "seeds": sum(map(len, scores)),  # of all environments together
-            **dict(zip(BETTER, better, strict=True)),
-            **dict(zip(IQM, pooled_mean, strict=True)),
-        }
+            row |= zip(BETTER, (probability_of_improvement(scores, bases), *interval), strict=True)
+        if pooled[0]:
+            row |= zip(IQM, pooled_iqm(*pooled, cell.name), strict=True)
+        yield row
 
 
 def _improvement_of_first_half(scores: Sequence[np.ndarray]) -> float:

@@ -18,7 +18,7 @@ import pandas as pd
 
 from erlbench.reporting.cells import list_rows, values_by_seed
 from erlbench.reporting.score import NEAR, nearest_index
-from erlbench.reporting.statistics import Array
+from erlbench.reporting.statistics import Array, ends
 
 # Relations. SAME: dynamics and reward are the same, as far as is known, so that runs are tested against each other;
 # SIMILAR, UNKNOWN: scores share a figure, and nothing is tested; INCOMPARABLE: they share none.
@@ -73,14 +73,18 @@ def split_label(label: str) -> Environment:
     )
 
 
+def _read_packaged(name: str, **options: Any) -> pd.DataFrame:
+    with (files("erlbench.reporting") / name).open("rb") as file:
+        return pd.read_csv(file, **options)
+
+
 @cache
 def _read_facts() -> list[Any]:
     """How each of some forms of a task relates to each of other forms, in both directions: rows of same_task.csv.
 
     The first that fits counts; forms of a task that stand there without one that fits are the same.
     """
-    with (files("erlbench.reporting") / "same_task.csv").open(encoding="utf-8") as file:
-        return list(pd.read_csv(file, keep_default_na=False).itertuples())
+    return list_rows(_read_packaged("same_task.csv", keep_default_na=False))
 
 
 def compare_environments(ours: str, theirs: str) -> Comparability:
@@ -162,27 +166,24 @@ def random_score(env: str) -> float | None:
 @cache
 def random_scores() -> dict[str, float]:
     """The mean returns of random policies by environment."""
-    with (files("erlbench.reporting") / "random_scores.csv").open(encoding="utf-8") as file:
-        return dict(pd.read_csv(file, index_col="env").random)
+    return dict(_read_packaged("random_scores.csv", index_col="env").random)
 
 
 # ours, and their name in the sources
 ALGORITHMS = {"td3": "TD3", "sac": "SAC", "ppo": "PPO", "ddpg": "DDPG", "trpo": "TRPO"}
 
 
+@cache
 def read_references() -> list[Any]:
     """The runs of one source with one algorithm in one environment, a row each, ordered as reference_sources.csv.
 
     `env` and `algorithm` as the source names them; `runs`: of each seed, steps and returns, both (points,); `returns`:
     what a value is the return of, with the source's caveat; then the columns of reference_sources.csv.
     """
-    folder = files("erlbench.reporting")
-    with (folder / "reference_sources.csv").open(encoding="utf-8") as file:
-        sources = pd.read_csv(file, dtype=str, keep_default_na=False)
-    with (folder / "reference_runs.csv.gz").open("rb") as packed:
-        runs = pd.read_csv(packed, compression="gzip", dtype=str, keep_default_na=False)
-    points: list[Any] = [(_numbers(steps), _numbers(returns)) for steps, returns in zip(runs.steps, runs.returns)]
-    runs["runs"] = points
+    sources = _read_packaged("reference_sources.csv", dtype=str, keep_default_na=False)
+    runs = _read_packaged("reference_runs.csv.gz", compression="gzip", dtype=str, keep_default_na=False)
+    points = [runs[name].map(lambda text: np.fromstring(text, sep=" ")) for name in ("steps", "returns")]
+    runs["runs"] = [*zip(*points)]
     sets = runs.groupby(["source", "env", "algorithm"], sort=False).runs.agg(tuple).reset_index()
     rows = sources.merge(sets, on="source")
     kinds = [
@@ -193,7 +194,7 @@ def read_references() -> list[Any]:
     return list_rows(rows)
 
 
-def find_references(references: Iterable[Any], cell: Any) -> list[Any]:
+def find_references(cell: Any) -> list[Any]:
     """The runs of the cell's algorithm where dynamics and reward are those of the cell's environment.
 
     One row for each source, the one that says most first; none for a cell that is not judged.
@@ -202,7 +203,9 @@ def find_references(references: Iterable[Any], cell: Any) -> list[Any]:
         return []
     names = {cell.published, *(ALGORITHMS.get(run.algo) for run in cell.runs)}
     return [
-        one for one in references if one.algorithm in names and compare_environments(cell.env, one.env).relation == SAME
+        one
+        for one in read_references()
+        if one.algorithm in names and compare_environments(cell.env, one.env).relation == SAME
     ]
 
 
@@ -211,7 +214,7 @@ def match_runs(done: Sequence[Any], theirs: Any) -> tuple[float, list[Array], Ar
 
     At the one of their points nearest to the end of the shortest run that all our runs have an evaluation near.
     """
-    ours = min((float(run.evaluations.timesteps[-1]) for run in done), default=0.0)
+    ours = float(min(ends(done, "timesteps"), default=0.0))
     points = theirs.runs[0][0]
     points = points[(points > 0) & (points * (1 - NEAR) <= ours)]
     for steps in points[np.abs(points - min(ours, min(steps[-1] for steps, _ in theirs.runs))).argsort(kind="stable")]:
@@ -238,10 +241,6 @@ def return_near(steps: Array, returns: Array, wanted: float) -> float:
     return math.nan if index is None else float(returns[index])
 
 
-def _numbers(text: str) -> Array:
-    return np.fromstring(text, dtype=np.float64, sep=" ")
-
-
 KEY = ["source", "table", "env", "algorithm", "statistic"]
 _GENERATION = re.compile(r"mean_fitness_at_gen(\d+)")
 _THRESHOLD = re.compile(r"score_at_(\d+)pct")
@@ -255,59 +254,49 @@ class Threshold(NamedTuple):
     steps: tuple[Any, ...]  # to the score, a published number for each algorithm
 
 
-class Published:
-    """All published numbers, rows of published.csv, and reference runs (`references.py`).
-
-    Of a number `env` has the version it was measured in, `algorithm` is the label in the source; `steps` (of training)
-    and `seeds` are None where nobody says them; `remark` is the note as a table prints it.
-    """
-
-    def __init__(self) -> None:
-        counts = ("steps", "seeds")
-        with (files("erlbench.reporting") / "published.csv").open(encoding="utf-8") as file:
-            numbers = pd.read_csv(
-                file, keep_default_na=False, na_values=dict.fromkeys(counts, ""), dtype=dict.fromkeys(counts, "Int64")
-            )
-        numbers = numbers.drop_duplicates(KEY).astype(dict.fromkeys(counts, object))
-        numbers = numbers.where(numbers.notna(), None)
-        numbers["remark"] = numbers.note + numbers.comparable.map({"no": "; do not compare"}).fillna("")
-        self.rows = list_rows(numbers)
-        self._by_key = {tuple(getattr(row, name) for name in KEY): row for row in self.rows}
-        self.references = read_references()
-
-    def find(self, source: str, table: str, env: str, algorithm: str, statistic: str) -> Any:
-        """The number, or None when the source has none there; of several the first in the file."""
-        return self._by_key.get((source, table, env, algorithm, statistic))
-
-    def thresholds(self, env: str) -> list[Threshold]:
-        """The scores to which the steps are known in an environment, as the sources name it; lowest first."""
-        scores = [(_THRESHOLD.fullmatch(row.statistic), row) for row in self.rows if row.env == env]
-        return sorted(
-            (
-                Threshold(score, match[1], tuple(
-                    row for row in self.rows if (row.env, row.source, row.table, row.statistic)
-                    == (env, score.source, score.table, f"timesteps_to_{match[1]}pct")
-                ))
-                for match, score in scores if match
-            ),
-            key=lambda threshold: float(threshold.score.value),
-        )  # fmt: skip
-
-    def over_generations(self, source: str, table: str, env: str, algorithm: str) -> list[tuple[int, Any]]:
-        """The points of a curve over generations, in their order."""
-        points = (
-            (_GENERATION.fullmatch(row.statistic), row)
-            for row in self.rows
-            if (row.source, row.table, row.env, row.algorithm) == (source, table, env, algorithm)
-        )
-        return sorted(((int(match[1]), row) for match, row in points if match), key=lambda point: point[0])
-
-    def find_references(self, cell: Any) -> list[Any]:
-        """Other people's runs that stand beside a cell: `references.find_references`."""
-        return find_references(self.references, cell)
-
-
 @cache
-def load_published() -> Published:
-    """The numbers of the packaged table, and the packaged reference runs."""
-    return Published()
+def read_published() -> dict[tuple[str, ...], Any]:
+    """All published numbers, rows of published.csv by `KEY`; of several with the same key the first.
+
+    `env` has the version it was measured in, `algorithm` is the label in the source; `steps` (of training) and `seeds`
+    are None where nobody says them; `remark` is the note as a table prints it.
+    """
+    counts = ("steps", "seeds")
+    numbers = _read_packaged(
+        "published.csv",
+        keep_default_na=False,
+        na_values=dict.fromkeys(counts, ""),
+        dtype=dict.fromkeys(counts, "Int64"),
+    )
+    numbers = numbers.drop_duplicates(KEY).astype(dict.fromkeys(counts, object))
+    numbers = numbers.where(numbers.notna(), None)
+    numbers["remark"] = numbers.note + numbers.comparable.map({"no": "; do not compare"}).fillna("")
+    return {tuple(getattr(row, name) for name in KEY): row for row in list_rows(numbers)}
+
+
+def find_thresholds(env: str) -> list[Threshold]:
+    """The scores to which the steps are known in an environment, as the sources name it; lowest first."""
+    rows = [row for row in read_published().values() if row.env == env]
+    scores = [(match[1], row) for row in rows if (match := _THRESHOLD.fullmatch(row.statistic))]
+    return sorted(
+        (
+            Threshold(
+                score,
+                percent,
+                tuple(
+                    row
+                    for row in rows
+                    if (row.source, row.table, row.statistic)
+                    == (score.source, score.table, f"timesteps_to_{percent}pct")
+                ),
+            )
+            for percent, score in scores
+        ),
+        key=lambda threshold: float(threshold.score.value),
+    )
+
+
+def points_over_generations(*where: str) -> list[list[float]]:
+    """The points (generation, score) of a curve in their order; `where` are the first four of `KEY`."""
+    rows = [(_GENERATION.fullmatch(key[4]), row) for key, row in read_published().items() if key[:4] == where]
+    return sorted([int(match[1]), row.value] for match, row in rows if match)

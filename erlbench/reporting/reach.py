@@ -10,30 +10,29 @@ import numpy as np
 
 from erlbench.reporting.agreement import episode_counts
 from erlbench.reporting.cells import Warn
-from erlbench.reporting.documents import Record, Table, build_table, cell_rows
-from erlbench.reporting.page_cells import PageCells
-from erlbench.reporting.published import Published, Threshold, base_name, compare_environments
+from erlbench.reporting.documents import Record, Table, build_table
+from erlbench.reporting.page_cells import KINDS, PageCells, cell_rows
+from erlbench.reporting.published import Threshold, base_name, compare_environments, find_thresholds
 from erlbench.reporting.statistics import average_reached, median, reached
 
 Target = tuple[float, Threshold | None]  # a score to be reached, and what is published on it
 
 
-def reach_table(page: PageCells, scores: Sequence[float], published: Published, warn: Warn) -> Table | None:
+def reach_table(page: PageCells, scores: Sequence[float], warn: Warn) -> Table | None:
     """One row for each environment, algorithm and score; without `scores` the published ones of each environment.
 
     None (with a warning) when there is no score for any environment.
     """
-    targets = {env: _find_targets(env, scores, published, warn) for env in dict.fromkeys(page.cells.env)}
+    targets = {env: _find_targets(env, scores, warn) for env in dict.fromkeys(page.cells.env)}
     used = [threshold for of_env in targets.values() for _, threshold in of_env if threshold]
     references = dict.fromkeys(threshold.score.algorithm for threshold in used)
     algorithms = dict.fromkeys(number.algorithm for threshold in used for number in threshold.steps)
     rows = [
-        {**row, **_reach_record(cell.done, score, threshold, references, algorithms)}
-        for row, cell in zip(cell_rows(page.cells), page.rows, strict=True)
-        if cell.exists
+        {**row, **_reach_record(cell.done, score, threshold, references)}
+        for cell, row in cell_rows(page.cells[page.cells.exists])
         for score, threshold in targets[cell.env]
     ]
-    kinds = {run.simulated_time for cell in page.rows for run in cell.done if run.timed}
+    kinds = {run.simulated_time for run in page.done if run.timed}
     title, remarks = page.heading("training steps to a score"), [*_notes(page), *_published_notes(page, used)]
     return build_table(
         "reach", title, rows, remarks, published=used, references=references, algorithms=algorithms,
@@ -41,8 +40,8 @@ def reach_table(page: PageCells, scores: Sequence[float], published: Published, 
     ) if rows else None  # fmt: skip
 
 
-def _find_targets(env: str, scores: Sequence[float], published: Published, warn: Warn) -> list[Target]:
-    known = published.thresholds(base_name(env))
+def _find_targets(env: str, scores: Sequence[float], warn: Warn) -> list[Target]:
+    known = find_thresholds(base_name(env))
     if not scores and not known:
         warn(f"no scores to reach are published for {env}; name them by --reach=SCORE[,SCORE...]")
     if not scores:
@@ -50,18 +49,17 @@ def _find_targets(env: str, scores: Sequence[float], published: Published, warn:
     return [(score, next((one for one in known if math.isclose(one.score.value, score)), None)) for score in scores]
 
 
-def _reach_record(
-    runs: Sequence[Any], score: float, threshold: Threshold | None, references: Iterable[str], algorithms: Iterable[str]
-) -> Record:
+def _reach_record(runs: Sequence[Any], score: float, threshold: Threshold | None, references: Iterable[str]) -> Record:
     """Training steps and minutes to a score, infinite for a run that never reached it; `n` counts the finished runs.
 
     Beside them the published steps, and ours as multiples of these, as papers compare data efficiency.
     """
     steps = np.array([reached(run.evaluations, score)[0] for run in runs])
-    minutes = dict.fromkeys((False, True), math.nan)  # NaN where runs have both kinds of time
+    minutes = {}  # nothing where runs have both kinds of time
     timed = [run for run in runs if run.timed]
     if len(kinds := {run.simulated_time for run in timed}) == 1:
-        minutes[kinds.pop()] = _finite(median([reached(run.evaluations, score)[1] for run in timed]))
+        kind = f"{KINDS[kinds.pop()]}_minutes_median"
+        minutes[kind] = _finite(median([reached(run.evaluations, score)[1] for run in timed]))
     average = _finite(average_reached(runs, score))
     theirs = {number.algorithm: number.value for number in threshold.steps} if threshold else {}
     return {
@@ -70,12 +68,11 @@ def _reach_record(
         "n": len(runs),
         "steps_median": _finite(median(steps)),
         "steps_average_curve": average,
-        "measured_minutes_median": minutes[False],
-        "modelled_minutes_median": minutes[True],
+        **minutes,
         "steps": " ".join(f"{step:.0f}" for step in steps),
-        "share": f"{threshold.percent} % of {threshold.score.algorithm}" if threshold else None,
+        "share": f"{threshold.percent} % of {threshold.score.algorithm}" if threshold else "",
         **{f"ratio_to_{name}": average / theirs.get(name, math.nan) for name in references},
-        **{f"published_steps_{name}": theirs.get(name, math.nan) for name in algorithms},
+        **{f"published_steps_{name}": value for name, value in theirs.items()},
     }
 
 
@@ -84,9 +81,8 @@ def _finite(value: float) -> float:
 
 
 def _notes(page: PageCells) -> Iterator[str]:
-    done = [run for cell in page.rows for run in cell.done]
-    gaps = [np.diff(run.evaluations.timesteps) for run in done if len(run.evaluations) > 1]
-    episodes = episode_counts(done, "eval_episodes")
+    gaps = [np.diff(run.evaluations.timesteps) for run in page.done if len(run.evaluations) > 1]
+    episodes = episode_counts(page.done, "eval_episodes")
     of = f" of {' or '.join(episodes)} episodes" if episodes else ""
     apart = ""
     if gaps:

@@ -34,8 +34,9 @@ from erlbench.records.run import (
     shared_cores,
     starts,
 )
-from erlbench.records.schema import EvaluationRow
+from erlbench.records.schema import EvaluationRow, columns_of
 from erlbench.reporting.cells import LEFT_OUT, Warn, count_runs, list_rows
+from erlbench.reporting.documents import Record
 from erlbench.reporting.statistics import Array
 from erlbench.work.identity import list_identities
 
@@ -45,7 +46,7 @@ TEXTS = {  # columns, and the entries of meta.json's last start that they hold
 }  # fmt: skip
 
 
-def parse_machine(meta: Mapping[str, Any]) -> dict[str, Any]:
+def parse_machine(meta: Record) -> Record:
     """Where and how a run ran, at its last start; keys that are absent or of another shape are empty texts.
 
     `memory` in GiB; `jobs`: cells that ran at once by --jobs; `shared_cores`: None where not recorded; `threads` per
@@ -56,7 +57,7 @@ def parse_machine(meta: Mapping[str, Any]) -> dict[str, Any]:
     all_starts = starts(meta)
     last = {**meta, **(all_starts[-1] if all_starts else {})}
     each = all_starts or [last]
-    found: dict[str, Any] = {column: _text(last, key) for column, key in TEXTS.items()}
+    found: Record = {column: _text(last, key) for column, key in TEXTS.items()}
     named = [start.get("studies") for start in all_starts]
     identities = list_identities(meta)
     kinds = {tuple(_text(start, key) for key in ("processes", "jobs", "device")) for start in all_starts}
@@ -78,26 +79,26 @@ def parse_machine(meta: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, "hardware": _hardware(found), "software": _software(found)}
 
 
-def _hardware(found: Mapping[str, Any]) -> str:
+def _hardware(found: Record) -> str:
     """CPU, cores and GPU in one line."""
     if not found["cpu"] and not found["cores"]:
         return "not recorded"
     return f"{found['cpu'] or 'CPU not recorded'}, {found['cores'] or '?'} cores, {found['gpus'] or 'no GPU'}"
 
 
-def _software(found: Mapping[str, Any]) -> str:
+def _software(found: Record) -> str:
     """Python, packages and commit in one line."""
     versions = [*([("Python", found["python"])] if found["python"] else []), *found["versions"]]
     text = ", ".join(f"{name} {version}" for name, version in versions)
     return (text or "not recorded") + (f", commit {found['commit'][:12]}" if found["commit"] else "")
 
 
-def _kernel(start: Mapping[str, Any], last: Mapping[str, Any]) -> str:
+def _kernel(start: Record, last: Record) -> str:
     """The kernel of a start; programs beside the suite record only that of the machine."""
     return _text(start, "arithmetic") or ", ".join(filter(None, (_text(last, "blas"), _text(last, "kernel"))))
 
 
-def _text(values: Mapping[str, Any], key: str) -> str:
+def _text(values: Record, key: str) -> str:
     value = values.get(key)
     if isinstance(value, list):
         return ", ".join(f"{value.count(item)} x {item}" for item in dict.fromkeys(map(str, value)))
@@ -111,10 +112,8 @@ def _unique(values: Any) -> tuple[Any, ...]:
 FILES = (CONFIG, STATUS, META, EvaluationRow.file)
 MODELLED = ("simulated_processes", "simulated_critic")  # of config.toml, beside the costs
 UNFINISHED = ("running", "interrupted")  # whose evaluations may come after the training
-COLUMNS = (  # of eval.csv; NaN where a file does not say it
-    "timesteps", "train_time_s", "return_mean", "critic_updates", "fitness_timesteps", "generation", "episodes",
-    "actor_updates", "evaluation_timesteps", "final", "replayed_timesteps", "paused_s",
-)  # fmt: skip
+# Of eval.csv; NaN where a file does not say it
+COLUMNS = [column.name for column in columns_of(EvaluationRow) if column.numeric]
 DAMAGE = (ValueError, TypeError, KeyError, OverflowError, RecursionError)  # of files that no run wrote
 _SEED = re.compile(r"seed-(\d+)")
 
@@ -124,7 +123,7 @@ def find_runs(roots: Sequence[Path], warn: Warn) -> pd.DataFrame:
 
     Raises `UsageError` when a folder does not exist or there is no run at all.
     """
-    records: dict[Path, dict[str, Any]] = {}
+    records: dict[Path, Record] = {}
     for folder in roots:
         if not folder.is_dir():
             raise UsageError(f"{folder} is no directory; name a results directory that 'erlbench run' wrote")
@@ -145,7 +144,7 @@ def find_runs(roots: Sequence[Path], warn: Warn) -> pd.DataFrame:
     return count_runs(runs, warn)
 
 
-def runs_frame(records: Iterable[dict[str, Any]]) -> pd.DataFrame:
+def runs_frame(records: Iterable[Record]) -> pd.DataFrame:
     """The frame of what `read_run` says of each run.
 
     Of an evaluation `learning_steps` are training and fitness steps, all that the algorithm learns from; `all_steps`
@@ -162,7 +161,7 @@ def runs_frame(records: Iterable[dict[str, Any]]) -> pd.DataFrame:
     table["all_steps"] = table.learning_steps + (evaluation + table.replayed_timesteps.fillna(0.0))
     table["seconds"] = (table.train_time_s - table.paused_s.fillna(0.0)).where(timed)
     rows = table.to_records(index=False)
-    views: list[Any] = [rows[end - count : end] for count, end in zip(counts, np.cumsum(counts), strict=True)]
+    views: list[Any] = [rows[end - count : end] for count, end in zip(counts, np.cumsum(counts))]
     runs["evaluations"] = views
     last = [rows[-1].paused_s if len(rows) else 0.0 for rows in runs.evaluations]
     runs["paused_s"] = np.nan_to_num(last)
@@ -171,7 +170,7 @@ def runs_frame(records: Iterable[dict[str, Any]]) -> pd.DataFrame:
     return runs
 
 
-def read_run(path: Path, warn: Warn) -> dict[str, Any] | None:
+def read_run(path: Path, warn: Warn) -> Record | None:
     """The run in a directory `<env>/<name>/seed-NNN`; None with a warning when it holds no file of a run.
 
     `env` has its preset and its settings (`env_label`). `status` is that of status.json, or "incomplete" (done, no
@@ -188,7 +187,9 @@ def read_run(path: Path, warn: Warn) -> dict[str, Any] | None:
         with contextlib.suppress(OSError):
             files.read_bytes(path / name, first=0, inside=1)
     config = _read(path / CONFIG, warn)
-    run = _mapping(config.get("run"))
+    run, env_settings, settings, costs = (
+        _mapping(config.get(section)) for section in ("run", "env_settings", "settings", "costs")
+    )
     state, meta = _read(path / STATUS, warn), _read(path / META, warn)
     env, name, seed = _identity(path, run, warn)
     total = _int(run.get("total_timesteps")) or _int(state.get("total_timesteps"))
@@ -197,8 +198,8 @@ def read_run(path: Path, warn: Warn) -> dict[str, Any] | None:
     simulated, imported = run.get("simulated_time") is True, imported_of(config)
     steps, times = evaluations["timesteps"], evaluations["train_time_s"]
     minutes, train_time = _float(run.get("total_minutes")), state.get("train_time_s")
-    record: dict[str, Any] = {
-        **machine, **last, "path": path, "env": env_label(env, _mapping(config.get("env_settings"))), "name": name,
+    record: Record = {
+        **machine, **last, "path": path, "env": env_label(env, env_settings), "name": name,
         **{key: str(run.get(key) or "") for key in ("algo", "workers", "eval_episodes")}, "seed": seed,
         "final_episodes": str(run.get("final_episodes") or run.get("eval_episodes") or ""),
         "total_timesteps": total, "budget": total, "total_generations": _int(run.get("total_generations")),
@@ -206,11 +207,11 @@ def read_run(path: Path, warn: Warn) -> dict[str, Any] | None:
         "timesteps": _int(state.get("timesteps")) or (int(steps[-1]) if len(steps) else 0),
         "updated": str(state.get("updated", "")), "evaluations": evaluations,
         "simulated_time": simulated, "timed": simulated or not machine["shared_cores"],
-        "settings": _mapping(config.get("settings")),
-        "costs": {**{key: run[key] for key in MODELLED if key in run}, **_mapping(config.get("costs"))},
+        "settings": settings,
+        "costs": {key: run[key] for key in MODELLED if key in run} | costs,
         **{key: _float(state.get(key)) for key in ("total_time_s", "training_return")},
         "run_config": run, "imported": imported, "repeats": tuple(repeats_of(path, meta)),
-        "labels": env_labels(env, _mapping(config.get("env_settings"))) if imported else (),
+        "labels": env_labels(env, env_settings) if imported else (),
     }  # fmt: skip
     if not isinstance(train_time, int | float):
         train_time = times[-1] if len(times) else math.nan
@@ -219,7 +220,7 @@ def read_run(path: Path, warn: Warn) -> dict[str, Any] | None:
     return record
 
 
-def _judge_status(record: Mapping[str, Any], state: Mapping[str, Any], as_written: bool, warn: Warn) -> tuple[str, str]:
+def _judge_status(record: Record, state: Record, as_written: bool, warn: Warn) -> tuple[str, str]:
     """The status of a run, and its message: one that is done counts only with a whole, unchanged final evaluation."""
     path, evaluations, timesteps = record["path"], record["evaluations"], record["timesteps"]
     status, message = str(state.get("status", "unknown")), str(state.get("message") or "")
@@ -248,7 +249,7 @@ def _judge_status(record: Mapping[str, Any], state: Mapping[str, Any], as_writte
     return status, message
 
 
-def _never_trained(record: Mapping[str, Any]) -> bool:
+def _never_trained(record: Record) -> bool:
     """Whether a run of an older version ended before its first gradient step, by the counts of its last row."""
     updates = (record["evaluations"][f"{network}_updates"][-1] for network in ("critic", "actor"))
     return record["run_config"].get("algo") in LEARNERS and not any(updates)
@@ -261,13 +262,13 @@ def disagreement(return_mean: float, returns: Sequence[float]) -> str:
     return ""
 
 
-def env_label(env: str, settings: Mapping[str, Any]) -> str:
+def env_label(env: str, settings: Record) -> str:
     """An environment with what its settings change: "Ant-v5 (frame_skip=2)"; apart from others in every table."""
     listed = ", ".join(f"{name}={value}" for name, value in sorted(settings.items()))
     return f"{env} ({listed})" if listed else env
 
 
-def env_labels(env: str, settings: Mapping[str, Any]) -> tuple[str, ...]:
+def env_labels(env: str, settings: Record) -> tuple[str, ...]:
     """The labels of runs of an environment with the settings that were typed.
 
     The check before a run may have added one, `fresh`, which makes episodes repeatable.
@@ -276,7 +277,7 @@ def env_labels(env: str, settings: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(env_label(env, {**settings, **more}) for more in ({}, *chosen))
 
 
-def run_tables(run: Any) -> dict[str, Mapping[str, Any]]:
+def run_tables(run: Any) -> dict[str, Record]:
     """The configuration of a run as a fairness sheet reads it, under the name and the algorithm of the report."""
     return {"run": {**run.run_config, "name": run.name, "algo": run.algo}, "settings": run.settings}
 
@@ -287,7 +288,7 @@ def _run_folders(folder: Path) -> list[Path]:
     return sorted(path for path in folders(folder) if _SEED.fullmatch(path.name))
 
 
-def _identity(path: Path, run: Mapping[str, Any], warn: Warn) -> tuple[str, str, int]:
+def _identity(path: Path, run: Record, warn: Warn) -> tuple[str, str, int]:
     """Environment, name and seed: what config.toml says, else the folders."""
     folder = path.resolve()
     from_path = (folder.parent.parent.name, folder.parent.name, int(_SEED.fullmatch(folder.name)[1]))  # type: ignore[index]
@@ -303,7 +304,7 @@ def _identity(path: Path, run: Mapping[str, Any], warn: Warn) -> tuple[str, str,
     return env, name, seed
 
 
-def _read_evaluations(path: Path, sums: Mapping[str, Any], warn: Warn) -> tuple[dict[str, Array], dict[str, Any], bool]:
+def _read_evaluations(path: Path, sums: Record, warn: Warn) -> tuple[dict[str, Array], Record, bool]:
     """The columns of eval.csv, the last row's episodes, and whether the file has its checksum of status.json."""
     file = path / EvaluationRow.file
     try:
@@ -312,7 +313,7 @@ def _read_evaluations(path: Path, sums: Mapping[str, Any], warn: Warn) -> tuple[
         data = None
     rows = read_columns(path, EvaluationRow, warn) if data is None else parse_columns(data, EvaluationRow, file, warn)
     as_written = data is None or is_as_written(data, sums.get(EvaluationRow.file))
-    last: dict[str, Any] = {"last_returns": (), "last_success": (), "last_success_ever": ()}
+    last: Record = {"last_returns": (), "last_success": (), "last_success_ever": ()}
     if rows is None:
         return {name: np.empty(0) for name in COLUMNS}, last, as_written
     if len(rows["returns"]):
@@ -330,7 +331,7 @@ def _last_successes(rows: Sequence[tuple[float, ...]], returns: tuple[float, ...
     return tuple(0.0 if math.isnan(value) else value for value in last)
 
 
-def _read(path: Path, warn: Warn) -> Mapping[str, Any]:
+def _read(path: Path, warn: Warn) -> Record:
     try:
         value = read_config(path) if path.suffix == ".toml" else files.read_json(path, inside=1)
     except files.Unusable as error:
@@ -339,13 +340,13 @@ def _read(path: Path, warn: Warn) -> Mapping[str, Any]:
         reason = error.strerror if isinstance(error, OSError) else error
         warn(f"{path}: cannot be read ({reason}); what it says is missing from the report")
         return {}
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         warn(f"{path}: not a JSON object; what it says is missing from the report")
     return _mapping(value)
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+def _mapping(value: Any) -> Record:
+    return value if isinstance(value, dict) else {}
 
 
 def _int(value: Any) -> int:

@@ -18,7 +18,7 @@ from erlbench.errors import UsageError
 from erlbench.reporting.cells import Warn, count_runs, list_rows
 from erlbench.reporting.formats import number
 from erlbench.reporting.runs import disagreement
-from erlbench.reporting.statistics import Array
+from erlbench.reporting.statistics import Array, mean
 
 AUTO, FINAL, CURVE = "auto", "final", "curve"  # AUTO: the curve where all runs have it, else final
 SUCCESS, SUCCESS_EVER = "success", "success-ever"
@@ -69,24 +69,18 @@ def area(run: Any) -> float:
     return float(np.trapezoid(y, x) / (x[-1] - x[0])) if len(x) > 1 else float("nan")
 
 
-def success(run: Any) -> float:
-    """The share of the last evaluation's episodes that end in success; NaN where no info says it."""
-    return float(np.mean(run.last_success)) if run.last_success else float("nan")
-
-
-def success_ever(run: Any) -> float:
-    """The share of the last evaluation's episodes with a success at any step; NaN where no info says it."""
-    return float(np.mean(run.last_success_ever)) if run.last_success_ever else float("nan")
-
-
 METRICS = {
     CURVE: Metric("Mean of the evaluation curve", "mean of the curve", None),
     FINAL: Metric("Return of the final evaluation", "final return", final),
     "final-10": Metric("Mean return of the last ten evaluations", "return of the last ten evaluations", final_10),
     "area": Metric("Mean return over training (area under the curve divided by its steps)", "area", area),
-    SUCCESS: Metric("Share of the final evaluation's episodes that end in success", "success", success),
+    SUCCESS: Metric(
+        "Share of the final evaluation's episodes that end in success", "success", lambda run: mean(run.last_success)
+    ),
     SUCCESS_EVER: Metric(
-        "Share of the final evaluation's episodes with success at any step", "success at any step", success_ever
+        "Share of the final evaluation's episodes with success at any step",
+        "success at any step",
+        lambda run: mean(run.last_success_ever),
     ),
 }
 
@@ -189,14 +183,20 @@ def cut_runs(runs: pd.DataFrame, moment: Moment, warn: Warn) -> pd.DataFrame:
     lengths, ends_of = cut.evaluations.map(len), pd.Series(ends)
     for name in ("last_success", "last_success_ever"):  # known of the last evaluation alone
         cut[name] = cut[name].where(lengths == ends_of, pd.Series([()] * len(cut), cut.index))
-    cut["evaluations"] = [rows[:end] for rows, end in zip(cut.evaluations, ends_of, strict=True)]
+    cut["evaluations"] = [rows[:end] for rows, end in zip(cut.evaluations, ends_of)]
     last = pd.DataFrame(np.concatenate([rows[-1:] for rows in cut.evaluations]), index=cut.index)
     cut["final_episodes"] = cut.final_episodes.where(last.final == 1, cut.eval_episodes)
     cut = cut.assign(
-        total_timesteps=0 if moment.minutes else int(moment.value), total_generations=0, total_minutes=0.0,
-        status="done", done=True, message="", timesteps=last.timesteps.astype(int), train_time_s=last.train_time_s,
+        total_timesteps=0 if moment.minutes else int(moment.value),
+        total_generations=0,
+        total_minutes=0.0,
+        status="done",
+        done=True,
+        message="",
+        timesteps=last.timesteps.astype(int),
+        train_time_s=last.train_time_s,
         seconds=last.seconds,
-    )  # fmt: skip
+    )
     return count_runs(cut, warn)
 
 

@@ -10,15 +10,22 @@ import numpy as np
 
 from erlbench.reporting.agreement import departure_notes, episode_counts, find_disagreements
 from erlbench.reporting.cells import STD, seed_means, single_run_std, values_by_seed
-from erlbench.reporting.documents import Record, Table, build_table, cell_rows
-from erlbench.reporting.page_cells import PageCells, has_fitness_steps, scores_at_equal_steps, scores_with_failed
+from erlbench.reporting.documents import Record, Table, build_table
+from erlbench.reporting.page_cells import (
+    PageCells,
+    cell_rows,
+    has_fitness_steps,
+    scores_at_equal_steps,
+    scores_with_failed,
+)
 from erlbench.reporting.pairs import compare_with_baseline, mark
-from erlbench.reporting.published import Published, environment_notes, find_origin, match_runs
+from erlbench.reporting.published import environment_notes, find_origin, find_references, match_runs
 from erlbench.reporting.score import CURVE, FINAL, SUCCESS, SUCCESS_EVER, area, final, final_10
 from erlbench.reporting.significance import MARGIN, compare, level_words
 from erlbench.reporting.statistics import (
     FEWEST_RUNS,
-    NO_INTERVAL,
+    ends,
+    group_items,
     improvement,
     max_of_average,
     mean,
@@ -45,32 +52,29 @@ REFERENCE = {  # columns, and what they show of `match_references`
 }
 
 
-def scores_table(page: PageCells, published: Published) -> Table:
+def scores_table(page: PageCells) -> Table:
     """Mean, standard deviation, median of the scores, against baseline and paper."""
     pairs = compare_with_baseline(page)
     versus: dict[Any, Any] = dict(pairs.iterrows())
-    numbers, references = [], []
-    rows = cell_rows(page.cells)
-    for row, cell in zip(rows, page.rows, strict=True):
-        pair, reference = versus.get((cell.group, cell.name)), _first_reference(page, published, cell)
+    numbers, references, rows = [], [], list[Record]()
+    for cell, row in cell_rows(page.cells):
+        pair, reference = versus.get((cell.group, cell.name)), _first_reference(page, cell)
         beside = {
             name: number
             for name in STATISTICS
-            if (number := page.find_published(published, cell, page.statistic if name == "mean" else name))
+            if (number := page.find_published(cell, page.statistic if name == "mean" else name))
         }
         row |= {
             **_measure(page, cell),
-            "mark": "",
-            "improvement_pct": math.nan,
-            "p_holm": math.nan,
-            **{name: reference[key] if reference else math.nan for name, key in REFERENCE.items()},
-            **{f"published_{name}": beside[name].value if name in beside else math.nan for name in STATISTICS},
+            **({name: reference[key] for name, key in REFERENCE.items()} if reference else {}),
+            **{f"published_{name}": number.value for name, number in beside.items()},
             "published_steps": next((one.steps for one in beside.values() if one.steps), math.nan),
             "published_seeds": next((one.seeds for one in beside.values() if one.seeds), None),
         }
         if pair is not None:
-            row["improvement_pct"] = improvement(mean(pair["first"].scores), mean(pair["second"].scores))
-            row |= {"p_holm": pair["p_holm"], "mark": mark(pair)}
+            change = improvement(mean(pair["first"].scores), mean(pair["second"].scores))
+            row |= {"improvement_pct": change, "p_holm": pair["p_holm"], "mark": mark(pair)}
+        rows.append(row)
         numbers.append((cell, list(beside.values())))
         references += [reference] if reference else []
     remarks = [*_score_notes(page), *_baseline_notes(page, versus)]
@@ -79,7 +83,7 @@ def scores_table(page: PageCells, published: Published) -> Table:
     sources = dict.fromkeys(f"{one['source']} ({one['theirs'].returns})" for one in references)
     return build_table(
         "scores", page.heading("return" if _is_cut_final(page) else page.score_title), rows, [*remarks, *page.notes],
-        base=page.base_label, p=_describe_p(page, sum(not math.isnan(row["p_holm"]) for row in rows)),
+        base=page.base_label, p=_describe_p(page, sum(not math.isnan(row.get("p_holm", math.nan)) for row in rows)),
         compared=versus, published=page.published, references="; ".join(sources),
         fitness=any(map(has_fitness_steps, page.rows)), success=["success"] * (page.metric in SUCCESSES),
     )  # fmt: skip
@@ -108,11 +112,11 @@ def _measure(page: PageCells, cell: Any) -> Record:
     }
 
 
-def _first_reference(page: PageCells, published: Published, cell: Any) -> Record | None:
+def _first_reference(page: PageCells, cell: Any) -> Record | None:
     """The first source's runs; none beside other scores than returns at a step, and nobody knows their minutes."""
     if page.by_time or cell.metric not in (FINAL, CURVE):
         return None
-    return next(match_references(cell, published), None)
+    return next(match_references(cell), None)
 
 
 def _describe_p(page: PageCells, tests: int) -> str:
@@ -141,10 +145,9 @@ def _score_notes(page: PageCells) -> Iterator[str]:
             "paper, a generation as one episode of full length, however many it plays"
             + (f"; they took {say_range(reached)} training steps." if reached else ".")
         )
-    budgets: dict[str, list[str]] = {}
-    for cell in page.rows:
-        if cell.own_timesteps:
-            budgets.setdefault(cell.label, []).append(f"{cell.own_timesteps:,} on {cell.env}")
+    budgets = group_items(
+        (cell.label, f"{cell.own_timesteps:,} on {cell.env}") for cell in page.rows if cell.own_timesteps
+    )
     for label, texts in budgets.items():
         yield f"{label} has budgets of its own: {', '.join(texts)}."
     cells = [(f"{cell.label} on {cell.env}", cell.done) for cell in page.rows]
@@ -178,10 +181,7 @@ def _baseline_notes(page: PageCells, versus: dict[Any, Any]) -> Iterator[str]:
 
 def metrics_table(page: PageCells) -> Table:
     """Final return, mean of the last ten evaluations, maximum of the average, area under the curve."""
-    cells = page.cells[page.cells.exists.astype(bool)]
-    rows = cell_rows(cells)
-    for row, cell in zip(rows, (cell for cell in page.rows if cell.exists), strict=True):
-        row |= _metrics(cell)
+    rows = [row | _metrics(cell) for cell, row in cell_rows(page.cells[page.cells.exists])]
     for group in page.groups:
         _add_near_best(group, [row for row in rows if row["group"] == group.group])
     remarks = ["Mean over the n seeds ± sample standard deviation."]
@@ -197,10 +197,10 @@ def metrics_table(page: PageCells) -> Table:
 
 
 def _metrics(cell: Any) -> Record:
-    fitness = np.array([run.evaluations.fitness_timesteps[-1] for run in cell.done], np.float64)
+    fitness = ends(cell.done, "fitness_timesteps")
     record: Record = {
         "max_of_average": max_of_average(cell.done),
-        "all_timesteps_mean": mean([run.evaluations.all_steps[-1] for run in cell.done]),
+        "all_timesteps_mean": mean(ends(cell.done, "all_steps")),
         "fitness_timesteps_mean": mean(fitness[~np.isnan(fitness)]),
     }
     for name, metric in (("final", final), ("final_10", final_10), ("area", area)):
@@ -209,23 +209,20 @@ def _metrics(cell: Any) -> Record:
         record[f"{name}_mean"] = float(means.mean()) if values else math.nan
         record[f"{name}_std"] = single_run_std(values)
     record["relative_std"] = record["final_std"] / abs(record["final_mean"]) if record["final_mean"] else math.nan
-    enough = cell.n >= FEWEST_RUNS
-    tolerance = enough and len(cell.done) == cell.n  # it is of single runs
-    record["final_low"], record["final_high"] = mean_interval(record["finals"]) if enough else NO_INTERVAL
-    limits = tolerance_interval(record["finals"]) if tolerance else NO_INTERVAL
-    return record | dict(zip(("tolerance_low", "tolerance_high"), limits, strict=True))
+    if cell.n >= FEWEST_RUNS:
+        record["final_low"], record["final_high"] = mean_interval(record["finals"])
+        if len(cell.done) == cell.n:  # it is of single runs
+            record["tolerance_low"], record["tolerance_high"] = tolerance_interval(record["finals"])
+    return record
 
 
 def _add_near_best(group: Any, rows: list[Record]) -> None:
     """The share of the seeds of each row that are near the best mean of the group."""
     best = max((row["final_mean"] for row in rows if row["runs"]), default=0.0)
     near = best - MARGIN * abs(best - find_origin(group.env, group.cells))
-    for row in rows:
-        share: tuple[float, ...] = (math.nan, *NO_INTERVAL)
-        if row["n"] >= FEWEST_RUNS:
-            count = int((row["finals"] >= near).sum())
-            share = (count / len(row["finals"]), *share_interval(count, len(row["finals"])))
-        row |= dict(zip(("near_best", "near_best_low", "near_best_high"), share, strict=True))
+    for row in (row for row in rows if row["n"] >= FEWEST_RUNS):
+        count, seeds = int((row["finals"] >= near).sum()), len(row["finals"])
+        row["near_best"], (row["near_best_low"], row["near_best_high"]) = count / seeds, share_interval(count, seeds)
 
 
 def published_notes(page: PageCells, beside: Sequence[tuple[Any, list[Any]]]) -> Iterator[str]:
@@ -240,10 +237,12 @@ def published_notes(page: PageCells, beside: Sequence[tuple[Any, list[Any]]]) ->
         f"Published: {page.source}, {page.table}, {statistic}{f' over {seeds} runs' if seeds else ''}, on "
         f"{', '.join(sorted({number.env for number in numbers}))}."
     )
-    by_budget: dict[int, list[tuple[str, int]]] = {}
-    for cell, of_cell in beside:
-        listed = by_budget.setdefault(cell.own_timesteps or cell.total_timesteps, [])
-        listed += [(number.algorithm, number.steps) for number in of_cell if number.steps]
+    by_budget = group_items(
+        (cell.own_timesteps or cell.total_timesteps, (number.algorithm, number.steps))
+        for cell, of_cell in beside
+        for number in of_cell
+        if number.steps
+    )
     yield from filter(None, (budget_note(ours, by_budget[ours]) for ours in sorted(by_budget)))
     yield from environment_notes(page.groups)
     for text in sorted({number.remark for number in numbers if number.note}):
@@ -264,9 +263,9 @@ def budget_note(ours: int, published: Sequence[tuple[str, int]]) -> str:
     return f"Different budgets: published after {listed} training steps{of}, ours after {ours:,}. Do not compare them."
 
 
-def match_references(cell: Any, published: Published) -> Iterator[Record]:
+def match_references(cell: Any) -> Iterator[Record]:
     """The cell beside each source with comparable runs, at the nearest common step; `theirs` are the runs."""
-    for theirs in published.find_references(cell):
+    for theirs in find_references(cell):
         if (matched := match_runs(cell.done, theirs)) is None:
             continue
         step, values, scores = matched
@@ -281,13 +280,12 @@ def match_references(cell: Any, published: Published) -> Iterator[Record]:
         }  # fmt: skip
 
 
-def references_table(page: PageCells, published: Published) -> Table | None:
+def references_table(page: PageCells) -> Table | None:
     """None where no source has runs of an algorithm of the page in a comparable environment."""
     rows = [
         {**row, **matched, "n": cell.n, "probability_ours_better": matched["probability_better"]}
-        for row, cell in zip(cell_rows(page.cells), page.rows, strict=True)
-        if cell.exists
-        for matched in match_references(cell, published)
+        for cell, row in cell_rows(page.cells[page.cells.exists])
+        for matched in match_references(cell)
     ]
     remarks = [
         "Other people's runs, seed by seed, where dynamics and reward are those of our environment; mean ± sample "

@@ -254,10 +254,15 @@ def judge(x: Array, y: Array, found: Found, *, p: float, tests: int = 1, origin:
         case, missing = Case.UNDECIDED, _missing(*sizes, margin, tests)
     least = tests * least_p(n, m)
     return {
-        "case": case, "p_holm": p, "tests": tests, "margin": margin, "seeds_missing": missing, "least_p": least,
+        "case": case,
+        "p_holm": p,
+        "tests": tests,
+        "margin": margin,
+        "seeds_missing": missing,
+        "least_p": least,
         "decidable": least <= level,
         "detectable_difference": detectable(*sizes, level=level / tests) if least <= level else math.nan,
-    }  # fmt: skip
+    }
 
 
 def equivalent(x: Array, y: Array, *, level: float, origin: float) -> bool:

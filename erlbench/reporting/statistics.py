@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy
@@ -14,8 +14,23 @@ from scipy import special
 from erlbench.records.training import thinned
 
 Array = NDArray[np.float64]
+Key = TypeVar("Key")
+Item = TypeVar("Item")
 NO_INTERVAL = (math.nan, math.nan)
 FEWEST_RUNS = 6  # per side, for an interval or a test: below, only the scores are shown
+
+
+def group_items(pairs: Iterable[tuple[Key, Item]]) -> dict[Key, list[Item]]:
+    """The items of each key, keys in the order in which they come first."""
+    items: dict[Key, list[Item]] = {}
+    for key, item in pairs:
+        items.setdefault(key, []).append(item)
+    return items
+
+
+def ends(runs: Iterable[Any], column: str) -> Array:
+    """A column of the last evaluation of each run (runs,)."""
+    return np.array([run.evaluations[column][-1] for run in runs], np.float64)
 
 
 def mean(values: ArrayLike) -> float:
@@ -230,10 +245,8 @@ def align(series: Iterable[Points]) -> Points:
 
 def by_seed(series: Iterable[tuple[int, Points]]) -> list[Points]:
     """The curves (x, y) of seeds: of one that has several runs their mean, as far as all of them go."""
-    seeds: dict[int, list[Points]] = {}
-    for seed, curve in series:
-        seeds.setdefault(seed, []).append(curve)
-    return [curves[0] if len(curves) == 1 else _mean(align(curves)) for curves in seeds.values()]
+    seeds = group_items(series).values()
+    return [curves[0] if len(curves) == 1 else _mean(align(curves)) for curves in seeds]
 
 
 def _mean(curves: Points) -> Points:

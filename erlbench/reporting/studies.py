@@ -13,8 +13,10 @@ from erlbench.errors import UsageError, nearest
 from erlbench.experiment.fairness import find_defaults
 from erlbench.records.run import ASIDE
 from erlbench.reporting.cells import Warn, list_rows, same_setting
-from erlbench.reporting.page_cells import OF_STUDIES, PageCells, make_cells
+from erlbench.reporting.documents import Record
+from erlbench.reporting.page_cells import PARTS, PageCells, make_cells
 from erlbench.reporting.runs import env_labels
+from erlbench.reporting.statistics import group_items
 from erlbench.settings import setting_text
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ def make_study_page(study: Study, profile: str, runs: pd.DataFrame) -> PageCells
 
     The entries stand in each environment by the labels that its runs have, without runs by the first one.
     """
-    budget, records, group = study.profiles[profile], list[dict[str, Any]](), 0
+    budget, records, group = study.profiles[profile], list[Record](), 0
     for env in budget.envs:
         entries = [entry for entry in study.entries if env in budget.entry_envs(entry)]
         labels = dict.fromkeys(label for entry in entries for label in _labels(budget, entry, env))
@@ -58,7 +60,7 @@ def make_study_page(study: Study, profile: str, runs: pd.DataFrame) -> PageCells
             group += 1
     return PageCells(
         name=study.name, title=study.title, cells=make_cells(records, study.name), study=study.name,
-        parts=OF_STUDIES[study.kind], source=study.published_source, table=study.table,
+        parts=PARTS[study.kind], source=study.published_source, table=study.table,
         baseline="" if study.compare else study.baseline, profile=profile, statistic=study.statistic, note=study.note,
         x=study.x, item=study.item or study.table, tested=not study.compare,
     )  # fmt: skip
@@ -68,7 +70,7 @@ def _labels(budget: Profile, entry: Entry, env: str) -> tuple[str, ...]:
     return env_labels(env, budget.entry_env_settings(entry))
 
 
-def _make_record(budget: Profile, entry: Entry, env: str, runs: pd.DataFrame) -> dict[str, Any]:
+def _make_record(budget: Profile, entry: Entry, env: str, runs: pd.DataFrame) -> Record:
     return {
         "name": entry.name,
         "label": entry.label or entry.name,
@@ -83,7 +85,7 @@ def _make_record(budget: Profile, entry: Entry, env: str, runs: pd.DataFrame) ->
 
 def make_answer_cells(study: Study, profile: str, runs: pd.DataFrame, warn: Warn) -> pd.DataFrame:
     """The runs of each entry in each of its environments, a row each, whatever the label of the environment."""
-    budget, records = study.profiles[profile], list[dict[str, Any]]()
+    budget, records = study.profiles[profile], list[Record]()
     fitting = select_study_runs(study, profile, runs, warn)
     for entry in study.entries:
         for env in budget.entry_envs(entry):
@@ -116,7 +118,7 @@ def was_run(page: PageCells) -> bool:
     """
     if any(page.study in run.studies for run in page.runs):
         return True
-    return any(all(cell.runs for cell in group.cells if cell.exists) for group in page.groups)
+    return any(all(cell.runs for cell in group.cells) for group in page.groups)
 
 
 def select_study_runs(study: Study, key: str, runs: pd.DataFrame, warn: Warn) -> pd.DataFrame:
@@ -148,7 +150,7 @@ def _find_entry(run: Any, study: Study, profile: Profile) -> Entry | None:
     return None if counted and run.total_generations != profile.total_generations else entry
 
 
-def _unlike(run: Any, settings: Mapping[str, Any]) -> list[str]:
+def _unlike(run: Any, settings: Record) -> list[str]:
     """The settings that a run has with other values; an older version may not have had one."""
     return [
         name for name, value in settings.items() if name in run.settings and not same_setting(run.settings[name], value)
@@ -192,7 +194,7 @@ def find_departures(runs: Sequence[Any], profile: Profile, entry: Entry, env: st
     )
 
 
-def _cell_settings(profile: Profile, entry: Entry, env: str) -> Mapping[str, Any]:
+def _cell_settings(profile: Profile, entry: Entry, env: str) -> Record:
     """The settings of an entry's cells as config.toml holds them; none of an algorithm that is not the suite's."""
     defaults = find_defaults(entry.algo, entry.preset, env)
     if not defaults:
@@ -242,10 +244,7 @@ def find_differences(study: Study, profile: str, cells: pd.DataFrame, runs: pd.D
 
 def _by_text(pairs: Iterable[tuple[str, int]]) -> list[tuple[str, str]]:
     """The seeds of each text, listed; without those of an empty text."""
-    seeds: dict[str, list[int]] = {}
-    for text, seed in pairs:
-        seeds.setdefault(text, []).append(seed)
-    return [(text, _list_seeds(of_text)) for text, of_text in seeds.items() if text]
+    return [(text, _list_seeds(seeds)) for text, seeds in group_items(pairs).items() if text]
 
 
 def _describe_left_out(run: Any, study: Study, budget: Profile, entry: Entry) -> str:

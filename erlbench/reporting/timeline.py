@@ -12,8 +12,8 @@ import pandas as pd
 from erlbench.records.read import read_columns
 from erlbench.records.schema import NO_INDIVIDUALS, TaskRow
 from erlbench.reporting.cells import Warn
-from erlbench.reporting.documents import Figure
-from erlbench.reporting.drawing import PALETTE
+from erlbench.reporting.documents import Figure, Record
+from erlbench.reporting.drawing import PALETTE, STYLES
 from erlbench.reporting.statistics import Array
 
 TASKS_SHOWN = 14  # per process, about
@@ -157,12 +157,7 @@ def windows(timelines: Sequence[Timeline]) -> list[tuple[float, float]]:
 
 SHORTEST = 1 / 800  # of a window: shorter tasks are merged, as nobody can see them
 LONGEST = 40  # characters of a kind in the legend
-KINDS = {  # of tasks, in the order of the legend: what it calls them, and their colour
-    "es": ("episode of a sampled actor", 0), "rl": ("episode of a trained actor", 1), "critic": ("critic updates", 2),
-    "actor": ("actor updates", 4), "mean": ("episodes of the mean", 3), "random": ("random actions", 5),
-    "unperturbed": ("episodes of the mean", 3), "validation": ("validation episodes", 3),
-    "gradient": ("gradient of the search", 6), "evaluation": ("evaluation", 7),
-}  # fmt: skip
+KINDS: Record = STYLES["tasks"]  # of tasks, in the order of the legend: what it calls them, and their colour
 
 
 def draw_timelines(name: str, title: str, env: str, timelines: Sequence[tuple[str, Timeline]]) -> Figure:
@@ -176,21 +171,28 @@ def draw_timelines(name: str, title: str, env: str, timelines: Sequence[tuple[st
     looks = {kind: KINDS.get(kind, (_short(kind), (2 + place) % len(PALETTE))) for place, kind in enumerate(order)}
     data, panels, parts = [], {}, []
     windows_shown = windows([timeline for _, timeline in timelines])
-    for number, ((label, timeline), (start, stop)) in enumerate(zip(timelines, windows_shown, strict=True)):
+    for number, ((label, timeline), (start, stop)) in enumerate(zip(timelines, windows_shown)):
         (first, last), run, busy = timeline.span, timeline.run, timeline.utilisation()
         shown = bars(timeline, start, min(stop, last), SHORTEST * (stop - start))
         kind = shown.kind.map(looks)
         shown = shown.assign(
-            panel=str(number), row=shown.process.map(timeline.processes.index), length=shown.end - shown.start,
-            start=shown.start - start, place=shown.kind.map(order.index), label=kind.str[0], colour=kind.str[1],
-        )  # fmt: skip
+            panel=str(number),
+            row=shown.process.map(timeline.processes.index),
+            length=shown.end - shown.start,
+            start=shown.start - start,
+            place=shown.kind.map(order.index),
+            label=kind.str[0],
+            colour=kind.str[1],
+        )
         data.append(shown.sort_values("place", kind="stable"))
         panels[str(number)] = {
-            "x": "Seconds since the window began", "y": "Process",
+            "x": "Seconds since the window began",
+            "y": "Process",
             "title": f"{label}: {100 * sum(busy.values()) / len(busy):.0f} % busy",
             "rows": [("driver" if process < 0 else str(process), busy[process]) for process in timeline.processes],
-            "length": stop - start, "end": last - start,
-        }  # fmt: skip
+            "length": stop - start,
+            "end": last - start,
+        }
         workers = f", {run.workers} worker{'s' if run.workers != '1' else ''}" if run.workers else ""
         parts.append(
             f"{label} (seed {run.seed}{workers}): seconds {start:,.1f} to {min(stop, last):,.1f} of "
@@ -204,9 +206,15 @@ def draw_timelines(name: str, title: str, env: str, timelines: Sequence[tuple[st
         f"Shown: {'; '.join(parts)}.",
     ]
     return Figure(
-        name=name, title=title, kind="timeline", heading=env, data=pd.concat(data, ignore_index=True), panels=panels,
-        paper=[*panels], caption=caption,
-    )  # fmt: skip
+        name=name,
+        title=title,
+        kind="timeline",
+        heading=env,
+        data=pd.concat(data, ignore_index=True),
+        panels=panels,
+        paper=[*panels],
+        caption=caption,
+    )
 
 
 def _short(kind: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ from erlbench.records.read import read_columns
 from erlbench.records.schema import GenerationRow
 from erlbench.reporting.agreement import departure_notes
 from erlbench.reporting.cells import Warn
-from erlbench.reporting.documents import Record, Table, build_table, cell_rows
+from erlbench.reporting.documents import Record, Table, build_table
 from erlbench.reporting.formats import NONE
-from erlbench.reporting.page_cells import PageCells
-from erlbench.reporting.published import Published, environment_notes
+from erlbench.reporting.page_cells import KINDS, PageCells, cell_rows
+from erlbench.reporting.published import environment_notes
 from erlbench.reporting.statistics import (
+    ends,
     improvement,
     mean,
     mean_std,
@@ -29,12 +31,10 @@ from erlbench.words import counted, say_range
 
 MILLION = 1_000_000
 PARTS = ("whole", "after_warmup")
-KINDS = {False: "measured", True: "modelled"}  # minutes, by whether their time is simulated; never in one column
-Tasks = Callable[[Any], Timeline | None]
 PER_GENERATION = "seconds_per_generation"  # the statistic of studies of papers that measure it
 
 
-def times_table(page: PageCells, published: Published, warn: Warn, find_tasks: Tasks = lambda cell: None) -> Table:
+def times_table(page: PageCells, warn: Warn, find_tasks: Any = lambda cell: None) -> Table:
     """Minutes per million steps over the whole run and after the warm-up, against baseline and paper.
 
     `find_tasks` gives the tasks of the run that stands for a cell.
@@ -44,18 +44,21 @@ def times_table(page: PageCells, published: Published, warn: Warn, find_tasks: T
     shares = {index: timeline.shares() for index, timeline in timelines.items() if timeline}
     tasks = sorted({kind for of_run in shares.values() for kind in of_run})
     places = {(cell.group, cell.name): cell.Index for cell in page.rows}
-    rows = cell_rows(page.cells)
-    for row, cell in zip(rows, page.rows, strict=True):
+    rows = []
+    for cell, row in cell_rows(page.cells):
         base = places.get((cell.group, page.baseline)) if cell.name != page.baseline else None
-        paper, saved = (page.find_published(published, cell, name) for name in ("time_min", "time_reduction_pct"))
-        row |= {
-            **_machine_record(cell),
-            **_minutes_record(times[cell.Index], times.get(base, [])),
-            "published_min": paper.value if paper else math.nan,
-            "published_change_pct": -saved.value if saved else math.nan,
-            **_task_record(timelines[cell.Index]),
-            **{f"share_{kind}": shares.get(cell.Index, {}).get(kind, math.nan) for kind in tasks},
-        }
+        paper, saved = (page.find_published(cell, name) for name in ("time_min", "time_reduction_pct"))
+        rows.append(
+            {
+                **row,
+                **_machine_record(cell),
+                **_minutes_record(times[cell.Index], times.get(base, [])),
+                "published_min": paper.value if paper else math.nan,
+                "published_change_pct": -saved.value if saved else math.nan,
+                **_task_record(timelines[cell.Index]),
+                **{f"share_{kind}": share for kind, share in shares.get(cell.Index, {}).items()},
+            }
+        )
     measured = [run for of_cell in times.values() for run in of_cell]
     kinds = {run["modelled"] for run in measured} or {False}
     remarks = [*_notes(page, [run["after_steps"] for run in measured if run["after_steps"]])]
@@ -72,10 +75,10 @@ def times_table(page: PageCells, published: Published, warn: Warn, find_tasks: T
 
 
 def _machine_record(cell: Any) -> Record:
-    last = ((run.evaluations.seconds[-1], run.evaluations.generation[-1]) for run in cell.done if run.timed)
-    per_generation, spread = mean_std(
-        [1000 * seconds / generations for seconds, generations in last if generations > 0]
-    )
+    timed = [run for run in cell.done if run.timed]
+    seconds, generations = ends(timed, "seconds"), ends(timed, "generation")
+    some = generations > 0
+    per_generation, spread = mean_std(1000 * seconds[some] / generations[some])
     return {
         "workers": " or ".join(sorted({run.workers or NONE for run in cell.done})),
         **{
@@ -84,39 +87,34 @@ def _machine_record(cell: Any) -> Record:
         },
         "ms_per_generation": per_generation,
         "ms_per_generation_std": spread,
-        "paused_min": mean([run.evaluations.paused_s[-1] / 60 for run in cell.done]),
+        "paused_min": mean(ends(cell.done, "paused_s") / 60),
     }
 
 
 def _minutes_record(times: Sequence[Record], base: Sequence[Record]) -> Record:
     """Minutes by the clock, and those of simulated time, apart; the change of the mean against the baseline's."""
     record: Record = {"after_warmup_steps": " ".join(str(run["after_steps"]) for run in times)}
-    for part in PARTS:
-        changes = []
-        for modelled, kind in KINDS.items():
-            own, others = (
-                [run[part] for run in runs if run["modelled"] is modelled and run["timed"]] for runs in (times, base)
-            )
-            name, (average, std) = f"{kind}_{part}", mean_std(own)
-            record |= {f"{name}_min_per_million": average, f"{name}_std": std, f"{name}_median": median(own)}
-            changes.append(improvement(average, mean(others)))
-        record[f"{part}_vs_baseline_pct"] = next((change for change in changes if not math.isnan(change)), math.nan)
+    for part, (modelled, kind) in itertools.product(PARTS, KINDS.items()):
+        own, others = (
+            [run[part] for run in runs if run["modelled"] is modelled and run["timed"]] for runs in (times, base)
+        )
+        name, (average, std) = f"{kind}_{part}", mean_std(own)
+        record |= {f"{name}_min_per_million": average, f"{name}_std": std, f"{name}_median": median(own)}
+        if not math.isnan(change := improvement(average, mean(others))):
+            record.setdefault(f"{part}_vs_baseline_pct", change)
     return record
 
 
 def _task_record(timeline: Timeline | None) -> Record:
-    """Busy share, staleness, critic lag and queueing of a run by its tasks; NaN without."""
-    record = {"utilisation": math.nan, "span_s": math.nan}
-    if timeline:
-        busy, (start, end) = timeline.utilisation(), timeline.span
-        record = {"utilisation": sum(busy.values()) / len(busy), "span_s": end - start}
-    for name in ("staleness", "critic_lag", "queueing"):
-        values = np.empty(0)
-        if timeline and (timeline.run.timed or name != "queueing"):
-            values = timeline.played()[name].to_numpy()
-            values = values[np.isfinite(values)]
-        record[f"{name}_median"] = median(values)
-        record[f"{name}_90"] = float(np.quantile(values, 0.9)) if len(values) else math.nan
+    """Busy share, staleness, critic lag and queueing of a run by its tasks; nothing without."""
+    if timeline is None:
+        return {}
+    busy, (start, end) = timeline.utilisation(), timeline.span
+    record = {"utilisation": sum(busy.values()) / len(busy), "span_s": end - start}
+    for name in ("staleness", "critic_lag", *(["queueing"] if timeline.run.timed else [])):
+        values = timeline.played()[name].to_numpy()
+        if len(values := values[np.isfinite(values)]):
+            record |= {f"{name}_median": median(values), f"{name}_90": float(np.quantile(values, 0.9))}
     return record
 
 
@@ -148,8 +146,7 @@ def _measure_after_warmup(run: Any, warn: Warn) -> tuple[float, int]:
 
 
 def _notes(page: PageCells, after_steps: list[int]) -> Iterator[str]:
-    done = [run for cell in page.rows for run in cell.done]
-    lengths = sorted({run.timesteps for run in done})
+    lengths = sorted({run.timesteps for run in page.done})
     if lengths and lengths[0] >= MILLION:
         yield "Measured over runs of at least 1,000,000 training steps."
     elif lengths:
@@ -164,7 +161,7 @@ def _notes(page: PageCells, after_steps: list[int]) -> Iterator[str]:
     )
     if page.baseline:
         yield "Percentages: change of the time against the baseline in the same environment; negative is faster."
-    yield from machine_notes(done)
+    yield from machine_notes(page.done)
     yield from departure_notes(page.rows)
     if page.published:
         yield f"Published: {page.source}, {page.table}, other hardware; only the percentages compare."

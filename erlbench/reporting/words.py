@@ -14,10 +14,10 @@ from typing import Any
 
 from erlbench.reporting.answers import Standing
 from erlbench.reporting.documents import Record
-from erlbench.reporting.formats import interval, number, p_value, steps, with_interval
+from erlbench.reporting.formats import interval, list_first, number, p_value, steps, with_interval
 from erlbench.reporting.pairs import SIMILAR
 from erlbench.reporting.significance import MARGIN, Case, seeds_for_tests, unseen_failures
-from erlbench.reporting.statistics import FEWEST_RUNS, mean
+from erlbench.reporting.statistics import FEWEST_RUNS, group_items, mean
 from erlbench.words import counted
 
 FILE, FORMAT = "verdict.json", 3
@@ -157,32 +157,26 @@ def _circumstances(pair: Any) -> Iterator[str]:
         yield "Defaults against defaults: no setting was overridden."
     if pair.unequal:
         listed = [f"{name} {a} and {b}" for name, (a, b) in pair.unequal.items()]
-        more = [f"{len(listed) - MOST} more"] if len(listed) > MOST else []
-        yield f"Settings differ: {'; '.join(listed[:MOST] + more)}."
+        yield f"Settings differ: {'; '.join(list_first(listed, MOST))}."
 
 
 def result(pairs: Sequence[Any]) -> str:
     """One sentence over all comparisons; empty without any."""
     if not pairs:
         return ""
-    where: dict[tuple[str, str], dict[str, None]] = {}  # each finding was made
-    for one in pairs:
-        if one.case in (*DIFFER, Case.EQUIVALENT):
-            where.setdefault(_short(one), {})[one.env] = None
-    together: dict[tuple[str, str], list[str]] = {}  # those of one algorithm at the same place
-    for (words, other), envs in where.items():
-        together.setdefault((words, _listed([*envs])), []).append(other)
+    where = group_items((_short(one), one.env) for one in pairs if one.case in (*DIFFER, Case.EQUIVALENT))
+    # Those of one algorithm at the same place
+    together = group_items(((words, _listed([*dict.fromkeys(envs)])), other) for (words, other), envs in where.items())
     findings = [f"{words}{_listed(others)} on {place}" for (words, place), others in together.items()]
     if findings and findings[0].startswith("runs of "):
         findings[0] = findings[0][0].upper() + findings[0][1:]
-    more = [f"{len(findings) - MOST} more findings"] if len(findings) > MOST else []
     counts = {case: sum(one.case == case for one in pairs) for case in OPEN}
     left = [f"{many:,} {OPEN[case][many > 1]}" for case, many in counts.items() if many]
     if left:
         many, _, words = left[0].partition(" ")
         left[0] = f"{many} comparison{'s' * (many != '1')} {words}"
     if any(one.decidable for one in pairs):
-        said = "; ".join([*findings[:MOST], *more, *filter(None, [_listed(left)])])
+        said = "; ".join([*list_first(findings, MOST, "more findings"), *filter(None, [_listed(left)])])
         return f"{said}." if findings else f"Nothing is decided: {said}."
     needed = f"; a test needs {FEWEST_RUNS} seeds per side"
     if counts[Case.TOO_FEW] < len(pairs):
@@ -234,10 +228,11 @@ def effect_words(answer: Any) -> str:
 def write_verdicts(path: Path, pages: Mapping[str, Sequence[Any]], answers: Iterable[Any] = ()) -> None:
     """Write the answers of studies and the comparisons of each page to a file."""
     stored = {
-        "format": FORMAT, "studies": [*map(_answer_values, answers)],
+        "format": FORMAT,
+        "studies": [*map(_answer_values, answers)],
         "results": {page: result(pairs) for page, pairs in pages.items()},
         "verdicts": {page: [*map(pair_values, pairs)] for page, pairs in pages.items()},
-    }  # fmt: skip
+    }
     path.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
@@ -246,25 +241,35 @@ def pair_values(pair: Any) -> Record:
     outcome = None
     if pair.case != Case.NOT_COMPARABLE:
         outcome = {**_outcome(pair._asdict()), "detectable": pair.detectable_difference}
-    values: Record = json_values({
-        **{name: getattr(pair, name) for name in VALUES}, "outcome": outcome, "margin": MARGIN,
-        "sentence": sentence(pair), "details": details(pair),
-    })  # fmt: skip
+    values: Record = json_values(
+        {
+            **{name: getattr(pair, name) for name in VALUES},
+            "outcome": outcome,
+            "margin": MARGIN,
+            "sentence": sentence(pair),
+            "details": details(pair),
+        }
+    )
     return values
 
 
 def _outcome(row: Record) -> Record:
     """What the rule says of two samples, as the file has it."""
     difference = {
-        "runs": (row["n"], row["n_against"]), "stds": (row["std"], row["std_against"]),
-        "difference": row["difference"], "interval": (row["difference_low"], row["difference_high"]),
-        "p": row["p_rank"], "probability": row["probability_better"],
+        "runs": (row["n"], row["n_against"]),
+        "stds": (row["std"], row["std_against"]),
+        "difference": row["difference"],
+        "interval": (row["difference_low"], row["difference_high"]),
+        "p": row["p_rank"],
+        "probability": row["probability_better"],
         "probability_interval": (row["probability_low"], row["probability_high"]),
-    }  # fmt: skip
+    }
     return {
-        **{name: row[name] for name in ("case", "margin", "seeds_missing")}, "tests": max(1, row["tests"]),
-        "difference": difference, "p": row["p_holm"],
-    }  # fmt: skip
+        **{name: row[name] for name in ("case", "margin", "seeds_missing")},
+        "tests": max(1, row["tests"]),
+        "difference": difference,
+        "p": row["p_holm"],
+    }
 
 
 def _answer_values(answer: Any) -> Record:

@@ -12,7 +12,7 @@ from erlbench.experiment.arguments import arguments
 from erlbench.experiment.command import requested_cells
 from erlbench.experiment.estimate import estimate
 from erlbench.experiment.studies import load_studies
-from erlbench.reporting.published import load_published
+from erlbench.reporting.published import read_published
 
 PACKAGED = {  # seeds of the profile `paper`
     "aes-rl-table-1": 10,
@@ -65,14 +65,14 @@ def test_studies_run_the_papers_environments():
 
 def test_published_names_are_those_of_the_table():
     """Each entry on each environment of the profile `paper` finds its number, or the paper has none there."""
-    published = load_published()
+    published = read_published()
     without = set()
     for study in load_studies().values():
         if study.kind in ("scores", "curves"):
             for env in study.envs_published:
                 for entry in (entry for entry in study.entries if entry.published):
                     where = (study.published_source, study.table, study.envs_published[env], entry.published)
-                    if published.find(*where, study.statistic) is None:
+                    if (*where, study.statistic) not in published:
                         without.add((study.name, entry.published, env))
     pendulum = "erlbench/PartiallyObservablePendulum-v0"
     assert without == {
@@ -84,7 +84,7 @@ def test_published_names_are_those_of_the_table():
 def test_the_tasks_and_budgets_of_esac():
     study = load_studies()["esac-table-1"]
     paper = study.profiles["paper"]
-    published = {number.env: number.steps for number in load_published().rows if _is_of(number, study)}
+    published = {number.env: number.steps for number in read_published().values() if _is_of(number, study)}
     assert {study.envs_published[env]: paper.timesteps(env) for env in paper.envs} == published
     assert len(published) == 15
 

@@ -7,11 +7,11 @@ import re
 
 import pytest
 
+from erlbench.reporting.cells import list_rows
 from erlbench.reporting.figures import learning_curves
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.page_cells import everything, score_page
-from erlbench.reporting.pairs import compare_pairs, pair_rows
-from erlbench.reporting.published import load_published
+from erlbench.reporting.pairs import compare_pairs
 from erlbench.reporting.runs import find_runs, read_run, runs_frame
 from erlbench.reporting.score import FINAL
 from erlbench.reporting.studies import make_study_pages
@@ -40,12 +40,12 @@ def find_rows(folders, warn):
 
 def pairs_of(page):
     """The comparisons of a page."""
-    return pair_rows(compare_pairs(page))
+    return list_rows(compare_pairs(page))
 
 
 def curves_of(page, group=None, **options):
     """The learning curves of a group of the page, the first by default."""
-    return learning_curves(page, group or page.groups[0], load_published(), ReportOptions(**options))
+    return learning_curves(page, group or page.groups[0], ReportOptions(**options))
 
 
 def means_of(drawing, panel="timesteps"):

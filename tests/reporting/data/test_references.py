@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from erlbench.reporting.published import load_published, returns_at
+from erlbench.reporting.published import read_references, returns_at
 from erlbench.reporting.scores import references_table, scores_table
 from tests.reporting.compare import page_of, rows_of
 from tests.reporting.make_runs import make_run
@@ -12,13 +12,11 @@ from tests.reporting.make_runs import make_run
 
 @pytest.fixture(scope="module")
 def references():
-    return load_published()
+    return read_references()
 
 
 def of(references, source, env, algorithm):
-    (found,) = [
-        one for one in references.references if (one.source, one.env, one.algorithm) == (source, env, algorithm)
-    ]
+    (found,) = [one for one in references if (one.source, one.env, one.algorithm) == (source, env, algorithm)]
     return found
 
 
@@ -59,7 +57,7 @@ def td3(tmp_path):
 
 
 def test_table_of_one_cell_by_hand(td3, references):
-    table = references_table(td3, references)
+    table = references_table(td3)
     records = {record["source"]: record for record in table.records}
     assert list(records) == [
         "LQNew: QingLi implementation", "TD3 authors", "LQNew: Spinning Up rerun (TF1)", "LQNew: sfujim/TD3 rerun",
@@ -82,8 +80,8 @@ REFERENCE_COLUMNS = ["Reference runs", "P(ours better)"]
 
 
 def test_the_probability_stands_in_the_score_table(td3, references):
-    table = scores_table(td3, load_published())
-    (record,), (theirs, *_) = table.records, references_table(td3, references).records
+    table = scores_table(td3)
+    (record,), (theirs, *_) = table.records, references_table(td3).records
     assert [name for name in table.header if name in REFERENCE_COLUMNS] == REFERENCE_COLUMNS
     runs = returns_at(of(references, "LQNew: QingLi implementation", "HalfCheetah-v2", "TD3"), 50_000)
     wins = stats.mannwhitneyu(2000 + 300 * np.arange(6), runs).statistic / 48
@@ -95,13 +93,13 @@ def test_the_probability_stands_in_the_score_table(td3, references):
     assert row["P(ours better)"] == f"{wins:.2f} [{found[1]:.2f}, {found[2]:.2f}]"
 
 
-def test_scores_at_another_step_than_the_budget_are_compared(tmp_path, references):
+def test_scores_at_another_step_than_the_budget_are_compared(tmp_path):
     """The source has 25,000 and 50,000 steps, our runs end at 30,000: ours of 25,000 are compared."""
     steps = [0, 25_000, 30_000]
     for seed in range(6):
         make_run(tmp_path, "HalfCheetah-v5", "td3", seed, [0, -5000, 9000], steps=steps)
         make_run(tmp_path, "HalfCheetah-v5", "cem", seed, [0, 10, 20], steps=steps)
-    table = scores_table(page_of(tmp_path), load_published())
+    table = scores_table(page_of(tmp_path))
     rows = rows_of(table)
     td3, cem = (rows["HalfCheetah-v5, 30k steps", name] for name in ("td3", "cem"))
     assert (td3["Mean"], td3["Ours there"]) == ("9,000", "−5,000")
@@ -115,7 +113,7 @@ def test_a_common_step_is_found_although_a_nearer_one_is_not_common(tmp_path, re
     """Their points are 25,000 and 50,000; our runs end at 40,000, nearer to the second, and have the first."""
     for seed in range(3):
         make_run(tmp_path, "HalfCheetah-v5", "td3", seed, [0, 100, 9000], steps=[0, 25_000, 40_000])
-    records = {one["source"]: one for one in references_table(page_of(tmp_path), references).records}
+    records = {one["source"]: one for one in references_table(page_of(tmp_path)).records}
     record = records["LQNew: QingLi implementation"]
     assert (record["steps"], record["mean"]) == (25_000, 100)
     theirs = returns_at(of(references, "LQNew: QingLi implementation", "HalfCheetah-v2", "TD3"), 25_000)
@@ -127,14 +125,14 @@ def test_scores_after_the_common_step_are_not_those_that_are_compared(tmp_path):
     for seed in range(6):
         steps = [0, 50_000, 50_400]
         make_run(tmp_path, "HalfCheetah-v5", "td3", seed, [0, 10, 9000], steps=steps, total=50_000)
-    row = rows_of(scores_table(page_of(tmp_path), load_published()))["HalfCheetah-v5, 50k steps", "td3"]
+    row = rows_of(scores_table(page_of(tmp_path)))["HalfCheetah-v5, 50k steps", "td3"]
     assert (row["Mean"], row["Ours there"]) == ("9,000", "10.0")
     assert row["P(ours better)"].startswith("0.00 [")
 
 
 @pytest.mark.parametrize("metric", ["area", "final-10"])
 def test_no_reference_runs_beside_scores_of_another_kind(td3, tmp_path, metric):
-    table = scores_table(page_of(tmp_path, metric=metric), load_published())
+    table = scores_table(page_of(tmp_path, metric=metric))
     assert not [name for name in table.header if "Reference" in name or "ours better" in name]
     (record,) = table.records
     assert {value for name, value in record.items() if name.startswith("reference_")} == {None}

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from erlbench.reporting.pairs import compare_pairs, pairs_table
-from erlbench.reporting.published import load_published, random_score
+from erlbench.reporting.published import random_score
 from erlbench.reporting.scores import metrics_table, scores_table
 from erlbench.reporting.significance import RANK_EFFICIENCY, compare, holm, welch_power
 from erlbench.reporting.words import result
@@ -109,7 +109,7 @@ def test_too_few_runs_have_a_difference_and_no_test(tmp_path):
 
 def test_a_column_has_the_mean_with_failed_runs(tmp_path):
     comparison = page(tmp_path, {"a": {0: "failed", 1: "failed"}}, baseline="b")
-    table = scores_table(comparison, load_published())
+    table = scores_table(comparison)
     rows = {record["algorithm"]: record for record in table.records if record["env"] == "HalfCheetah-v5"}
     left = SCORES["HalfCheetah-v5"]["a"][2:]
     assert (rows["a"]["n"], rows["a"]["mean"]) == (6, pytest.approx(np.mean(left)))

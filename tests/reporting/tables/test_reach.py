@@ -7,14 +7,14 @@ import pytest
 from erlbench.errors import UsageError
 from erlbench.reporting.options import parse_scores
 from erlbench.reporting.page_cells import everything
-from erlbench.reporting.published import load_published
+from erlbench.reporting.published import find_thresholds, read_published
 from erlbench.reporting.reach import reach_table
 from erlbench.reporting.runs import find_runs
 from tests.reporting.make_runs import make_run
 
 
 def table_of(results, scores, warn=pytest.fail):
-    return reach_table(everything(find_runs([results], warn)), scores, load_published(), warn)
+    return reach_table(everything(find_runs([results], warn)), scores, warn)
 
 
 def rows_of(table):
@@ -52,11 +52,10 @@ def test_the_ratio_to_whom_the_scores_are(tmp_path):
 
 @pytest.mark.parametrize("env", ["HalfCheetah", "Hopper", "InvertedDoublePendulum", "InvertedPendulum", "Swimmer"])
 def test_ratios_of_the_published_steps_are_the_published_ratios(env):
-    published = load_published()
-    for threshold in published.thresholds(env):
+    for threshold in find_thresholds(env):
         steps = {number.algorithm: number.value for number in threshold.steps}
         name = f"timestep_ratio_{threshold.percent}pct"
-        printed = published.find("OpenAI-ES paper", "Table 1+3", env, "OpenAI-ES/TRPO", name)
+        printed = read_published()["OpenAI-ES paper", "Table 1+3", env, "OpenAI-ES/TRPO", name]
         assert steps["OpenAI-ES"] / steps["TRPO"] == pytest.approx(printed.value, abs=0.02)
 
 

@@ -11,7 +11,6 @@ from erlbench.reporting.documents import TableCell
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.page_cells import without_judgement
 from erlbench.reporting.pairs import aggregate_table
-from erlbench.reporting.published import load_published
 from erlbench.reporting.scores import metrics_table, scores_table
 from tests.reporting.compare import comparison_of, page_of, rows_of
 from tests.reporting.make_runs import make_run
@@ -29,7 +28,7 @@ def three_seeds(tmp_path):
 
 
 def test_score_table_by_hand(three_seeds):
-    table = scores_table(comparison_of(three_seeds), load_published())
+    table = scores_table(comparison_of(three_seeds))
     rows = rows_of(table)
     aes = rows["HalfCheetah-v5", "AES-RL"]
     assert aes["n"] == "3/3"
@@ -43,7 +42,7 @@ def test_score_table_by_hand(three_seeds):
 
 
 def test_missing_cells_are_never_zero(three_seeds):
-    rows = rows_of(scores_table(comparison_of(three_seeds), load_published()))
+    rows = rows_of(scores_table(comparison_of(three_seeds)))
     cem, aes, sac = (rows["Walker2d-v5", name] for name in ("CEM-RL", "AES-RL", "SAC"))
     assert (cem["n"], cem["Mean"], cem["Std"]) == ("0/3", "–", "–")
     assert cem["Status"] == (
@@ -67,12 +66,12 @@ def test_bold_only_after_holm(tmp_path):
         profiles={"p": Profile(tuple(range(10)), 2000, ("HalfCheetah-v5",))},
     )  # fmt: skip
     comparison = comparison_of(tmp_path, study)
-    p_values = {row["name"]: row["p_holm"] for row in scores_table(comparison, load_published()).records}
+    p_values = {row["name"]: row["p_holm"] for row in scores_table(comparison).records}
     assert p_values["aes-rl"] == pytest.approx(4 * 2 / math.comb(20, 10))  # all ten above
     assert p_values["cem-rl"] is None
-    rows = rows_of(scores_table(comparison, load_published()))
+    rows = rows_of(scores_table(comparison))
     assert rows["HalfCheetah-v5", "worse"]["Mean"] == "4.50"
-    styles = {cells[1].text: cells[3] for cells in scores_table(comparison, load_published()).cells}
+    styles = {cells[1].text: cells[3] for cells in scores_table(comparison).cells}
     assert styles["aes-rl"] == TableCell("204.5", "bold")
     assert styles["worse"] == TableCell("4.50", "italic")
     assert styles["near"] == TableCell("115.5", "")  # 3 % of the way from a random policy
@@ -81,7 +80,7 @@ def test_bold_only_after_holm(tmp_path):
 
 
 def test_a_difference_below_the_margin_is_not_marked(tmp_path):
-    table = scores_table(study_of(tmp_path, range(1000, 1010), range(1010, 1020), 10), load_published())
+    table = scores_table(study_of(tmp_path, range(1000, 1010), range(1010, 1020), 10))
     assert rows_of(table)["HalfCheetah-v5", "AES-RL"]["p"] == "<0.001"
     assert {cells[1].text: cells[3].style for cells in table.cells}["AES-RL"] == ""
 
@@ -99,7 +98,7 @@ def study_of(tmp_path, base, other, seeds, failed=()):
 def test_survivors_are_not_marked(tmp_path):
     scores = [100 + seed % 3 for seed in range(10)]
     comparison = study_of(tmp_path, scores, [3 * s for s in scores], 10, failed=range(4))
-    table = scores_table(comparison, load_published())
+    table = scores_table(comparison)
     row = rows_of(table)["HalfCheetah-v5", "AES-RL"]
     assert (row["n"], row["p"]) == ("6/10", "0.001")
     assert {cells[1].text: cells[3].style for cells in table.cells}["AES-RL"] == ""
@@ -110,7 +109,7 @@ def test_a_column_has_the_mean_at_equal_steps(tmp_path):
     for seed in range(2):
         make_run(tmp_path, "HalfCheetah-v5", "cem-rl", seed, [0, 50, 100])
         make_run(tmp_path, "HalfCheetah-v5", "aes-rl", seed, [0, 40, 80, 200], steps=[0, 600, 700, 2000], fitness=2)
-    table = scores_table(comparison_of(tmp_path), load_published())
+    table = scores_table(comparison_of(tmp_path))
     rows = rows_of(table)
     aes, cem = (rows["HalfCheetah-v5", name] for name in ("AES-RL", "CEM-RL"))
     assert (aes["Mean"], aes["Steps learnt from"], aes["Mean at equal steps"]) == ("200.0", "6k", "40.0")
@@ -148,7 +147,7 @@ def test_another_baseline_and_metric(tmp_path):
         for seed in range(2):
             make_run(tmp_path, "HalfCheetah-v5", name, seed, [0, 4, last])
     page = page_of(tmp_path, baseline="a", metric="area")
-    rows = rows_of(scores_table(page, load_published()))
+    rows = rows_of(scores_table(page))
     assert rows["HalfCheetah-v5, 2k steps", "b"]["Mean"] == "7.00"  # (2 + 12) / 2
     assert rows["HalfCheetah-v5, 2k steps", "b"]["vs a"] == "+55.6 %"  # against (2 + 7) / 2
     assert ReportOptions(baseline="nobody").judged(page).baseline == "a"
@@ -156,7 +155,7 @@ def test_another_baseline_and_metric(tmp_path):
 
 def test_runs_that_mean_nothing_are_not_judged(three_seeds):
     page = without_judgement(comparison_of(three_seeds))
-    table = scores_table(page, load_published())
+    table = scores_table(page)
     assert not [name for name in table.header if "vs" in name or "Published" in name or name == "p"]
     assert {cell.style for row in table.cells for cell in row} == {""}
     assert {row[1].text for row in table.cells} == {"CEM-RL", "AES-RL"}
@@ -169,6 +168,6 @@ def test_failed_runs_count_by_their_last_score(tmp_path):
         for seed in (1, 2):
             make_run(tmp_path, "Foo-v5", name, seed, [0, 10, 100.0 + seed])
     page = page_of(tmp_path, baseline="td3")
-    table = scores_table(page, load_published())
+    table = scores_table(page)
     assert [row["mean_with_failed"] for row in table.records] == [203 / 3, 203 / 3]
     assert {cells[3].style for cells in table.cells} == {""}

@@ -10,7 +10,6 @@ from erlbench.experiment.study import Entry, Profile
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.page_cells import everything
 from erlbench.reporting.pairs import aggregate_tables
-from erlbench.reporting.published import load_published
 from erlbench.reporting.runs import find_runs
 from erlbench.reporting.scores import scores_table
 from erlbench.reporting.studies import make_study_pages
@@ -69,7 +68,7 @@ def nominal(tmp_path):
 
 
 def test_budgets_by_environment_and_by_generations(tmp_path, nominal):
-    table = scores_table(comparison_of(tmp_path, nominal), load_published())
+    table = scores_table(comparison_of(tmp_path, nominal))
     rows = rows_of(table)
     assert {key[0] for key in rows} == {"HalfCheetah-v5, 2k steps", "Humanoid-v5, 20k steps"}
     assert rows["Humanoid-v5, 20k steps", "ESAC"]["n"] == "1/1"
@@ -99,7 +98,7 @@ def test_an_entry_with_a_budget_of_its_own_is_compared_at_that_budget(tmp_path):
                              Entry("erl", "erl", published="ERL", label="ERL")),
         profiles={"p": Profile((0,), 1_000_000, ("HalfCheetah-v5",), entry_timesteps=budgets)},
     )  # fmt: skip
-    table = scores_table(comparison_of(tmp_path, study), load_published())
+    table = scores_table(comparison_of(tmp_path, study))
     assert rows_of(table)["HalfCheetah-v5", "ERL"]["n"] == "1/1"
     assert "ERL has budgets of its own: 2,000,000 on HalfCheetah-v5." in table.notes
     assert not [note for note in table.notes if note.startswith("Different budgets")]

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from erlbench.reporting.published import load_published
 from erlbench.reporting.runs import find_runs
 from erlbench.reporting.studies import make_study_pages
 from erlbench.reporting.timeline import load_timeline
@@ -14,7 +13,7 @@ from tests.reporting.make_studies import make_study
 def table_of(tmp_path, warn=pytest.fail):
     study = make_study("time", "Table 1")
     (comparison,) = make_study_pages(study, find_runs([tmp_path], warn), None, warn)
-    table = times_table(comparison, load_published(), warn)
+    table = times_table(comparison, warn)
     return table, {(record["env"], record["name"]): record for record in table.records}
 
 
@@ -58,7 +57,7 @@ def test_asynchrony_stands_beside_the_times(tmp_path):
     def tasks(run_set):
         return load_timeline(run_set.runs[0], pytest.fail) if run_set.name == "aes-rl" and run_set.runs else None
 
-    table = times_table(comparison, load_published(), pytest.fail, tasks)
+    table = times_table(comparison, pytest.fail, tasks)
     record = next(record for record in table.records if (record["env"], record["name"]) == ("HalfCheetah-v5", "aes-rl"))
     assert record["utilisation"] == pytest.approx((7.5 + 7.5) / 20)
     assert (record["staleness_median"], record["staleness_90"]) == pytest.approx((1.5, 2.7))
@@ -85,9 +84,9 @@ def test_a_missing_train_csv_falls_back_to_the_evaluations(tmp_path):
     (path / "train.csv").unlink()
     study, warnings = make_study("time", "Table 1"), []
     (comparison,) = make_study_pages(study, find_runs([tmp_path], pytest.fail), None, pytest.fail)
-    table = times_table(comparison, load_published(), warnings.append)
+    table = times_table(comparison, warnings.append)
     assert table.records[0]["measured_after_warmup_min_per_million"] == pytest.approx(1000)
     assert "train.csv" in warnings[0]
     (path / "train.csv").write_text("")  # no generation has ended: nothing is wrong
-    table = times_table(comparison, load_published(), pytest.fail)
+    table = times_table(comparison, pytest.fail)
     assert table.records[0]["measured_after_warmup_min_per_million"] == pytest.approx(1000)
