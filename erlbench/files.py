@@ -108,15 +108,6 @@ def _parse(path: Path, inside: int, loads: Callable[[str], Any]) -> Any:
         raise Unusable("nested too deeply") from None
 
 
-def read_object(path: Path, inside: int = 0) -> dict[str, Any]:
-    """The object of a JSON file; empty where there is none that can be read."""
-    try:
-        found = read_json(path, inside)
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
 def table_in(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """A table of what a file holds; empty where there is none."""
     found = values.get(name)
@@ -202,11 +193,3 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, so that they outlast a loss of power."""
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    for path in missing:
-        sync_folder(path.parent)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -104,7 +104,7 @@ def _describe(config: Config) -> dict[str, str]:
         aspects["steps that only measure, a step"] = f"{facts['measured']:g}"
     frequency, episodes, final = (run.get(name, "?") for name in EVALUATION)
     aspects["evaluation"] = f"every {frequency} steps, {episodes} episodes, final {final}"
-    tuned_by = (row["by"] for row in select_budgets(algo) if row["settings"] in ALL)
+    tuned_by = (row["by"] for row in read_budgets() if row["algorithm"] == algo and row["settings"] in ALL)
     aspects["defaults tuned by"] = next(tuned_by, NONE)
     changed = ", ".join(f"{name}={text}" for name, text in overridden(config).items())
     aspects["overridden"] = changed or (DEFAULTS if settings else NONE)
@@ -123,15 +123,3 @@ def read_budgets() -> tuple[Mapping[str, str], ...]:
     """What is known of the tuning of defaults: rows of `TUNING_BUDGETS` by column."""
     with TUNING_BUDGETS.open(encoding="utf-8", newline="") as file:
         return tuple(csv.DictReader(file))
-
-
-def select_budgets(algo: str, overridden: Collection[str] = ()) -> list[dict[str, str]]:
-    """The rows of an algorithm, without settings that are `overridden`, and without rows of such settings alone."""
-    rows = {row["settings"]: row for row in read_budgets() if row["algorithm"] == algo}
-    gone = sorted({*overridden}.difference(*(settings.split(", ") for settings in rows)))  # of "all others"
-    kept = []
-    for settings, row in rows.items():
-        names = [settings + f" but {', '.join(gone)}" * bool(gone)] if settings in ALL else settings.split(", ")
-        if left := [name for name in names if name not in overridden]:
-            kept.append({**row, "settings": ", ".join(left)})
-    return kept

@@ -6,7 +6,6 @@ Every error names the file, the line and, for a misspelt word, the nearest valid
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import erlbench
-from erlbench import files
 from erlbench.algorithms import registry
 from erlbench.envs.catalogue import canonical
 from erlbench.errors import UsageError, check_known, warn
@@ -105,27 +103,6 @@ def _join(first: Study | None, second: Study) -> Study:
         for study in (first, second)
     )
     return replace(ours, more_files=(*first.more_files, second.file)) if ours == theirs else second
-
-
-def add_studies(texts: Mapping[Path, Mapping[str, str]]) -> None:
-    """Add those studies to files in folders of results that these lack, so that each folder answers for itself."""
-    for path, by_name in texts.items():
-        there = load_studies(path) if path.exists() else {}
-        if not (new := [text for name, text in by_name.items() if name not in there]):
-            continue
-        part = path.with_name(f".{path.name}.{os.getpid()}")
-        with files.writable(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            before = [files.read_text(path)] if there else []
-            with open(files.new_file(part), "w", encoding="utf-8") as file:
-                file.write("\n".join([*before, *new]))
-            part.replace(path)
-
-
-def find_study(studies: Mapping[str, Study], name: str) -> Study:
-    """The study `name`; a `UsageError` names the nearest."""
-    check_known(name, studies, f"unknown study '{name}'")
-    return studies[name]
 
 
 _suite_studies = cache(load_studies)

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from erlbench.errors import UsageError
-from erlbench.files import Unusable, read_bytes, read_object, read_toml, readable, reason
+from erlbench.files import Unusable, read_bytes, read_json, read_toml, readable, reason
 from erlbench.records.older import of_today
 from erlbench.records.schema import COUNTED, EventRow
 
@@ -69,11 +69,11 @@ class RunFiles:
 
     def status(self) -> dict[str, Any]:
         """status.json, or an empty dict."""
-        return read_object(self.path / STATUS, inside=1)
+        return _read_object(self.path / STATUS, inside=1)
 
     def meta(self) -> dict[str, Any]:
         """meta.json, or an empty dict."""
-        return read_object(self.path / META, inside=1)
+        return _read_object(self.path / META, inside=1)
 
     def has_rows(self) -> bool:
         """Whether a CSV file holds more than its header."""
@@ -237,6 +237,15 @@ def without_runs(folder: Path) -> str:
 def has_checkpoint(folder: Path) -> bool:
     """Whether there is a checkpoint; a renamed copy of one is none."""
     return any(path.name.isdigit() for path in folder.glob("[0-9]*"))
+
+
+def _read_object(path: Path, inside: int = 0) -> dict[str, Any]:
+    """The object of a JSON file; empty where there is none that can be read."""
+    try:
+        value = read_json(path, inside)
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _has_rows(path: Path) -> bool:

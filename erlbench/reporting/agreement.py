@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from erlbench.experiment.fairness import compare_algorithms, distinct, overridden, select_budgets
+from erlbench.experiment.fairness import ALL, compare_algorithms, distinct, overridden, read_budgets
 from erlbench.records.run import scores_in_words
 from erlbench.reporting.cells import STD
 from erlbench.reporting.documents import Column, Table, build_table
@@ -171,12 +171,24 @@ def tuning_table(page: PageCells) -> Table | None:
     changed: dict[str, set[str]] = {}
     for config in distinct(run_tables(run) for run in page.runs):
         changed.setdefault(config["run"]["algo"], set()).update(overridden(config))
-    rows = [row for algo, names in changed.items() for row in select_budgets(algo, names)]
+    rows = [row for algo, names in changed.items() for row in _select_budgets(algo, names)]
     remarks = (
         "Defaults that were tuned on the tasks of the comparison are an advantage that scores do not show. Trials of "
         "`erlbench tune` are counted by that command.",
     )
     return build_table("tuning", page.heading("tuning of the defaults"), rows, remarks) if rows else None
+
+
+def _select_budgets(algo: str, overridden: Collection[str]) -> list[dict[str, str]]:
+    """The rows of an algorithm, without settings that are `overridden`, and without rows of such settings alone."""
+    rows = {row["settings"]: row for row in read_budgets() if row["algorithm"] == algo}
+    gone = sorted({*overridden}.difference(*(settings.split(", ") for settings in rows)))  # of "all others"
+    kept = []
+    for settings, row in rows.items():
+        names = [settings + f" but {', '.join(gone)}" * bool(gone)] if settings in ALL else settings.split(", ")
+        if left := [name for name in names if name not in overridden]:
+            kept.append({**row, "settings": ", ".join(left)})
+    return kept
 
 
 def imported_table(page: PageCells) -> Table | None:

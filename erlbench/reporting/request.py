@@ -7,8 +7,8 @@ from pathlib import Path
 
 from erlbench import errors
 from erlbench.bundle import is_bundle, open_bundles
-from erlbench.errors import UsageError
-from erlbench.experiment.studies import FILE, find_study, known_studies
+from erlbench.errors import UsageError, check_known
+from erlbench.experiment.studies import FILE, known_studies
 from erlbench.experiment.study import Study
 from erlbench.records.run import run_folders
 from erlbench.reporting import build_comparison, build_report
@@ -38,7 +38,9 @@ def requested_report(options: ReportOptions, warn: Warn | None = None) -> tuple[
             return build_comparison(opened, options.out, warn, options)
         reference = opened.pop() if options.reference else None
         known = _page_studies(opened, warn or errors.warn)
-        chosen = {name: find_study(known, name) for name in options.study or known}
+        for name in options.study:
+            check_known(name, known, f"unknown study '{name}'")
+        chosen = {name: known[name] for name in options.study or known}
         profiles = {name for study in chosen.values() for name in study.profiles}
         names = {folder.resolve().name for folder in opened}
         profile = names.pop() if len(names) == 1 and names <= profiles and not options.at else None

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from erlbench import files
 from erlbench.algorithms import registry
 from erlbench.envs.registry import remember_problems
 from erlbench.errors import Interrupted
 from erlbench.experiment.cells import LOCAL, Cell, RunOptions
 from erlbench.experiment.estimate import estimate_cell, never_timed
 from erlbench.experiment.schedule import CellQueue, CellSchedule, Share, plan
-from erlbench.experiment.studies import add_studies
+from erlbench.experiment.studies import load_studies
 from erlbench.machine.description import gpus
 from erlbench.machine.process import allow_workers, available_memory
 from erlbench.pool import connected
@@ -55,7 +58,7 @@ def run_cells(
         if options.force:
             for cell in cells:
                 RunFolder(cell.directory).move_aside()
-        add_studies(options.study_texts)
+        _add_studies(options.study_texts)
         schedule = schedule or schedule_cells(cells, options)
         at_once = schedule.forecast().at_once
         display = Display(options.verbosity, len(cells))
@@ -72,6 +75,21 @@ def run_cells(
         return Interrupted.exit_code
     display.summary(_summary(outcomes, cells))
     return 1 if outcomes[FAILED] else 0
+
+
+def _add_studies(texts: Mapping[Path, Mapping[str, str]]) -> None:
+    """Add those studies to files in folders of results that these lack, so that each folder answers for itself."""
+    for path, by_name in texts.items():
+        there = load_studies(path) if path.exists() else {}
+        if not (new := [text for name, text in by_name.items() if name not in there]):
+            continue
+        part = path.with_name(f".{path.name}.{os.getpid()}")
+        with files.writable(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            before = [files.read_text(path)] if there else []
+            with open(files.new_file(part), "w", encoding="utf-8") as file:
+                file.write("\n".join([*before, *new]))
+            part.replace(path)
 
 
 def run_all(

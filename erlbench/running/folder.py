@@ -60,7 +60,7 @@ class RunFolder(RunFiles):
     def hold(self) -> None:
         """Make the directory and take its lease; raises `UsageError` when another run holds it."""
         try:
-            files.make_folder(self.path)
+            _make_folder(self.path)
             files.refuse_links(self.path)
             self._lease = Lease(self.path)
         except (OSError, files.Unusable) as error:
@@ -296,6 +296,14 @@ def _started(pid: object) -> str:
     """When a process of this machine began, in clock ticks since boot; a later one with its number has another."""
     fields = read_system_file(f"/proc/{pid}/stat").rpartition(")")[2].split()
     return fields[19] if len(fields) > 19 and fields[0] not in "ZX" else ""
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder and those above it, so that they outlast a loss of power."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in missing:
+        files.sync_folder(path.parent)
 
 
 def _file_system_time(folder: Path) -> float:
