@@ -10,19 +10,17 @@ Bold: verdict.json has the algorithm above each other one of the row.
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Hashable, Mapping
 from itertools import chain
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 import pandas as pd
 
 import erlbench
 from erlbench.algorithms import registry
 from erlbench.envs.catalogue import LISTED
+from erlbench.records.older import DEFAULT_PRESET
 from erlbench.records.run import RunFiles
 
 ROOT = Path(__file__).parents[1]
@@ -33,11 +31,9 @@ VERDICTS = ROOT / "results" / "reference" / "verdict.json"
 
 
 def read_scores() -> pd.DataFrame:
-    """A row for each cell: `env`, `total_timesteps`, `name`, `mean`, `std` (NaN for one seed), `count`,
-    `minutes` (NaN where no run of one process was timed).
-    """
+    """A row for each cell: `env`, `total_timesteps`, `name`, `score` and `minutes` as texts (empty where none is)."""
     runs = erlbench.load_results(ROOT / "results").cells
-    suite = {name if preset == registry.DEFAULT_PRESET else f"{name}@{preset}"
+    suite = {name if preset == DEFAULT_PRESET else f"{name}@{preset}"
              for name in registry.ALGORITHMS for preset in registry.presets(name)}  # fmt: skip
     runs["folder"] = [str(Path(path).parents[2]) for path in runs["path"]]
     runs = runs[runs["name"].isin(suite) & (runs["status"] == "done") & runs["score"].notna()]
@@ -50,9 +46,12 @@ def read_scores() -> pd.DataFrame:
     runs = runs[runs["total_timesteps"] >= most.clip(upper=LEAST)]
     keys = [*ROW, "name", "folder"]
     cells = runs.drop_duplicates([*keys, "seed"]).groupby(keys)
-    scores = cells["score"].agg(["mean", "std", "count"])
-    scores = scores.assign(minutes=cells["minutes"].median()).reset_index()
-    return scores.sort_values(["count", "folder"]).drop_duplicates([*ROW, "name"], keep="last")
+    scores = cells["score"].agg(["mean", "std", "count"]).assign(minutes=cells["minutes"].median()).reset_index()
+    scores = scores.sort_values(["count", "folder"]).drop_duplicates([*ROW, "name"], keep="last")
+    spreads = scores["std"].map(lambda std: f" ± {_round(std)}", na_action="ignore").fillna("")
+    scores["score"] = scores["mean"].map(_round) + spreads + scores["count"].map(" ({})".format)
+    minutes = scores["minutes"].map(lambda value: f"{value:.{int(value < 10)}f}", na_action="ignore").fillna("")
+    return scores[[*ROW, "name", "score"]].assign(minutes=minutes)
 
 
 def read_decided() -> dict[tuple[str, str, str], set[str]]:
@@ -66,47 +65,28 @@ def read_decided() -> dict[tuple[str, str, str], set[str]]:
     return beaten
 
 
-def make_matrix() -> list[list[str]]:
-    """The header, and the rows: a text for each algorithm, empty where nobody has run it."""
-    scores = read_scores()
-    beaten, others = read_decided(), scores.groupby(ROW)["name"].transform("nunique") - 1
-    names = sorted(scores["name"].unique())
-    rows: dict[tuple[str, float], dict[str, str]] = {}
-    for cell, rivals in zip(scores.to_dict("records"), others, strict=True):
-        row, name = (cell["env"], cell["total_timesteps"]), cell["name"]
-        text = _describe(cell)
-        is_best = rivals > 0 and len(beaten.get((row[0], f"{row[1]:,.0f} steps", name), ())) == rivals
-        rows.setdefault(row, {})[name] = f"**{text}**" if is_best else text
-    envs = [*LISTED]
-    order = sorted(rows, key=lambda row: (envs.index(row[0].partition("@")[0]), row))
-    return [
-        ["task", "training steps", *names],
-        *([row[0], f"{row[1]:,.0f}", *(rows[row].get(name, "") for name in names)] for row in order),
-    ]
+def make_matrix() -> pd.DataFrame:
+    """A row for each task and budget, in the order of the listed environments; empty cells where nobody has run it."""
+    scores, beaten, envs = read_scores(), read_decided(), [*LISTED]
+    rivals = scores.groupby(ROW)["name"].transform("nunique") - 1
+    keys = zip(scores["env"], scores["total_timesteps"].map("{:,.0f} steps".format), scores["name"])
+    is_best = [len(beaten.get(key, ())) == count > 0 for key, count in zip(keys, rivals, strict=True)]
+    scores["score"] = scores["score"].mask(is_best, "**" + scores["score"] + "**")
+    matrix = scores.pivot(index=ROW, columns="name", values="score").fillna("").reset_index()
+    matrix = matrix.iloc[matrix["env"].map(lambda env: envs.index(env.partition("@")[0])).argsort(kind="stable")]
+    return _with_titles(matrix)
 
 
-def make_scores() -> list[list[str]]:
-    """The header, and a row for each algorithm, task and budget."""
-    scores = read_scores().sort_values(["name", "env", "total_timesteps"])
-    return [
-        ["algorithm", "task", "training steps", "score (seeds)", "minutes a run"],
-        *(
-            [
-                cell["name"],
-                cell["env"],
-                f"{cell['total_timesteps']:,.0f}",
-                _describe(cell),
-                "" if pd.isna(cell["minutes"]) else f"{cell['minutes']:.{int(cell['minutes'] < 10)}f}",
-            ]
-            for cell in scores.to_dict("records")
-        ),
-    ]
+def make_scores() -> pd.DataFrame:
+    """A row for each algorithm, task and budget."""
+    scores = read_scores().sort_values(["name", *ROW])
+    titles = {"name": "algorithm", "score": "score (seeds)", "minutes": "minutes a run"}
+    return _with_titles(scores[["name", *ROW, "score", "minutes"]].rename(columns=titles))
 
 
-def _describe(cell: Mapping[Hashable, Any]) -> str:
-    """Mean ± standard deviation (seeds)."""
-    spread = f" ± {_round(cell['std'])}" if cell["count"] > 1 else ""
-    return f"{_round(cell['mean'])}{spread} ({cell['count']})"
+def _with_titles(table: pd.DataFrame) -> pd.DataFrame:
+    steps = table["total_timesteps"].map("{:,.0f}".format)
+    return table.assign(total_timesteps=steps).rename(columns={"env": "task", "total_timesteps": "training steps"})
 
 
 def _round(value: float) -> str:
@@ -116,9 +96,8 @@ def _round(value: float) -> str:
 
 def main() -> None:
     """Write both files."""
-    for path, rows in ((MATRIX, make_matrix()), (SCORES, make_scores())):
-        with path.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(rows)
+    make_matrix().to_csv(MATRIX, index=False)
+    make_scores().to_csv(SCORES, index=False)
 
 
 if __name__ == "__main__":

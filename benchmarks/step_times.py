@@ -17,8 +17,7 @@ from erlbench.work.rollout import play
 from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
 
-MEASURE = "HalfCheetah-v5"
-LEAST, TURNS = 500, 3  # steps of a turn
+MEASURE, LEAST, TURNS = "HalfCheetah-v5", 500, 3  # steps of a turn, at least; turns
 
 
 def turn(task: Problem, workspace: Workspace) -> Callable[[], float]:

@@ -20,7 +20,6 @@ from benchmarks.harness import NO_PEER, Claim, cpu_seconds, median, take_turns
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
-from erlbench.records.older import DEFAULT_PRESET
 from erlbench.settings import resolve
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
@@ -65,10 +64,9 @@ class Learning:
         task, cls = problem(ENVIRONMENT), registry.find(algo)
         overrides = {"hidden": HIDDEN, "critic_hidden": HIDDEN, "batch_size": BATCH, "start_timesteps": WARM_UP}
         replay = Replay(folder, task.observation_size, task.action_size)
-        settings = resolve(cls.settings_type, ENVIRONMENT, registry.preset(algo, DEFAULT_PRESET), overrides)
-        algorithm = cls(
-            settings, Context(problem=task, seed=0, total_timesteps=1_000_000, workers=1, store=store, replay=replay)
-        )
+        settings = resolve(cls.settings_type, ENVIRONMENT, {}, overrides)
+        context = Context(problem=task, seed=0, total_timesteps=1_000_000, workers=1, store=store, replay=replay)
+        algorithm = cls(settings, context)
         self._workspace = Workspace(store)
         (episode,) = algorithm.ask()
         algorithm.tell(episode, self._workspace.run(episode))
