@@ -41,8 +41,11 @@ def open_file(path: Path, flags: int, inside: int = 0) -> int:
     So a run's files are opened with `inside` = 1, those of its folders with 2: the run may lie behind a link, and its
     files are its own.
     """
-    if any(map(Path.is_symlink, (path, *path.parents)[:inside])):
-        raise Unusable("a link, and links within a run's folder are not followed")
+    place = path
+    for _ in range(inside):
+        if place.is_symlink():
+            raise Unusable("a link, and links within a run's folder are not followed")
+        place = place.parent
     return os.open(path, flags | (getattr(os, "O_NOFOLLOW", 0) if inside else 0), 0o644)
 
 

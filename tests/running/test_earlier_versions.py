@@ -7,29 +7,67 @@ import re
 
 import pytest
 
+from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.records.run import CHECKPOINTS, TRAINING_END
 from erlbench.running.checkpoint import FORMAT
 from erlbench.verification import AGREES, DIFFERS, load_files, verify
 from erlbench.verification.comparison import compare_runs, run_again
-from tests.runs import csv_rows, interrupt, make_cell, run
+from tests.runs import csv_rows, four_first, interrupt, make_cell, run
 
-# Dataclasses of all runs in the checkpoints of format 5. One that moves or is renamed needs another format.
+# Dataclasses in the checkpoints of format 5: of all runs; and in `erlbench.algorithms`, of a family's states and of
+# its settings of tasks. One that moves or is renamed needs another format.
 NAMES = {
     "erlbench.envs.registry:EnvSpec", "erlbench.policy.spec:PolicySpec", "erlbench.running.rows:Asynchrony",
     "erlbench.running.evaluation:EvaluationState", "erlbench.running.evaluation:Pending",
     "erlbench.work.rollout:RolloutSettings", "erlbench.work.tasks:ArrayRef", "erlbench.work.tasks:Perturbed",
     "erlbench.work.tasks:Task",
 }  # fmt: skip
+IN_FLIGHT = {"erlbench.work.tasks:Output", "erlbench.work.tasks:ReplayView"}  # only where tasks wait or learn
+UPDATES = "training.update_settings:Episodes training.update_settings:Updates"
+CHAIN = "hybrid:HybridState schedule.chain:ChainState"
+HYBRID = f"search.evolution_strategy:NoiseSum {UPDATES}"
+GAUSSIAN = "search.search_distribution:SearchDistribution"
+STATISTICS = "search.observation_statistics:ObservationStatistics"
+OF_FAMILIES = {
+    "td3": "td3:TD3State training.update_settings:Episodes",
+    "ddpg": "ddpg:DDPGState training.update_settings:Episodes",
+    "sac": "sac:SACState training.update_settings:Episodes",
+    "crossq": "crossq:CrossQState training.update_settings:Episodes",
+    "esac": f"{CHAIN} {HYBRID} coupling.winners:WinnersState search.esac:ESACSearchState search.optimisers:Moments",
+    "ppo": "ppo:PPOState parts.on_policy_settings:PPOIteration",
+    "trpo": "trpo:TRPOState parts.on_policy_settings:TRPOIteration",
+    "openai-es": "openai_es:Gathered openai_es:OpenAIESState openai_es:Pair search.evolution_strategy:NoiseSum "
+    f"{STATISTICS} search.optimisers:Moments",
+    "snes": f"{CHAIN} search.search:GaussianState {GAUSSIAN}",
+    "ga": f"{CHAIN} ga:GAState",
+    "ars": f"{CHAIN} ars:ARSState {STATISTICS}",
+    "pgpe": f"{CHAIN} pgpe:PGPEState {STATISTICS} search.optimisers:Moments",
+    "cem": f"{CHAIN} search.cem:CEMState {GAUSSIAN}",
+    "cma-es": "replayed:ToldState",
+    "cem-rl": f"{CHAIN} {HYBRID} search.cem:CEMState {GAUSSIAN} training.gradient_tasks:CriticState",
+    "multi-actor-td3": "multi_actor_td3:ActorState multi_actor_td3:MultiActorTD3State training.update_settings:Updates",
+    "evorainbow-exp": f"{CHAIN} {HYBRID} coupling.side:SideState search.cem:CEMState {GAUSSIAN}",
+    "pderl": f"{CHAIN} {HYBRID} coupling.side:SideState search.pderl:PDERLState training.breeding:Distillation "
+    "training.breeding:ProximalMutation",
+    "erl": f"{CHAIN} {HYBRID} coupling.side:SideState search.genetic:GeneticState training.critic:CriticSpec "
+    "training.update_settings:DDPGUpdate",
+    "aes-rl": f"hybrid:HybridState {HYBRID} schedule.steady_state:InFlight schedule.steady_state:Underway "
+    f"search.aes:AESState {GAUSSIAN} training.gradient_tasks:CriticState",
+}
 
 
-def test_the_dataclasses_of_a_checkpoint_have_the_names_of_its_format(tmp_path):
+@pytest.mark.parametrize("algo", four_first(OF_FAMILIES))
+def test_the_dataclasses_of_a_checkpoint_have_the_names_of_its_format(tmp_path, algo):
     """One was moved to another module, so that no interrupted run of the commit before could go on."""
     assert FORMAT == 5
-    cell = interrupt(make_cell("cem", tmp_path), 12)
-    (state, *_) = cell.directory.glob(f"{CHECKPOINTS}/*/state.json")
+    cell = interrupt(make_cell(algo, tmp_path), 12)
+    *_, state = sorted(cell.directory.glob(f"{CHECKPOINTS}/*/state.json"))
     names = set(re.findall(r'"\$type": "([^"]+)"', state.read_text()))
-    assert {name for name in names if not name.startswith("erlbench.algorithms.")} == NAMES
+    names |= {f"{kind.__module__}:{kind.__qualname__}" for kind in registry.find(algo).task_functions.values()}
+    assert names - NAMES - IN_FLIGHT == {f"erlbench.algorithms.{name}" for name in OF_FAMILIES[algo].split()}
+    if algo == "cem-rl":
+        assert names >= NAMES
 
 
 def made_by(cell, number, folder):
