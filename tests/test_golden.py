@@ -15,8 +15,9 @@ from tests.first_values import FILE as FIRST
 from tests.golden import ASYNCHRONOUS, CELLS, FILE, arithmetic, bits
 
 # Twenty updates of normalised critics: the bias of a unit that is active on all of a minibatch has no gradient behind a
-# norm but rounding, of which Adam makes whole steps. Between two kernels 5 of 28,066 parameters differed, by 2e-3.
-FACTORS = {"cem-rl, crossq": 100.0}
+# norm but rounding, of which Adam makes whole steps. Between two kernels 5 of 28,066 parameters differed by 2e-3, and
+# after the two updates of CrossQ alone 3, which moves a direction by at most 1e-4.
+FACTORS = {"cem-rl, crossq": 100.0, "crossq": 10.0}
 OTHER = {kernel.NUMPY: kernel.TORCH, kernel.TORCH: kernel.NUMPY}
 
 
