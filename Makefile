@@ -46,26 +46,30 @@ venv:
 	  "$$found" -m venv $(VENV); \
 	fi
 
-# Both run again when what they install changes. A lock file names all but PyTorch, with hashes; pip checks them.
+# Both run again when what they install changes. The lock file names all but PyTorch, with hashes; pip checks them.
+# What users need is its first part.
 PIP := $(BIN)/python -m pip install --quiet
-install_locked = $(PIP) --no-deps --require-hashes --requirement $(1) && \
+install_locked = $(1) requirements.txt | $(PIP) --no-deps --require-hashes --requirement /dev/stdin && \
   $(PIP) torch --constraint constraints.txt && $(PIP) --no-deps --no-build-isolation --editable .
 
 $(STAMP): setup.cfg pyproject.toml constraints.txt requirements.txt | venv
-	$(call install_locked,requirements.txt)
+	$(call install_locked,cat)
 	@touch $@
 
 # What users need; nothing to do where everything is installed.
-$(USED): setup.cfg pyproject.toml constraints.txt requirements-use.txt | venv
-	@[ $(STAMP) -nt setup.cfg ] || { $(call install_locked,requirements-use.txt); }
+$(USED): setup.cfg pyproject.toml constraints.txt requirements.txt | venv
+	@[ $(STAMP) -nt setup.cfg ] || { $(call install_locked,sed '/^# Extras/q'); }
 	@touch $@
 
 LOCK = $(BIN)/uv pip compile setup.cfg --universal --python-version 3.11 --constraint constraints.txt \
   --generate-hashes --no-annotate --quiet $(TORCH:%=--no-emit-package %) --custom-compile-command 'make lock' $(ARGS)
-lock: $(STAMP) ## write both lock files again, as setup.cfg asks for; ARGS=--upgrade takes the newest versions
+lock: $(STAMP) ## write requirements.txt again, as setup.cfg asks for; ARGS=--upgrade takes the newest versions
 	$(PIP) uv
 	$(LOCK) --extra dev --output-file requirements.txt
-	$(LOCK) --constraint requirements.txt --output-file requirements-use.txt
+	$(LOCK) --constraint requirements.txt --output-file .used.txt
+	@awk -F == 'FNR == NR { used[$$1]; next } /^[^ #]/ { rest = !($$1 in used) } rest' .used.txt requirements.txt > .rest.txt
+	@(cat .used.txt; echo '# Extras, and the tools for development:'; cat .rest.txt) > requirements.txt
+	@rm .used.txt .rest.txt
 
 demo: $(USED) ## see something learn: figure, film and report in under two minutes
 	$(BIN)/erlbench demo

@@ -1,4 +1,4 @@
-"""The lock files: every package of `make install` and of what users need, but PyTorch, in one version, with hashes."""
+"""The lock file: every package of `make install` but PyTorch in one version, with hashes; first what users need."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ ROOT = Path(__file__).parents[1]
 PYTORCH = re.compile(r"torch$|triton$|nvidia-|cuda-")
 PYTHONS = "3.11.0", "3.12.0", "3.13.0"
 MACHINES = "x86_64", "aarch64"
-ALL, USED = "requirements.txt", "requirements-use.txt"
+TEXT = (ROOT / "requirements.txt").read_text()
+PARTS = {"all": TEXT, "used": TEXT.partition("# Extras")[0]}  # `make demo` installs the second
 
 
-def entries(name: str = ALL) -> dict[str, list[tuple[Requirement, int]]]:
+def entries(part: str) -> dict[str, list[tuple[Requirement, int]]]:
     """By name: each entry of the lock file, with the number of its hashes."""
     found: dict[str, list[tuple[Requirement, int]]] = {}
-    text = re.sub(r"^ *#.*\n", "", (ROOT / name).read_text(), flags=re.MULTILINE)
+    text = re.sub(r"^ *#.*\n", "", PARTS[part], flags=re.MULTILINE)
     for line in text.replace("\\\n", " ").splitlines():
         requirement, *hashes = line.split("--hash=sha256:")
         assert all(re.fullmatch(r"[0-9a-f]{64}", one.strip()) for one in hashes)
@@ -29,11 +30,11 @@ def entries(name: str = ALL) -> dict[str, list[tuple[Requirement, int]]]:
     return found
 
 
-def asked(name: str) -> list[Requirement]:
-    """What the package asks for, and its extra `dev` where the file has that, too."""
+def asked(part: str) -> list[Requirement]:
+    """What the package asks for, in all with its extra `dev`."""
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg")
-    texts = setup["options"]["install_requires"] + (setup["options.extras_require"]["dev"] if name == ALL else "")
+    texts = setup["options"]["install_requires"] + (setup["options.extras_require"]["dev"] if part == "all" else "")
     return [Requirement(line) for line in texts.splitlines() if line.strip() and not line.startswith("#")]
 
 
@@ -45,27 +46,26 @@ def surroundings(python: str, machine: str) -> dict[str, str]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("file", [ALL, USED])
-def test_every_entry_has_one_version_and_hashes_and_no_address(file):
-    found = entries(file)
-    assert len(found) > (150 if file == ALL else 20)
+def test_every_entry_has_one_version_and_hashes_and_no_address():
+    found = entries("all")
+    assert len(found) > 2 * len(entries("used")) > 40
     for name, several in found.items():
         for requirement, hashes in several:
             assert re.fullmatch(r"==[^*,]+", str(requirement.specifier)), name
             assert hashes, name
             assert requirement.url is None
-    assert not re.search(r"https?://|file:|--(extra-)?index-url", (ROOT / file).read_text())
+    assert not re.search(r"https?://|file:|--(extra-)?index-url", TEXT)
     assert [name for name in found if PYTORCH.match(name)] == []
 
 
-@pytest.mark.parametrize("file", [ALL, USED])
-def test_the_lock_file_has_what_setup_cfg_asks_for(file):
+@pytest.mark.parametrize("part", PARTS)
+def test_the_lock_file_has_what_setup_cfg_asks_for(part):
     """Else `make lock` was forgotten. Each Python and machine gets one version of a package."""
-    found = entries(file)
+    found = entries(part)
     for python in PYTHONS:
         for machine in MACHINES:
             here = surroundings(python, machine)
-            for requirement in asked(file):
+            for requirement in asked(part):
                 name = canonicalize_name(requirement.name)
                 if PYTORCH.match(name) or (requirement.marker and not requirement.marker.evaluate(here)):
                     continue
@@ -73,10 +73,3 @@ def test_the_lock_file_has_what_setup_cfg_asks_for(file):
                 assert len(chosen) == 1, (name, here)
                 version = str(chosen[0].specifier).removeprefix("==")
                 assert requirement.specifier.contains(version, prereleases=True), (requirement, version)
-
-
-def test_what_users_need_is_installed_in_the_versions_of_the_tests():
-    def versions(name: str) -> set[tuple[str, str]]:
-        return {(each, str(one.specifier)) for each, several in entries(name).items() for one, _ in several}
-
-    assert versions(USED) <= versions(ALL)
