@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from mkdocs.structure.files import File
 from mkdocs.structure.nav import Link
 
 from erlbench.algorithms import registry
-from erlbench.cli import cli
+from erlbench.cli import OLD, cli
 from erlbench.envs.catalogue import LISTED
+from erlbench.records.older import SETTINGS
 from erlbench.records.schema import ROWS, columns_of
 from erlbench.reporting.checklist import read_entries
 from erlbench.settings import setting_rows
@@ -27,7 +29,7 @@ PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGEL
 ALGORITHMS = DOCS / "algorithms" / "index.md"  # made by `algorithm_rows`; in the repository the folder stands for it
 VERDICTS = ROOT / "results" / "reference" / "verdict.json"
 GENERATED = re.compile(
-    r"^<!-- (settings|scores|columns|table|options|environments|verdicts)(?:: (\S+))? -->$", re.MULTILINE
+    r"^<!-- (settings|scores|columns|table|options|environments|verdicts|renamed)(?:: (\S+))? -->$", re.MULTILINE
 )
 LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 Rows = Iterable[tuple[str, ...]]
@@ -68,7 +70,7 @@ def generate_table(kind: str, name: str) -> str:
     """The table that a comment `<!-- KIND: NAME -->` stands for, as Markdown; an error for no such name."""
     tables = {
         "settings": _settings, "scores": _scores, "columns": _columns, "table": _file, "options": _options,
-        "environments": _environments, "verdicts": _verdicts,
+        "environments": _environments, "verdicts": _verdicts, "renamed": _renamed,
     }  # fmt: skip
     return markdown_table(tables[kind](name))
 
@@ -143,6 +145,18 @@ def _verdicts(_: str) -> Rows:
     for name, verdicts in json.loads(VERDICTS.read_text(encoding="utf-8"))["verdicts"].items():
         for verdict in verdicts:
             yield f"`{name}`", verdict["sentence"]
+
+
+def _renamed(what: str) -> Rows:
+    if what == "commands":
+        yield "earlier", "now"
+        for old, new in tomllib.loads(OLD.read_text(encoding="utf-8"))["commands"].items():
+            yield f"`erlbench {old}`", f"`erlbench {new.partition('  #')[0]}`"
+        return
+    yield "algorithms", "earlier", "now"
+    for names in {tuple(names.items()): names for names in SETTINGS.values()}.values():
+        algorithms = ", ".join(f"`{algo}`" for algo, others in SETTINGS.items() if others == names)
+        yield algorithms, ", ".join(f"`{name}`" for name in names), ", ".join(f"`{name}`" for name in names.values())
 
 
 def on_nav(nav: Any, **_: Any) -> Any:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from erlbench.api import Results, load_results, report, run
     from erlbench.policy import load_policy
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 __all__ = ["Results", "__version__", "load_policy", "load_results", "maximise", "minimise", "report", "run"]
 
 _WHERE = dict.fromkeys(("maximise", "minimise"), "erlbench.algorithms.ask_tell") | {

@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
+import erlbench
 from erlbench.reporting.cells import LEFT_OUT, REPEATED
 from erlbench.reporting.runs import find_runs
 from tests.campaign.parts import PARTS
@@ -60,6 +62,14 @@ def test_each_promise_of_the_suite_names_tests_that_are_there():
         assert named, promise
         wrong = [name for name in named if not ((ROOT / name).exists() if "/" in name else name in PARTS)]
         assert wrong == [], promise
+
+
+def test_version_changelog_and_citation_agree():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    headings = re.findall(r"^## \[(.+?)\](?: - (\S+))?$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    released = erlbench.__version__, str(citation["date-released"])
+    assert headings[:2] == [("Unreleased", ""), released]
+    assert citation["version"] == erlbench.__version__
 
 
 def build(folder: Path, config: Path) -> subprocess.CompletedProcess[str]:
