@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import stat
 import tomllib
 import unicodedata
@@ -133,6 +134,14 @@ def writable(path: Path, advice: str = "") -> Iterator[None]:
         yield
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {reason(error)}{advice}") from error
+
+
+def restore_hint(path: Path) -> str:
+    """The command that brings back what a file or folder last lost in its git repository; empty outside of one."""
+    if not any((folder / ".git").exists() for folder in (path, *path.absolute().parents)):
+        return ""
+    name = shlex.quote(printable(str(path)))
+    return f"; if git had it: git checkout $(git log -1 --format=%h^ --diff-filter=D -- {name}) -- {name}"
 
 
 def reason(error: Exception) -> str:

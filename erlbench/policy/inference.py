@@ -15,7 +15,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from erlbench.errors import UsageError
-from erlbench.files import printable, read_bytes, reason
+from erlbench.files import printable, read_bytes, reason, restore_hint
 from erlbench.policy.spec import PolicySpec, new_module
 from erlbench.records.run import POLICY
 
@@ -265,7 +265,7 @@ def load_policy(path: Path | str, inside: int = 0) -> NumpyPolicy:
         for name, view in spec.split(parameters).items():
             view[...] = tensors[name]
     except FileNotFoundError:
-        raise UsageError(f"there is no {file}; a run writes its policy when it is done") from None
+        raise UsageError(f"there is no {file}; a run writes its policy when it is done{restore_hint(file)}") from None
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {reason(error)}") from error
     except (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from erlbench.algorithms import registry
 from erlbench.envs.catalogue import module_of
-from erlbench.files import Table, table_in
+from erlbench.files import Table, restore_hint, table_in
 from erlbench.records.older import find_missing, version_of
 from erlbench.records.read import parse_rows
 from erlbench.records.run import ASIDE, CONFIG, HASHED, REDACTED, RunFiles, checked, config_hash, imported_of, starts
@@ -159,7 +159,7 @@ def _check_sums(run: Files) -> Findings:
     if run.altered or EvaluationRow.file in missing:
         return run.altered or [f"{absent}; without eval.csv nothing is left of it"], ""
     if missing:  # published without its large files
-        raise Unverifiable(f"{absent}; the others are as the run wrote them")
+        raise Unverifiable(f"{absent}; the others are as the run wrote them{restore_hint(run.path)}")
     if redacted := table_in(run.status, REDACTED):
         raise Unverifiable(f"{', '.join(redacted)}: redacted for a bundle, with a new checksum")
     return [], f"{', '.join(sums)} are as the run wrote them"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import shutil
 import subprocess
 import sys
 
@@ -16,6 +17,7 @@ from erlbench import playing
 from erlbench.cli import cli
 from erlbench.playing import play_run
 from erlbench.policy import load_policy
+from erlbench.verification.files import UNKNOWN, check_files, load_files
 from tests.runs import csv_rows, make_cell, run
 
 
@@ -205,3 +207,18 @@ def test_a_film_that_cannot_be_ended_names_its_file(pendulum, tmp_path, capfd, s
     assert message in result.stderr
     assert str(file) in result.stderr
     assert (result.stderr.count("\n"), result.stdout, capfd.readouterr().err) == (1, "", "")
+
+
+def test_the_message_brings_back_what_left_the_repository(tmp_path, pendulum):
+    folder = tmp_path / "runs of others"
+    shutil.copytree(pendulum, folder)
+    policy = (folder / "policy.safetensors").read_bytes()
+    commit = "git -c user.name=a -c user.email=a@b commit --quiet --message a"
+    commands = f"git init --quiet && git add . && {commit} && git rm --quiet policy.safetensors && {commit}"
+    subprocess.run(commands, shell=True, cwd=folder, check=True)
+    (checksums,) = (check for check in check_files(load_files(folder)) if check.name == "checksums")
+    assert checksums.outcome == UNKNOWN
+    for message in (invoke(folder, "--no-video").stderr, checksums.text):
+        (folder / "policy.safetensors").unlink(missing_ok=True)
+        subprocess.run(message[message.index("git checkout") :], shell=True, cwd=folder, check=True)
+        assert (folder / "policy.safetensors").read_bytes() == policy
