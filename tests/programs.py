@@ -6,11 +6,15 @@ the end says so; with ERLBENCH_TEST_ALL set, as `.ci/run` does, it runs and fail
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable
 from ctypes.util import find_library
+from typing import Any
+
+import pytest
 
 PACKAGES = {"chromium": "chromium", "chromedriver": "chromium-driver", "pdflatex": "texlive-latex-recommended",
     "osmesa": "libosmesa6", "zsh": "zsh", "fish": "fish"}  # fmt: skip
@@ -27,6 +31,11 @@ def missing(programs: Iterable[str], which: Callable[[str], object] = which) -> 
     """The programs that are not there, sorted; none where all tests must run. Raises `KeyError` for an unknown one."""
     packages = {program: PACKAGES[program] for program in programs}
     return () if os.environ.get(TEST_ALL) else tuple(sorted(name for name in packages if not which(name)))
+
+
+def needed_module(name: str) -> Any:
+    """A module of an extra; without it the file's tests are left out, and fail where all tests must run."""
+    return importlib.import_module(name) if os.environ.get(TEST_ALL) else pytest.importorskip(name)
 
 
 def left_out(tests: Counter[tuple[str, ...]]) -> str:

@@ -14,8 +14,12 @@ from typing import Any
 
 import pytest
 
+from tests.programs import TEST_ALL
+
 FIRST, SECOND = 61_001, 61_002  # users of tests; no account needs to be there
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0 and not os.environ.get(TEST_ALL), reason="only root can act as another user"
+)
 
 
 ROOT = Path(__file__).parents[1]

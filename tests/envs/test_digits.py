@@ -10,8 +10,9 @@ from gymnasium.utils.env_checker import check_env
 from erlbench.envs.registry import build, problem
 from erlbench.policy import PolicySpec, initial_parameters
 from erlbench.work.rollout import can_play_together
+from tests.programs import needed_module
 
-datasets = pytest.importorskip("sklearn.datasets")
+datasets = needed_module("sklearn.datasets")
 
 
 @pytest.fixture

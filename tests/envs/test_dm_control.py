@@ -11,9 +11,10 @@ from erlbench.envs.registry import build, problem
 from erlbench.errors import UsageError
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters
 from erlbench.work.rollout import play
+from tests.programs import needed_module
 
-pytest.importorskip("shimmy")
-pytest.importorskip("dm_control")
+needed_module("shimmy")
+needed_module("dm_control")
 
 
 @pytest.mark.parametrize("task", ["humanoid-walk", "cartpole-swingup", "quadruped-run", "fish-upright"])

@@ -8,9 +8,10 @@ import pytest
 
 from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
+from tests.programs import needed_module
 from tests.runs import make_cell, rows, run
 
-dm_control = pytest.importorskip("dm_control")
+dm_control = needed_module("dm_control")
 MODELS = Path(dm_control.__file__).parent
 # The file with its author, the settings that it needs, and its actions.
 ANTS = {
