@@ -1,5 +1,6 @@
 """The benchmarks' own arithmetic: what counts as met, the floors' products, and modules that fail."""
 
+import ast
 import json
 
 import pytest
@@ -8,6 +9,7 @@ from click.testing import CliRunner
 from benchmarks.__main__ import NAMES, main
 from benchmarks.cells import ENVIRONMENT, train
 from benchmarks.harness import Claim
+from benchmarks.mutations import mutations
 from benchmarks.speed import driver
 from benchmarks.speed.floors import Floors
 from erlbench.algorithms import registry
@@ -33,6 +35,24 @@ def test_the_floors_have_the_multiplications_of_the_update_and_no_more():
 
 def multiplications(operations):
     return sum(op.args[0].shape[0] * op.args[0].shape[1] * op.args[1].shape[1] for op in operations)
+
+
+def test_a_mutation_changes_one_place():
+    source = b"""def f(x: int = 1) -> float:
+    g(x)
+    if x < 2 and not x:
+        x += max(x, 0.5)
+    return x * -3 if x else x
+"""
+    made = {(each.line, each.before, each.after) for each in mutations("f.py", source)}
+    assert made >= {
+        (1, "1", "(2)"), (2, "g(x)", "pass"), (3, "x < 2", "(x <= 2)"), (3, "x < 2", "(not (x < 2))"),
+        (3, "not x", "(x)"), (3, "x < 2 and not x", "(x < 2 or not x)"), (4, "x += max(x, 0.5)", "x -= max(x, 0.5)"),
+        (4, "max", "min"), (4, "0.5", "(0.25)"), (5, "-3", "(3)"), (5, "x * -3", "(x / -3)"),
+        (5, "x * -3 if x else x", "(x if x else x * -3)"),
+    }  # fmt: skip
+    for each in mutations("f.py", source):
+        ast.parse(source[: each.start] + each.after.encode() + source[each.end :])
 
 
 def test_an_unknown_benchmark_is_named_beside_the_known():

@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from erlbench.algorithms.gradients import episode_loop
 from erlbench.algorithms.gradients.episode_loop import Memory, learn_episodes
 from erlbench.algorithms.training.critic import critic_spec
 from erlbench.algorithms.training.update_settings import Episodes, Update
 from erlbench.envs.registry import problem
+from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec
 from erlbench.work.replay import Replay
 from erlbench.work.rollout import transitions
@@ -96,3 +98,15 @@ def test_capacity_forgets_the_oldest(cell):
     _, workspace, replay = cell
     memory = Memory(replay.view(3), workspace, 10, 5, 2)
     assert (memory.start, memory.stop) == (replay.length - 3, replay.length)
+
+
+def test_a_reward_that_is_no_number_ends_the_task_with_its_step(cell, monkeypatch):
+    (settings, workspace, replay), advance = cell, episode_loop.advance
+
+    def broken(env, action, step, *more):
+        observation, reward, *ends = advance(env, action, step, *more)
+        return observation, np.nan if step == 3 else reward, *ends
+
+    monkeypatch.setattr(episode_loop, "advance", broken)
+    with pytest.raises(NumericalError, match="step 3"):
+        learn_episodes(settings, replay.view(), (2,), workspace, still, lambda *_: None)
