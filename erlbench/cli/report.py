@@ -59,7 +59,7 @@ def command(options: ReportOptions) -> None:
             click.echo(f"erlbench: {sentence}", err=True)
     _print_verdicts(index.parent)
     if table is not None:
-        places = [place for place, column in enumerate(table.shown) if column.names[0] in PRINTED]
+        places = [place for place, column in enumerate(table.shown) if column.values[0] in PRINTED]
         header = [table.header[place] for place in places]
         for environment, rows in groupby(table.cells, key=lambda cells: cells[0].text):
             print_table(environment, header, [[row[place].text for place in places] for row in rows])

@@ -22,7 +22,7 @@ from erlbench.reporting.drawing import ChartData
 from erlbench.reporting.index import write_index
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.page import SMOKE, Maker
-from erlbench.reporting.page_cells import REFERENCE, PageCells, everything, without_judgement
+from erlbench.reporting.page_cells import REFERENCE, PageCells, everything, score_page, without_judgement
 from erlbench.reporting.published import find_references
 from erlbench.reporting.runs import find_runs
 from erlbench.reporting.score import cut_runs
@@ -166,13 +166,16 @@ def _write(
         prepare_folder(out)
         maker = Maker(out=out, warn=warnings.add, options=options, charts=charts)
         quiet = replace(maker, warn=_ignore)
-        pages = [(quiet if page.is_reference else maker).write(options.judged(page)) for page in pages]
+        written = []
+        for page in pages:
+            scored = score_page(page, options.metric, options.baseline)
+            written.append((quiet if page.is_reference else maker).write(scored))
         answers = [page.answer for page in pages if page.answer]
-        write_verdicts(out / VERDICTS, {page.name: page.verdicts for page in pages}, answers)
-        cells = [cell for page in pages if not page.is_reference for cell in page.rows]
+        write_verdicts(out / VERDICTS, {page.name: page.verdicts for page in written}, answers)
+        cells = [cell for page in written if not page.is_reference for cell in page.rows]
         sources = [one for cell in cells for one in find_references(cell)]
         write_references(out / REFERENCES, runs, sources)
-        index = write_index(out, pages, runs, [*warnings.remarks], charts, sources, options.checklist)
+        index = write_index(out, written, runs, [*warnings.remarks], charts, sources, options.checklist)
     except OSError as error:
         reason = error.strerror or error
         raise UsageError(f"the report cannot be written to {out}: {reason}; choose another folder by --out") from error

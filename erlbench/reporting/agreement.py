@@ -157,7 +157,7 @@ def fairness_table(page: PageCells) -> Table | None:
     if not 2 <= len(names) <= MOST_ALGORITHMS or not lines:
         return None
     titles = [f"{name} (algorithm)" if name.lower() == "what" else name for name in names]
-    columns = [Column("What", "what"), *(Column(title, (title,)) for title in titles)]
+    columns = [Column("What", ("what",)), *(Column(title, (title,)) for title in titles)]
     rows = [{"what": aspect, **dict(zip(titles, texts, strict=True))} for aspect, texts in lines.items()]
     remarks = (
         "What differs between the compared algorithms besides their ideas; what they share is left out. Overridden: "

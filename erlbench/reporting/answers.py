@@ -17,7 +17,7 @@ import pandas as pd
 
 from erlbench.reporting.cells import Warn, list_rows, seed_means, values_by_seed
 from erlbench.reporting.documents import Record
-from erlbench.reporting.page_cells import score_cells, set_score
+from erlbench.reporting.page_cells import choose_score, score_cells
 from erlbench.reporting.pairs import SIMILAR, decide, make_sample, selection_reason
 from erlbench.reporting.published import find_origin
 from erlbench.reporting.score import AUTO, CURVE, FINAL, LEARNING, MINUTES, TIMESTEPS, CurveStretch
@@ -88,10 +88,11 @@ def answer_study(study: Study, profile: str, runs: pd.DataFrame, warn: Warn, met
 def _score(pair: Pair, kind: str, cells: pd.DataFrame, budget: Profile, env: str) -> list[Any]:
     """Both sides, with their scores where these are returns."""
     if kind == CURVE and pair.begin is not None and pair.end is not None:
-        cells = set_score(cells, CURVE, CurveStretch(AXES[pair.axis], pair.begin, pair.end))
+        cells = score_cells(cells, CURVE, CurveStretch(AXES[pair.axis], pair.begin, pair.end))
     elif kind not in LOWER_IS_BETTER:
         minutes = budget.total_minutes
-        cells = score_cells(cells, kind, minutes or budget.timesteps(env), MINUTES if minutes else TIMESTEPS)
+        limit, axis = minutes or budget.timesteps(env), MINUTES if minutes else TIMESTEPS
+        cells = score_cells(cells, *choose_score(cells, kind, limit, axis))
     return list_rows(cells)
 
 

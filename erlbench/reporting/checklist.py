@@ -203,7 +203,9 @@ def _table(name: str, title: str, frame: pd.DataFrame) -> Table:
     """The frame with its index; a number that is not known is a dash."""
     rows: list[Any] = frame.reset_index().to_dict("records")
     columns = [
-        Column(key.replace("_", " ").capitalize(), key, _print, note=NOTES.get(key, ""), words=isinstance(value, str))
+        Column(
+            key.replace("_", " ").capitalize(), (key,), _print, note=NOTES.get(key, ""), words=isinstance(value, str)
+        )
         for key, value in (rows[0] if rows else {}).items()
     ]
     return Table(name, title, columns, rows)

@@ -16,7 +16,7 @@ from erlbench.reporting.agreement import change_between, find_disagreements, lis
 from erlbench.reporting.cells import Warn, list_rows
 from erlbench.reporting.documents import Record, Table, build_table
 from erlbench.reporting.formats import steps
-from erlbench.reporting.page_cells import make_cells, score_cells
+from erlbench.reporting.page_cells import choose_score, make_cells, score_cells
 from erlbench.reporting.pairs import decide, mark, selection_reason
 from erlbench.reporting.published import random_score
 from erlbench.reporting.runs import find_runs, run_tables
@@ -90,7 +90,8 @@ def _score_sides(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
         for side, of_side in of_group.groupby("side", sort=False)
     ]
     groups = make_cells(records).groupby("group")
-    return pd.concat([score_cells(cells, metric, cells.total_timesteps.iloc[0]) for _, cells in groups])
+    parts = [(cells, choose_score(cells, metric, cells.total_timesteps.iloc[0])) for _, cells in groups]
+    return pd.concat([score_cells(cells, *score) for cells, score in parts])
 
 
 def _compare_sides(first: Any, other: Any, side: str) -> Record:

@@ -12,10 +12,10 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -29,17 +29,26 @@ Record = dict[str, Any]  # a row of a frame: values by the names of columns
 BOLD, ITALIC = "bold", "italic"
 
 
+class Cell(NamedTuple):
+    """A printed cell; `value` is a finite number by which rows are sorted, or empty."""
+
+    text: str
+    style: str = ""
+    link: str = ""
+    value: str = ""
+
+
 @dataclass(frozen=True)
 class Column:
     """One column of a table, declared once: header, printed cells, CSV and caption all come from here.
 
-    `values` names the values of a row (`mean std`, or a tuple): one cell, and as many columns of the CSV file, in full
-    precision; no value is None, NaN, or not in the row. `format` prints them. `printed`, `style` and `link` name what
-    else of a row the cell shows.
+    `values` names the values of a row: one cell, and as many columns of the CSV file, in full precision; no value is
+    None, NaN, or not in the row. `format` prints them. `printed`, `style` and `link` name what else of a row the cell
+    shows.
     """
 
     title: str  # the header without its unit; no two printed columns of a table share it
-    values: str | tuple[str, ...]
+    values: Sequence[str]
     format: Callable[..., str] = text
     _: KW_ONLY
     printed: str = ""  # a text in place of the formatted values
@@ -51,92 +60,43 @@ class Column:
     words: bool = False  # printed to the left, as all that `text` prints
 
     @property
-    def header(self) -> str:
-        """The title with its unit."""
-        return f"{self.title} ({self.unit})" if self.unit else self.title
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Of its columns in the CSV file."""
-        return tuple(self.values.split()) if isinstance(self.values, str) else self.values
-
-    @property
     def left(self) -> bool:
         """Whether it is printed to the left, as texts are."""
         return self.words or bool(self.printed) or self.format is text
 
-    def cell(self, row: Record) -> TableCell:
-        """The row's printed cell."""
-        values = [row.get(name, "" if self.format is text else math.nan) for name in self.names]
-        shown = row[self.printed] if self.printed else self.format(*values)
-        return TableCell(shown, row.get(self.style, ""), row.get(self.link, ""), values[0])
 
-
-@dataclass(frozen=True)
-class TableCell:
-    """A printed cell."""
-
-    text: str
-    style: str = ""
-    link: str = ""
-    value: Any = field(default=None, compare=False)  # by which rows are sorted
-
-
-@dataclass(frozen=True)
 class Table:
-    """Columns x rows.
+    """Columns x rows: `header` and `cells` of the columns `shown`, the `notes` below, the `records` of the CSV file.
 
-    Rows are grouped by what their first column prints. Raises `ValueError` when two columns share a header or a name
-    in the CSV file.
+    Rows are grouped by what their first column prints. A table without a name has no files. `remarks` are what the
+    caption says besides the columns' notes, a sentence or more each; a table `for_paper` is a file of LaTeX, too.
     """
 
-    name: str  # of its files; empty for a table that has none
-    title: str
-    columns: Sequence[Column]
-    rows: Sequence[Record]
-    remarks: Sequence[str] = ()  # what the caption says besides the columns' notes, a sentence or more each
-    for_paper: bool = False  # it is a file of LaTeX, too
-
-    def __post_init__(self) -> None:
-        for what, names in (("header", self.header), ("name", self.names)):
-            if twice := sorted({name for name in names if names.count(name) > 1}):
-                raise ValueError(f"table {self.name}: two columns have the {what} {', '.join(twice)}")
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The kinds of its files; none without a name."""
-        return ("md", "csv", *(["tex"] if self.for_paper else [])) if self.name else ()
-
-    @property
-    def names(self) -> list[str]:
-        """The names in the CSV file."""
-        return [name for column in self.columns for name in column.names]
-
-    @property
-    def shown(self) -> list[Column]:
-        """The printed columns."""
-        return [column for column in self.columns if column.shown]
-
-    @property
-    def header(self) -> list[str]:
-        """The printed headers."""
-        return [column.header for column in self.shown]
-
-    @cached_property
-    def cells(self) -> list[list[TableCell]]:
-        """What is printed, row by row."""
-        return [[column.cell(row) for column in self.shown] for row in self.rows]
-
-    @property
-    def records(self) -> list[Record]:
-        """What the CSV file holds: the values of all columns in full precision, by name; None for no value."""
-        return [{name: _or_none(row.get(name)) for name in self.names} for row in self.rows]
-
-    @property
-    def notes(self) -> list[str]:
-        """What stands below the table: the remarks, then what the printed columns mean."""
-        meanings = [f"{column.title}: {column.note}" for column in self.shown if column.note]
-        return [*self.remarks, *([" ".join(meanings)] if meanings else [])]
+    def __init__(
+        self, name: str, title: str, columns: Sequence[Column], rows: Sequence[Record], remarks: Sequence[str] = (),
+        for_paper: bool = False,
+    ) -> None:  # fmt: skip
+        self.name, self.title, self.rows, self.remarks = name, title, rows, remarks
+        self.files = ("md", "csv", "tex")[: 2 + for_paper] if name else ()
+        self.shown = [column for column in columns if column.shown]
+        self.header = [column.title + f" ({column.unit})" * bool(column.unit) for column in self.shown]
+        self.cells: list[list[Cell]] = []
+        for row in rows:
+            line = []
+            for column in self.shown:
+                values = [row.get(name, "" if column.format is text else math.nan) for name in column.values]
+                printed = row[column.printed] if column.printed else column.format(*values)
+                finite = isinstance(values[0], numbers.Real) and math.isfinite(values[0])
+                number = repr(float(values[0])) if finite else ""
+                line.append(Cell(printed, row.get(column.style, ""), row.get(column.link, ""), number))
+            self.cells.append(line)
+        self.names = [name for column in columns for name in column.values]
+        self.records = [{name: _none(row.get(name)) for name in self.names} for row in rows]
+        meanings = " ".join(f"{column.title}: {column.note}" for column in self.shown if column.note)
+        self.notes = [*remarks, *filter(None, [meanings])]
+        firsts = [cells[0].text for cells in self.cells]
+        several = len(set(firsts)) < len(firsts) and len(self.shown) > 2
+        self.naming = 1 + (several and self.shown[1].left)  # columns that name a row
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +126,7 @@ class Figure:
         return next((f"{self.name}.{suffix}" for suffix in self.formats if suffix in ("png", "svg")), "")
 
 
-def _or_none(value: Any) -> Any:
+def _none(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
@@ -235,35 +195,25 @@ class Content:
         return f"#{folder}-{anchor}" if anchor else f"#{folder}"
 
 
-def markdown(content: Content) -> str:
-    """The page in Markdown."""
-    text = environment(False).get_template(content.template).render(content.values, blocks="blocks.md", place=None)
-    return re.sub(r"\n{3,}", "\n\n", text).rstrip("\n") + "\n"
-
-
-def render_table(content: Table) -> str:
-    """The title, the table, and the notes as a list, in Markdown."""
-    return str(environment(False).get_template("blocks.md").module.table(content))  # type: ignore[attr-defined]
+def render(content: Content, markup: bool = False) -> str:
+    """The page in Markdown, or as a part of `index.html`."""
+    template, blocks = environment(markup).get_template(content.template), "blocks.html" if markup else "blocks.md"
+    text = template.render(content.values, blocks=blocks, place=content if markup else None)
+    return text if markup else re.sub(r"\n{3,}", "\n\n", text).rstrip("\n") + "\n"
 
 
 def web_page(pages: Sequence[Content], shared: Record, first: str) -> str:
     """All pages as one; `shared` is what their charts share, `first` the name of the page that it opens with."""
     from markupsafe import Markup  # not at the top: other commands need no templates
 
-    charts = {
-        page.id(block.name): block.chart
-        for page in pages
-        for block in page.blocks
-        if isinstance(block, Figure) and block.chart
-    }
-    sections = [(page, Markup(html(page))) for page in pages]
+    charts, sections = {}, []
+    for page in pages:
+        sections.append((page, Markup(render(page, markup=True))))
+        for block in page.blocks:
+            if isinstance(block, Figure) and block.chart:
+                charts[page.id(block.name)] = block.chart
     template = environment(True).get_template("page.html")
     return template.render(sections=sections, first=first, data={**shared, "charts": charts})
-
-
-def html(content: Content) -> str:
-    """The page as a part of `index.html`."""
-    return environment(True).get_template(content.template).render(content.values, blocks="blocks.html", place=content)
 
 
 @cache
@@ -279,7 +229,7 @@ def environment(markup: bool) -> Environment:
         lstrip_blocks=True,
         loader=FunctionLoader(_read_asset),
     )
-    templates.filters |= {"naming_columns": _naming_columns, "finite": _finite, "md": escape, "cell": _cell}
+    templates.filters |= {"md": escape, "cell": _cell}
     templates.globals |= {"zip": zip, "asset": lambda name: Markup(_read_asset(name))}
     templates.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     return templates
@@ -294,21 +244,10 @@ def escape(text: object) -> str:
     return " ".join(re.sub(r"([\\`*_\[\]<>|])", r"\\\1", str(text)).split())
 
 
-def _cell(cell: TableCell) -> str:
+def _cell(cell: Cell) -> str:
     text = f"[{escape(cell.text)}]({cell.link})" if cell.link else escape(cell.text)
     mark = next((mark for style, mark in MARKS.items() if style in cell.style.split()), "")
     return f"{mark}{text}{mark}"
-
-
-def _naming_columns(content: Table) -> int:
-    """How many columns name a row: the first, and the second where several rows share the first."""
-    firsts = [cells[0].text for cells in content.cells]
-    return 1 + (len(set(firsts)) < len(firsts) and len(content.shown) > 2 and content.shown[1].left)
-
-
-def _finite(value: object) -> str:
-    """A finite number, by which rows are sorted; empty for anything else."""
-    return repr(float(value)) if isinstance(value, numbers.Real) and math.isfinite(value) else ""
 
 
 FORMULAS = ("=", "+", "-", "@")  # what a formula begins with
@@ -317,33 +256,29 @@ NUMBERS = re.compile(r"-?[\d.]+(e[+-]?\d+)?( -?([\d.]+(e[+-]?\d+)?|inf|nan))*")
 
 def write_content(content: Content, out: Path) -> None:
     """Write a page and its tables to its folder below `out`."""
-    folder = out / content.name
+    folder = out / content.folder
     folder.mkdir(parents=True, exist_ok=True)
     for block in content.blocks:
-        if isinstance(block, Table):
-            write_table(block, folder)
-    (folder / "index.md").write_text(markdown(content), encoding="utf-8")
+        if isinstance(block, Table) and block.name:
+            for kind, write in WRITERS.items():
+                if kind in block.files:
+                    (folder / f"{block.name}.{kind}").write_text(write(block, content.name), encoding="utf-8")
+    (folder / "index.md").write_text(render(content), encoding="utf-8")
 
 
-def write_table(table: Table, folder: Path) -> None:
-    """Write `<name>.md` and `<name>.csv`, and for a paper `<name>.tex`; a table without a name has no files."""
-    if not table.name:
-        return
-    (folder / f"{table.name}.md").write_text(render_table(table), encoding="utf-8")
-    (folder / f"{table.name}.csv").write_text(to_csv(table), encoding="utf-8")
-    if table.for_paper:
-        text = to_latex(table, f"{folder.name}-{table.name}")
-        (folder / f"{table.name}.tex").write_text(text, encoding="utf-8")
+def to_markdown(table: Table, page: str = "") -> str:
+    """The title, the table, and the notes as a list."""
+    return str(environment(False).get_template("blocks.md").module.table(table))  # type: ignore[attr-defined]
 
 
-def to_csv(table: Table) -> str:
+def to_csv(table: Table, page: str = "") -> str:
     """One line per row, all columns in full precision; no value is an empty cell."""
     return csv_lines(table.records, table.names)
 
 
-def csv_lines(records: Sequence[Record], names: list[str] | None = None) -> str:
-    """A header and one line per record; without `names` all values of the records."""
-    rows = [{name: csv_value(value) for name, value in record.items()} for record in records]
+def csv_lines(records: Sequence[Record], names: list[str]) -> str:
+    """A header and a line per record: whole numbers stay whole, and no text begins a formula."""
+    rows = [[csv_value(record[name]) for name in names] for record in records]
     return pd.DataFrame(rows, columns=names, dtype=object).to_csv(index=False, lineterminator="\n")
 
 
@@ -356,8 +291,8 @@ def csv_value(value: Any) -> Any:
     return f"'{value}" if formula else value
 
 
-def to_latex(table: Table, label: str) -> str:
-    """The `table` environment, labelled `tab:<label>`, with notes; an author places one that is too wide."""
+def to_latex(table: Table, page: str) -> str:
+    """The `table` environment, labelled `tab:PAGE-NAME`, with notes; an author places one that is too wide."""
     rows = [[_latex_cell(cell) for cell in cells] for cells in table.cells]
     text = (
         pd.DataFrame(rows, columns=[*map(escape_latex, table.header)])
@@ -368,7 +303,7 @@ def to_latex(table: Table, label: str) -> str:
             position="tbp",
             position_float="centering",
             caption=f"{escape_latex(table.title)}.",
-            label=f"tab:{label}",
+            label=f"tab:{page}-{table.name}",
         )
     )
     end, notes = "\\end{table}", escape_latex(" ".join(table.notes))
@@ -382,6 +317,9 @@ def escape_latex(text: str) -> str:
     return "".join(character if ord(character) < 0x250 else "?" for character in text)
 
 
-def _latex_cell(cell: TableCell) -> str:
+def _latex_cell(cell: Cell) -> str:
     command = {BOLD: "textbf", ITALIC: "textit"}.get(cell.style)
     return f"\\{command}{{{escape_latex(cell.text)}}}" if command else escape_latex(cell.text)
+
+
+WRITERS = {"md": to_markdown, "csv": to_csv, "tex": to_latex}

@@ -13,7 +13,16 @@ from typing import Any
 from erlbench.bundle import strip_unpacked
 from erlbench.reporting.cells import fold
 from erlbench.reporting.checklist import write_checklist
-from erlbench.reporting.documents import OVERVIEW, Content, Record, Table, build_table, csv_lines, markdown, web_page
+from erlbench.reporting.documents import (
+    OVERVIEW,
+    Content,
+    Record,
+    Table,
+    build_table,
+    csv_lines,
+    web_page,
+    write_content,
+)
 from erlbench.reporting.drawing import ChartData
 from erlbench.reporting.formats import number
 from erlbench.reporting.matrix import overview
@@ -44,7 +53,7 @@ def write_index(
     index = Content(
         template="index.jinja", title="Overview", values={**_index(pages, runs, warnings), "checklist": with_checklist}
     )
-    (out / "index.md").write_text(markdown(index), encoding="utf-8")
+    write_content(index, out)
     contents, studies = [index], Counter(page.study for page in pages)
     for page in pages:
         name, study = page.name, page.study

@@ -73,7 +73,7 @@ def paper_table(page: PageCells, statistic: str, style: PaperStyle) -> Table:
         return text + (f" ({n if n == runs else sample_words(n, runs)})" if len(sizes) > 1 and n else "")
 
     values = ("value", *(("low", "high") if interval else ("std",)), "n", "runs", "bold")
-    columns = [Column(title, title.lower())]
+    columns = [Column(title, (title.lower(),))]
     for text, key in zip(cells, keys):
         columns.append(Column(str(text), tuple(f"{key}_{what}" for what in values), print_cell, style=f"{key}_style"))
     remarks = [f"{words} over n seeds; {_describe_sizes(sizes)}."]
@@ -167,7 +167,7 @@ def overview_table(page: PageCells) -> Table:
     cells = page.cells[page.cells.exists]
     names, best = sorted(set(cells.name)), _find_decided(page)
     rows: list[Record] = [{"algorithm": name} for name in names]
-    columns = [Column("Algorithm", "algorithm")]
+    columns = [Column("Algorithm", ("algorithm",))]
     for group in sorted(page.groups, key=_finished, reverse=True):  # stable: else in the order of the page
         keys = [f"{what} {len(columns)}" for what in ("mean", "runs", "style", "link")]
         columns.append(Column(group.environment, (keys[0], keys[1]), _print_cell, style=keys[2], link=keys[3]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,8 +13,7 @@ from erlbench.errors import UsageError, nearest
 from erlbench.experiment.toml_file import TomlFile
 from erlbench.options import argument, option
 from erlbench.records.axes import AXES
-from erlbench.reporting.page_cells import PageCells, score_page
-from erlbench.reporting.score import AUTO, FINAL, METRICS, Moment, parse_moment
+from erlbench.reporting.score import AUTO, METRICS, Moment, parse_moment
 from erlbench.settings import setting
 
 ALGORITHMS, ENVIRONMENTS = "algorithms", "environments"
@@ -184,10 +183,3 @@ class ReportOptions:
     def style(self) -> PaperStyle:
         """How curves are drawn, and of what a paper's table and figure have."""
         return self.paper or PaperStyle()
-
-    def judged(self, comparison: PageCells) -> PageCells:
-        """The comparison as the options want it judged; another baseline only where a judged entry has that name."""
-        metric = FINAL if comparison.source and self.metric == AUTO else self.metric
-        judged = [cell.name for cell in comparison.entries if cell.judged]
-        baseline = self.baseline if self.baseline in judged else comparison.baseline
-        return replace(score_page(comparison, metric), baseline=baseline)

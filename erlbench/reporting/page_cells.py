@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -292,13 +292,13 @@ def everything(runs: pd.DataFrame, title: str = "All runs", at: Moment | None = 
     return PageCells(name=ALL_RUNS, title=title, cells=make_cells(records, at=at), at=at)
 
 
-def set_score(cells: pd.DataFrame, metric: str, stretch: CurveStretch | None = None) -> pd.DataFrame:
+def score_cells(cells: pd.DataFrame, metric: str, stretch: CurveStretch | None = None) -> pd.DataFrame:
     """The cells with one score, `metric` on the `stretch` of a curve.
 
     `run_scores` are those of the runs of each seed that has one, `scores` (seeds,) their means, `std` the standard
     deviation of a single run's score, `score_words` say what they are.
     """
-    run_scores = [_score_runs(runs, metric, stretch) for runs in cells.done]
+    run_scores = [*map(partial(score_seeds, metric=metric, stretch=stretch), cells.done)]
     on_stretch = f" {stretch}" if stretch and metric == CURVE else ""
     words = [f"{METRICS[metric].words}{_returns_words(runs)}{on_stretch}" for runs in cells.done]
     columns: dict[str, Any] = {
@@ -315,9 +315,10 @@ def set_score(cells: pd.DataFrame, metric: str, stretch: CurveStretch | None = N
     return cells.assign(**columns)
 
 
-def _score_runs(runs: Sequence[Any], metric: str, stretch: CurveStretch | None) -> tuple[Array, ...]:
-    values = values_by_seed(runs, lambda run: score(run, metric, stretch))
-    return tuple(own for own in values if not np.isnan(own).any())
+def score_seeds(runs: Sequence[Any], metric: str, stretch: CurveStretch | None) -> tuple[Array, ...]:
+    """The scores of the runs of each seed that has one (runs of the seed,)."""
+    values = values_by_seed(runs, partial(score, metric=metric, stretch=stretch))
+    return tuple(scores for scores in values if not np.isnan(scores).any())
 
 
 def _returns_words(runs: Sequence[Any]) -> str:
@@ -325,26 +326,36 @@ def _returns_words(runs: Sequence[Any]) -> str:
     return " (running means of training returns in place of evaluations)" if training else ""
 
 
-def score_cells(cells: pd.DataFrame, metric: str, budget: float, axis: str = TIMESTEPS) -> pd.DataFrame:
-    """The cells of a comparison with one score: `AUTO` is the curve where all of their runs have it, else final."""
-    stretch = None
-    if metric in (AUTO, CURVE):
-        evaluations = [run.evaluations for runs in cells.done[cells.exists] for run in runs]
-        stretch = common_stretch(evaluations, budget, axis)
-        metric = CURVE if stretch or metric == CURVE else FINAL
-    return set_score(cells, metric, stretch)
+def choose_score(
+    cells: pd.DataFrame, metric: str, budget: float, axis: str = TIMESTEPS
+) -> tuple[str, CurveStretch | None]:
+    """The score of a comparison, and the stretch of a curve: `AUTO` is the curve where all runs have it, else final."""
+    if metric not in (AUTO, CURVE):
+        return metric, None
+    evaluations = [run.evaluations for runs in cells.done[cells.exists] for run in runs]
+    stretch = common_stretch(evaluations, budget, axis)
+    return (CURVE if stretch or metric == CURVE else FINAL), stretch
 
 
-def score_page(page: PageCells, metric: str) -> PageCells:
-    """The page with one score for each environment and budget; runs that generations end have no curve in common."""
+def score_page(page: PageCells, metric: str = AUTO, baseline: str = "") -> PageCells:
+    """The page with one score for each environment and budget; runs that generations end have no curve in common.
+
+    Beside published numbers `AUTO` is the final evaluation. `baseline` takes the place of the page's own, if a judged
+    entry has that name.
+    """
     parts, at = [], page.at
+    if page.source and metric == AUTO:
+        metric = FINAL
+    if not ((page.cells.name == baseline) & page.cells.exists & page.cells.judged).any():
+        baseline = page.baseline
     for _, cells in page.cells.groupby("group", sort=False):
         head = cells.iloc[0]
         minutes = at.value if at and at.minutes else head.total_minutes
         budget = at.value if at else minutes or head.total_timesteps
         kind = FINAL if metric == AUTO and head.total_generations else metric
-        parts.append(score_cells(cells, kind, budget, MINUTES if minutes else TIMESTEPS))
-    return replace(page, cells=pd.concat(parts) if parts else page.cells, metric=metric)
+        chosen = choose_score(cells, kind, budget, MINUTES if minutes else TIMESTEPS)
+        parts.append(score_cells(cells, *chosen))
+    return replace(page, cells=pd.concat(parts) if parts else page.cells, metric=metric, baseline=baseline)
 
 
 def scores_at_equal_steps(cell: Any, learning_steps: int) -> Array:
@@ -358,7 +369,7 @@ def scores_at_equal_steps(cell: Any, learning_steps: int) -> Array:
         count = int((run.evaluations.learning_steps <= learning_steps).sum()) + beyond
         runs.append(run._replace(evaluations=run.evaluations[: max(1, count)]))
     stretch = replace(cell.stretch, axis=LEARNING) if cell.stretch else None
-    return seed_means(_score_runs(runs, cell.metric, stretch))
+    return seed_means(score_seeds(runs, cell.metric, stretch))
 
 
 def has_fitness_steps(cell: Any) -> bool:
@@ -377,7 +388,7 @@ def scores_with_failed(cell: Any) -> Array:
         for run in cell.runs
         if run.done or (run.status == "failed" and first is not None)
     ]
-    return seed_means(_score_runs(runs, FINAL if cell.metric == CURVE else cell.metric, None))
+    return seed_means(score_seeds(runs, FINAL if cell.metric == CURVE else cell.metric, None))
 
 
 def find_cell(group: Any, name: str) -> Any:

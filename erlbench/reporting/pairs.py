@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
@@ -297,16 +296,14 @@ def _describe_tests(page: PageCells, pairs: pd.DataFrame) -> Iterator[str]:
 
 def aggregate_tables(page: PageCells) -> Iterator[Table]:
     """All environments at once against the baseline, budget by budget on the page of all runs."""
-    tables = [table for part in page.by_budget() if (table := aggregate_table(part)) is not None]
-    for number, table in enumerate(tables, 1):
-        yield table if len(tables) == 1 else replace(table, name=f"{table.name}-{number}")
+    parts = [part for part in page.by_budget() if len(groups_with_baseline(part)) > 1]
+    for number, part in enumerate(parts, 1):
+        yield aggregate_table(part, "aggregate" if len(parts) == 1 else f"aggregate-{number}")
 
 
-def aggregate_table(page: PageCells) -> Table | None:
-    """All environments of a page; None without a baseline or with fewer than two environments."""
+def aggregate_table(page: PageCells, name: str = "aggregate") -> Table:
+    """All environments of a page, of which at least two have runs of the baseline."""
     groups = groups_with_baseline(page)
-    if len(groups) < 2:
-        return None
     environments, pooled = [group.env for group in groups], pooled_scores(page)
     remarks = (
         f"{page.score_words} on {', '.join(environments)} after {page.budget}.",
@@ -318,7 +315,7 @@ def aggregate_table(page: PageCells) -> Table | None:
     )
     shared = {"environments": ", ".join(environments), "count": f"{len(environments)} environments"}
     rows = [{**shared, **row} for row in _aggregate_rows(page, pooled)]
-    return build_table("aggregate", page.heading("all environments"), rows, remarks, base=page.base_label)
+    return build_table("aggregate", page.heading("all environments"), rows, remarks, name, base=page.base_label)
 
 
 def _aggregate_rows(page: PageCells, pooled: tuple[Scores, list[float]]) -> Iterator[Record]:

@@ -25,7 +25,7 @@ def comparison_of(tmp_path, study=None, profile=None, warn=pytest.fail):
 
 def page_of(folder, warn=pytest.fail, **options):
     """All runs of a folder as they stand on the page of all runs; `options` are those of the report."""
-    return ReportOptions(**options).judged(everything(find_runs([folder], warn)))
+    return score_page(everything(find_runs([folder], warn)), **options)
 
 
 def load_run(path, warn):

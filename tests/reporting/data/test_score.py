@@ -9,7 +9,7 @@ import pytest
 from erlbench.experiment.study import Profile
 from erlbench.reporting import build_report
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.page_cells import everything, scores_at_equal_steps
+from erlbench.reporting.page_cells import everything, score_page, scores_at_equal_steps
 from erlbench.reporting.runs import find_runs
 from erlbench.reporting.score import AUTO, CURVE, FINAL
 from tests.reporting.make_runs import make_run
@@ -17,7 +17,7 @@ from tests.reporting.make_studies import make_study
 
 
 def scores(folder, **options):
-    page = ReportOptions(**options).judged(everything(find_runs([folder], lambda _: None)))
+    page = score_page(everything(find_runs([folder], lambda _: None)), **options)
     return {(group.env, one.name): one for group in page.groups for one in group.cells}
 
 

@@ -27,7 +27,7 @@ def page(*blocks, **said) -> Content:
 
 
 def document(*blocks, **said) -> str:
-    return documents.html(page(*blocks, **said))
+    return documents.render(page(*blocks, **said), markup=True)
 
 
 def block(one) -> str:
@@ -51,8 +51,8 @@ class Tags(HTMLParser):
 
 def test_a_table_can_be_sorted_by_its_values_and_explains_itself():
     columns = [
-        Column("Name", "name"),
-        Column("Size", "size", lambda value: f"{value:,.0f}", note="how large.", style="style"),
+        Column("Name", ("name",)),
+        Column("Size", ("size",), lambda value: f"{value:,.0f}", note="how large.", style="style"),
     ]
     sizes = {"a": 1234.5, "b": np.float64(2.5), "c": np.int64(7), "d": float("inf")}
     rows = [{"name": name, "size": size, "style": BOLD} for name, size in sizes.items()]
@@ -68,7 +68,7 @@ def test_a_table_can_be_sorted_by_its_values_and_explains_itself():
 
 
 def test_no_text_becomes_markup():
-    columns = [Column(EVIL, "evil", note=EVIL, style="evil", link="evil")]
+    columns = [Column(EVIL, ("evil",), note=EVIL, style="evil", link="evil")]
     blocks = [
         Figure(name=EVIL, title=EVIL, caption=[EVIL, EVIL], formats=("png",)),
         Figure(name="f", title=EVIL, caption=[EVIL], chart={"kind": "curves"}),

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from erlbench.cli import cli
 from erlbench.reporting.checklist import TOTAL, checklist
-from erlbench.reporting.documents import Content, markdown
+from erlbench.reporting.documents import Content, render
 from tests.reporting.compare import find_rows
 from tests.reporting.make_runs import make_run, write_json
 
@@ -28,7 +28,7 @@ def runs_in(folder: Path):
 
 
 def checklist_of(folder: Path) -> str:
-    return markdown(Content(template="checklist.jinja", values=checklist([], runs_in(folder), [])))
+    return render(Content(template="checklist.jinja", values=checklist([], runs_in(folder), [])))
 
 
 def compute_of(folder: Path):

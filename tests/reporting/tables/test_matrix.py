@@ -12,7 +12,7 @@ def test_the_columns_with_most_finished_runs_come_first(tmp_path):
         for seed in range(seeds + unfinished):
             make_run(tmp_path, env, "cem", seed, [1.0, 2.0], status="done" if seed < seeds else "interrupted")
     table = overview_table(page_of(tmp_path))
-    assert [column.title.partition(",")[0] for column in table.columns] == [
+    assert [title.partition(",")[0] for title in table.header] == [
         "Algorithm", "Hopper-v5", "Swimmer-v5", "Ant-v5",
     ]  # fmt: skip
     cells = [cell.text for cell in table.cells[0][1:]]

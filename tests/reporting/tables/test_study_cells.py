@@ -7,8 +7,7 @@ from itertools import product
 import pytest
 
 from erlbench.experiment.study import Entry, Profile
-from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.page_cells import everything
+from erlbench.reporting.page_cells import everything, score_page
 from erlbench.reporting.pairs import aggregate_tables
 from erlbench.reporting.runs import find_runs
 from erlbench.reporting.scores import scores_table
@@ -127,7 +126,7 @@ def test_budgets_are_never_pooled(tmp_path):
         with (run / "config.toml").open("a") as file:
             file.write("\n[env_settings]\nframe_skip = 2\nreset_noise_scale = 0.1\n")
     runs = find_runs([tmp_path / "1000", tmp_path / "9000"], pytest.fail)
-    tables = list(aggregate_tables(ReportOptions(baseline="td3").judged(everything(runs))))
+    tables = list(aggregate_tables(score_page(everything(runs), baseline="td3")))
     assert [table.name for table in tables] == ["aggregate-1", "aggregate-2"]
     assert [table.cells[0][0].text for table in tables] == ["2 environments"] * 2
     assert ["after 1,000 training" in tables[0].notes[0], "after 9,000 training" in tables[1].notes[0]] == [True] * 2
