@@ -5,6 +5,7 @@ Each test names the mutations that it catches.
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -33,6 +34,7 @@ from erlbench.algorithms.training.critic import (
 )  # fmt: skip
 from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, CrossQUpdate, both_rates
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters, parameter_count
+from tests.algorithms.gradients import crossq_of_sbx
 
 OBSERVATION, ACTION, BATCH = 3, 2, 7
 POLICY = PolicySpec((OBSERVATION, 6, 5, ACTION), "relu", (-1.0,) * ACTION, (1.0,) * ACTION)
@@ -212,6 +214,26 @@ def test_critics_descend_the_gradient_through_the_joint_statistics(calls):
         part = slice(k * CRITIC.size, (k + 1) * CRITIC.size)
         np.testing.assert_allclose(block.critics[0, part].numpy(), expected, rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(block.critics[1:, part].numpy(), [first, second], rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize("calls", crossq_of_sbx.CALLS)
+def test_critics_have_the_loss_the_gradient_and_the_statistics_of_sbx(calls):
+    """One joint pass of another program on the same critics and minibatch, before and after the warm-up."""
+    stored = json.loads(crossq_of_sbx.FILE.read_text())[str(calls)]
+    rows, columns = crossq_of_sbx.inputs()
+    *transitions, next_actions, next_log = map(torch.from_numpy, columns)
+    vector = torch.from_numpy(rows.ravel())
+    gradients = torch.zeros_like(vector)
+    critics = crossq.renorm_critics(CRITIC, vector, gradients)
+    for critic in critics:
+        critic.norms.calls = calls
+    bonus = -crossq_of_sbx.TEMPERATURE * next_log
+    loss = joint_critic_loss(critics, Minibatch(*transitions), next_actions, bonus, crossq_of_sbx.DISCOUNT)
+    loss.backward()
+    assert loss.item() == pytest.approx(stored["loss"], rel=1e-9)
+    np.testing.assert_allclose(gradients.view(2, -1), stored["gradients"], rtol=1e-7, atol=1e-10)
+    moved = vector.view(2, -1)[:, -2 * sum(CRITIC.sizes[:-1]) :]
+    np.testing.assert_allclose(moved, np.reshape(stored["statistics"], (2, -1)), rtol=1e-7)
 
 
 def policy_by_hand(vector, observations, noise, training, calls):
