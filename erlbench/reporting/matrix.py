@@ -181,11 +181,11 @@ def overview_table(page: PageCells) -> Table:
     for title, (rate, print_rate) in RATES.items():
         spread = rates.groupby("group")[rate].agg(["min", "max"])
         if (spread["max"] > 1.01 * spread["min"]).any():
-            columns.append(Column(title, (title,)))
+            columns.append(Column(title, (title,), str))
             spans = rates.groupby("name")[rate].agg(["min", "max"]).dropna()
             for row in rows:
                 span: Any = spans.loc[row["algorithm"]] if row["algorithm"] in spans.index else ()
-                row[title] = " to ".join(dict.fromkeys(map(print_rate, span)))
+                row[title] = " to ".join(dict.fromkeys(map(print_rate, span))) or NONE
     remarks = (
         "Mean score of the finished seeds, and how many of all seeds are finished. Green: all runs are finished; "
         "amber: some are not; red: one failed. Bold: decided to score higher than all other algorithms of the column, "
