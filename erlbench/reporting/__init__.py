@@ -25,7 +25,7 @@ from erlbench.reporting.page import SMOKE, Maker
 from erlbench.reporting.page_cells import REFERENCE, PageCells, everything, score_page, without_judgement
 from erlbench.reporting.published import find_references
 from erlbench.reporting.runs import find_runs
-from erlbench.reporting.score import cut_runs
+from erlbench.reporting.score import AUTO, cut_runs
 from erlbench.reporting.studies import (
     add_departures,
     check_profile,
@@ -170,6 +170,8 @@ def _write(
         for page in pages:
             scored = score_page(page, options.metric, options.baseline)
             written.append((quiet if page.is_reference else maker).write(scored))
+        if options.metric != AUTO and not any(len(cell.scores) for page in written for cell in page.rows):
+            warnings.add(f"--metric {options.metric}: no finished run has such a score")
         answers = [page.answer for page in pages if page.answer]
         write_verdicts(out / VERDICTS, {page.name: page.verdicts for page in written}, answers)
         cells = [cell for page in written if not page.is_reference for cell in page.rows]

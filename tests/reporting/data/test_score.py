@@ -75,3 +75,11 @@ def test_studies_of_papers_keep_the_final_evaluation_and_each_table_names_its_sc
     assert "means of these curves from 7,000 to 9,000" in of_all.read_text()  # the figure
     assert set(pd.read_csv(out / "all-runs" / "scores.csv")["mean"]) == {8}
     assert ReportOptions().metric == AUTO
+
+
+@pytest.mark.parametrize("metric", ["success", "final-10"])
+def test_a_score_that_no_run_has_is_named(metric, tmp_path):
+    make_run(tmp_path / "runs", "HalfCheetah-v5", "cem", 0, [0.0, 1.0])
+    told = []
+    build_report([tmp_path / "runs"], tmp_path / "out", {}, None, told.append, ReportOptions(metric=metric))
+    assert [text for text in told if metric in text] == [f"--metric {metric}: no finished run has such a score"]
