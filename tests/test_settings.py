@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, fields
 
 import pytest
 
+from erlbench.algorithms import registry
 from erlbench.algorithms.search.cem import CEMSearchSettings
 from erlbench.errors import UsageError
 from erlbench.settings import environment_name, resolve, setting, setting_rows, setting_text, toml_values
@@ -137,3 +139,25 @@ def test_a_namespace_s_value_is_for_the_environments_that_are_not_named():
 
     found = [resolve(Spaced, env).rate for env in ("Ant-v5", "dm_control/fish-swim-v0", "dm_control/walker-run-v0")]
     assert found == [1.0, 3.0, 2.0]
+
+
+# Floats that may be below zero; all others are rates, sizes, shares or probabilities.
+SIGNED = {
+    "absolute_baseline", "entropy_coefficient", "log_std_init", "p_negative", "p_positive", "reward_shift",
+    "target_entropy",
+}  # fmt: skip
+PART = re.compile(r"(initial |final )?probability\b|share of|discount|how far (the targets|the learner's actor) move")
+
+
+def test_ranges_of_all_algorithms_refuse_negative_sizes_and_probabilities_above_1():
+    signed, parts = set(), {}
+    for name in registry.ALGORITHMS:
+        for field in fields(registry.find(name).settings_type):
+            if "float" in str(field.type):
+                low, high = field.metadata["minimum"], field.metadata["maximum"]
+                signed |= {field.name} if low is None or low < 0 else set()
+                if PART.match(field.metadata["help"]):
+                    parts[field.name] = low, high
+    assert signed == SIGNED
+    assert {"discount", "tau", "p_start", "p_end", "mean_share", "p_desired"} <= parts.keys()
+    assert {name: bounds for name, bounds in parts.items() if bounds not in ((0, 1), (0, 0.5))} == {}
