@@ -36,7 +36,8 @@ def test_superiority_interval_of_samples_apart_has_a_width():
     assert low == pytest.approx(0.0, abs=1e-9)
     assert 0.3 < high < 0.5
     assert statistics.superiority_interval(1.0, 5, 5) == pytest.approx((1 - high, 1.0), abs=1e-9)
-    assert all(map(math.isnan, statistics.superiority_interval(0.5, 1, 5)))
+    for sizes in ((1, 5), (5, 1)):
+        assert all(map(math.isnan, statistics.superiority_interval(0.5, *sizes)))
 
 
 @pytest.mark.parametrize(("n", "m", "probability"), [(6, 6, 0.5), (6, 20, 0.8), (10, 7, 0.1)])
@@ -72,6 +73,14 @@ def test_bootstrap_band_equals_the_interval_at_every_point():
     for i in range(3):
         column = statistics.bootstrap_interval(lambda s: statistics.mean(s[0]), [values[:, i]], resamples=4000)
         assert (low[i], high[i]) == pytest.approx(column, abs=0.05)
+
+
+def test_a_mean_curve_has_an_interval_from_two_seeds_on():
+    curves = [(seed, (np.arange(3.0), np.arange(3.0) + seed)) for seed in (0, 2)]
+    line = statistics.mean_curve(curves, interval=True)
+    assert_allclose((line["interval_low"], line["y"], line["interval_high"]), np.add.outer([0, 1, 2], np.arange(3)))
+    assert "interval_low" not in statistics.mean_curve(curves[:1], interval=True)
+    assert "interval_low" not in statistics.mean_curve(curves)
 
 
 def test_stratified_interval_equals_scipys():
