@@ -19,7 +19,7 @@ ENV = "Pendulum-v1"
 
 def by_rule(out, **changes):
     settings = {"baseline": None, "start_timesteps": 2000, **changes.pop("settings", {})}
-    return make_cell("aes-rl", out, env=ENV, steps=6000, settings=settings, **SIMULATED, **changes)
+    return make_cell("aes-rl", out, settings=settings, **{"env": ENV, "steps": 6000} | SIMULATED | changes)
 
 
 def measured(cell):
@@ -61,6 +61,14 @@ def test_better_individuals_move_the_mean_more_on_every_scale(size, rule):
     assert fmean(moves[True]) > fmean(moves[False]) + 0.15
     a_thousand = [update_ratio("baseline-relative", -3 + one, -3.0, 1000.0, (1.0, 0.0)) for one in (-1, 1)]
     assert a_thousand == pytest.approx([0.5, 0.5], abs=1e-3)  # the setting of before: no selection
+
+
+def test_a_run_prints_and_records_the_scale_of_its_first_returns(tmp_path, capsys):
+    cell = by_rule(tmp_path, env="InvertedPendulum-v5", steps=240, settings={"start_timesteps": 200})
+    assert run(cell) == 0
+    random = [float(row["r"]) for row in rows(cell.directory, "episodes.csv") if row["kind"] == "random"]
+    assert 0 < measured(cell) < max(random) - min(random)
+    assert f"baseline {measured(cell):.4g}" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.slow
