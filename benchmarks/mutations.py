@@ -3,7 +3,7 @@
 TREE is another worktree with a `.venv`; its tracked files must be those of its commit, whose hash is the seed of the
 draw. Each mutation changes one place of one module there. The tests that import the module run first, then those of
 `--wider`, until one fails that passes without the mutation. `--listed FILE.toml` runs the mutations of a file instead:
-tables `[[mutation]]` with `path`, `before`, `after`.
+tables `[[mutation]]` with `path`, `before`, `after`. mutations.csv has sixty of c46bb6f4, and their tests.
 """
 
 from __future__ import annotations
