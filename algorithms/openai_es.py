@@ -17,7 +17,7 @@ import numpy as np
 from erlbench.algorithms.base import Algorithm, Context, Needs
 from erlbench.algorithms.individuals import fitness_of, nan_as_worst, start_states
 from erlbench.algorithms.parts.openai_es_settings import DISCARD, PAIR, PRESETS, SGD, OpenAIESSettings
-from erlbench.algorithms.policy_settings import initial_mean, policy_of
+from erlbench.algorithms.policy_settings import initial_mean, play_reference, policy_of
 from erlbench.algorithms.search.evolution_strategy import (
     NOISE_SUM,
     NoiseSum,
@@ -32,6 +32,7 @@ from erlbench.algorithms.search.time_limit import ENVIRONMENT, TimeLimit
 from erlbench.envs.registry import Problem
 from erlbench.errors import UsageError
 from erlbench.policy import PolicySpec
+from erlbench.policy.pixels import pack_frames
 from erlbench.work.noise import NoiseTable
 from erlbench.work.seeding import Key, Purpose, environment_seed, generator
 from erlbench.work.tasks import ArrayRef, Perturbed, Result, Task
@@ -99,8 +100,11 @@ class OpenAIES(Algorithm[OpenAIESSettings, OpenAIESState]):
             self._optimiser = Sgd(settings.learning_rate, settings.momentum)
         self._table = self._shared_table()
         vector = initial_mean(self._policy, settings, self.key(Purpose.PARAMETERS))
+        if self._policy.reference:
+            images = play_reference(problem.env, self._policy, self.key(Purpose.EPISODE))
+            vector[self._size :] = pack_frames(images)
         mean = vector[: self._size].astype(np.float64)
-        statistics = ObservationStatistics.create(problem.observation_size)
+        statistics = ObservationStatistics.create(0 if problem.image else problem.observation_size)
         self.state = OpenAIESState(
             mean=mean,
             moments=self._optimiser.start(self._size),
@@ -273,8 +277,10 @@ class OpenAIES(Algorithm[OpenAIESSettings, OpenAIESState]):
         step = self._optimiser.step(state.moments, settings.l2 * state.mean - slope)
         state.last = self._described(current, slope, step)
         state.mean = state.mean + step
-        vector = np.concatenate((state.mean, state.statistics.moments)) if self._policy.normalisation else state.mean
-        state.policy = self.share(vector.astype(np.float32))
+        end = self.context.store.get(state.policy)[self._size :]  # the reference batch, or statistics
+        if self._policy.normalisation:
+            end = state.statistics.moments
+        state.policy = self.share(np.concatenate((state.mean, end)).astype(np.float32))
         state.limit = self._limit.next(state.limit, current.lengths)
         state.current = Gathered()
         self.counters.generation += 1

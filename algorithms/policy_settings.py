@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,13 +11,15 @@ import numpy as np
 from erlbench.algorithms.named import find_named
 from erlbench.algorithms.training.actor_critic_settings import ActorCriticSettings
 from erlbench.algorithms.training.learners import find_learner
-from erlbench.envs.registry import Problem
+from erlbench.envs.registry import EnvSpec, Problem, build
 from erlbench.errors import UsageError
 from erlbench.policy import ACTIVATIONS, INITIALISATIONS, NETWORKS, SQUASHINGS, PolicySpec, initial_policy
 from erlbench.policy.spec import describe_parameters, new_module
 from erlbench.settings import setting
-from erlbench.work.seeding import Key
+from erlbench.work.contract import Infos, advance, reset
+from erlbench.work.seeding import Key, Purpose, environment_seed, generator
 
+REFERENCE_EVERY = 20  # steps between the images of a reference batch
 OURS, GOODAI, OPENAI_ES = "this suite", "GoodAI comparison", "OpenAI-ES"
 
 
@@ -71,6 +74,14 @@ def policy_of(problem: Problem, settings: NetworkSettings, normalisation: bool =
             if problem.discrete:
                 raise UsageError(f"bins={settings.bins} is for continuous actions; {problem.env.id} has discrete ones")
             more |= {"actions": "bins", "bins": settings.bins}
+    if problem.image:
+        if not isinstance(settings, PolicySettings) or settings.network == "lstm" or normalisation:
+            what = "lstm" if isinstance(settings, PolicySettings) and settings.network == "lstm" else "normalised"
+            raise UsageError(f"{problem.env.id} shows images, which no {what} network sees; network=mlp does")
+        more["image"] = problem.image
+    more["reference"] = getattr(settings, "reference_batch", 0)
+    if more["reference"] and not problem.image:
+        raise UsageError(f"reference_batch is for images, and {problem.env.id} shows none")
     if isinstance(settings, ActorCriticSettings) and find_learner(settings.learner).stochastic:
         if problem.discrete:
             raise UsageError(
@@ -98,3 +109,18 @@ def _parameters_of(settings: PolicySettings, problem: Problem) -> tuple[str, ...
 def initial_mean(policy: PolicySpec, settings: object, key: Key) -> np.ndarray:
     """Where a search starts, float32 `(policy.size,)`."""
     return initial_policy(policy, key, settings.initialisation if isinstance(settings, PolicySettings) else "pytorch")
+
+
+def play_reference(env: EnvSpec, policy: PolicySpec, key: Key) -> np.ndarray:
+    """The images of a reference batch, uint8 `(policy.reference, *policy.image)`: random actions, every 20th step."""
+    random, images, step = generator(*key, int(Purpose.EXPLORATION)), list[np.ndarray](), 0
+    with closing(build(env)) as game:
+        image, ends = reset(game, environment_seed(*key, 0)), False
+        while len(images) < policy.reference:
+            if ends or step % env.max_episode_steps == env.max_episode_steps - 1:
+                image, ends = reset(game, environment_seed(*key, step)), False
+            if step % REFERENCE_EVERY == 0:
+                images.append(image.reshape(policy.image).copy())
+            step += 1
+            image, _, _, ends = advance(game, int(random.integers(policy.sizes[-1])), step, 0, Infos())
+    return np.stack(images)

@@ -18,6 +18,7 @@ from erlbench.records.older import DEFAULT_PRESET, unknown_preset
 
 if TYPE_CHECKING:
     from erlbench.algorithms.base import Algorithm
+    from erlbench.envs.registry import Problem
 
 
 @dataclass(frozen=True)
@@ -163,11 +164,12 @@ def missing_extra(name: str) -> str:
     return "" if extra is None or importlib.util.find_spec(extra[1]) else extra[0]
 
 
-def check_observations(name: str, size: int, env: str) -> None:
-    """Raise a `UsageError` when `name` learns from observations and `env` has none."""
-    if not size and find(name).critic_updates:
+def check_observations(name: str, problem: Problem, env: str) -> None:
+    """Raise a `UsageError` when `name` learns from observations, and `env` has none, or images."""
+    if (not problem.observation_size or problem.image) and find(name).critic_updates:
         able = ", ".join(other for other in ALGORITHMS if not find(other).critic_updates)
-        raise UsageError(f"{name} learns from observations, and {env} has none; these algorithms need none: {able}")
+        what = "images" if problem.image else "none"
+        raise UsageError(f"{name} learns from observations, and {env} has {what}; these algorithms can: {able}")
 
 
 def presets(name: str) -> Mapping[str, Mapping[str, Any]]:

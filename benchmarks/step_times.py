@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from benchmarks.harness import cpu_seconds, median, take_turns
 from erlbench.envs.registry import Problem, ids, problem
-from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters
+from erlbench.policy import NumpyPolicy, PolicySpec, initial_policy
 from erlbench.settings import environment_name
 from erlbench.work.rollout import play
 from erlbench.work.store import Store
@@ -23,16 +23,16 @@ MEASURE, LEAST, TURNS = "HalfCheetah-v5", 500, 3  # steps of a turn, at least; t
 def turn(task: Problem, workspace: Workspace) -> Callable[[], float]:
     """A function that plays whole episodes of at least `LEAST` steps and gives processor seconds per step."""
     sizes = (task.observation_size, 400, 300, task.action_size)
-    spec = (PolicySpec(sizes, "tanh", (), (), actions="discrete") if task.discrete
+    spec = (PolicySpec(sizes, "tanh", (), (), actions="discrete", image=task.image) if task.discrete
             else PolicySpec(sizes, "tanh", task.action_low, task.action_high))  # fmt: skip
-    policy, env = NumpyPolicy(spec, initial_parameters(sizes, (0,))), workspace.environment(task.env)
+    policy, env = NumpyPolicy(spec, initial_policy(spec, (0,))), workspace.environment(task.env)
 
     def seconds() -> float:
         lengths: list[int] = []
 
         def episodes() -> None:
             while sum(lengths) < LEAST:
-                lengths.append(play(env, policy, task.env.max_episode_steps, len(lengths)).length)
+                lengths.append(play(env, policy, min(task.env.max_episode_steps, 2 * LEAST), len(lengths)).length)
 
         return cpu_seconds(episodes) / sum(lengths)
 

@@ -19,6 +19,7 @@ OWN = "erlbench/"
 PYBULLET = "pybullet_envs_gymnasium:"
 FUNCTION = "function:"
 DM_CONTROL = "dm_control/"
+ALE = "ALE/"
 DM_CONTROL_LIMIT = 1000  # steps after which every task listed here ends by itself; Gymnasium's spec does not say so
 
 
@@ -52,6 +53,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "dm-control": ("dm_control", "shimmy"),
         "digits": ("sklearn",),
         "pybullet": ("pybullet", "pybullet_envs_gymnasium"),
+        "atari": ("ale_py", "cv2"),
     }
 )
 
@@ -121,6 +123,8 @@ _DM_CONTROL = {
     "walker-run": (24, 6),
     "walker-walk": (24, 6),
 }
+# Games of ale-py: actions
+_ATARI = {"BeamRider": 9, "Breakout": 4, "Freeway": 3, "MontezumaRevenge": 18, "Pong": 6, "Seaquest": 18}
 # Robot of PyBullet: observation, action
 _PYBULLET = {"Ant": (28, 8), "HalfCheetah": (26, 6), "Hopper": (15, 3), "Humanoid": (44, 17), "Walker2D": (22, 6)}
 
@@ -147,6 +151,9 @@ def _listed() -> list[Listed]:
     for name, (observation, action) in _DM_CONTROL.items():
         env_id = f"{DM_CONTROL}{name}-v0"
         rows.append(Listed(env_id, observation, action, DM_CONTROL_LIMIT, "dm_control through Shimmy", "dm-control"))
+    for name, action in _ATARI.items():
+        games = {"v5": Preset(), "paper": Preset({"repeat_action_probability": 0.0})}
+        rows.append(Listed(f"{ALE}{name}-v5", 28_224, action, 27_000, "ale-py", "atari", discrete=True, presets=games))
     for name, (observation, action) in _PYBULLET.items():
         rows.append(Listed(f"{PYBULLET}{name}BulletEnv-v0", observation, action, 1000, "PyBullet", "pybullet"))
     return sorted(rows, key=lambda row: (row.id.partition("/")[0].partition(":")[0].islower(), row.id.lower()))
@@ -189,7 +196,14 @@ def extra_of(env_id: str) -> str:
     """The extra that an environment needs, or an empty text."""
     if env_id in LISTED:
         return LISTED[env_id].extra
-    return "dm-control" if env_id.startswith(DM_CONTROL) else ""
+    return {DM_CONTROL: "dm-control", ALE: "atari"}.get(f"{env_id.partition('/')[0]}/", "")
+
+
+def registered(env_id: str) -> str:
+    """Gymnasium's id of an environment: its own, that of `function:NAME`, or that of the suite's form of a game."""
+    if env_id.startswith(FUNCTION):
+        return f"function/{env_id.removeprefix(FUNCTION)}-v0"
+    return f"erlbench-{env_id}" if env_id.startswith(ALE) else env_id
 
 
 def installed(extra: str) -> bool:

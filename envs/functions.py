@@ -14,9 +14,9 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
 
+from erlbench.envs.catalogue import FUNCTION, registered
 from erlbench.errors import UsageError
 
-PREFIX = "function:"
 TOY = np.array([0.5, 0.1, -0.3])  # the solution of the OpenAI-ES blog's code sample
 
 
@@ -71,7 +71,7 @@ FUNCTIONS: Mapping[str, tuple[Callable[[np.ndarray], float], float, int]] = Mapp
 
 def share_of_domain(share: float) -> dict[str, float]:
     """By environment: a share of half the width of the function's domain, for settings in units of the point."""
-    return {PREFIX + name: float(f"{share * width:.4g}") for name, (_, width, _) in FUNCTIONS.items()}
+    return {FUNCTION + name: float(f"{share * width:.4g}") for name, (_, width, _) in FUNCTIONS.items()}
 
 
 class FunctionEnv(gymnasium.Env[np.ndarray, np.ndarray]):
@@ -106,9 +106,4 @@ class FunctionEnv(gymnasium.Env[np.ndarray, np.ndarray]):
 def register() -> None:
     """Register all of them in Gymnasium, as `function/rastrigin-v0`."""
     for name in FUNCTIONS:
-        gymnasium.register(registered(PREFIX + name), partial(FunctionEnv, function=name), max_episode_steps=1)
-
-
-def registered(env_id: str) -> str:
-    """Gymnasium's id of an environment: its own, or that of `function:NAME`."""
-    return f"function/{env_id.removeprefix(PREFIX)}-v0" if env_id.startswith(PREFIX) else env_id
+        gymnasium.register(registered(FUNCTION + name), partial(FunctionEnv, function=name), max_episode_steps=1)

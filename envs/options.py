@@ -22,8 +22,7 @@ import numpy as np
 from gymnasium.envs.registration import load_env_creator
 
 from erlbench.envs import kinds
-from erlbench.envs.catalogue import FRESH, module_of
-from erlbench.envs.functions import registered
+from erlbench.envs.catalogue import FRESH, module_of, registered
 from erlbench.errors import UsageError, nearest, said_by
 
 OWN = ("max_episode_steps", "frame_skip", "fresh")

@@ -16,7 +16,7 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
-from erlbench.envs import catalogue, functions, options
+from erlbench.envs import catalogue, options
 from erlbench.envs.chain import check_chain, inner_limit, own_limit, repeats, without_bookkeeping
 from erlbench.envs.flattening import FlatObservation, is_flat
 from erlbench.envs.made import register_made
@@ -62,6 +62,7 @@ class Problem:
     action_low: tuple[float, ...]  # () where they are discrete
     action_high: tuple[float, ...]
     discrete: bool = False
+    image: tuple[int, ...] = ()  # channels, height, width, where the observation is an image's bytes
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def make(env_id: str, limit: int | None = None, repeat: int = 1, **kwargs: Any) 
     steps = None if limit is None else limit * repeat
     try:
         env: Env = gymnasium.make(
-            functions.registered(env_id), disable_env_checker=True, max_episode_steps=steps, **kwargs
+            catalogue.registered(env_id), disable_env_checker=True, max_episode_steps=steps, **kwargs
         )
     except (gymnasium.error.Error, ImportError, TypeError, UsageError) as error:
         raise UsageError(f"environment '{env_id}' cannot be made: {_reason(error, env_id)}") from error
@@ -113,7 +114,7 @@ def make(env_id: str, limit: int | None = None, repeat: int = 1, **kwargs: Any) 
 
 def registered_limit(env_id: str) -> int | None:
     """The time limit that an id is registered with; its module is imported."""
-    spec = gymnasium.registry.get(functions.registered(env_id).removeprefix(f"{catalogue.module_of(env_id)}:"))
+    spec = gymnasium.registry.get(catalogue.registered(env_id).removeprefix(f"{catalogue.module_of(env_id)}:"))
     return None if spec is None else spec.max_episode_steps
 
 
@@ -170,6 +171,8 @@ def import_module_of(env_id: str) -> None:
     warnings.filterwarnings("ignore", r".*Using the latest versioned environment", UserWarning)  # `problem` refuses it
     if env_id.startswith((catalogue.OWN, catalogue.FUNCTION)):
         importlib.import_module("erlbench.envs.own")
+    elif env_id.startswith(catalogue.ALE):
+        importlib.import_module("erlbench.envs.atari").register(env_id)
     elif env_id.startswith(catalogue.DM_CONTROL):
         os.environ.setdefault("MUJOCO_GL", "disabled")  # else dm_control looks for a display, though nothing is drawn
         if "shimmy" not in sys.modules:
@@ -306,7 +309,8 @@ def _problem(env: Env, spec: EnvSpec) -> Problem:
     if isinstance(action, Discrete):
         if action.start != 0:
             raise UsageError(f"environment '{spec.id}' has actions {action}; they must be numbered from 0")
-        return Problem(spec, size, int(action.n), (), (), discrete=True)
+        image = env.get_wrapper_attr("image") if env.has_wrapper_attr("image") else ()
+        return Problem(spec, size, int(action.n), (), (), discrete=True, image=image)
     if not isinstance(action, Box) or len(action.shape) != 1 or not action.shape[0]:
         raise UsageError(f"environment '{spec.id}' has actions {action}; a flat Box or a Discrete is needed")
     if action.dtype.kind != "f":

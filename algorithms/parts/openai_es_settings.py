@@ -18,14 +18,19 @@ PAPER, PUBLIC = "OpenAI-ES", "OpenAI-ES, public code"
 ADAM, SGD = "adam", "sgd"
 WAIT, DISCARD = "wait", "discard"
 PAIR = "pair"
+ATARI = "ALE"  # the namespace of the games
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpenAIESSettings(PolicySettings, FitnessSettings, NanSettings):
     """Hyper-parameters of OpenAI-ES."""
 
-    hidden: tuple[int, ...] = setting((64, 64), "widths of the hidden layers; () is linear", PAPER, minimum=1)
-    activation: str = setting("tanh", "hidden activation of the policy", PAPER, choices=ACTIVATIONS)
+    hidden: tuple[int, ...] = setting(
+        (64, 64), "widths of the hidden layers; () is linear", PAPER, by_env={ATARI: (256,)}, minimum=1
+    )
+    activation: str = setting(
+        "tanh", "hidden activation of the policy", PAPER, by_env={ATARI: "relu"}, choices=ACTIVATIONS
+    )
     squashing: str = setting(
         "linear",
         "how continuous actions are bounded; linear: only the environment clips them",
@@ -74,7 +79,14 @@ class OpenAIESSettings(PolicySettings, FitnessSettings, NanSettings):
     momentum: float = setting(0.9, "momentum of the optimizer sgd", PUBLIC, minimum=0, maximum=1)
     l2: float = setting(0.005, "coefficient of the parameters in the gradient", PUBLIC, minimum=0)
     normalise_observations: bool = setting(
-        True, "normalise observations, by statistics that stay fixed within a generation", PUBLIC
+        True, "normalise observations, by statistics that stay fixed within a generation", PUBLIC, by_env={ATARI: False}
+    )
+    reference_batch: int = setting(
+        0,
+        "images of virtual batch normalisation, by a random policy; 0: no normalisation",
+        PAPER,
+        by_env={ATARI: 128},
+        minimum=0,
     )
     observation_share: float = setting(
         1.0, "probability that an episode contributes to the statistics", OURS, minimum=0, maximum=1

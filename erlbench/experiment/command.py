@@ -326,7 +326,7 @@ def _check(cell: Cell, problem_of: ProblemOf) -> Cell:
         task = problem_of(cell.env, cell.env_settings)
     except CellError:
         return cell
-    registry.check_observations(cell.algo, task.observation_size, cell.env)
+    registry.check_observations(cell.algo, task, cell.env)
     registry.find(cell.algo).check(cell.settings, task)
     fresh = {"fresh": task.env.fresh} if task.env.fresh else {}
     return replace(cell, env_settings={**fresh, **cell.env_settings})

@@ -16,11 +16,13 @@ from safetensors.numpy import load, save
 
 from erlbench.errors import UsageError
 from erlbench.files import printable, read_bytes, reason, restore_hint
+from erlbench.policy.pixels import ImageNetwork
 from erlbench.policy.spec import PolicySpec, new_module
 from erlbench.records.run import POLICY
 
 LEVELS = np.float32(6)  # of the floor squashing, on each side of zero
 KEY = "policy"  # of a file's metadata
+NEWER = ("parameters", "image", "reference")  # left out where empty: the bytes of versions that had none of them
 LOG_STD = (np.float32(-20), np.float32(2))
 Operation = Callable[[], object]
 
@@ -42,9 +44,10 @@ class NumpyPolicy:
         self.parameters = parameters
         self._random: np.random.Generator | None = None
         self._memory: list[np.ndarray] = []  # hidden and cell states
-        self._modules: list[ModuleRow] = []  # of a user's class
+        self._modules: list[ModuleRow | ImageNetwork] = []  # of a user's class, or of images
         self._batch = () if episodes is None else (episodes,)
-        self._observation = np.empty((*self._batch, spec.sizes[0]), np.float32)
+        self._sees = bool(spec.image) and not spec.parameters
+        self._observation = np.empty((*self._batch, spec.sizes[0]), np.uint8 if self._sees else np.float32)
         self._operations: list[Operation] = []  # their arguments bound once
         outputs = self._build(spec.split(parameters))
         self._action = self._act(outputs)
@@ -81,6 +84,11 @@ class NumpyPolicy:
         if spec.normalisation:
             clip = np.float32(spec.observation_clip)
             self._operations += _normalise(layer, tensors["observation.mean"], tensors["observation.std"], clip)
+        if self._sees:
+            outputs = np.empty(spec.widths[-1], np.float32)
+            self._modules = [ImageNetwork(spec, tensors, layer, outputs)]
+            self._operations += self._modules
+            return outputs
         if spec.parameters:
             outputs = np.empty((*self._batch, spec.sizes[-1]), np.float32)
             rows = zip(np.atleast_2d(layer), np.atleast_2d(outputs))  # views
@@ -236,8 +244,8 @@ class ModuleRow:
 def serialise_policy(parameters: np.ndarray, spec: PolicySpec) -> bytes:
     """A policy as safetensors: its tensors by the names of `PolicySpec.split`, and the spec as metadata."""
     tensors = {name: np.array(tensor) for name, tensor in spec.split(parameters).items()}
-    values = {name: value for name, value in asdict(spec).items() if name != "parameters" or value}
-    return save(tensors, {KEY: json.dumps(values)})  # the bytes of versions that had no `parameters`
+    values = {name: value for name, value in asdict(spec).items() if name not in NEWER or value}
+    return save(tensors, {KEY: json.dumps(values)})
 
 
 def load_policy(path: Path | str, inside: int = 0) -> NumpyPolicy:

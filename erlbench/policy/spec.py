@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from erlbench.policy.pixels import CONVOLUTIONS, feature_shape, reference_size
 from erlbench.work.seeding import Key, generator
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ class PolicySpec:
     normalisation: bool = False
     observation_clip: float = 5.0  # of normalised observations
     parameters: tuple[str, ...] = ()  # where `network` is MODULE:CLASS: NAME:8x3 of each
+    image: tuple[int, ...] = ()  # channels, height, width of an image that is observed: convolutions come first
+    reference: int = 0  # images of virtual batch normalisation (`pixels.py`), with which the vector ends; 0: none
 
     def __post_init__(self) -> None:
         for value, choices in (
@@ -90,13 +93,16 @@ class PolicySpec:
                 raise ValueError(f"'{value}' is none of {', '.join(choices)}")
         if self.actions == "bins" and self.bins < 2:
             raise ValueError("a dimension needs two bins at least")
+        if self.reference and (self.normalisation or not self.image):
+            raise ValueError("virtual batch normalisation is for images, whose observations have no statistics")
         if self.stochastic and self.actions == "discrete" and self.squashing != "linear":
             raise ValueError("a stochastic policy of discrete actions needs linear outputs")
 
     @property
     def size(self) -> int:
         """Length of the whole vector."""
-        return self.learnt_size + (2 * self.sizes[0] if self.normalisation else 0)
+        statistics = 2 * self.sizes[0] if self.normalisation else 0
+        return self.learnt_size + statistics + (reference_size(self.image, self.reference) if self.reference else 0)
 
     @property
     def learnt_size(self) -> int:
@@ -114,6 +120,8 @@ class PolicySpec:
         """The network's tensors in the order of the vector."""
         if self.parameters:
             return _named_tensors(self.parameters)
+        if self.image:
+            return _image_tensors(self.image, self.widths[1:], self.bias)
         return _cached_tensors(self.widths, bias=self.bias, lstm=self.network == "lstm")
 
     @property
@@ -161,6 +169,8 @@ class PolicySpec:
         if self.normalisation:
             statistics = parameters[self.learnt_size :].reshape(2, self.sizes[0])
             named["observation.mean"], named["observation.std"] = statistics
+        if self.reference:
+            named["reference"] = parameters[self.learnt_size :]
         return named
 
 
@@ -170,6 +180,24 @@ def _named_tensors(parameters: tuple[str, ...]) -> list[Tensor]:
     for name, _, text in (each.rpartition(":") for each in parameters):
         shape = tuple(map(int, text.split("x")))
         tensors.append(Tensor(name, shape, slice(start, start + math.prod(shape)), shape[-1]))
+        start = tensors[-1].place.stop
+    return tensors
+
+
+@lru_cache(maxsize=8)
+def _image_tensors(image: tuple[int, ...], widths: tuple[int, ...], bias: bool) -> list[Tensor]:
+    tensors, start, inputs = [], 0, image[0]
+    parts: list[_Part] = []
+    for index, (channels, side, _) in enumerate(CONVOLUTIONS):
+        fan_in = inputs * side * side
+        parts.append((f"convolution.{index}.weight", (channels, inputs, side, side), fan_in))
+        parts += [(f"convolution.{index}.bias", (channels,), fan_in)] if bias else []
+        inputs = channels
+    sizes = (math.prod(feature_shape(image)), *widths)
+    for index, (width, outputs) in enumerate(zip(sizes, widths)):
+        parts += _linear(index, width, outputs, bias)
+    for name, shape, fan_in in parts:
+        tensors.append(Tensor(name, shape, slice(start, start + math.prod(shape)), fan_in))
         start = tensors[-1].place.stop
     return tensors
 
@@ -273,6 +301,8 @@ def initial_policy(spec: PolicySpec, key: Key, initialisation: str = "pytorch") 
         network = initial_vector(spec, key)
     else:
         network = _normc(spec.tensors, key) if initialisation == "normc" else _uniform(spec.tensors, key)
+    if spec.reference:  # of black images
+        return np.append(network, np.zeros(spec.size - spec.learnt_size, np.float32))
     if not spec.normalisation:
         return network
     zeros = np.zeros(spec.sizes[0], np.float32)
@@ -289,12 +319,12 @@ def _uniform(tensors: Sequence[Tensor], key: Key) -> np.ndarray:
 
 def _normc(tensors: Sequence[Tensor], key: Key) -> np.ndarray:
     random, parts = generator(*key), []
-    weights = [tensor for tensor in tensors if len(tensor.shape) == 2]
+    weights = [tensor for tensor in tensors if len(tensor.shape) > 1]
     for tensor in tensors:
         if len(tensor.shape) == 1:
             parts.append(np.zeros(tensor.shape))
             continue
         weight = random.standard_normal(tensor.shape)
-        norm = LAST_NORM if tensor is weights[-1] else 1.0
-        parts.append((weight * (norm / np.linalg.norm(weight, axis=1, keepdims=True))).ravel())
+        norm, rows = LAST_NORM if tensor is weights[-1] else 1.0, weight.reshape(len(weight), -1)
+        parts.append((rows * (norm / np.linalg.norm(rows, axis=1, keepdims=True))).ravel())
     return np.concatenate(parts).astype(np.float32)

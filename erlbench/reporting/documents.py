@@ -29,7 +29,7 @@ Record = dict[str, Any]  # a row of a frame: values by the names of columns
 BOLD, ITALIC = "bold", "italic"
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """A printed cell; `value` is a finite number by which rows are sorted, or empty."""
 
     text: str
@@ -80,7 +80,7 @@ class Table:
         self.files = ("md", "csv", "tex")[: 2 + for_paper] if name else ()
         self.shown = [column for column in columns if column.shown]
         self.header = [column.title + f" ({column.unit})" * bool(column.unit) for column in self.shown]
-        self.cells: list[list[Cell]] = []
+        self.cells: list[list[TableCell]] = []
         for row in rows:
             line = []
             for column in self.shown:
@@ -88,7 +88,7 @@ class Table:
                 printed = row[column.printed] if column.printed else column.format(*values)
                 finite = isinstance(values[0], numbers.Real) and math.isfinite(values[0])
                 number = repr(float(values[0])) if finite else ""
-                line.append(Cell(printed, row.get(column.style, ""), row.get(column.link, ""), number))
+                line.append(TableCell(printed, row.get(column.style, ""), row.get(column.link, ""), number))
             self.cells.append(line)
         self.names = [name for column in columns for name in column.values]
         self.records = [{name: _none(row.get(name)) for name in self.names} for row in rows]
@@ -244,7 +244,7 @@ def escape(text: object) -> str:
     return " ".join(re.sub(r"([\\`*_\[\]<>|])", r"\\\1", str(text)).split())
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: TableCell) -> str:
     text = f"[{escape(cell.text)}]({cell.link})" if cell.link else escape(cell.text)
     mark = next((mark for style, mark in MARKS.items() if style in cell.style.split()), "")
     return f"{mark}{text}{mark}"
@@ -317,7 +317,7 @@ def escape_latex(text: str) -> str:
     return "".join(character if ord(character) < 0x250 else "?" for character in text)
 
 
-def _latex_cell(cell: Cell) -> str:
+def _latex_cell(cell: TableCell) -> str:
     command = {BOLD: "textbf", ITALIC: "textit"}.get(cell.style)
     return f"\\{command}{{{escape_latex(cell.text)}}}" if command else escape_latex(cell.text)
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import gymnasium
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from erlbench.envs.registry import EnvSpec
 from erlbench.errors import NumericalError, TaskError, text_of
@@ -58,8 +59,13 @@ class Episode:
     Rows beyond `length` are unused. `total` is the float64 sum of the rewards in order.
     """
 
-    def __init__(self, limit: int, observation_size: int, action_size: int) -> None:
-        self.observations = np.empty((limit + 1, observation_size))
+    def __init__(self, limit: int, observation_size: int, action_size: int, image: bool = False) -> None:
+        shape = limit + 1, observation_size
+        self.observations: np.ndarray
+        if image:  # nobody reads them again, so all rows are one
+            self.observations = as_strided(np.empty(observation_size, np.uint8), shape, (0, 1))
+        else:
+            self.observations = np.empty(shape)
         self.actions = np.empty((limit, action_size), np.float32)
         self.rewards = np.empty(limit)
         self.length = 0
@@ -89,7 +95,7 @@ class Episode:
 
 def is_finite(values: Any) -> bool:
     """Whether all numbers are finite in float32; sums of them are then finite in float64."""
-    return bool((np.abs(values) <= LARGEST).all())
+    return np.asarray(values).dtype == np.uint8 or bool((np.abs(values) <= LARGEST).all())
 
 
 def play(
@@ -114,7 +120,7 @@ def play(
     A reward may be NaN where `nan_fitness` is `WORST`.
     """
     spec = policy.spec
-    episode = spare or Episode(limit, spec.sizes[0], spec.sizes[-1])
+    episode = spare or Episode(limit, spec.sizes[0], spec.sizes[-1], bool(spec.image))
     observations, actions, rewards = episode.observations, episode.actions, episode.rewards
     observations[0] = observation = reset(env, seed)
     policy.reset(None if mode else random)
@@ -215,7 +221,7 @@ def rollout(settings: RolloutSettings, inputs: Mapping[str, np.ndarray], key: Ke
 
 def _spare(workspace: Workspace, limit: int, spec: PolicySpec) -> Episode:
     """This process's episode to write over: for short ones new memory would take much of the time."""
-    shape = (limit, spec.sizes[0], spec.sizes[-1])
+    shape = (limit, spec.sizes[0], spec.sizes[-1], bool(spec.image))
     if workspace.scratch.get("episode shape") != shape:
         workspace.scratch["episode shape"], workspace.scratch["episode"] = shape, Episode(*shape)
     result: Episode = workspace.scratch["episode"]

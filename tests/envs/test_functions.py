@@ -79,9 +79,9 @@ def test_algorithms_that_learn_from_observations_are_refused():
     with pytest.raises(
         UsageError, match=r"td3 learns from observations, and function:sphere has none; these .* cma-es"
     ):
-        registry.check_observations("td3", 0, "function:sphere")
-    registry.check_observations("td3", 3, "Pendulum-v1")
-    registry.check_observations("cem", 0, "function:sphere")
+        registry.check_observations("td3", problem("function:sphere"), "function:sphere")
+    registry.check_observations("td3", problem("Pendulum-v1"), "Pendulum-v1")
+    registry.check_observations("cem", problem("function:sphere"), "function:sphere")
 
 
 def test_a_function_that_is_not_there():

@@ -8,7 +8,7 @@ from erlbench.envs.catalogue import LISTED
 from erlbench.envs.registry import build, problem
 from erlbench.errors import UsageError
 
-PAPER = [row.id for row in LISTED.values() if "paper" in row.presets]
+PAPER = [row.id for row in LISTED.values() if "paper" in row.presets and "MuJoCo" in row.source]
 OLD = [(name, preset) for name in PAPER for preset in LISTED[name].presets if preset != "v5"]
 HEALTHY = {"Hopper": 1, "Walker2d": 1, "Ant": 1, "Humanoid": 5, "InvertedPendulum": 1, "InvertedDoublePendulum": 10}
 NO_FORCES = {"include_cfrc_ext_in_observation": False}

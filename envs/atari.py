@@ -1,0 +1,83 @@
+"""Atari games of the Arcade Learning Environment, as images: `ALE/Pong-v5` and all other games of ale-py.
+
+Gymnasium's AtariPreprocessing (84 x 84, grey, the maximum of the last two of a step's frames) and a stack of four. A
+step is `frame_skip` frames. The defaults are Machado et al. 2018's: actions repeat with probability 0.25, nothing ends
+with a lost life. The preset `paper` repeats none (Salimans et al. 2017, who took A3C's preprocessing).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import ale_py
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box
+from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation
+
+from erlbench.envs.catalogue import ALE, registered
+from erlbench.envs.wrappers import Env, Step
+from erlbench.errors import UsageError, nearest
+
+SCREEN, STACK = 84, 4  # pixels of a side, and images of an observation
+FRAMES = 108_000  # of an episode: half an hour of play
+
+ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+gymnasium.register_envs(ale_py)
+
+
+class ImageVector(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Observes an image as a vector of the same bytes; `image` is its shape, channels first."""
+
+    def __init__(self, env: Env) -> None:
+        super().__init__(env)
+        space = env.observation_space
+        assert isinstance(space, Box)
+        assert space.dtype == np.uint8
+        self.image = space.shape
+        self.observation_space = Box(space.low.ravel(), space.high.ravel(), dtype=np.uint8)
+
+    def reset(self, **arguments: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        observation, info = self.env.reset(**arguments)
+        return observation.ravel(), info
+
+    def step(self, action: int) -> Step:
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return observation.ravel(), float(reward), terminated, truncated, info
+
+
+def make_game(
+    game: str,
+    frame_skip: int = 4,
+    repeat_action_probability: float = 0.25,
+    noop_max: int = 30,
+    full_action_space: bool = False,
+    mode: int | None = None,
+    difficulty: int | None = None,
+    render_mode: str | None = None,
+) -> Env:
+    """A game by its name in ale-py's ids, `Pong`; a start plays 1 to `noop_max` frames without an action."""
+    env: Env = gymnasium.make(
+        f"{ALE}{game}-v5",
+        frameskip=1,
+        repeat_action_probability=repeat_action_probability,
+        full_action_space=full_action_space,
+        mode=mode,
+        difficulty=difficulty,
+        render_mode=render_mode,
+        max_num_frames_per_episode=FRAMES,
+        disable_env_checker=True,
+    )
+    env = AtariPreprocessing(env, noop_max=noop_max, frame_skip=frame_skip, screen_size=SCREEN)
+    return ImageVector(FrameStackObservation(env, STACK))
+
+
+def register(env_id: str) -> None:
+    """Register the suite's form of a game. Raises `UsageError` for an id that ale-py has not."""
+    games = [name for name in gymnasium.registry if name.startswith(ALE)]
+    if env_id not in games:
+        raise UsageError(f"ale-py {ale_py.__version__} has no '{env_id}'{nearest(env_id, games)}")
+    game = env_id.removeprefix(ALE).removesuffix("-v5")
+    if registered(env_id) not in gymnasium.registry:
+        gymnasium.register(registered(env_id), partial(make_game, game=game), max_episode_steps=FRAMES // 4)

@@ -1,0 +1,105 @@
+"""Networks that see images: two convolutions before the hidden layers, and virtual batch normalisation.
+
+The convolutions are A3C's (Mnih et al. 2016, section 5.1): 16 of 8 x 8 with stride 4, 32 of 4 x 4 with stride 2. With a
+hidden layer of 256 and six actions there are 677,686 parameters.
+
+Virtual batch normalisation (Salimans et al. 2016, 2017): what enters an activation is normalised by its mean and
+variance over a fixed reference batch, which are computed anew for each vector of parameters. The batch stands at the
+end of a policy's vector, two bytes in each number, so that whoever has the vector has the batch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from erlbench.policy.spec import PolicySpec
+
+CONVOLUTIONS = ((16, 8, 4), (32, 4, 2))  # channels, pixels of a side, stride
+EPSILON = 1e-3  # beside the variance, as OpenAI-ES's public code
+
+
+def feature_shape(image: Sequence[int]) -> tuple[int, int, int]:
+    """Channels, height and width behind the convolutions; `ValueError` for an image that is too small."""
+    channels, height, width = image
+    for outputs, side, stride in CONVOLUTIONS:
+        channels, height, width = outputs, (height - side) // stride + 1, (width - side) // stride + 1
+    if min(height, width) < 1:
+        raise ValueError(f"an image of {image[1]} x {image[2]} is too small for the convolutions")
+    return channels, height, width
+
+
+def reference_size(image: Sequence[int], frames: int) -> int:
+    """How many numbers of a vector a reference batch takes."""
+    return -(-frames * math.prod(image) // 2)
+
+
+def pack_frames(frames: np.ndarray) -> np.ndarray:
+    """A batch `(frames, channels, height, width)` of bytes as numbers of a vector, float32 `(reference_size,)`."""
+    flat = frames.ravel()
+    pairs = np.append(flat, np.zeros(flat.size % 2, np.uint8)).reshape(-1, 2).astype(np.float32)
+    return np.asarray(256 * pairs[:, 0] + pairs[:, 1], np.float32)
+
+
+def unpack_frames(numbers: np.ndarray, image: Sequence[int], frames: int) -> np.ndarray:
+    """The batch of `pack_frames`. Raises `ValueError` for numbers that are none of its."""
+    if not ((numbers >= 0) & (numbers < 65_536) & (numbers % 1 == 0)).all():
+        raise ValueError("the reference batch has numbers that are no pairs of bytes")
+    pairs = numbers.astype(np.uint16)
+    flat = np.stack([pairs >> 8, pairs & 255], axis=1).astype(np.uint8).ravel()
+    return flat[: frames * math.prod(image)].reshape(frames, *image)
+
+
+class ImageNetwork:
+    """A policy's network with given parameters, for one image at a time; torch computes it."""
+
+    def __init__(
+        self, spec: PolicySpec, tensors: dict[str, np.ndarray], observation: np.ndarray, output: np.ndarray
+    ) -> None:
+        """`observation`: uint8 `(channels * height * width,)`, where the images appear; `output` `(outputs,)`."""
+        import torch
+
+        self._torch, self._output = torch, output
+        self._image = torch.from_numpy(observation.reshape(1, *spec.image))
+        arrays = {name: torch.from_numpy(array.copy()) for name, array in tensors.items() if name != "reference"}
+        names = dict.fromkeys(name.rpartition(".")[0] for name in arrays)
+        self._layers = [(name, arrays[f"{name}.weight"], arrays.get(f"{name}.bias")) for name in names]
+        self._activation = {"relu": torch.relu, "tanh": torch.tanh}.get(spec.activation, torch.nn.functional.leaky_relu)
+        self._moments: list[tuple[Any, Any]] = []  # of each layer but the last, over the reference batch
+        if spec.reference:
+            frames = unpack_frames(tensors["reference"], spec.image, spec.reference)
+            with torch.inference_mode():
+                self._forward(torch.from_numpy(frames), note=True)
+
+    def __call__(self) -> None:
+        """Write the outputs for the image."""
+        with self._torch.inference_mode():
+            self._output[...] = self._forward(self._image)[0].numpy()
+
+    def reset(self) -> None:
+        """Begin an episode: nothing is remembered."""
+
+    def _forward(self, images: Any, note: bool = False) -> Any:
+        """The outputs for images `(batch, channels, height, width)`; with `note` of the reference batch."""
+        functional, x = self._torch.nn.functional, images.float() / 255
+        strides = [stride for _, _, stride in CONVOLUTIONS]
+        for place, (_, weight, bias) in enumerate(self._layers):
+            if place < len(strides):
+                x = functional.conv2d(x, weight, bias, strides[place])
+            else:
+                x = functional.linear(x.flatten(1), weight, bias)
+            if place == len(self._layers) - 1:
+                return x
+            if note:
+                axes = (0, 2, 3) if x.dim() == 4 else (0,)
+                variance, mean = self._torch.var_mean(x, axes, correction=0, keepdim=True)
+                self._moments.append((mean, (variance + EPSILON).sqrt()))
+            if self._moments:
+                mean, spread = self._moments[place]
+                x = (x - mean) / spread
+            x = self._activation(x)
+        raise AssertionError("a network has a last layer")
