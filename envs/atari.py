@@ -8,16 +8,13 @@ with a lost life. The preset `paper` repeats none (Salimans et al. 2017, who too
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import ale_py
 import gymnasium
-import numpy as np
-from gymnasium.spaces import Box
 from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation
 
 from erlbench.envs.catalogue import ALE, registered
-from erlbench.envs.wrappers import Env, Step
+from erlbench.envs.wrappers import Env, ImageVector
 from erlbench.errors import UsageError, nearest
 
 SCREEN, STACK = 84, 4  # pixels of a side, and images of an observation
@@ -25,26 +22,6 @@ FRAMES = 108_000  # of an episode: half an hour of play
 
 ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
 gymnasium.register_envs(ale_py)
-
-
-class ImageVector(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Observes an image as a vector of the same bytes; `image` is its shape, channels first."""
-
-    def __init__(self, env: Env) -> None:
-        super().__init__(env)
-        space = env.observation_space
-        assert isinstance(space, Box)
-        assert space.dtype == np.uint8
-        self.image = space.shape
-        self.observation_space = Box(space.low.ravel(), space.high.ravel(), dtype=np.uint8)
-
-    def reset(self, **arguments: Any) -> tuple[np.ndarray, dict[str, Any]]:
-        observation, info = self.env.reset(**arguments)
-        return observation.ravel(), info
-
-    def step(self, action: int) -> Step:
-        observation, reward, terminated, truncated, info = self.env.step(action)
-        return observation.ravel(), float(reward), terminated, truncated, info
 
 
 def make_game(

@@ -19,7 +19,7 @@ OWN = "erlbench/"
 PYBULLET = "pybullet_envs_gymnasium:"
 FUNCTION = "function:"
 DM_CONTROL = "dm_control/"
-ALE = "ALE/"
+ALE, MINATAR = "ALE/", "MinAtar/"
 DM_CONTROL_LIMIT = 1000  # steps after which every task listed here ends by itself; Gymnasium's spec does not say so
 
 
@@ -54,6 +54,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "digits": ("sklearn",),
         "pybullet": ("pybullet", "pybullet_envs_gymnasium"),
         "atari": ("ale_py", "cv2"),
+        "minatar": ("minatar",),
     }
 )
 
@@ -125,6 +126,8 @@ _DM_CONTROL = {
 }
 # Games of ale-py: actions
 _ATARI = {"BeamRider": 9, "Breakout": 4, "Freeway": 3, "MontezumaRevenge": 18, "Pong": 6, "Seaquest": 18}
+# Games of MinAtar: planes of 10 x 10, actions
+_MINATAR = {"Asterix": (4, 5), "Breakout": (4, 3), "Freeway": (7, 3), "Seaquest": (10, 6), "SpaceInvaders": (6, 4)}
 # Robot of PyBullet: observation, action
 _PYBULLET = {"Ant": (28, 8), "HalfCheetah": (26, 6), "Hopper": (15, 3), "Humanoid": (44, 17), "Walker2D": (22, 6)}
 
@@ -154,6 +157,8 @@ def _listed() -> list[Listed]:
     for name, action in _ATARI.items():
         games = {"v5": Preset(), "paper": Preset({"repeat_action_probability": 0.0})}
         rows.append(Listed(f"{ALE}{name}-v5", 28_224, action, 27_000, "ale-py", "atari", discrete=True, presets=games))
+    for name, (planes, action) in _MINATAR.items():
+        rows.append(Listed(f"{MINATAR}{name}-v1", 100 * planes, action, 5000, "MinAtar", "minatar", discrete=True))
     for name, (observation, action) in _PYBULLET.items():
         rows.append(Listed(f"{PYBULLET}{name}BulletEnv-v0", observation, action, 1000, "PyBullet", "pybullet"))
     return sorted(rows, key=lambda row: (row.id.partition("/")[0].partition(":")[0].islower(), row.id.lower()))
@@ -196,14 +201,14 @@ def extra_of(env_id: str) -> str:
     """The extra that an environment needs, or an empty text."""
     if env_id in LISTED:
         return LISTED[env_id].extra
-    return {DM_CONTROL: "dm-control", ALE: "atari"}.get(f"{env_id.partition('/')[0]}/", "")
+    return {DM_CONTROL: "dm-control", ALE: "atari", MINATAR: "minatar"}.get(f"{env_id.partition('/')[0]}/", "")
 
 
 def registered(env_id: str) -> str:
     """Gymnasium's id of an environment: its own, that of `function:NAME`, or that of the suite's form of a game."""
     if env_id.startswith(FUNCTION):
         return f"function/{env_id.removeprefix(FUNCTION)}-v0"
-    return f"erlbench-{env_id}" if env_id.startswith(ALE) else env_id
+    return f"erlbench-{env_id}" if env_id.startswith((ALE, MINATAR)) else env_id
 
 
 def installed(extra: str) -> bool:

@@ -171,8 +171,9 @@ def import_module_of(env_id: str) -> None:
     warnings.filterwarnings("ignore", r".*Using the latest versioned environment", UserWarning)  # `problem` refuses it
     if env_id.startswith((catalogue.OWN, catalogue.FUNCTION)):
         importlib.import_module("erlbench.envs.own")
-    elif env_id.startswith(catalogue.ALE):
-        importlib.import_module("erlbench.envs.atari").register(env_id)
+    elif env_id.startswith((catalogue.ALE, catalogue.MINATAR)):
+        module = "atari" if env_id.startswith(catalogue.ALE) else "minatar"
+        importlib.import_module(f"erlbench.envs.{module}").register(env_id)
     elif env_id.startswith(catalogue.DM_CONTROL):
         os.environ.setdefault("MUJOCO_GL", "disabled")  # else dm_control looks for a display, though nothing is drawn
         if "shimmy" not in sys.modules:

@@ -116,3 +116,29 @@ class FreshObject(gymnasium.Wrapper[Any, Any, Any, Any]):
             self.env = self._make()
         self._used = True
         return self.env.reset(**arguments)
+
+
+class ImageVector(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Observes an image as a vector of bytes; `image` is its shape, channels first.
+
+    The environment's own images are bytes with the channels first, or planes of truth values with them last.
+    """
+
+    def __init__(self, env: Env) -> None:
+        super().__init__(env)
+        space = env.observation_space
+        assert isinstance(space, Box)
+        self._planes = space.dtype == np.bool_
+        self.image = (space.shape[-1], *space.shape[:-1]) if self._planes else space.shape
+        self.observation_space = Box(0, 255, (int(np.prod(space.shape)),), np.uint8)
+
+    def _bytes(self, image: np.ndarray) -> np.ndarray:
+        return (np.uint8(255) * image.transpose(2, 0, 1)).ravel() if self._planes else image.ravel()
+
+    def reset(self, **arguments: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        observation, info = self.env.reset(**arguments)
+        return self._bytes(observation), info
+
+    def step(self, action: int) -> Step:
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return self._bytes(observation), float(reward), bool(terminated), truncated, info

@@ -18,7 +18,7 @@ PAPER, PUBLIC = "OpenAI-ES", "OpenAI-ES, public code"
 ADAM, SGD = "adam", "sgd"
 WAIT, DISCARD = "wait", "discard"
 PAIR = "pair"
-ATARI = "ALE"  # the namespace of the games
+ATARI, MINATAR = "ALE", "MinAtar"  # namespaces of games
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,10 +26,10 @@ class OpenAIESSettings(PolicySettings, FitnessSettings, NanSettings):
     """Hyper-parameters of OpenAI-ES."""
 
     hidden: tuple[int, ...] = setting(
-        (64, 64), "widths of the hidden layers; () is linear", PAPER, by_env={ATARI: (256,)}, minimum=1
+        (64, 64), "widths of the hidden layers; () is linear", PAPER, by_env={ATARI: (256,), MINATAR: (128,)}, minimum=1
     )
     activation: str = setting(
-        "tanh", "hidden activation of the policy", PAPER, by_env={ATARI: "relu"}, choices=ACTIVATIONS
+        "tanh", "hidden activation of the policy", PAPER, by_env={ATARI: "relu", MINATAR: "relu"}, choices=ACTIVATIONS
     )
     squashing: str = setting(
         "linear",
@@ -79,13 +79,16 @@ class OpenAIESSettings(PolicySettings, FitnessSettings, NanSettings):
     momentum: float = setting(0.9, "momentum of the optimizer sgd", PUBLIC, minimum=0, maximum=1)
     l2: float = setting(0.005, "coefficient of the parameters in the gradient", PUBLIC, minimum=0)
     normalise_observations: bool = setting(
-        True, "normalise observations, by statistics that stay fixed within a generation", PUBLIC, by_env={ATARI: False}
+        True,
+        "normalise observations, by statistics that stay fixed within a generation",
+        PUBLIC,
+        by_env={ATARI: False, MINATAR: False},
     )
     reference_batch: int = setting(
         0,
         "images of virtual batch normalisation, by a random policy; 0: no normalisation",
         PAPER,
-        by_env={ATARI: 128},
+        by_env={ATARI: 128, MINATAR: 128},
         minimum=0,
     )
     observation_share: float = setting(

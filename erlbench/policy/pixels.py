@@ -1,7 +1,8 @@
-"""Networks that see images: two convolutions before the hidden layers, and virtual batch normalisation.
+"""Networks that see images: convolutions before the hidden layers, and virtual batch normalisation.
 
 The convolutions are A3C's (Mnih et al. 2016, section 5.1): 16 of 8 x 8 with stride 4, 32 of 4 x 4 with stride 2. With a
-hidden layer of 256 and six actions there are 677,686 parameters.
+hidden layer of 256 and six actions there are 677,686 parameters. Images of less than 20 pixels have MinAtar's (Young
+and Tian 2019): 16 of 3 x 3.
 
 Virtual batch normalisation (Salimans et al. 2016, 2017): what enters an activation is normalised by its mean and
 variance over a fixed reference batch, which are computed anew for each vector of parameters. The batch stands at the
@@ -19,14 +20,22 @@ import numpy as np
 if TYPE_CHECKING:
     from erlbench.policy.spec import PolicySpec
 
-CONVOLUTIONS = ((16, 8, 4), (32, 4, 2))  # channels, pixels of a side, stride
+Convolutions = tuple[tuple[int, int, int], ...]  # channels, pixels of a side, stride
+A3C: Convolutions = ((16, 8, 4), (32, 4, 2))
+MINATAR: Convolutions = ((16, 3, 1),)
+SMALLEST = 20  # pixels of a side that A3C's take
 EPSILON = 1e-3  # beside the variance, as OpenAI-ES's public code
+
+
+def convolutions_of(image: Sequence[int]) -> Convolutions:
+    """Those of an image `(channels, height, width)`, by its size."""
+    return A3C if min(image[1:]) >= SMALLEST else MINATAR
 
 
 def feature_shape(image: Sequence[int]) -> tuple[int, int, int]:
     """Channels, height and width behind the convolutions; `ValueError` for an image that is too small."""
     channels, height, width = image
-    for outputs, side, stride in CONVOLUTIONS:
+    for outputs, side, stride in convolutions_of(image):
         channels, height, width = outputs, (height - side) // stride + 1, (width - side) // stride + 1
     if min(height, width) < 1:
         raise ValueError(f"an image of {image[1]} x {image[2]} is too small for the convolutions")
@@ -64,6 +73,7 @@ class ImageNetwork:
         import torch
 
         self._torch, self._output = torch, output
+        self._strides = [stride for _, _, stride in convolutions_of(spec.image)]
         self._image = torch.from_numpy(observation.reshape(1, *spec.image))
         arrays = {name: torch.from_numpy(array.copy()) for name, array in tensors.items() if name != "reference"}
         names = dict.fromkeys(name.rpartition(".")[0] for name in arrays)
@@ -86,7 +96,7 @@ class ImageNetwork:
     def _forward(self, images: Any, note: bool = False) -> Any:
         """The outputs for images `(batch, channels, height, width)`; with `note` of the reference batch."""
         functional, x = self._torch.nn.functional, images.float() / 255
-        strides = [stride for _, _, stride in CONVOLUTIONS]
+        strides = self._strides
         for place, (_, weight, bias) in enumerate(self._layers):
             if place < len(strides):
                 x = functional.conv2d(x, weight, bias, strides[place])

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from erlbench.policy.pixels import CONVOLUTIONS, feature_shape, reference_size
+from erlbench.policy.pixels import convolutions_of, feature_shape, reference_size
 from erlbench.work.seeding import Key, generator
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def _named_tensors(parameters: tuple[str, ...]) -> list[Tensor]:
 def _image_tensors(image: tuple[int, ...], widths: tuple[int, ...], bias: bool) -> list[Tensor]:
     tensors, start, inputs = [], 0, image[0]
     parts: list[_Part] = []
-    for index, (channels, side, _) in enumerate(CONVOLUTIONS):
+    for index, (channels, side, _) in enumerate(convolutions_of(image)):
         fan_in = inputs * side * side
         parts.append((f"convolution.{index}.weight", (channels, inputs, side, side), fan_in))
         parts += [(f"convolution.{index}.bias", (channels,), fan_in)] if bias else []

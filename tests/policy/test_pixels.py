@@ -95,6 +95,6 @@ def test_numbers_that_are_no_pair_of_bytes_are_refused(number):
 
 def test_a_small_image_and_statistics_of_vectors_are_refused():
     with pytest.raises(ValueError, match="too small for the convolutions"):
-        PolicySpec((4 * 16 * 16, 8, 2), "relu", (), (), actions="discrete", squashing="linear", image=(4, 16, 16)).size  # noqa: B018
+        PolicySpec((4 * 2 * 2, 8, 2), "relu", (), (), actions="discrete", squashing="linear", image=(4, 2, 2)).size  # noqa: B018
     with pytest.raises(ValueError, match="virtual batch normalisation is for images"):
         PolicySpec((3, 2), "relu", (), (), actions="discrete", squashing="linear", reference=4)
