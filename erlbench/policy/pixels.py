@@ -73,43 +73,45 @@ class ImageNetwork:
         import torch
 
         self._torch, self._output = torch, output
-        self._strides = [stride for _, _, stride in convolutions_of(spec.image)]
         self._image = torch.from_numpy(observation.reshape(1, *spec.image))
+        self._strides = [stride for _, _, stride in convolutions_of(spec.image)]
+        self._activation = {"relu": torch.relu_, "tanh": torch.tanh_}.get(
+            spec.activation, torch.nn.functional.leaky_relu
+        )
         arrays = {name: torch.from_numpy(array.copy()) for name, array in tensors.items() if name != "reference"}
         names = dict.fromkeys(name.rpartition(".")[0] for name in arrays)
-        self._layers = [(name, arrays[f"{name}.weight"], arrays.get(f"{name}.bias")) for name in names]
-        self._activation = {"relu": torch.relu, "tanh": torch.tanh}.get(spec.activation, torch.nn.functional.leaky_relu)
-        self._moments: list[tuple[Any, Any]] = []  # of each layer but the last, over the reference batch
+        self._layers = [(arrays[f"{name}.weight"], arrays.get(f"{name}.bias")) for name in names]
+        weight, bias = self._layers[0]
+        self._layers[0] = weight / 255, bias  # of bytes
         if spec.reference:
             frames = unpack_frames(tensors["reference"], spec.image, spec.reference)
             with torch.inference_mode():
-                self._forward(torch.from_numpy(frames), note=True)
+                self._normalise(torch.from_numpy(frames).float())
 
     def __call__(self) -> None:
         """Write the outputs for the image."""
         with self._torch.inference_mode():
-            self._output[...] = self._forward(self._image)[0].numpy()
+            x = self._image.float()
+            for place in range(len(self._layers) - 1):
+                x = self._activation(self._layer(place, x))
+            self._output[...] = self._layer(-1, x)[0].numpy()
 
     def reset(self) -> None:
         """Begin an episode: nothing is remembered."""
 
-    def _forward(self, images: Any, note: bool = False) -> Any:
-        """The outputs for images `(batch, channels, height, width)`; with `note` of the reference batch."""
-        functional, x = self._torch.nn.functional, images.float() / 255
-        strides = self._strides
-        for place, (_, weight, bias) in enumerate(self._layers):
-            if place < len(strides):
-                x = functional.conv2d(x, weight, bias, strides[place])
-            else:
-                x = functional.linear(x.flatten(1), weight, bias)
-            if place == len(self._layers) - 1:
-                return x
-            if note:
-                axes = (0, 2, 3) if x.dim() == 4 else (0,)
-                variance, mean = self._torch.var_mean(x, axes, correction=0, keepdim=True)
-                self._moments.append((mean, (variance + EPSILON).sqrt()))
-            if self._moments:
-                mean, spread = self._moments[place]
-                x = (x - mean) / spread
-            x = self._activation(x)
-        raise AssertionError("a network has a last layer")
+    def _layer(self, place: int, x: Any) -> Any:
+        weight, bias = self._layers[place]
+        if weight.dim() == 4:
+            return self._torch.nn.functional.conv2d(x, weight, bias, self._strides[place])
+        return self._torch.nn.functional.linear(x.flatten(1), weight, bias)
+
+    def _normalise(self, x: Any) -> None:
+        """Divide each layer but the last by its deviation over a batch `x`, and shift it by its mean."""
+        for place, (weight, bias) in enumerate(self._layers[:-1]):
+            x = self._layer(place, x)
+            variance, mean = self._torch.var_mean(x, (0, 2, 3) if x.dim() == 4 else (0,), correction=0)
+            spread = (variance + EPSILON).sqrt()
+            shift = (0.0 if bias is None else bias) - mean
+            self._layers[place] = weight / spread.view(-1, *[1] * (weight.dim() - 1)), shift / spread
+            each = (1, -1, *[1] * (x.dim() - 2))
+            x = self._activation((x - mean.view(each)) / spread.view(each))
