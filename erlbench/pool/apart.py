@@ -6,14 +6,14 @@ A process of the fork server (`worker.py`) would not do: it has loaded MuJoCo be
 from __future__ import annotations
 
 import multiprocessing
-import os
 from collections.abc import Callable
-from contextlib import suppress
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from multiprocess import forkserver
 
-from erlbench.errors import ErlbenchError, UsageError
+from erlbench.errors import UsageError
 from erlbench.machine.process import end_with_parent
 
 
@@ -27,34 +27,20 @@ def apart(function: Callable[..., Any], *arguments: Any, seconds: float, **more:
     The process is a fork, so that it sees what this one sees; this one must have no thread that holds a lock. It may
     start processes that end with it.
     """
-    context = multiprocessing.get_context("fork")
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_main, args=(theirs, function, arguments, more))
-    process.start()
-    theirs.close()
-    try:
-        if not ours.poll(seconds):
-            raise NoEnd(f"no end within the budget of {seconds:,.0f} s; --seconds gives more")
-        value, error = ours.recv()
-    except EOFError:
-        process.join()
-        raise UsageError(f"the process that played ended by itself (exit code {process.exitcode})") from None
-    finally:
-        process.kill()
-        process.join()
-        ours.close()
-    if error is not None:
-        raise error
-    return value
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork"), _begin) as executor:
+        future = executor.submit(function, *arguments, **more)
+        (process,) = executor._processes.values()
+        try:
+            return future.result(seconds)
+        except TimeoutError:
+            raise NoEnd(f"no end within the budget of {seconds:,.0f} s; --seconds gives more") from None
+        except BrokenProcessPool:
+            process.join()
+            raise UsageError(f"the process that played ended by itself (exit code {process.exitcode})") from None
+        finally:
+            process.kill()
 
 
-def _main(connection: Any, function: Callable[..., Any], arguments: tuple[Any, ...], more: dict[str, Any]) -> None:
+def _begin() -> None:
     end_with_parent()
     forkserver._forkserver._forkserver_pid = None  # that of the parent is no child of this process
-    try:
-        answer: tuple[Any, Exception | None] = function(*arguments, **more), None
-    except Exception as error:
-        answer = None, error if isinstance(error, ErlbenchError) else type(error)(str(error))
-    with suppress(OSError):
-        connection.send(answer)
-    os._exit(0)

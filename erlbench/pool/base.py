@@ -40,7 +40,7 @@ class Pool(ABC):
 
     def __init__(self) -> None:
         self._tasks: dict[int, Task] = {}  # that have not finished
-        self._ready: dict[bool, list[tuple[int, int]]] = {False: [], True: []}  # heaps of (priority, id), by `_lane`
+        self._ready: list[tuple[int, int]] = []  # a heap of (priority, id)
         self._finished: deque[Result | ErlbenchError] = deque()
         self._events: list[PoolEvent] = []
         self._entered = ExitStack()
@@ -98,7 +98,7 @@ class Pool(ABC):
     def reset(self) -> None:
         """Forget all tasks and outputs, and stop the tasks that run; ids may be used again."""
         self._tasks.clear()
-        self._ready = {False: [], True: []}
+        self._ready.clear()
         self._finished.clear()
 
     @abstractmethod
@@ -117,12 +117,8 @@ class Pool(ABC):
 
     # -- what a kind of pool defines ------------------------------------------------------------------------------
 
-    def _lane(self, task: Task) -> bool:
-        """In which of the two heaps a task waits."""
-        return False
-
     def _push(self, task: Task) -> None:
-        heapq.heappush(self._ready[self._lane(task)], (task.priority, task.id))
+        heapq.heappush(self._ready, (task.priority, task.id))
 
     def _start(self) -> None:  # noqa: B027  # a pool may start them later
         """Start ready tasks, as far as there is room."""

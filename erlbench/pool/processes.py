@@ -126,9 +126,6 @@ class ProcessPool(Pool):
 
     # -- tasks out, results in ----------------------------------------------------------------------------------------
 
-    def _lane(self, task: Task) -> bool:
-        return task.gradient
-
     def _advance(self, end: float) -> None:
         if self._broken is not None:
             raise self._broken
@@ -138,25 +135,23 @@ class ProcessPool(Pool):
 
     def _start(self) -> None:
         """Send ready tasks to idle slots, lowest (priority, id) first."""
-        while len(self._busy) < self.processes and self._broken is None:
-            heads = [(heap[0], lane) for lane, heap in self._ready.items() if heap]
-            if not heads:
-                return
-            lane = min(heads)[1]
+        while self._ready and len(self._busy) < self.processes and self._broken is None:
+            chunk = self._chunk()
+            kind = chunk[0].gradient
             idle = (slot for slot in range(self.processes) if slot not in self._busy)
-            # start few new workers, and keep those of the other lane free
-            slot = max(idle, key=lambda slot: ((slot, lane) in self._workers, (slot, not lane) not in self._workers))
-            self._send(self._worker(slot, lane), self._chunk(lane))
+            # start few new workers, and keep those of the other kind free
+            slot = max(idle, key=lambda slot: ((slot, kind) in self._workers, (slot, not kind) not in self._workers))
+            self._send(self._worker(slot, kind), chunk)
 
-    def _chunk(self, lane: bool) -> list[Task]:
+    def _chunk(self) -> list[Task]:
         """The next task, and like ones that go with it. One whose worker died goes alone, to see whether it is why."""
-        heap = self._ready[lane]
-        first = self._tasks[heapq.heappop(heap)[1]]
-        chunk, kind = [first], (first.kind, first.function, first.priority)
+        heap = self._ready
+        chunk = [first := self._tasks[heapq.heappop(heap)[1]]]
         size = 1 if first.id in self._kills else self._durations.chunk_size(first, 1 + len(heap), self.processes)
         while len(chunk) < size:
             task = self._tasks[heap[0][1]]
-            if (task.kind, task.function, task.priority) != kind or task.id in self._kills:
+            is_like = (task.kind, task.function, task.gradient) == (first.kind, first.function, first.gradient)
+            if not is_like or task.id in self._kills:
                 break
             chunk.append(task)
             heapq.heappop(heap)

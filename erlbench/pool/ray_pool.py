@@ -209,13 +209,12 @@ class RayPool(Pool):
 
     def _start(self) -> None:
         """Send ready tasks to nodes that have room, lowest (priority, id) first."""
-        ready = self._ready[False]
-        while ready:
-            task = self._tasks[ready[0][1]]
+        while self._ready:
+            task = self._tasks[self._ready[0][1]]
             node = place(task, self._durations.seconds(task), self._nodes.values())
             if node is None:
                 break
-            heapq.heappop(ready)
+            heapq.heappop(self._ready)
             try:
                 node.add(task)
             except Exception as error:  # of pickle

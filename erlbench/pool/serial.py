@@ -28,7 +28,7 @@ class SerialPool(Pool):
         super().__init__()
         self.store = Store.create()
         self.device = device
-        self._workspace: Workspace | None = None
+        self._workspace = Workspace(self.store, cpu=time.thread_time)
         self._has_torch = False
         self._runs = self._interrupted = False
         self._renew_limit = Renewal()
@@ -46,11 +46,10 @@ class SerialPool(Pool):
         return self._runs
 
     def _advance(self, end: float) -> None:
-        task = self._tasks[self._ready[False][0][1]]
+        task = self._tasks[self._ready[0][1]]
         if task.gradient and not self._has_torch:
-            self.device, self._has_torch = prepare_torch(self.device, 0), True
-        if self._workspace is None or self._workspace.device != self.device:
-            self._workspace = Workspace(self.store, 0, self.device, time.thread_time)
+            self._workspace.device = self.device = prepare_torch(self.device, 0)
+            self._has_torch = True
         self._renew_limit()
         self._interrupted, self._runs = False, True
         try:
@@ -61,9 +60,8 @@ class SerialPool(Pool):
             self._runs = False
         if self._interrupted:  # whatever a library has made of it, such as an ImportError
             self._workspace.close()  # what it keeps may be half done
-            self._workspace = None
             return
-        heapq.heappop(self._ready[False])
+        heapq.heappop(self._ready)
         del self._tasks[task.id]
         if isinstance(outcome, Result):
             self._finished.append(outcome)
@@ -74,11 +72,8 @@ class SerialPool(Pool):
 
     def running(self) -> Mapping[int, Task]:
         """The task that the next call of `next_result` will run."""
-        ready = self._ready[False]
-        return {0: self._tasks[ready[0][1]]} if ready else {}
+        return {0: self._tasks[self._ready[0][1]]} if self._ready else {}
 
     def close(self) -> None:
-        if self._workspace is not None:
-            self._workspace.close()
-            self._workspace = None
+        self._workspace.close()
         self.store.close()

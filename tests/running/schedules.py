@@ -49,7 +49,7 @@ class ImaginedPool(Pool):
         self.store, self._lengths = Store.create(), cycle(lengths)
 
     def _advance(self, end):
-        task = self._tasks.pop(heapq.heappop(self._ready[False])[1])
+        task = self._tasks.pop(heapq.heappop(self._ready)[1])
         self._finished.append(Result(task.id, *self._outcome(task), 0.0, 0.0, 0))
 
     def _outcome(self, task):
