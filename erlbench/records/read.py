@@ -13,8 +13,8 @@ The contract of `read_rows`:
   None, with a warning. What no run writes, such as a FIFO or more than `files.LARGE` bytes, raises `files.Unusable`.
 - Memory: the file's bytes, and 8 bytes a cell; in all below 1 KiB a row of tasks.csv.
 
-pandas parses the cells, and Python those of a small file, for which pandas takes ten times as long. Where a row may not
-count, Python looks at each cell first, and pandas gets the rows that do.
+pandas parses the cells, and Python those of a small file, for which pandas takes ten times as long, and those of a file
+with a row that may not count, where it looks at each cell.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from io import BytesIO, StringIO
+from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -37,12 +38,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Warn = Callable[[str], None]
+T = TypeVar("T")
 NAMED = 3  # damaged rows of a file that are named one by one
 SMALL = 1 << 16  # bytes of the rows of a file that Python parses
 EMPTY = ("", "nan", "NaN")
 # pandas is imported by the functions that need it: commands that read no rows start sooner.
-_TYPES: dict[str, Any] = {"text": str, "numbers": object, "integers": object}  # pandas finds those of numbers
 _PLAIN = re.compile(rb"[\t\n\x20-\x7e]*")
+_BEFORE = re.compile(rb"(?:#[^\n]*\n|[^\S\n]*\n)*")  # the header: comments and empty lines
 # Cells that the parser of pandas takes for a number; Python takes more texts for numbers.
 _NUMBER = re.compile(r" *[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)? *| *[+-]?(?i:inf|infinity) *|nan|NaN|", re.ASCII)
 _DIGITS = re.compile(r"[0-9.eE+-]*")  # what neither of them takes for anything but a number
@@ -55,14 +57,12 @@ def ignore(message: object) -> None:
 
 def read_rows(folder: Path, row: type[Row], warn: Warn = ignore) -> pd.DataFrame | None:
     """The rows of a run's file, a column each; see this module for the rules."""
-    data = _read(folder / row.file, warn)
-    return None if data is None else parse_rows(data, row, folder / row.file, warn)
+    return _read(parse_rows, folder, row, warn)
 
 
 def read_columns(folder: Path, row: type[Row], warn: Warn = ignore) -> dict[str, Any] | None:
     """As `read_rows`, an array for each column."""
-    data = _read(folder / row.file, warn)
-    return None if data is None else parse_columns(data, row, folder / row.file, warn)
+    return _read(parse_columns, folder, row, warn)
 
 
 def parse_columns(data: bytes, row: type[Row], path: Path, warn: Warn = ignore) -> dict[str, Any] | None:
@@ -79,12 +79,14 @@ def parse_rows(data: bytes, row: type[Row], path: Path, warn: Warn = ignore) -> 
     return None if columns is None else pd.DataFrame(columns)
 
 
-def _read(path: Path, warn: Warn) -> bytes | None:
+def _read(parse: Callable[..., T], folder: Path, row: type[Row], warn: Warn) -> T | None:
+    path = folder / row.file
     try:
-        return read_bytes(path, inside=1)
+        data = read_bytes(path, inside=1)
     except OSError as error:
         warn(f"{path}: cannot be read ({reason(error)}); what it holds is missing")
         return None
+    return parse(data, row, path, warn)
 
 
 def _parse_file(data: bytes, row: type[Row], path: Path, warn: Warn) -> dict[str, Any] | None:
@@ -95,46 +97,30 @@ def _parse_file(data: bytes, row: type[Row], path: Path, warn: Warn) -> dict[str
     if data[end:].strip():
         last = data.count(b"\n") + 1
         warn(f"{path}:{last}: the last line is incomplete (still being written, or cut off); left out")
-    begin, line = _header(data, end)
-    metric = next((column for column in columns_of(row) if column.metrics), None)  # whose columns are numbers
-    if begin is None and metric is not None:  # its header comes with its first row
-        return _ordered({}, 0, row)
-    if begin is None:
+    begin = next(_BEFORE.finditer(data, 0, end)).end()
+    schema, metric = declared(row), next((column for column in columns_of(row) if column.metrics), None)
+    if begin == end:
+        if metric is not None:  # its header comes with its first row
+            return _ordered({}, 0, row)
         warn(f"{path}: empty, not even a header line; what it should hold is missing")
         return None
-    names = _names(data[begin[0] : begin[1]].decode(), row)
+    line, stop = data.count(b"\n", 0, begin) + 1, data.index(b"\n", begin)
+    names = [schema[name].name if name in schema else name for name in _cells(data[begin:stop].decode())]
     if missing := [column.name for column in columns_of(row) if column.required and column.name not in names]:
         warn(f"{path}:{line}: no column {', '.join(missing)}; the file is left out")
         return None
     if len(set(names)) < len(names):
         warn(f"{path}:{line}: two columns have one name; the file is left out")
         return None
-    columns = {name: declared(row).get(name, metric) for name in names}
-    body = data[begin[1] + 1 : end]
+    columns = {name: schema.get(name, metric) for name in names}  # those of metrics are numbers
+    body = data[stop + 1 : end]
     try:
         if not _is_whole(body, len(names)):
             raise ValueError("rows of other lengths")
-        cells = (_parse_small if 0 < len(body) < SMALL else _parse)(body, columns)
+        values = _values(_split(body, columns) if len(body) < SMALL else _parse(body, columns), columns)
     except (ValueError, OverflowError, Warning):
-        cells = _parse(_whole_rows(body, columns, path, line + 1, warn), columns, checked=True)
-    return _without_repeats(_ordered(cells, len(next(iter(cells.values()))), row), row, path, warn)
-
-
-def _header(data: bytes, end: int) -> tuple[tuple[int, int] | None, int]:
-    """Where the first line is that is neither empty nor a comment, and its number; None without one."""
-    begin, number = 0, 1
-    while begin < end:
-        stop = data.index(b"\n", begin)
-        if (line := data[begin:stop]).strip() and not line.startswith(b"#"):
-            return (begin, stop), number
-        begin, number = stop + 1, number + 1
-    return None, number
-
-
-def _names(line: str, row: type[Row]) -> list[str]:
-    """The names of the columns, those of today."""
-    schema = declared(row)
-    return [schema[name].name if name in schema else name for name in _cells(line)]
+        values = _values(_by_column(_whole_rows(body, columns, path, line + 1, warn), columns), columns)
+    return _without_repeats(_ordered(values, len(next(iter(values.values()))), row), row, path, warn)
 
 
 def _is_whole(body: bytes, columns: int) -> bool:
@@ -144,13 +130,13 @@ def _is_whole(body: bytes, columns: int) -> bool:
     return body.count(b",") == body.count(b"\n") * (columns - 1)
 
 
-def _parse(body: bytes, columns: FileColumns, checked: bool = False) -> dict[str, Any]:
-    """The cells by column; an error where a row may not count, unless each cell was `checked`."""
+def _parse(body: bytes, columns: FileColumns) -> dict[str, Any]:
+    """What pandas makes of the cells, by column; an error where one is no number or a row has too many."""
     import pandas as pd
 
-    numeric = [name for name, column in columns.items() if column is None or column.numeric]
-    if not body:
-        return {name: _default(column, 0) if column else np.empty(0) for name, column in columns.items()}
+    numeric = [name for name, column in columns.items() if column and column.numeric]
+    reads_nearest = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
+    precision: dict[str, Any] = {} if reads_nearest else {"float_precision": "round_trip"}
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)  # of cells beyond the header's
         frame = pd.read_csv(
@@ -158,61 +144,67 @@ def _parse(body: bytes, columns: FileColumns, checked: bool = False) -> dict[str
             header=None,
             names=list(columns),
             index_col=False,
-            dtype={name: _TYPES[column.kind] for name, column in columns.items() if column and column.kind in _TYPES},
+            dtype={name: str for name in columns if name not in numeric},
             na_values=dict.fromkeys(numeric, EMPTY),
             keep_default_na=False,
             skip_blank_lines=False,
             low_memory=False,
-            **_exact(pd.__version__),
+            **precision,
         )
-    return {str(name): _typed(cells.array, columns[str(name)], checked) for name, cells in frame.items()}
+    if any(frame[name].dtype.kind not in "if" for name in numeric):
+        raise ValueError("a cell is no number")
+    return {name: frame[name].array for name in columns}
 
 
-def _parse_small(body: bytes, columns: FileColumns) -> dict[str, Any]:
-    """As `_parse`; an error also where a number is not written in digits, such as inf."""
-    rows = (line.split(",") for line in body.decode().split("\n")[:-1])
-    by_column = zip(columns.items(), zip(*rows, strict=True), strict=True)
-    return {name: _typed(_numbers(cells, column), column, checked=False) for (name, column), cells in by_column}
-
-
-def _numbers(cells: tuple[str, ...], column: RowColumn | None) -> Any:
-    """The cells of a column of numbers as an array (rows,), other cells as they are."""
-    if column is not None and not column.numeric:
-        return _texts(cells) if column.kind == "text" else cells
-    digits = "".join(cells)
-    if not _DIGITS.fullmatch(digits):
+def _split(body: bytes, columns: FileColumns) -> dict[str, Sequence[str]]:
+    """The cells by column, as texts; an error where a number is not written in digits, such as inf."""
+    cells = _by_column([line.split(",") for line in body.decode().split("\n")[:-1]], columns)
+    if not all(
+        _DIGITS.fullmatch("".join(cells[name])) for name, column in columns.items() if column and column.numeric
+    ):
         raise ValueError("a cell may be no number")
-    if all(cells) and not {*".eE"} & {*digits}:
-        return np.array([*map(int, cells)], np.int64)
-    return np.array([float(cell) if cell else math.nan for cell in cells])
+    return cells
+
+
+def _by_column(rows: Sequence[Sequence[str]], columns: FileColumns) -> dict[str, Sequence[str]]:
+    cells = zip(*rows, strict=True) if rows else [()] * len(columns)
+    return dict(zip(columns, cells, strict=True))
+
+
+def _values(cells: Mapping[str, Any], columns: FileColumns) -> dict[str, Any]:
+    """The values of each column; ValueError where one of them must not count."""
+    return {name: _typed(cells[name], column) for name, column in columns.items() if name not in NO_LONGER}
+
+
+def _typed(cells: Any, column: RowColumn | None) -> Any:
+    if column is None:
+        with suppress(ValueError, OverflowError):
+            return _numbers(cells)
+    if column is None or column.kind == "text":
+        return _texts(cells)
+    if not column.numeric:
+        if "_" in "".join(cells):  # which Python allows in numbers
+            raise ValueError(f"{column.name} is no number")
+        number = int if column.kind == "integers" else float
+        return _objects([tuple(map(number, text.split())) for text in cells])
+    values = _numbers(cells) if isinstance(cells, tuple) else np.asarray(cells)
+    if column.required and not np.isfinite(values).all():
+        raise ValueError(f"{column.name} is not finite")
+    return values if column.kind == "integer" else values.astype(float)
+
+
+def _numbers(cells: Sequence[str]) -> np.ndarray:
+    """Whole numbers where all are, else float64; NaN for an empty cell."""
+    with suppress(ValueError, OverflowError):
+        if cells:
+            return np.array([*map(int, cells)], np.int64)
+    return np.array([float(cell or math.nan) for cell in cells], float)
 
 
 def _texts(values: Sequence[str]) -> Any:
     import pandas as pd
 
     return pd.array(values, dtype=pd.StringDtype(na_value=np.nan))
-
-
-def _exact(version: str) -> dict[str, Any]:
-    """What has pandas read the nearest number, which is its default from 3.1 on."""
-    return {} if tuple(map(int, version.split(".")[:2])) >= (3, 1) else {"float_precision": "round_trip"}
-
-
-def _typed(cells: Any, column: RowColumn | None, checked: bool) -> Any:
-    """The cells of a column; ValueError where one of them must not count."""
-    if column is None or column.kind == "text":
-        return cells
-    if not column.numeric:
-        number = int if column.kind == "integers" else float
-        if "_" in "".join(cells):  # which Python allows in numbers
-            raise ValueError(f"{column.name} is no number")
-        return _objects([tuple(map(number, text.split())) for text in cells])
-    if cells.dtype.kind not in "iuf" and not checked:
-        raise ValueError(f"{column.name} is no number")
-    values = np.asarray(cells if column.kind == "integer" and cells.dtype.kind in "iuf" else cells.astype(float))
-    if column.required and not np.isfinite(values).all():
-        raise ValueError(f"{column.name} is not finite")
-    return values
 
 
 def _objects(values: Sequence[Any]) -> Any:
@@ -222,24 +214,22 @@ def _objects(values: Sequence[Any]) -> Any:
     return array
 
 
-def _whole_rows(body: bytes, columns: FileColumns, path: Path, first: int, warn: Warn) -> bytes:
+def _whole_rows(body: bytes, columns: FileColumns, path: Path, first: int, warn: Warn) -> list[list[str]]:
     """The rows that count; the damaged ones are named."""
-    text = StringIO()
-    whole = csv.writer(text, lineterminator="\n")
-    damaged = 0
+    rows, damaged = [], 0
     for number, line in enumerate(body.decode().split("\n"), first):
         if not line.strip() or line.startswith("#"):
             continue
         cells = _cells(line)
         if not (problem := _problem(cells, columns)):
-            whole.writerow(cells)
+            rows.append(cells)
             continue
         damaged += 1
         if damaged <= NAMED:
             warn(f"{path}:{number}: row left out: {problem}")
     if damaged > NAMED:
         warn(f"{path}: {damaged - NAMED} more rows left out")
-    return text.getvalue().encode()
+    return rows
 
 
 def _problem(cells: Sequence[str], columns: FileColumns) -> str:
@@ -261,7 +251,6 @@ def _problem(cells: Sequence[str], columns: FileColumns) -> str:
 def _ordered(cells: dict[str, Any], count: int, row: type[Row]) -> dict[str, Any]:
     """The `count` rows: the columns of the schema, by default where the file lacks them, and others in their place."""
     ordered: dict[str, Any] = {}
-    cells = {name: values for name, values in cells.items() if name not in NO_LONGER}
     for column in columns_of(row):
         if column.metrics:
             ordered |= {name: values for name, values in cells.items() if name not in declared(row)}
@@ -280,27 +269,21 @@ def _default(column: RowColumn, count: int) -> Any:
 
 def _without_repeats(rows: dict[str, Any], row: type[Row], path: Path, warn: Warn) -> dict[str, Any]:
     """Of rows that repeat, the later ones."""
-    keep = _later(rows, row)
+    import pandas as pd
+
+    if not (row.grows or row.unique):
+        return rows
+    values = np.asarray(rows[row.grows or row.unique])
+    if row.grows:
+        keep = np.append(values[:-1] < np.minimum.accumulate(values[::-1])[::-1][1:], True)[: len(values)]
+        what = f"no larger {row.grows}"
+    else:
+        keep = ~pd.Series(values).duplicated(keep="last").to_numpy() | np.isnan(values)
+        what = f"the same {row.unique}"
     if keep.all():
         return rows
-    what = f"no larger {row.grows}" if row.grows else f"the same {row.unique}"
     warn(f"{path}: rows that are repeated by later rows with {what}, which count: {int((~keep).sum())}")
     return {name: values[keep] for name, values in rows.items()}
-
-
-def _later(rows: dict[str, Any], row: type[Row]) -> Any:
-    """Which rows (rows,) no later one repeats."""
-    if not (row.grows or row.unique):
-        return np.array(True)
-    values = np.asarray(rows[row.grows or row.unique])
-    keep = np.ones(len(values), bool)
-    if row.grows and len(values):
-        keep[:-1] = values[:-1] < np.minimum.accumulate(values[::-1])[::-1][1:]
-    elif row.unique:
-        last = len(values) - 1 - np.unique(values[::-1], return_index=True)[1]
-        keep = np.isnan(values)
-        keep[last] = True
-    return keep
 
 
 def _cells(line: str) -> list[str]:
