@@ -16,10 +16,9 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context, Needs
 from erlbench.algorithms.search.search_distribution import ranking
-from erlbench.algorithms.training.actor_critic_settings import unscaled
 from erlbench.algorithms.training.critic import critic_spec, initial_critic
 from erlbench.algorithms.training.gradient_tasks import update_functions, update_task
-from erlbench.algorithms.training.learners import MODULE
+from erlbench.algorithms.training.learners import MODULE, unscaled
 from erlbench.algorithms.training.update_settings import TD3Update, Updates, both_rates
 from erlbench.envs.registry import Problem
 from erlbench.policy import ACTIVATIONS, initial_parameters

@@ -8,9 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from erlbench.algorithms.named import find_named
-from erlbench.algorithms.training.actor_critic_settings import ActorCriticSettings
-from erlbench.algorithms.training.learners import find_learner
+from erlbench.algorithms.registry import find_named
+from erlbench.algorithms.training.learners import ActorCriticSettings, find_learner
 from erlbench.envs.registry import EnvSpec, Problem, build
 from erlbench.errors import UsageError
 from erlbench.policy import ACTIVATIONS, INITIALISATIONS, NETWORKS, SQUASHINGS, PolicySpec, initial_policy

@@ -123,6 +123,26 @@ def _algorithm_of(listed: type[Any]) -> type[Algorithm[Any, Any]]:
     return search_alone(listed)
 
 
+def find_named(what: str, name: str, table: Mapping[str, Any], kind: type) -> Any:
+    """The part of an algorithm that `table` or MODULE:NAME names, a class or an instance of `kind`."""
+    where = table.get(name, name)
+    if not isinstance(where, str):
+        return where
+    module, _, attribute = where.partition(":")
+    if not attribute:
+        hint = nearest(name, table) or f"; there are {', '.join(table)}"
+        raise UsageError(f"unknown {what} '{name}'{hint}, or MODULE:NAME of your own")
+    if name not in table:
+        process.name_module(module)
+    try:
+        value = getattr(importlib.import_module(module), attribute)
+    except Exception as error:
+        raise UsageError(f"{what} '{name}' cannot be imported: {type(error).__name__}: {error}") from error
+    if kind is object or isinstance(value, kind) or (isinstance(value, type) and issubclass(value, kind)):
+        return value
+    raise UsageError(f"{what} '{name}' is no {kind.__module__}.{kind.__name__}")
+
+
 def name_of(made: Any) -> str:
     """The name `module:Name` of a class or function; a `UsageError` where it cannot be found by that."""
     module, own = getattr(made, "__module__", ""), getattr(made, "__qualname__", "")

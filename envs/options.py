@@ -12,7 +12,6 @@ import importlib
 import inspect
 import json
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +23,7 @@ from gymnasium.envs.registration import load_env_creator
 from erlbench.envs import kinds
 from erlbench.envs.catalogue import FRESH, module_of, registered
 from erlbench.errors import UsageError, nearest, said_by
+from erlbench.files import plain_values
 
 OWN = ("max_episode_steps", "frame_skip", "fresh")
 _NOT_SETTINGS = ("self", "render_mode", "model_path", "observation_space", "kwargs", "render_kwargs", "args")
@@ -44,7 +44,7 @@ class Chosen:
 def checked_settings(env_id: str, settings: Mapping[str, Any]) -> Chosen:
     """What the settings come to; a `UsageError` names what is unknown or does not fit. Its module is imported."""
     known = keyword_arguments(env_id) if settings else {}
-    values, remarks = {name: _value(value) for name, value in settings.items()}, []
+    values, remarks = plain_values(settings), []
     limit, skip = (_positive(env_id, name, values.pop(name, None)) for name in OWN[:2])
     fresh = str(values.pop("fresh", ""))
     if fresh not in ("", *FRESH):
@@ -60,11 +60,6 @@ def checked_settings(env_id: str, settings: Mapping[str, Any]) -> Chosen:
         values[name], remark = _of_kind(env_id, name, value, known[name])
         remarks += [remark] if remark else []
     return Chosen(limit, skip or 1, fresh, values, tuple(remarks))
-
-
-def plain_values(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as the command line gives them, as the plain values that configurations hold."""
-    return {name: _value(value) for name, value in settings.items()}
 
 
 def value_text(value: Any) -> str:
@@ -116,21 +111,6 @@ def keyword_arguments(env_id: str) -> dict[str, inspect.Parameter]:
         if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in own.values()):
             break
     return found
-
-
-def _value(value: Any) -> Any:
-    """A text as the TOML value that it is, or else as itself."""
-    if not isinstance(value, str):
-        return value
-    if value.lower() in ("true", "false"):
-        return value.lower() == "true"
-    try:
-        return tomllib.loads(f"value = {value}")["value"]
-    except (tomllib.TOMLDecodeError, KeyError):
-        try:
-            return float(value)  # TOML knows no .5 and no 1.
-        except ValueError:
-            return value
 
 
 def _positive(env_id: str, name: str, value: Any) -> int | None:

@@ -10,30 +10,19 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Discrete
 
-from erlbench.envs import catalogue, options
-from erlbench.envs.chain import check_chain, inner_limit, own_limit, repeats, without_bookkeeping
-from erlbench.envs.flattening import FlatObservation, is_flat
-from erlbench.envs.made import register_made
-from erlbench.envs.mujoco_warnings import deprecations, log_warnings
-from erlbench.envs.wrappers import (
-    Env,
-    FreshObject,
-    InsertZeros,
-    RepeatAction,
-    ResetTwice,
-    RewardBeforeStep,
-    TerminalReward,
-    TypedAction,
-)
+from erlbench.envs import catalogue
 from erlbench.errors import UsageError, nearest, said_by
 from erlbench.machine import process
 
+if TYPE_CHECKING:
+    from erlbench.envs.options import Chosen
+    from erlbench.envs.wrappers import Env
+
+# What makes environments is imported by the functions that need it: the main process of a run makes none.
 MUJOCO = tuple(name for name, row in catalogue.LISTED.items() if row.source == "Gymnasium, MuJoCo" and "-v5" in name)
 
 
@@ -86,6 +75,15 @@ def make(env_id: str, limit: int | None = None, repeat: int = 1, **kwargs: Any) 
     `limit` stands in place of the registered one, in actions of `repeat` steps. The time limit and the order of calls
     are the rollout loop's business; every other wrapper stays.
     """
+    import gymnasium
+    from gymnasium.spaces import Box
+
+    from erlbench.envs.chain import without_bookkeeping
+    from erlbench.envs.flattening import FlatObservation, is_flat
+    from erlbench.envs.mujoco_fast import hasten
+    from erlbench.envs.mujoco_warnings import log_warnings
+    from erlbench.envs.wrappers import TypedAction
+
     log_warnings()
     import_module_of(env_id)
     limit = registered_limit(env_id) if limit is None else limit
@@ -99,8 +97,6 @@ def make(env_id: str, limit: int | None = None, repeat: int = 1, **kwargs: Any) 
     except (Exception, SystemExit) as error:  # of the environment's own module
         raise UsageError(f"environment '{env_id}' cannot be made: {said_by(error)} (-v shows the traceback)") from error
     env, limit = without_bookkeeping(env, limit, repeat)
-    from erlbench.envs.mujoco_fast import hasten  # not at the top: it imports MuJoCo
-
     hasten(env)
     if limit is None and env_id.startswith(catalogue.DM_CONTROL) and env_id in catalogue.LISTED:
         limit = catalogue.DM_CONTROL_LIMIT
@@ -114,6 +110,8 @@ def make(env_id: str, limit: int | None = None, repeat: int = 1, **kwargs: Any) 
 
 def registered_limit(env_id: str) -> int | None:
     """The time limit that an id is registered with; its module is imported."""
+    import gymnasium
+
     spec = gymnasium.registry.get(catalogue.registered(env_id).removeprefix(f"{catalogue.module_of(env_id)}:"))
     return None if spec is None else spec.max_episode_steps
 
@@ -123,6 +121,10 @@ def limit_of_made(made: object) -> int | None:
 
     A `UsageError` where it was made without the limit of its id.
     """
+    import gymnasium
+
+    from erlbench.envs.chain import without_bookkeeping
+
     if not isinstance(made, gymnasium.Env) or made.spec is None:
         return None
     _, limit = without_bookkeeping(made, None, 1)
@@ -146,6 +148,15 @@ def _reason(error: Exception, env_id: str) -> str:
 
 def build(spec: EnvSpec) -> Env:
     """The environment of `spec`, wrapped only where something must be changed."""
+    from erlbench.envs.wrappers import (
+        FreshObject,
+        InsertZeros,
+        RepeatAction,
+        ResetTwice,
+        RewardBeforeStep,
+        TerminalReward,
+    )
+
     if spec.fresh == "object":
         return FreshObject(partial(build, replace(spec, fresh="")))
     env, _ = make(spec.id, spec.max_episode_steps, spec.action_repeat, **spec.kwargs)
@@ -177,11 +188,15 @@ def import_module_of(env_id: str) -> None:
     elif env_id.startswith(catalogue.DM_CONTROL):
         os.environ.setdefault("MUJOCO_GL", "disabled")  # else dm_control looks for a display, though nothing is drawn
         if "shimmy" not in sys.modules:
+            from erlbench.envs.mujoco_warnings import log_warnings
+
             importlib.import_module("shimmy")
             log_warnings(anew=True)  # dm_control's import sets its own
     elif module := catalogue.module_of(env_id):
         with suppress(Exception):  # making it says it better
             importlib.import_module(module)
+        from erlbench.envs.made import register_made
+
         register_made(env_id)
 
 
@@ -211,6 +226,11 @@ def describe_problem(
     `settings` are `max_episode_steps`, `frame_skip`, `fresh` and keyword arguments of the environment, which win over
     those of the preset. `say` is given what comes next: its import, its constructor, close().
     """
+    from erlbench.envs import options
+    from erlbench.envs.chain import check_chain, own_limit, repeats
+    from erlbench.envs.mujoco_warnings import deprecations
+    from erlbench.envs.wrappers import InsertZeros
+
     env_id, _ = catalogue.split_preset(name)
     preset = catalogue.preset_of(name)
     import_module_of(env_id)
@@ -251,8 +271,10 @@ def describe_problem(
         env.close()
 
 
-def _shortened(env: Env, env_id: str, limit: int | None, chosen: options.Chosen) -> Iterator[str]:
+def _shortened(env: Env, env_id: str, limit: int | None, chosen: Chosen) -> Iterator[str]:
     """A remark where a limit within the environment ends its episodes before the one that was given or registered."""
+    from erlbench.envs.chain import inner_limit
+
     asked = chosen.max_episode_steps or registered_limit(env_id)
     within = inner_limit(env)
     if asked and limit is not None and limit < asked:
@@ -263,6 +285,10 @@ def _shortened(env: Env, env_id: str, limit: int | None, chosen: options.Chosen)
 
 def _flattened(env: Env) -> tuple[tuple[str, ...], list[str]]:
     """Parts and left out parts of an observation that is flattened; not of dm_control's, which always are."""
+    import gymnasium
+
+    from erlbench.envs.flattening import FlatObservation
+
     while isinstance(env, gymnasium.Wrapper):
         if isinstance(env, FlatObservation):
             return tuple(f"{name} ({size})" for name, size in env.layout), env.dropped
@@ -290,7 +316,7 @@ def _check_zeros(env: Env, name: str, preset: catalogue.Preset) -> None:
         )
 
 
-def _within_dm_control(env_id: str, limit: int, chosen: options.Chosen) -> int:
+def _within_dm_control(env_id: str, limit: int, chosen: Chosen) -> int:
     """The limit of a task that ends by itself, so that memory for an episode is not more than it can need."""
     own = catalogue.DM_CONTROL_LIMIT
     if chosen.max_episode_steps is None:
@@ -304,6 +330,8 @@ def _within_dm_control(env_id: str, limit: int, chosen: options.Chosen) -> int:
 
 def _problem(env: Env, spec: EnvSpec) -> Problem:
     """The problem that an environment poses; a `UsageError` for spaces that no policy here reads or gives."""
+    from gymnasium.spaces import Box, Discrete
+
     observation, action = env.observation_space, env.action_space
     assert isinstance(observation, Box)
     size = observation.shape[0]

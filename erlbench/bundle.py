@@ -46,14 +46,8 @@ _NAME = re.compile(
     rf"(?:\w[\w .@+()=,-]{{0,199}}/){{1,9}}(?:{re.escape(STUDY)}|seed-\d{{1,20}}(?:{re.escape(ASIDE)}\d{{1,6}})?"
     rf"/(?:{'|'.join(map(re.escape, (*SMALL, *LARGE)))}|{POLICIES}/\d{{1,9}}\.safetensors))"
 )
-_UNPACKED = re.compile(r"\S*?/erlbench-bundle-\w{8}/")
 _HOMES = r"(?:/home|/Users)/[^/\s'\":;,]+|/root(?![\w-])"
 _NODE = re.compile(r"[\w.-]+(?= \([0-9a-f]{6}\))")  # of a Ray cluster, in events
-
-
-def strip_unpacked(text: str) -> str:
-    """A text with the bundles' own names of files: `study.zip/results/Hopper-v5/td3/seed-000`."""
-    return _UNPACKED.sub("", text)
 
 
 def is_bundle(path: Path) -> bool:

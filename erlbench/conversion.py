@@ -26,10 +26,10 @@ import tomli_w
 from erlbench import __version__
 from erlbench.algorithms import registry
 from erlbench.api import Results
-from erlbench.envs.options import OWN, checked_settings, plain_values
+from erlbench.envs.options import OWN, checked_settings
 from erlbench.errors import UsageError, nearest, warn
 from erlbench.experiment.cells import folder_name, run_folder
-from erlbench.files import Table, Unusable, Values, place_below, printable, refuse_links, writable
+from erlbench.files import Table, Unusable, Values, place_below, plain_values, printable, refuse_links, writable
 from erlbench.foreign_files import SB3, TABLE, ForeignRun, read_content, read_runs, refuse
 from erlbench.options import option
 from erlbench.records import training

@@ -29,6 +29,7 @@ READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_N
 DIGITS = 2**63  # integers stay below it, as in TOML
 Values = Mapping[str, Any]  # by name, as a TOML file holds settings
 Table = dict[str, Any]  # of a TOML or JSON file
+UNPACKED = re.compile(r"\S*?/erlbench-bundle-\w{8}/")  # where a bundle is unpacked
 PLAIN = re.compile(r"[\t\n\x20-\x7e]*")  # text that needs no second look
 
 
@@ -162,11 +163,36 @@ def plain(value: Any, depth: int = DEPTH) -> Any:
     return [plain(item, depth - 1) for item in value] if isinstance(value, list) else value
 
 
+def plain_values(settings: Values) -> Table:
+    """Settings as the command line gives them, as the plain values that configurations hold."""
+    return {name: _as_toml(value) for name, value in settings.items()}
+
+
+def _as_toml(value: Any) -> Any:
+    """A text as the TOML value that it is, or else as itself."""
+    if not isinstance(value, str):
+        return value
+    if value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    try:
+        return tomllib.loads(f"value = {value}")["value"]
+    except (tomllib.TOMLDecodeError, KeyError):
+        try:
+            return float(value)  # TOML knows no .5 and no 1.
+        except ValueError:
+            return value
+
+
 def printable(text: str) -> str:
     """`text` without control characters and bidirectional marks."""
     if PLAIN.fullmatch(text) or text.isprintable():
         return text
     return "".join(c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs") else "\ufffd" for c in text)
+
+
+def strip_unpacked(text: str) -> str:
+    """A text with the bundles' own names of files: `study.zip/results/Hopper-v5/td3/seed-000`."""
+    return UNPACKED.sub("", text)
 
 
 def is_same_file(path: Path, descriptor: int) -> bool:

@@ -15,9 +15,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from erlbench.algorithms.individuals import fitness_of
-from erlbench.algorithms.named import find_named
 from erlbench.algorithms.policy_settings import policy_of
-from erlbench.algorithms.registry import ALGORITHMS
+from erlbench.algorithms.registry import ALGORITHMS, find_named
 from erlbench.algorithms.search.observation_statistics import ObservationStatistics
 from erlbench.algorithms.search.search_distribution import SearchDistribution
 from erlbench.envs.registry import Problem

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from erlbench.algorithms.base import Algorithm
-from erlbench.algorithms.training.actor_critic_settings import ActorCriticSettings
 from erlbench.algorithms.training.critic import CriticSpec, critic_spec, initial_critic
-from erlbench.algorithms.training.learners import MODULE, Learner, find_learner
+from erlbench.algorithms.training.learners import MODULE, ActorCriticSettings, Learner, find_learner
 from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, Updates
 from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import ArrayRef, Input, Priority, ReplayView, Task

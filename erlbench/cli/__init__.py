@@ -16,9 +16,8 @@ from typing import Any
 import click
 
 from erlbench import __version__
-from erlbench.bundle import strip_unpacked
 from erlbench.errors import ADVICE, ErlbenchError, Interrupted, UsageError, check_known, explain, said_by, text_of
-from erlbench.files import printable, read_toml
+from erlbench.files import printable, read_toml, strip_unpacked
 
 COMMANDS: Mapping[str, str] = {  # in the order of their use
     "demo": "See something learn: figure, film and report in two minutes.",

@@ -11,14 +11,12 @@ from pathlib import Path
 import click
 
 from erlbench.cli import message
-from erlbench.cli.tables import duration, print_table, setting_texts, size
 from erlbench.envs.catalogue import LISTED, split_preset
 from erlbench.errors import ErlbenchError
 from erlbench.experiment.arguments import RunArguments
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.experiment.command import requested_cells, run_options
 from erlbench.experiment.estimate import find_doubts, never_timed, shorten_doubts
-from erlbench.experiment.fairness import compare_algorithms
 from erlbench.experiment.schedule import CellSchedule
 from erlbench.machine.process import check_device
 from erlbench.running.admission import Rules, admit, problem_finder, rules_of
@@ -82,6 +80,10 @@ def _describe(cells: Sequence[Cell], asked: RunArguments, rules: Rules) -> Itera
         yield f"warning: {name}: --save-replay has no effect, as such a run cannot be extended: {reason}"
     doubts = find_doubts(cells, problem_finder(rules))
     yield from (line for _, line in doubts) if asked.verbose else shorten_doubts(doubts)
+    if len(settings) < 2:
+        return
+    from erlbench.experiment.fairness import compare_algorithms
+
     names, differing = compare_algorithms(cell.config() for cell in cells)
     if differing and len(names) > MOST_COMPARED:
         yield f"not equal in the {len(names)} algorithms: {'; '.join(differing)}"
@@ -92,6 +94,8 @@ def _describe(cells: Sequence[Cell], asked: RunArguments, rules: Rules) -> Itera
 
 def _show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
     """Print resolved settings, time and memory, and write nothing."""
+    from erlbench.cli.tables import duration, print_table, setting_texts, size
+
     groups: dict[tuple[str, str, Settings], dict[str, None]] = {}  # environments by algorithm, name and settings
     for cell in cells:
         own = {f"environment's {name}": value for name, value in cell.env_settings.items()}
@@ -136,6 +140,8 @@ def _say_trust(cells: Sequence[Cell]) -> str:
 
 def say_duration(schedule: CellSchedule, options: RunOptions) -> str:
     """How long all cells take, and how many of them run at once."""
+    from erlbench.cli.tables import duration
+
     forecast, cores = schedule.forecast(), options.processes
     work = sum(share.core_seconds for share in schedule.shares) / max(1, cores)
     by = counted(cores, "core") if options.jobs is None else counted(cores, "process", "processes")

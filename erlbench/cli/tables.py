@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from erlbench.bundle import strip_unpacked
-from erlbench.files import Values, printable
+from erlbench.files import Values, printable, strip_unpacked
 from erlbench.settings import setting_text
 
 GAP = "  "  # between columns

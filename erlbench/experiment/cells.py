@@ -9,9 +9,11 @@ from dataclasses import KW_ONLY, asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.experiment.costs import DEFAULTS, Costs, built_in_costs, rounded
 from erlbench.files import Table, Values, table_in
+from erlbench.records.older import DEFAULT_PRESET
 from erlbench.settings import as_toml, toml_values
 
 if TYPE_CHECKING:
@@ -90,7 +92,6 @@ class Cell:
 
     def algorithm(self, problem: Problem, store: Store, replay: Replay) -> Algorithm[Any, Any]:
         """Its algorithm, at the beginning of a run on `problem`."""
-        from erlbench.algorithms import registry
         from erlbench.algorithms.base import Context
 
         context = Context(
@@ -153,6 +154,11 @@ def check_name(name: str, what: str) -> None:
     """Raise a `UsageError` that begins with `what` when `name` cannot be a folder's name."""
     if not _NAME.fullmatch(name):
         raise UsageError(f"{what} '{name}' must be a-z, A-Z, 0-9 and . _ @ + - only, with a letter or digit first")
+
+
+def entry_name(algo: str, preset: str) -> str:
+    """The name of an entry or of runs that have none: ALGO, or ALGO@PRESET for any preset but the default one."""
+    return registry.short_name(algo) + f"@{preset}" * (preset != DEFAULT_PRESET)
 
 
 def folder_name(env_id: str) -> str:

@@ -18,7 +18,7 @@ import erlbench
 from erlbench.algorithms import registry
 from erlbench.envs.catalogue import canonical
 from erlbench.errors import UsageError, check_known, warn
-from erlbench.experiment.cells import check_name, usual_frequency
+from erlbench.experiment.cells import check_name, entry_name, usual_frequency
 from erlbench.experiment.costs import built_in_costs, read_costs
 from erlbench.experiment.study import (
     CURVE,
@@ -32,7 +32,6 @@ from erlbench.experiment.study import (
     Profile,
     Simulated,
     Study,
-    entry_name,
 )
 from erlbench.experiment.toml_file import Keys, TomlFile
 from erlbench.files import Table, Values

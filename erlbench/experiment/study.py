@@ -208,11 +208,6 @@ def study_text(name: str, table: Values) -> str:
     return tomli_w.dumps({"studies": {name: table}})
 
 
-def entry_name(algo: str, preset: str) -> str:
-    """The name of an entry or of runs that have none: ALGO, or ALGO@PRESET for any preset but the default one."""
-    return registry.short_name(algo) + f"@{preset}" * (preset != DEFAULT_PRESET)
-
-
 def profile_settings(profile: Profile, entry: Entry) -> Table:
     """The profile's settings that the entry's algorithm has, and the entry's own, which win."""
     names = list_settings(registry.find(entry.algo).settings_type)

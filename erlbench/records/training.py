@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from erlbench.records.read import read_rows
 from erlbench.records.schema import EpisodeRow, EvaluationRow, GenerationRow, columns_of
 
 if TYPE_CHECKING:
@@ -49,6 +48,8 @@ class TrainingReturns:
 
     def restore(self, folder: Path) -> None:
         """Begin with the last episodes of a run's episodes.csv."""
+        from erlbench.records.read import read_rows  # not at the top: only a run that goes on reads rows
+
         self._last.clear()
         rows = read_rows(folder, EpisodeRow)
         if rows is not None:

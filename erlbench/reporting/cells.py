@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from erlbench.bundle import strip_unpacked
-from erlbench.files import printable
+from erlbench.files import printable, strip_unpacked
 from erlbench.records.older import WITH_BUDGET
 from erlbench.reporting.formats import list_first
 from erlbench.reporting.statistics import Array, group_items

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from erlbench.bundle import strip_unpacked
 from erlbench.errors import UsageError
 from erlbench.experiment.fairness import compare_algorithms
+from erlbench.files import strip_unpacked
 from erlbench.reporting.agreement import change_between, find_disagreements, list_cells
 from erlbench.reporting.cells import Warn, list_rows
 from erlbench.reporting.documents import Record, Table, build_table

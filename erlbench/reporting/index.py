@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from erlbench.bundle import strip_unpacked
+from erlbench.files import strip_unpacked
 from erlbench.reporting.cells import fold
 from erlbench.reporting.checklist import write_checklist
 from erlbench.reporting.documents import (

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import gymnasium
 import numpy as np
 
 from erlbench.errors import TaskError, text_of
+
+if TYPE_CHECKING:
+    from erlbench.envs.wrappers import Env
 
 REALS = frozenset({float, int, np.float64, np.float32})  # what rewards mostly are; others are looked at
 NUMBERS = "fiub"  # kinds of dtypes
@@ -64,7 +66,7 @@ def _number(value: Any) -> float:
         return float("nan")
 
 
-def reset(env: gymnasium.Env[Any, Any], seed: int) -> np.ndarray:
+def reset(env: Env, seed: int) -> np.ndarray:
     """The first observation; an error of the environment is raised as one of its own."""
     try:
         outcome = env.reset(seed=seed)
@@ -88,9 +90,7 @@ def raised(error: Exception, step: int, seed: int) -> TaskError:
     return TaskError(f"{what}: {text_of(error)}")
 
 
-def advance(
-    env: gymnasium.Env[Any, Any], action: Any, step: int, seed: int, infos: Infos
-) -> tuple[np.ndarray, float, bool, bool]:
+def advance(env: Env, action: Any, step: int, seed: int, infos: Infos) -> tuple[np.ndarray, float, bool, bool]:
     """The environment's step `step` (from 1): observation, reward, terminated, whether it ends; all checked.
 
     `infos` takes in its info.

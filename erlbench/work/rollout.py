@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Protocol, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
 
-import gymnasium
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
@@ -22,6 +21,9 @@ from erlbench.work.contract import IS_SOLVED, REALS, SOLVED, Infos, checked_step
 from erlbench.work.seeding import Key, Purpose, environment_seed, generator
 from erlbench.work.tasks import Outcome
 from erlbench.work.workspace import Workspace
+
+if TYPE_CHECKING:
+    from erlbench.envs.wrappers import Env
 
 LARGEST = float(np.finfo(np.float32).max)
 REFUSE, WORST = "refuse", "worst"  # what becomes of an individual whose return is NaN
@@ -99,7 +101,7 @@ def is_finite(values: Any) -> bool:
 
 
 def play(
-    env: gymnasium.Env[Any, Any],
+    env: Env,
     policy: NumpyPolicy,
     limit: int,
     seed: int,

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from erlbench.cli import cli
 from erlbench.envs import catalogue
-from erlbench.envs.options import plain_values
+from erlbench.files import plain_values
 
 
 def invoke(*words: object):

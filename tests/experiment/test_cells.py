@@ -11,9 +11,8 @@ import pytest
 import tomli_w
 
 from erlbench.errors import UsageError
-from erlbench.experiment.cells import Cell, check_name, differences, folder_name
+from erlbench.experiment.cells import Cell, check_name, differences, entry_name, folder_name
 from erlbench.experiment.costs import Costs
-from erlbench.experiment.study import entry_name
 
 
 @dataclass(frozen=True)
