@@ -84,12 +84,13 @@ class TaskOrder(ArrivalOrder):
         return first if first in self.undelivered else None
 
 
-@dataclass(frozen=True)
-class Start:
-    """When a task began, in attoseconds, and on which virtual processor."""
+@dataclass
+class Span:
+    """How a task runs in virtual time: when it began, in attoseconds, and on which virtual processor."""
 
-    time: int
+    start: int
     processor: int
+    rest: Any = None  # nanoseconds alone that are left, None before they are measured; its end where nothing slows it
     replayed: bool = False  # it ended before an interruption, and only its outcome is made again
 
 
@@ -109,18 +110,14 @@ class SimulatedOrder(ArrivalOrder):
         self._delivery = delivery
         self._shared_critic = shared_critic
         self._now = 0  # the last end of any task
-        self._clock = 0  # the moment of `_left`: the last end of a task of the training
+        self._clock = 0  # the moment of what is left: the last end of a task of the training
         self._idle_processors = {ACTORS: list(range(workers)), CRITIC: [workers]}  # heaps of idle processors
         self._lane_of: dict[int, str] = {}  # of tasks that have not ended
-        self._startable: dict[str, list[tuple[int, int]]] = {ACTORS: [], CRITIC: [], EVALUATION: []}  # (priority, id)
-        self._running: dict[int, Start] = {}
-        self._remaining: dict[
-            int, int
-        ] = {}  # nanoseconds alone of the training's tasks that run and have been measured
-        self._fixed_ends: dict[int, int] = {}  # of evaluations and of what is past
+        self._startable: dict[str, list[tuple[int, int]]] = {ACTORS: [], CRITIC: []}  # (priority, id)
+        self._running: dict[int, Span] = {}
         self._arrived: dict[int, Result] = {}  # of tasks that have not ended
-        self._undelivered_spans: dict[int, tuple[int, int, int]] = {}  # undelivered task -> start, processor, end
-        self._restored: dict[int, tuple[Start, int | None]] = {}  # task -> how it ran, and its end or what is left
+        self._ended: dict[int, Span] = {}  # of undelivered tasks
+        self._restored: dict[int, Span] = {}  # begun before an interruption, and not requested since
         self._resuming = False  # whether the tasks that come next were requested before an interruption
 
     def now(self) -> float:
@@ -133,15 +130,24 @@ class SimulatedOrder(ArrivalOrder):
         self._resuming = False
         self._lane_of |= {task.id: self._lane(task) for task in tasks}
         for task in tasks:
-            self._push_if_ready(task)
-        self._start(EVALUATION)
+            if task.id in self._restored:
+                self._running[task.id] = self._restored.pop(task.id)
+            elif self._lane_of[task.id] == EVALUATION:
+                self._running[task.id] = Span(self._now, self.workers + 1)
+            else:
+                self._push_if_ready(task)
 
     def needs_result(self) -> bool:
-        """Whether a task that runs in simulated time has no result."""
+        """Whether a task that runs in simulated time has no result.
+
+        Tasks of the training start only when one of them ends, or when none runs: lowest (priority, id) first.
+        """
         if sum(map(len, self._idle_processors.values())) > self.workers:
             self._clock = self._now  # no virtual processor has a task
-        for lane in (EVALUATION, CRITIC, ACTORS):
-            self._start(lane)
+        for lane, ready in self._startable.items():
+            while ready and self._idle_processors[lane]:
+                _, task_id = heapq.heappop(ready)
+                self._running[task_id] = Span(self._clock, heapq.heappop(self._idle_processors[lane]))
         return not self._running or not self._running.keys() <= self._arrived.keys()
 
     def arrived(self, result: Result) -> None:
@@ -153,7 +159,7 @@ class SimulatedOrder(ArrivalOrder):
             return
         self._delivery.arrived(self._end_next())
         for result in self._delivery.due():
-            self._undelivered_spans.pop(result.task, None)
+            self._ended.pop(result.task, None)
             yield result
 
     def state(self) -> dict[str, Any]:
@@ -162,32 +168,26 @@ class SimulatedOrder(ArrivalOrder):
         `running`: `[task, start, processor, left]` each; what is left is None where it has not been measured. `past`:
         `[task, start, processor, end]` of tasks that have ended and will be requested again, as they are undelivered.
         """
-        starts = {task_id: (start, self._moments(start).get(task_id)) for task_id, start in self._running.items()}
         lists: dict[bool, list[list[int | None]]] = {False: [], True: []}
-        for task_id, (start, value) in (starts | self._restored).items():
-            lists[start.replayed].append([task_id, start.time, start.processor, value])
-        running, past = lists.values()
-        past += [[task_id, *self._undelivered_spans[task_id]] for task_id in self.undelivered]
+        for task_id, span in (self._running | self._restored).items():
+            lists[span.replayed].append([task_id, span.start, span.processor, span.rest])
+        for task_id, span in self._ended.items():
+            lists[True].append([task_id, span.start, span.processor, span.rest])
         return {
-            "now": self._now, "clock": self._clock, "running": sorted(running), "past": sorted(past),
+            "now": self._now, "clock": self._clock, "running": sorted(lists[False]), "past": sorted(lists[True]),
             "idle": self._is_idle() and not self._resuming,
         }  # fmt: skip
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self._now, self._clock = state["now"], state["clock"]
         self._resuming = not state["idle"]
-        self._restored = {
-            task_id: (Start(moment, processor, replayed), value)
-            for replayed, name in ((False, "running"), (True, "past"))
-            for task_id, moment, processor, value in state[name]
-        }
-        taken = {start.processor for start, _ in self._restored.values() if not start.replayed}
+        self._restored = {task_id: Span(*values) for task_id, *values in state["running"]}
+        taken = {span.processor for span in self._restored.values()}
         for processors in self._idle_processors.values():
             processors[:] = [processor for processor in processors if processor not in taken]
-
-    def _moments(self, start: Start) -> dict[int, int]:
-        """Where the end of such a task is kept, or what is left of it."""
-        return self._fixed_ends if start.replayed else self._remaining
+        self._restored |= {
+            task_id: Span(start, processor, end, True) for task_id, start, processor, end in state["past"]
+        }
 
     def _lane(self, task: Task) -> str:
         if task.priority == Priority.EVALUATION:
@@ -199,68 +199,41 @@ class SimulatedOrder(ArrivalOrder):
         return all(lane == EVALUATION for lane in self._lane_of.values())
 
     def _push_if_ready(self, task: Task) -> None:
-        if self._lane_of.keys().isdisjoint(dependencies(task)):
+        if task.id not in self._running and self._lane_of.keys().isdisjoint(dependencies(task)):
             heapq.heappush(self._startable[self._lane_of[task.id]], (task.priority, task.id))
 
-    def _start(self, lane: str) -> None:
-        """Start the ready tasks of a lane, lowest (priority, id) first, on its idle processors.
-
-        Training tasks start only when a training task ends, or when none runs.
-        """
-        ready = self._startable[lane]
-        if self._restored:
-            self._restart(ready)
-        while ready and (lane == EVALUATION or self._idle_processors[lane]):
-            processor = self.workers + 1 if lane == EVALUATION else heapq.heappop(self._idle_processors[lane])
-            _, task_id = heapq.heappop(ready)
-            self._running[task_id] = Start(self._now if lane == EVALUATION else self._clock, processor)
-
-    def _restart(self, ready: list[tuple[int, int]]) -> None:
-        """Start those of the ready tasks of a lane that had started before an interruption, as they had."""
-        for _, task_id in ready:
-            if task_id in self._restored:
-                self._running[task_id], value = self._restored.pop(task_id)
-                if value is not None:
-                    self._moments(self._running[task_id])[task_id] = value
-        ready[:] = [entry for entry in ready if entry[1] not in self._running]
-        heapq.heapify(ready)
-
     def _end_next(self) -> Result:
-        """End the running task that ends first, with its start, end and processor in simulated time."""
-        moment, task_id = min((end, task_id) for task_id, end in self._find_ends().items())
-        start, result = self._running.pop(task_id), self._arrived.pop(task_id)
-        if self._slows_others(start):
-            heapq.heappush(self._idle_processors[self._lane_of[task_id]], start.processor)
-            work = self._remaining.pop(task_id)
-            self._remaining = {other: left - work for other, left in self._remaining.items()}
-            self._clock = moment
-        else:
-            del self._fixed_ends[task_id]
-        if not start.replayed:
+        """End the running task that ends first, with its start, end and processor in simulated time.
+
+        All have their results. It ends first if no other one starts before.
+        """
+        for task_id, span in self._running.items():
+            if span.rest is None:
+                work = self._nanoseconds(task_id)
+                span.rest = work if self._slows_others(span) else span.start + work * BILLION
+        slowed = [span for span in self._running.values() if self._slows_others(span)]
+        factor = self.costs.slowed(len(slowed))
+        moment, task_id = min(
+            (self._clock + span.rest * factor if self._slows_others(span) else span.rest, task_id)
+            for task_id, span in self._running.items()
+        )
+        span, result = self._running.pop(task_id), self._arrived.pop(task_id)
+        if self._slows_others(span):
+            heapq.heappush(self._idle_processors[self._lane_of[task_id]], span.processor)
+            self._clock, work = moment, span.rest
+            for other in slowed:
+                other.rest -= work
+        if not span.replayed:
             self._now = max(self._now, moment)
         del self._lane_of[task_id]
-        for other in self.graph.dependents(task_id):
-            self._push_if_ready(self.graph.tasks[other])
-        self._undelivered_spans[task_id] = (start.time, start.processor, moment)
-        return replace(result, start=start.time / SECOND, end=moment / SECOND, process=start.processor)
+        for dependent in self.graph.dependents(task_id):
+            self._push_if_ready(self.graph.tasks[dependent])
+        self._ended[task_id] = replace(span, rest=moment)
+        return replace(result, start=span.start / SECOND, end=moment / SECOND, process=span.processor)
 
-    def _slows_others(self, start: Start) -> bool:
-        """Whether a running task slows other tasks down. Evaluations and ended tasks do not."""
-        return start.processor <= self.workers and not start.replayed
-
-    def _find_ends(self) -> dict[int, int]:
-        """When each running task ends if no other one starts or ends before; all have their results.
-
-        Evaluations neither slow other tasks down nor are slowed down.
-        """
-        for task_id, start in self._running.items():
-            if self._slows_others(start):
-                if task_id not in self._remaining:
-                    self._remaining[task_id] = self._nanoseconds(task_id)
-            elif task_id not in self._fixed_ends:
-                self._fixed_ends[task_id] = start.time + self._nanoseconds(task_id) * BILLION
-        factor = self.costs.slowed(len(self._remaining))
-        return self._fixed_ends | {task_id: self._clock + left * factor for task_id, left in self._remaining.items()}
+    def _slows_others(self, span: Span) -> bool:
+        """Whether a running task slows others down, and they it. Evaluations and ended tasks do not."""
+        return span.processor <= self.workers and not span.replayed
 
     def _nanoseconds(self, task_id: int) -> int:
         values = self._arrived[task_id].values
