@@ -134,15 +134,11 @@ def _name_glfw() -> None:
     signal that was meant for the command, no environment of MuJoCo can be made.
     """
     spec = find_spec("glfw")
-    variant = "wayland" if "wayland" in (os.environ.get("PYGLFW_LIBRARY_VARIANT"), _session()) else "x11"
+    display = os.environ.get("PYGLFW_LIBRARY_VARIANT") or os.environ.get("XDG_SESSION_TYPE")
     for place in (spec and spec.submodule_search_locations) or ():
-        library = Path(place, variant, "libglfw.so")
+        library = Path(place, "wayland" if display == "wayland" else "x11", "libglfw.so")
         if library.is_file():
             os.environ.setdefault("PYGLFW_LIBRARY", str(library))
-
-
-def _session() -> str | None:
-    return None if os.environ.get("PYGLFW_LIBRARY_VARIANT") == "x11" else os.environ.get("XDG_SESSION_TYPE")
 
 
 # -- modules in the folder where a command was given -------------------------------------------------------------------

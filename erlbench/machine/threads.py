@@ -77,6 +77,7 @@ class OneThread:
         self._guard = threading.RLock()
         self._holders: dict[int, dict[str, Library]] = {}  # thread -> every OpenMP as it was there
         self._before: dict[str, Library] = {}  # every BLAS as it was; PyTorch as it is in a new thread
+        self._seen = threading.local()  # `modules`: how many the thread knew that renewed last
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -95,8 +96,10 @@ class OneThread:
                 self._release(thread)
 
     def renew(self) -> None:
-        """Hold the calling thread, and what has been loaded since, to one thread, too, while anybody holds."""
-        if self._holders:
+        """Hold the calling thread, and what has been loaded since its last call, to one thread, while anybody holds."""
+        count = len(sys.modules)
+        if self._holders and getattr(self._seen, "modules", 0) != count:
+            self._seen.modules = count
             self.limit()
 
     def limit(self) -> None:
@@ -135,16 +138,3 @@ def _in_new_thread(torch: Library) -> Library:
 
 
 ONE_THREAD = OneThread()
-
-
-class Renewal:
-    """Calls `ONE_THREAD.renew` if modules, and perhaps a library with them, were imported since the last call."""
-
-    def __init__(self) -> None:
-        self._modules = -1
-
-    def __call__(self) -> None:
-        count = len(sys.modules)
-        if count != self._modules:
-            self._modules = count
-            ONE_THREAD.renew()

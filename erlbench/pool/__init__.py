@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from erlbench.errors import UsageError
-from erlbench.experiment.cells import LOCAL
-from erlbench.pool.base import Pool, PoolEvent, PoolOptions
+from erlbench.experiment.cells import LOCAL, RunOptions
+from erlbench.pool.base import Pool, PoolEvent
 from erlbench.pool.processes import ProcessPool
 
-__all__ = ["Pool", "PoolEvent", "PoolOptions", "ProcessPool", "connected", "local_pool", "make_pool"]
+__all__ = ["Pool", "PoolEvent", "ProcessPool", "connected", "local_pool", "make_pool"]
 
 
 @contextmanager
@@ -26,13 +26,13 @@ def connected(kind: str) -> Iterator[None]:
         yield
 
 
-def make_pool(kind: str, options: PoolOptions) -> Pool:
-    """A pool of `kind`, which the caller closes; within `connected`."""
-    if kind != LOCAL:
+def make_pool(options: RunOptions) -> Pool:
+    """A pool of the kind `options.pool`, which the caller closes; within `connected`."""
+    if options.pool != LOCAL:
         from erlbench.pool.ray_pool import RayPool
 
         return RayPool(options)
-    if options.processes is not None and options.processes < 0:
+    if options.processes < 0:
         raise UsageError(f"the number of processes is {options.processes}; it must be 0 (this process) or more")
     if options.processes == 0:
         from erlbench.pool.serial import SerialPool  # not at the top: workers, and runs that have some, need none of it
@@ -44,6 +44,6 @@ def make_pool(kind: str, options: PoolOptions) -> Pool:
 def local_pool(processes: int, **options: Any) -> Pool:
     """A pool of `processes` worker processes of this machine; 0 runs the tasks in this process.
 
-    `options` are those of `PoolOptions`.
+    `options` are those of `RunOptions`.
     """
-    return make_pool(LOCAL, PoolOptions(processes=processes, **options))
+    return make_pool(RunOptions(processes, **{"device": "cpu", **options}))

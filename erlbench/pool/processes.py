@@ -24,8 +24,9 @@ from math import inf
 from typing import Any
 
 from erlbench.errors import ErlbenchError, TaskError
+from erlbench.experiment.cells import RunOptions
 from erlbench.machine.process import allow_workers
-from erlbench.pool.base import Failure, Pool, PoolEvent, PoolOptions, as_error, check_stop
+from erlbench.pool.base import Failure, Pool, PoolEvent, as_error, check_stop
 from erlbench.pool.worker import LOCK, OVER_MEMORY, serve, start, start_fork_server
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
@@ -76,11 +77,11 @@ class Worker:
 
 
 class ProcessPool(Pool):
-    """Runs tasks in `options.processes` slots (None: one)."""
+    """Runs tasks in `options.processes` slots."""
 
-    def __init__(self, options: PoolOptions) -> None:
+    def __init__(self, options: RunOptions) -> None:
         super().__init__()
-        self.processes = 1 if options.processes is None else options.processes
+        self.processes = options.processes
         allow_workers(self.processes)
         self.device = options.device
         self._options = options

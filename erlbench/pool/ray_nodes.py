@@ -24,8 +24,9 @@ from typing import Any
 import numpy as np
 
 from erlbench.errors import ErlbenchError, UsageError
+from erlbench.experiment.cells import RunOptions
 from erlbench.machine import kernel
-from erlbench.pool.base import Failure, PoolEvent, PoolOptions, failure
+from erlbench.pool.base import Failure, PoolEvent, failure
 from erlbench.pool.processes import ProcessPool
 from erlbench.work.noise import NoiseTable
 from erlbench.work.replay import OBSERVATIONS, ROWS, TRANSITIONS
@@ -97,7 +98,7 @@ class Report:
 class Agent:
     """Runs on every node, as an actor of Ray's."""
 
-    def __init__(self, processes: int, options: PoolOptions) -> None:
+    def __init__(self, processes: int, options: RunOptions) -> None:
         self._pool = ProcessPool(replace(options, processes=processes))
         self._folder = make_store_folder(Path(tempfile.gettempdir()))
         self._unfinished: set[int] = set()
@@ -304,7 +305,7 @@ def members() -> list[Member]:
     return nodes
 
 
-def start_agent(member: Member, processes: int, options: PoolOptions) -> Any:
+def start_agent(member: Member, processes: int, options: RunOptions) -> Any:
     """An agent on `member`, with `processes` of its cores."""
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy

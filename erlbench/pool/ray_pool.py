@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 
 from erlbench.errors import CellError, ErlbenchError, TaskError, UsageError
+from erlbench.experiment.cells import RunOptions
 from erlbench.pool import ray_nodes as cluster
-from erlbench.pool.base import Pool, PoolEvent, PoolOptions, as_error, check_stop
+from erlbench.pool.base import Pool, PoolEvent, as_error, check_stop
 from erlbench.pool.processes import Durations
 from erlbench.pool.ray_nodes import Answer, Extent, Order, ReplayBlock, Report, facts, read_block
 from erlbench.work.store import Store
@@ -135,10 +136,10 @@ class Starting:
 class RayPool(Pool):
     """Runs tasks on all nodes of the Ray cluster that this process is connected to.
 
-    `options.processes` is the most processes on each node; None: the node's free cores.
+    `options.per_node` is the most processes on each node; None: the node's free cores.
     """
 
-    def __init__(self, options: PoolOptions) -> None:
+    def __init__(self, options: RunOptions) -> None:
         """Raises `UsageError` when no node of the cluster can be used; this process is connected to it."""
         super().__init__()
         self.device = options.device
@@ -315,7 +316,7 @@ class RayPool(Pool):
         self._events.append(PoolEvent(time.monotonic(), "node joined", f"{node.name} with {slots} processes"))
 
     def _slots_of(self, member: cluster.Member) -> int:
-        return min(member.cores, self._options.processes or member.cores)
+        return min(member.cores, self._options.per_node or member.cores)
 
     def _refuse(self, node_id: str, why: str) -> None:
         import ray

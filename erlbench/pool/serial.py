@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 
 from erlbench.errors import Interrupted
-from erlbench.machine.threads import Renewal
+from erlbench.machine.threads import ONE_THREAD
 from erlbench.pool.base import UNPREPARED, Pool, as_error, failure
 from erlbench.pool.worker import prepare_torch
 from erlbench.work.store import Store
@@ -31,7 +31,6 @@ class SerialPool(Pool):
         self._workspace = Workspace(self.store, cpu=time.thread_time)
         self._has_torch = False
         self._runs = self._interrupted = False
-        self._renew_limit = Renewal()
 
     def prepare(self, task: Task, workers: int, stop: threading.Event | None = None) -> None:
         self.submit([task])
@@ -50,7 +49,7 @@ class SerialPool(Pool):
         if task.gradient and not self._has_torch:
             self._workspace.device = self.device = prepare_torch(self.device, 0)
             self._has_torch = True
-        self._renew_limit()
+        ONE_THREAD.renew()
         self._interrupted, self._runs = False, True
         try:
             outcome: Result | BaseException = self._workspace.run(task)

@@ -7,13 +7,15 @@ import os
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from erlbench.errors import UsageError
-from erlbench.files import Unusable, read_bytes, read_json, read_toml, readable, reason
+from erlbench.files import Unusable, read_bytes, read_json, read_toml, readable, reason, table_in
 from erlbench.records.older import of_today
 from erlbench.records.schema import COUNTED, EventRow
 
@@ -77,15 +79,20 @@ class RunFiles:
 
     def has_rows(self) -> bool:
         """Whether a CSV file holds more than its header."""
-        return any(_has_rows(self.path / name) for name in ROWS)
+        for path in (self.path / name for name in ROWS):
+            if path.is_file():
+                with suppress(OSError), open(path, "rb") as file:
+                    lines = (line for line in file if line.strip() and not line.startswith(b"#"))
+                    if len([*islice(lines, 2)]) == 2:
+                        return True
+        return False
 
-    def has_checkpoint(self) -> bool:
-        """Whether there is a checkpoint, be it whole or not."""
-        return has_checkpoint(self.path / CHECKPOINTS)
+    def has_checkpoint(self, folder: str = CHECKPOINTS) -> bool:
+        """Whether there is a checkpoint, be it whole or not; a renamed copy of one is none.
 
-    def has_training_end(self) -> bool:
-        """Whether there is a checkpoint of the training's end, from which a larger budget can go on."""
-        return has_checkpoint(self.path / TRAINING_END)
+        From one of `TRAINING_END` a larger budget can go on.
+        """
+        return any(path.name.isdigit() for path in (self.path / folder).glob("[0-9]*"))
 
 
 def starts(meta: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -234,11 +241,6 @@ def without_runs(folder: Path) -> str:
     return f"{folder} {reason}; give a folder such as results/Hopper-v5/td3/seed-000"
 
 
-def has_checkpoint(folder: Path) -> bool:
-    """Whether there is a checkpoint; a renamed copy of one is none."""
-    return any(path.name.isdigit() for path in folder.glob("[0-9]*"))
-
-
 def _read_object(path: Path, inside: int = 0) -> dict[str, Any]:
     """The object of a JSON file; empty where there is none that can be read."""
     try:
@@ -246,17 +248,6 @@ def _read_object(path: Path, inside: int = 0) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _has_rows(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    try:
-        with open(path, "rb") as file:
-            lines: Iterable[bytes] = (line for line in file if not line.startswith(b"#"))
-            return sum(1 for _, line in zip(range(2), lines) if line.strip()) == 2
-    except OSError:
-        return False
 
 
 # -- config.toml: names become folders of an export and words of a report; all commands refuse the same ones -----------
@@ -308,27 +299,17 @@ class Imported:
 
     def table(self) -> dict[str, Any]:
         """The table [imported] of config.toml."""
-        return {
-            "format": self.format,
-            "origin": self.origin,
-            **({"licence": self.licence} if self.licence else {}),
-            "returns": self.returns,
-            "sources": dict(self.sources),
-        }
+        return {name: value for name, value in asdict(self).items() if name != "licence" or value}
 
 
 def imported_of(config: Mapping[str, Any]) -> Imported | None:
     """What config.toml says; None for a run of this suite."""
-    run, said = config.get("run"), config.get(KIND)
-    if not isinstance(run, Mapping) or run.get("kind") != KIND:
+    said = table_in(config, KIND)
+    if table_in(config, "run").get("kind") != KIND:
         return None
-    said = said if isinstance(said, Mapping) else {}
-    sources = said.get("sources")
-    returns = str(said.get("returns"))
+    texts = {name: str(said.get(name) or UNSAID)[:200] for name in ("format", "origin", "returns")}
     return Imported(
-        format=str(said.get("format") or UNSAID)[:200],
-        origin=str(said.get("origin") or UNSAID)[:200],
+        **texts | {"returns": texts["returns"] if texts["returns"] in RETURNS else UNSAID},
         licence=str(said.get("licence") or "")[:200],
-        returns=returns if returns in RETURNS else UNSAID,
-        sources={str(name): str(value) for name, value in (sources if isinstance(sources, Mapping) else {}).items()},
+        sources={str(name): str(value) for name, value in table_in(said, "sources").items()},
     )

@@ -32,8 +32,6 @@ class RowFile:
     def __init__(self, folder: Path, row: type[Row], comment: str = "") -> None:
         self.path = folder / row.file
         self.row = row
-        self._columns: tuple[str, ...] | None = None  # None: they are taken from the first row
-        self._has_metrics = any(column.metrics for column in columns_of(row))
         self._comment = comment
         check_regular(self.path)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
@@ -42,6 +40,7 @@ class RowFile:
         self._writer = csv.writer(SimpleNamespace(write=self._lines.append), lineterminator="\n")
         self._length = 0
         self._crc = 0
+        self._go_on_with(header(row) if self.path.stat().st_size else None)
 
     def start(self) -> None:
         """Begin anew with nothing but the header."""
@@ -49,22 +48,15 @@ class RowFile:
         self._crc = 0
         if self._comment:
             self._append(f"#{self._comment}\n".encode())
-        self._columns = None
-        if not self._has_metrics:
+        self._go_on_with(None)
+        if not any(column.metrics for column in columns_of(self.row)):
             self._begin_columns(header(self.row))
             self.flush()
-
-    def begin(self) -> None:
-        """Begin a file that is empty, and leave any other as it is."""
-        if not self.path.stat().st_size:
-            self.start()
-        else:
-            self._go_on_with(header(self.row))
 
     def write(self, row: Row) -> None:
         """Add one row."""
         if self._columns is None:
-            self._begin_columns(header(self.row, tuple(row.metrics)))  # type: ignore[attr-defined]
+            self._begin_columns(header(self.row, tuple(getattr(row, "metrics", ()))))
         self._writer.writerow(self._cells(row))
 
     def flush(self) -> None:
@@ -116,6 +108,7 @@ class RowFile:
         self._writer.writerow(columns)
 
     def _go_on_with(self, columns: Sequence[str] | None) -> None:
+        """Write these columns; None: those of the first row."""
         self._columns = None if columns is None else tuple(columns)
         if self._columns is not None:
             self._cells = _cells_of(self.row, self._columns)
@@ -139,10 +132,8 @@ def _cells_of(row: type[Row], columns: Sequence[str]) -> Callable[[Row], list[An
     Some columns may have older names or be missing in the file; those that the schema does not have are the
     algorithm's own: empty where the row has none.
     """
-    schema = declared(row)
-    metrics = next((column.name for column in columns_of(row) if column.metrics), "")
-    first = columns_of(row)[0].name
-    values = attrgetter(*(schema[name].name if name in schema else metrics or first for name in columns))
+    schema, metrics = declared(row), next((column.name for column in columns_of(row) if column.metrics), "")
+    values = attrgetter(*(schema[name].name if name in schema else metrics or "file" for name in columns))
     converts: list[tuple[int, Callable[[Any], Any]]] = []
     for at, name in enumerate(columns):
         if name not in schema:
@@ -260,4 +251,3 @@ class RowFiles:
         """Go back to a state that `check` accepted."""
         for name, file in self.counted.items():
             file.restore(state[name])
-        self.events.begin()  # it may have been removed

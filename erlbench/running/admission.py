@@ -14,8 +14,6 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
-import gymnasium
-
 from erlbench.algorithms import registry
 from erlbench.envs.catalogue import extra_of, module_of, split_preset
 from erlbench.envs.registry import Problem
@@ -65,7 +63,7 @@ class Trial:
 _trials: dict[Hashable, Trial] = {}  # for the life of this process
 _guard = threading.RLock()
 
-TRIED, UNTRIED = Rules(), Rules(tries=False)
+UNTRIED = Rules(tries=False)
 
 
 def rules_of(options: RunOptions, algorithms: Iterable[str] = ()) -> Rules:
@@ -112,7 +110,7 @@ def problem_finder(rules: Rules) -> Callable[[str, Settings], Problem]:
     return lambda env, settings: admit(env, settings, rules).problem
 
 
-def identity_of(cell: Cell, rules: Rules = TRIED) -> dict[str, Any]:
+def identity_of(cell: Cell, rules: Rules = Rules()) -> dict[str, Any]:
     """The identity of the cell's problem here and now; empty where it cannot be found out."""
     return identity_of_run(cell.algo, cell.env, cell.env_settings, toml_values(cell.settings), rules)
 
@@ -130,7 +128,7 @@ def identity_of_run(
         admission = trial.process.answer()[0]
     files: Mapping[str, str] | None = admission.all_files
     if admission.imported != modules:
-        files = _loaded_by(modules, tuple(sys.path), tuple(map(_source, modules)))
+        files = _loaded_by(modules, tuple(sys.path))
         files = files and {**admission.files, **files}
     if not files:
         return {}
@@ -146,8 +144,8 @@ def identity_of_run(
 
 
 @cache
-def _loaded_by(modules: tuple[str, ...], path: tuple[str, ...], sources: tuple[str, ...]) -> dict[str, str] | None:
-    """What a process has loaded that imports these modules, None where it cannot; the rest is for the cache."""
+def _loaded_by(modules: tuple[str, ...], path: tuple[str, ...]) -> dict[str, str] | None:
+    """What a process has loaded that imports these modules, None where it cannot; `path` is for the cache."""
     files: dict[str, str] | None = call_in_subprocess(identity.import_modules, modules, limit=IMPORTED)[0]
     return files
 
@@ -182,15 +180,12 @@ def _try(env: str, settings: Settings, rules: Rules) -> Trial:
     admission, failure = process.answer(last=not rules.modules)
     if admission is None:
         return Trial(None, failure)
-    if admission.refusal and _is_unknown(env_id, admission.refusal):
-        admission = replace(admission, refusal=admission.refusal + _hint(env_id))
+    if admission.refusal and "did you mean" not in admission.refusal and not (module_of(env_id) or extra_of(env_id)):
+        import gymnasium
+
+        if env_id not in gymnasium.registry:
+            admission = replace(admission, refusal=admission.refusal + _hint(env_id))
     return Trial(admission, "", identity.describe_files(admission.files)["modules"], process)
-
-
-def _is_unknown(env_id: str, refusal: str) -> bool:
-    """Whether nobody here registers an id, and nothing is near it."""
-    is_listed = bool(module_of(env_id) or extra_of(env_id)) or env_id in gymnasium.registry
-    return not is_listed and "did you mean" not in refusal
 
 
 def _hint(env_id: str) -> str:
@@ -221,5 +216,6 @@ def _source(module: str) -> str:
 
 def _is_only_here(env_id: str) -> bool:
     """Whether this very program has registered an id, so that no other process knows it."""
-    spec = None if extra_of(env_id) else gymnasium.registry.get(env_id)
+    gymnasium = sys.modules.get("gymnasium")
+    spec = gymnasium.registry.get(env_id) if gymnasium and not extra_of(env_id) else None
     return spec is not None and not (isinstance(spec.entry_point, str) and spec.entry_point.startswith(OF_ALL))

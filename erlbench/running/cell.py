@@ -18,10 +18,11 @@ from erlbench.experiment.cells import LOCAL, Cell, RunOptions, differences
 from erlbench.experiment.schedule import Share
 from erlbench.machine import description, kernel
 from erlbench.machine.threads import ONE_THREAD, threads_of_libraries
-from erlbench.pool import Pool, PoolOptions, make_pool
+from erlbench.pool import Pool, make_pool
 from erlbench.records.run import ERROR, REPLAY, config_hash
 from erlbench.records.schema import Row
 from erlbench.records.write import RowFiles
+from erlbench.running import state
 from erlbench.running.admission import admit, identity_of, rules_of
 from erlbench.running.checkpoint import FORMAT
 from erlbench.running.folder import DONE, FAILED, INTERRUPTED, LostLease, RunFolder
@@ -57,7 +58,7 @@ class CellRunner:
 
     def __init__(self, context: CommandContext) -> None:
         self.context = context
-        self._pool: tuple[PoolOptions, Pool] | None = None
+        self._pool: tuple[RunOptions, Pool] | None = None
         self._starting = False
         self._run: Run | None = None
         self._limit = contextlib.ExitStack()
@@ -104,30 +105,26 @@ class CellRunner:
                 self._pool[1].close()
 
     def _train(self, cell: Cell, directory: RunFolder, extends: bool) -> str:
-        finished = directory.read_changed_files() if extends else {}
-        run = shown = None
+        shown = None
         self._starting = True
         with contextlib.ExitStack() as opened:
             try:
-                run, shown = open_run(cell, directory, self._pool_for(cell), self.context, opened)
-                self._run = run
-                run.run()
-                outcome = shown.finish(run)
+                shown = open_run(cell, directory, self._pool_for(cell), self.context, opened)
+                self._run = shown.run
+                self._run.run()
+                outcome = shown.finish()
             except (Interrupted, KeyboardInterrupt):
-                return shown.end(run, INTERRUPTED, "") if run and shown else INTERRUPTED
+                return shown.end(INTERRUPTED) if shown else INTERRUPTED
             except LostLease as error:
                 return self._fail(cell, str(error))
             except Exception as error:
                 self._starting = False
-                has_begun = run is not None and run.begun
-                if finished and not has_begun:  # it could not be extended
-                    directory.restore_files(finished)
-                if self.context.stop.is_set() and not has_begun:
+                if self.context.stop.is_set() and not (shown and shown.run.begun):
                     return INTERRUPTED  # what a library has made of the signal, such as an ImportError
-                message = record_error(error, directory, run.pool.store if run else None)
-                if run and shown and (has_begun or not finished):
-                    shown.end(run, FAILED, message)
-                elif not finished:
+                message = record_error(error, directory, shown.run.pool.store if shown else None)
+                if shown:
+                    shown.end(FAILED, message)
+                elif not extends:  # a finished run that cannot be extended stays as it is
                     with contextlib.suppress(OSError, CellError):
                         directory.write_status(status=FAILED, message=message)
                 return self._fail(cell, message)
@@ -138,24 +135,18 @@ class CellRunner:
         return DONE
 
     def _fail(self, cell: Cell, message: str) -> str:
-        self.context.display.failed(cell.label, message)
+        self.context.display.finished(cell.label, f"failed: {message}", failed=True)
         return FAILED
 
     def _pool_for(self, cell: Cell) -> Pool:
         """The pool, made anew when the cell needs another one."""
         options, share = self.context.options, self.context.shares.get(cell.directory)
-        wanted = PoolOptions(
-            processes=share.processes if share else processes_for(cell, options),
-            device=options.device,
-            task_timeout=options.task_timeout,
-            anyway=options.anyway,
-            worker_memory=options.worker_memory,
-        )
+        wanted = replace(options, processes=(share.processes if share else processes_for(cell, options)) or 0)
         if self._pool is not None and (self._pool[0] != wanted or self._pool[1].store.gone):
             self._pool[1].close()
             self._pool = None
         if self._pool is None:
-            self._pool = wanted, make_pool(options.pool, wanted)
+            self._pool = wanted, make_pool(wanted)
         pool = self._pool[1]
         pool.reset()  # ids of tasks and arrays begin anew with each cell
         pool.store.clear()
@@ -183,40 +174,34 @@ def processes_for(cell: Cell, options: RunOptions) -> int | None:
 
 def open_run(
     cell: Cell, directory: RunFolder, pool: Pool, context: CommandContext, opened: contextlib.ExitStack
-) -> tuple[Run, ShownRun]:
-    """The run of a cell and what shows it, with the start written and its files open; `opened` closes them."""
-    options, display = context.options, context.display
+) -> ShownRun:
+    """The run of a cell, with the start written and its files open; `opened` closes them."""
+    options = context.options
     rules = rules_of(options)
     admission = admit(cell.env, cell.env_settings, rules)
     problem = replace(admission.problem, env=replace(admission.problem.env, info=cell.info))
     replay = Replay(directory.path / REPLAY, problem.observation_size, problem.action_size, pool.store)
     opened.callback(replay.close)
     algorithm = cell.algorithm(problem, pool.store, replay)
-    identity = identity_of(cell, rules)  # before anything is written
-    changes = differences(directory.saved_config() or cell.config(), cell.config())
-    directory.write_config(cell.config())
+    identity = identity_of(cell, rules)
     files = RowFiles(directory.path, cell.env, directory.check)
     opened.callback(files.close)
-    shown = ShownRun(cell, directory, display, pool)
-    listeners: list[Listener] = [shown]
-    if options.tensorboard:
-        from erlbench.running.live_curves import EventFile
-
-        def warn(text: str) -> None:
-            display.message(f"{cell.label}: {text}")
-
-        curves = EventFile(directory.path, shown.returns, lambda: algorithm.counters.timesteps, warn)
-        opened.callback(curves.close)
-        listeners.append(curves)
-    run = Run(
-        cell, options, algorithm, pool, directory, files, context.stop,
-        listeners=[*listeners, *context.listeners], watch=shown.update, pauses=context.pauses.spans,
-    )  # fmt: skip
+    run = Run(cell, options, algorithm, pool, directory, files, context.stop, pauses=context.pauses.spans)
+    run.saved = state.find_checkpoint(run)  # before anything is written
+    changes = differences(directory.saved_config() or cell.config(), cell.config())
+    directory.write_config(cell.config())
     written = {"config_sha256": config_hash(directory.path), **({"config_changes": changes} if changes else {})}
     start = describe_start(cell, context, pool) | {"admission": admission.record()} | written
     directory.add_start(context.machine, {**start, **({"identity": identity} if identity else {})})
-    shown.begin(run)
-    return run, shown
+    shown = ShownRun(run, context.display)
+    run.listeners, run.watch = [shown, *context.listeners], shown.update
+    if options.tensorboard:
+        from erlbench.running.live_curves import EventFile
+
+        curves = EventFile(directory.path, shown.returns, lambda: algorithm.counters.timesteps, shown.say)
+        opened.callback(curves.close)
+        run.listeners.append(curves)
+    return shown
 
 
 def describe_start(cell: Cell, context: CommandContext, pool: Pool) -> dict[str, Any]:

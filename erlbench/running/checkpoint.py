@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load, save
 
-from erlbench.files import LARGE, read_bytes, sync_folder, write_durably
+from erlbench.files import read_bytes, sync_folder, write_durably
 from erlbench.records.run import CHECKPOINTS, TRAINING_END, RunFiles
 from erlbench.work.values import SUITE, decode, encode
 
@@ -104,7 +104,7 @@ def load_checkpoint(path: Path, packages: Collection[str] = (SUITE,)) -> tuple[A
     """Payload and named arrays of one checkpoint, with dataclasses of `packages` alone; raises `DamagedCheckpoint`."""
     try:
         checksum, newline, text = read_bytes(path / "state.json", inside=3).partition(b"\n")
-        data = _arrays(path / "arrays.safetensors")
+        data = read_bytes(path / "arrays.safetensors", LARGEST, inside=3)
         if not newline or checksum.decode("ascii", "replace") != _checksum(text.rstrip(b"\n"), data):
             raise DamagedCheckpoint("its checksum does not fit")
         stored = json.loads(text)
@@ -120,16 +120,6 @@ def _stored(path: Path) -> dict[str, Any]:
     """What a checkpoint holds, unchecked."""
     stored: dict[str, Any] = json.loads(read_bytes(path / "state.json", inside=3).partition(b"\n")[2])
     return stored
-
-
-def _arrays(path: Path) -> bytes:
-    """A file of safetensors; one of another size than its header says is not read, as it may fill the memory."""
-    length = int.from_bytes(read_bytes(path, LARGEST, 8, inside=3), "little")
-    if length > LARGE:
-        raise DamagedCheckpoint("its arrays have no header")
-    header = json.loads(read_bytes(path, LARGEST, 8 + length, inside=3)[8:])
-    ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
-    return read_bytes(path, 8 + length + max(ends, default=0), inside=3)
 
 
 def _numbers(folder: Path) -> list[int]:

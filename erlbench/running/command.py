@@ -23,7 +23,6 @@ from erlbench.errors import Interrupted
 from erlbench.experiment.cells import LOCAL, Cell, RunOptions
 from erlbench.experiment.estimate import estimate_cell, never_timed
 from erlbench.experiment.schedule import CellQueue, CellSchedule, Share, plan
-from erlbench.experiment.studies import load_studies
 from erlbench.machine.description import gpus
 from erlbench.machine.process import allow_workers, available_memory
 from erlbench.pool import connected
@@ -73,13 +72,15 @@ def run_cells(
         if options.command_line[:1] == ("erlbench",):  # a Python function's caller says how to go on
             display.message(f"{interruption(anything_saved(cells))}:\n{shlex.join(options.command_line)}")
         return Interrupted.exit_code
-    display.summary(_summary(outcomes, cells))
+    display.message(_summary(outcomes, cells), important=False)
     return 1 if outcomes[FAILED] else 0
 
 
 def _add_studies(texts: Mapping[Path, Mapping[str, str]]) -> None:
     """Add those studies to files in folders of results that these lack, so that each folder answers for itself."""
     for path, by_name in texts.items():
+        from erlbench.experiment.studies import load_studies  # not at the top: most commands name no study
+
         there = load_studies(path) if path.exists() else {}
         if not (new := [text for name, text in by_name.items() if name not in there]):
             continue

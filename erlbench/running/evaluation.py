@@ -135,11 +135,8 @@ class Evaluations:
         self._begun.update(task.id for task in tasks)
         return tasks
 
-    def begin(self, clock: Clock, digest: str, final: bool = False) -> Task:
-        """The task that evaluates the policy as it is now; `digest` is that of the run's state.
-
-        The final one is to be played in parts: `Pending.tasks`.
-        """
+    def begin(self, clock: Clock, digest: str, final: bool = False) -> None:
+        """Take the policy as it is now, to be played by `Pending.tasks`; `digest` is that of the run's state."""
         counters, index = self.algorithm.counters, self.state.taken
         seed = self.algorithm.context.seed
         episodes = self.cell.final_episodes if final else self.cell.eval_episodes
@@ -169,7 +166,6 @@ class Evaluations:
         self.state.taken += 1
         self.state.last_timesteps = counters.timesteps
         self.state.final = final
-        return task
 
     def finish(self, result: Result, clock: Clock) -> Iterator[Row]:
         """The rows of an evaluation, or of a part of one, that has been played, in the order of their policies."""

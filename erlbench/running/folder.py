@@ -39,6 +39,7 @@ from erlbench.records.run import (
     META,
     REPLAY,
     STATUS,
+    TRAINING_END,
     RunFiles,
     file_checksum,
     repeats_of,
@@ -133,16 +134,6 @@ class RunFolder(RunFiles):
         values["updated"] = datetime.now(UTC).isoformat(timespec="seconds")
         self._write_json(STATUS, values)
 
-    def read_changed_files(self) -> dict[str, bytes]:
-        """The files that a start changes before it has begun, as they are, for `restore_files`."""
-        names = (name for name in (CONFIG, STATUS, META, EVENTS) if (self.path / name).exists())
-        return {name: files.read_bytes(self.path / name, inside=1) for name in names}
-
-    def restore_files(self, contents: Mapping[str, bytes]) -> None:
-        """Write the files as `read_changed_files` found them."""
-        for name, data in contents.items():
-            self.write(name, data)
-
     def add_start(self, machine: Mapping[str, Any], start: Mapping[str, Any]) -> None:
         """Write meta.json: the machine of the last start, one entry per start, and the runs that were moved aside."""
         earlier = {"repeats": repeats} if (repeats := repeats_of(self.path)) else {}
@@ -163,7 +154,9 @@ class RunFolder(RunFiles):
     def discard_checkpoints(self) -> None:
         """Remove what only an unfinished run needs: checkpoints, and the replay unless an extension needs it."""
         shutil.rmtree(self.path / CHECKPOINTS, ignore_errors=True)
-        if not (self.has_training_end() and any(path.stat().st_size for path in (self.path / REPLAY).glob("*"))):
+        if not (
+            self.has_checkpoint(TRAINING_END) and any(path.stat().st_size for path in (self.path / REPLAY).glob("*"))
+        ):
             shutil.rmtree(self.path / REPLAY, ignore_errors=True)
 
     def _write_json(self, name: str, values: Mapping[str, Any]) -> None:

@@ -11,7 +11,7 @@ from erlbench.errors import TaskError
 from erlbench.work.tasks import ArrayRef, Output, Result, Task, dependencies, needed
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Request:
     """The moment when a task was requested, and what the algorithm had counted then."""
 
@@ -48,12 +48,11 @@ class TaskGraph:
 
     def add(self, tasks: Sequence[Task], now: float, counters: Counters) -> list[Task]:
         """Take in tasks that were requested at `now`, in any order among themselves; those that can start."""
-        request = Request(now, counters.generation, counters.critic_updates)
         for task in tasks:
             if task.id in self.tasks:
                 raise ValueError(f"{task.label} was submitted twice")
             self.tasks[task.id] = task
-            self.requests[task.id] = request
+            self.requests[task.id] = Request(now, counters.generation, counters.critic_updates)
         ready = []
         for task in tasks:
             if not (others := dependencies(task)):
@@ -94,7 +93,7 @@ class TaskGraph:
         """Tasks that waited for this one were not ready before its end."""
         for dependent in self.dependents(result.task):
             if request := self.requests.get(dependent):
-                self.requests[dependent] = replace(request, ready=max(request.ready, result.end))
+                request.ready = max(request.ready, result.end)
 
     def pop(self, result: Result) -> tuple[Task, Request, list[int]]:
         """The task of a result that is delivered, its request, and the tasks that a barrier held back until now."""
@@ -108,10 +107,8 @@ class TaskGraph:
 
     def request_again(self, tasks: Iterable[int], counters: Counters) -> None:
         """Count tasks that a barrier held back as requested when it opened: they are not stale for that."""
-        for task_id in tasks:
-            self.requests[task_id] = replace(
-                self.requests[task_id], generation=counters.generation, critic_updates=counters.critic_updates
-            )
+        for request in map(self.requests.__getitem__, tasks):
+            request.generation, request.critic_updates = counters.generation, counters.critic_updates
 
     def state(self) -> dict[int, list[Any]]:
         """When each task was requested, for a checkpoint."""

@@ -7,7 +7,7 @@ import time
 import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from erlbench.algorithms import registry
 from erlbench.algorithms.base import Algorithm
 from erlbench.errors import CellError, Interrupted
 from erlbench.experiment.cells import Cell, RunOptions
-from erlbench.machine.threads import Renewal
+from erlbench.machine.threads import ONE_THREAD
 from erlbench.policy import serialise_policy
 from erlbench.pool import Pool
 from erlbench.records.run import CHECKPOINTS, POLICY, TRAINING_END, checksum
@@ -30,10 +30,8 @@ from erlbench.running.graph import TaskGraph
 from erlbench.running.orders import delivery_order
 from erlbench.running.refusals import keeps_end
 from erlbench.running.rows import Asynchrony, Clock, episode_rows, generation_row, task_row
-from erlbench.running.state import LiveArrays
 from erlbench.work.rollout import WORST
-from erlbench.work.tasks import Result, Task, arrays_of
-from erlbench.work.workspace import Preparation
+from erlbench.work.tasks import Result, Task
 
 PATIENCE = 0.2  # seconds that a step waits for a result
 FIRST_SAVE = 10.0  # seconds that a run trains before it is first saved; a longer interval counts from then on
@@ -55,9 +53,10 @@ class Run:
     files: RowFiles
     stop: threading.Event  # set: the run ends where it can be saved
     _: KW_ONLY
-    listeners: Sequence[Callable[[Row], None]] = ()
-    watch: Callable[[Run], None] = lambda run: None
-    pauses: Callable[[], Sequence[tuple[float, float]]] = tuple
+    listeners: list[Callable[[Row], None]] = field(default_factory=list)
+    watch: Callable[[], None] = lambda: None
+    pauses: Sequence[tuple[float, float]] = ()  # it grows
+    saved: state.Saved | None = None  # a checkpoint to go on from
     begun = False  # whether the run has begun, or gone on from a checkpoint
 
     def __post_init__(self) -> None:
@@ -66,11 +65,10 @@ class Run:
         self.clock = Clock(self.order.now)
         self.asynchrony = Asynchrony()
         self.evaluations = Evaluations(self.algorithm, self.cell, self.directory)
-        self.arrays = LiveArrays(self.pool.store)
+        self.sweep_at = state.SWEEP_FROM  # arrays in the store
         self.digest = state.StateDigest(self.pool.store)
         self.sums: dict[str, str] = {}  # of the files of a finished run
-        self._known_pauses = len(self.pauses())
-        self._renew_limit = Renewal()
+        self._known_pauses = len(self.pauses)
         self._save_at = time.monotonic() + min(self.options.checkpoint_every, FIRST_SAVE)
 
     def run(self) -> None:
@@ -97,8 +95,10 @@ class Run:
             raise
 
     def _begin(self) -> None:
-        """Go on from the newest checkpoint; without one, begin."""
-        if state.restore(self):
+        """Go on from the checkpoint that was found; without one, begin."""
+        if self.saved is not None:
+            state.restore(self, self.saved)
+            self.saved = None
             return
         self.files.start()
         self.begin_evaluation()
@@ -140,7 +140,7 @@ class Run:
 
     def step(self) -> None:
         """Wait for a result, and take in those whose turn it is."""
-        self._renew_limit()
+        ONE_THREAD.renew()
         if self.order.needs_result():
             self._receive()
         self.clock.tick()
@@ -156,7 +156,6 @@ class Run:
         """Take tasks in that the algorithm asked for, and start those that can."""
         if not tasks:
             return
-        self.arrays.add(ref for task in tasks for value in task.inputs.values() for ref in arrays_of(value))
         ready = self.graph.add(tasks, self.order.now(), self.algorithm.counters)
         self.order.requested(tasks)
         self.pool.submit(ready)
@@ -177,7 +176,6 @@ class Run:
     def _deliver(self, result: Result) -> None:
         """Tell the algorithm one result, and write its rows; at the end of a generation look at the policy."""
         task, request, held_back = self.graph.pop(result)
-        self.arrays.add(result.arrays.values())
         counters, generation = self.algorithm.counters, self.algorithm.counters.generation
         row = task_row(task, result, self.clock, request, counters)
         self.asynchrony.add(row, result, request.ready)
@@ -193,9 +191,7 @@ class Run:
             if self.evaluations.due():
                 self.begin_evaluation()
                 self.play_beside()
-        if self.arrays.many:
-            holders = self.algorithm.snapshot(), self.graph.tasks, self.evaluations.state, self.order.undelivered
-            self.arrays.free_but(holders)
+            state.free_arrays(self)
 
     def _between_steps(self) -> None:
         """Nothing is half done here: the one place where a run is shown, saved from time to time, and stopped."""
@@ -203,7 +199,7 @@ class Run:
         self._write_events()
         self._note_pauses()
         self.files.flush_in_time()
-        self.watch(self)
+        self.watch()
         if self.stop.is_set() or time.monotonic() >= self._save_at:
             self.save()
         if self.stop.is_set():
@@ -213,8 +209,7 @@ class Run:
 
     def begin_evaluation(self, final: bool = False) -> None:
         """Copy the policy as it is now; it is played after the training, or beside it (`evaluate = "during"`)."""
-        task = self.evaluations.begin(self.clock, self.digest(self), final)
-        self.arrays.add(ref for value in task.inputs.values() for ref in arrays_of(value))
+        self.evaluations.begin(self.clock, self.digest(self), final)
 
     def play_beside(self) -> None:
         """Have the pool play the evaluations that were taken, if that is wanted before the training ends."""
@@ -242,8 +237,7 @@ class Run:
 
     def prepare(self, tasks: Sequence[Task]) -> None:
         """Have the workers there that these first tasks need, and those that will compute gradients."""
-        modules = registry.gradient_modules(self.cell.algo)
-        settings = Preparation(self.algorithm.context.problem.env, modules)
+        settings = {"env": self.algorithm.context.problem.env, "modules": registry.gradient_modules(self.cell.algo)}
         task = Task(-1, "preparation", "erlbench.work.workspace:prepare", (), settings)
         rollouts = sum(not task.gradient for task in tasks)
         for gradient, workers in ((True, gradient_workers(self.cell, self.pool.processes)), (False, rollouts)):
@@ -272,13 +266,12 @@ class Run:
 
     def _note_pauses(self) -> None:
         """The pauses that have ended since the last call; simulated time does not pass in them."""
-        pauses = self.pauses()
-        for begin, end in pauses[self._known_pauses :]:
+        for begin, end in self.pauses[self._known_pauses :]:
+            self._known_pauses += 1
             if not self.order.simulated:
                 self.clock.pause(begin, end)
             moment = self.clock.total if self.order.simulated else self.clock.since_start(begin)
             self.write(EventRow(moment, "paused", f"nothing ran for {end - begin:.1f} s"))
-        self._known_pauses = len(pauses)
 
 
 def gradient_workers(cell: Cell, processes: int) -> int:

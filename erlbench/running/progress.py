@@ -16,13 +16,11 @@ from rich.table import Column
 
 from erlbench.algorithms import registry
 from erlbench.errors import CellError
-from erlbench.experiment.cells import Cell
 from erlbench.machine.process import Unbroken
-from erlbench.pool import Pool
 from erlbench.records.run import NEVER_TRAINED
 from erlbench.records.schema import RESUMED, EpisodeRow, EventRow, GenerationRow, Row
 from erlbench.records.training import TrainingReturns
-from erlbench.running.folder import DONE, RunFolder
+from erlbench.running.folder import DONE
 
 if TYPE_CHECKING:
     from erlbench.running.loop import Run
@@ -126,31 +124,20 @@ class Display:
                     f"{_time_left(overall)} left for all]"
                 )
 
-    def message(self, text: str) -> None:
-        """One line, above the bars."""
-        with self._lock:
-            self._console.print(text, markup=False, soft_wrap=True)
+    def message(self, text: str, important: bool = True) -> None:
+        """One line, above the bars; a quiet display says only what is `important`."""
+        if important or not self._quiet:
+            with self._lock:
+                self._console.print(text, markup=False, soft_wrap=True)
 
-    def finished(self, cell: str, text: str) -> None:
-        """Say how a cell ended, in place of its bar."""
+    def finished(self, cell: str, text: str, failed: bool = False) -> None:
+        """Say how a cell ended, or why it cannot go on, in place of its bar."""
         with self._lock:
             self._ended += 1
             if cell in self._bars:
                 self._progress.remove_task(self._bars.pop(cell))
                 self._progress.refresh()
-            if not self._quiet:
-                self.message(f"{cell}: {text}")
-
-    def failed(self, cell: str, reason: str) -> None:
-        """Say why a cell cannot go on."""
-        self.finished(cell, f"failed: {reason}")
-        if self._quiet:
-            self.message(f"{cell}: failed: {reason}")
-
-    def summary(self, text: str) -> None:
-        """Say what there is at the end, unless quiet."""
-        if not self._quiet:
-            self.message(text)
+            self.message(f"{cell}: {text}", important=failed)
 
     def close(self) -> None:
         """Stop drawing."""
@@ -207,21 +194,20 @@ SHOWN = ("node joined", "node lost", "node refused", "discarded")  # events that
 class ShownRun:
     """Keeps the display and status.json up to date; called with each row, and between two steps."""
 
-    cell: Cell
-    directory: RunFolder
+    run: Run
     display: Display
-    pool: Pool
 
     def __post_init__(self) -> None:
+        """Say that the run goes on; `update` says it again as soon as it has gone on from its checkpoint."""
         self.returns = TrainingReturns()
-        self._shown = self._written = 0.0
         self._measured: dict[str, float] = {}
         self._nan_told = False
+        self.write("running")
+        self._shown = self._written = 0.0
 
-    def begin(self, run: Run) -> None:
-        """Say that the run goes on; again as soon as it has gone on from its checkpoint."""
-        self.write(run, "running", "")
-        self._written = 0.0
+    def say(self, text: str) -> None:
+        """A line on the run."""
+        self.display.message(f"{self.run.cell.label}: {text}")
 
     def __call__(self, row: Row) -> None:
         """Take a row in."""
@@ -230,86 +216,86 @@ class ShownRun:
         elif isinstance(row, GenerationRow):
             if (count := row.metrics.get("nan_fitness", 0)) and not self._nan_told:
                 self._nan_told = True
-                self.display.message(
-                    f"{self.cell.label}: {count:g} of generation {row.generation} have NaN as their return and rank "
-                    "last; the column nan_fitness of train.csv counts them"
+                self.say(
+                    f"{count:g} of generation {row.generation} have NaN as their return and rank last; the column "
+                    "nan_fitness of train.csv counts them"
                 )
         elif isinstance(row, EventRow):
             if row.event == RESUMED:
-                self.returns.restore(self.directory.path)
+                self.returns.restore(self.run.directory.path)
             if row.event in SHOWN:
-                self.display.message(f"{self.cell.label}: {row.event}: {row.message}")
+                self.say(f"{row.event}: {row.message}")
 
-    def update(self, run: Run) -> None:
+    def update(self) -> None:
         """Show where the run is, and write it from time to time."""
         if time.monotonic() - self._shown < REFRESH:
             return
         self._shown = time.monotonic()
-        self.record_measured(run)
-        self.display.update(self.cell.label, self._reading(run))
+        self.record_measured()
+        self.display.update(self.run.cell.label, self._reading())
         if self._shown - self._written >= STATUS_EVERY:
-            self.write(run, "running", "")
+            self.write("running")
 
-    def record_measured(self, run: Run) -> None:
+    def record_measured(self) -> None:
         """Print, and write to meta.json, which values of settings the run has found out by itself."""
-        measured = run.algorithm.measured()
+        measured = self.run.algorithm.measured()
         if not measured or measured == self._measured:
             return
         self._measured = measured
-        self.directory.amend_meta(measured=measured)
+        self.run.directory.amend_meta(measured=measured)
         values = ", ".join(f"{name} {value:.4g}" for name, value in measured.items())
-        self.display.message(f"{self.cell.label}: {values}, by a rule from the first returns")
+        self.say(f"{values}, by a rule from the first returns")
 
-    def finish(self, run: Run) -> str:
+    def finish(self) -> str:
         """Write that the run is done, for good once this returns; how it ended, in words."""
-        self.directory.amend_meta(device=self.pool.device)
-        self.record_measured(run)
-        counters, score = run.algorithm.counters, run.evaluations.state.last_return
-        untrained = registry.never_trained(self.cell.algo, counters.critic_updates, counters.actor_updates)
-        more = {"never_trained": True} if untrained else {}
-        self.write(run, DONE, "", **more, files=run.sums | self.directory.sums())
+        self.run.directory.amend_meta(device=self.run.pool.device)
+        self.record_measured()
+        counters, score = self.run.algorithm.counters, self.run.evaluations.state.last_return
+        untrained = registry.never_trained(self.run.cell.algo, counters.critic_updates, counters.actor_updates)
+        more: dict[str, Any] = {"never_trained": True} if untrained else {}
+        self.write(DONE, **more, files=self.run.sums | self.run.directory.sums())
         if untrained:
             return NEVER_TRAINED
         return DONE if score is None else f"{DONE}, final score {score:,.1f}"
 
-    def end(self, run: Run, status: str, message: str) -> str:
+    def end(self, status: str, message: str = "") -> str:
         """Write how the run ended; that even this cannot be written must not hide the reason."""
         with suppress(OSError, CellError):
-            self.directory.amend_meta(device=self.pool.device)
-            self.write(run, status, message)
+            self.run.directory.amend_meta(device=self.run.pool.device)
+            self.write(status, message)
         return status
 
-    def _reading(self, run: Run) -> Reading:
-        counters = run.algorithm.counters
-        planned, played = run.evaluations.progress() if run.clock.ended else (0, 0)
+    def _reading(self) -> Reading:
+        counters = self.run.algorithm.counters
+        planned, played = self.run.evaluations.progress() if self.run.clock.ended else (0, 0)
         return Reading(
             timesteps=counters.timesteps,
-            total_timesteps=self.cell.total_timesteps,
-            last_return=run.evaluations.state.last_return,
-            busy=len(self.pool.running()),
-            processes=max(1, self.pool.processes),
+            total_timesteps=self.run.cell.total_timesteps,
+            last_return=self.run.evaluations.state.last_return,
+            busy=len(self.run.pool.running()),
+            processes=max(1, self.run.pool.processes),
             generation=counters.generation,
-            total_generations=self.cell.total_generations,
+            total_generations=self.run.cell.total_generations,
             evaluations=planned,
             evaluated=played,
-            minutes=run.clock.train / 60,
-            total_minutes=self.cell.total_minutes,
+            minutes=self.run.clock.train / 60,
+            total_minutes=self.run.cell.total_minutes,
             training_return=self.returns.mean,
         )
 
-    def write(self, run: Run, status: str, message: str, **more: Any) -> None:
+    def write(self, status: str, message: str = "", **more: Any) -> None:
         """Write status.json; `more` are further keys."""
         self._written = time.monotonic()
-        self.directory.write_status(
+        self.run.directory.write_status(
             status=status,
             message=message,
-            timesteps=run.algorithm.counters.timesteps,
-            total_timesteps=self.cell.total_timesteps or None,
-            **({"total_minutes": minutes} if (minutes := self.cell.total_minutes) is not None else {}),
-            train_time_s=run.clock.train,
-            total_time_s=run.clock.total,
-            paused_s=run.clock.paused,
-            return_mean=run.evaluations.state.last_return,
+            timesteps=self.run.algorithm.counters.timesteps,
+            total_timesteps=self.run.cell.total_timesteps or None,
+            **({"total_minutes": minutes} if (minutes := self.run.cell.total_minutes) is not None else {}),
+            train_time_s=self.run.clock.train,
+            total_time_s=self.run.clock.total,
+            paused_s=self.run.clock.paused,
+            return_mean=self.run.evaluations.state.last_return,
             training_return=self.returns.mean,
             **more,
         )

@@ -112,7 +112,7 @@ def check_run_files(directory: RunFolder) -> None:
             f"{directory.path} was done, but is damaged: {', '.join(damaged)}; put back a copy, or start anew by "
             "--force (the old run is moved aside)"
         )
-    begun = directory.has_checkpoint() or (status and directory.has_training_end())
+    begun = directory.has_checkpoint() or (status and directory.has_checkpoint(TRAINING_END))
     if status.get("status") != DONE and directory.has_rows() and not begun:
         raise UsageError(
             f"{directory.path} holds rows but no checkpoint to go on from, and its status.json does not say that "
@@ -146,7 +146,9 @@ def is_complete(cell: Cell) -> bool:
 
 def keeps_end(cell: Cell, directory: RunFolder, save_replay: bool) -> bool:
     """Whether the run keeps a checkpoint of its training's end: what was extended once can be extended again."""
-    return not _dependence(cell) and (save_replay or directory.has_training_end() or not _learns_from_replay(cell))
+    return not _dependence(cell) and (
+        save_replay or directory.has_checkpoint(TRAINING_END) or not _learns_from_replay(cell)
+    )
 
 
 def useless_replays(cells: Iterable[Cell]) -> dict[str, str]:
@@ -160,7 +162,7 @@ def _obstacle(cell: Cell, directory: RunFolder) -> str:
         return reason
     if directory.status().get("status") != DONE:
         return "it is not finished; finish it with its own budget first"
-    if not directory.has_training_end():
+    if not directory.has_checkpoint(TRAINING_END):
         more = " (a run keeps its replay only with --save-replay)" if _learns_from_replay(cell) else ""
         return f"it has no {TRAINING_END}/{more}"
     return ""

@@ -205,14 +205,10 @@ class Pauses:
     """The pauses of this process, as (begin, end) in seconds of time.monotonic(). To be closed."""
 
     def __init__(self) -> None:
-        self._spans: list[tuple[float, float]] = []
+        self.spans: list[tuple[float, float]] = []  # in order; one under way is not among them
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="erlbench-pauses", daemon=True)
         self._thread.start()
-
-    def spans(self) -> list[tuple[float, float]]:
-        """All pauses so far, in order; one under way is not among them."""
-        return self._spans
 
     def close(self) -> None:
         """End the thread that watches."""
@@ -225,7 +221,7 @@ class Pauses:
             now = _look()
             gap, processor, starved, wakes = (new - old for new, old in zip(now, last, strict=True))
             if gap > BEAT + SHORTEST and processor <= BEAT + SLACK and starved < gap / 2 and wakes <= WAKES:
-                self._spans = [*self._spans, (last[0] + BEAT / 2, now[0])]
+                self.spans.append((last[0] + BEAT / 2, now[0]))
             last = now
 
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -134,12 +136,16 @@ def _hash(array: np.ndarray) -> bytes:
 # -- going on ---------------------------------------------------------------------------------------------------------
 
 
-def restore(run: Run) -> bool:
-    """Go on from the newest checkpoint that is whole; False where there is none.
+Saved = tuple[Path, dict[str, Any], dict[str, np.ndarray], list[str]]  # with what is wrong with later checkpoints
+
+
+def find_checkpoint(run: Run) -> Saved | None:
+    """The newest checkpoint that is whole; None where there is none. The files of rows stay as they are.
 
     Raises `CellError` when there are only damaged checkpoints.
     """
-    reasons, folder = [], run.directory.path
+    reasons: list[str] = []
+    folder = run.directory.path
     for path in (path for name in (CHECKPOINTS, TRAINING_END) for path in checkpoints(folder / name)):
         try:
             state, arrays = load_checkpoint(path, _packages(run))
@@ -148,20 +154,24 @@ def restore(run: Run) -> bool:
             run.algorithm.context.replay.restore(state["replay"])
         except (DamagedCheckpoint, CellError, *WRONG) as error:
             reasons.append(f"{path.parent.name} {path.name} cannot be used: {error}")
-            continue
-        try:
-            run.files.restore(state["files"])
-            _restore(run, state, arrays, ended=path.parent.name == TRAINING_END)
-        except WRONG as error:
-            raise CellError(f"{path} cannot be used: {error!r}; start anew by --force") from error
-        run.write(*(EventRow(run.clock.total, "discarded", reason) for reason in reasons))
-        steps = run.algorithm.counters.timesteps
-        message = f"continued at {steps} timesteps from {path.parent.name} {path.name}"
-        run.write(EventRow(run.clock.total, RESUMED, message))
-        return True
+        else:
+            return path, state, arrays, reasons
     if reasons:
         raise CellError(f"{folder}: {'; '.join(reasons)}; repair the files, or start anew by --force")
-    return False
+    return None
+
+
+def restore(run: Run, saved: Saved) -> None:
+    """Go on from a checkpoint that was found."""
+    path, state, arrays, reasons = saved
+    try:
+        run.files.restore(state["files"])
+        _restore(run, state, arrays, ended=path.parent.name == TRAINING_END)
+    except WRONG as error:
+        raise CellError(f"{path} cannot be used: {error!r}; start anew by --force") from error
+    run.write(*(EventRow(run.clock.total, "discarded", reason) for reason in reasons))
+    steps = run.algorithm.counters.timesteps
+    run.write(EventRow(run.clock.total, RESUMED, f"continued at {steps} timesteps from {path.parent.name} {path.name}"))
 
 
 def _packages(run: Run) -> set[str]:
@@ -188,10 +198,8 @@ def _check(run: Run, state: dict[str, Any], arrays: Mapping[str, np.ndarray]) ->
 
 def _restore(run: Run, state: dict[str, Any], arrays: Mapping[str, np.ndarray], ended: bool) -> None:
     """Take in a state; one of the end of a training goes on with a larger budget."""
-    refs = {ref.name: ref for ref in references(state)}
-    for name in refs:
+    for name in {ref.name for ref in references(state)}:
         run.pool.store.put(name, arrays[name])
-    run.arrays.add(refs.values())
     run.asynchrony = state["asynchrony"]
     run.algorithm.restore(state["algorithm"])
     run.evaluations.state = state["evaluations"]
@@ -215,30 +223,17 @@ def _restore(run: Run, state: dict[str, Any], arrays: Mapping[str, np.ndarray], 
 # -- arrays of the store that nothing refers to any more ---------------------------------------------------------------
 
 
-SWEEP_FROM = 64  # new arrays, at least, between two searches for those that can be freed
+SWEEP_FROM = 64  # arrays, at least, between two searches for those that can be freed
 
 
-class LiveArrays:
-    """Arrays that may be freed when nothing refers to them; the search costs as much as it finds."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._known: set[str] = set()
-        self._sweep_at = SWEEP_FROM
-
-    @property
-    def many(self) -> bool:
-        """Whether it is worth while to search."""
-        return len(self._known) >= self._sweep_at
-
-    def add(self, refs: Iterable[ArrayRef]) -> None:
-        """Take in arrays that a task needs or has given."""
-        self._known.update(ref.name for ref in refs)
-
-    def free_but(self, holders: Any) -> None:
-        """Free all arrays that `holders`, nested containers and dataclasses, do not refer to."""
-        live = {ref.name for ref in references(holders)}
-        dead = self._known - live
-        self._store.free(dead)
-        self._known -= dead
-        self._sweep_at = len(self._known) + max(SWEEP_FROM, len(live) // 2)
+def free_arrays(run: Run) -> None:
+    """Free the arrays that nothing refers to any more, where there are many; the search costs as much as it finds."""
+    names = [name for name in os.listdir(run.pool.store.folder) if name[0].isdigit()]
+    if len(names) < run.sweep_at:
+        return
+    holders = run.algorithm.snapshot(), run.graph.tasks, run.evaluations.state, run.order.undelivered
+    live = {ref.name for ref in references(holders)}
+    # a task that is out may be writing its arrays, which begin with its number
+    dead = [name for name in names if name not in live and int(name.partition(".")[0]) not in run.graph.tasks]
+    run.pool.store.free(dead)
+    run.sweep_at = len(names) - len(dead) + max(SWEEP_FROM, len(live) // 2)

@@ -178,7 +178,7 @@ def changes(before: Identity, now: Identity) -> list[str]:
 
 def last_identity(meta: Mapping[str, Any]) -> Identity:
     """The identity of the last start in a run's meta.json that recorded one; empty where none did."""
-    return next(reversed(list_identities(meta)), {})
+    return [{}, *list_identities(meta)][-1]
 
 
 def list_identities(meta: Mapping[str, Any]) -> list[Identity]:

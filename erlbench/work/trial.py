@@ -9,18 +9,20 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from erlbench.envs.catalogue import FRESH
 from erlbench.envs.registry import Described, Problem, build, describe_problem
-from erlbench.envs.wrappers import Env
 from erlbench.errors import ErlbenchError, UsageError, said_by
 from erlbench.work import identity
 from erlbench.work.contract import Infos, advance, reset
 from erlbench.work.rollout import is_finite
 from erlbench.work.seeding import generator
+
+if TYPE_CHECKING:
+    from erlbench.envs.wrappers import Env
 
 Say = Callable[[str], None]
 Tell = Callable[[str, Any], None]
@@ -162,34 +164,32 @@ class RepeatabilityTest:
         self._problem = replace(problem, env=replace(problem.env, fresh=fresh))
         self._actions, self._say = _actions(problem), say
         say("its constructor")
+        self.differences: list[str] = []
         first = env or build(self._problem.env)
         begun = self._play(first, SEEDS[0], SECONDS)
         self._actions = self._actions[: len(begun) - 1]
         others = [self._play(first, seed) for seed in SEEDS[1:]]
-        again = self._play(first, SEEDS[0])
+        self._episodes = dict(zip(SEEDS, (begun, *others), strict=True))
+        self._replay(first, SEEDS[:1], "the same object")
+        self.wears = not self.differences  # with later ones: they grow with use, so a reset mends nothing
         self._wear(first)
-        worn = [(seed, self._play(first, seed)) for seed in SEEDS]
+        self._replay(first, SEEDS, "a much used object")
         say("its constructor, for the second time")
         second = build(self._problem.env)
-        fresh_again = self._play(second, SEEDS[0])
-        episodes = dict(zip(SEEDS, (begun, *others), strict=True))
-        replays = [
-            (SEEDS[0], again, "the same object"),
-            *((seed, episode, "a much used object") for seed, episode in worn),
-        ]
-        played = [*replays, (SEEDS[0], fresh_again, "a fresh object")]
-        self.differences = [
-            f"reset(seed={seed}) and the same actions on {object_text} give another {difference}"
-            for seed, episode, object_text in played
-            if (difference := _difference(episodes[seed], episode))
-        ]
-        self.wears = not _difference(begun, again)  # with differences: they grow with use, so a reset mends nothing
+        self._replay(second, SEEDS[:1], "a fresh object")
         self.starts_vary = any(other[0] != begun[0] for other in others)
         if not self.differences and all(other == begun for other in others):
             self.remarks.append("all seeds give one episode, so that the episodes of an evaluation are one sample")
         say("close()")
         for env_object in [second] if first is env else [first, second]:
             env_object.close()
+
+    def _replay(self, env: Env, seeds: Sequence[int], object_text: str) -> None:
+        """Play episodes again, and note what differs."""
+        for seed in seeds:
+            if difference := _difference(self._episodes[seed], self._play(env, seed)):
+                text = f"reset(seed={seed}) and the same actions on {object_text} give another {difference}"
+                self.differences.append(text)
 
     def _wear(self, env: Env) -> None:
         """Reset an object many times, as a run does; worlds of Box2D give other numbers only after some resets."""

@@ -63,17 +63,16 @@ def encode(value: Any, arrays: dict[str, np.ndarray] | None) -> Any:
         name = f"array:{len(arrays)}"
         arrays[name] = value
         return {"$array": name}
-    if isinstance(value, list):
-        return [encode(item, arrays) for item in value]
-    if isinstance(value, tuple):
-        return {"$tuple": [encode(item, arrays) for item in value]}
-    if isinstance(value, deque):
-        return {"$deque": [encode(item, arrays) for item in value], "maxlen": value.maxlen}
+    if isinstance(value, list | tuple | deque):
+        items = [encode(item, arrays) for item in value]
+        if isinstance(value, deque):
+            return {"$deque": items, "maxlen": value.maxlen}
+        return {"$tuple": items} if isinstance(value, tuple) else items
     if isinstance(value, Mapping):
-        return {"$dict": [[encode(key, arrays), encode(item, arrays)] for key, item in value.items()]}
+        return {"$dict": [encode([*pair], arrays) for pair in value.items()]}
     if is_dataclass(value) and not isinstance(value, type):
-        items = {field.name: encode(getattr(value, field.name), arrays) for field in fields(value) if field.init}
-        return {"$type": _type_name(type(value)), "fields": items}
+        table = {field.name: encode(getattr(value, field.name), arrays) for field in fields(value) if field.init}
+        return {"$type": _type_name(type(value)), "fields": table}
     if arrays is None:
         return repr(value)
     raise TypeError(f"a checkpoint cannot hold a {type(value).__name__}: {value!r}")
@@ -81,23 +80,26 @@ def encode(value: Any, arrays: dict[str, np.ndarray] | None) -> Any:
 
 def decode(value: Any, arrays: Mapping[str, np.ndarray], packages: Collection[str] = (SUITE,)) -> Any:
     """The inverse of `encode`; it makes dataclasses of modules that are loaded and belong to `packages`, no others."""
-    if isinstance(value, list):
-        return [decode(item, arrays, packages) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if "$array" in value:
-        return arrays[value["$array"]]
-    if "$tuple" in value:
-        return tuple(decode(item, arrays, packages) for item in value["$tuple"])
-    if "$deque" in value:
-        return deque((decode(item, arrays, packages) for item in value["$deque"]), value["maxlen"])
-    if "$dict" in value:
-        pairs = ((decode(key, arrays, packages), decode(item, arrays, packages)) for key, item in value["$dict"])
-        return {tuple(key) if isinstance(key, list) else key: item for key, item in pairs}
-    kind = _dataclass_named(value["$type"])
-    if kind is None or kind.__module__.partition(".")[0] not in packages:
-        raise ValueError(f"no checkpoint of this run holds a {str(value['$type'])[:80]!r}")
-    return kind(**{name: decode(item, arrays, packages) for name, item in value["fields"].items()})
+
+    def made(value: Any) -> Any:
+        if isinstance(value, list):
+            return [made(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        if "$array" in value:
+            return arrays[value["$array"]]
+        if "$tuple" in value:
+            return tuple(made(value["$tuple"]))
+        if "$deque" in value:
+            return deque(made(value["$deque"]), value["maxlen"])
+        if "$dict" in value:
+            return {tuple(key) if isinstance(key, list) else key: item for key, item in made(value["$dict"])}
+        kind = _dataclass_named(value["$type"])
+        if kind is None or kind.__module__.partition(".")[0] not in packages:
+            raise ValueError(f"no checkpoint of this run holds a {str(value['$type'])[:80]!r}")
+        return kind(**{name: made(item) for name, item in value["fields"].items()})
+
+    return made(value)
 
 
 def _type_name(kind: type) -> str:

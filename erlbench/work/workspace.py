@@ -7,10 +7,8 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import gymnasium
 import numpy as np
 
 from erlbench.envs.registry import EnvSpec, build
@@ -18,6 +16,9 @@ from erlbench.work.replay import ROWS, ReplayReader
 from erlbench.work.seeding import Key
 from erlbench.work.store import Store
 from erlbench.work.tasks import Outcome, ReplayView, Result, Task
+
+if TYPE_CHECKING:
+    from erlbench.envs.wrappers import Env
 
 
 class Workspace:
@@ -31,12 +32,12 @@ class Workspace:
         self.device = device  # of gradient tasks: cpu, cuda, cuda:1, ...
         self._cpu = cpu  # seconds of processor time so far, of this process, or of this thread alone
         self.scratch: dict[Any, Any] = {}  # for task functions: preallocated buffers by their own key
-        self._environments: dict[str, gymnasium.Env[Any, Any]] = {}
+        self._environments: dict[str, Env] = {}
         self._replays: dict[tuple[int, int], ReplayReader] = {}
         # Such a value becomes infinite in float32, and an error that names task and step follows.
         warnings.filterwarnings("ignore", "overflow encountered in cast", RuntimeWarning, r"erlbench\.")
 
-    def environment(self, spec: EnvSpec) -> gymnasium.Env[Any, Any]:
+    def environment(self, spec: EnvSpec) -> Env:
         """The environment of `spec`, made once."""
         name = json.dumps(vars(spec), sort_keys=True, default=dict)
         if name not in self._environments:
@@ -82,17 +83,9 @@ def task_function(name: str) -> Callable[..., Outcome]:
     return function_object
 
 
-@dataclass(frozen=True)
-class Preparation:
-    """Settings of the task function `prepare`."""
-
-    env: EnvSpec
-    modules: tuple[str, ...] = ()  # to import
-
-
-def prepare(settings: Preparation, inputs: Mapping[str, np.ndarray], key: Key, workspace: Workspace) -> Outcome:
-    """Task function: make the environment and import the modules."""
-    workspace.environment(settings.env)
-    for name in settings.modules:
+def prepare(settings: Mapping[str, Any], inputs: Mapping[str, np.ndarray], key: Key, workspace: Workspace) -> Outcome:
+    """Task function: make the environment `env` and import the `modules`."""
+    workspace.environment(settings["env"])
+    for name in settings["modules"]:
         importlib.import_module(name)
     return Outcome({})

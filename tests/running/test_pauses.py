@@ -29,7 +29,7 @@ time.sleep(1.2)
 print("begun", flush=True)
 {task}
 time.sleep(1.2)
-print(sum(end - begin for begin, end in pauses.spans()))
+print(sum(end - begin for begin, end in pauses.spans))
 pauses.close()
 """
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from erlbench.errors import TaskError, UsageError
+from erlbench.experiment.cells import RunOptions
 from erlbench.pool import ray_nodes, ray_pool
-from erlbench.pool.base import PoolOptions
 from erlbench.pool.ray_pool import RayPool
 from tests.pool.cluster.conftest import Nodes
 from tests.pool.helpers import one, results, task
@@ -91,14 +91,14 @@ def test_a_cluster_without_free_cores(nodes, monkeypatch):
     monkeypatch.setattr(ray_pool, "START", 3.0)
     monkeypatch.setattr(ray_pool.cluster, "members", list)
     with pytest.raises(UsageError, match="no free cores"):
-        RayPool(PoolOptions())
+        RayPool(RunOptions(1, device="cpu"))
 
 
 @pytest.mark.slow
 def test_nodes_with_another_version_are_named(nodes, monkeypatch):
     monkeypatch.setattr("erlbench.__version__", "9.9.9")  # of the driver
     with pytest.raises(UsageError, match=r"node .* is not used: it has erlbench .*, the driver 9\.9\.9"):
-        RayPool(PoolOptions())
+        RayPool(RunOptions(1, device="cpu"))
 
 
 @pytest.mark.slow
@@ -107,7 +107,7 @@ def test_a_node_without_the_package_is_named_and_the_others_are_used(nodes, tmp_
     nodes.settle()
     without = nodes.add(env_vars={"PYTHONPATH": str(tmp_path)})
     try:
-        with RayPool(PoolOptions()) as pool:
+        with RayPool(RunOptions(1, device="cpu")) as pool:
             assert pool.processes == 2
             (refused,) = [event.message for event in pool.events() if event.event == "node refused"]
     finally:
@@ -119,7 +119,7 @@ def test_a_node_without_the_package_is_named_and_the_others_are_used(nodes, tmp_
 def test_nodes_that_are_all_lost_are_waited_for_although_another_was_refused(nodes, ray):
     """The run failed at once, as if it could have no node."""
     nodes.settle()
-    with RayPool(PoolOptions()) as pool:
+    with RayPool(RunOptions(1, device="cpu")) as pool:
         pool._refused["another"] = "node another is not used: it has erlbench 0.0.9"
         pool.submit([task(1, "sleep", {"seconds": 0.5})])
         for node in pool._nodes.values():
@@ -145,7 +145,7 @@ def test_a_node_that_is_lost_but_alive_is_ended_so_that_it_can_join_again(nodes,
         return False
 
     nodes.settle()
-    with RayPool(PoolOptions()) as pool:
+    with RayPool(RunOptions(1, device="cpu")) as pool:
         node_id, node = next(iter(pool._nodes.items()))
         pool._lost(node_id, ray.exceptions.RayError("out of reach"))
         assert pool.processes == 1
@@ -167,7 +167,7 @@ def test_a_task_that_ends_three_nodes_fails_and_the_pool_goes_on(nodes, ray):
                 killed.append(node)
 
     nodes.settle()
-    with RayPool(PoolOptions()) as pool:
+    with RayPool(RunOptions(1, device="cpu")) as pool:
         pool.submit([task(1, "sleep", {"seconds": 100.0})])
         with pytest.raises(TaskError, match=r"^task 1 \(test\) has ended 3 nodes$") as caught:
             wait_for(kill_the_one_that_runs_it)
