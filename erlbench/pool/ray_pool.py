@@ -14,7 +14,7 @@ import pickle
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,19 +35,21 @@ LOSSES = 3  # nodes that a task may take with it
 AHEAD = 0.1  # seconds of work that wait on a node beside what runs
 MOST_AHEAD = 64  # tasks per process that wait there at most
 WAIT = 1.0  # seconds after which an agent answers without results
+STARTING = -1  # in place of the first slot of a node whose agent starts
 WAIT_IDLE = 0.02  # the same where a process is idle, so that the next task starts soon
 
 
 class Node:
-    """A node whose agent has been accepted: what it has, and the call that is under way."""
+    """A node with an agent: what it has, and the call that is under way, first for its facts."""
 
-    def __init__(self, name: str, agent: Any, slots: int, first_slot: int) -> None:
+    def __init__(self, name: str, agent: Any, slots: int, first_slot: int = STARTING, call: Any = None) -> None:
         self.name = name
         self.agent = agent
         self.slots = slots
-        self.first_slot = first_slot  # slots are numbered through all nodes
+        self.first_slot = first_slot  # slots are numbered through all nodes that were accepted
+        self.call = call
+        self.deadline = time.monotonic() + START  # for its start
         self.sent: dict[int, Task] = {}  # tasks that have not come back, in their order
-        self.call: Any = None
         self.prepares = False
         self.copies: dict[str, Extent] = {}  # replay folder -> how much of it is there
         self._arrays: set[str] = set()  # that are there
@@ -123,16 +125,6 @@ class Node:
         self.call = self.agent.exchange.remote(Order(reset=True))
 
 
-@dataclass(frozen=True)
-class Starting:
-    """A node whose agent starts."""
-
-    member: cluster.Member
-    agent: Any
-    facts: Any  # a reference to its `Facts`
-    deadline: float
-
-
 class RayPool(Pool):
     """Runs tasks on all nodes of the Ray cluster that this process is connected to.
 
@@ -147,7 +139,6 @@ class RayPool(Pool):
         self._here = facts()
         self.store = Store.create()
         self._nodes: dict[str, Node] = {}  # by node id
-        self._starting: dict[str, Starting] = {}
         self._refused: dict[str, str] = {}
         self._losses: dict[int, list[str]] = {}  # task -> how the nodes ended that had it
         self._durations = Durations()
@@ -162,11 +153,15 @@ class RayPool(Pool):
     @property
     def processes(self) -> int:  # type: ignore[override]  # of a moment
         """Processes of all nodes together; nodes come and go."""
-        return sum(node.slots for node in self._nodes.values())
+        return sum(node.slots for node in self._accepted)
+
+    @property
+    def _accepted(self) -> list[Node]:
+        return [node for node in self._nodes.values() if node.first_slot != STARTING]
 
     def prepare(self, task: Task, workers: int, stop: threading.Event | None = None) -> None:
         share = workers / max(1, self.processes)
-        for node in self._nodes.values():
+        for node in self._accepted:
             node.prepare(task, min(node.slots, math.ceil(share * node.slots)))
         while any(node.prepares for node in self._nodes.values()):
             self._wait(LOOK)
@@ -182,12 +177,12 @@ class RayPool(Pool):
         """Slot -> task; of the tasks that a node has, the first ones run."""
         return {
             node.first_slot + place: task
-            for node in self._nodes.values()
+            for node in self._accepted
             for place, task in zip(range(node.slots), node.sent.values(), strict=False)
         }
 
     def reset(self) -> None:
-        for node in self._nodes.values():
+        for node in self._accepted:
             node.reset()
         super().reset()
         self._losses.clear()
@@ -195,7 +190,7 @@ class RayPool(Pool):
     def close(self) -> None:
         import ray
 
-        agents = [node.agent for node in self._nodes.values()] + [start.agent for start in self._starting.values()]
+        agents = [node.agent for node in self._nodes.values()]
         try:
             ray.wait([agent.close.remote() for agent in agents], num_returns=len(agents), timeout=5) if agents else None
             for agent in agents:
@@ -203,7 +198,6 @@ class RayPool(Pool):
         except ray.exceptions.RayError:
             pass  # the cluster is gone
         self._nodes.clear()
-        self._starting.clear()
         self.store.close()
 
     # -- tasks out, results in ------------------------------------------------------------------------------------
@@ -212,7 +206,7 @@ class RayPool(Pool):
         """Send ready tasks to nodes that have room, lowest (priority, id) first."""
         while self._ready:
             task = self._tasks[self._ready[0][1]]
-            node = place(task, self._durations.seconds(task), self._nodes.values())
+            node = place(task, self._durations.seconds(task), self._accepted)
             if node is None:
                 break
             heapq.heappop(self._ready)
@@ -229,7 +223,6 @@ class RayPool(Pool):
         import ray
 
         calls = {node.call: node_id for node_id, node in self._nodes.items() if node.call is not None}
-        calls |= {start.facts: node_id for node_id, start in self._starting.items()}
         if not calls:
             time.sleep(min(timeout, 0.1))
             return
@@ -237,10 +230,8 @@ class RayPool(Pool):
         if ready and rest:
             ready += ray.wait(rest, num_returns=len(rest), timeout=0)[0]
         for call in ready:
-            if calls[call] in self._nodes:
-                self._receive(calls[call], call)
-            else:
-                self._admit(calls[call])
+            receive = self._admit if self._nodes[calls[call]].first_slot == STARTING else self._receive
+            receive(calls[call], call)
         if ready:
             self._start()
 
@@ -290,40 +281,37 @@ class RayPool(Pool):
             return
         self._looked = now
         for member in cluster.members():
-            if member.node_id not in self._nodes and member.node_id not in self._starting | self._refused:
-                agent = cluster.start_agent(member, self._slots_of(member), self._options)
-                self._starting[member.node_id] = Starting(member, agent, agent.facts.remote(), now + START)
-        for node_id, start in list(self._starting.items()):
-            if now > start.deadline:
+            if member.node_id not in self._nodes.keys() | self._refused.keys():
+                slots = min(member.cores, self._options.per_node or member.cores)
+                agent = cluster.start_agent(member, slots, self._options)
+                name = f"{member.host} ({member.node_id[:6]})"
+                self._nodes[member.node_id] = Node(name, agent, slots, call=agent.facts.remote())
+        for node_id, node in list(self._nodes.items()):
+            if node.first_slot == STARTING and now > node.deadline:
                 self._refuse(node_id, f"its agent has not started within {START:.0f} seconds")
 
-    def _admit(self, node_id: str) -> None:
+    def _admit(self, node_id: str, call: Any) -> None:
         """Use a node whose agent has started, or refuse it."""
         import ray
 
-        start = self._starting[node_id]
+        node = self._nodes[node_id]
         try:
-            objection = cluster.objection(self._here, ray.get(start.facts), self._options.anyway)
+            objection = cluster.objection(self._here, ray.get(call), self._options.anyway)
         except ray.exceptions.RayError as error:
             objection = f"its agent did not start: {cluster.cause(error)}"
         if objection:
             self._refuse(node_id, objection)
             return
-        del self._starting[node_id]
-        slots = self._slots_of(start.member)
-        node = self._nodes[node_id] = Node(f"{start.member.host} ({node_id[:6]})", start.agent, slots, self._slots)
-        self._slots += slots
-        self._events.append(PoolEvent(time.monotonic(), "node joined", f"{node.name} with {slots} processes"))
-
-    def _slots_of(self, member: cluster.Member) -> int:
-        return min(member.cores, self._options.per_node or member.cores)
+        node.call, node.first_slot = None, self._slots
+        self._slots += node.slots
+        self._events.append(PoolEvent(time.monotonic(), "node joined", f"{node.name} with {node.slots} processes"))
 
     def _refuse(self, node_id: str, why: str) -> None:
         import ray
 
-        start = self._starting.pop(node_id)
-        ray.kill(start.agent)
-        self._refused[node_id] = f"node {start.member.host} ({node_id[:6]}) is not used: {why}"
+        node = self._nodes.pop(node_id)
+        ray.kill(node.agent)
+        self._refused[node_id] = f"node {node.name} is not used: {why}"
         self._events.append(PoolEvent(time.monotonic(), "node refused", self._refused[node_id]))
 
     def _lost(self, node_id: str, error: Exception) -> None:
@@ -342,7 +330,7 @@ class RayPool(Pool):
             else:
                 del self._tasks[task.id]
                 self._finished.append(TaskError(f"{task.label} has ended {LOSSES} nodes", "\n".join(losses)))
-        if not self._nodes:
+        if not self._accepted:
             try:
                 self._wait_for_nodes(ALONE)
             except UsageError as problem:
@@ -354,10 +342,10 @@ class RayPool(Pool):
         A cluster in which no node was ever of use, and one was refused, is not waited for.
         """
         end = time.monotonic() + seconds
-        while not self._nodes or self._starting:
+        while not self._nodes or len(self._accepted) < len(self._nodes):
             self.look()
             hopeless = self._refused and not self._slots
-            if not self._nodes and not self._starting and (hopeless or time.monotonic() > end):
+            if not self._nodes and (hopeless or time.monotonic() > end):
                 reasons = "; ".join(self._refused.values()) or "it has no free cores"
                 raise UsageError(f"no node of the Ray cluster can be used: {reasons}")
             if time.monotonic() > end:
