@@ -156,11 +156,6 @@ def learns(name: str) -> bool:
     return name not in ALGORITHMS or find(name).critic_updates > 0
 
 
-def never_trained(name: str, critic_updates: float, actor_updates: float) -> bool:
-    """Whether a run with so many gradient steps at its end made none although its algorithm learns by them."""
-    return find(name).critic_updates > 0 and critic_updates == 0 and actor_updates == 0
-
-
 def gradient_modules(name: str) -> tuple[str, ...]:
     """What gradient workers of the algorithm `name` import besides torch, which may take seconds."""
     extra = entry(name).extra

@@ -238,7 +238,7 @@ def _judge_status(record: Record, state: Record, as_written: bool, warn: Warn) -
         message = f"{EvaluationRow.file} was edited after the run: it has not the checksum of {STATUS}"
     elif problem := disagreement(evaluations["return_mean"][-1], record["last_returns"]):
         status, message = "incomplete", f"the last row of eval.csv is damaged: {problem}"
-    elif state.get("never_trained") is True or _never_trained(record):
+    elif state.get("never_trained", _never_trained(record)):
         warn(
             f"{path}: made no gradient step, as its budget is not above its warm-up; it has no score and is compared "
             "with nothing"

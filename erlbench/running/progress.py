@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, Task, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
-from erlbench.algorithms import registry
 from erlbench.errors import CellError
 from erlbench.machine.process import Unbroken
 from erlbench.records.run import NEVER_TRAINED
@@ -251,10 +250,11 @@ class ShownRun:
         self.run.directory.amend_meta(device=self.run.pool.device)
         self.record_measured()
         counters, score = self.run.algorithm.counters, self.run.evaluations.state.last_return
-        untrained = registry.never_trained(self.run.cell.algo, counters.critic_updates, counters.actor_updates)
-        more: dict[str, Any] = {"never_trained": True} if untrained else {}
+        more: dict[str, Any] = {}
+        if type(self.run.algorithm).critic_updates and not (counters.critic_updates or counters.actor_updates):
+            more["never_trained"] = self.run.algorithm.learns
         self.write(DONE, **more, files=self.run.sums | self.run.directory.sums())
-        if untrained:
+        if more.get("never_trained"):
             return NEVER_TRAINED
         return DONE if score is None else f"{DONE}, final score {score:,.1f}"
 

@@ -54,6 +54,19 @@ def test_a_budget_of_warm_up_alone_is_named_with_the_setting_and_ends_as_never_t
     assert warning.startswith(f"{cell.directory}: made no gradient step")
 
 
+def test_a_run_that_trains_nobody_on_purpose_has_a_score(tmp_path):
+    """`coupling=none` is the search alone: no warm-up is missing, and a report compares it."""
+    assert not any("start_timesteps" in line for line in said(
+        "--algo", "cem-rl", "--env", ENV, "--total-timesteps", "300", "--set", "coupling=none", "--name", "x"
+    ))  # fmt: skip
+    settings = {"coupling": "none", "start_timesteps": 300}
+    cell = make_cell("cem-rl", tmp_path, steps=300, env=ENV, settings=settings)
+    assert run(cell) == 0
+    assert RunFiles(cell.directory).status()["never_trained"] is False
+    found = load_run(cell.directory, pytest.fail)
+    assert (found.status, found.done) == ("done", True)
+
+
 @pytest.mark.parametrize("algo", registry.ALGORITHMS)
 def test_each_algorithm_says_what_its_warm_up_and_its_generation_are(algo, tmp_path):
     """A run of the warm-up and two more generations than that makes all that it says it makes."""
