@@ -90,7 +90,8 @@ def split_available(rows: list[tuple[str, ...]]) -> tuple[list[str], list[str]]:
 def play_episodes(starts: list[str], words: list[str], tree: Tree, folder: Path, stored: Path) -> Evidence:
     """Some episodes in each listed environment whose name has one of these starts: rows with returns and lengths."""
     names, missing = split_available(_listed(tree, folder))
-    envs = ",".join(name for name in names if name.startswith(tuple(starts)))
+    skipped = tuple(CASES["environments"]["skip"])
+    envs = ",".join(name for name in names if name.startswith(tuple(starts)) and not name.startswith(skipped))
     arguments = [*split_words(CASES["environments"]["args"], stored, folder / "out"), *words, "--out", "out"]
     require(tree.erlbench(["run", "--env", envs, *arguments], folder))
     return read_runs(folder / "out", CASES["runs"]["measured"]) | {
