@@ -87,8 +87,6 @@ class Algorithm(ABC, Generic[Settings, State]):
     """Gradient steps of critics per training step, about; 0: it makes none. For estimates and for what workers load."""
     actor_updates: ClassVar[float] = 0.0
     """Gradient steps of actors per training step, about; for estimates."""
-    learns: bool = True
-    """Whether its settings have it make gradient steps, where it can."""
     simulated_steps: ClassVar[float] = 1.0
     """Environment steps simulated per training step, about; for estimates."""
     single_episodes: ClassVar[bool] = False

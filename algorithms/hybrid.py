@@ -215,10 +215,6 @@ class Hybrid(Algorithm[S, HybridState]):
         parts = cls.parts(settings, "")
         return parts.schedule.gradient_workers(parts.of_schedule, parts.trained, workers)
 
-    @classmethod
-    def warmup(cls, settings: S) -> int:
-        return super().warmup(settings) if cls.parts(settings, "").trained else 0
-
     def _another(self, number: int) -> np.ndarray:
         """A further initial policy."""
         return initial_mean(self.policy_spec, self.settings, self.key(Purpose.PARAMETERS, 1, number))

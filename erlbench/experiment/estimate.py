@@ -131,7 +131,8 @@ def shorten_doubts(doubts: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 def _doubt_budget(cell: Cell, problem: Problem) -> Iterator[tuple[str, str]]:
     algorithm = registry.find(cell.algo)
-    planned, warmup = planned_steps(cell, problem), algorithm.warmup(cell.settings)
+    planned = planned_steps(cell, problem)
+    warmup = algorithm.warmup(cell.settings) if algorithm.gradient_workers(cell.settings, 1) else 0
     generation = algorithm.needs(cell.settings, problem).steps
     if planned <= warmup:
         yield (

@@ -251,8 +251,9 @@ class ShownRun:
         self.record_measured()
         counters, score = self.run.algorithm.counters, self.run.evaluations.state.last_return
         more: dict[str, Any] = {}
-        if type(self.run.algorithm).critic_updates and not (counters.critic_updates or counters.actor_updates):
-            more["never_trained"] = self.run.algorithm.learns
+        algorithm = self.run.algorithm
+        if algorithm.critic_updates and not (counters.critic_updates or counters.actor_updates):
+            more["never_trained"] = algorithm.gradient_workers(algorithm.settings, 1) > 0
         self.write(DONE, **more, files=self.run.sums | self.run.directory.sums())
         if more.get("never_trained"):
             return NEVER_TRAINED
