@@ -13,7 +13,7 @@ import ale_py
 import gymnasium
 from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation
 
-from erlbench.envs.catalogue import ALE, registered
+from erlbench.envs.catalogue import ALE, ALE_FRAME_SKIP, registered
 from erlbench.envs.wrappers import Env, ImageVector
 from erlbench.errors import UsageError, nearest
 
@@ -26,7 +26,7 @@ gymnasium.register_envs(ale_py)
 
 def make_game(
     game: str,
-    frame_skip: int = 4,
+    frame_skip: int = ALE_FRAME_SKIP,
     repeat_action_probability: float = 0.25,
     noop_max: int = 30,
     full_action_space: bool = False,
@@ -57,4 +57,5 @@ def register(env_id: str) -> None:
         raise UsageError(f"ale-py {ale_py.__version__} has no '{env_id}'{nearest(env_id, games)}")
     game = env_id.removeprefix(ALE).removesuffix("-v5")
     if registered(env_id) not in gymnasium.registry:
-        gymnasium.register(registered(env_id), partial(make_game, game=game), max_episode_steps=FRAMES // 4)
+        steps = FRAMES // ALE_FRAME_SKIP
+        gymnasium.register(registered(env_id), partial(make_game, game=game), max_episode_steps=steps)

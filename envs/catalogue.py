@@ -5,6 +5,7 @@ Plain data, so that listing needs no simulator; a test makes every environment a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -20,6 +21,7 @@ PYBULLET = "pybullet_envs_gymnasium:"
 FUNCTION = "function:"
 DM_CONTROL = "dm_control/"
 ALE, MINATAR = "ALE/", "MinAtar/"
+ALE_FRAME_SKIP = 4
 DM_CONTROL_LIMIT = 1000  # steps after which every task listed here ends by itself; Gymnasium's spec does not say so
 
 
@@ -202,6 +204,12 @@ def extra_of(env_id: str) -> str:
     if env_id in LISTED:
         return LISTED[env_id].extra
     return {DM_CONTROL: "dm-control", ALE: "atari", MINATAR: "minatar"}.get(f"{env_id.partition('/')[0]}/", "")
+
+
+def frames_of_step(env: str, settings: Mapping[str, Any]) -> float:
+    """The frames of a step of an Atari game, `ID` or `ID@PRESET`; NaN for environments that count steps."""
+    skip = settings.get("frame_skip", ALE_FRAME_SKIP)
+    return float(skip) if env.startswith(ALE) and isinstance(skip, int | float) else math.nan
 
 
 def registered(env_id: str) -> str:

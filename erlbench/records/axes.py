@@ -1,4 +1,4 @@
-"""What curves are drawn over: training steps, all steps, training time, updates, generations or episodes."""
+"""What curves are drawn over: steps, frames, training time, updates, generations or episodes."""
 
 from __future__ import annotations
 
@@ -27,6 +27,10 @@ AXES = {
     "all-steps": Axis(
         "All simulator steps", "all simulator steps", "all_steps", "",
         "Training steps, steps that measure the mean for learning, steps of the evaluations, and PPO's replayed ones.",
+    ),
+    "frames": Axis(
+        "Frames", "frames of the game", "frames", "",
+        "Training steps x `frame_skip`, the papers' axis of Atari; other environments have none.",
     ),
     "time": Axis(
         "Training time", "training time without evaluation", "seconds", "train_time_s",

@@ -64,7 +64,12 @@ def read_training(run: Any) -> pd.DataFrame | None:
     if rows is None or rows.empty:
         return None
     rows = running_means(rows)
-    rows = rows.assign(episodes=np.arange(len(rows)) + 1, seconds=rows.t, return_mean=rows["mean"])
+    rows = rows.assign(
+        episodes=np.arange(len(rows)) + 1,
+        frames=rows.timesteps * run.frames_of_step,
+        seconds=rows.t,
+        return_mean=rows["mean"],
+    )
     columns = [axis.column for axis in AXES.values()]
     return rows.iloc[thinned(len(rows), MOST_POINTS)].reindex(columns=[*columns, "return_mean"])
 

@@ -47,9 +47,11 @@ def learning_curves(page: PageCells, group: Any, options: ReportOptions) -> Figu
     """The returns of a group's evaluations. None when no run has an evaluation that can be drawn.
 
     Paper has the axis of the options, or else the study's own and another one. These two are training steps and
-    training time where the study names none.
+    training time where the study names none; on Atari frames stand in place of steps.
     """
-    wanted = [options.x] if options.x else list(dict.fromkeys((page.x, "timesteps", "time")))[:2]
+    steps = "frames" if any(run.frames_of_step > 0 for cell in group.cells for run in cell.runs) else "timesteps"
+    usual = (steps if page.x == "timesteps" else page.x, steps, "time")
+    wanted = [options.x] if options.x else list(dict.fromkeys(usual))[:2]
     numbers, levels = colour_numbers(cell.name for cell in page.rows), _published_levels(page, group)
     sources = [
         *((cell, "curve", [(run, run.evaluations) for run in cell.runs]) for cell in group.cells),

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from erlbench import files
-from erlbench.envs.catalogue import FRESH
+from erlbench.envs.catalogue import FRESH, frames_of_step
 from erlbench.errors import UsageError
 from erlbench.records.older import LEARNERS
 from erlbench.records.read import parse_columns, read_columns
@@ -148,7 +148,8 @@ def runs_frame(records: Iterable[Record]) -> pd.DataFrame:
     """The frame of what `read_run` says of each run.
 
     Of an evaluation `learning_steps` are training and fitness steps, all that the algorithm learns from; `all_steps`
-    are those of the simulator; `seconds` is the training time without pauses, NaN where it says nothing, as of a run.
+    are those of the simulator; `frames` are NaN but for Atari; `seconds` is the training time without pauses, NaN where
+    it says nothing, as of a run.
     """
     runs = pd.DataFrame(list(records))
     counts = [len(columns["timesteps"]) for columns in runs.evaluations]
@@ -159,6 +160,7 @@ def runs_frame(records: Iterable[Record]) -> pd.DataFrame:
     )
     table["learning_steps"] = table.timesteps + fitness
     table["all_steps"] = table.learning_steps + (evaluation + table.replayed_timesteps.fillna(0.0))
+    table["frames"] = table.timesteps * np.repeat(runs.frames_of_step.to_numpy(float), counts)
     table["seconds"] = (table.train_time_s - table.paused_s.fillna(0.0)).where(timed)
     rows = table.to_records(index=False)
     views: list[Any] = [rows[end - count : end] for count, end in zip(counts, np.cumsum(counts))]
@@ -200,6 +202,7 @@ def read_run(path: Path, warn: Warn) -> Record | None:
     minutes, train_time = _float(run.get("total_minutes")), state.get("train_time_s")
     record: Record = {
         **machine, **last, "path": path, "env": env_label(env, env_settings), "name": name,
+        "frames_of_step": frames_of_step(env, env_settings),
         **{key: str(run.get(key) or "") for key in ("algo", "workers", "eval_episodes")}, "seed": seed,
         "final_episodes": str(run.get("final_episodes") or run.get("eval_episodes") or ""),
         "total_timesteps": total, "budget": total, "total_generations": _int(run.get("total_generations")),
