@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from erlbench.files import restore_hint
 from erlbench.records.read import read_columns
 from erlbench.records.schema import NO_INDIVIDUALS, TaskRow
 from erlbench.reporting.cells import Warn
@@ -120,7 +121,8 @@ def load_timeline(run: Any, warn: Warn) -> Timeline | None:
     if run.imported:
         return None
     if not path.exists():  # large, so that runs that are passed on are often without it
-        warn(f"{run.path}: no tasks.csv, so the report has no timeline and no utilisation of this run")
+        hint = restore_hint(path)
+        warn(f"{run.path}: no tasks.csv, so the report has no timeline and no utilisation of this run{hint}")
         return None
     rows = read_columns(run.path, TaskRow, warn)
     if rows is None:
