@@ -21,7 +21,8 @@ from erlbench.experiment.schedule import CellSchedule
 from erlbench.machine.process import check_device
 from erlbench.running.admission import Rules, admit, problem_finder, rules_of
 from erlbench.running.command import run_cells, schedule_cells
-from erlbench.running.refusals import useless_replays
+from erlbench.running.folder import RunFolder
+from erlbench.running.refusals import check_saved, useless_replays
 from erlbench.settings import list_settings, toml_values
 from erlbench.words import counted
 
@@ -93,9 +94,12 @@ def _describe(cells: Sequence[Cell], asked: RunArguments, rules: Rules) -> Itera
 
 
 def _show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
-    """Print resolved settings, time and memory, and write nothing."""
+    """Print resolved settings, time and memory, and write nothing; refuse what a run would refuse."""
     from erlbench.cli.tables import duration, print_table, setting_texts, size
 
+    for cell in cells:
+        if cell.directory.exists():
+            check_saved(RunFolder(cell.directory), cell, options)
     groups: dict[tuple[str, str, Settings], dict[str, None]] = {}  # environments by algorithm, name and settings
     for cell in cells:
         own = {f"environment's {name}": value for name, value in cell.env_settings.items()}

@@ -181,6 +181,7 @@ def build_cells(statement: Statement, problem_of: ProblemOf, *, fresh: bool = Fa
             kept = replace(kept, kept=tuple(line for line in lines if line not in differences(saved, kept.config())))
             yield _check(kept, problem_of)
         except UsageError as error:
+            _check(cell, problem_of)  # what the command alone is refused for is no fault of the file
             raise UsageError(f"{path}: {error}; put the file back, or start anew by --force") from error
 
 

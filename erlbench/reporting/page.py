@@ -149,8 +149,10 @@ class Maker:
         for group in page.groups if CURVES in page.parts else ():
             if figure := learning_curves(page, group, self.options):
                 drawn.append((group, figure))
-            elif (self.options.x or page.x) == "time" and (reason := untimed_note(group.cells)):
-                missing.append(f"{group.env}: no learning curves. {reason}")
+            elif any(len(run.evaluations) for cell in group.cells for run in cell.runs):
+                axis = self.options.x or page.x
+                reason = untimed_note(group.cells) if axis == "time" else ""
+                missing.append(f"{group.env}: no learning curves. {reason or f'No run has values over {axis}.'}")
                 self.warn(missing[-1])
         grid = environments_grid(page, drawn, self.options.style) if self.options.paper else None
         return [*([grid] if grid else []), *(figure for _, figure in drawn)], missing

@@ -30,27 +30,33 @@ def check_cells(cells: Sequence[Cell], options: RunOptions) -> None:
             continue
         directory.hold()
         try:
-            saved = None if options.force else directory.saved_config()
-            if not options.force:
-                check_continuing(directory, cell, options)
+            check_saved(directory, cell, options)
         finally:
             directory.release()
-        if not saved:
-            continue
-        if imported_of(saved):
-            raise UsageError(f"{cell.directory} holds an imported run; choose another --out or --name")
-        larger = is_larger(saved, cell)
-        if larger and (reason := _obstacle(cell, directory)):
-            raise UsageError(
-                f"{directory.path} holds a run with a smaller budget, which cannot be extended to "
-                f"{cell.total_timesteps:,} steps: {reason}; choose another --out or --name, or start anew by --force "
-                "(the old run is moved aside)"
-            )
-        if not larger and (different := cell.departures(saved)):
-            raise UsageError(
-                f"{cell.directory} holds a run with other settings ({'; '.join(different)}); "
-                "choose another --out or --name, or start anew by --force (the old run is moved aside)"
-            )
+
+
+def check_saved(directory: RunFolder, cell: Cell, options: RunOptions) -> None:
+    """Raise `UsageError` when `cell` cannot go on from the run in `directory`, or is another one."""
+    if options.force:
+        return
+    saved = directory.saved_config()
+    check_continuing(directory, cell, options)
+    if not saved:
+        return
+    if imported_of(saved):
+        raise UsageError(f"{cell.directory} holds an imported run; choose another --out or --name")
+    larger = is_larger(saved, cell)
+    if larger and (reason := _obstacle(cell, directory)):
+        raise UsageError(
+            f"{directory.path} holds a run with a smaller budget, which cannot be extended to "
+            f"{cell.total_timesteps:,} steps: {reason}; choose another --out or --name, or start anew by --force "
+            "(the old run is moved aside)"
+        )
+    if not larger and (different := cell.departures(saved)):
+        raise UsageError(
+            f"{cell.directory} holds a run with other settings ({'; '.join(different)}); "
+            "choose another --out or --name, or start anew by --force (the old run is moved aside)"
+        )
 
 
 def check_continuing(directory: RunFolder, cell: Cell, options: RunOptions) -> None:
