@@ -74,9 +74,10 @@ def policy_of(problem: Problem, settings: NetworkSettings, normalisation: bool =
                 raise UsageError(f"bins={settings.bins} is for continuous actions; {problem.env.id} has discrete ones")
             more |= {"actions": "bins", "bins": settings.bins}
     if problem.image:
-        if not isinstance(settings, PolicySettings) or settings.network == "lstm" or normalisation:
-            what = "lstm" if isinstance(settings, PolicySettings) and settings.network == "lstm" else "normalised"
-            raise UsageError(f"{problem.env.id} shows images, which no {what} network sees; network=mlp does")
+        lstm = getattr(settings, "network", "") == "lstm"
+        if lstm or normalisation:
+            needed = "network=mlp" if lstm else "normalise_observations=false"
+            raise UsageError(f"{problem.env.id} shows images; that needs --set {needed}")
         more["image"] = problem.image
     more["reference"] = getattr(settings, "reference_batch", 0)
     if more["reference"] and not problem.image:

@@ -35,6 +35,7 @@ SECONDS = 60  # of the probe: a driver that hangs is one that does not work
 SUFFIXES = (".mp4", ".gif")
 RATE = 30.0  # frames a second of environments that do not say theirs
 GIF_RATE = 25.0  # frames a second; more are left out
+LEAST = 160  # pixels of a side; smaller frames are made larger
 GIF_WIDTH, GIF_COLOURS = 320, 64  # pixels, and colours per frame; wider frames are made smaller
 MOST_STEPS = 100_000  # of an episode
 WINDOW, FRAMES = "human", "rgb_array"
@@ -155,6 +156,10 @@ class Film(gymnasium.Wrapper[Any, Any, Any, Any]):
         if self._error or (self._frames - 1) % self._every:
             return
         frame = np.asarray(self.env.render())
+        if frame.dtype.kind == "f":  # MinAtar's colours, from 0 to 1
+            frame = np.round(255 * frame).astype(np.uint8)
+        if (times := LEAST // min(frame.shape[:2])) > 1:  # its screen is 10 x 10
+            frame = frame.repeat(times, axis=0).repeat(times, axis=1)
         if self._is_gif:
             image = Image.fromarray(frame)
             image.thumbnail((GIF_WIDTH, image.height))

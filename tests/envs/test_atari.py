@@ -55,8 +55,8 @@ def test_a_step_is_as_many_frames_as_asked_for():
         (("cem", "ALE/Pong-v5", "--env-set", "frameskip=4"), "did you mean 'frame_skip'?"),
         (("td3", "ALE/Pong-v5"), "td3 learns from observations, and ALE/Pong-v5 has images"),
         (("ppo", "ALE/Pong-v5"), "ppo learns from observations, and ALE/Pong-v5 has images"),
-        (("openai-es", "ALE/Pong-v5", "--set", "network=lstm"), "which no lstm network sees"),
-        (("openai-es", "ALE/Pong-v5", "--set", "normalise_observations=true"), "which no normalised network sees"),
+        (("openai-es", "ALE/Pong-v5", "--set", "network=lstm"), "network=mlp"),
+        (("openai-es", "ALE/Pong-v5", "--set", "normalise_observations=true"), "normalise_observations=false"),
         (("openai-es", "Pendulum-v1", "--set", "reference_batch=8"), "reference_batch is for images"),
     ],
 )

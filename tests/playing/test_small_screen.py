@@ -1,0 +1,27 @@
+"""A film of MinAtar, whose screen is 10 x 10 pixels of colours from 0 to 1."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+
+from erlbench.cli import cli
+from tests.programs import needed_module
+from tests.runs import make_cell, run
+
+needed_module("minatar")
+
+
+@pytest.mark.filterwarnings("error::UserWarning")
+def test_a_film_of_a_small_screen_is_large_and_has_its_colours(tmp_path):
+    cell = make_cell("snes", tmp_path, "MinAtar/Breakout-v1", 200, settings={"population": 4, "hidden": (4,)})
+    assert run(cell) == 0
+    film = tmp_path / "film.gif"
+    result = CliRunner().invoke(cli, ["play", str(cell.directory), "--video", str(film)])
+    assert result.exit_code == 0
+    with Image.open(film) as frames:
+        assert frames.size == (160, 160)
+        colours = {colour for _, colour in frames.convert("RGB").getcolors()}
+    assert (0, 0, 0) in colours
+    assert max(max(colour) for colour in colours) > 150
