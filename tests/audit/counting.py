@@ -1,9 +1,5 @@
 """An environment that counts its own steps: Gymnasium's InvertedPendulum-v5 with a counter."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import gymnasium
 from gymnasium.envs.mujoco.inverted_pendulum_v5 import InvertedPendulumEnv
 
@@ -15,7 +11,7 @@ class CountingPendulum(InvertedPendulumEnv):
 
     steps = 0
 
-    def step(self, action: Any) -> Any:
+    def step(self, action):
         CountingPendulum.steps += 1
         return super().step(action)
 

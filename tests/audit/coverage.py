@@ -3,11 +3,8 @@
 python -m tests.audit.coverage > docs/data/interval-coverage.csv      # a table of docs/how-we-decide.md
 """
 
-from __future__ import annotations
-
 import csv
 import sys
-from collections.abc import Callable
 
 import numpy as np
 from scipy import stats
@@ -16,57 +13,56 @@ from erlbench.reporting import statistics
 from tests.audit.verdict_rates import SHAPES
 
 SEEDS, STUDIES, FEW = (3, 6, 10, 20), 1000, 100
-COVERED: dict[tuple[str, str, int], float] = {}
-Interval = tuple[float, float]
 
 
-def welch(x: np.ndarray, y: np.ndarray) -> Interval:
-    low, high = stats.ttest_ind(x, y, equal_var=False).confidence_interval()
-    return low, high
+def within(interval, value):
+    return interval[0] - 1e-12 <= value <= interval[1] + 1e-12
 
 
-def measure(shape: str, draw: Callable[..., np.ndarray]) -> None:
-    """Fill `COVERED` for a shape: by interval, shape and seeds."""
+def measure(draw):
+    """The share of studies by interval and seeds, for scores of a shape."""
     rng = np.random.default_rng(7)
     many = np.sort(draw(rng, 1, 100_000)[0])
     mean, iqm, near = many.mean(), statistics.iqm(many), 0.9 * many.mean()
-    share = (many >= near).mean()
 
-    def rate(name: str, seeds: int, studies: int, holds: Callable[[np.ndarray, np.ndarray], bool]) -> None:
-        x, y = draw(rng, studies, seeds), draw(rng, studies, seeds)
-        COVERED[name, shape, seeds] = float(np.mean([holds(a, b) for a, b in zip(x, y, strict=True)]))
-
-    def within(found: Interval, value: float) -> bool:
-        return found[0] - 1e-12 <= value <= found[1] + 1e-12
-
-    def superior(a: np.ndarray, b: np.ndarray) -> bool:
+    def superior(a, b):
         probability = statistics.probability_of_improvement([a], [b])
         return within(statistics.superiority_interval(probability, len(a), len(b)), 0.5)
 
-    def tolerant(a: np.ndarray, _: np.ndarray) -> bool:
-        low, high = statistics.tolerance_interval(a)
-        return (np.searchsorted(many, high) - np.searchsorted(many, low)) / len(many) >= 0.9
+    def tolerant(a, _):
+        low, high = np.searchsorted(many, statistics.tolerance_interval(a))
+        return (high - low) / len(many) >= 0.9
 
+    def bootstrapped(a, _):
+        return within(statistics.bootstrap_interval(lambda drawn: statistics.iqm(drawn[0]), [a], resamples=FEW), iqm)
+
+    intervals = {
+        "Student's, of a mean": (STUDIES, lambda a, _: within(statistics.mean_interval(a), mean)),
+        "Welch's, of a difference": (
+            STUDIES,
+            lambda a, b: within(stats.ttest_ind(a, b, equal_var=False).confidence_interval(), 0.0),
+        ),
+        "Newcombe's, of P(better)": (2 * FEW, superior),
+        "Howe's, of nine runs in ten": (STUDIES, tolerant),
+        "Wilson's, of a share near the best": (
+            STUDIES,
+            lambda a, _: within(statistics.share_interval(int((a >= near).sum()), len(a)), (many >= near).mean()),
+        ),
+        "Bootstrap, of an IQM": (FEW, bootstrapped),
+    }
+    shares = {name: [] for name in intervals}
     for n in SEEDS:
-        rate("Student's, of a mean", n, STUDIES, lambda a, _: within(statistics.mean_interval(a), mean))
-        rate("Welch's, of a difference", n, STUDIES, lambda a, b: within(welch(a, b), 0.0))
-        rate("Newcombe's, of P(better)", n, 2 * FEW, superior)
-        rate("Howe's, of nine runs in ten", n, STUDIES, tolerant)
-        rate("Wilson's, of a share near the best", n, STUDIES,
-             lambda a, _: within(statistics.share_interval(int((a >= near).sum()), len(a)), share))  # fmt: skip
-        rate("Bootstrap, of an IQM", n, FEW, lambda a, _: within(
-            statistics.bootstrap_interval(lambda one: statistics.iqm(one[0]), [a], resamples=100), iqm))  # fmt: skip
+        for name, (studies, holds) in intervals.items():
+            x, y = draw(rng, studies, n), draw(rng, studies, n)
+            shares[name].append(f"{np.mean([holds(a, b) for a, b in zip(x, y)]):.2f}")
+    return shares
 
 
-def table() -> list[list[str]]:
+def table():
     """The rows of docs/data/interval-coverage.csv: an interval and a shape, and the share for each n."""
-    for shape, draw in SHAPES.items():
-        measure(shape, draw)
-    keys = dict.fromkeys((name, shape) for name, shape, _ in COVERED)
-    names = sorted({name for name, _ in keys})
-    header = ["interval", "scores", *(f"{n} seeds" for n in SEEDS)]
-    return [header, *([name, shape, *(f"{COVERED[name, shape, n]:.2f}" for n in SEEDS)]
-                      for name in names for shape in SHAPES)]  # fmt: skip
+    shares = {shape: measure(draw) for shape, draw in SHAPES.items()}
+    rows = [[name, shape, *shares[shape][name]] for name in sorted(shares["normal"]) for shape in SHAPES]
+    return [["interval", "scores", *(f"{n} seeds" for n in SEEDS)], *rows]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,5 @@
 """Steps and gradient updates of every algorithm, counted from outside: by the environment, and by PyTorch's Adam."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest
@@ -35,7 +33,7 @@ def adam(monkeypatch):
     import torch
     from torch.optim.optimizer import register_optimizer_step_post_hook
 
-    calls: Counter[int] = Counter()
+    calls = Counter()
     fused = torch._fused_adam_
 
     def counted(parameters, *arguments, **more):
@@ -43,7 +41,7 @@ def adam(monkeypatch):
         return fused(parameters, *arguments, **more)
 
     monkeypatch.setattr(torch, "_fused_adam_", counted)
-    steps: list[int] = []
+    steps = []
     hook = register_optimizer_step_post_hook(lambda *_: steps.append(1))
     yield calls, steps
     hook.remove()

@@ -3,8 +3,6 @@
 pandas, SciPy, statsmodels and rliable only: nothing here calls the report's code but the command itself.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from importlib.resources import files
@@ -14,26 +12,22 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from rliable import metrics
 from scipy import stats
 from statsmodels.stats import weightstats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestIndPower
 
-from erlbench.cli import cli
+from tests.audit.page_numbers import REFERENCE
 from tests.audit.verdict_rates import rank_p
+from tests.reporting.compare import run_report
 from tests.reporting.make_runs import make_run
 
-pytestmark = pytest.mark.data
-
-REFERENCE = Path(__file__).parents[2] / "results" / "reference"
 SYNTHETIC = {
     "Hopper-v5": {"base": 1000, "better": 1600, "same": 1010},
     "Swimmer-v5": {"base": 50, "better": 65, "same": 49},
 }
 CASES = {  # folders, baseline
-    "synthetic": ((), "base"),
     "cem": (("cem/HalfCheetah-v5", "cem/Swimmer-v5"), "cem"),
     "td3": (("td3-vs-sb3", "td3-vs-sb3-second"), "sb3-td3"),
 }
@@ -56,18 +50,16 @@ class Report:
         return self.read(table).set_index(["env", "name"]).iterrows()
 
 
-@pytest.fixture(scope="module", params=CASES)
+@pytest.fixture(scope="module", params=["synthetic", *(pytest.param(case, marks=pytest.mark.data) for case in CASES)])
 def report(request, tmp_path_factory):
     """The report of a case."""
-    folders, baseline = CASES[request.param]
+    folders, baseline = CASES.get(request.param, ((), "base"))
     raw, out = [REFERENCE / folder for folder in folders], tmp_path_factory.mktemp("report")
     if not raw:
         raw = [tmp_path_factory.mktemp("raw")]
         make_synthetic(raw[0])
-    words = ["--baseline", baseline, "--metric", "final", "--reach=55,900,2000", "--out", str(out)]
-    done = CliRunner().invoke(cli, ["report", *map(str, raw), *words])
-    assert done.exit_code == 0, done.output
-    runs: dict = {}
+    run_report(*raw, "--baseline", baseline, "--metric", "final", "--reach=55,900,2000", "--out", out)
+    runs = {}
     for path in sorted(path.parent for folder in raw for path in folder.rglob("eval.csv")):
         if json.loads((path / "status.json").read_text())["status"] == "done":
             runs.setdefault(path.parts[-3:-1], []).append(path)
@@ -86,16 +78,11 @@ def make_synthetic(raw):
                 make_run(raw, env, name, seed, list(curve), seconds_per_step=0.01 + 0.001 * seed, warmup=2000)
 
 
-def raw_p(x, y):
-    """The p of the rule, not corrected."""
-    return rank_p(x[None], y[None])[0]
-
-
 def test_scores_are_those_of_pandas_and_scipy(report):
     final, table = report.final, report.read("scores").set_index(["env", "name"])
     assert set(table.index) == set(final)
     others = [key for key in table.index if key[1] != report.baseline]
-    p = [raw_p(final[key], final[key[0], report.baseline]) for key in others]
+    p = [rank_p(final[key][None], final[key[0], report.baseline][None])[0] for key in others]
     adjusted = dict(zip(others, multipletests(p, method="holm")[1], strict=True))
     for key, row in table.iterrows():
         x, base = final[key], final[key[0], report.baseline]
@@ -116,7 +103,7 @@ def test_scores_are_those_of_pandas_and_scipy(report):
 
 
 def test_pairs_are_those_of_statsmodels(report):
-    table = report.read("tests")
+    table, p = report.read("tests"), []
     assert len(table) == sum(name != report.baseline for _, name in report.final)
     for _, row in table.iterrows():
         x, y = report.final[row["env"], row["algorithm"]], report.final[row["env"], row["against"]]
@@ -133,9 +120,8 @@ def test_pairs_are_those_of_statsmodels(report):
         level = 0.025 / len(table)
         power = TTestIndPower().power(row["detectable_difference"] / pooled, len(x) * 3 / np.pi, level)
         assert 0.8 - 1e-3 <= power < 0.95
-        assert row["p_rank"] == pytest.approx(rank_p(x[None], y[None])[0])
-    final = report.final
-    p = [raw_p(final[row["env"], row["algorithm"]], final[row["env"], row["against"]]) for _, row in table.iterrows()]
+        p.append(rank_p(x[None], y[None])[0])
+    assert table["p_rank"].to_numpy() == pytest.approx(p)
     assert table["p_holm"].to_numpy() == pytest.approx(multipletests(p, method="holm")[1])
 
 

@@ -1,7 +1,5 @@
 """The rule is the one that the page describes; its errors and the coverage of intervals are those that it prints."""
 
-from __future__ import annotations
-
 import csv
 import re
 from itertools import pairwise
@@ -11,95 +9,99 @@ import pytest
 from scipy import stats
 
 from erlbench.reporting.significance import LEVELS, Case, compare, holm, judge, unseen_failures
-from tests.audit import verdict_rates
+from tests.audit import coverage, verdict_rates
 from tests.audit.verdict_rates import DATA, file_of
 
-PAGE = (DATA.parent / "how-we-decide.md").read_text(encoding="utf-8")
-README = (DATA.parents[1] / "README.md").read_text(encoding="utf-8")
+PAGE, README = (
+    " ".join((DATA.parents[1] / name).read_text(encoding="utf-8").split())
+    for name in ("docs/how-we-decide.md", "README.md")
+)
 FEW = 4000  # studies
 NOISE = 4 * np.sqrt(0.05 * 0.95 / FEW)  # four standard errors
 
 
-def rows(title: str) -> dict[str, list[float]]:
+def read(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def rates(table):
     """The numbers of a table of the page, by the words of the row."""
-    with open(file_of(title), encoding="utf-8", newline="") as file:
-        table = list(csv.reader(file))
-    found = {}
-    for row in table[1:]:
-        names = [cell for cell in row if not re.fullmatch(r"[\d.]+ %", cell)]
-        found[" | ".join(names)] = [float(cell[:-2]) / 100 for cell in row[len(names) :]]
-    return found
+    numbers = {}
+    for row in read(file_of(table))[1:]:
+        names = [cell for cell in row if not cell.endswith(" %")]
+        numbers[" | ".join(names)] = [float(cell[:-2]) / 100 for cell in row[len(names) :]]
+    return numbers
 
 
 @pytest.mark.parametrize(("n", "m"), [(2, 2), (5, 20), (6, 6), (9, 9), (10, 10), (20, 20), (6, 20), (20, 8)])
 @pytest.mark.parametrize("tests", [1, 3])
 def test_the_program_says_what_the_rule_says(n, m, tests):
-    rng, found = np.random.default_rng(n), set()
+    rng, every = np.random.default_rng(n), set()
     for shape, draw in verdict_rates.SHAPES.items():
         for spread, factor in ((verdict_rates.TIGHT[shape], 1.0), (verdict_rates.TIGHT[shape], 1.3), (0.01, 1.02)):
-            x, y = factor * draw(rng, 4, n, spread), draw(rng, 4, m, spread)
-            wanted = verdict_rates.cases(x, y, tests)
+            x, y = factor * draw(rng, 4, n, spread=spread), draw(rng, 4, m, spread=spread)
             pairs = [(a, b, compare(a, b)) for a, b in zip(x, y, strict=True)]
             said = [judge(*pair, p=tests * pair[2]["p_rank"], tests=tests)["case"] for pair in pairs]
-            assert said == list(wanted)
-            found |= set(said)
+            assert said == list(verdict_rates.cases(x, y, tests))
+            every |= set(said)
     if min(n, m) < 6:
-        assert found == {Case.TOO_FEW}
+        assert every == {Case.TOO_FEW}
     elif tests == 1:
-        assert found >= {Case.DECIDED, Case.SMALL, Case.UNDECIDED}
+        assert every >= {Case.DECIDED, Case.SMALL, Case.UNDECIDED}
 
 
 @pytest.mark.parametrize("seeds", [(6, 6), (9, 9), (10, 10), (20, 20), (6, 20)])
-@pytest.mark.parametrize("shape", verdict_rates.SYMMETRIC)
-def test_wrong_verdicts_are_rare_and_the_page_has_their_share(seeds, shape):
-    rate = verdict_rates.worst_rate(verdict_rates.SYMMETRIC[shape], seeds, FEW)
+def test_wrong_verdicts_are_rare_and_the_page_has_their_share(seeds):
     name = str(seeds[0]) if seeds[0] == seeds[1] else "{} and {}".format(*seeds)
-    printed = rows("one comparison")[name][list(verdict_rates.SYMMETRIC).index(shape)]
-    assert printed - NOISE <= rate <= printed + NOISE
-    assert rate <= 0.05
+    printed = rates(verdict_rates.one_comparison)[name]
+    measured = [verdict_rates.worst_rate(draw, seeds, FEW) for draw in verdict_rates.SYMMETRIC.values()]
+    assert measured == pytest.approx(printed, abs=NOISE)
+    assert max(measured) <= 0.05
 
 
-def test_all_rates_of_the_page_are_below_five_percent_but_for_those_that_it_names():
-    worst = max(max(rates) for rates in rows("one comparison").values())
+def test_the_sentences_of_the_pages_have_the_rates_of_the_tables():
+    worst = max(map(max, rates(verdict_rates.one_comparison).values()))
     assert worst < 0.05
-    assert f"in at most {100 * worst:.1f} % of simulated studies" in " ".join(README.split())
-    alike, steady, *wide, groups = zip(*rows("families").values(), strict=True)
+    assert f"in at most {100 * worst:.1f} % of simulated studies" in README
+    family = rates(verdict_rates.families)
+    alike, steady, *wide, groups = zip(*family.values(), strict=True)
     assert max(alike + steady) < 0.05
-    text, family = " ".join(PAGE.split()), rows("families")
     six, seven, ten = ([f"{100 * rate:.1f} %" for rate in family[f"{seeds} | 6"][-2:]] for seeds in (6, 7, 10))
     assert six == [f"{100 * max(map(max, wide)):.1f} %", f"{100 * max(groups):.1f} %"]
-    assert f"{six[0]} of studies with six seeds (two groups: {six[1]}), {seven[0]} with seven ({seven[1]})," in text
-    assert f"and {ten[0]} with ten, where the level rises ({ten[1]})" in text
-    assert "With 8, 9 or 15 seeds they stay below 5 %" in text
-    assert max(max(rates) for name, rates in family.items() if name.startswith(("8 |", "9 |", "15 |"))) < 0.05
-
-
-def test_the_page_has_the_levels_of_the_rule():
+    assert f"{six[0]} of studies with six seeds (two groups: {six[1]}), {seven[0]} with seven ({seven[1]})," in PAGE
+    assert f"and {ten[0]} with ten, where the level rises ({ten[1]})" in PAGE
+    assert "With 8, 9 or 15 seeds they stay below 5 %" in PAGE
+    assert max(max(row) for name, row in family.items() if name.startswith(("8 |", "9 |", "15 |"))) < 0.05
     for fewest, level in LEVELS:
         assert re.search(rf"\| {fewest}[^|]*\| {level:g} \|", PAGE)
     for seeds in (6, 10, 20):
-        assert f"{100 * unseen_failures(seeds):.0f} % with {seeds}" in " ".join(PAGE.split())
+        assert f"{100 * unseen_failures(seeds):.0f} % with {seeds}" in PAGE
 
 
-@pytest.mark.parametrize("tests", [1, 3])
-def test_the_page_has_what_is_found(tests):
-    words = ", one of three comparisons" if tests == 3 else ""
-    for shift in (1.0, 2.0):
-        printed = dict(zip((6, 8, 10, 15, 20), rows("power")[f"{shift:g}{words}"], strict=True))
-        assert all(low <= high for low, high in pairwise(printed.values()))
-        for seeds in (8, 20):
-            rate = verdict_rates.found_rate(seeds, shift, tests, FEW)
-            assert rate == pytest.approx(printed[seeds], abs=4 * 0.5 / np.sqrt(FEW))
+def test_the_page_has_what_is_found():
+    for tests, words in ((1, ""), (3, ", one of three comparisons")):
+        for shift in (1.0, 2.0):
+            printed = dict(zip((6, 8, 10, 15, 20), rates(verdict_rates.power)[f"{shift:g}{words}"], strict=True))
+            assert all(low <= high for low, high in pairwise(printed.values()))
+            for seeds in (8, 20):
+                measured = verdict_rates.power_rate(seeds, shift, tests, FEW)
+                assert measured == pytest.approx(printed[seeds], abs=4 * 0.5 / np.sqrt(FEW))
 
 
 def test_p_is_that_of_scipy():
     rng = np.random.default_rng(0)
     for n, m in ((6, 6), (7, 12), (20, 9), (15, 15)):
         a, b = rng.normal(size=n), rng.normal(0.8, 3, size=m)
-        found = compare(a, b)
         exact, placements = stats.mannwhitneyu(a, b, method="exact").pvalue, stats.brunnermunzel(a, b).pvalue
         assert verdict_rates.mann_whitney_p(a[None], b[None])[0] == pytest.approx(exact)
         assert verdict_rates.brunner_munzel_p(a[None], b[None])[0] == pytest.approx(placements)
-        assert found["p_rank"] == pytest.approx(max(exact, placements))
-        assert verdict_rates.rank_p(a[None], b[None])[0] == pytest.approx(found["p_rank"])
+        assert compare(a, b)["p_rank"] == pytest.approx(max(exact, placements))
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+
+
+@pytest.mark.slow
+def test_intervals_cover_as_often_as_the_page_prints():
+    for measured, printed in zip(coverage.table()[1:], read(DATA / "interval-coverage.csv")[1:], strict=True):
+        assert measured[:2] == printed[:2]
+        assert [*map(float, measured[2:])] == pytest.approx([*map(float, printed[2:])], abs=0.02)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import re
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from erlbench.cli import cli
+from erlbench.reporting import build_report
 from erlbench.reporting.cells import list_rows
 from erlbench.reporting.figures import learning_curves
 from erlbench.reporting.options import ReportOptions
@@ -18,9 +20,32 @@ from erlbench.reporting.studies import make_study_pages
 from tests.reporting.make_studies import make_study
 
 
+def invoke(*words):
+    """An erlbench command."""
+    return CliRunner().invoke(cli, [str(word) for word in words])
+
+
+def run_report(*words):
+    """What `erlbench report` prints, in one line; it must succeed."""
+    done = invoke("report", *words)
+    assert done.exit_code == 0, done.output
+    return " ".join(done.output.split())
+
+
+def write_report(results, warn=lambda warning: None, *, out=None, studies=(), profile=None, named=False, **options):
+    """The folder of the report of all runs below a folder, by default beside that one."""
+    out = out or results.parent / "report"
+    build_report([results], out, dict(studies), profile, warn, ReportOptions(**options), named=named)
+    return out
+
+
+def read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
 def comparison_of(tmp_path, study=None, profile=None, warn=pytest.fail):
-    (found,) = make_study_pages(study or make_study(), find_runs([tmp_path], warn), profile, warn)
-    return score_page(found, FINAL)
+    (page,) = make_study_pages(study or make_study(), find_runs([tmp_path], warn), profile, warn)
+    return score_page(page, FINAL)
 
 
 def page_of(folder, warn=pytest.fail, **options):
@@ -55,19 +80,10 @@ def means_of(drawing, panel="timesteps"):
 
 def runs_of(drawing, panel="timesteps"):
     """The names of the single runs of a panel, by the groups of their curves."""
-    return {one.group: [name for name, *_ in one.runs] for one in means_of(drawing, panel).values() if one.runs}
+    return {mean.group: [name for name, *_ in mean.runs] for mean in means_of(drawing, panel).values() if mean.runs}
 
 
-def rows_of(table):
+def rows_of(table, names=(0, 1)):
+    """The printed rows by the texts of two columns."""
     printed = [[cell.text for cell in row] for row in table.cells]
-    return {(row[0], row[1]): dict(zip(table.header, row, strict=True)) for row in printed}
-
-
-def page_data(index):
-    """The data of a page: its charts, and what these share."""
-    return json.loads(re.search(r'id="data">(.*?)</script>', index.read_text(), re.S)[1])
-
-
-def charts_of(index):
-    """The data of a page's charts."""
-    return page_data(index)["charts"]
+    return {tuple(row[name] for name in names): dict(zip(table.header, row, strict=True)) for row in printed}

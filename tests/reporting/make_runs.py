@@ -113,6 +113,15 @@ def make_run(
     return folder
 
 
+def make_cells(
+    results: Path, env: str, scores: Mapping[str, Iterable[float]], before: Sequence[float] = (0, 0), **more: Any
+) -> None:
+    """Runs of each name with these final returns, seeds in their order, after evaluations of `before`."""
+    for name, values in scores.items():
+        for seed, value in enumerate(values):
+            make_run(results, env, name, seed, [*before, value], **more)
+
+
 def learning_curve(seed: int, last: float, points: int, spread: float = 0.08) -> list[float]:
     """A plausible noisy curve that ends near `last`."""
     rng = np.random.default_rng(seed)

@@ -8,16 +8,15 @@ from pathlib import Path
 
 import pytest
 import yaml
-from click.testing import CliRunner
 
 from erlbench.algorithms import registry
-from erlbench.cli import cli
 from erlbench.envs.catalogue import LISTED
 from erlbench.reporting.checklist import read_entries
+from tests.reporting.compare import read, write_report
 from tests.reporting.make_runs import make_run
 
 OWN = {"function to be minimised", "erlbench, for measuring the pool"}  # the suite's
-CFF = Path(__file__).parents[2] / "CITATION.cff"
+ACCENTS = {'\\"': "\u0308", "\\'": "\u0301", "\\`": "\u0300", "\\^": "\u0302", "\\~": "\u0303", "\\v ": "\u030c"}
 
 
 def test_every_algorithm_and_every_environment_has_something_to_cite():
@@ -27,29 +26,20 @@ def test_every_algorithm_and_every_environment_has_something_to_cite():
 
 def test_the_citation_file_has_all_papers():
     """A letter with an accent stands as LaTeX writes it."""
-    accents = dict(
-        zip(('\\"', "\\'", "\\`", "\\^", "\\~", "\\v "), "\u0308\u0301\u0300\u0302\u0303\u030c", strict=True)
-    )
-    found = {one["title"]: one for one in yaml.safe_load(CFF.read_text())["references"]}
+    cff = yaml.safe_load((Path(__file__).parents[2] / "CITATION.cff").read_text())
+    papers = {paper["title"]: paper for paper in cff["references"]}
     titles = set()
     for _, entry in read_entries():
-        entry = re.sub(r"\{(\\(?:v |\W))(\w)\}", lambda accent: accent[2] + accents[accent[1]], entry)
+        entry = re.sub(r"\{(\\(?:v |\W))(\w)\}", lambda accent: accent[2] + ACCENTS[accent[1]], entry)
         fields = dict(re.findall(r"^  (\w+) = \{+(.*?)\}+,$", unicodedata.normalize("NFC", entry), re.MULTILINE))
-        paper = found[fields["title"].replace("\\", "")]
+        paper = papers[fields["title"].replace("\\", "")]
         names = [
             f"{author.get('name-particle', '')} {author['family-names']}, {author['given-names']}".strip()
             for author in paper["authors"]
         ]
         assert (names, str(paper["year"])) == (fields["author"].split(" and "), fields["year"])
         titles.add(paper["title"])
-    assert titles == found.keys()
-
-
-def references(results: Path) -> str:
-    """What the report of the runs below a folder has in references.bib."""
-    done = CliRunner().invoke(cli, ["report", str(results), "--out", str(results / "report")])
-    assert done.exit_code == 0, done.output
-    return (results / "report" / "references.bib").read_text()
+    assert titles == papers.keys()
 
 
 @pytest.mark.parametrize(
@@ -60,5 +50,6 @@ def references(results: Path) -> str:
     ],
 )
 def test_runs_are_cited_by_what_they_used(tmp_path, env, name, keys):
-    make_run(tmp_path, env, name, 0, [0, 1])
-    assert re.findall(r"^@\w+\{(\w+),", references(tmp_path), flags=re.MULTILINE) == keys
+    make_run(tmp_path / "results", env, name, 0, [0, 1])
+    references = read(write_report(tmp_path / "results") / "references.bib")
+    assert re.findall(r"^@\w+\{(\w+),", references, flags=re.MULTILINE) == keys

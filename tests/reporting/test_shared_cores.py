@@ -28,62 +28,51 @@ ENV = "HalfCheetah-v5"
 
 
 @pytest.fixture
-def results(tmp_path):
+def runs(tmp_path):
     """CEM-RL: two runs on cores of their own and one on shared ones, ten times as long; AES-RL: all on shared ones."""
     for seed, start in enumerate((COUNT[1], COUNT[2], SHARED)):
         pace = 0.6 if start is SHARED else 0.06
         make_run(tmp_path, ENV, "cem-rl", seed, [0, 1, 2], seconds_per_step=pace, start=start)
         make_run(tmp_path, ENV, "aes-rl", seed, [0, 1, 3], seconds_per_step=0.6, start=SHARED)
-    return tmp_path
+    return find_runs([tmp_path], pytest.fail)
 
 
-@pytest.mark.parametrize("start", COUNT)
-def test_minutes_count_on_cores_of_their_own_and_where_nothing_is_recorded(tmp_path, start):
-    path = make_run(tmp_path, ENV, "cem", 0, [0, 1], seconds_per_step=0.06, start=start)
-    (run,) = find_rows([tmp_path], pytest.fail)
-    assert (run.seconds, run.timed, minutes_per_million(run)) == (60, True, pytest.approx(1000))
-    known = Results((path,)).cells["shared_cores"].tolist()
-    assert known == [False if start else None]
-
-
-def test_modelled_minutes_do_not_depend_on_cores(tmp_path):
-    make_run(tmp_path, ENV, "cem", 0, [0, 1], seconds_per_step=0.06, start=SHARED, simulated=True)
-    (run,) = find_rows([tmp_path], pytest.fail)
-    assert run.seconds == 60
-
-
-def test_one_start_on_shared_cores_is_enough():
-    starts = [{"cells_at_once": 1, "exclusive": True}, {}, SHARED]
+def test_minutes_count_on_cores_of_their_own_in_a_model_and_where_nothing_is_recorded(tmp_path):
+    for number, (start, simulated) in enumerate([*((start, False) for start in COUNT), (SHARED, True)]):
+        path = make_run(tmp_path / str(number), ENV, "cem", 0, [0, 1], start=start, simulated=simulated)
+        (run,) = find_rows([tmp_path / str(number)], pytest.fail)
+        assert (run.seconds, run.timed, minutes_per_million(run)) == (10, True, pytest.approx(1000 / 6))
+        assert Results((path,)).cells["shared_cores"].tolist() == [start is SHARED if start else None]
+    starts = [COUNT[1], {}, SHARED]  # one start on shared cores is enough
     assert [shared_cores({"starts": starts[:number]}) for number in range(4)] == [None, False, False, True]
     assert shared_cores({"starts": [{"cells_at_once": "3"}, {"cells_at_once": True}, 7]}) is None
 
 
-def test_no_table_has_minutes_of_shared_cores(results):
-    runs = find_runs([results], pytest.fail)
-    (comparison,) = make_study_pages(make_study("time", "Table 1"), runs, None, pytest.fail)
-    table = times_table(comparison, pytest.fail)
+def test_no_table_has_minutes_of_shared_cores(runs):
+    (page,) = make_study_pages(make_study("time", "Table 1"), runs, None, pytest.fail)
+    table = times_table(page, pytest.fail)
     cem, aes = (next(r for r in table.records if (r["env"], r["name"]) == (ENV, n)) for n in ("cem-rl", "aes-rl"))
     for part in ("whole", "after_warmup"):
         assert cem[f"measured_{part}_min_per_million"] == pytest.approx(1000)
-        assert aes[f"measured_{part}_min_per_million"] is None
-        assert aes[f"{part.partition('_')[0]}{'_warmup' if '_' in part else ''}_vs_baseline_pct"] is None
+        assert aes[f"measured_{part}_min_per_million"] is aes[f"{part}_vs_baseline_pct"] is None
     assert "No minutes of 4 runs that shared cores" in " ".join(table.notes)
     rows = {row["name"]: row for row in reach_table(everything(runs), (1.0,), pytest.fail).records}
     assert rows["cem-rl"]["measured_minutes_median"] == 1.0
     assert rows["aes-rl"]["measured_minutes_median"] is None
     assert rows["aes-rl"]["steps"] == "1000 1000 1000"
+    hours = [row["hours"] for row in checklist([], list(runs.itertuples()), [])["compute"].rows]
+    assert hours == pytest.approx([5400 / 3600, 2160 / 3600, 7560 / 3600])  # hours of computing count all the same
 
 
-def test_no_verdict_has_minutes_of_shared_cores(results):
-    (group,) = score_page(everything(find_runs([results], pytest.fail)), FINAL).groups
+def test_no_verdict_has_minutes_of_shared_cores(runs):
+    (group,) = score_page(everything(runs), FINAL).groups
     minutes = {cell.name: make_sample(cell).measured_minutes for cell in group.cells}
     assert minutes["cem-rl"] == 2.0
     assert math.isnan(minutes["aes-rl"])
 
 
-def test_no_run_on_shared_cores_is_cut_after_minutes(results):
+def test_no_run_on_shared_cores_is_cut_after_minutes(runs):
     warnings = []
-    runs = find_runs([results], pytest.fail)
     cut = cut_runs(runs, Moment(1, minutes=True), warnings.append)
     assert [*zip(cut["name"], cut["seed"], strict=True)] == [("cem-rl", 0), ("cem-rl", 1)]
     assert warnings[-1].startswith(f"{runs.path.iloc[-1]}: other cells ran on its cores")
@@ -92,20 +81,12 @@ def test_no_run_on_shared_cores_is_cut_after_minutes(results):
     assert len(cut_runs(runs, Moment(1000), pytest.fail)) == 6
 
 
-def test_no_curve_over_time_shows_runs_on_shared_cores(results):
-    (group,) = (comparison := page_of(results)).groups
-    figure = curves_of(comparison, group)
+def test_no_curve_over_time_shows_runs_on_shared_cores(runs, tmp_path):
+    figure = curves_of(page_of(tmp_path))
     assert figure.paper == ["timesteps", "time"]
-    assert {group: len(runs) for group, runs in runs_of(figure).items()} == {"cem-rl": 3, "aes-rl": 3}
-    assert {group: len(runs) for group, runs in runs_of(figure, "time").items()} == {"cem-rl": 2}
+    counts = [{group: len(names) for group, names in runs_of(figure, axis).items()} for axis in figure.paper]
+    assert counts == [{"aes-rl": 3, "cem-rl": 3}, {"cem-rl": 2}]
     assert "Not drawn over training time: aes-rl, cem-rl (seed 2)" in " ".join(figure.caption)
-    runs = find_runs([results], pytest.fail)
-    (group,) = (comparison := score_page(everything(runs[runs["name"] == "aes-rl"]), FINAL)).groups
-    assert curves_of(comparison, group).paper == ["timesteps"]
-    assert curves_of(comparison, group, x="time") is None
-
-
-def test_hours_of_computing_count_all_the_same(results):
-    runs = [run for run in find_rows([results], pytest.fail) if run.name == "cem-rl"]
-    hours = [checklist([], [run], [])["compute"].rows[0]["hours"] for run in runs]
-    assert hours[2] == pytest.approx(10 * hours[0])
+    page = score_page(everything(runs[runs["name"] == "aes-rl"]), FINAL)
+    assert curves_of(page).paper == ["timesteps"]
+    assert curves_of(page, x="time") is None

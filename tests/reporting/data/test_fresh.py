@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from erlbench.conversion import import_runs
 from erlbench.experiment.cells import folder_name
@@ -16,29 +17,26 @@ from erlbench.reporting.studies import add_departures, make_study_pages
 from tests.reporting.compare import find_rows
 
 ANT = Path(__file__).parents[3] / "results/reference/goodai-ant"
-STUDY = load_studies()["goodai-ant"]
 ENV, TYPED = "pybullet_envs_gymnasium:AntBulletEnv-v0", {"max_episode_steps": 501}
+FRESH = env_label(ENV, {**TYPED, "fresh": "reset"})
 
 
-def test_they_belong_to_their_study_without_a_departure():
-    runs = find_runs([ANT], ignore)
-    (page,) = make_study_pages(STUDY, runs, None, ignore)
-    assert {run.path for run in page.runs} == {*runs.path}
-    (group,) = page.groups
-    assert group.env == env_label(ENV, {**TYPED, "fresh": "reset"})
-    assert not any(run_set.departures for run_set in add_departures(page, STUDY).rows)
+@pytest.fixture
+def runs():
+    return find_runs([ANT], ignore)
 
 
-def test_runs_without_it_are_a_group_of_their_own():
+def test_they_belong_to_their_study_and_runs_without_it_are_a_group_of_their_own(runs):
     """A used object gives other numbers than a fresh one, so their scores have no common mean."""
-    first = find_runs([ANT], ignore)[:1]
-    other = first.assign(env=env_label(ENV, TYPED), seed=1)
-    (page,) = make_study_pages(STUDY, pd.concat([first, other]), None, ignore)
+    study = load_studies()["goodai-ant"]
+    (page,) = make_study_pages(study, runs, None, ignore)
+    assert {run.path for run in page.runs} == {*runs.path}
+    assert [group.env for group in page.groups] == [FRESH]
+    assert not any(cell.departures for cell in add_departures(page, study).rows)
+    other = runs[:1].assign(env=env_label(ENV, TYPED), seed=1)
+    (page,) = make_study_pages(study, pd.concat([runs[:1], other]), None, ignore)
     assert [len(group.cells[-1].runs) for group in page.groups] == [1, 1]
-
-
-def test_what_was_typed_is_not_chosen_again():
-    assert env_labels(ENV, {"fresh": "object"}) == (f"{ENV} (fresh=object)",)
+    assert env_labels(ENV, {"fresh": "object"}) == (f"{ENV} (fresh=object)",)  # what was typed is not chosen again
 
 
 def test_imported_runs_stand_beside_those_with_it(tmp_path):
@@ -49,5 +47,5 @@ def test_imported_runs_stand_beside_those_with_it(tmp_path):
         shutil.move(tmp_path / "out" / folder_name(ENV), tmp_path / "results" / name)
     envs = {run.name: run.env for run in find_rows([ANT, tmp_path / "results"], ignore)}
     assert envs.pop("apart") == ENV
-    assert set(envs.values()) == {env_label(ENV, {**TYPED, "fresh": "reset"})}
+    assert set(envs.values()) == {FRESH}
     assert "beside" in envs

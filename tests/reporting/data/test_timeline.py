@@ -10,14 +10,7 @@ from tests.reporting.make_runs import make_run, make_tasks
 
 def timeline_of(tmp_path, tasks, seed=0, **more):
     run = load_run(make_run(tmp_path, "Ant-v5", "cem", seed, [0, 1], tasks=tasks, **more), pytest.fail)
-    timeline = load_timeline(run, pytest.fail)
-    assert timeline is not None
-    return timeline
-
-
-def test_busy_counts_overlaps_once():
-    assert busy(np.array([0.0, 1.0, 5.0, 5.5]), np.array([2.0, 3.0, 6.0, 5.7])) == 4.0
-    assert busy(np.empty(0), np.empty(0)) == 0.0
+    return load_timeline(run, pytest.fail)
 
 
 def test_utilisation_by_hand(tmp_path):
@@ -29,6 +22,9 @@ def test_utilisation_by_hand(tmp_path):
     assert timeline.processes == [0, 1, 2]
     assert timeline.utilisation() == {0: 7 / 8, 1: 3 / 8, 2: 0.0}
     assert timeline.shares() == {"critic": 0.3, "es": 0.4, "evaluation": 0.1, "rl": 0.2}
+    assert timeline.played().staleness.isna().all()  # a run of an older version
+    assert busy(np.array([0.0, 1.0, 5.0, 5.5]), np.array([2.0, 3.0, 6.0, 5.7])) == 4.0  # overlaps count once
+    assert busy(np.empty(0), np.empty(0)) == 0.0
 
 
 def test_the_drivers_own_process_and_virtual_ones(tmp_path):
@@ -46,45 +42,18 @@ def test_windows_are_as_wide_and_begin_with_a_task(tmp_path):
     assert c in parallel.tasks.start_s.tolist()
 
 
-def test_many_short_tasks_are_one_bar_as_high_as_they_are_busy(tmp_path):
-    # 14 ms of every 20 ms, for 10 s: drawn one by one, their edges hide nearly all of them
-    tasks = [("es", 0, 0.02 * i, 0.02 * i + 0.014, 0) for i in range(500)]
-    (bar,) = bars(timeline_of(tmp_path, tasks, processes=1), 0.0, 10.0, 10 / 400).itertuples()
-    assert (bar.start, bar.end) == (0.0, pytest.approx(9.994))
-    assert bar.share == pytest.approx(0.7, abs=1e-3)
-
-
 def test_bars_keep_kinds_processes_pauses_and_long_tasks_apart(tmp_path):
     tasks = [
         ("es", 0, 0.0, 0.01, 0), ("es", 0, 0.01, 0.02, 0), ("rl", 0, 0.02, 0.03, 0), ("rl", 0, 0.5, 0.51, 0),
         ("es", 0, 1.0, 3.0, 0), ("es", 0, 3.0, 5.0, 0), ("es", 1, 0.0, 0.01, 0), ("es", 1, 4.0, 9.0, 0),
     ]  # fmt: skip
-    found = bars(timeline_of(tmp_path, tasks, processes=2), 0.0, 6.0, 0.1)
-    assert [*found[["process", "kind", "start", "end"]].itertuples(index=False, name=None)] == [
+    drawn = bars(timeline_of(tmp_path, tasks, processes=2), 0.0, 6.0, 0.1)
+    assert [*drawn[["process", "kind", "start", "end"]].itertuples(index=False, name=None)] == [
         (0, "es", 0.0, 0.02), (0, "rl", 0.02, 0.03), (0, "rl", 0.5, 0.51), (0, "es", 1.0, 3.0), (0, "es", 3.0, 5.0),
         (1, "es", 0.0, 0.01), (1, "es", 4.0, 6.0),
     ]  # fmt: skip
-    assert found.share.tolist() == pytest.approx([1.0] * 7)
-
-
-def test_asynchrony_by_hand(tmp_path):
-    path = make_run(tmp_path, "Ant-v5", "aes-rl", 0, [0, 1])
-    (path / "tasks.csv").write_text(
-        "task,kind,process,worker,start_s,end_s,timesteps,critic_updates,actor_updates,ready_s,staleness,critic_lag\n"
-        "0,es,0,0,1.0,2.0,100,0,0,0.5,0,0\n"
-        "1,es,1,1,1.0,4.0,100,0,0,1.0,2,50\n"
-        "2,critic,0,5,2.0,3.0,0,50,0,2.0,9,9\n"
-        "3,rl,0,0,3.0,5.0,100,0,0,2.0,4,100\n"
-        "1000000000000,evaluation,2,0,0.0,9.0,500,0,0,,,\n"
-    )
-    run = load_run(path, pytest.fail)
-    assert run is not None
-    timeline = load_timeline(run, pytest.fail)
-    assert timeline is not None
-    assert timeline.processes == [0, 1, 2, 3, 4]
-    played = timeline.played()
-    assert played.staleness.tolist() == [0, 2, 4]
-    assert played.critic_lag.tolist() == [0, 50, 100]
-    assert played.queueing.tolist() == [0.5, 0.0, 1.0]
-    old = timeline_of(tmp_path, [("es", 0, 0.0, 2.0, 0)], seed=1)
-    assert old.played().staleness.isna().all()
+    assert drawn.share.tolist() == pytest.approx([1.0] * 7)
+    # 14 ms of every 20 ms, for 10 s: drawn one by one, their edges hide nearly all of them
+    short = [("es", 0, 0.02 * i, 0.02 * i + 0.014, 0) for i in range(500)]
+    (bar,) = bars(timeline_of(tmp_path, short, seed=1, processes=1), 0.0, 10.0, 10 / 400).itertuples()
+    assert (bar.start, bar.end, bar.share) == (0.0, pytest.approx(9.994), pytest.approx(0.7, abs=1e-3))

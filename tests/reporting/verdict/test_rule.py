@@ -1,144 +1,176 @@
-"""The rule at its boundaries: numbers of seeds, sizes of differences, families, and scores that are no numbers."""
+"""The verdicts of hand-made runs: in the terminal, on the page and in verdict.json; and the rule at its boundaries."""
 
 from __future__ import annotations
 
 import json
 import math
+from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
-from erlbench.reporting.significance import Case, compare, judge
-from erlbench.reporting.words import details, order, pair_values, result, sentence
-from tests.reporting.compare import page_of, pairs_of
-from tests.reporting.make_runs import make_run
+from erlbench.reporting.formats import number
+from erlbench.reporting.pairs import compare_pairs, pairs_table
+from erlbench.reporting.significance import Case, compare, holm, judge
+from erlbench.reporting.words import details, order, pair_values, result, select_spoken, sentence
+from tests.reporting.compare import page_of, pairs_of, read, run_report, write_report
+from tests.reporting.make_runs import make_cells, make_run
+
+ENV = "Mine-v0"
+NORMAL = 100 + 3 * np.random.default_rng(0).normal(size=(2, 20))
+CLEAR = ([140.0, 150, 145, 160, 148, 151, 149], [100.0, 110, 90, 105, 95, 99, 98])
+OVERLAPPING = ([100.0, 120, 90, 130, 80, 104, 103], [105.0, 95, 125, 85, 110, 99, 98])
+STEADY = 100 + 0.01 * np.arange(10)  # whose spread is a thousandth of the margin
+CASES = {  # scores of a and b, the case, the first words about it, and how many seeds are missing
+    "clear": (*CLEAR, Case.DECIDED, "Decided: runs of a score", None),
+    "small": (100 + 0.1 * np.arange(10), 99 - 0.1 * np.arange(10), Case.SMALL, "Higher by less than 10 %: runs", None),
+    "overlapping": (*OVERLAPPING, Case.UNDECIDED, "Undecided", None),
+    "alike, many": (*NORMAL, Case.EQUIVALENT, "Equivalent", None),
+    "alike, steady": (STEADY, STEADY + 0.001, Case.UNDECIDED, "Undecided", 0),  # and the seeds would show the margin
+    "five": ([140.0, 150, 145, 160, 155], [1.0, 2, 3, 4, 5, 6], Case.TOO_FEW, "Undecided, too few seeds", 1),
+    "a winner with the lower mean": (
+        [12 + 0.01 * seed for seed in range(9)] + [-90.0],
+        [10 + 0.01 * seed for seed in range(10)],
+        Case.SMALL,
+        "Higher, with a lower mean: runs of a score higher than runs of b",
+        None,
+    ),
+    "numbers without a spread": (1e300 * STEADY, 2e300 * STEADY, Case.NOT_COMPARABLE, "", None),
+}
 
 
-def verdicts(folder, **scores):
-    """The verdicts of algorithms with these scores, one a seed."""
-    for name, values in scores.items():
-        for seed, score in enumerate(values):
-            make_run(folder, "Mine-v0", name, seed, [0, 0, score])
-    return pairs_of(page_of(folder))
+def pair_of(folder, a, b):
+    make_cells(folder, ENV, {"a": a, "b": b})
+    (pair,) = pairs_of(page_of(folder))
+    return pair
 
 
-def case_of(x, y):
-    found = compare(x, y)
-    return judge(x, y, found, p=found["p_rank"])["case"]
-
-
-def ranks_p(x, y):
-    return max(stats.mannwhitneyu(x, y, method="exact").pvalue, stats.brunnermunzel(x, y).pvalue)
-
-
-def between(n, m, low, high):
-    """Two samples whose p of the ranks lies between two levels, and whose means are far apart."""
-    rng = np.random.default_rng(0)
-    while True:
-        x, y = rng.normal(200, 60, n), rng.normal(100, 60, m)
-        if not (x.min() > y.max() or y.min() > x.max()) and low < ranks_p(x, y) < high and x.mean() > 1.3 * y.mean():
-            return x, y
-
-
-@pytest.mark.parametrize(
-    ("n", "m", "case"), [(5, 5, Case.TOO_FEW), (5, 20, Case.TOO_FEW), (6, 6, Case.DECIDED), (6, 20, Case.DECIDED)]
-)
-def test_a_test_takes_six_seeds_per_side(tmp_path, n, m, case):
-    (found,) = verdicts(tmp_path, a=[140.0 + seed for seed in range(n)], b=[10.0 + seed for seed in range(m)])
-    assert found.case == case
+@pytest.mark.parametrize("what", CASES)
+def test_each_case(tmp_path, what):
+    a, b, case, words, missing = CASES[what]
+    with np.errstate(all="ignore"):
+        pair = pair_of(tmp_path, a, b)
+    assert pair.case == case
+    assert sentence(pair).startswith(words)
+    assert missing is None or pair.seeds_missing == missing
+    assert missing != 0 or not [line for line in details(pair) if "more seed" in line]
+    if case in (Case.DECIDED, Case.SMALL):
+        assert [side.name for side in order(pair)] == ["a", "b"]
+        assert pair.gain == pytest.approx(np.mean(a) - np.mean(b))
+        assert number(abs(pair.gain)) in sentence(pair)
     if case == Case.TOO_FEW:
-        assert all(map(math.isnan, (found.p_holm, found.difference_low, found.difference_high)))
-
-
-@pytest.mark.parametrize(("n", "m"), [(8, 8), (9, 9), (9, 20), (20, 9)])
-def test_below_ten_seeds_the_level_is_0_015(n, m):
-    for low, high, case in ((0.0155, 0.025, Case.UNDECIDED), (0.005, 0.0145, Case.DECIDED)):
-        x, y = between(n, m, low, high)
-        assert case_of(x, y) == case
-
-
-@pytest.mark.parametrize(("n", "m"), [(10, 10), (10, 20), (20, 20)])
-def test_from_ten_seeds_on_the_level_is_0_025(n, m):
-    for low, high, case in ((0.0255, 0.045, Case.UNDECIDED), (0.016, 0.0245, Case.DECIDED)):
-        x, y = between(n, m, low, high)
-        assert case_of(x, y) == case
-
-
-def test_a_difference_of_means_alone_decides_nothing():
-    """Welch's p of 0.002 decided where half of the level was its own."""
-    x = np.array([84.5, 87.3, 108.3, 128.2, 132.9, 136.8, 140.9, 141.5, 149.1, 156.8])
-    y = np.array([47.95, 90.95, 91.55, 91.95, 92.85, 95.45, 97.25, 97.85, 98.05, 113.15])
-    assert stats.ttest_ind(x, y, equal_var=False).pvalue < 0.0025 < 0.025 < ranks_p(x, y)
-    assert case_of(x, y) == Case.UNDECIDED
-
-
-def test_a_difference_that_is_smaller_than_the_margin_is_not_decided(tmp_path):
-    """Both have solved the task: one is 2.4e-5 above the other."""
-    a, b = ([-4.1 - offset - 1e-7 * seed for seed in range(10)] for offset in (0.0, 2.4e-5))
-    (found,) = verdicts(tmp_path, a=a, b=b)
-    assert found.case == Case.SMALL
-    assert found.difference < found.margin == pytest.approx(0.41, abs=0.01)
-    assert sentence(found).startswith("Higher by less than 10 %: runs of a score higher than runs of b on Mine-v0")
-    assert result([found]) == "Runs of a score higher by less than 10 % than runs of b on Mine-v0."
-    assert json.dumps(pair_values(found)["case"]) == '"small difference"'
-
-
-def test_a_winner_with_the_lower_mean_is_named_with_its_lower_mean(tmp_path):
-    a, b = [12.0 + 0.01 * seed for seed in range(9)] + [-90.0], [10.0 + 0.01 * seed for seed in range(10)]
-    (found,) = verdicts(tmp_path, a=a, b=b)
-    lower = np.mean(b) - np.mean(a)
-    assert (found.case, order(found)[0].name) == (Case.SMALL, "a")
-    assert found.gain == pytest.approx(-lower)
-    assert sentence(found).startswith("Higher, with a lower mean: runs of a score higher than runs of b")
-    assert f"the mean of a is {lower:.2f} lower in these runs" in sentence(found)
+        behind = " ".join([sentence(pair), *details(pair)])
+        assert not [word for word in (" p ", "interval") if word in behind]
 
 
 def test_the_probability_is_that_of_the_side_that_is_named_first(tmp_path):
-    (found,) = verdicts(tmp_path, a=[1.0 + 0.1 * seed for seed in range(8)], b=[5.0 + 0.1 * seed for seed in range(8)])
-    assert "runs of b score higher than runs of a" in sentence(found)
-    high = 1 - found.probability_low
-    assert f"(P = 1.00 [{1 - found.probability_high:.2f}, {high:.2f}])" in sentence(found)
-    assert found.probability_high < 0.5 < high
-    assert "the means of these runs differ by 4.00" in sentence(found)
+    pair = pair_of(tmp_path, np.linspace(1, 2, 8), np.linspace(5, 6, 8))
+    assert pair.probability_low < pair.probability_high < 0.5
+    ends = f"{1 - pair.probability_high:.2f}, {1 - pair.probability_low:.2f}"
+    assert "runs of b score higher than runs of a" in sentence(pair)
+    assert f"(P = 1.00 [{ends}])" in sentence(pair)
 
 
-@pytest.mark.parametrize("size", [1e300, 1e160])
-def test_scores_without_a_spread_that_is_a_number_are_never_decided(tmp_path, size):
-    a, b = ([factor * size * (1 + 0.01 * seed) for seed in range(10)] for factor in (2, 1))
-    with np.errstate(all="ignore"):
-        (found,) = verdicts(tmp_path, a=a, b=b)
-        ruling = judge(np.array(a), np.array(b), compare(a, b), p=0.0)
-    assert math.isnan(ruling["detectable_difference"])
-    assert found.case == Case.NOT_COMPARABLE
-    assert ruling["case"] != Case.DECIDED
+def test_failed_runs_are_a_selection_and_compare_with_nothing(tmp_path):
+    make_run(tmp_path, ENV, "a", 9, [0, 0, 1], status="failed")
+    pair = pair_of(tmp_path, *CLEAR)
+    assert (pair.case, pair_values(pair)["outcome"]) == (Case.NOT_COMPARABLE, None)
+    assert pair.reason.startswith("1 of 8 runs of a failed")
+    assert pair.reason in sentence(pair)
 
 
-def test_nan_and_infinity_decide_nothing():
-    y = np.arange(10.0)
-    for bad in (math.nan, math.inf):
-        x = np.array([*range(20, 29), bad])
-        with np.errstate(all="ignore"):
-            assert case_of(x, y) != Case.DECIDED
+def test_steps_that_the_budget_does_not_count_are_said_with_both_scores_at_as_many(tmp_path):
+    for seed in range(6):
+        make_run(tmp_path, ENV, "a", seed, [10 * i + seed for i in range(11)], fitness=4)
+        make_run(tmp_path, ENV, "b", seed, [8 * i + seed for i in range(11)])
+    (pair,) = pairs_of(page_of(tmp_path))
+    assert pair.equal_steps == (pytest.approx(18.5), pytest.approx(66.5))  # 1,600 of 8,000 steps, in the mean
+    assert "a used 5.0 times the simulator steps" in sentence(pair)
 
 
-def test_a_page_says_that_none_of_its_comparisons_can_be_decided(tmp_path):
-    """Five algorithms of six seeds are ten comparisons: complete separation of six seeds has p of 0.0022 alone."""
-    apart = {name: [100.0 * level + seed for seed in range(6)] for level, name in enumerate("abcde", 1)}
-    found = verdicts(tmp_path, **apart)
-    assert {one.case for one in found} == {Case.UNDECIDED}
-    assert not any(one.decidable for one in found)
-    assert (
-        result(found) == "No comparison can be decided: 10 comparisons are undecided; 10 tests need 7 seeds per side."
+def test_one_sentence_over_all_comparisons_names_what_is_decided_and_counts_the_rest(tmp_path):
+    for env, sides in (("One-v0", CLEAR), ("Two-v0", CLEAR), ("Three-v0", ([140.0], [1.0])), ("Four-v0", OVERLAPPING)):
+        make_cells(tmp_path / "runs", env, dict(zip("ab", sides)))
+    pairs = pairs_of(page_of(tmp_path / "runs"))
+    said = (
+        "Runs of a score higher than runs of b on One-v0 and Two-v0; 1 comparison is undecided and 1 has too few seeds."
     )
-    assert "the smallest p that they can have is 0.022, level 0.015" in " ".join(details(found[0]))
-    assert "Differences from" not in " ".join(details(found[0]))
+    assert (result(pairs), result([])) == (said, "")
+    assert [pairs[i].env for i in select_spoken([pair.case for pair in pairs])] == ["One-v0", "Two-v0", "Four-v0"]
+    printed, out = run_report(tmp_path / "runs", "--out", tmp_path / "out"), tmp_path / "out"
+    page = read(out / "all-runs" / "index.md").replace("\\", "")
+    stored = {pair["env"]: pair for pair in json.loads(read(out / "verdict.json"))["verdicts"]["all-runs"]}
+    pair = stored["One-v0"]
+    assert (pair["case"], pair["first"]["scores"]) == ("decided", CLEAR[0])
+    least = 4 * 2 / math.comb(14, 7)  # all of one side above the other, in one of three tests; the table has three
+    assert pair["outcome"]["p"] == pytest.approx(least * 3 / 4)
+    for text in (printed, page):
+        assert not [words for words in (said, pair["sentence"], *pair["details"]) if words not in text]
+        assert text.count("too few seeds") == 1
+    rows = pd.read_csv(out / "all-runs" / "tests.csv").set_index("env")
+    assert (rows["case"]["One-v0"], rows.p_holm["One-v0"]) == ("decided", pytest.approx(pair["outcome"]["p"]))
 
 
-@pytest.mark.parametrize(("names", "seeds"), [("abcd", 6), ("abcde", 7)])
-def test_so_many_seeds_decide_what_the_page_says_that_they_need(tmp_path, names, seeds):
-    apart = {name: [100.0 * level + seed for seed in range(seeds)] for level, name in enumerate(names, 1)}
-    assert {one.case for one in verdicts(tmp_path, **apart)} == {Case.DECIDED}
+def test_of_many_algorithms_the_best_one_is_compared_with_the_rest_and_all_pairs_count(tmp_path):
+    """A page of more than six had no comparison and no sentence."""
+    seeds = np.arange(10)
+    scores = {name: 20 * number + seeds + 0.1 * number for number, name in enumerate("abcdefgh")}
+    make_cells(tmp_path, ENV, scores | {"h": scores["h"][:2]}, before=(0,))
+    comparison = page_of(tmp_path)
+    pairs = pairs_of(comparison)
+    assert {(pair.name, pair.tests) for pair in pairs} == {("g", 21)}  # h has a higher mean, of two seeds
+    assert [pair.name_against for pair in pairs] == [*"abcdef", "h"]
+    every = list(combinations(comparison.rows, 2))
+    differences = [compare(one.scores, two.scores) for one, two in every]
+    by_hand = holm(*([row[name] for row in differences] for name in ("p_rank", "level")))
+    wanted = {one.name: p for (one, two), p in zip(every, by_hand, strict=True) if two.name == "g"}
+    assert {pair.name_against: pair.p_holm for pair in pairs if pair.name_against != "h"} == pytest.approx(wanted)
+    assert "(21 in all)" in " ".join(pairs_table(comparison, compare_pairs(comparison)).notes)
+    assert result(pairs).endswith("on Mine-v0; 1 comparison has too few seeds.")
+    assert {pair.name_against for pair in pairs_of(page_of(tmp_path, baseline="a"))} == {"a"}
+
+
+def test_below_six_seeds_no_table_has_an_interval_or_a_p(tmp_path):
+    for env in (ENV, "Other-v0"):
+        make_cells(tmp_path / "runs", env, {"a": [10, 11], "b": [1, 2]})
+    out = write_report(tmp_path / "runs", baseline="b")
+    for table in ("tests", "aggregate", "metrics", "scores"):
+        columns = pd.read_csv(out / "all-runs" / f"{table}.csv")
+        hidden = [
+            name for name in columns if name.endswith(("_low", "_high")) or name.startswith(("p_", "probability"))
+        ]
+        assert hidden
+        assert columns[hidden].isna().all(axis=None), table
+
+
+@pytest.mark.parametrize(("names", "seeds", "decided"), [("abcd", 6, True), ("abcde", 6, False), ("abcde", 7, True)])
+def test_so_many_seeds_decide_what_the_page_says_that_they_need(tmp_path, names, seeds, decided):
+    """Five algorithms of six seeds are ten comparisons: complete separation of six seeds has p of 0.0022 alone."""
+    make_cells(tmp_path, ENV, {name: 100.0 * level + np.arange(seeds) for level, name in enumerate(names, 1)})
+    pairs = pairs_of(page_of(tmp_path))
+    assert {(pair.case, pair.decidable) for pair in pairs} == {(Case.DECIDED if decided else Case.UNDECIDED, decided)}
+    if not decided:
+        assert result(pairs).endswith("10 comparisons are undecided; 10 tests need 7 seeds per side.")
+        assert "the smallest p that they can have is 0.022, level 0.015" in " ".join(details(pairs[0]))
+
+
+def judged(x, y, **ruling):
+    with np.errstate(all="ignore"):
+        return judge(x, y, compare(x, y), **ruling)["case"]
+
+
+def test_p_decides_up_to_the_level():
+    x = np.arange(20.0)
+    for seeds, level in ((6, 0.015), (9, 0.015), (10, 0.025), (20, 0.025)):
+        for p, case in ((0.99 * level, Case.DECIDED), (1.01 * level, Case.UNDECIDED)):
+            assert judged(x[:seeds] + 30, x[:seeds], p=p) == case
+
+
+@pytest.mark.parametrize("worst", [math.nan, math.inf, 1e300])
+def test_scores_that_are_no_numbers_decide_nothing(worst):
+    assert judged(np.array([*range(20, 29), worst]), np.arange(10.0), p=0.0) != Case.DECIDED
 
 
 @pytest.mark.parametrize(
@@ -148,4 +180,4 @@ def test_so_many_seeds_decide_what_the_page_says_that_they_need(tmp_path, names,
 def test_equivalence_takes_both_edges_of_the_margin_at_the_level_of_the_family(gap, tests, case):
     """Twenty seeds of spread 8 about 100: the standard error of their difference is 2.5."""
     y = 100 + 8 * stats.norm.ppf((np.arange(20) + 0.5) / 20)
-    assert judge(y + gap, y, compare(y + gap, y), p=1.0, tests=tests)["case"] == case
+    assert judged(y + gap, y, p=1.0, tests=tests) == case
