@@ -15,7 +15,6 @@ from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation
 
 from erlbench.envs.catalogue import ALE, ALE_FRAME_SKIP, registered
 from erlbench.envs.wrappers import Env, ImageVector
-from erlbench.errors import UsageError, nearest
 
 SCREEN, STACK = 84, 4  # pixels of a side, and images of an observation
 FRAMES = 108_000  # of an episode: half an hour of play
@@ -50,12 +49,6 @@ def make_game(
     return ImageVector(FrameStackObservation(env, STACK))
 
 
-def register(env_id: str) -> None:
-    """Register the suite's form of a game. Raises `UsageError` for an id that ale-py has not."""
-    games = [name for name in gymnasium.registry if name.startswith(ALE)]
-    if env_id not in games:
-        raise UsageError(f"ale-py {ale_py.__version__} has no '{env_id}'{nearest(env_id, games)}")
-    game = env_id.removeprefix(ALE).removesuffix("-v5")
-    if registered(env_id) not in gymnasium.registry:
-        steps = FRAMES // ALE_FRAME_SKIP
-        gymnasium.register(registered(env_id), partial(make_game, game=game), max_episode_steps=steps)
+for _id in [name for name in gymnasium.registry if name.startswith(ALE)]:
+    _make = partial(make_game, game=_id.removeprefix(ALE).removesuffix("-v5"))
+    gymnasium.register(registered(_id), _make, max_episode_steps=FRAMES // ALE_FRAME_SKIP)

@@ -21,7 +21,15 @@ PYBULLET = "pybullet_envs_gymnasium:"
 FUNCTION = "function:"
 DM_CONTROL = "dm_control/"
 ALE, MINATAR = "ALE/", "MinAtar/"
+FORM = "erlbench-"  # before the id of a game in Gymnasium: the suite's form of it
 ALE_FRAME_SKIP = 4
+NAMESPACES = {  # what ids begin with: the extra that they need, and the module that registers them
+    OWN: ("", "erlbench.envs.own"),
+    FUNCTION: ("", "erlbench.envs.own"),
+    DM_CONTROL: ("dm-control", "shimmy"),
+    ALE: ("atari", "erlbench.envs.atari"),
+    MINATAR: ("minatar", "erlbench.envs.minatar"),
+}
 DM_CONTROL_LIMIT = 1000  # steps after which every task listed here ends by itself; Gymnasium's spec does not say so
 
 
@@ -201,9 +209,12 @@ def module_of(env_id: str) -> str:
 
 def extra_of(env_id: str) -> str:
     """The extra that an environment needs, or an empty text."""
-    if env_id in LISTED:
-        return LISTED[env_id].extra
-    return {DM_CONTROL: "dm-control", ALE: "atari", MINATAR: "minatar"}.get(f"{env_id.partition('/')[0]}/", "")
+    return LISTED[env_id].extra if env_id in LISTED else NAMESPACES.get(namespace_of(env_id), ("", ""))[0]
+
+
+def namespace_of(env_id: str) -> str:
+    """The key of `NAMESPACES` that an id begins with; empty for all other ids."""
+    return next(filter(env_id.startswith, NAMESPACES), "")
 
 
 def frames_of_step(env: str, settings: Mapping[str, Any]) -> float:
@@ -216,7 +227,7 @@ def registered(env_id: str) -> str:
     """Gymnasium's id of an environment: its own, that of `function:NAME`, or that of the suite's form of a game."""
     if env_id.startswith(FUNCTION):
         return f"function/{env_id.removeprefix(FUNCTION)}-v0"
-    return f"erlbench-{env_id}" if env_id.startswith((ALE, MINATAR)) else env_id
+    return f"{FORM}{env_id}" if env_id.startswith((ALE, MINATAR)) else env_id
 
 
 def installed(extra: str) -> bool:

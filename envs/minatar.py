@@ -10,7 +10,6 @@ from minatar.gym import BaseEnv, register_envs
 
 from erlbench.envs.catalogue import MINATAR, registered
 from erlbench.envs.wrappers import Env, ImageVector
-from erlbench.errors import UsageError, nearest
 
 LIMIT = 5000  # steps of an episode; MinAtar has none
 register_envs()
@@ -39,11 +38,6 @@ def make_game(
     )
 
 
-def register(env_id: str) -> None:
-    """Register the suite's form of a game. Raises `UsageError` for an id that MinAtar has not."""
-    games = {name: spec for name, spec in gymnasium.registry.items() if name.startswith(MINATAR) and "-v1" in name}
-    if env_id not in games:
-        raise UsageError(f"MinAtar has no '{env_id}'{nearest(env_id, games)}")
-    if registered(env_id) not in gymnasium.registry:
-        game = games[env_id].kwargs["game"]
-        gymnasium.register(registered(env_id), partial(make_game, game=game), max_episode_steps=LIMIT)
+for _id, _spec in [*gymnasium.registry.items()]:
+    if _id.startswith(MINATAR) and _id.endswith("-v1"):
+        gymnasium.register(registered(_id), partial(make_game, game=_spec.kwargs["game"]), max_episode_steps=LIMIT)

@@ -142,8 +142,17 @@ def _reason(error: Exception, env_id: str) -> str:
     module, missing = catalogue.module_of(env_id), error.__cause__
     if isinstance(missing, ModuleNotFoundError) and missing.name and f"{module}.".startswith(f"{missing.name}."):
         return f"{missing}; start from its folder, or set PYTHONPATH"
-    hint = "" if env_id in catalogue.LISTED or module else nearest(env_id, ids())
-    return str(error).split(" Did you mean")[0].rstrip(".") + hint  # Gymnasium's guess has no version
+    hint = "" if env_id in catalogue.LISTED or module else nearest(env_id, _typed_ids())
+    text = str(error).replace(catalogue.FORM, "")
+    return text.split(" Did you mean")[0].rstrip(".") + hint  # Gymnasium's guess has no version
+
+
+def _typed_ids() -> set[str]:
+    """The listed environments, and all games whose suite's form is registered."""
+    import gymnasium
+
+    games = (name.removeprefix(catalogue.FORM) for name in gymnasium.registry if name.startswith(catalogue.FORM))
+    return {*ids(), *games}
 
 
 def build(spec: EnvSpec) -> Env:
@@ -180,24 +189,27 @@ def import_module_of(env_id: str) -> None:
     # Gymnasium shows its users what Python hides: v4 is old, Box2D's bindings are older.
     warnings.filterwarnings("ignore", r".*(is out of date|builtin type [Ss]wig)", DeprecationWarning)
     warnings.filterwarnings("ignore", r".*Using the latest versioned environment", UserWarning)  # `problem` refuses it
-    if env_id.startswith((catalogue.OWN, catalogue.FUNCTION)):
-        importlib.import_module("erlbench.envs.own")
-    elif env_id.startswith((catalogue.ALE, catalogue.MINATAR)):
-        module = "atari" if env_id.startswith(catalogue.ALE) else "minatar"
-        importlib.import_module(f"erlbench.envs.{module}").register(env_id)
-    elif env_id.startswith(catalogue.DM_CONTROL):
-        os.environ.setdefault("MUJOCO_GL", "disabled")  # else dm_control looks for a display, though nothing is drawn
-        if "shimmy" not in sys.modules:
-            from erlbench.envs.mujoco_warnings import log_warnings
-
-            importlib.import_module("shimmy")
-            log_warnings(anew=True)  # dm_control's import sets its own
+    if namespace := catalogue.namespace_of(env_id):
+        _import_namespace(namespace)
     elif module := catalogue.module_of(env_id):
         with suppress(Exception):  # making it says it better
             importlib.import_module(module)
         from erlbench.envs.made import register_made
 
         register_made(env_id)
+
+
+def _import_namespace(namespace: str) -> None:
+    _, module = catalogue.NAMESPACES[namespace]
+    if module in sys.modules:
+        return
+    if namespace == catalogue.DM_CONTROL:
+        os.environ.setdefault("MUJOCO_GL", "disabled")  # else dm_control looks for a display, though nothing is drawn
+    importlib.import_module(module)
+    if namespace == catalogue.DM_CONTROL:
+        from erlbench.envs.mujoco_warnings import log_warnings
+
+        log_warnings(anew=True)  # dm_control's import sets its own
 
 
 def problem(name: str, settings: Mapping[str, Any] | None = None) -> Problem:
@@ -298,7 +310,7 @@ def _flattened(env: Env) -> tuple[tuple[str, ...], list[str]]:
 
 def _check_version(env: Env, env_id: str) -> None:
     """Refuse an id without a version for which Gymnasium took its latest: a later Gymnasium may take another."""
-    found, name = env.spec.id if env.spec else "", env_id.rpartition(":")[2]
+    found, name = env.spec.id.removeprefix(catalogue.FORM) if env.spec else "", env_id.rpartition(":")[2]
     if found.startswith(f"{name}-v"):
         module = env_id.removesuffix(name)
         raise UsageError(f"environment '{env_id}' has no version; did you mean '{module}{found}'?")

@@ -52,6 +52,7 @@ def test_a_step_is_as_many_frames_as_asked_for():
     ("words", "expected"),
     [
         (("cem", "ALE/Pog-v5"), "did you mean 'ALE/Pong-v5'?"),
+        (("cem", "ALE/Pong"), "has no version; did you mean 'ALE/Pong-v5'?"),
         (("cem", "ALE/Pong-v5", "--env-set", "frameskip=4"), "did you mean 'frame_skip'?"),
         (("td3", "ALE/Pong-v5"), "td3 learns from observations, and ALE/Pong-v5 has images"),
         (("ppo", "ALE/Pong-v5"), "ppo learns from observations, and ALE/Pong-v5 has images"),
