@@ -16,7 +16,6 @@ from erlbench.work.replay import Replay
 from erlbench.work.seeding import Purpose, environment_seed, generator
 from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
-from tests.runs import make_cell, rows, run
 
 SEED, STEPS, TOTAL = 3, 256, 768
 CARTPOLE = Problem(EnvSpec("CartPole-v1", 500), 4, 2, (), (), True)
@@ -66,18 +65,6 @@ def three_iterations(start, their, env, settings, monkeypatch):
     model, follow = their(algorithm, task, [task.key for task in tasks], ours[0], monkeypatch)
     model.learn(TOTAL, callback=follow)
     return ours, [*follow.found, follow.parameters()]
-
-
-def check_balance(name, folder, batch_size):
-    """20,480 steps on InvertedPendulum take the mean return from below 100 to above 500."""
-    cell = make_cell(
-        name, folder, steps=20_480, eval_freq=10_240, eval_episodes=5,
-        settings={"hidden": (64, 64), "rollout_steps": 1024, "batch_size": batch_size},
-    )  # fmt: skip
-    assert run(cell) == 0
-    found = [float(row["return_mean"]) for row in rows(cell.directory, "eval.csv")]
-    assert found[0] < 100
-    assert found[-1] > 500
 
 
 class Seeded(gymnasium.Wrapper):

@@ -3,26 +3,15 @@
 import numpy as np
 import pytest
 import torch
-from click.testing import CliRunner
 from stable_baselines3 import PPO as Theirs
 
 from erlbench.algorithms import ppo, registry
-from erlbench.cli import cli
 from erlbench.envs.registry import problem
 from erlbench.errors import NumericalError, TaskError
 from erlbench.policy import NumpyPolicy
 from erlbench.work.seeding import generator
 from erlbench.work.workspace import Workspace
-from tests.algorithms.on_policy import (
-    STEPS,
-    TASKS,
-    Follow,
-    check_balance,
-    iterate,
-    starting,
-    their_model,
-    three_iterations,
-)
+from tests.algorithms.on_policy import STEPS, TASKS, Follow, iterate, starting, their_model, three_iterations
 
 start = starting(ppo.PPO)
 
@@ -67,19 +56,6 @@ def test_the_reported_policy_acts_as_stable_baselines3_without_noise(env, start,
             np.testing.assert_allclose(found, expected[0], atol=1e-6)
 
 
-def test_steps_are_counted_once_and_the_last_episode_is_truncated(start):
-    algorithm, workspace = start(problem("Pendulum-v1"), total=450, rollout_steps=150, epochs=1)
-    lengths, steps = [], []
-    for _ in range(3):
-        _, result = iterate(algorithm, workspace)
-        lengths.append(result.values["lengths"])
-        steps.append(algorithm.counters.timesteps)
-    assert lengths == [[], [200], [200, 50]]
-    assert steps == [150, 300, 450]
-    assert algorithm.counters.episodes == 3
-    assert algorithm.counters.critic_updates == algorithm.counters.actor_updates == 3 * 3  # batches of 64, 64, 22
-
-
 def test_a_task_repeated_elsewhere_gives_the_same_bits_and_leaves_global_generators_alone(start):
     algorithm, workspace = start(problem("InvertedPendulum-v5"))
     iterate(algorithm, workspace)
@@ -108,21 +84,3 @@ def test_a_nan_is_an_error(start):
     algorithm, workspace = start(problem("tests.environments:Broken-reward-v0"), rollout_steps=100)
     with pytest.raises(NumericalError, match="step 5 has a NaN"):
         workspace.run(algorithm.ask()[0])
-
-
-def test_a_missing_package_is_named_before_anything_starts(monkeypatch):
-    known = registry.importlib.util.find_spec
-    monkeypatch.setattr(
-        registry.importlib.util, "find_spec", lambda name: None if name == "stable_baselines3" else known(name)
-    )
-    result = CliRunner().invoke(cli, ["run", "--algo", "ppo", "--env", "Pendulum-v1"])
-    assert result.exit_code == 2
-    assert "pip install 'erlbench[ppo]'" in result.output
-    result = CliRunner().invoke(cli, ["list", "algos"])
-    assert result.exit_code == 0
-    assert "erlbench[ppo]" in "".join(result.output.split())
-
-
-@pytest.mark.slow
-def test_ppo_learns_to_balance(tmp_path):
-    check_balance("ppo", tmp_path, batch_size=64)

@@ -7,7 +7,7 @@ from sb3_contrib import TRPO as Theirs
 
 from erlbench.algorithms import registry, trpo
 from erlbench.envs.registry import problem
-from tests.algorithms.on_policy import Follow, check_balance, iterate, starting, their_model, three_iterations
+from tests.algorithms.on_policy import Follow, iterate, starting, their_model, three_iterations
 
 start = starting(trpo.TRPO)
 
@@ -44,18 +44,6 @@ def test_three_iterations_equal_those_of_sb3_contrib(env, settings, start, monke
         assert np.abs(after - before).max() > 1e-2
 
 
-def test_the_policy_makes_one_step_an_iteration_and_the_values_one_a_minibatch(start):
-    algorithm, workspace = start(problem("Pendulum-v1"), total=450, rollout_steps=150, value_epochs=2)
-    successes = []
-    for _ in range(3):
-        iterate(algorithm, workspace)
-        successes.append(algorithm.metrics()["line_search_success"])
-    assert algorithm.counters.timesteps == 450
-    assert algorithm.counters.critic_updates == 3 * 2 * 2  # batches of 128 and 22
-    assert algorithm.counters.actor_updates == sum(successes) == 3
-    assert 0 < algorithm.metrics()["divergence"] < 0.01
-
-
 def test_a_refused_step_leaves_the_policy_as_it_was(start, monkeypatch):
     """Down the gradient no step length improves the objective."""
     monkeypatch.setattr(
@@ -68,8 +56,3 @@ def test_a_refused_step_leaves_the_policy_as_it_was(start, monkeypatch):
     hidden = 1 + 16 * 4 + 8 * 17  # the deviation and the policy's hidden layers
     np.testing.assert_array_equal(after[:hidden], before[:hidden])
     assert np.abs(after - before).max() > 1e-3  # the values learn
-
-
-@pytest.mark.slow
-def test_trpo_learns_to_balance(tmp_path):
-    check_balance("trpo", tmp_path, batch_size=128)

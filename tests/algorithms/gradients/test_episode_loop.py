@@ -15,7 +15,7 @@ from erlbench.envs.registry import problem
 from erlbench.errors import NumericalError
 from erlbench.policy import PolicySpec
 from erlbench.work.replay import Replay
-from erlbench.work.rollout import transitions
+from erlbench.work.rollout import Episode, transitions
 from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
 
@@ -86,20 +86,6 @@ def test_every_update_sees_the_past_and_all_steps_so_far(cell):
     assert (expected[1][:, 2] == 0).sum() == sum(episode.terminated for episode in episodes) + 2
 
 
-def test_updates_begin_with_the_actions_unless_told_otherwise(cell):
-    settings, workspace, replay = cell
-    episodes, updates = learn_episodes(
-        replace(settings, start_updates=None), replay.view(), (2,), workspace, still, lambda *_: None
-    )
-    assert updates == sum(episode.length for episode in episodes) - 10
-
-
-def test_capacity_forgets_the_oldest(cell):
-    _, workspace, replay = cell
-    memory = Memory(replay.view(3), workspace, 10, 5, 2)
-    assert (memory.start, memory.stop) == (replay.length - 3, replay.length)
-
-
 def test_a_reward_that_is_no_number_ends_the_task_with_its_step(cell, monkeypatch):
     (settings, workspace, replay), advance = cell, episode_loop.advance
 
@@ -110,3 +96,22 @@ def test_a_reward_that_is_no_number_ends_the_task_with_its_step(cell, monkeypatc
     monkeypatch.setattr(episode_loop, "advance", broken)
     with pytest.raises(NumericalError, match="step 3"):
         learn_episodes(settings, replay.view(), (2,), workspace, still, lambda *_: None)
+
+
+def test_memory_joins_past_and_present(context):
+    replay = context.replay
+    replay.append(np.arange(15.0).reshape(5, 3), np.full((4, 1), 0.5), np.arange(4.0), np.ones(4), [4])
+    memory = Memory(replay.view(), Workspace(context.store), 3, 5)
+    episode = Episode(3, 3, 1)
+    episode.observations[:] = 100 + np.arange(12).reshape(4, 3)
+    episode.actions[:], episode.rewards[:] = -0.5, (7, 8, 9)
+    memory.observations[0] = episode.observations[0]
+    for episode.length in (1, 2, 3):
+        episode.terminated = episode.length == 3
+        memory.add(episode)
+    assert (memory.start, memory.stop) == (2, 7), "the ring holds five transitions"
+    arrays = [np.empty((4, n), np.float32) for n in (3, 3, 3)]
+    memory.gather(np.array([6, 3, 4, 0]), *arrays)
+    assert arrays[0][:, 0].tolist() == [9, 0, 106, 100]
+    assert arrays[1].tolist() == [[0.5, 3, 1], [0.5, 0, 1], [-0.5, 9, 0], [-0.5, 7, 1]]
+    assert arrays[2][:, 0].tolist() == [12, 3, 109, 103]

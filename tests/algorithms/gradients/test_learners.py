@@ -14,11 +14,17 @@ from erlbench.algorithms.gradients.minibatches import Minibatches, Noise
 from erlbench.algorithms.gradients.programs.program import InTurn
 from erlbench.algorithms.gradients.programs.sac import SACProgram
 from erlbench.algorithms.gradients.updates import make_updates, update_ddpg, update_td3
-from erlbench.algorithms.training.critic import critic_spec, initial_learner, initial_soft_learner, learner_parts
+from erlbench.algorithms.training.critic import (
+    actor_size,
+    critic_spec,
+    initial_learner,
+    initial_soft_learner,
+    learner_parts,
+)
 from erlbench.algorithms.training.update_settings import DDPGUpdate, SACUpdate, TD3Update, Updates, both_rates
 from erlbench.policy import ACTIVATIONS, PolicySpec
 from erlbench.work.seeding import Purpose, generator
-from tests.algorithms.batches import filled_memory
+from tests.algorithms.test_stable_baselines3 import filled_memory
 from tests.devices import DEVICE
 
 from .test_updates import ACTION, KEY, close, replay, specs, workspace  # noqa: F401 fixtures
@@ -101,6 +107,7 @@ def test_sacs_programs_equal_its_losses(variant, context):
         policy, critic, BATCH, **both_rates(3e-4), discount=0.99, tau=0.005, target_entropy=-2.0, **settings
     )
     array = initial_soft_learner(policy, critic, update.value_network, (5,))
+    array[actor_size(policy) - 1] = 2.0  # a log std around the bound
     memory = filled_memory(context, np.random.default_rng(0), ACTION)
     theirs, state, expected = learnt(SACLearner, update, array, memory, np.random.default_rng(1), 2)
     mine = SACProgram(update, DEVICE)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
+from erlbench.algorithms.gradients.crossq import update_crossq
 from erlbench.algorithms.gradients.learners.blocks import ActorBlock, CriticBlock
-from erlbench.algorithms.gradients.learners.networks import MLP
 from erlbench.algorithms.gradients.minibatches import Minibatch
 from erlbench.algorithms.gradients.programs.blocks import MINIBATCHES
-from erlbench.algorithms.gradients.programs.sac import GaussianActor
 from erlbench.algorithms.gradients.updates import train_actor, update_critic
-from erlbench.algorithms.training.critic import critic_spec, initial_critic, joined, separated
-from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, Updates
+from erlbench.algorithms.training.critic import critic_spec, initial_critic, learner_parts, separated
+from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, CrossQUpdate, Updates, both_rates
 from erlbench.errors import NumericalError
-from erlbench.policy import ACTIVATIONS, NumpyPolicy, PolicySpec, initial_parameters, initial_policy
+from erlbench.policy import ACTIVATIONS, PolicySpec, initial_policy
 from erlbench.work.replay import Replay
 from erlbench.work.seeding import Purpose, generator
 from erlbench.work.store import Store
@@ -115,29 +113,20 @@ def learnt_critics(settings, given, batches):
 learners = pytest.mark.parametrize("stochastic", [False, True], ids=["td3", "sac"])
 
 
-@learners
+@pytest.mark.parametrize("learner", ["td3", "sac", "ddpg"])
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-def test_critic_updates_equal_autograd(activation, stochastic, replay, workspace):
-    policy, critic = specs(activation, stochastic=stochastic)
-    given, settings = inputs(policy, critic, replay), settings_of(update_critic, policy, critic)
-    rows, loss = learnt_critics(settings, given, minibatches(workspace, given["replay"], 30, 32, True))
+def test_critic_updates_equal_autograd(activation, learner, replay, workspace):
+    policy, critic = specs(activation, stochastic=learner == "sac")
+    more = {}
+    if learner == "ddpg":  # one critic, target actions without noise
+        critic, more = critic_spec(policy, (16, 12), "relu", 1), {"target_noise": 0.0}
+    given, settings = inputs(policy, critic, replay), settings_of(update_critic, policy, critic, **more)
+    rows, loss = learnt_critics(settings, given, minibatches(workspace, given["replay"], 30, 32, not more))
     outcome = update_critic(settings, given, KEY, workspace)
     assert outcome.values == {"critic_updates": 30, "critic_loss": pytest.approx(loss, rel=1e-5)}
+    assert outcome.arrays["critic"].shape == critic.shape
     close(outcome.arrays["critic"][0], rows[0])
     close(outcome.arrays["critic"][1], rows[1])
-
-
-def test_ddpgs_critic_updates_equal_autograd(replay, workspace):
-    """One critic, target actions without noise."""
-    policy, _ = specs()
-    critic = critic_spec(policy, (16, 12), "relu", 1)
-    given, settings = inputs(policy, critic, replay), settings_of(update_critic, policy, critic, target_noise=0.0)
-    rows, loss = learnt_critics(settings, given, minibatches(workspace, given["replay"], 30, 32, False))
-    outcome = update_critic(settings, given, KEY, workspace)
-    assert outcome.values == {"critic_updates": 30, "critic_loss": pytest.approx(loss, rel=1e-5)}
-    assert outcome.arrays["critic"].shape == (4, critic.size)
-    for row, expected in zip(outcome.arrays["critic"], rows):
-        close(row, expected)
 
 
 @learners
@@ -152,31 +141,6 @@ def test_actor_updates_equal_autograd(activation, stochastic, replay, workspace)
     outcome = train_actor(settings, given, KEY, workspace)
     assert outcome.values == {"actor_updates": 30}
     close(heads(policy, outcome.arrays["parameters"]), parameters.numpy())
-
-
-@learners
-@pytest.mark.parametrize("task", [update_critic, train_actor])
-def test_tasks_are_pure(task, stochastic, replay, workspace, tmp_path):
-    """The same call gives the same bits, whatever ran in the process before; inputs stay as they are."""
-    policy, critic = specs(stochastic=stochastic)
-    given = inputs(policy, critic, replay)
-    before = copy.deepcopy(given)
-    results = []
-    for run in (Workspace(Store(tmp_path), device=DEVICE), workspace, workspace):
-        if run is workspace:
-            other = specs("relu", (8, 8))
-            task(settings_of(task, *other, batch_size=16), inputs(*other, replay), (9,), workspace)
-            task(settings_of(task, policy, critic, critic_updates=99), inputs(policy, critic, replay), (10,), workspace)
-        results.append(task(settings_of(task, policy, critic), given, KEY, run))
-    for result in results[1:]:
-        assert result.values == results[0].values
-        for name, array in result.arrays.items():
-            assert array.tobytes() == results[0].arrays[name].tobytes()
-    for name in ("critic", "target_actor", "parameters"):
-        assert np.array_equal(given[name], before[name])
-    nothing = task(settings_of(task, policy, critic, updates=0), given, KEY, workspace)
-    for name, array in nothing.arrays.items():
-        assert np.array_equal(array, given[name])
 
 
 @learners
@@ -195,37 +159,26 @@ def test_not_a_number_is_an_error(stochastic, replay, workspace):
         train_actor(settings_of(train_actor, policy, critic), given, KEY, workspace)
 
 
-@pytest.mark.parametrize("activation", ACTIVATIONS)
-def test_numpy_policy_equals_torch(activation):
-    policy, _ = specs(activation, (400, 300))
-    parameters = initial_parameters(policy.sizes, (5,))
-    observations = np.random.default_rng(1).standard_normal((50, OBSERVATION)).astype(np.float32)
-    numpy_policy = NumpyPolicy(policy, parameters)
-    expected = MLP(policy.sizes, activation, "tanh", torch.from_numpy(parameters))(torch.from_numpy(observations))
-    actual = np.array([numpy_policy.normalised(observation).copy() for observation in observations])
-    assert np.abs(actual - expected.numpy()).max() < 1e-6
+def test_a_task_of_many_updates_is_as_many_tasks_in_a_row(replay, workspace):
+    """With the same minibatches: parameters, moments, statistics and counts of the warm-up are all in what is passed.
 
+    Mutations: statistics or moments that stay in a worker, Adam or the warm-up that count anew, a delay that forgets.
+    """
+    policy, critic = specs("relu")
+    critic = replace(critic, normalised=True)
+    numbers = both_rates(1e-3) | {"discount": 0.9, "temperature": None, "target_entropy": -2.0, "actor_norm": True}
+    update = CrossQUpdate(policy, critic, 16, policy_delay=1, **numbers)
+    size = sum(a * b for a, b in learner_parts(policy, critic, False, True).values())
+    array = 0.3 * np.random.default_rng(0).random(size, np.float32)
 
-def test_a_stochastic_policys_vector_and_the_gaussian_actors():
-    """The same outputs from `NumpyPolicy` and, its heads separated, from `GaussianActor`."""
-    policy, _ = specs(stochastic=True)
-    vector = initial_policy(policy, (5,))
-    assert np.array_equal(joined(policy, separated(policy, vector)), vector)
-    assert not np.array_equal(separated(policy, vector), vector)
-    observation = np.arange(OBSERVATION, dtype=np.float32) / 3
-    parameters = torch.from_numpy(separated(policy, vector))
-    actor = GaussianActor(replace(policy, stochastic=False), parameters, torch.from_numpy(observation)[None])
+    def updated(array, before, updates, key):
+        given = {"learner": array, "replay": replay.view()}
+        return update_crossq(Updates(update, updates, before, before), given, key, workspace).arrays["learner"]
 
-    def sampled(noise):
-        for operation in actor.sample(noise):
-            operation()
-        return actor.actions.numpy()[0].copy()
-
-    mode = sampled(torch.zeros(1, ACTION))
-    plain = NumpyPolicy(policy, vector)
-    assert plain.normalised(observation) == pytest.approx(mode, abs=1e-6)
-    random, noise = np.random.default_rng(7), np.random.default_rng(7).standard_normal((1, ACTION), dtype=np.float32)
-    plain.reset(random)
-    expected = sampled(torch.from_numpy(noise))
-    assert plain.normalised(observation) == pytest.approx(expected, abs=1e-6)
-    assert np.abs(expected - mode).max() > 0.1
+    first = updated(array, 99_999, 1, KEY)
+    second = updated(first, 100_000, 1, (*KEY, 1))
+    workspace.scratch.clear()
+    assert np.array_equal(updated(array, 99_999, 1, KEY), first)
+    updated(array, 0, 3, KEY)  # other work in between
+    assert np.array_equal(updated(first, 100_000, 1, (*KEY, 1)), second)
+    assert not np.array_equal(updated(first, 99_999, 1, (*KEY, 1)), second), "the warm-up is over"

@@ -193,45 +193,35 @@ def updated(learner, state, begin, executor):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_a_recorded_program_repeats_every_bit(name):
-    recorder = Recorder()
-    expected = updated(*LEARNERS[name](FIRST), InTurn())
+def test_a_recorded_program_repeats_every_bit(name, monkeypatch):
+    """And it goes on with each number as a learner that was built with it, without being recorded anew."""
+    recorder, expected = Recorder(), updated(*LEARNERS[name](FIRST), InTurn())
     learner, *more = LEARNERS[name](FIRST)
     assert updated(learner, *more, recorder) == expected
     assert len(recorder.recorded) == len(learner.programs)
+    monkeypatch.setattr(f"{__name__}.record", None)
+    check_numbers(name, learner, more, recorder, expected)
 
 
-def names(learner, number):
-    """What the learner calls the number; DDPG has two learning rates."""
-    return [name for name in learner.numbers if name.endswith(number)]
-
-
-NUMBERS = [(name, number) for name in LEARNERS for number in Numbers._fields if names(LEARNERS[name](FIRST)[0], number)]
-
-
-@pytest.mark.parametrize(("name", "number"), NUMBERS)
-def test_a_recorded_program_goes_on_with_another_number(name, number):
-    """The outcome is that of a learner that was built with the number, in every bit."""
-    recorder, others = Recorder(), FIRST._replace(**{number: getattr(OTHERS, number)})
-    learner, *more = LEARNERS[name](FIRST)
-    first = updated(learner, *more, recorder)
-    for field in names(learner, number):
-        learner.numbers[field].fill_(getattr(OTHERS, number))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(f"{__name__}.record", None)  # nothing is recorded anew
-        found = updated(learner, *more, recorder)
-    assert found == updated(*LEARNERS[name](others), InTurn()) != first
+def check_numbers(name, learner, more, executor, before):
+    """Change one number after the other; DDPG has two learning rates."""
+    numbers = FIRST
+    for number, value in OTHERS._asdict().items():
+        fields = [field for field in learner.numbers if field.endswith(number)]
+        for field in fields:
+            learner.numbers[field].fill_(value)
+        numbers = numbers._replace(**{number: value})
+        expected = updated(*LEARNERS[name](numbers), InTurn())
+        assert updated(learner, *more, executor) == expected
+        assert (expected != before) == bool(fields)
+        before = expected
 
 
 @on_a_gpu
 @pytest.mark.parametrize("name", LEARNERS)
 def test_cuda_graphs_repeat_every_bit(name):
     """Also after another number was written, and on new minibatches."""
-    graphs = CudaGraphs(DEVICE)
-    expected = updated(*LEARNERS[name](FIRST), InTurn())
+    graphs, expected = CudaGraphs(DEVICE), updated(*LEARNERS[name](FIRST), InTurn())
     learner, *more = LEARNERS[name](FIRST)
     assert [updated(learner, *more, graphs) for _ in range(2)] == [expected] * 2
-    for number in Numbers._fields:
-        for field in names(learner, number):
-            learner.numbers[field].fill_(getattr(OTHERS, number))
-    assert updated(learner, *more, graphs) == updated(*LEARNERS[name](OTHERS), InTurn()) != expected
+    check_numbers(name, learner, more, graphs, expected)
