@@ -1,10 +1,12 @@
-"""Ranks against SciPy, the gradient estimate against linear functions, and its tasks."""
+"""Parts of evolution strategies: SciPy's ranks, sums of noise, PyTorch's optimisers, ESAC's sigma, time limits."""
 
 import numpy as np
 import pytest
+import torch
 from scipy.stats import rankdata
 
-from erlbench.algorithms.base import Algorithm, Context
+from erlbench.algorithms.openai_es import OpenAIES, OpenAIESSettings
+from erlbench.algorithms.search.esac import raw_step, rewards, smooth_l1, tuned
 from erlbench.algorithms.search.evolution_strategy import (
     PERTURBATIONS,
     centred_ranks,
@@ -13,35 +15,12 @@ from erlbench.algorithms.search.evolution_strategy import (
     mirrored_weights,
     shaped,
 )
-from erlbench.envs.registry import EnvSpec, Problem
+from erlbench.algorithms.search.optimisers import Adam, Sgd
+from erlbench.algorithms.search.time_limit import TimeLimit
 from erlbench.work.noise import NoiseTable
 from erlbench.work.seeding import generator
 from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
-
-
-class Bare(Algorithm):
-    """Only ids and a store."""
-
-    def _ask(self):
-        return []
-
-    def _tell(self, task, result):
-        pass
-
-    @classmethod
-    def policy_for(cls, settings, problem):
-        return None
-
-    policy = None
-
-
-@pytest.fixture
-def algorithm():
-    store = Store.create()
-    problem = Problem(EnvSpec("Fake-v0", 100), 2, 1, (-1.0,), (1.0,))
-    yield Bare(None, Context(problem=problem, seed=7, total_timesteps=1000, workers=1, store=store, replay=None))
-    store.close()
 
 
 def estimate(algorithm, keys, weights, size, table=None, reverse=False):
@@ -60,24 +39,22 @@ def test_ranks_are_scipys_average_ranks_between_plus_and_minus_a_half(values):
     assert ranks.sum() == pytest.approx(0)
 
 
-def test_ranks_reach_both_ends_and_take_nan_for_the_worst():
+def test_ranks_take_nan_for_the_worst():
     np.testing.assert_allclose(centred_ranks([3.0, np.nan, 7.0, 5.0, -np.inf]), [0.0, -0.375, 0.5, 0.25, -0.375])
 
 
-def test_standardised_returns():
+def test_returns_as_weights_of_pairs():
     np.testing.assert_allclose(shaped(np.array([[1.0, 3.0]]), "standardised"), [[-1, 1]])
     np.testing.assert_array_equal(shaped(np.full((3, 2), 4.0), "standardised"), np.zeros((3, 2)))
     np.testing.assert_array_equal(shaped(np.array([[1.0, 3.0]]), "raw"), [[1, 3]])
-
-
-def test_weights_of_pairs_divide_by_the_number_of_returns():
     fitness = np.array([[1.0, 0.0], [0.0, 3.0]])
     np.testing.assert_allclose(mirrored_weights(fitness, 0.1, "code"), [0.25, -0.75])
     np.testing.assert_allclose(mirrored_weights(fitness, 0.1, "paper"), [2.5, -7.5])
 
 
 @pytest.mark.parametrize("table", [None, NoiseTable(1000, 3)])
-def test_blocks_add_up_in_their_order_whatever_the_order_of_results(algorithm, table):
+def test_blocks_add_up_in_their_order_whatever_the_order_of_results(new_fake, table):
+    algorithm = new_fake(OpenAIES, OpenAIESSettings(hidden=())).algorithm
     if table:
         algorithm.context.store.hold(table)
     random, keys = generator(3), [(7, 2, index) for index in range(PERTURBATIONS * 2 + 5)]
@@ -87,3 +64,79 @@ def test_blocks_add_up_in_their_order_whatever_the_order_of_results(algorithm, t
     np.testing.assert_array_equal(found, estimate(algorithm, keys, weights, 11, table, reverse=True))
     noise = np.array([algorithm.context.store.noise(key, 11, table) for key in keys])
     np.testing.assert_allclose(found, weights @ noise, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("epsilon", "tolerance"), [(1e-8, 1e-5), (1e-20, 1e-12)])
+def test_adam_is_pytorchs_but_for_the_place_of_epsilon(epsilon, tolerance):
+    gradients = generator(1).standard_normal((50, 4)) * [1, 10, 0.1, 1]
+    start = np.array([1.0, 2, 3, 4])
+    theirs = torch.nn.Parameter(torch.tensor(start))
+    torch_adam = torch.optim.Adam([theirs], lr=0.03, eps=epsilon)
+    adam, ours = Adam(0.03, epsilon=epsilon), start.copy()
+    moments = adam.start(4)
+    for slope in gradients:
+        theirs.grad = torch.tensor(slope)
+        torch_adam.step()
+        ours += adam.step(moments, slope)
+    assert moments.steps == 50
+    np.testing.assert_allclose(ours, theirs.detach().numpy(), atol=tolerance, rtol=0)
+
+
+def test_adams_first_step_with_its_epsilon_beside_the_uncorrected_root():
+    adam = Adam(0.1, epsilon=0.5)
+    step = adam.step(adam.start(1), np.array([2.0]))
+    assert step == pytest.approx(-0.1 * np.sqrt(1 - 0.999) / 0.1 * 0.2 / (np.sqrt(0.001 * 4) + 0.5))
+
+
+def test_sgd_is_pytorchs_with_dampening_after_a_gradient_of_zero():
+    gradients = generator(2).standard_normal((20, 3))
+    theirs = torch.nn.Parameter(torch.zeros(3, dtype=torch.float64))
+    torch_sgd = torch.optim.SGD([theirs], lr=0.2, momentum=0.9, dampening=0.9)
+    sgd, ours = Sgd(0.2), np.zeros(3)
+    moments = sgd.start(3)
+    for slope in [np.zeros(3), *gradients]:
+        theirs.grad = torch.tensor(slope)
+        torch_sgd.step()
+        ours += sgd.step(moments, slope)
+    np.testing.assert_allclose(ours, theirs.detach().numpy(), rtol=1e-12)
+
+
+def test_smooth_l1_is_torchs():
+    for x, y in np.random.default_rng(0).normal(scale=2.0, size=(50, 2)):
+        theirs = torch.nn.functional.smooth_l1_loss(torch.tensor(x), torch.tensor(y)).item()
+        assert smooth_l1(x, y) == pytest.approx(theirs, rel=1e-12)
+
+
+def test_a_step_of_sigma_by_hand():
+    """0.005 / (10 * 0.005) * 0.125 for ranks, which are +0.5 for the best and 0 on average whatever the returns."""
+    returns = np.array([3.0, -1.0, 100.0, 7.0])
+    assert raw_step(rewards(returns, True), 0.005, 0.005, 10) == pytest.approx(0.0125)
+    assert raw_step(rewards(returns, False), 0.005, 0.005, 10) == pytest.approx(0.1 * (100.0 - 27.25 - 0.5))
+    assert raw_step(np.array([np.nan, 1.0, 1.5]), 1.0, 1.0, 1) == pytest.approx(0.5 * 0.25**2)
+    assert raw_step(np.array([np.nan, -np.inf]), 1.0, 1.0, 1) == 0.0
+    assert [tuned(0.005, step, 1e-4) for step in (0.0125, 5e-5, -1.0)] == pytest.approx([0.0051, 0.00505, 0.005])
+
+
+@pytest.mark.parametrize(
+    ("text", "highest", "first", "limits"),
+    [
+        ("environment", 1000, 1000, [([1000, 1000], 1000)]),
+        ("adaptive:30,0.5,1.5", 1000, 30, [([30, 30, 5, 5], 45), ([45, 5, 5, 5], 45), ([], 45)]),
+        ("adaptive:31,1,1.5", 50, 31, [([31], 46), ([46], 50)]),  # rounded down, and the highest
+        ("adaptive:31,1,1.5", 20, 20, []),
+        ("mean:2", 1000, 1000, [([10, 21], 31), ([900, 900], 1000)]),
+    ],
+)
+def test_a_limit_by_its_rule(text, highest, first, limits):
+    rule = TimeLimit.parse(text, highest)
+    assert (limit := rule.first) == first
+    for lengths, expected in limits:
+        assert (limit := rule.next(limit, lengths)) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["none", "adaptive", "adaptive:1,2,3", "adaptive:0,1,2", "adaptive:inf,0.5,2", "mean:0.5", "mean:a", "mean"]
+)
+def test_a_time_limit_of_another_form_is_refused(text):
+    with pytest.raises(ValueError, match="time_limit must be"):
+        TimeLimit.parse(text, 100)

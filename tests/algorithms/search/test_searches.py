@@ -9,17 +9,16 @@ import pytest
 from erlbench.algorithms.ars import ARS, ARSSettings
 from erlbench.algorithms.ga import GA, GASettings
 from erlbench.algorithms.pgpe import PGPE, PGPESettings
-from erlbench.algorithms.search.aes import AESSearch, AESSearchSettings
 from erlbench.algorithms.search.cem import CEMSearch, CEMSearchSettings
 from erlbench.algorithms.search.none import NoSearch, NoSearchSettings
-from erlbench.algorithms.search.observation_statistics import ObservationStatistics
 from erlbench.algorithms.search.openai_es import OpenAIESSearch, OpenAIESSearchSettings
 from erlbench.algorithms.search.optimisers import ClipUp
 from erlbench.algorithms.search.search import Individual, SearchContext, shortened
+from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.snes import SNES, SNESSettings, utilities
 from erlbench.policy import PolicySpec
+from erlbench.work.seeding import generator
 from erlbench.work.store import Store
-from erlbench.work.tasks import Result
 
 POLICY = PolicySpec((4, 20, 2), "tanh", (-1.0, -1.0), (1.0, 1.0))
 SIZE = POLICY.learnt_size
@@ -115,12 +114,6 @@ def test_ars_normalises_by_the_states_of_earlier_iterations(make):
     np.testing.assert_allclose(vector[1], [observations[:, 0].std(ddof=1), np.inf, 1.0, np.inf], rtol=1e-6)
 
 
-def test_shaped_fitness_subtracts_the_shift_of_each_step(make):
-    result = Result(1, {"returns": [10.0, 20.0], "lengths": [4, 6]}, {}, 0.0, 1.0, 0)
-    for kind, settings in ((ARS, ARSSettings(reward_shift=1.5)), (PGPE, PGPESettings(reward_shift=1.5))):
-        assert make(kind, settings).fitness(result) == 15.0 - 1.5 * 5
-
-
 def test_pgpe_is_that_of_the_public_code(make):
     settings = PGPESettings(population=6, radius=0.5, max_speed=1.0, step_size=0.5, momentum=0.9)
     search = make(PGPE, settings)
@@ -149,12 +142,6 @@ def test_clipup_bounds_the_speed_and_survives_a_zero_gradient():
     np.testing.assert_allclose(optimiser.step(moments, np.array([0.0, 7.0])), [0.0, 0.3])
     np.testing.assert_allclose(optimiser.step(moments, np.array([0.0, 1e-9])), [0.0, 0.4])
     np.testing.assert_allclose(optimiser.step(moments, np.zeros(2)), [0.0, 0.2])
-
-
-def test_pgpe_extends_a_generation_until_it_has_its_steps(make):
-    search = make(PGPE, PGPESettings(population=4, population_max=12, generation_steps=100))
-    cases = {(99, 8): True, (100, 8): False, (50, 12): False}
-    assert {case: search.extends(*case) for case in cases} == cases
 
 
 def test_ga_keeps_its_elite_and_mutates_the_best(make):
@@ -192,106 +179,41 @@ def test_without_selection_the_mean_follows_the_average_whatever_the_fitness(mak
     assert search.state.distribution.variance is variance
 
 
-ADAPTIVE = {
-    "snes": (SNES, SNESSettings(population=10, initial_variance=1e-3)),
-    "pgpe": (PGPE, PGPESettings(population=10, radius=math.sqrt(SIZE * 1e-3))),
-    "cem": (CEMSearch, CEMSearchSettings(population=10)),
-    "aes": (AESSearch, AESSearchSettings(baseline=1.0)),
-    "aes, ranks": (AESSearch, AESSearchSettings(mean_update="oldest", variance_update="rank-based")),
-    "aes, fixed": (AESSearch, AESSearchSettings(baseline=1.0, variance_update="online-fixed")),
-}
-
-
-def deviations(search):
-    state = search.state
-    return state.std if hasattr(state, "std") else np.sqrt(state.distribution.variance)
-
-
-def train(search, random, individuals, scale=0.1):
-    """Half of them moved by heavy-tailed steps, as gradients move them."""
-    half = len(individuals) // 2
-    for index, z in enumerate(individuals):
-        vector = search.load(z)
-        trained = index < half
-        if trained:
-            vector = vector + scale * random.standard_t(3, SIZE)
-            z = search.context.share(vector.astype(np.float32))
-        fitness = float(random.normal()) + trained
-        yield Individual(z=z, fitness=fitness, injected=trained, origin=z, f_mean=0.0)
-
-
-@pytest.mark.parametrize("name", ADAPTIVE)
-@pytest.mark.parametrize("injected", ["mean-only", "hansen"])
-def test_trained_individuals_do_not_blow_up_any_variance(name, injected, make):
-    """The largest deviation of all parameters, over thirty generations in which the trained ones are the best."""
-    kind, settings = ADAPTIVE[name]
-    search, random = make(kind, settings, injected), np.random.default_rng(3)
-    start = deviations(search).max()
-    for number in range(30):
-        search.tell(list(train(search, random, generation(search, number))))
-        assert deviations(search).max() <= 10 * start
-    assert np.isfinite(deviations(search)).all()
-
-
-@pytest.mark.parametrize("name", ["snes", "pgpe"])
-@pytest.mark.parametrize("trained", [False, True])
-def test_flat_fitness_leaves_the_deviations_where_they_are(name, trained, make):
-    """Fitness that says nothing: the mean deviation of all parameters stays within 1 % over 200 generations."""
-    kind, settings = ADAPTIVE[name]
-    search, random = make(kind, settings), np.random.default_rng(4)
-    start = deviations(search).mean()
-    for number in range(200):
-        individuals = list(train(search, random, generation(search, number), 0.02 if trained else 0.0))
-        for each in individuals:
-            each.fitness = 1.0
-            each.injected &= trained
-        search.tell(individuals)
-    assert deviations(search).mean() == pytest.approx(start, rel=0.01)
-
-
-@pytest.mark.parametrize("name", ["snes", "cem", "pgpe", "openai-es", "ars"])
-def test_trained_individuals_move_the_mean_by_where_they_are(name, make):
-    """Not by the noise that they were sampled with: a pair that is trained in one direction draws the mean there."""
-    kind, settings = {
-        **ADAPTIVE,
-        "openai-es": (OpenAIESSearch, OpenAIESSearchSettings(population=10)),
-        "ars": (ARS, ARSSettings(directions=5, top=5)),
-    }[name]
-    search = make(kind, settings)
-    mean, towards = search.load(search.mean_ref), np.ones(SIZE)
-    individuals = [
-        Individual(
-            z=search.context.share((search.load(z) + towards).astype(np.float32)) if index < 4 else z,
-            fitness=10.0 - index,
-            injected=index < 4,
-        )
-        for index, z in enumerate(generation(search))
-    ]
-    search.tell(individuals)
-    move = search.load(search.mean_ref) - mean
-    assert move @ towards / (np.linalg.norm(move) * np.linalg.norm(towards)) > 0.9
-
-
-def trained_pair(search, fitness):
-    """A generation whose first pair was trained by the same step; the displacements, `(n, P)`, of all."""
-    mean = search.load(search.mean_ref)
-    individuals = [
-        Individual(
-            z=search.context.share((search.load(z) + 0.05).astype(np.float32)) if index < 2 else z,
-            fitness=f,
-            injected=index < 2,
-        )
-        for index, (z, f) in enumerate(zip(generation(search), fitness, strict=True))
-    ]
+def pushed(search, fitness, count, step):
+    """A generation whose first `count` were trained by the same step; the displacements, `(n, P)`, of all."""
+    mean, individuals = search.load(search.mean_ref), []
+    for index, (z, f) in enumerate(zip(generation(search), fitness, strict=True)):
+        trained = index < count
+        vector = search.context.share((search.load(z) + step).astype(np.float32)) if trained else z
+        individuals.append(Individual(z=vector, fitness=f, injected=trained))
     moves = np.array([search.load(each.z) - mean for each in individuals])
     search.tell(individuals)
     return moves
 
 
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        (SNES, SNESSettings(population=10, initial_variance=1e-3)),
+        (CEMSearch, CEMSearchSettings(population=10)),
+        (PGPE, PGPESettings(population=10, radius=math.sqrt(SIZE * 1e-3))),
+        (OpenAIESSearch, OpenAIESSearchSettings(population=10)),
+        (ARS, ARSSettings(directions=5, top=5)),
+    ],
+)
+def test_trained_individuals_move_the_mean_by_where_they_are(kind, settings, make):
+    """Not by the noise that they were sampled with: a pair that is trained in one direction draws the mean there."""
+    search = make(kind, settings)
+    mean, towards = search.load(search.mean_ref), np.ones(SIZE)
+    pushed(search, 10.0 - np.arange(10), 4, 1.0)
+    move = search.load(search.mean_ref) - mean
+    assert move @ towards / (np.linalg.norm(move) * np.linalg.norm(towards)) > 0.9
+
+
 def test_ars_credits_a_trained_pair_by_its_advantage_over_what_is_kept(make):
     search = make(ARS, ARSSettings(directions=3, top=3, step_size=0.3, nu=0.1))
     mean, returns = search.state.mean, np.array([[9.0, 8.0], [1.0, 4.0], [3.0, 2.0]])
-    d = trained_pair(search, returns.ravel()) / 0.1
+    d = pushed(search, returns.ravel(), 2, 0.05) / 0.1
     first = (returns[0] - returns.mean()) @ d[:2]
     others = sum((returns[k, 0] - returns[k, 1]) * d[2 * k] for k in (1, 2))
     expected = mean + 0.3 / (3 * returns.std()) * (first + others)
@@ -302,7 +224,7 @@ def test_pgpe_s_deviations_follow_the_samples_by_their_own_ranks_within_a_bound(
     settings = PGPESettings(population=6, radius=0.5, stdev_learning_rate=3.0)
     search = make(PGPE, settings)
     std = search.state.std
-    d = trained_pair(search, [9.0, 8.0, 1.0, 2.0, 4.0, 3.0])[2:]
+    d = pushed(search, [9.0, 8.0, 1.0, 2.0, 4.0, 3.0], 2, 0.05)[2:]
     w = np.array([-0.5, -1 / 6, 0.5, 1 / 6])
     growth = 3.0 * w @ ((d**2 - std**2) / std) / 4
     assert (np.abs(growth) > 0.2 * std).any()
@@ -316,23 +238,34 @@ def test_a_shortened_vector_has_at_most_the_length_of_a_long_sample():
     np.testing.assert_array_equal(short, np.full(100, 0.05))
 
 
-def test_old_samples_count_by_their_noise(make):
-    """In the steady state the mean moves while they play: their displacement from it is no sample of sigma."""
-    search = make(SNES, SNESSettings(population=4, initial_variance=1e-4))
-    old = generation(search)
-    search.state.distribution = search.state.distribution.moved(
-        search.state.distribution.mean + 1.0, search.state.distribution.variance, search.context.share
-    )
-    search.tell([Individual(z=z, fitness=float(index), age=1) for index, z in enumerate(old)])
-    assert deviations(search).max() < 0.02
+@pytest.mark.parametrize("recombination", ["log", "equal", "ranks"])
+def test_cem_moves_to_its_elites_and_spreads_around_the_old_mean(recombination, make):
+    """Centred ranks are 1, 1/3, -1/3, -1, of which the positive ones sum to one."""
+    settings = {"population": 4, "elites": 2, "recombination": recombination}
+    search, whole = (make(CEMSearch, CEMSearchSettings(**settings, extra_ke_division=more)) for more in (True, False))
+    mean = search.load(search.mean_ref)
+    first, second, third, fourth = told(search, (1.0, 7.0, 7.5, -2.0))[[2, 1, 0, 3]]
+    weights = np.array([0.5, 0.5] if recombination == "equal" else [np.log(3.0), np.log(1.5)])
+    weights /= weights.sum()
+    expected = weights[0] * first + weights[1] * second
+    if recombination == "ranks":
+        expected = mean + 0.75 * (first - mean) + 0.25 * (second - third) - 0.75 * (fourth - mean)
+    np.testing.assert_allclose(search.state.distribution.mean, expected, atol=1e-9)
+    spread, epsilon = weights[0] * (first - mean) ** 2 + weights[1] * (second - mean) ** 2, 0.95 * 1e-3 + 0.05 * 1e-5
+    np.testing.assert_allclose(search.state.distribution.variance, spread / 2 + epsilon)
+    told(whole, (1.0, 7.0, 7.5, -2.0))
+    np.testing.assert_allclose(whole.state.distribution.variance, spread + epsilon)
 
 
-def test_statistics_of_openai_es_and_ars():
-    rows = np.random.default_rng(0).normal(2.0, 3.0, (50, 2))
-    ours, theirs = ObservationStatistics.create(2), ObservationStatistics.create(2, 0.0)
-    for each in (ours, theirs):
-        each.add(50, np.stack((rows.sum(0), (rows**2).sum(0))))
-    np.testing.assert_allclose(theirs.moments_of_ars, [*rows.mean(0), *rows.std(0, ddof=1)], rtol=1e-7)
-    np.testing.assert_allclose(theirs.moments, [*rows.mean(0), *rows.std(0)])
-    assert ours.moments[0] == pytest.approx(rows[:, 0].sum() / 50.01)
-    np.testing.assert_array_equal(ObservationStatistics.create(2, 0.0).moments_of_ars, [0.0, 0.0, 1.0, 1.0])
+def test_cem_samples_mirrored_halves(make):
+    search = make(CEMSearch, CEMSearchSettings(population=4, elites=2, initial_variance=0.04))
+    mean, samples = search.load(search.mean_ref), [search.load(z) for z in generation(search)]
+    for index in range(2):
+        noise = generator(5, 0, index).standard_normal(SIZE, dtype=np.float32)
+        np.testing.assert_allclose(samples[index], mean + 0.2 * noise, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(samples[2 + index], mean - 0.2 * noise, rtol=1e-6, atol=1e-6)
+
+
+def test_ranking_keeps_the_order_of_ties_and_puts_broken_values_last():
+    assert ranking([1.0, 3.0, 3.0, 2.0, 3.0]) == [1, 2, 4, 3, 0]
+    assert ranking([math.nan, -5.0, math.inf, 2.0, -math.inf]) == [3, 1, 0, 2, 4]
