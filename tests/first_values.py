@@ -1,7 +1,7 @@
 """The first generation and the first updates of short runs, in numbers that all kernels share.
 
 `python -m tests.first_values [NAME ...]` writes them into `first_values.json`. What kernels do not decide is exact and
-of the whole run: counters, shapes, and tasks with their keys, numbers and start states. What they round differently is
+of the whole run: counters, and tasks with their keys, numbers and start states. What they round differently is
 taken from the first generation and the first task of each kind that learns; training amplifies differences afterwards.
 """
 
@@ -12,7 +12,6 @@ import json
 import math
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -20,35 +19,59 @@ from typing import Any
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
 
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Algorithm
 from erlbench.algorithms.training.critic import learner_parts
 from erlbench.algorithms.training.update_settings import CrossQUpdate, SACUpdate
 from erlbench.work.tasks import Output, ReplayView, Result, Task
-from tests.golden import CELLS
 from tests.runs import make_cell, returns, rows, run
 
 FILE = Path(__file__).parent / "first_values.json"
-LIMIT = 10  # steps of an episode
-SHAPE = {"hidden": (128, 96), "critic_hidden": (128, 96), "batch_size": 64}  # with products of either library
-SMALL = {"population": 4, "n_grad": 2, "elites": 2, "critic_block": 6, "start_timesteps": 38, "replay_size": 150}
-SMALL_OF: Mapping[str, Mapping[str, Any]] = {
-    "aes-rl": {"actor_episodes": 1, "mean_episodes": 1},
-    "cma-es": {"hidden": (8,), "population": 6},
-    "erl": {"updates_per_step": 0.1, "sync_period": 2},
-    "pderl": {"updates_per_step": 0.1, "sync_period": 2, "memory": 60, "distillation_batch": 16, "batch_size": 8},
-    "ga": {"parents": 2},
-    "ars": {"directions": 2, "top": 1},
-    "esac": {"gradient_interval": 2, "sac_episodes": 4, "validation_every": 2, "validation_episodes": 2},
-    "multi-actor-td3": {"updates_per_step": 0.2},
-    "nevergrad": {"hidden": (8,), "population": 6},
-    "openai-es": {"hidden": (16, 16)},
-    "ppo": {"rollout_steps": 64, "epochs": 1},
-    "trpo": {"rollout_steps": 64, "value_epochs": 1},
+CELLS = {  # name -> what differs from the defaults and from SMALL, as the command line has it
+    name: dict(change.split("=") for change in changes.split())
+    for name, _, changes in (
+        line.partition(": ")
+        for line in """
+td3
+td3, leaky-relu: activation=tanh critic_activation=leaky-relu policy_delay=1
+sac
+sac, fixed temperature: temperature=0.2
+sac, value network: critic=v1 temperature=1.0 reward_scale=5.0
+crossq
+ddpg
+multi-actor-td3: actors=2 updates_per_step=0.2
+cem-rl
+cem-rl, sac: learner=sac
+cem-rl, crossq: learner=crossq
+cem-rl, ddpg: learner=ddpg
+p-cem-rl
+p-cem-rl, barriers: barriers=true
+p-cem-rl, sac: learner=sac
+p-cem-rl, ddpg: learner=ddpg
+aes-rl: actor_episodes=1 mean_episodes=1
+erl: population=3 updates_per_step=0.1 sync_period=2 steps=400
+esac: gradient_interval=2 sac_episodes=4 validation_every=2 validation_episodes=2 steps=300
+trpo: rollout_steps=64 value_epochs=1 steps=128
+ppo: rollout_steps=64 epochs=1 steps=128
+cem
+openai-es: hidden=16-16
+cma-es: hidden=8 population=6
+nevergrad: hidden=8 population=6
+snes
+ga: parents=2
+ars: directions=2 top=1
+pgpe
+evorainbow-exp
+pderl: population=4 memory=60 distillation_batch=16 updates_per_step=0.1 sync_period=2 batch_size=8 steps=400
+""".strip().splitlines()
+    )
 }
-STEPS = {"erl": 400, "pderl": 400, "esac": 300, "ppo": 128, "trpo": 128}  # the others: 200
+LIMIT = 10  # steps of an episode
+SMALL: Mapping[str, Any] = {
+    "hidden": (128, 96), "critic_hidden": (128, 96), "batch_size": 64,  # with products of either library
+    "population": 4, "n_grad": 2, "elites": 2, "critic_block": 6, "start_timesteps": 38, "replay_size": 150,
+}  # fmt: skip
 COUNTED = ("timesteps", "fitness_timesteps", "episodes", "generation", "critic_updates", "actor_updates")
 MOVES, DIRECTIONS = " moves", " directions"  # of the vectors of an array, at the end of its name
 GENERATION = "first generation"
@@ -153,13 +176,11 @@ def vectors(settings: Any, array: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def first_values(name: str, folder: Path) -> dict[str, Any]:
-    """A short run of a cell of `golden.py`: exact values of the whole run, and the first ones that kernels round."""
-    algo, changes = CELLS[name]
-    known = registry.find(algo).settings_type.__dataclass_fields__
-    wanted = SHAPE | SMALL | changes | SMALL_OF.get(algo, {})
-    settings = {key: value for key, value in wanted.items() if key in known}
+    """A short run of a cell: exact values of the whole run, and the first ones that kernels round."""
+    algo, changes = name.partition(",")[0], dict(CELLS[name])
+    steps, known = int(changes.pop("steps", 200)), registry.find(algo).settings_type.__dataclass_fields__
+    settings = {key: value for key, value in SMALL.items() if key in known} | changes
     limit = {"max_episode_steps": LIMIT}
-    steps = STEPS.get(algo, 200)
     cell = make_cell(algo, folder, "Pendulum-v1", steps, evaluate="after", settings=settings, env_settings=limit)
     watch = Watch()
     with pytest.MonkeyPatch.context() as patch:
@@ -167,14 +188,10 @@ def first_values(name: str, folder: Path) -> dict[str, Any]:
         assert run(cell) == 0
     begin, *_, last = rows(cell.directory, "eval.csv")
     watch.first[GENERATION]["evaluated returns"] = returns(begin)
-    shapes = {key: list(array.shape) for key, array in load_file(cell.directory / "policy.safetensors").items()}
     return {
         "exact": {
             **{key: int(last[key]) for key in COUNTED},
-            "lengths": dict(Counter(row["l"] for row in rows(cell.directory, "episodes.csv"))),
-            "tasks": dict(Counter(kind for _, kind, *_ in watch.tasks)),
             "keys": hashlib.sha256(json.dumps(watch.tasks).encode()).hexdigest()[:16],
-            "shapes": shapes,
         },
         **watch.first,
     }

@@ -1,4 +1,4 @@
-"""What every algorithm computes: the first values on all kernels, and the bits where those of its kernels were kept."""
+"""What every algorithm computes: the first values on all kernels; the same bits with two processes and two cores."""
 
 from __future__ import annotations
 
@@ -10,23 +10,14 @@ import pytest
 from multiprocess import forkserver
 
 from erlbench.machine import kernel
-from tests.first_values import DIRECTIONS, MOVES, first_values
-from tests.first_values import FILE as FIRST
-from tests.golden import ASYNCHRONOUS, CELLS, FILE, arithmetic, bits
+from tests.first_values import CELLS, DIRECTIONS, FILE, MOVES, first_values
+from tests.runs import all_rows, make_cell, run
 
 # Twenty updates of normalised critics: the bias of a unit that is active on all of a minibatch has no gradient behind a
 # norm but rounding, of which Adam makes whole steps. Between two kernels 5 of 28,066 parameters differed by 2e-3, and
 # after the two updates of CrossQ alone 3, which moves a direction by at most 1e-4.
 FACTORS = {"cem-rl, crossq": 100.0, "crossq": 10.0}
 OTHER = {kernel.NUMPY: kernel.TORCH, kernel.TORCH: kernel.NUMPY}
-
-
-def kept_bits(name: str) -> str:
-    """The hash that was kept for this machine's kernels; without one the test is skipped."""
-    entry = json.loads(FILE.read_text()).get(arithmetic(), {"hashes": {}})
-    if name not in entry["hashes"]:
-        pytest.skip(f"no bits of {name} were kept for the kernels of this machine ({arithmetic()})")
-    return str(entry["hashes"][name])
 
 
 def is_near(name: str, value: float, expected: float, factor: float) -> bool:
@@ -39,7 +30,7 @@ def is_near(name: str, value: float, expected: float, factor: float) -> bool:
 
 @pytest.mark.parametrize("name", CELLS)
 def test_first_values_are_those_that_were_kept(name, tmp_path):
-    expected, values = json.loads(FIRST.read_text())[name], first_values(name, tmp_path)
+    expected, values = json.loads(FILE.read_text())[name], first_values(name, tmp_path)
     assert values.pop("exact") == expected.pop("exact")
     assert {key: [*group] for key, group in values.items()} == {key: [*group] for key, group in expected.items()}
     factor = FACTORS.get(name, 1.0)
@@ -54,24 +45,20 @@ def test_first_values_are_those_that_were_kept(name, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CELLS)
-def test_runs_have_the_bits_that_were_kept(name, tmp_path):
-    expected = kept_bits(name)
-    assert bits(name, tmp_path) == expected
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["td3", "sac", "cem-rl, ddpg"])
-def test_two_processes_and_two_cores_give_the_same_bits(name, tmp_path, monkeypatch):
-    """With the library that this machine's rule does not choose.
+@pytest.mark.parametrize(("algo", "learner"), [("td3", {}), ("sac", {}), ("cem-rl", {"learner": "ddpg"})])
+def test_two_processes_and_two_cores_give_the_same_bits(algo, learner, tmp_path, monkeypatch):
+    """With the library that this machine's rule does not choose, and products that are large enough for two cores.
 
     Other combinations are those of the conformance test, and of each learner's test with a second core.
     """
-    assert name not in ASYNCHRONOUS
     monkeypatch.setenv(kernel.CHOICE, OTHER[kernel.products()])
-    expected = kept_bits(name)
+    settings = {"hidden": (128, 96), "critic_hidden": (128, 96), "batch_size": 64} | learner
+    cells = [make_cell(algo, tmp_path / name, "Pendulum-v1", 1700, settings=settings) for name in "ab"]
     forkserver._forkserver._stop()  # workers have the variables of the moment at which it was started
     try:
-        assert bits(name, tmp_path, processes=2) == expected
+        assert [run(cell, processes=processes) for cell, processes in zip(cells, (0, 2))] == [0, 0]
     finally:
         forkserver._forkserver._stop()  # those of other tests do not have this one's
+    assert all_rows(cells[0].directory) == all_rows(cells[1].directory)
+    one, two = ((cell.directory / "policy.safetensors").read_bytes() for cell in cells)
+    assert one == two
