@@ -9,7 +9,8 @@ from erlbench.envs.registry import EnvSpec, Problem
 from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
-from erlbench.work.tasks import Outcome, Output, Result
+from erlbench.work.tasks import Output, Result
+from erlbench.work.workspace import Workspace
 
 OBSERVATION, ACTION = 2, 1
 
@@ -42,37 +43,35 @@ class Fake:
         return self.store.load(value)
 
     def finish(self, task, fitness=0.0, length=10):
-        """Run `task`: rollouts return what is given, training adds 1 to actors and to critics."""
+        """Run `task`: rollouts return what is given, training adds 1 to what it trains; sums of noise are computed."""
         del self.open[task.id]
+        if task.kind == "gradient":
+            self.algorithm.tell(task, Workspace(self.store).run(task))
+            return
+        updates, values, arrays = getattr(task.settings, "updates", 0), {}, {}
         if task.kind == "actor":
             name = "parameters" if "parameters" in task.inputs else "second"  # a child starts as its second parent
-            updates = getattr(task.settings, "updates", 0)
-            outcome = Outcome({"actor_updates": updates}, {"parameters": self.input(task, name) + 1})
-        elif task.kind == "rl" and task.gradient:  # episodes of a learner that learns while it plays
-            values = {"returns": [fitness], "lengths": [length], "critic_updates": length, "actor_updates": length}
-            learner = self.input(task, "learner") + 1
-            actor = learner[: self.algorithm.policy_spec.size]
-            arrays = {"learner": learner, "actor": actor, **self._transitions(1, length)}
-            outcome = Outcome(values | {"critic_loss": 0.5}, arrays)
+            values, arrays = {"actor_updates": updates}, {"parameters": self.input(task, name) + 1}
         elif "learner" in task.inputs:
+            if task.kind != "critic":  # episodes of a learner that learns while it plays
+                updates, episodes = length, getattr(task.settings, "episodes", 1)
+                values = {"returns": [fitness] * episodes, "lengths": [length] * episodes}
+                arrays = self._transitions(episodes, length)
+            values |= {"critic_updates": updates, "actor_updates": updates, "critic_loss": 0.5}
             learner = self.input(task, "learner") + 1
-            arrays = {"learner": learner, "actor": learner[: self.algorithm.policy_spec.size]}
-            outcome = Outcome(
-                {"critic_updates": task.settings.updates, "actor_updates": task.settings.updates, "critic_loss": 0.5},
-                arrays,
-            )
+            arrays |= {"learner": learner, "actor": learner[: self.algorithm.policy_spec.size]}
         elif task.kind == "critic":
-            outcome = Outcome({"critic_updates": task.settings.updates}, {"critic": self.input(task, "critic") + 1})
+            arrays = {name: self.input(task, name) + 1 for name in ("critic", "actor") if name in task.inputs}
+            values = {"critic_loss": 0.5} | {f"{name}_updates": updates for name in arrays}
+            if "actor" in arrays:
+                arrays["policy"] = arrays["actor"][0]
         else:
             episodes = task.settings.episodes
             values = {"returns": [fitness] * episodes, "lengths": [length] * episodes}
-            outcome = Outcome(values, self._transitions(episodes, length) if task.settings.record else {})
-        arrays = {name: self.store.put(f"{task.id}.{name}", array) for name, array in outcome.arrays.items()}
-        self.outputs.update({(task.id, name): ref for name, ref in arrays.items()})
-        self.algorithm.tell(task, Result(task.id, outcome.values, arrays, 0.0, 1.0, 0))
-
-    def kinds(self):
-        return sorted(task.kind for task in self.open.values())
+            arrays = self._transitions(episodes, length) if task.settings.record else {}
+        refs = {name: self.store.put(f"{task.id}.{name}", array) for name, array in arrays.items()}
+        self.outputs.update({(task.id, name): ref for name, ref in refs.items()})
+        self.algorithm.tell(task, Result(task.id, values, refs, 0.0, 1.0, 0))
 
     def close(self):
         self.replay.close()
@@ -88,8 +87,21 @@ class Fake:
         }
 
 
-def go_on(first, second, folder, fitness):
-    """Have `second` go on from a checkpoint of `first`, a search that is replayed; both finish the open tasks."""
+def sphere(x):
+    """A loss whose least value is at 0.3."""
+    return float(np.sum((x.astype(np.float64) - 0.3) ** 2))
+
+
+def played(fake, fitness=lambda x: -sphere(x), backwards=False):
+    """Evaluate what is asked for; the candidates."""
+    candidates = [(task, fake.input(task, "parameters")) for task in fake.ask()]
+    for task, x in candidates[::-1] if backwards else candidates:
+        fake.finish(task, fitness(x))
+    return [x for _, x in candidates]
+
+
+def check_replay(first, second, folder, more=3):
+    """Have `second` go on from a checkpoint of `first`, a search that is replayed: it asks for the same."""
     tasks, snapshot = first.ask(), first.algorithm.snapshot()
     path = save_checkpoint(folder, {"algorithm": snapshot, "tasks": tasks}, {})
     assert "pickle" not in str(list(path.rglob("*")))
@@ -98,6 +110,10 @@ def go_on(first, second, folder, fitness):
     second.algorithm.restore(load_checkpoint(path)[0]["algorithm"])
     second.open = {task.id: task for task in tasks}
     for task in tasks:
-        value = fitness(first.input(task, "parameters"))
+        value = -sphere(first.input(task, "parameters"))
         first.finish(task, value)
         second.finish(task, value)
+    for _ in range(more):
+        np.testing.assert_array_equal(played(first), played(second))
+    np.testing.assert_array_equal(first.algorithm.state.reported, second.algorithm.state.reported)
+    assert first.algorithm.metrics() == second.algorithm.metrics()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 import sys
-import textwrap
 import types
 from pathlib import Path
 
 import cma
+import gymnasium
 import numpy as np
 import pytest
 
@@ -18,9 +18,7 @@ from erlbench.algorithms import registry
 from erlbench.algorithms.ask_tell import algorithm_of
 from erlbench.algorithms.search.ask_tell import Channel, EvosaxObject, SteppedObject
 from erlbench.errors import CellError, ErlbenchError, UsageError
-from erlbench.settings import resolve
-from erlbench.testing import check_algorithm
-from tests.algorithms.fake import go_on
+from tests.algorithms.fake import check_replay, played, sphere
 from tests.runs import all_rows
 
 SEED = 5
@@ -58,17 +56,6 @@ def fake(new_fake):
     return make
 
 
-def sphere(x):
-    return float(np.sum((x.astype(np.float64) - 0.3) ** 2))
-
-
-def generation(fake, fitness=lambda x: -sphere(x), backwards=False):
-    asked = [(task, fake.input(task, "parameters")) for task in fake.ask()]
-    for task, x in asked[::-1] if backwards else asked:
-        fake.finish(task, fitness(x))
-    return [x for _, x in asked]
-
-
 def the_object(fake):
     return fake.algorithm._search._search._thing
 
@@ -77,7 +64,7 @@ def the_object(fake):
 @pytest.mark.parametrize(("declare", "sign"), [(erlbench.maximise, 1), (erlbench.minimise, -1)])
 def test_an_object_is_told_fitness_in_its_direction_and_in_its_order(fake, made, declare, sign):
     ours = fake(declare(type(made.__name__, (made,), {})))
-    asked = generation(ours, backwards=True)
+    asked = played(ours, backwards=True)
     np.testing.assert_allclose(the_object(ours).told[0], [-sign * sphere(x) for x in asked])
     assert ours.algorithm.counters.generation == 1
     np.testing.assert_array_equal(ours.algorithm.state.reported, the_object(ours).mean)
@@ -85,17 +72,10 @@ def test_an_object_is_told_fitness_in_its_direction_and_in_its_order(fake, made,
 
 def test_what_is_not_finite_is_as_the_worst(fake):
     ours, values = fake(erlbench.maximise(type("Some", (Noisy,), {}))), iter([math.nan, -1.0, math.inf, -3.0])
-    generation(ours, lambda x: next(values))
+    played(ours, lambda x: next(values))
     assert the_object(ours).told[0].tolist() == [-3.0, -1.0, -3.0, -3.0]
-    generation(ours, lambda x: math.nan)
+    played(ours, lambda x: math.nan)
     assert the_object(ours).told[1].tolist() == [0.0] * 4
-
-
-def test_parameters_with_a_default_are_settings(fake):
-    made = erlbench.maximise(type("Set", (Noisy,), {}))
-    settings = resolve(algorithm_of(made).settings_type, "Hopper-v5", {}, {"sigma": "0.5", "population": "7"})
-    assert (settings.sigma, settings.population) == (0.5, 7)
-    assert len(generation(fake(made, population=7))) == 7
 
 
 def test_without_a_mean_the_best_candidate_so_far_is_reported(fake):
@@ -110,7 +90,7 @@ def test_without_a_mean_the_best_candidate_so_far_is_reported(fake):
             pass
 
     ours = fake(erlbench.maximise(Random))
-    seen = [x for _ in range(4) for x in generation(ours)]
+    seen = [x for _ in range(4) for x in played(ours)]
     np.testing.assert_allclose(ours.algorithm.state.reported, min(seen, key=sphere), rtol=1e-6)
 
 
@@ -120,23 +100,19 @@ def my_cma(mean, seed, sigma=0.2):
 
 
 def test_pycmas_means_are_its_own_and_nobody_elses_generator_moves(fake):
-    ours, start = fake(my_cma), np.random.get_state()[1].copy()  # noqa: NPY002
+    ours, other = fake(my_cma), fake(my_cma)
     mean = ours.algorithm.state.reported
-    other = fake(my_cma)
     for _ in range(10):  # two searches that draw from one global generator
-        generation(ours)
+        played(ours)
         np.random.standard_normal(3)  # noqa: NPY002
-        generation(other)
+        played(other)
     np.testing.assert_array_equal(ours.algorithm.state.reported, other.algorithm.state.reported)
-    assert sphere(ours.algorithm.state.reported) < sphere(mean)
-    np.random.seed(1)  # noqa: NPY002
-    seed = ours.algorithm._search._search._thing.opts["seed"]
+    seed = the_object(ours).opts["seed"]
     alone = cma.CMAEvolutionStrategy(mean, 0.2, {"seed": seed, "verbose": -9})
     for _ in range(10):
         asked = alone.ask()
         alone.tell(asked, [sphere(np.float32(x)) for x in asked])
     np.testing.assert_allclose(ours.algorithm.state.reported, alone.mean, rtol=1e-9)
-    assert len(start)
 
 
 @erlbench.minimise
@@ -152,11 +128,8 @@ def my_de(mean, seed):
 def test_a_restored_object_goes_on_as_if_nothing_had_been(fake, tmp_path, made):
     first, second = fake(made), fake(made)
     for _ in range(70):  # beyond the first capacity
-        generation(first)
-    go_on(first, second, tmp_path / "checkpoint", lambda x: -sphere(x))
-    for _ in range(3):
-        np.testing.assert_array_equal(generation(first), generation(second))
-    np.testing.assert_array_equal(first.algorithm.state.reported, second.algorithm.state.reported)
+        played(first)
+    check_replay(first, second, tmp_path / "checkpoint")
 
 
 def test_an_object_that_differs_after_the_replay_is_refused_in_one_line(fake):
@@ -167,7 +140,7 @@ def test_an_object_that_differs_after_the_replay_is_refused_in_one_line(fake):
     made = erlbench.maximise(Wild)
     first, second = fake(made), fake(made)
     for _ in range(3):
-        generation(first)
+        played(first)
     with pytest.raises(CellError, match=r"Wild .*seed") as raised:
         second.algorithm.restore(first.algorithm.snapshot())
     assert "\n" not in str(raised.value)
@@ -187,16 +160,18 @@ def test_candidates_that_fit_no_policy_are_refused(fake, asked, message):
 
 
 def test_what_declares_too_little_or_the_wrong_thing_is_refused(fake):
-    with pytest.raises(UsageError, match=r"Noisy .*@erlbench\.maximise"):
-        algorithm_of(Noisy)
-    with pytest.raises(UsageError, match="parameter 'start'"):
-        algorithm_of(erlbench.maximise(lambda start: start))
-    with pytest.raises(UsageError, match="parameter 'hidden'"):
-        algorithm_of(erlbench.maximise(lambda mean, hidden=3: mean))
-    with pytest.raises(UsageError, match="cma minimises"):
-        fake(erlbench.maximise(types.FunctionType(my_cma.__code__, globals(), "up", (0.2,))))
-    with pytest.raises(UsageError, match="neither ask"):
-        fake(erlbench.maximise(lambda mean: object()))
+    maximise = erlbench.maximise
+    cases = {
+        r"Noisy .*@erlbench\.maximise": lambda: algorithm_of(Noisy),
+        "parameter 'start'": lambda: algorithm_of(maximise(lambda start: start)),
+        "parameter 'hidden'": lambda: algorithm_of(maximise(lambda mean, hidden=3: mean)),
+        "cma minimises": lambda: fake(maximise(types.FunctionType(my_cma.__code__, globals(), "up", (0.2,)))),
+        "neither ask": lambda: fake(maximise(lambda mean: object())),
+        "top level": lambda: registry.name_of(type("Local", (), {})),
+    }
+    for words, declared in cases.items():
+        with pytest.raises(UsageError, match=words):
+            declared()
 
 
 def test_a_searcher_that_steps_waits_in_its_evaluation():
@@ -222,22 +197,22 @@ def test_a_searcher_that_steps_waits_in_its_evaluation():
 
 
 def test_evosaxs_functions_get_their_keys_their_state_and_an_evaluated_population(monkeypatch):
-    """By a strategy with its signatures; the real ones are tried where JAX is."""
-    calls: list[tuple] = []
+    """By a strategy with its signatures."""
+    keys = []
 
     class Strategy:
         default_params, population_size = "params", 3
 
         def init(self, key, population, fitness, params):
-            calls.append(("init", key, fitness.tolist(), params))
+            keys.append((key, params))
             return types.SimpleNamespace(mean=population.mean(axis=0))
 
         def ask(self, key, state, params):
-            calls.append(("ask", key, params))
+            keys.append((key, params))
             return state.mean + np.arange(3.0)[:, None], state
 
         def tell(self, key, population, fitness, state, params):
-            calls.append(("tell", key, fitness.tolist(), params))
+            keys.append((key, params))
             return types.SimpleNamespace(mean=population[fitness.argmin()]), {}
 
     random = types.SimpleNamespace(
@@ -245,71 +220,34 @@ def test_evosaxs_functions_get_their_keys_their_state_and_an_evaluated_populatio
     )
     jax = types.SimpleNamespace(random=random, numpy=types.SimpleNamespace(asarray=np.asarray))
     monkeypatch.setitem(sys.modules, "jax", jax)
-    found = EvosaxObject(Strategy(), "mine", np.zeros(2), 9)
-    np.testing.assert_allclose(found.ask(), np.full((3, 2), 0.1))
-    found.tell(np.array([3.0, 1.0, 2.0]))
-    np.testing.assert_allclose(found.ask(), [[0.1] * 2, [1.1] * 2, [2.1] * 2])
-    found.tell(np.array([3.0, 1.0, 2.0]))
-    np.testing.assert_allclose(found.mean(), [1.1, 1.1])
-    assert [call[0] for call in calls] == ["init", "ask", "tell"]
-    assert {call[-1] for call in calls} == {"mine"}
-    assert len({call[1] for call in calls}) == 3  # a key is used once
+    evosax = EvosaxObject(Strategy(), "mine", np.zeros(2), 9)
+    for expected in ([[0.1] * 2] * 3, [[0.1] * 2, [1.1] * 2, [2.1] * 2]):
+        np.testing.assert_allclose(evosax.ask(), expected)
+        evosax.tell(np.array([3.0, 1.0, 2.0]))
+    np.testing.assert_allclose(evosax.mean(), [1.1, 1.1])
+    assert {params for _, params in keys} == {"mine"}
+    assert len({key for key, _ in keys}) == 3  # a key is used once
 
 
-@pytest.fixture
-def page(tmp_path, monkeypatch):
-    """The module on the page, as Python finds it."""
+def test_python_takes_the_page_s_search_and_an_environment_themselves(tmp_path, monkeypatch):
     code = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)[0]
     (tmp_path / "my_searches.py").write_text(code)
-    assert len([line for line in code.splitlines() if line and not line.startswith("#")]) <= 10
-    monkeypatch.syspath_prepend(tmp_path)
-    yield tmp_path
-    sys.modules.pop("my_searches", None)
-
-
-@pytest.mark.slow
-def test_the_example_of_the_page_is_what_every_algorithm_must_be(page):
-    check_algorithm("my_searches:my_cma", page / "runs", settings={"hidden": (8,)})
-
-
-def test_python_takes_a_search_and_an_environment_themselves(page):
-    (page / "my_envs.py").write_text(
-        textwrap.dedent(
-            """
-            import gymnasium
-            from gymnasium.envs.classic_control import PendulumEnv
-
-            class Mine(PendulumEnv):
-                pass
-
-            def limited():
-                return gymnasium.wrappers.TimeLimit(PendulumEnv(), 40)
-            """
-        )
+    (tmp_path / "my_envs.py").write_text(
+        "from gymnasium.envs.classic_control import PendulumEnv\nclass Mine(PendulumEnv): ..."
     )
+    monkeypatch.syspath_prepend(tmp_path)
     import my_envs
     import my_searches
 
     options = {"total_timesteps": 300, "eval_episodes": 1, "final_episodes": 1, "processes": 1}
-    options["set"] = {"hidden": (4,)}
-    made = erlbench.run(
-        my_searches.my_cma, [my_envs.Mine, "Pendulum-v1"], env_set={"max_episode_steps": 40}, out=page / "a", **options
-    )
+    options |= {"set": {"hidden": (4,)}, "env_set": {"max_episode_steps": 40}, "out": tmp_path / "runs"}
+    made = erlbench.run(my_searches.my_cma, [my_envs.Mine, "Pendulum-v1"], **options)
     same, other = (all_rows(run)["episodes.csv"] for run in made.runs)
     assert [row["r"] for row in same] == [row["r"] for row in other]
     assert made.cells["name"].unique().tolist() == ["my_cma"]
-    limited = erlbench.run("my_searches:my_cma", my_envs.limited, out=page / "b", **options)
-    assert [row["l"] for row in all_rows(limited.runs[0])["episodes.csv"]] == [row["l"] for row in same]
+    sys.modules.pop("my_searches")
     with pytest.raises(ErlbenchError, match="no time limit"):
-        erlbench.run("cem", my_envs.Mine, out=page / "c", **options)
-
-
-def test_what_other_processes_cannot_make_is_refused(tmp_path):
-    import gymnasium
-
-    with pytest.raises(UsageError, match="cannot make"):
-        erlbench.run("cem", gymnasium.make("Pendulum-v1", g=3.0), out=tmp_path)
-    with pytest.raises(UsageError, match="top level"):
-        erlbench.run("cem", lambda: None, out=tmp_path)
-    with pytest.raises(UsageError, match="top level"):
-        registry.name_of(type("Local", (), {}))
+        erlbench.run("cem", my_envs.Mine, out=tmp_path)
+    for env, words in ((gymnasium.make("Pendulum-v1", g=3.0), "cannot make"), (lambda: None, "top level")):
+        with pytest.raises(UsageError, match=words):
+            erlbench.run("cem", env, out=tmp_path)

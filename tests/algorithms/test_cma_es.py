@@ -10,12 +10,11 @@ from cma.restricted_gaussian_sampler import GaussVDSampler, GaussVkDSampler
 
 from erlbench.algorithms.cma_es import CMAES, CMAESSettings
 from erlbench.algorithms.search.pycma import FULL_LIMIT, choose_covariance, default_population, full_memory, losses
-from erlbench.errors import CellError, UsageError
+from erlbench.errors import UsageError
 from erlbench.policy import initial_parameters, parameter_count
-from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
 from erlbench.work.seeding import Purpose, generator
 
-from .fake import ACTION, OBSERVATION
+from .fake import ACTION, OBSERVATION, check_replay, played, sphere
 
 SEED = 5
 HIDDEN = (9,)  # 37 parameters
@@ -25,18 +24,6 @@ WIDE = (80,)  # 321 parameters: pycma takes two-point step-size adaptation from 
 @pytest.fixture
 def fake(new_fake):
     return lambda **settings: new_fake(CMAES, CMAESSettings(**settings), seed=SEED, total=10**9)
-
-
-def sphere(x):
-    return float(np.sum((x.astype(np.float64) - 0.3) ** 2))
-
-
-def generation(fake, fitness=lambda x: -sphere(x)):
-    """Play one generation; the individuals."""
-    individuals = [(task, fake.input(task, "parameters")) for task in fake.ask()]
-    for task, x in individuals:
-        fake.finish(task, fitness(x))
-    return [x for _, x in individuals]
 
 
 class Noise:
@@ -72,7 +59,7 @@ def test_means_on_the_sphere_are_those_of_pycma(fake, covariance, hidden):
         noise.random = generator(SEED, Purpose.NOISE, g + 1)
         samples = es.ask()
         es.tell(samples, [sphere(x.astype(np.float32)) for x in samples])
-        individuals = generation(ours)
+        individuals = played(ours)
         assert len(individuals) == es.popsize == default_population(parameter_count(sizes))
         np.testing.assert_array_equal(individuals, np.asarray(samples, np.float32))
         np.testing.assert_array_equal(ours.algorithm.state.reported, es.mean)
@@ -81,81 +68,42 @@ def test_means_on_the_sphere_are_those_of_pycma(fake, covariance, hidden):
     assert sphere(es.mean) < sphere(start)
 
 
-def test_the_best_return_has_the_smallest_loss_and_ties_are_equal():
+def test_the_loss_of_an_individual_is_the_number_of_better_ones(fake):
     assert losses([1.0, 3.0, 3.0, 2.0]).tolist() == [3, 0, 0, 2]
-    assert losses([0.0] * 5).tolist() == [0] * 5
-
-
-def test_broken_returns_are_the_worst():
     assert losses([math.nan, -5.0, math.inf, 2.0, -math.inf]).tolist() == [2, 1, 2, 0, 2]
-
-
-def test_a_generation_with_broken_returns_goes_on(fake):
     ours = fake(hidden=())
-    generation(ours, lambda x: math.nan)
-    assert math.isnan(ours.algorithm.metrics()["fitness_best"])
-    generation(ours, lambda x: math.nan if x[0] > 0 else -sphere(x))
+    played(ours, lambda x: math.nan)
     assert np.isfinite(ours.algorithm.state.reported).all()
+
+
+def test_the_covariance_fits_the_size():
+    assert [choose_covariance("auto", size) for size in (FULL_LIMIT, FULL_LIMIT + 1)] == ["full", "diagonal"]
+    assert full_memory(6536) == 8 * 8 * 6536**2
+    with pytest.raises(UsageError, match=r"6536 parameters needs 2\.5 GiB .* 2\.0 GiB .* covariance=diagonal"):
+        choose_covariance("full", 6536, lambda: 2 * 2**30)
+    assert choose_covariance("full", 6536, lambda: 4 * 2**30) == "full"
+    assert choose_covariance("diagonal", 10**7, lambda: 0.0) == "diagonal"
+    for name in ("vd", "vkd"):
+        with pytest.raises(UsageError, match=r"10 parameters.* 3; .*covariance=full"):
+            choose_covariance(name, 3)
 
 
 @pytest.mark.parametrize("hidden", [HIDDEN, WIDE])
 def test_equal_returns_do_not_end_the_run(fake, hidden):
     ours = fake(hidden=hidden, covariance="diagonal")
     for _ in range(50):
-        assert generation(ours, lambda x: 1000.0)
+        assert played(ours, lambda x: 1000.0)
     assert 0.01 < ours.algorithm.metrics()["sigma"] < 1.0
-
-
-def test_auto_is_full_for_small_policies_and_diagonal_for_large():
-    assert choose_covariance("auto", 18) == "full"
-    assert choose_covariance("auto", FULL_LIMIT) == "full"
-    assert choose_covariance("auto", FULL_LIMIT + 1) == "diagonal"
-
-
-def test_a_full_matrix_that_does_not_fit_is_refused():
-    assert full_memory(6536) == 8 * 8 * 6536**2
-    with pytest.raises(UsageError, match=r"6536 parameters needs 2\.5 GiB .* 2\.0 GiB .* covariance=diagonal"):
-        choose_covariance("full", 6536, lambda: 2 * 2**30)
-    assert choose_covariance("full", 6536, lambda: 4 * 2**30) == "full"
-    assert choose_covariance("diagonal", 10**7, lambda: 0.0) == "diagonal"
-
-
-@pytest.mark.parametrize("covariance", ["vd", "vkd"])
-def test_restricted_covariances_want_ten_parameters(fake, covariance):
-    with pytest.raises(UsageError, match=r"10 parameters.* 3; .*covariance=full"):
-        fake(hidden=(), covariance=covariance)
 
 
 @pytest.mark.parametrize("hidden", [HIDDEN, WIDE])
 @pytest.mark.parametrize("covariance", OPTIONS)
 def test_replay_continues_bit_by_bit(fake, tmp_path, covariance, hidden):
     settings = {"hidden": hidden, "covariance": covariance, "population": 6}
-    whole, first, second = fake(**settings), fake(**settings), fake(**settings)
-    for _ in range(50):
-        generation(whole)
+    first, second = fake(**settings), fake(**settings)
     for _ in range(35):
-        generation(first)
-    tasks = first.ask()
-    for task in tasks[:2]:
-        first.finish(task, -sphere(first.input(task, "parameters")))
-    path = save_checkpoint(tmp_path / "checkpoint", first.algorithm.snapshot(), {})
-    second.algorithm.restore(load_checkpoint(path)[0])
-    for task in tasks[2:]:
-        second.open[task.id] = task
-        second.finish(task, -sphere(first.input(task, "parameters")))
-    for _ in range(14):
-        generation(second)
-    np.testing.assert_array_equal(second.algorithm.state.reported, whole.algorithm.state.reported)
-    assert second.algorithm.metrics() == whole.algorithm.metrics()
-
-
-def test_a_replay_that_gives_another_mean_is_noticed(fake):
-    ours = fake(hidden=())
-    generation(ours)
-    snapshot = ours.algorithm.snapshot()
-    snapshot["state"].reported[0] += 1e-15
-    with pytest.raises(CellError, match="start anew by --force"):
-        ours.algorithm.restore(snapshot)
+        played(first)
+    check_replay(first, second, tmp_path / "checkpoint", more=14)
 
 
 def test_pycma_neither_touches_the_global_generator_nor_writes_nor_prints(fake, tmp_path, monkeypatch, capsys):
@@ -166,7 +114,7 @@ def test_pycma_neither_touches_the_global_generator_nor_writes_nor_prints(fake, 
         for covariance in OPTIONS:
             ours = fake(hidden=WIDE, covariance=covariance)
             for _ in range(8):
-                generation(ours)
+                played(ours)
     for old, new in zip(before, np.random.get_state()):  # noqa: NPY002
         np.testing.assert_array_equal(old, new)
     assert {path.name for path in tmp_path.iterdir()} == {"0", "1", "2", "3"}

@@ -1,6 +1,8 @@
 """What every registered algorithm must do: its seeds, settings and state."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -12,9 +14,9 @@ from erlbench.pool import local_pool
 from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
 from erlbench.settings import setting_rows
 from erlbench.work.replay import Replay
-from erlbench.work.values import encode, references
+from erlbench.work.values import references
 from tests.algorithms.kept_settings import FILE, resolved_settings
-from tests.runs import between_steps, four_first, make_cell, rows, run
+from tests.runs import four_first, make_cell, rows, run
 
 ALGORITHMS = list(registry.ALGORITHMS)
 
@@ -51,31 +53,6 @@ def test_its_state_goes_through_a_checkpoint(algo, tmp_path):
         replay.close()
 
 
-@pytest.mark.parametrize("algo", four_first(ALGORITHMS))
-def test_every_checkpoint_of_a_run_comes_back_as_it_was(algo, tmp_path, monkeypatch):
-    saved = []
-
-    def save(run):
-        if run.files.counted["tasks"].state()["length"] // 256 > len(saved):
-            run.save()
-
-    def checked(folder, payload, arrays, keep):
-        path = save_checkpoint(folder, payload, arrays, keep)
-        collected, again = dict(arrays), dict(arrays)
-        text = encode(payload, collected)
-        back, loaded = load_checkpoint(path)
-        assert json.dumps(encode(back, again)) == json.dumps(text)  # as texts: NaN is NaN
-        for name, array in (collected | again).items():
-            np.testing.assert_array_equal(loaded[name], array, strict=True)
-        saved.append(path)
-        return path
-
-    monkeypatch.setattr("erlbench.running.state.save_checkpoint", checked)
-    between_steps(monkeypatch, save)
-    assert run(make_cell(algo, tmp_path, steps=400)) == 0
-    assert len(saved) >= 2
-
-
 @pytest.mark.parametrize("algo", ALGORITHMS)
 def test_every_setting_is_documented(algo):
     for row in setting_rows(registry.find(algo).settings_type):
@@ -88,3 +65,12 @@ def test_presets_have_the_settings_that_were_kept(algo):
     kept = json.loads(FILE.read_text())
     assert [*kept] == ALGORITHMS
     assert json.loads(json.dumps(resolved_settings(algo))) == kept[algo]
+
+
+def test_no_algorithm_imports_torch_on_the_drivers_side():
+    code = (
+        "import sys; from erlbench.algorithms import registry; found = [*map(registry.find, registry.ALGORITHMS)]; "
+        "print(len(found), 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(len(registry.ALGORITHMS)), "False"]

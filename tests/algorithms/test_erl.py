@@ -1,60 +1,19 @@
-"""ERL's schedule: what a generation plays, what it learns from, and when the learner's actor joins."""
-
-from dataclasses import replace
+"""The generations of ERL and PDERL."""
 
 import numpy as np
 import pytest
 
 from erlbench.algorithms.erl import ERL, ERLSettings
+from erlbench.algorithms.pderl import PDERL, PDERLSettings
+from erlbench.algorithms.search.pderl import latest
 from erlbench.algorithms.training.gradient_tasks import critic_of
-from erlbench.envs.registry import problem
 from erlbench.policy import layer_slices
 from erlbench.settings import resolve
-from erlbench.work.rollout import ExplorationNoise
-from erlbench.work.tasks import Output
-from erlbench.work.workspace import Workspace
-
-SMALL = {"population": 4, "hidden": (8,), "critic_hidden": (8,), "batch_size": 4, "sync_period": 2}
 
 
-@pytest.fixture
-def algorithm(new_context):
-    settings = resolve(ERLSettings, "InvertedPendulum-v5", {}, SMALL)
-    return ERL(settings, new_context(problem("InvertedPendulum-v5"), 0, 10_000, workers=4))
-
-
-def generation(algorithm, workspace):
-    """Run the tasks of one `ask` in order; they and their results."""
-    tasks, outputs, results = algorithm.ask(), {}, []
-    for task in tasks:
-        inputs = {
-            name: outputs[value.task][value.name] if isinstance(value, Output) else value
-            for name, value in task.inputs.items()
-        }
-        result = workspace.run(replace(task, inputs=inputs))
-        outputs[task.id] = result.arrays
-        results.append(result)
-        algorithm.tell(task, result)
-    return tasks, results
-
-
-def test_a_generation_is_everybodys_episode_and_then_as_many_updates_as_steps(algorithm):
-    workspace = Workspace(algorithm.context.store)
-    tasks, results = generation(algorithm, workspace)
-    assert [task.kind for task in tasks] == ["es"] * 4 + ["rl"]
-    assert (tasks[-1].settings.action_noise, tasks[-1].settings.noise_decay) == (0.06, 0.15)
-    steps = sum(sum(result.values["lengths"]) for result in results)
-    assert algorithm.context.replay.length == steps == algorithm.counters.timesteps
-    (update, *rest) = algorithm.ask()
-    assert (update.kind, update.settings.updates) == ("critic", steps)
-    assert update.inputs["replay"].stop == steps
-    assert [task.kind for task in rest] == ["es"] * 4 + ["rl"]
-    assert rest[-1].inputs["parameters"] == Output(update.id, "actor")
-    workspace.close()
-
-
-def test_the_learner_starts_and_explores_as_the_public_code_does(algorithm):
-    """Last layers times 0.1, not so the individuals'; noise 0.3 x, where x has theta 0.15 and sigma 0.2."""
+def test_the_learner_starts_as_the_public_code_does(context):
+    """Last layers times 0.1, not so the individuals'."""
+    algorithm = ERL(ERLSettings(hidden=(8,), critic_hidden=(8,)), context)
     load, policy, critic = algorithm.context.store.get, algorithm.policy_spec, critic_of(algorithm)
     learner = load(algorithm.coupling.state.learner)
     q = learner[4 * policy.size :]
@@ -70,44 +29,34 @@ def test_the_learner_starts_and_explores_as_the_public_code_does(algorithm):
         assert 0.5 * scale * bound < last <= scale * bound
     assert np.array_equal(learner[: policy.size], learner[policy.size : 2 * policy.size])  # the target's, too
     assert np.array_equal(q[: critic.size], q[critic.size : 2 * critic.size])
-    settings = ERLSettings()
-    process, random = ExplorationNoise(1, settings.ou_theta, settings.exploration_noise), np.random.default_rng(0)
-    noise = np.array([process.step(random)[0] for _ in range(100_000)])
-    assert noise.std() == pytest.approx(0.3 * 0.2 / np.sqrt(1 - 0.85**2), rel=0.02)
-    (*_, update) = [task for _ in range(2) for task in generation(algorithm, Workspace(algorithm.context.store))[0][:1]]
-    assert (update.kind, update.settings.update.critic_gradient_clip) == ("critic", 10.0)
 
 
-def test_the_learners_actor_takes_the_place_of_the_worst_every_second_generation(algorithm):
-    workspace, copies = Workspace(algorithm.context.store), []
-    for _ in range(5):
-        generation(algorithm, workspace)
-        copies.append((algorithm.coupling.state.next_place, algorithm.coupling.state.rank))
-    assert [place is not None for place, _ in copies] == [False, True, False, True, False]
-    assert [rank > 0 for _, rank in copies] == [False, False, True, False, True]
-    assert algorithm.metrics()["learner_rank"] == copies[-1][1]
-    workspace.close()
+SMALL = {"population": 6, "hidden": (4,), "critic_hidden": (4,), "batch_size": 4, "memory": 24, "sync_period": 2}
 
 
-def test_the_copy_is_the_actor_after_the_updates(algorithm):
-    workspace = Workspace(algorithm.context.store)
-    for _ in range(2):
-        generation(algorithm, workspace)
-    place = algorithm.coupling.state.next_place
-    update, *rest = algorithm.ask()
-    assert rest[place].inputs["parameters"] == Output(update.id, "actor")
-    result = workspace.run(update)
-    algorithm.tell(update, result)
-    load = algorithm.context.store.get
-    learner, actor = load(algorithm.coupling.state.learner), load(algorithm.state.schedule.individuals[place])
-    assert np.array_equal(learner[: algorithm.policy_spec.size], actor)
-    workspace.close()
+@pytest.mark.parametrize("pair_fitness", ["code", "elite-fitness"])
+def test_children_are_of_the_fittest_pairs_and_the_fitter_parent_is_the_first(pair_fitness, new_fake):
+    """Finds pairs by the worse fitness, parents in the other order, a clone that keeps its own fitness or loses it."""
+    returns = [1.0, 6.0, 2.0, 5.0, 3.0, 4.0, 0.0]
+    fake = new_fake(PDERL, resolve(PDERLSettings, "Fake-v0", {}, SMALL | {"pair_fitness": pair_fitness}))
+    for task in fake.ask():
+        fake.finish(task, fitness=returns[task.individual])
+    state = fake.algorithm.search.state
+    population, fitness = state.population, returns[:6]
+    (clone,) = (place for place in range(6) if place != 1 and population[place] == population[1])
+    if pair_fitness == "elite-fitness":
+        fitness[clone] = 6.0
+    parents = {place for child in state.children for place in (child.first, child.second)}
+    assert parents <= set(range(6)) - {child.place for child in state.children}
+    sums = [fitness[child.first] + fitness[child.second] for child in state.children]
+    assert sums == sorted(sums, reverse=True)
+    assert all(fitness[child.first] >= fitness[child.second] for child in state.children)
+    assert clone not in state.mutations
+    assert state.memories[clone] == state.memories[1]
+    assert fake.algorithm.policy() == population[1]
 
 
-def test_the_reported_policy_is_the_champion_of_the_last_generation(algorithm):
-    workspace = Workspace(algorithm.context.store)
-    tasks, results = generation(algorithm, workspace)
-    best = int(np.argmax([result.values["returns"][0] for result in results[:4]]))
-    assert algorithm.policy() == tasks[best].inputs["parameters"]
-    assert algorithm.metrics()["fitness_best"] == results[best].values["returns"][0]
-    workspace.close()
+def test_a_memory_keeps_the_latest():
+    assert latest([(0, 10), (30, 35), (50, 58)], 10) == [(33, 35), (50, 58)]
+    assert latest([(0, 10)], 20) == [(0, 10)]
+    assert latest([(0, 10), (20, 30)], 10) == [(20, 30)]
