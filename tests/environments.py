@@ -10,7 +10,7 @@ import gymnasium
 import multiprocess
 import numpy as np
 from gymnasium.envs.registration import register
-from gymnasium.spaces import Box, Discrete
+from gymnasium.spaces import Box
 
 
 class Broken(gymnasium.Env):
@@ -94,14 +94,6 @@ class Leaking(Broken):
         return super().step(action)
 
 
-class Matrix(Broken):
-    """Its first observation is a row of a matrix."""
-
-    def reset(self, *, seed=None, options=None):
-        observation, info = super().reset(seed=seed)
-        return observation.reshape(1, 2), info
-
-
 class Drifting(Broken):
     """Observations that depend on how often it was reset."""
 
@@ -110,36 +102,11 @@ class Drifting(Broken):
         return observation + type(self).episodes, *rest
 
 
-class DiscreteAction(Broken):
-    """Three actions to choose from."""
-
-    action_space = Discrete(3)
-
-
-class Unbounded(Broken):
-    """Actions without bounds."""
-
-    action_space = Box(-np.inf, np.inf, (1,))
-
-
-class NoAction(Broken):
-    """Nothing to do."""
-
-    action_space = Box(-1.0, 1.0, (0,))
-
-
-class Unmakeable(Broken):
-    """An environment whose constructor raises."""
-
-    def __init__(self):
-        raise RuntimeError("no such robot")
-
-
 for how in (
     "none", "reward", "observation", "raise", "observation-1e39", "reward-1e308", "shape", "matrix", "complex", "list",
     "endless",
 ):  # fmt: skip
     limit = 1_000_000 if how == "endless" else 20
     register(f"Broken-{how}-v0", "tests.environments:Broken", max_episode_steps=limit, kwargs={"how": how})
-for cls in (Stuck, Leaking, Matrix, Drifting, DiscreteAction, Unbounded, NoAction, Unmakeable):
+for cls in (Stuck, Leaking, Drifting):
     register(f"{cls.__name__}-v0", f"tests.environments:{cls.__name__}", max_episode_steps=20)

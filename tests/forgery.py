@@ -34,9 +34,3 @@ def dataclasses(encoded: Any, name: str = "") -> Iterator[dict[str, Any]]:
     if isinstance(encoded, list):
         for item in encoded:
             yield from dataclasses(item, name)
-
-
-def tasks(payload: Any) -> list[dict[str, Any]]:
-    """The fields of the tasks that are out."""
-    (found,) = (value for key, value in payload["$dict"] if key == "outstanding")
-    return [task["fields"] for task in found]

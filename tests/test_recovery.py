@@ -8,23 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from erlbench.running.checkpoint import saved_steps
 from tests.processes import alive, command, lines, processes_below, stores_of, wait_for
-from tests.runs import FILES, all_rows, heed_interrupts, write_options
+from tests.runs import all_rows, heed_interrupts, write_options
 
 ARGUMENTS = (
-    "--env", "InvertedPendulum-v5", "--total-timesteps", "3000", "--processes", "2",
+    "--algo", "cem-rl", "--env", "InvertedPendulum-v5", "--total-timesteps", "3000", "--processes", "2",
     "--eval-freq", "500", "--eval-episodes", "2", "--set", "hidden=32-32", "--set", "batch_size=32",
     "--set", "start_timesteps=300", "--device", "cpu",
 )  # fmt: skip
 
 
-def start(out: Path, *more: str, algo: str = "cem-rl") -> subprocess.Popen[str]:
+def start(out: Path) -> subprocess.Popen[str]:
     config = write_options(out.with_name(f"{out.name}.toml"), checkpoint_every=0.2)
-    words = ("--algo", algo, *ARGUMENTS, "--config", config, "--out", str(out), *more)
-    command = [sys.executable, "-m", "erlbench", "run", *words]
+    words = [sys.executable, "-m", "erlbench", "run", *ARGUMENTS, "--config", config, "--out", str(out)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(command, text=True, preexec_fn=heed_interrupts, **pipes)
+    return subprocess.Popen(words, text=True, preexec_fn=heed_interrupts, **pipes)
 
 
 def folder(out: Path) -> Path:
@@ -70,27 +68,6 @@ def test_killed_workers_and_a_killed_driver_change_no_row(tmp_path, whole):
     assert not any(store.exists() for store in stores)
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("temporary_folder")
-@pytest.mark.parametrize(("every", "number"), [(9, 1), (0.2, 3)])
-def test_show_tells_at_which_step_a_killed_run_goes_on(tmp_path, every, number):
-    """Killed before there is a checkpoint but that of its begin, and later."""
-    run = tmp_path / "InvertedPendulum-v5" / "cem" / "seed-000"
-    config = write_options(tmp_path / "options.toml", checkpoint_every=every)
-    more = ("--processes", "1", "--config", config, "--out", str(tmp_path))
-    command = [sys.executable, "-m", "erlbench", "run", "--algo", "cem", *ARGUMENTS[:4], *more]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_for(lambda: lines(run / "episodes.csv") > 2 and (run / "checkpoint" / f"{number:06d}").exists())
-    process.kill()
-    process.wait()
-    steps = saved_steps(run)
-    assert (steps == 0) == (number == 1)
-    shown = subprocess.run([*command[:3], "show", str(tmp_path)], capture_output=True, text=True, check=True).stdout
-    assert (f"continues it from {steps:,} steps" if steps else "starts it again from 0") in shown
-    subprocess.run(command, check=True, capture_output=True)
-    assert f"continued at {steps} timesteps" in (run / "events.csv").read_text()
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_an_interrupted_run_says_how_to_go_on_and_does(tmp_path, whole, number):
     process = start(tmp_path)
@@ -107,17 +84,3 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(tmp_path, whole, number):
     again.communicate(timeout=600)
     assert again.returncode == 0
     assert all_rows(folder(tmp_path)) == whole
-
-
-@pytest.mark.slow
-def test_simulated_time_makes_an_asynchronous_run_reproducible(tmp_path):
-    rows = []
-    for processes in ("1", "3"):
-        out = tmp_path / processes
-        more = ("--set", "critic_block=100", "--simulated-time", "--processes", processes)
-        process = start(out, *more, algo="aes-rl")
-        _, errors = process.communicate(timeout=600)
-        assert process.returncode == 0, errors
-        rows.append(all_rows(out / "InvertedPendulum-v5" / "aes-rl" / "seed-000"))
-    assert rows[0] == rows[1]
-    assert set(rows[0]) == set(FILES)

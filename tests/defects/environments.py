@@ -6,14 +6,12 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
 
-import erlbench
-
 LENGTH = 10  # steps of an episode
 BOUNDARY = 0.05  # of the first action: an individual above it gets no number
 
 
 class Line(gymnasium.Env):
-    """The best action is -1 wherever it stands; `Unlimited-v0` is registered without a limit of steps."""
+    """The best action is -1 wherever it stands."""
 
     observation_space = Box(-1.0, 1.0, (2,), np.float32)
     action_space = Box(-1.0, 1.0, (1,), np.float32)
@@ -85,23 +83,5 @@ class NoUnicode(Line):
         return super().step(action)
 
 
-gymnasium.register("Unlimited-v0", Line)
 for environment in (Always, Partial, Worst, NoNumber, NoUnicode):
     gymnasium.register(f"{environment.__name__}-v0", environment, max_episode_steps=LENGTH)
-
-
-class Search:
-    """A user's own search, which has no setting but its step."""
-
-    def __init__(self, mean, seed, sigma=0.1):
-        self.mean, self.sigma, self.random = mean, sigma, np.random.default_rng(seed)
-
-    def ask(self):
-        self.candidates = self.mean + self.sigma * self.random.standard_normal((4, len(self.mean)))
-        return self.candidates
-
-    def tell(self, values):
-        self.mean = self.candidates[np.argmax(values)]
-
-
-erlbench.maximise(Search)

@@ -3,17 +3,13 @@
 import cma
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from erlbench.algorithms import registry
-from erlbench.cli import cli
-from erlbench.envs.catalogue import LISTED
-from erlbench.envs.functions import FUNCTIONS, TOY
+from erlbench.envs.functions import TOY
 from erlbench.envs.registry import build, problem
 from erlbench.errors import UsageError
 from erlbench.policy import NumpyPolicy, initial_policy
 from erlbench.settings import resolve
-from tests.runs import csv_rows
 
 NEVERGRAD = ("sphere", "ellipsoid", "cigar", "rosenbrock", "rastrigin", "ackley", "griewank")
 PYCMA = ("sphere", "elli", "cigar", "rosen", "rastrigin", None, None)  # it has others, or none
@@ -34,18 +30,8 @@ def test_values_are_nevergrads_and_pycmas(name, pycmas):
     for x in np.random.default_rng(0).normal(size=(5, 7)):
         assert value(name, x) == pytest.approx(corefuncs.registry[name](x), rel=1e-9)
         assert pycmas is None or value(name, x) == pytest.approx(getattr(cma.ff, pycmas)(x), rel=1e-9)
-
-
-def test_the_blogs_quadratic():
     assert value("quadratic", TOY) == 0
-    assert value("quadratic", np.zeros(3)) == pytest.approx(0.25 + 0.01 + 0.09)
-
-
-def test_the_list_is_that_of_the_functions():
-    listed = {name.removeprefix("function:"): row for name, row in LISTED.items() if name.startswith("function:")}
-    assert {name: row.action for name, row in listed.items()} == {
-        name: size for name, (_, _, size) in FUNCTIONS.items()
-    }
+    assert value("quadratic", np.zeros(3)) == pytest.approx(0.25 + 0.01 + 0.09)  # as in OpenAI's blog
 
 
 @pytest.mark.parametrize("algo", ["cem", "cma-es", "openai-es", "nevergrad"])
@@ -63,28 +49,11 @@ def test_the_search_space_is_the_functions(algo):
     np.testing.assert_array_equal(policy.denormalise(policy.normalised(np.zeros(0))), points[0])
 
 
-def test_cma_es_finds_the_minimum(tmp_path):
-    words = ["run", "--algo", "cma-es", "--env", "function:ellipsoid", "--env-set", "dimension=4", "--seeds", "1,",
-             "--set", "sigma_init=1", "--total-timesteps", "2500", "--eval-freq", "500", "--eval-episodes", "1",
-             "--processes", "0", "--out", str(tmp_path), "-q"]  # fmt: skip
-    done = CliRunner().invoke(cli, words)
-    assert done.exit_code == 0, done.output
-    (path,) = tmp_path.glob("*/cma-es/seed-001/eval.csv")
-    scores = [float(row["return_mean"]) for row in csv_rows(path)]
-    assert scores[0] < -1
-    assert -1e-6 < scores[-1] <= 0
-
-
 def test_algorithms_that_learn_from_observations_are_refused():
-    with pytest.raises(
-        UsageError, match=r"td3 learns from observations, and function:sphere has none; these .* cma-es"
-    ):
+    with pytest.raises(UsageError, match=r"td3 .*function:sphere .* cma-es"):
         registry.check_observations("td3", problem("function:sphere"), "function:sphere")
     registry.check_observations("td3", problem("Pendulum-v1"), "Pendulum-v1")
     registry.check_observations("cem", problem("function:sphere"), "function:sphere")
-
-
-def test_a_function_that_is_not_there():
     with pytest.raises(UsageError, match="'function:rastrigin'"):
         problem("function:rastrign")
     with pytest.raises(UsageError, match="rosenbrock: at least 2"):

@@ -14,10 +14,8 @@ TYPED = "tests.faults:Typed-v0"
         ("body", "torso", "torso"),
         ("body", "2", 2),
         ("weights", "[0.1, 0.2, 0.3]", [0.1, 0.2, 0.3]),
-        ("weights", "[]", []),
         ("pair", "[1, 2]", [1, 2]),
         ("camera", "none", None),
-        ("camera", "side", "side"),
         ("count", "2.0", 2.0),
     ],
 )
@@ -31,12 +29,9 @@ def test_a_value_of_an_annotated_kind_is_taken(name, text, value):
     ("name", "text", "words"),
     [
         ("body", "1.5", "a whole number, or a text"),
-        ("body", "true", "a whole number, or a text"),
         ("weights", "0.1", "a list"),
-        ("weights", "[a]", "a list"),
         ("pair", "[1]", "2 items"),
         ("camera", "3", "a text, or none"),
-        ("count", "none", "a whole number"),
         ("count", "2.5", "a whole number"),
     ],
 )

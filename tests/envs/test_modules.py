@@ -41,13 +41,6 @@ def test_a_module_in_the_current_folder_is_found_by_the_workers_too(tmp_path: Pa
     assert "done" in done.stderr
 
 
-def test_a_class_that_its_module_registers_has_the_registered_name(tmp_path: Path) -> None:
-    (tmp_path / "skips.py").write_text(SKIPPING)
-    done = run(tmp_path, "--env", "skips:Skipping", "--env-set", "max_episode_steps=9")
-    assert done.returncode == 2
-    assert "did you mean 'skips:Skipping-v0'?" in done.stderr
-
-
 def test_an_environment_of_a_module_has_its_own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once none of them was known, and `frame_skip` repeated each action instead."""
     (tmp_path / "skipping.py").write_text(SKIPPING)
@@ -56,15 +49,14 @@ def test_an_environment_of_a_module_has_its_own_settings(tmp_path: Path, monkeyp
     assert (found.env.kwargs, found.env.action_repeat) == ({"frame_skip": 2, "goal": 0.1}, 1)
     with pytest.raises(UsageError, match="'gaol'; did you mean 'goal'"):
         problem("skipping:Skipping-v0", {"gaol": 0.1})
+    with pytest.raises(UsageError, match="did you mean 'skipping:Skipping-v0'"):
+        problem("skipping:Skipping", {"max_episode_steps": 9})
 
 
 def test_a_module_that_is_not_here_is_told_with_what_to_do(tmp_path: Path) -> None:
     done = run(tmp_path, "--env", "mine:Mine-v0")
     assert done.returncode == 2
-    assert done.stderr == (
-        "erlbench: environment 'mine:Mine-v0' cannot be made: No module named 'mine'; start from its folder, or set "
-        "PYTHONPATH\n"
-    )
+    assert "No module named 'mine'; start from its folder, or set PYTHONPATH" in done.stderr
     (tmp_path / "mine.py").write_text("import not_here\n")
     done = run(tmp_path, "--env", "mine:Mine-v0")
     assert "No module named 'not_here'" in done.stderr

@@ -1,7 +1,5 @@
 """Gymnasium's robots move as recorded with the version of MuJoCo that the reference runs have."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import gymnasium

@@ -1,7 +1,5 @@
 """Running a user's study: where its runs go, what a start records, and which file decides it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -40,41 +38,32 @@ def directories(**more) -> list[str]:
     return [str(cell.directory) for cell in requested_cells(arguments({"study": ("small",), **more}))]
 
 
-def test_a_run_records_its_studys_hash_and_lays_its_text(tmp_path):
-    assert run() == 0
+def test_a_run_records_its_studys_hash_and_lays_its_text():
+    other = STUDY.replace("small", "other").replace('"twenty"', '"thirty"').replace("20 }", "30 }")
+    Path("studies.toml").write_text(f"{STUDY}\n{other}")
+    assert run(out="results/small") == 0
     study = load_studies(Path("studies.toml"))["small"]
-    laid = load_studies(Path("results/small/study.toml"))
-    assert laid == {"small": study}
+    assert load_studies(Path("results/small/study.toml")) == {"small": study}
+    assert run(seeds="0,", out="results/small", study=("other",)) == 0
+    assert load_studies(Path("results/small/study.toml")) == load_studies(Path("studies.toml"))
     meta = json.loads(Path("results/small/function_sphere/twenty/seed-001/meta.json").read_text())
     assert meta["starts"][0]["studies"] == {"small": study.sha256}
 
 
-def test_the_study_of_the_folder_decides(tmp_path, capsys):
+def test_the_study_of_the_folder_decides(capsys):
     assert run(seeds="0,", out="there") == 0
     Path("studies.toml").write_text(STUDY.replace("seeds = 2", "seeds = 3"))
     assert len(directories(out="there")) == 4
     assert "there/study.toml decides the study 'small'" in capsys.readouterr().err
     assert len(directories(out="elsewhere")) == 6
     assert capsys.readouterr().err == ""
-
-
-def test_a_second_study_of_a_folder_is_added(tmp_path):
-    other = STUDY.replace("small", "other").replace('"twenty"', '"thirty"').replace("20 }", "30 }")
-    Path("studies.toml").write_text(f"{STUDY}\n{other}")
-    assert run(seeds="0,", out="there") == 0
-    assert run(seeds="0,", out="there", study=("other",)) == 0
-    assert load_studies(Path("there/study.toml")) == load_studies(Path("studies.toml"))
-
-
-def test_a_study_that_only_a_folder_has(tmp_path):
-    Path("there").mkdir()
-    Path("studies.toml").rename("there/study.toml")
-    assert directories(seeds="0,", out="there")[0] == "there/function_sphere/cma-es/seed-000"
+    Path("studies.toml").unlink()
+    assert len(directories(out="there")) == 4
     with pytest.raises(UsageError, match="unknown study 'small'"):
         directories()
 
 
-def test_a_study_without_profiles_refuses_what_it_decides(tmp_path):
+def test_a_study_without_profiles_refuses_what_it_decides():
     with pytest.raises(UsageError, match="study 'small' has no profiles"):
         directories(profile="paper")
     Path("studies.toml").write_text(f"{STUDY}simulated_time = {{}}\n")
@@ -82,7 +71,7 @@ def test_a_study_without_profiles_refuses_what_it_decides(tmp_path):
         directories(simulated_time=True)
 
 
-def test_an_entry_has_environments_settings_of_these_and_steps(tmp_path):
+def test_an_entry_has_environments_settings_of_these_and_steps():
     envs = 'envs = ["function:sphere", "function:ackley"]'
     entry = 'name = "twenty", envs = ["function:ackley"], env_settings = { dimension = 3 }, total_timesteps = 40'
     Path("studies.toml").write_text(STUDY.replace('envs = ["function:sphere"]', envs).replace('name = "twenty"', entry))
@@ -92,12 +81,8 @@ def test_an_entry_has_environments_settings_of_these_and_steps(tmp_path):
         ("cma-es", "function:ackley", 60, {}),
         ("twenty", "function:ackley", 40, {"dimension": 3}),
     ]
-    cells = requested_cells(arguments({"study": ("small",), "seeds": "0,", "total_timesteps": "50"}))
-    assert {cell.total_timesteps for cell in cells} == {50}
-
-
-def test_minutes_are_compared_without_second_cores(tmp_path):
+    assert not any(cell.one_core for cell in cells)
     pair = 'compare = [{ first = "cma-es", second = "twenty", metric = "minutes" }]\n'
-    assert not any(cell.one_core for cell in requested_cells(arguments({"study": ("small",)})))
     Path("studies.toml").write_text(STUDY + pair)
-    assert all(cell.one_core for cell in requested_cells(arguments({"study": ("small",)})))
+    cells = requested_cells(arguments({"study": ("small",), "seeds": "0,", "total_timesteps": "50"}))
+    assert {(cell.total_timesteps, cell.one_core) for cell in cells} == {(50, True)}
