@@ -40,15 +40,6 @@ def runner(folder: Path) -> int:
     raise LookupError("no such process")
 
 
-def test_a_job_gives_the_rows_of_one_command(tmp_path):
-    expected = [make_cell(algo, tmp_path / "one") for algo in ("cem", "openai-es")]
-    assert run(*expected) == 0
-    cells = [make_cell(algo, tmp_path / "job") for algo in ("cem", "openai-es")]
-    assert start(tmp_path / "logs", cells).result() == 0
-    for one, other in zip(expected, cells, strict=True):
-        assert all_rows(one.directory) == all_rows(other.directory)
-
-
 def test_a_preempted_job_saves_and_goes_on_in_the_next(tmp_path):
     expected, cell = (make_cell("cem-rl", tmp_path / name, steps=5000) for name in ("one", "job"))
     assert run(expected, processes=1) == 0

@@ -4,52 +4,69 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import RunOptions
 from erlbench.launch.job import SlurmJob, preempted
 from erlbench.launch.slurm import read_minutes, submitit_parameters
 from tests.runs import make_cell
 
-SBATCH = """#!/bin/sh
-cat "$1" > {record}
-echo Submitted batch job 4711
-"""
-RUN = [sys.executable, "-m", "erlbench", "run", "--algo", "cem", "--env", "InvertedPendulum-v5"]
+SBATCH = 'cat "$1" > {record}\necho Submitted batch job 4711'
+REFUSES = "echo 'sbatch: error: invalid partition specified: nowhere' >&2; exit 1"  # what Slurm 22.05 says
+CEM = ("--algo", "cem", "--env", "InvertedPendulum-v5")
 
 
-def fake_slurm(folder: Path, sbatch: str) -> str:
-    """A PATH on which there is a Slurm, whose sbatch is the given shell script."""
-    for name, text in (("sbatch", sbatch), ("srun", "#!/bin/sh\n")):
-        (folder / name).write_text(text)
-        (folder / name).chmod(0o755)
-    return f"{folder}:{os.environ['PATH']}"
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """`erlbench run` where sbatch is a shell script; its result, and the options of the file that sbatch gets."""
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+    def run(*words, sbatch=SBATCH):
+        for name in ("sbatch", "srun") if sbatch else ():
+            (tmp_path / name).write_text("#!/bin/sh\n" + sbatch.format(record=tmp_path / "submitted"))
+            (tmp_path / name).chmod(0o755)
+        result = CliRunner().invoke(cli, ["run", *words, "--out", str(tmp_path / "out")])
+        submitted = tmp_path / "submitted"
+        return result, set(re.findall(r"#SBATCH --(\S+)", submitted.read_text() if submitted.exists() else ""))
+
+    return run
 
 
-def run(out: Path, *words: str, path: str) -> subprocess.CompletedProcess[str]:
-    command = [*RUN, "--slurm", "comment=test", "--out", str(out), *words]
-    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PATH": path}, timeout=120)
+def test_an_array_has_one_job_for_each_cell_that_is_not_done(tmp_path, command):
+    few = (*CEM, "--total-timesteps", "50")
+    assert command(*few, "--seeds", "1,", "-q", "--processes", "0")[0].exit_code == 0
+    given = ("comment=test", "partition=long", "time=1-00:30:00", "cpus=4", "account=lab", "nice=10")
+    slurm = [word for option in given for word in ("--slurm", option)]
+    result, options = command(*few, "--seeds", "3", "--jobs", "2", *slurm)
+    assert result.exit_code == 0, result.output
+    assert "2 jobs in array 4711" in result.stdout
+    assert f" erlbench show {tmp_path / 'out'}\n" in result.stdout
+    assert " scancel 4711\n" in result.stdout
+    expected = {"array=0-1%2", "partition=long", "time=1470", "cpus-per-task=4", "account=lab", "nice=10"}
+    assert expected | {"signal=USR2@120"} <= options
+    assert len(list((tmp_path / "out").rglob("eval.csv"))) == 1
 
 
-def test_an_array_with_one_job_for_each_cell(tmp_path):
-    record = tmp_path / "submitted"
-    path = fake_slurm(tmp_path, SBATCH.format(record=record))
-    words = ["--seeds", "3", "--slurm", "partition=long", "--slurm", "time=1-00:30:00", "--slurm", "cpus=4"]
-    words += ["--slurm", "account=lab", "--slurm", "nice=10", "--jobs", "2"]
-    done = run(tmp_path / "out", *words, path=path)
-    assert done.returncode == 0, done.stderr
-    assert f" erlbench show {tmp_path / 'out'}\n" in done.stdout
-    assert " scancel 4711\n" in done.stdout
-    lines = set(re.findall(r"#SBATCH --(\S+)", record.read_text()))
-    expected = {"array=0-2%2", "partition=long", "time=1470", "cpus-per-task=4", "account=lab", "nice=10"}
-    assert expected <= lines
-    assert "signal=USR2@120" in lines
-    assert not list((tmp_path / "out").rglob("eval.csv"))
+def test_the_cores_of_a_job_are_those_that_the_study_names(command):
+    words = ("--study", "esac-figure-2-center", "--algo", "es-n10-p8", "--slurm", "mem=8G", "--seeds", "1")
+    assert "cpus-per-task=8" in command(*words)[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "sbatch", "message"),
+    [
+        (("comment=x",), "", "no command sbatch"),
+        (("partition=nowhere",), REFUSES, "Slurm did not take the jobs: invalid partition specified: nowhere"),
+        (("comment=x", "--processes", "8"), SBATCH, "--slurm cpus="),
+    ],
+)
+def test_what_cannot_be_submitted_is_refused(words, sbatch, message, command):
+    result, _ = command(*CEM, "--slurm", *words, sbatch=sbatch)
+    assert (result.exit_code, message in result.stderr) == (2, True), result.output
 
 
 @pytest.mark.parametrize(("state", "expected"), [("RUNNING", True), ("COMPLETING", False), ("CANCELLED", False)])
@@ -63,79 +80,21 @@ def test_a_job_that_slurm_stops_was_preempted_unless_it_was_cancelled(state, exp
     assert preempted() == expected
 
 
-def test_no_slurm_here(tmp_path):
-    (tmp_path / "bin").mkdir()
-    done = run(tmp_path / "out", path=str(tmp_path / "bin"))
-    assert (done.returncode, done.stderr.splitlines(keepends=True)[-1]) == (
-        2,
-        "erlbench: there is no Slurm here (no command sbatch); give this command on a login node\n",
-    )
-
-
-def test_a_slurm_that_refuses(tmp_path):
-    """What Slurm 22.05 says."""
-    lines = ("invalid partition specified: nowhere", "Batch job submission failed: Invalid partition name specified")
-    refusal = "#!/bin/sh\n" + "".join(f"echo 'sbatch: error: {line}' >&2\n" for line in lines) + "exit 1\n"
-    done = run(tmp_path / "out", "--slurm", "partition=nowhere", path=fake_slurm(tmp_path, refusal))
-    assert done.returncode == 2
-    assert done.stderr.splitlines(keepends=True)[-1] == f"erlbench: Slurm did not take the jobs: {'; '.join(lines)}\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"), [("90", 90), ("1:30:00", 90), ("1:30", 90), ("2-12:00:00", 3600), ("0:00:30", 1)]
-)
-def test_slurms_times_are_minutes(text, expected):
-    assert read_minutes(text) == expected
-
-
-@pytest.mark.parametrize("text", ["0", "x", "1:2:3", "-5", "1h"])
-def test_what_is_no_time_is_refused(text):
-    with pytest.raises(UsageError, match="--slurm time"):
-        read_minutes(text)
-
-
-def test_a_time_in_which_a_job_could_do_little_but_save_is_refused():
-    assert submitit_parameters({"time": "10"}, jobs=1)["time"] == 10
-    with pytest.raises(UsageError, match=r"--slurm time .*\b10\b.*\b9\b"):
-        submitit_parameters({"time": "9"}, jobs=1)
-    with pytest.raises(UsageError, match=r"cpus.*abc"):
-        submitit_parameters({"cpus": "abc"}, jobs=1)
-
-
-def test_unknown_options_go_to_sbatch_as_they_are():
-    found = submitit_parameters({"mem": "8G", "mail_user": "a@b.c"}, jobs=1)
-    assert found["additional_parameters"] == {"mem": "8G", "mail-user": "a@b.c"}
-    assert found["cpus_per_task"] == 1
-
-
-def test_the_cores_of_a_job_are_those_that_the_study_names(tmp_path):
-    record = tmp_path / "submitted"
-    path = fake_slurm(tmp_path, SBATCH.format(record=record))
-    words = ["--study", "esac-figure-2-center", "--algo", "es-n10-p8", "--slurm", "mem=8G", "--seeds", "1"]
-    command = [sys.executable, "-m", "erlbench", "run", *words, "--out", str(tmp_path / "out")]
-    environment = {**os.environ, "PATH": path}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert "#SBATCH --cpus-per-task=8\n" in record.read_text()
-
-
-def test_processes_are_not_slurms(tmp_path):
-    done = run(tmp_path / "out", "--processes", "8", path=fake_slurm(tmp_path, SBATCH.format(record=tmp_path / "x")))
-    assert (done.returncode, "--slurm cpus=" in done.stderr) == (2, True)
-
-
-def test_one_job_at_once_is_one():
-    assert submitit_parameters({}, jobs=1)["array_parallelism"] == 1
+def test_options_become_those_of_submitit():
+    minutes = {"90": 90, "1:30:00": 90, "1:30": 90, "2-12:00:00": 3600, "0:00:30": 1}
+    assert {text: read_minutes(text) for text in minutes} == minutes
+    parameters = submitit_parameters({"mem": "8G", "mail_user": "a@b.c", "time": "10"}, jobs=1)
+    assert parameters["additional_parameters"] == {"mem": "8G", "mail-user": "a@b.c"}
+    assert [parameters[name] for name in ("time", "cpus_per_task", "array_parallelism")] == [10, 1, 1]
     assert submitit_parameters({}, jobs=None)["array_parallelism"] == 1000
 
 
-def test_only_what_is_not_done_is_submitted(tmp_path):
-    record, words = tmp_path / "submitted", ["--out", str(tmp_path / "out"), "--total-timesteps", "50"]
-    subprocess.run([*RUN, *words, "--seeds", "1,", "-q"], check=True, timeout=120)
-    path = fake_slurm(tmp_path, SBATCH.format(record=record))
-    done = run(tmp_path / "out", *words, "--seeds", "3", path=path)
-    assert "2 jobs in array 4711" in done.stdout, done.stderr
-    assert "#SBATCH --array=0-1%" in record.read_text()
+@pytest.mark.parametrize(
+    ("option", "text"), [("time", text) for text in ("0", "x", "1:2:3", "-5", "1h", "9")] + [("cpus", "abc")]
+)
+def test_a_value_that_cannot_be_is_named(option, text):
+    with pytest.raises(UsageError, match=rf"{option}.*{text}"):
+        submitit_parameters({option: text}, jobs=1)
 
 
 def test_a_refused_cell_is_told_in_the_jobs_log(tmp_path, capsys):

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from erlbench.errors import UsageError
 from erlbench.machine.process import A_WORKER, SPARE, allow_workers
 from tests.users import as_user
 
@@ -27,16 +26,14 @@ def shell(line: str, *words: object, folder: Path) -> subprocess.CompletedProces
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
 
 
-@pytest.mark.parametrize("word", ["--version", "--help", "list"])
-def test_a_full_device_is_one_line(tmp_path, word):
-    done = shell('"$@" > /dev/full', ERLBENCH, *(("list", "algos") if word == "list" else (word,)), folder=tmp_path)
-    assert done.returncode == 1
-    assert len(done.stderr.splitlines()) == 1
+def test_a_full_device_is_one_line(tmp_path):
+    done = shell('"$@" > /dev/full', ERLBENCH, "list", "algos", folder=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert done.stderr.startswith("erlbench: the disk is full")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-", "<&-", "2>/dev/full >/dev/full"])
+@pytest.mark.parametrize("closed", ["<&- >&- 2>&-", "2>/dev/full >/dev/full"])
 def test_a_run_does_its_work_without_standard_streams(tmp_path, closed):
     done = shell(f'"$@" {closed}', ERLBENCH, *RUN, folder=tmp_path)
     [folder] = tmp_path.glob("results/*/cem/seed-000")
@@ -70,15 +67,7 @@ def test_the_limit_of_open_files_grows_as_workers_need_it():
 
 
 def test_more_workers_than_the_shell_allows_are_named_before_a_start(tmp_path):
-    def refused() -> str:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
-        with pytest.raises(UsageError) as error:
-            allow_workers(300)
-        return str(error.value)
-
-    assert "256" in as_user(os.geteuid(), refused)
-    line = 'ulimit -n 256; "$@"'
-    done = shell(line, ERLBENCH, *RUN, "--processes", "300", folder=tmp_path)
+    done = shell('ulimit -n 256; "$@"', ERLBENCH, *RUN, "--processes", "300", folder=tmp_path)
     assert done.returncode == 2
-    assert "300 processes" in done.stderr.splitlines()[-1]
+    assert all(words in done.stderr.splitlines()[-1] for words in ("300 processes", "256"))
     assert not list(tmp_path.glob("results/*/*/*"))

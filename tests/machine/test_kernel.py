@@ -59,9 +59,11 @@ def test_products_are_part_of_the_kernel_of_those_who_learn(tmp_path, monkeypatc
         f"{kernel.in_words(before).split(', OPENBLAS')[0]}, products by torch"
     )
     assert kernel.in_words(kernel.describe(), learns=False) == kernel.in_words(before)
+    here = kernel.describe()
+    assert kernel.in_words(here) == kernel.in_words({**here, "threads": 1}) != kernel.in_words({**here, "threads": 2})
     found = {}
     for algo in ("cem", "td3"):
-        cell = make_cell(algo, tmp_path, steps=320)
+        cell = make_cell(algo, tmp_path, steps=20, eval_episodes=1, final_episodes=1)
         assert run(cell) == 0
         found[algo] = json.loads((cell.directory / "meta.json").read_text())
     assert found["cem"]["products"] == found["td3"]["products"] == kernel.TORCH

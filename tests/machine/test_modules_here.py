@@ -14,9 +14,8 @@ from tests.reporting.make_runs import make_run
 ERLBENCH = Path(sys.executable).with_name("erlbench")
 PROBED = (
     "org", "msvcrt", "winreg", "_winapi", "cuda", "cython", "torchcomms", "unicodedata2", "uharfbuzz", "pynvml",
-   "pydot",
-    "cffi", "monkeytype", "numba", "numexpr", "bottleneck", "xarray", "IPython", "dill._dill2", "tensorflow", "jax",
-    "sitecustomize", "usercustomize",
+    "pydot", "cffi", "monkeytype", "numba", "numexpr", "bottleneck", "xarray", "IPython", "dill._dill2", "tensorflow",
+    "jax", "sitecustomize", "usercustomize",
 )  # fmt: skip
 ENVIRONMENT = """
 import helper
@@ -44,22 +43,6 @@ class MyCEM(CEM):
 """
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """Results, and traps beside them."""
-    make_run(tmp_path / "results", "Hopper-v5", "td3", 0, [1.0, 2.0])
-    for name in PROBED:
-        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'a').write({name!r} + ' ')\n")
-    (tmp_path / "matplotlibrc").write_text("text.usetex: True\nbackend: module://org\n")
-    information = tmp_path / "evil-1.dist-info"
-    information.mkdir()
-    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: evil\nVersion: 1\n")
-    (information / "entry_points.txt").write_text(
-        "[gymnasium.envs]\n__root__ = org\n[erlbench.algorithms]\nx = org:X\n"
-    )
-    return tmp_path
-
-
 def run(folder, program, *words, code=0):
     environment = {**os.environ, "PYTHONPATH": "", "PYTHONDONTWRITEBYTECODE": "1"}
     result = subprocess.run(
@@ -70,36 +53,34 @@ def run(folder, program, *words, code=0):
 
 
 @pytest.mark.parametrize(
-    "words",
-    [["show", "results"], ["report", "results"], ["verify", "results"], ["list", "algos"]],
-    ids=lambda words: words[0],
+    ("program", "words", "code"),
+    [([ERLBENCH], ["report", "results"], 0), ([sys.executable, "-m", "erlbench"], ["verify", "results"], 1)],
 )
-def test_a_command_runs_no_file_that_libraries_look_for(folder, words):
-    code = 1 if words[0] == "verify" else 0
-    run(folder, [ERLBENCH], *words, code=code)
-    if words[0] == "show":
-        run(folder, [sys.executable, "-m", "erlbench"], *words, code=code)
-    assert not (folder / "sprung").exists(), (folder / "sprung").read_text()
+def test_a_command_runs_no_file_that_libraries_look_for(tmp_path, program, words, code):
+    make_run(tmp_path / "results", "Hopper-v5", "td3", 0, [1.0, 2.0])
+    for name in PROBED:
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'a').write({name!r} + ' ')\n")
+    (tmp_path / "matplotlibrc").write_text("text.usetex: True\nbackend: module://org\n")
+    information = tmp_path / "evil-1.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: evil\nVersion: 1\n")
+    (information / "entry_points.txt").write_text(
+        "[gymnasium.envs]\n__root__ = org\n[erlbench.algorithms]\nx = org:X\n"
+    )
+    run(tmp_path, program, *words, code=code)
+    assert not (tmp_path / "sprung").exists(), (tmp_path / "sprung").read_text()
 
 
-@pytest.mark.parametrize("processes", [0, 1])
-def test_a_module_that_the_command_names_is_found_with_what_it_imports(tmp_path, processes):
+def test_a_module_that_the_command_names_is_found_with_what_it_imports(tmp_path):
     for name, text in (
         ("environment", ENVIRONMENT), ("implementation", IMPLEMENTATION), ("algorithm", ALGORITHM), ("helper", ""),
         ("later", ""), ("erlbench", f"open({str(tmp_path / 'sprung')!r}, 'a')"),
     ):  # fmt: skip
         (tmp_path / f"{name}.py").write_text(text)
-    (tmp_path / "few.toml").write_text("final_episodes = 1\n")
-    words = ["run", "--algo", "algorithm:MyCEM", "--env", "environment:Mine-v0", "--total-timesteps", "100", "--set",
-             "population=4", "--set", "elites=2", "--set", "hidden=8", "--eval-episodes", "1", "--config", "few.toml",
-             "--processes", str(processes)]  # fmt: skip
-    run(tmp_path, [ERLBENCH], *words)
+    words = ["--algo", "algorithm:MyCEM", "--env", "environment:Mine-v0", "--total-timesteps", "100", "--eval-episodes",
+             "1", "--set", "population=4", "--set", "elites=2", "--set", "hidden=8", "--processes", "1"]  # fmt: skip
+    run(tmp_path, [ERLBENCH], "run", *words)
     (place,) = (tmp_path / "results").glob("environment*/MyCEM/seed-000")
-    for further in (
-        ["verify", place, "--import"],
-        ["verify", place, "--import", "--again", "0"],
-        ["play", place, "--no-video"],
-    ):
-        output = run(tmp_path, [ERLBENCH], *further)
-        assert further[0] != "verify" or "cannot be verified" not in output.partition("again")[2]
+    output = run(tmp_path, [ERLBENCH], "verify", place, "--import", "--again", "0")
+    assert "cannot be verified" not in output.partition("again")[2]
     assert not (tmp_path / "sprung").exists(), "a file named as the suite was run"

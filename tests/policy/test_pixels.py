@@ -46,12 +46,9 @@ def outputs(spec, vector, batch):
     return np.array([policy.normalised(image.ravel()).copy() for image in batch])
 
 
-def test_a3cs_network_has_the_papers_number_of_parameters():
-    assert (PLAIN.size, PLAIN.learnt_size) == (677_686, 677_686)
-    assert NORMALISED.size == 677_686 + 16 * 4 * 84 * 84 // 2
-
-
 def test_a_plain_policy_gives_the_outputs_of_torchs_modules():
+    assert PLAIN.size == PLAIN.learnt_size == 677_686  # A3C's
+    assert NORMALISED.size == 677_686 + 16 * 4 * 84 * 84 // 2
     vector, batch = policy_of(PLAIN), images(3)
     with torch.no_grad():
         expected = modules(vector)(torch.from_numpy(batch).float() / 255).numpy()
@@ -85,16 +82,14 @@ def test_a_reference_batch_goes_through_a_vector_and_a_file_without_loss(tmp_pat
     np.testing.assert_array_equal(unpack_frames(pack_frames(odd), (1, 1, 1), 3), odd)
 
 
-@pytest.mark.parametrize("number", [-1.0, 0.5, 65_536.0, np.nan])
-def test_numbers_that_are_no_pair_of_bytes_are_refused(number):
+def test_what_cannot_be_is_refused():
     vector = policy_of(NORMALISED)
-    vector[-1] = number
-    with pytest.raises(ValueError, match="no pairs of bytes"):
-        NumpyPolicy(NORMALISED, vector)
-
-
-def test_a_small_image_and_statistics_of_vectors_are_refused():
+    for number in (-1.0, 0.5, 65_536.0, np.nan):
+        vector[-1] = number
+        with pytest.raises(ValueError, match="no pairs of bytes"):
+            NumpyPolicy(NORMALISED, vector)
+    kinds = {"actions": "discrete", "squashing": "linear"}
     with pytest.raises(ValueError, match="too small for the convolutions"):
-        PolicySpec((4 * 2 * 2, 8, 2), "relu", (), (), actions="discrete", squashing="linear", image=(4, 2, 2)).size  # noqa: B018
+        PolicySpec((4 * 2 * 2, 8, 2), "relu", (), (), image=(4, 2, 2), **kinds).size  # noqa: B018
     with pytest.raises(ValueError, match="virtual batch normalisation is for images"):
-        PolicySpec((3, 2), "relu", (), (), actions="discrete", squashing="linear", reference=4)
+        PolicySpec((3, 2), "relu", (), (), reference=4, **kinds)

@@ -16,21 +16,13 @@ def make(sizes, **more):
 
 
 @pytest.mark.parametrize(
-    ("sizes", "count"),
-    [((17, 400, 300, 6), 129306), ((11, 400, 300, 3), 126003), ((8, 400, 300, 2), 124502), ((8, 2), 18)],
-)
-def test_parameter_counts_of_the_papers(sizes, count):
-    assert parameter_count(sizes) == count
-    assert layer_slices(sizes)[-1][1].stop == count
-
-
-@pytest.mark.parametrize(
     ("sizes", "more", "count"),
     [
         ((8, 2), {"squashing": "linear"}, 18),  # GoodAI: lunar lander
         ((28, 64, 64, 8), {"squashing": "floor"}, 6536),  # ant
         ((3, 16, 1), {"network": "lstm", "squashing": "linear"}, 1361),  # partially observable pendulum
         ((17, 400, 300, 6), {}, 129306),  # CEM-RL: HalfCheetah, Walker2d
+        ((11, 400, 300, 3), {}, 126003),
         ((8, 2), {"bias": False}, 16),
         ((8, 2), {"stochastic": True}, 36),
         ((8, 2), {"actions": "bins", "bins": 10}, 180),
@@ -41,6 +33,8 @@ def test_sizes_of_policies(sizes, more, count):
     assert spec.size == spec.learnt_size == count
     assert make(sizes, **more, normalisation=True).size == count + 2 * sizes[0]
     assert make(sizes, **more, normalisation=True).learnt_size == count
+    if not more:
+        assert parameter_count(sizes) == layer_slices(sizes)[-1][1].stop == count
 
 
 @pytest.mark.parametrize(
@@ -60,11 +54,11 @@ def test_what_makes_no_sense_is_refused(more, message):
 def test_a_saved_policy_holds_named_tensors(tmp_path):
     spec = make((2, 3), normalisation=True)
     (tmp_path / "p.safetensors").write_bytes(serialise_policy(np.arange(13, dtype=np.float32), spec))
-    tensors = load_file(tmp_path / "p.safetensors")
-    np.testing.assert_array_equal(tensors["layer.0.weight"], [[0, 1], [2, 3], [4, 5]])
-    np.testing.assert_array_equal(tensors["layer.0.bias"], [6, 7, 8])
-    np.testing.assert_array_equal(tensors["observation.mean"], [9, 10])
-    np.testing.assert_array_equal(tensors["observation.std"], [11, 12])
+    tensors = {name: tensor.tolist() for name, tensor in load_file(tmp_path / "p.safetensors").items()}
+    assert tensors == {
+        "layer.0.weight": [[0, 1], [2, 3], [4, 5]], "layer.0.bias": [6, 7, 8], "observation.mean": [9, 10],
+        "observation.std": [11, 12],
+    }  # fmt: skip
     with safe_open(tmp_path / "p.safetensors", "numpy") as file:
         assert json.loads(file.metadata()["policy"])["normalisation"] is True
 
@@ -80,16 +74,14 @@ def test_a_saved_policy_holds_named_tensors(tmp_path):
 def test_a_policy_is_read_as_it_was_written(spec, tmp_path):
     parameters = np.random.default_rng(0).normal(size=spec.size).astype(np.float32)
     (tmp_path / "policy.safetensors").write_bytes(serialise_policy(parameters, spec))
-    for path in (tmp_path, tmp_path / "policy.safetensors"):
-        policy = load_policy(path)
-        assert policy.spec == spec
-        assert np.array_equal(policy.parameters, parameters)
+    policy = load_policy(tmp_path / "policy.safetensors")
+    assert policy.spec == spec
+    assert np.array_equal(policy.parameters, parameters)
 
 
-@pytest.mark.parametrize("data", [b"", b"nothing", b"\x02\0\0\0\0\0\0\0{}"])
+@pytest.mark.parametrize("data", [b"", b"nothing", b"\x02\0\0\0\0\0\0\0{}", None])
 def test_a_file_that_is_no_policy(data, tmp_path):
-    (tmp_path / "policy.safetensors").write_bytes(data)
-    with pytest.raises(UsageError, match="is no policy"):
+    if data is not None:
+        (tmp_path / "policy.safetensors").write_bytes(data)
+    with pytest.raises(UsageError, match="when it is done" if data is None else "is no policy"):
         load_policy(tmp_path)
-    with pytest.raises(UsageError, match="when it is done"):
-        load_policy(tmp_path / "none")

@@ -53,11 +53,9 @@ def test_every_stored_row_is_read_without_a_warning():
     ("line", "problem"),
     [
         ("1,es,0,0,0.5", "5 cells instead of 6"),
-        ("1,es,0,0,0.5,1.0,7", "7 cells instead of 6"),
         ("1,es,0,0,oops,1.0", "start_s is 'oops', not a number"),
         ("1,es,0,0,,1.0", "start_s is '', not a finite number"),
         ("1,es,0,0,inf,1.0", "start_s is 'inf', not a finite number"),
-        ("1,es,0,x,0.5,1.0", "individual is 'x', not a number"),
         ("1_0,es,0,0,0.5,1.0", "task is '1_0', not a number"),
     ],
 )
@@ -67,58 +65,42 @@ def test_a_damaged_row_is_left_out_and_named(line, problem):
     assert warnings == [f"tasks.csv:3: row left out: {problem}"]
 
 
-def test_a_short_and_a_long_row_do_not_make_up_for_each_other():
-    frame, warnings = parsed(f"{TASKS}0,es,0,0,0.0\n1,es,0,0,0.0,1.0,5\n2,es,0,0,1.0,2.0\n")
-    assert list(frame["task"]) == [2]
-    assert len(warnings) == 2
+@pytest.mark.parametrize(
+    ("rows", "kept", "count"),
+    [
+        ("0,es,0,0,0.0\n1,es,0,0,0.0,1.0,5\n2,es,0,0,1.0,2.0\n", [2], 2),  # a short and a long one are no two rows
+        ("oops\n" * 50, [], NAMED + 1),  # the last warning counts the others
+        ("0,es,0,0,0.0,1.0\n1,es,0,0,1.0,2", [0], 1),  # its line has no end
+        ("0,a,0,0,0.0,1.0\n1,es,0,0,1.0,2.0\n0,b,0,0,0.0,1.0\n", [1, 0], 1),  # of repeated rows the later one counts
+    ],
+)
+def test_what_is_left_out_is_counted(rows, kept, count):
+    frame, warnings = parsed(TASKS + rows)
+    assert (list(frame["task"]), len(warnings)) == (kept, count)
+    assert count <= NAMED or f"{50 - NAMED} more rows left out" in warnings[-1]
 
 
-def test_of_many_damaged_rows_the_first_are_named_and_the_others_counted():
-    _, warnings = parsed(TASKS + "oops\n" * 50)
-    assert len(warnings) == NAMED + 1
-    assert f"{50 - NAMED} more rows left out" in warnings[-1]
+def test_of_rows_that_go_back_the_later_ones_count():
+    rows = "".join(f"{steps},{n},{n}.0\n" for n, steps in enumerate((0, 10, 20, 10, 30)))
+    frame, warnings = parsed(f"timesteps,train_time_s,return_mean\n{rows}", EvaluationRow)
+    assert (list(frame["train_time_s"]), len(warnings)) == ([0, 3, 4], 1)
 
 
 def test_an_empty_cell_and_a_column_that_is_not_there_have_the_default():
-    frame, warnings = parsed("task,kind,process,start_s,end_s,staleness\n0,,0,0.0,1.0,\n")
-    assert warnings == []
-    assert list(frame) == list(header(TaskRow))
-    assert frame.loc[0, "kind"] == ""
-    assert frame[["staleness", "individual", "cpu_s"]].isna().all(axis=None)
+    frame, warnings = parsed("task,kind,process,worker,start_s,end_s,staleness\n0,,0,3,0.0,1.0,\n")
+    assert (warnings, list(frame)) == ([], list(header(TaskRow)))
+    assert (frame.loc[0, "kind"], frame.loc[0, "individual"]) == ("", 3)  # whose older name is `worker`
+    assert frame[["staleness", "cpu_s"]].isna().all(axis=None)
     evaluation, _ = parsed("timesteps,train_time_s,return_mean\n0,0.0,1.0\n", EvaluationRow)
     assert (evaluation.loc[0, "returns"], evaluation.loc[0, "digest"]) == ((), "")
 
 
-def test_older_names_are_those_of_today():
-    frame, _ = parsed(TASKS.replace("individual", "worker") + "0,es,0,3,0.0,1.0\n")
-    assert list(frame["individual"]) == [3]
-    assert "worker" not in frame
-
-
-def test_a_last_line_without_its_end_is_left_out():
-    frame, warnings = parsed(f"{TASKS}0,es,0,0,0.0,1.0\n1,es,0,0,1.0,2")
-    assert list(frame["task"]) == [0]
-    assert len(warnings) == 1
-    assert "tasks.csv:3" in warnings[0]
-
-
-def test_of_repeated_rows_the_later_ones_count():
-    frame, warnings = parsed(f"{TASKS}0,a,0,0,0.0,1.0\n1,es,0,0,1.0,2.0\n0,b,0,0,0.0,1.0\n")
-    assert list(frame["kind"]) == ["es", "b"]
-    assert len(warnings) == 1
-    rows = "".join(f"{steps},{n},{n}.0\n" for n, steps in enumerate((0, 10, 20, 10, 30)))
-    frame, warnings = parsed(f"timesteps,train_time_s,return_mean\n{rows}", EvaluationRow)
-    assert list(frame["train_time_s"]) == [0, 3, 4]
-    assert len(warnings) == 1
-
-
 @pytest.mark.parametrize(
-    "text", ["", "\n\n", "# only a comment\n", "kind,process\nes,0\n", "task,task,process,start_s,end_s\n0,0,0,0,1\n"]
+    "text", ["", "# only a comment\n", "kind,process\nes,0\n", "task,task,process,start_s,end_s\n0,0,0,0,1\n"]
 )
 def test_a_file_without_its_columns_is_left_out_as_a_whole(text):
     frame, warnings = parsed(text)
-    assert frame is None
-    assert len(warnings) == 1
+    assert (frame, len(warnings)) == (None, 1)
 
 
 def test_what_no_run_writes_is_no_missing_file(tmp_path):

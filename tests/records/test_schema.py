@@ -6,17 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from erlbench.records.schema import COUNTED, ROWS, columns_of, declared, header
-from tests.runs import make_cell, run
+from erlbench.records.schema import COUNTED, ROWS, columns_of, declared
 
 PAGE = (Path(__file__).parents[2] / "docs" / "results.md").read_text()
-
-
-@pytest.mark.parametrize("row", ROWS)
-def test_the_page_has_the_columns_of_each_file(row):
-    """The site's hook puts them in place of the comment."""
-    assert f"### {row.file}\n" in PAGE
-    assert f"<!-- columns: {row.file} -->" in PAGE
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -25,16 +17,7 @@ def test_each_column_is_explained_and_no_two_share_a_name(row):
     assert len(set(names)) == len(names)
     assert all(column.help for column in columns_of(row))
     assert {row.grows, row.unique} - {""} <= declared(row).keys()
-
-
-def test_a_run_writes_these_columns(tmp_path):
-    cell = make_cell("cem", tmp_path, steps=300)
-    assert run(cell) == 0
-    for row in COUNTED:
-        lines = (cell.directory / row.file).read_text().splitlines()
-        first = next(line for line in lines if not line.startswith("#")).split(",")
-        own = tuple(name for name in first if name not in declared(row))
-        assert tuple(first) == header(row, own)
+    assert f"<!-- columns: {row.file} -->" in PAGE.partition(f"### {row.file}\n")[2]  # where the site's hook puts them
 
 
 def test_equal_runs_may_differ_in_what_a_clock_measured_alone():

@@ -6,7 +6,7 @@ import pytest
 
 from erlbench.records.read import read_rows
 from erlbench.records.schema import EpisodeRow, EvaluationRow, EventRow, GenerationRow, TaskRow, header, row_of
-from erlbench.records.write import RowFile
+from erlbench.records.write import RowFile, RowFiles
 
 EPISODE = EpisodeRow(0.1 + 0.2, 20, 0.5, "es", 0, 1, 20)
 TASK = TaskRow(1, "es", 0, 3, 0.5, 1.0, 20, 0, 0, 0.25, 2, None, 0.125)
@@ -31,26 +31,42 @@ def test_a_file_goes_back_to_a_saved_length(tmp_path):
     assert file.path.read_text() == text
 
 
+def test_rows_wait_for_a_flush_and_events_do_not(tmp_path):
+    files = RowFiles(tmp_path, "Hopper-v5")
+    files.start()
+    files.write(EPISODE)
+    files.write(EventRow(0.5, "worker died", "task 1"))
+    lines = [(tmp_path / name).read_text().splitlines() for name in ("episodes.csv", "events.csv")]
+    assert [*map(len, lines)] == [2, 2]  # a comment and a header; a header and the event
+    files.flush()
+    files.write(EPISODE)
+    saved = files.state()
+    assert saved["episodes"]["length"] == (tmp_path / "episodes.csv").stat().st_size
+    files.write(EPISODE)
+    files.restore(saved)  # forgets what was not written
+    assert len((tmp_path / "episodes.csv").read_text().splitlines()) == 4
+    files.close()
+    (tmp_path / "events.csv").unlink()
+    files = RowFiles(tmp_path, "Hopper-v5")
+    files.restore(saved)
+    files.write(EventRow(1.0, "resumed", ""))
+    files.close()
+    assert (tmp_path / "events.csv").read_text() == "time_s,event,message\n1.0,resumed,\n"
+
+
 def test_what_is_written_is_what_is_read(tmp_path):
-    rows = {
-        EpisodeRow: EPISODE,
-        TaskRow: TASK,
-        EventRow: EventRow(1.5, "worker died", 'task 1, "hung"'),
-        EvaluationRow: row_of(EvaluationRow, {
-            "timesteps": 7, "train_time_s": 0.1, "return_mean": 1.5, "returns": [1.0, 2.0], "lengths": [3, 4],
-            "digest": "d",
-        }),
-    }  # fmt: skip
-    for kind, row in rows.items():
-        file = RowFile(tmp_path, kind)
+    evaluation = {"timesteps": 7, "train_time_s": 0.1, "return_mean": 1.5, "returns": [1.0, 2.0], "lengths": [3, 4]}
+    event = EventRow(1.5, "worker died", 'task 1, "hung"')
+    for row in (EPISODE, TASK, event, row_of(EvaluationRow, evaluation)):
+        file = RowFile(tmp_path, type(row))
         file.start()
         file.write(row)
         file.close()
-        (found,) = read_rows(tmp_path, kind, pytest.fail).to_dict("records")
-        for name in header(kind):
+        (values,) = read_rows(tmp_path, type(row), pytest.fail).to_dict("records")
+        for name in header(type(row)):
             value = getattr(row, name)
             if value not in (None, ""):
-                assert found[name] == (tuple(value) if isinstance(value, list) else value), name
+                assert values[name] == (tuple(value) if isinstance(value, list) else value), name
 
 
 def test_the_algorithm_s_own_columns_come_from_the_first_row(tmp_path):
@@ -68,19 +84,17 @@ def test_the_algorithm_s_own_columns_come_from_the_first_row(tmp_path):
     assert lines == [["", "0.5", "3"], ["", "", "4"]]
 
 
-def test_a_file_that_an_older_version_began_goes_on_with_its_columns(tmp_path):
-    columns = ["task", "kind", "process", "worker", "start_s", "end_s"]
-    (tmp_path / "tasks.csv").write_text(",".join(columns) + "\n")
-    file = RowFile(tmp_path, TaskRow)
-    file.restore({"length": (tmp_path / "tasks.csv").stat().st_size, "crc": 0, "columns": columns})
-    file.write(TASK)
+@pytest.mark.parametrize(
+    ("columns", "row", "line"),
+    [
+        (["task", "kind", "process", "worker", "start_s", "end_s"], TASK, "1,es,0,3,0.5,1.0"),  # an older name
+        (["time_s", "{1/0}", "event", "message"], EventRow(0.5, "failed", "one\ntwo, three"),
+         '0.5,,failed,"one two, three"'),
+    ],
+)  # fmt: skip
+def test_a_file_that_another_version_began_goes_on_with_its_columns(tmp_path, columns, row, line):
+    file = RowFile(tmp_path, type(row))
+    file.restore({"length": 0, "crc": 0, "columns": columns})
+    file.write(row)
     file.close()
-    assert file.path.read_text().splitlines()[1] == "1,es,0,3,0.5,1.0"
-
-
-def test_a_column_that_the_schema_does_not_have_is_empty_and_a_text_stays_on_its_line(tmp_path):
-    file = RowFile(tmp_path, EventRow)
-    file.restore({"length": 0, "crc": 0, "columns": ["time_s", "{1/0}", "event", "message"]})
-    file.write(EventRow(0.5, "failed", "one\ntwo, three"))
-    file.close()
-    assert file.path.read_text() == '0.5,,failed,"one two, three"\n'
+    assert file.path.read_text() == line + "\n"

@@ -1,15 +1,11 @@
-"""What train.csv says of asynchrony, by hand and beside tasks.csv of a run."""
+"""What train.csv says of asynchrony, by hand."""
 
-import numpy as np
 import pytest
 
 from erlbench.algorithms.base import Counters
 from erlbench.records.schema import TaskRow, row_of
 from erlbench.running.rows import Asynchrony
 from erlbench.work.tasks import Result
-from tests.runs import csv_rows, make_cell, run
-
-SPREADS = ("staleness", "critic_lag")
 
 
 def test_asynchrony_by_hand_of_five_tasks():
@@ -35,24 +31,3 @@ def test_the_means_own_episodes_have_no_staleness_and_queue_all_the_same():
         seen.add(row, Result(number, {}, {}, start=1.0, end=2.0, process=0), ready=0.0)
     row = seen.row(Counters(timesteps=60), 12.0)
     assert (row["staleness_median"], row["critic_lag_median"], row["queueing_median_s"]) == (1.5, 15.0, 1.0)
-
-
-@pytest.mark.slow
-def test_rows_are_those_of_the_tasks(tmp_path):
-    """All algorithms write them by the same code; AES-RL's individuals are late, and some of its tasks play nothing."""
-    cell = make_cell("aes-rl", tmp_path, steps=700, settings={"start_timesteps": 200}, workers=3)
-    assert run(cell, processes=2) == 0
-    tasks, train = (csv_rows(cell.directory / name) for name in ("tasks.csv", "train.csv"))
-    training = [task for task in tasks if task["kind"] != "evaluation"]
-    played = [task for task in training if int(task["timesteps"])]
-    assert max(int(task["staleness"]) for task in played) > 1
-    last, end = train[-1], float(train[-1]["train_time_s"])
-    told = [task for task in training if float(task["end_s"]) <= end]
-    busy = sum(float(task["end_s"]) - float(task["start_s"]) for task in told)
-    assert float(last["busy_processes"]) == pytest.approx(busy / end, rel=0.1)
-    assert float(last["critic_per_step"]) == int(last["critic_updates"]) / int(last["timesteps"])
-    individuals = [task for task in played if task["kind"] in ("es", "rl")]
-    for name in SPREADS:  # the greatest of all rows' 90 % quantiles is between the median and the greatest of all tasks
-        most = max(float(row[f"{name}_90"]) for row in train if row[f"{name}_90"])
-        values = [int(task[name]) for task in individuals]
-        assert np.median(values) <= most <= max(values)

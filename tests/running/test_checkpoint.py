@@ -63,18 +63,14 @@ def test_damage_is_noticed(tmp_path, state, name, damage):
         load_checkpoint(path, PACKAGES)
 
 
-def test_an_object_that_is_no_plain_data_is_refused(tmp_path):
-    with pytest.raises(TypeError, match="cannot hold a object"):
-        save_checkpoint(tmp_path, {"x": object()}, {})
-
-
-def test_a_class_that_cannot_be_found_again_is_refused_when_it_is_saved(tmp_path):
+def test_what_cannot_be_found_again_is_refused_when_it_is_saved(tmp_path):
     @dataclass
     class Local:
         x: int
 
-    with pytest.raises(TypeError, match="top level"):
-        save_checkpoint(tmp_path, Local(1), {})
+    for value, message in (({"x": object()}, "cannot hold a object"), (Local(1), "top level")):
+        with pytest.raises(TypeError, match=message):
+            save_checkpoint(tmp_path, value, {})
 
 
 @pytest.mark.parametrize(
@@ -85,25 +81,12 @@ def test_no_class_is_made_that_is_no_dataclass_of_the_packages(name):
         decode({"$type": name, "fields": {}}, {})
 
 
-# -- in a run ---------------------------------------------------------------------------------------------------------
-
-
-def function(name):
+def field(kind, name, value):
     def edit(payload):
-        for task in dataclasses(payload, ":Task"):
-            task["fields"]["function"] = name
+        for encoded in dataclasses(payload, kind):
+            encoded["fields"][name] = value
 
     return edit
-
-
-def environment(payload):
-    for spec in dataclasses(payload, ":EnvSpec"):
-        spec["fields"]["id"] = "trap:Trap-v0"
-
-
-def array_names(payload):
-    for ref in dataclasses(payload, ":ArrayRef"):
-        ref["fields"]["name"] = "../../x"
 
 
 def other_state(payload):
@@ -114,12 +97,15 @@ def other_state(payload):
 @pytest.mark.parametrize(
     "edit",
     [
-        function("cProfile:runctx"), function("erlbench.algorithms.gradients.updates:update_td3"), array_names,
-        environment, other_state,
+        field(":Task", "function", "cProfile:runctx"),
+        field(":Task", "function", "erlbench.algorithms.gradients.updates:update_td3"),  # of another algorithm
+        field(":ArrayRef", "name", "../../x"),
+        field(":EnvSpec", "id", "trap:Trap-v0"),
+        other_state,
     ],
-)  # fmt: skip
+)
 def test_a_state_that_names_functions_or_files_is_refused(tmp_path, capsys, edit):
-    """Of another algorithm, too; the checksum fits."""
+    """The checksum fits."""
     cell = interrupt(make_cell("cem", tmp_path, steps=600), 27)
     before = all_rows(cell.directory)
     forge(cell.directory, edit)

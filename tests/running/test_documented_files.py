@@ -7,8 +7,6 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from tests.runs import make_cell, run
 
 PAGE = (Path(__file__).parents[2] / "docs" / "results.md").read_text()
@@ -28,37 +26,15 @@ def documented(heading: str) -> list[str]:
     ]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A finished run of a cell that has all keys of `[run]`."""
-    more = {
-        "simulated_time": True,
-        "total_generations": 3,
-        "total_minutes": 1.0,
-        "env_settings": {"max_episode_steps": 50},
-    }
-    cell = make_cell("cem", tmp_path_factory.mktemp("results"), steps=300, **more)
+def test_the_files_of_a_run_and_their_keys_are_those_of_the_page(tmp_path):
+    more = {"simulated_time": True, "total_generations": 3, "total_minutes": 1.0}
+    cell = make_cell("cem", tmp_path, steps=300, env_settings={"max_episode_steps": 50}, **more)
     assert run(cell) == 0
-    return cell.directory
-
-
-def test_the_keys_of_a_configuration_are_those_of_the_page(folder):
-    config = tomllib.loads((folder / "config.toml").read_text())
+    folder, never = cell.directory, {"never_trained"}  # of runs without a gradient step
+    config, meta = tomllib.loads((folder / "config.toml").read_text()), json.loads((folder / "meta.json").read_text())
     assert set(config["run"]) == set(documented("config.toml"))
     assert {f"[{table}]" for table in config} <= set(re.findall("`([^`]+)`", section("config.toml")))
-
-
-def test_the_keys_of_a_status_are_those_of_the_page(folder):
-    optional = {"never_trained"}  # of runs without a gradient step
-    keys = [name for name in documented("status.json") if name not in optional]
-    assert list(json.loads((folder / "status.json").read_text())) == keys
-    assert optional < set(documented("status.json"))
-
-
-def test_each_key_of_what_it_was_measured_on_is_explained(folder):
-    assert set(json.loads((folder / "meta.json").read_text())) <= set(re.findall("`([^`]+)`", section("meta.json")))
-
-
-def test_each_file_of_a_run_is_explained(folder):
-    explained = [name.rstrip("/").replace("NNNNNN", "000001") for name in documented("Where")]
-    assert {path.name for path in folder.iterdir()} <= set(explained)
+    assert {*json.loads((folder / "status.json").read_text())} == set(documented("status.json")) - never
+    assert set(meta) <= set(re.findall("`([^`]+)`", section("meta.json")))
+    explained = {name.rstrip("/").replace("NNNNNN", "000001") for name in documented("Where")}
+    assert {path.name for path in folder.iterdir()} <= explained

@@ -83,8 +83,8 @@ def made_by(cell, number, folder):
 
 @pytest.mark.parametrize(
     ("number", "message"),
-    [(2, "version 0.1.0 of erlbench wrote it (format 2"), (3, "version 0.2.0 of erlbench wrote it (format 3"),
-     (1, "another version of erlbench wrote it (format 1")],
+    [(2, "version 0.1.0 of erlbench wrote it (format 2"), (1, "another version of erlbench wrote it (format 1"),
+     (FORMAT + 1, "later version")],
 )  # fmt: skip
 def test_an_interrupted_run_is_refused_and_left_as_it_is(tmp_path, number, message):
     cell = interrupt(make_cell("cem", tmp_path), 12)
@@ -93,7 +93,6 @@ def test_an_interrupted_run_is_refused_and_left_as_it_is(tmp_path, number, messa
     with pytest.raises(UsageError) as caught:
         run(cell, anyway=True)
     assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
     assert {path: path.read_bytes() for path in before} == before
 
 
@@ -116,21 +115,7 @@ def test_the_digests_of_a_finished_run_are_not_compared(tmp_path):
     (old.directory / "eval.csv").write_text(text)
     assert run_again(old.directory, 1).outcome == DIFFERS
     made_by(old, 3, TRAINING_END)
-    check = run_again(old.directory, 1)
-    assert check.outcome == AGREES
-    assert f"digests of formats 3 and {FORMAT} are not compared" in check.text
-    (evaluations,) = (
-        check
-        for check in compare_runs(load_files(old.directory), load_files(new.directory))
-        if check.name == "eval.csv"
-    )
-    assert evaluations.outcome == AGREES
-    assert "not compared" in evaluations.text
+    assert run_again(old.directory, 1).outcome == AGREES
+    compared = compare_runs(load_files(old.directory), load_files(new.directory))
+    assert {check.name: check.outcome for check in compared}["eval.csv"] == AGREES
     assert {check.name: check.outcome for check in verify(old.directory)}["policy"] == AGREES
-
-
-def test_a_later_format_is_refused(tmp_path):
-    cell = interrupt(make_cell("cem", tmp_path), 12)
-    made_by(cell, FORMAT + 1, CHECKPOINTS)
-    with pytest.raises(UsageError, match="later version"):
-        run(cell, anyway=True)

@@ -80,7 +80,7 @@ def test_it_has_what_a_clean_process_loads_and_nothing_of_the_driver(tmp_path):
     found = meta(cell)["identity"]
     for name in ("numpy", "gymnasium", "mujoco", "safetensors"):
         assert found["versions"][name] == version(name)
-    assert not found["versions"].keys() & {"pytest", "pandas", "torch", "erlbench", "setuptools"}
+    assert not found["versions"].keys() & {"pytest", "pandas", "torch", "erlbench", "setuptools", "threadpoolctl"}
     assert (found["modules"], found["files"]) == ({}, {})
     assert len(found["model"]) == 64
     assert meta(cell)["starts"][-1]["identity"] == found

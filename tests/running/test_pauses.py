@@ -1,4 +1,4 @@
-"""What counts as a pause: the whole run stood still. Work, sleep and a held lock of Python do not."""
+"""The two clocks, and what counts as a pause: the whole run stood still. Work, sleep and a held lock do not."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ from erlbench.running.rows import Clock
 from tests.runs import csv_rows
 
 ROOT = Path(__file__).parents[2]
-TASKS = {
-    "works": "end = time.monotonic() + 5\nwhile time.monotonic() < end: pass",
-    "sleeps": "time.sleep(5)",
-    "holds Python's lock": "ctypes.PyDLL(None).usleep(5_000_000)",
-}
+TASKS = (
+    "end = time.monotonic() + 5\nwhile time.monotonic() < end: pass",
+    "time.sleep(5)",
+    "ctypes.PyDLL(None).usleep(5_000_000)",  # with Python's lock
+)
 PROGRAM = """
 import ctypes, sys, time
 from erlbench.running.rows import Pauses
 pauses = Pauses()
 time.sleep(1.2)
-print("begun", flush=True)
 {task}
 time.sleep(1.2)
 print(sum(end - begin for begin, end in pauses.spans))
@@ -34,33 +33,13 @@ pauses.close()
 """
 
 
-def program(task: str) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM.format(task=task)], stdout=subprocess.PIPE, text=True, cwd=ROOT,
-        start_new_session=True,
-    )  # fmt: skip
-    assert process.stdout
-    assert process.stdout.readline() == "begun\n"
-    return process
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("what", TASKS)
-def test_a_long_task_is_no_pause(what):
-    output, _ = program(TASKS[what]).communicate(timeout=60)
-    assert float(output) == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("what", ["works", "sleeps"])
-def test_a_stopped_process_pauses(what):
-    process = program(TASKS[what])
-    time.sleep(0.5)
-    os.killpg(process.pid, signal.SIGSTOP)
-    time.sleep(5)
-    os.killpg(process.pid, signal.SIGCONT)
-    output, _ = process.communicate(timeout=60)
-    assert float(output) == pytest.approx(5, abs=1)
+@pytest.mark.parametrize("task", TASKS)
+def test_a_long_task_is_no_pause(task):
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(task=task)], capture_output=True, text=True, cwd=ROOT, timeout=60
+    )
+    assert float(done.stdout) == 0
 
 
 @pytest.mark.slow
@@ -89,15 +68,29 @@ def test_a_run_that_is_stopped_says_for_how_long(tmp_path, processes):
     assert [row["event"] for row in csv_rows(folder / "events.csv")] == ["paused"]
 
 
-def test_only_pauses_of_the_training_count():
+def test_the_training_time_ends_with_the_training_and_the_total_time_goes_on():
+    """Nothing is taken out of them but the time between two starts; only pauses of the training count."""
     moment = [100.0]
     clock = Clock(lambda: moment[0])
+    moment[0] = 104.0  # workers start
     clock.start()
-    clock.pause(90.0, 103.0)  # begun before the clock
-    moment[0] = 110.0
+    clock.pause(90.0, 105.0)  # begun before the clock
+    moment[0] = 107.0
+    clock.tick()
+    assert (clock.total, clock.train, clock.since_start(103.5)) == (3.0, 3.0, -0.5)
+    training = Clock(lambda: moment[0])
+    training.restore(clock.state())
+    moment[0] = 109.0
+    for each in (clock, training):
+        each.tick()
+        assert (each.total, each.train, each.paused) == (5.0, 5.0, 1.0)
     clock.end_training()
-    clock.pause(110.0, 120.0)
-    assert clock.paused == 3.0
+    clock.pause(109.0, 119.0)
+    moment[0] = 119.0
+    clock.tick()
+    moment[0] = 1000.0
     again = Clock(lambda: moment[0])
     again.restore(clock.state())
-    assert again.paused == 3.0
+    moment[0] = 1002.0
+    again.tick()
+    assert (again.total, again.train, again.paused) == (17.0, 5.0, 1.0)

@@ -17,8 +17,9 @@ def player(name, settings=None):
     return build(task.env), NumpyPolicy(spec, np.zeros(spec.size, np.float32))
 
 
-@pytest.mark.parametrize("how", ["vector reward", "no reward", "text as reward", "four values", "nan as end", "masked",
-                                 "texts", "one number", "list as info"])  # fmt: skip
+@pytest.mark.parametrize("how", ["vector reward", "array of one", "no reward", "text as reward", "complex reward",
+                                 "four values", "nan as end", "text as end", "none as cut", "masked", "texts",
+                                 "one number", "list as info"])  # fmt: skip
 def test_a_later_step_is_checked_as_the_first_ones(how):
     env, policy = player("Answers", {"how": how, "early": False})
     with pytest.raises(TaskError, match="step 4") as one:
@@ -29,6 +30,7 @@ def test_a_later_step_is_checked_as_the_first_ones(how):
     with pytest.raises(TaskError, match="step 4") as other:
         advance(env, np.zeros(1, np.float32), 4, 0, Infos())
     assert str(one.value) == str(other.value)
+    assert "raised" not in str(one.value)  # it is no exception of the environment
 
 
 @pytest.mark.parametrize("how", ["usual", "numpy's", "whole numbers"])
@@ -44,17 +46,13 @@ def test_scalars_of_all_kinds_give_the_returns_of_floats(how):
     np.testing.assert_array_equal(found.rewards, expected)
 
 
-def test_an_error_of_the_policy_is_not_called_the_environments(monkeypatch):
+def test_whose_error_an_exception_is():
     env, policy = player("Line")
     policy.denormalise = lambda action: 1 / 0
     with pytest.raises(ZeroDivisionError):
         play(env, policy, 20, 0)
-
-
-def test_a_part_that_an_observation_lacks_is_not_called_an_exception():
-    env, policy = player("Missing")
     with pytest.raises(TaskError, match="observation_space") as raised:
-        play(env, policy, 20, 0)
+        play(*player("Missing"), 20, 0)
     assert "raised" not in str(raised.value)
 
 

@@ -47,24 +47,23 @@ def test_the_outcome_is_that_of_one_episode_after_another(workspace, together, s
 
 
 @pytest.mark.parametrize(
-    "changes", [{"episodes": 1}, {"record": True}, {"random_actions": True}, {"action_noise": 0.1}, {"observe": 0.5}]
+    ("name", "env_settings", "changes"),
+    [
+        (PENDULUM, {}, {"episodes": 1}),
+        (PENDULUM, {}, {"record": True}),
+        (PENDULUM, {}, {"random_actions": True}),
+        (PENDULUM, {}, {"action_noise": 0.1}),
+        (PENDULUM, {}, {"observe": 0.5}),
+        ("Pendulum-v1", {}, {}),
+        (PENDULUM, {"frame_skip": 2}, {}),
+    ],
 )
-def test_tasks_that_need_more_than_returns_play_one_episode_after_another(workspace, together, changes):
-    task = problem(PENDULUM)
+def test_other_tasks_and_environments_play_one_episode_after_another(workspace, together, name, env_settings, changes):
+    task = problem(name, env_settings)
     spec, parameters = policy_of(task)
-    found = rollout(
-        RolloutSettings(task.env, spec, **{"episodes": 3, **changes}), {"parameters": parameters}, (5,), workspace
-    )
-    assert found.values["lengths"] == [200] * changes.get("episodes", 3)
-    assert together == []
-
-
-@pytest.mark.parametrize(("name", "settings"), [("Pendulum-v1", {}), (PENDULUM, {"frame_skip": 2})])
-def test_other_environments_and_wrapped_ones_play_one_episode_after_another(workspace, together, name, settings):
-    task = problem(name, settings)
-    spec, parameters = policy_of(task)
-    found = rollout(RolloutSettings(task.env, spec, 3), {"parameters": parameters}, (5,), workspace)
-    assert len(found.values["returns"]) == 3
+    settings = RolloutSettings(task.env, spec, **{"episodes": 3, **changes})
+    values = rollout(settings, {"parameters": parameters}, (5,), workspace).values
+    assert len(values["returns"]) == changes.get("episodes", 3)
     assert together == []
 
 

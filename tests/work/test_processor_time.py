@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -26,38 +27,24 @@ def sleeps(settings, inputs, key, workspace):
     return Outcome({})
 
 
-def nothing(settings, inputs, key, workspace):
-    return Outcome({})
-
-
 @pytest.mark.parametrize("processes", [0, 1])
 @pytest.mark.parametrize(("function", "expected"), [("works", SECONDS), ("sleeps", 0.0)])
 def test_a_task_has_the_processor_time_that_it_used(processes, function, expected):
-    with local_pool(processes) as pool:
-        pool.submit([Task(0, "test", "tests.work.test_processor_time:nothing", ())])  # imports this module
-        pool.next_result(30)
-        pool.submit([Task(1, "test", f"tests.work.test_processor_time:{function}", ())])
-        result = pool.next_result(30)
-    assert result.cpu == pytest.approx(expected, abs=0.2)
-    assert result.end - result.start >= SECONDS
-
-
-def test_without_worker_processes_the_drivers_other_threads_do_not_count():
+    """Without worker processes the driver's other threads do not count."""
     done = threading.Event()
 
     def busy():
         while not done.is_set():
             pass
 
-    other = threading.Thread(target=busy)
-    other.start()
-    try:
-        with local_pool(0) as pool:
-            pool.submit([Task(1, "test", "tests.work.test_processor_time:sleeps", ())])
-            assert pool.next_result(30).cpu < 0.2
-    finally:
+    with ThreadPoolExecutor(1) as other, local_pool(processes) as pool:
+        other.submit(busy)
+        for number in range(2):  # the first one imports this module
+            pool.submit([Task(number, "test", f"tests.work.test_processor_time:{function}", ())])
+            result = pool.next_result(30)
         done.set()
-        other.join()
+    assert result.cpu == pytest.approx(expected, abs=0.2)
+    assert result.end - result.start >= SECONDS
 
 
 def test_a_run_writes_it_for_each_task(tmp_path):

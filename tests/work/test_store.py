@@ -31,13 +31,9 @@ def test_an_array_comes_back_read_only(store):
     np.testing.assert_array_equal(other.get(ref), array)
     with pytest.raises(ValueError, match="read-only"):
         other.get(ref)[0, 0] = 1
-
-
-def test_a_freed_array_is_gone_but_open_maps_stay(store):
-    ref = store.put("a", np.ones(3))
-    view = store.get(ref)
+    view = other.get(ref)
     store.free(["a"])
-    assert view.sum() == 3
+    assert view.sum() == 15
     with pytest.raises(FileNotFoundError):
         store.get(ref)
 
@@ -46,11 +42,10 @@ def test_a_perturbation_is_centre_plus_scaled_noise_of_its_key(store):
     centre, scale = np.array([1, 2, 3], np.float32), np.array([0.5, 0.0, 2.0], np.float32)
     refs = store.put("c", centre), store.put("s", scale)
     noise = generator(7, 2, 5).standard_normal(3, dtype=np.float32)
-    plus = store.load(Perturbed(*refs, key=(7, 2, 5)))
-    minus = store.load(Perturbed(*refs, key=(7, 2, 5), sign=-1))
-    np.testing.assert_array_equal(plus, centre + scale * noise)
-    np.testing.assert_array_equal(minus, centre - scale * noise)
-    np.testing.assert_array_equal(store.load(Perturbed(refs[0], 0.0, (1,))), centre)
+    for sign in (1, -1):
+        np.testing.assert_array_equal(store.load(Perturbed(*refs, (7, 2, 5), sign)), centre + sign * scale * noise)
+    learnt = Perturbed(refs[0], 0.5, (7, 2, 5), -1, size=2)  # the rest does not move
+    np.testing.assert_array_equal(store.load(learnt), [*(centre - np.float32(0.5) * noise)[:2], 3])
 
 
 def dead_process():
@@ -101,15 +96,9 @@ def test_the_blocks_of_a_vector_are_its_bits(store):
     centre, scale = (store.put(name, random.standard_normal(1000, dtype=np.float32)) for name in ("centre", "scale"))
     table = NoiseTable(5000, 1)
     store.hold(table)
-    for value in (
-        centre,
-        Perturbed(centre, scale, (1, 2)),
-        Perturbed(centre, scale, (1, 2), -1),
-        Perturbed(centre, 0.5, (3,)),
-        Perturbed(centre, 0.5, (3,), table=table),
-        Perturbed(centre, 0.5, (3,), size=990),
-    ):
-        for size in (7, 500, 1000, 4096):
+    for more in ({"sign": -1}, {"scale": scale}, {"table": table}, {"size": 990}):
+        value = Perturbed(centre, **{"scale": 0.5, "key": (1, 2)} | more)
+        for size in (7, 500, 4096):
             blocks = [block.copy() for block in store.blocks(value, size)]
             assert [len(block) for block in blocks[:-1]] == [size] * (len(blocks) - 1)
-            assert np.concatenate(blocks).tobytes() == np.asarray(store.load(value)).tobytes()
+            assert np.concatenate(blocks).tobytes() == store.load(value).tobytes()

@@ -40,43 +40,30 @@ def test_another_reset_or_another_object_is_chosen_where_it_helps(name, fresh):
 
 def test_what_a_user_chooses_is_tried_too():
     assert "reward" in tried("Curriculum", {"fresh": "reset"}).unrepeatable
+    assert tried("Global", tries=False).record() == {"tried": False}
 
 
-def test_one_start_for_all_seeds_is_a_remark():
-    found = tried("Constant")
-    assert found.unrepeatable == ""
-    assert "all seeds" in found.described.remarks[0]
+def test_what_is_strange_is_a_remark():
+    constant = tried("Constant")
+    assert constant.unrepeatable == ""
+    assert "all seeds" in constant.described.remarks[0]
+    assert "12 frames" in tried("Skipping", {"frame_skip": 3}).described.remarks[0]
+    assert tried("Skipping").described.remarks == ()
 
 
 @pytest.mark.parametrize(("name", "word"), [("NormalizeReward", "NormalizeReward"), ("NormalizeObservation", "setting"),
                                             ("Whole", "whole numbers"), ("Growing", "size changes")])  # fmt: skip
 def test_what_no_run_could_use_is_refused_without_a_trial(name, word):
-    for tries in (True, False):
-        found = tried(name, tries=tries)
-        assert word in found.refusal
-        assert "\n" not in found.refusal
+    assert word in tried(name, tries=False).refusal
 
 
 def test_an_exception_without_a_text_has_its_place():
     refusal = tried("Silent").refusal
-    assert "AssertionError" in refusal
-    assert "faults.py" in refusal
-    assert "raise AssertionError" in refusal
+    assert all(word in refusal for word in ("faults.py", "raise AssertionError"))
 
 
-@pytest.mark.parametrize("how", ["vector reward", "array of one", "no reward", "text as reward", "complex reward",
-                                 "four values", "nan as end", "text as end", "none as cut", "masked", "texts",
-                                 "one number", "list as info"])  # fmt: skip
+@pytest.mark.parametrize("how", ["vector reward", "list as info"])
 def test_a_step_that_is_none_is_refused_and_not_called_an_exception_of_the_environment(how):
     refusal = tried("Answers", {"how": how}).refusal
     assert "step 1" in refusal
     assert "raised" not in refusal
-
-
-def test_an_action_that_both_repeat_is_named():
-    assert "12 frames" in tried("Skipping", {"frame_skip": 3}).described.remarks[0]
-    assert tried("Skipping").described.remarks == ()
-
-
-def test_an_untried_environment_says_so():
-    assert tried("Global", tries=False).record() == {"tried": False}
