@@ -6,6 +6,7 @@ import csv
 import json
 import signal
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,13 @@ def rows(folder: Path, name: str) -> list[dict[str, str]]:
 def all_rows(folder: Path) -> dict[str, list[dict[str, str]]]:
     """All CSV files that a resumed run must repeat."""
     return {name: rows(folder, name) for name in FILES}
+
+
+def check_same_as_whole(cell: Cell, **options) -> None:
+    """A run of the cell that nothing interrupts, without processes, has the same rows."""
+    whole = replace(cell, out=cell.out.with_name(f"{cell.out.name}-whole"))
+    assert run(whole, **options) == 0
+    assert all_rows(cell.directory) == all_rows(whole.directory)
 
 
 def returns(row: dict[str, str]) -> list[float]:

@@ -10,18 +10,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 from erlbench.machine.process import cores, limit_threads
 
 limit_threads()
 
-from tests.campaign.attempt import NOW, Outcome, attempt  # noqa: E402
-from tests.campaign.parts import PARTS  # noqa: E402
-from tests.campaign.trials import Part  # noqa: E402
+from tests.campaign.parts import PARTS, attempt  # noqa: E402
 
 
 def main() -> int:
@@ -30,59 +26,33 @@ def main() -> int:
     parser.add_argument("--only", default=",".join(PARTS), help=f"parts, of {', '.join(PARTS)}")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6), help="default: a new one")
     parser.add_argument("--trial", type=int, help="this one alone")
-    parser.add_argument("--first", type=int, default=0, help="number of the first trial")
     parser.add_argument("--share", type=float, default=1.0, help="share of the full number of trials")
     parser.add_argument("--minutes", type=float, default=50.0, help="no trial begins later")
     parser.add_argument("--jobs", type=int, default=cores(), help="trials side by side; default: one for each core")
-    asked = parser.parse_args()
-    end = time.monotonic() + 60 * asked.minutes  # the machine's clock, the same in all processes
-    print(f"seed {asked.seed}, {os.cpu_count()} cores, {asked.jobs} trials at once", flush=True)
-    context = multiprocessing.get_context("spawn")
+    options = parser.parse_args()
+    end = time.monotonic() + 60 * options.minutes  # the machine's clock, the same in all processes
+    print(f"seed {options.seed}, {os.cpu_count()} cores, {options.jobs} trials at once", flush=True)
+    failures, context = 0, multiprocessing.get_context("spawn")
     with (
         tempfile.TemporaryDirectory(prefix="campaign-shared-") as shared,
-        ProcessPoolExecutor(asked.jobs, context) as executor,
+        ProcessPoolExecutor(options.jobs, context) as executor,
     ):
-        submitted = {
-            name: [
-                executor.submit(attempt, name, asked.seed, number, Path(shared), end)
-                for number in _numbers(part, asked)
-            ]
-            for name, part in PARTS.items()
-            if name in asked.only.split(",")
-        }
-        try:
-            failures = sum(_collect(PARTS[name], futures, asked) for name, futures in submitted.items())
-        except BrokenProcessPool:
-            running = sorted(path.read_text() for path in Path(shared).glob(f"{NOW}*"))
-            print(f"FAILED one of {'; '.join(running)}: a process of the campaign was ended by it", flush=True)
-            return 1
+        for name in options.only.split(","):
+            counts: Counter[str] = Counter()
+            count = max(1, round(PARTS[name].full * options.share))
+            numbers = range(count) if options.trial is None else [options.trial]
+            futures = {
+                executor.submit(attempt, name, options.seed, number, Path(shared), end): number for number in numbers
+            }
+            for future in as_completed(futures):
+                failure, of_trial = future.result()
+                counts.update(of_trial)
+                if failure:
+                    failures += 1
+                    again = f"--only {name} --seed {options.seed} --trial {futures[future]}"
+                    print(f"FAILED {again}: {failure[-1500:]}", flush=True)
+            print(f"{name}: {', '.join(f'{count:,} {what}' for what, count in counts.items())}", flush=True)
     return int(failures > 0)
-
-
-def _numbers(part: Part, asked: argparse.Namespace) -> Iterable[int]:
-    if asked.trial is not None:
-        return [asked.trial]
-    return range(asked.first, asked.first + max(1, round(part.full * asked.share)))
-
-
-def _collect(part: Part, futures: list[Future[Outcome]], asked: argparse.Namespace) -> int:
-    """Wait for the trials of a part, name those that failed, and print its line; the number of failures."""
-    counts: Counter[str] = Counter()
-    done = failures = 0
-    for future in as_completed(futures):
-        outcome = future.result()
-        done += outcome.begun
-        counts.update(outcome.counts)
-        if outcome.failure:
-            failures += 1
-            again = f"--only {part.name} --seed {asked.seed} --trial {outcome.number}"
-            text = outcome.failure if asked.trial is not None else outcome.failure[-1500:]
-            print(f"FAILED {again}: {text}", flush=True)
-    seconds = counts.pop("seconds", 0)
-    facts = ", ".join(f"{count:,} {what}" for what, count in sorted(counts.items()))
-    heading = f"{part.name}: {done:,} of {part.full:,} trials, {failures} failed, {seconds:,} s"
-    print(f"{heading}: {facts}" if facts else heading, flush=True)
-    return failures
 
 
 if __name__ == "__main__":

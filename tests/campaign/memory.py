@@ -6,8 +6,10 @@ import os
 import time
 from pathlib import Path
 
+import numpy as np
+
 from tests.campaign.trials import Trial, check, finish, start, write_config
-from tests.processes import processes_below
+from tests.processes import lines, processes_below
 from tests.runs import make_cell
 
 GENERATIONS = 10_000
@@ -27,34 +29,16 @@ def trial(trial: Trial, generations: int = GENERATIONS) -> None:
     looks: list[list[tuple[float, int]]] = []
     while process.poll() is None:
         time.sleep(EVERY)
-        if (generation := _generation(cell.directory)) > generations // 10:
+        if lines(cell.directory / "train.csv") > generations // 10:
             looks.append([_look(pid) for pid in [process.pid, *sorted(processes_below(process.pid))]])
-            trial.counts["generations"] = max(generation, trial.counts["generations"])
     output = finish(process)
     check(process.returncode == 0, f"exit code {process.returncode}: {output[-800:]}")
-    trial.counts["generations"] = _generation(cell.directory)
+    trial.counts["generations"] = lines(cell.directory / "train.csv") - 1
     same = [look for look in looks if len(look) == len(looks[0]) and all(memory for memory, _ in look)]
     check(len(same) >= 4, f"only {len(same)} looks at {len(looks)} moments")
-    for place in range(len(same[0])):
-        first, last = (
-            _mean([look[place] for look in part]) for part in (same[: len(same) // 4], same[-len(same) // 4 :])
-        )
-        who = "driver" if place == 0 else f"process {place}"
-        trial.counts[f"KiB that the {who} grew"] = round(1024 * (last[0] - first[0]))
-        check(last[0] - first[0] < GROWTH, f"{who}: {first[0]:.1f} to {last[0]:.1f} MiB")
-        check(last[1] - first[1] < 3, f"{who}: {first[1]:.0f} to {last[1]:.0f} open files")
-
-
-def _mean(values: list[tuple[float, int]]) -> tuple[float, float]:
-    return sum(memory for memory, _ in values) / len(values), sum(count for _, count in values) / len(values)
-
-
-def _generation(directory: Path) -> int:
-    """The last generation of train.csv."""
-    try:
-        return int((directory / "train.csv").read_text().splitlines()[-1].partition(",")[0])
-    except (OSError, ValueError, IndexError):
-        return 0
+    quarter = len(same) // 4
+    grown = np.mean(same[-quarter:], axis=0) - np.mean(same[:quarter], axis=0)  # (process, [MiB, open files])
+    check((grown < (GROWTH, 3)).all(), f"MiB and open files that the driver and its processes grew: {grown}")
 
 
 def _look(pid: int) -> tuple[float, int]:

@@ -15,8 +15,6 @@ SEED = 0
     ("name", "count"),
     [
         ("commands", 60),
-        ("toml", 60),
-        pytest.param("environments", 2, marks=pytest.mark.slow),
         pytest.param("limits", 2, marks=pytest.mark.slow),
         pytest.param("power", 1, marks=pytest.mark.slow),
         pytest.param("folders", 15, marks=pytest.mark.slow),
@@ -29,13 +27,6 @@ def test_a_share_of_the_campaign(name, count, tmp_path_factory):
         with new_trial(name, SEED, number, counts, tmp_path_factory.getbasetemp()) as trial:
             PARTS[name].trial(trial)
     assert sum(counts.values()) >= count
-
-
-def test_a_trial_is_repeated_by_its_number(tmp_path):
-    asked = "toml", 3, 7, Counter(), tmp_path
-    with new_trial(*asked) as first, new_trial(*asked) as second:
-        assert first.random.random() == second.random.random()
-        assert first.folder != second.folder
 
 
 @pytest.mark.slow

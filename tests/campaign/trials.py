@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import random
 import shutil
@@ -15,7 +14,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 import tomli_w
 from click.testing import CliRunner
@@ -40,7 +38,7 @@ class Trial:
     number: int
     folder: Path
     counts: Counter[str]
-    shared: Path  # what trials of one campaign make once for all of them
+    shared: Path  # what trials of one process make once for all of them
 
     @property
     def random(self) -> random.Random:
@@ -75,15 +73,11 @@ def new_trial(part: str, seed: int, number: int, counts: Counter[str], shared: P
 
 
 def once(folder: Path, make: Callable[[Path], None]) -> Path:
-    """`folder`, filled by `make` at the first call of all processes; the others wait for it."""
-    with open(folder.with_name(f"{folder.name}.lock"), "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.exists():
-            part = folder.with_name(f"{folder.name}.part")
-            shutil.rmtree(part, ignore_errors=True)
-            part.mkdir()
-            make(part)
-            part.rename(folder)
+    """A folder that `make` fills at the first call of this process."""
+    folder = folder.with_name(f"{folder.name}-{os.getpid()}")
+    if not folder.exists():
+        folder.mkdir()
+        make(folder)
     return folder
 
 
@@ -109,22 +103,7 @@ def start(
     return subprocess.Popen(command, text=True, preexec_fn=prepare, env=environment, **pipes)
 
 
-class Running(Protocol):
-    """A process of a trial: one of `subprocess`, or a `WarmRun`."""
-
-    pid: int
-
-    @property
-    def returncode(self) -> int | None: ...
-
-    def poll(self) -> int | None: ...
-
-    def kill(self) -> None: ...
-
-    def communicate(self, *, timeout: float | None = None) -> tuple[str, str]: ...
-
-
-def finish(process: Running, seconds: float = 300.0) -> str:
+def finish(process: subprocess.Popen[str], seconds: float = 300.0) -> str:
     """Wait for the end of a process; what it said. It is killed when it takes too long."""
     try:
         output, errors = process.communicate(timeout=seconds)

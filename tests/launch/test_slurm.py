@@ -1,11 +1,14 @@
-"""What Slurm is asked for; a program in place of sbatch records it."""
+"""What Slurm is asked for, recorded by a program in place of sbatch; and a job, in submitit's local executor."""
 
 from __future__ import annotations
 
 import os
 import re
+import signal
+from pathlib import Path
 
 import pytest
+import submitit
 from click.testing import CliRunner
 
 from erlbench.cli import cli
@@ -13,7 +16,8 @@ from erlbench.errors import UsageError
 from erlbench.experiment.cells import RunOptions
 from erlbench.launch.job import SlurmJob, preempted
 from erlbench.launch.slurm import read_minutes, submitit_parameters
-from tests.runs import make_cell
+from tests.processes import lines, processes_below, wait_for
+from tests.runs import check_same_as_whole, csv_rows, make_cell
 
 SBATCH = 'cat "$1" > {record}\necho Submitted batch job 4711'
 REFUSES = "echo 'sbatch: error: invalid partition specified: nowhere' >&2; exit 1"  # what Slurm 22.05 says
@@ -104,3 +108,31 @@ def test_a_refused_cell_is_told_in_the_jobs_log(tmp_path, capsys):
     said = capsys.readouterr().err
     assert str(cell.directory) in said
     assert "Traceback" not in said
+
+
+def runner(folder: Path) -> int:
+    """The process that runs the job sent by way of `folder`."""
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (path / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"submitit.core._submit" in words and str(folder).encode() in words:
+            return int(path.name)
+    raise LookupError("no such process")
+
+
+@pytest.mark.slow
+def test_a_preempted_job_saves_and_goes_on_in_the_next(tmp_path):
+    cell = make_cell("cem-rl", tmp_path / "results", steps=5000)
+    executor = submitit.LocalExecutor(tmp_path / "logs")
+    executor.update_parameters(timeout_min=60)
+    options = RunOptions(1, device="cpu", command_line=("erlbench", "run"))
+    job = executor.submit(SlurmJob((cell,), options, os.getcwd()))
+    wait_for(lambda: lines(cell.directory / "tasks.csv") > 30, 120)
+    number = runner(tmp_path / "logs")
+    for pid in (*processes_below(number), number):
+        os.kill(pid, signal.SIGUSR2)  # Slurm sends it to all processes of a job
+    assert job.result() == 0
+    assert [row["event"] for row in csv_rows(cell.directory / "events.csv")] == ["resumed"]
+    check_same_as_whole(cell)

@@ -31,8 +31,6 @@ TOP = {"memory.max": f"{GIB}\n", "cpu.max": "50000 100000\n"}
         ("0::/\n", CONTAINER, 2 * GIB, 1.5),
         ("0::/kubepods/pod1/box\n", KUBERNETES, 5 * GIB, 4.0),
         ("0::/docker/ab\n", TOP, GIB, 0.5),  # a container that sees its own group only, named by the host's path
-        ("0::/../x\n", TOP, GIB, 0.5),
-        ("", {}, inf, inf),
         ("0::/\n", {"memory.max": "max\n", "cpu.max": "max 100000\n"}, inf, inf),
         ("0::/\n", {"memory.max": "", "cpu.max": "nonsense", "memory.stat": "a b c\n"}, inf, inf),
         ("garbage", {"memory.max": "1"}, inf, inf),

@@ -1,4 +1,4 @@
-"""Standard streams that are closed or full, a current folder that is gone, and the limit of open files."""
+"""Standard streams that are closed or full, the limit of open files, and processes that libraries start."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ from erlbench.machine.process import A_WORKER, SPARE, allow_workers
 from tests.users import as_user
 
 ERLBENCH = str(Path(sys.executable).with_name("erlbench"))
-RUN = (
-    "run", "--algo", "cem", "--env", "InvertedPendulum-v5", "--total-timesteps", "200", "--processes", "1",
-    "--eval-episodes", "1",
-)  # fmt: skip
+RUN = "run --algo cem --env InvertedPendulum-v5 --total-timesteps 200 --processes 1 --eval-episodes 1"
 
 
 def shell(line: str, *words: object, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -35,7 +32,7 @@ def test_a_full_device_is_one_line(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("closed", ["<&- >&- 2>&-", "2>/dev/full >/dev/full"])
 def test_a_run_does_its_work_without_standard_streams(tmp_path, closed):
-    done = shell(f'"$@" {closed}', ERLBENCH, *RUN, folder=tmp_path)
+    done = shell(f'"$@" {closed}', ERLBENCH, *RUN.split(), folder=tmp_path)
     [folder] = tmp_path.glob("results/*/cem/seed-000")
     assert '"done"' in (folder / "status.json").read_text()
     assert "erlbench" not in (folder / "eval.csv").read_text()
@@ -67,7 +64,26 @@ def test_the_limit_of_open_files_grows_as_workers_need_it():
 
 
 def test_more_workers_than_the_shell_allows_are_named_before_a_start(tmp_path):
-    done = shell('ulimit -n 256; "$@"', ERLBENCH, *RUN, "--processes", "300", folder=tmp_path)
+    done = shell('ulimit -n 256; "$@"', ERLBENCH, *RUN.split(), "--processes", "300", folder=tmp_path)
     assert done.returncode == 2
     assert all(words in done.stderr.splitlines()[-1] for words in ("300 processes", "256"))
     assert not list(tmp_path.glob("results/*/*/*"))
+
+
+IMPORTS = """
+import sys
+started = []
+sys.addaudithook(lambda event, values: started.append(values[1]) if event == "subprocess.Popen" else None)
+from erlbench.machine.process import prepare_libraries
+prepare_libraries()
+from erlbench.envs.registry import make
+make("InvertedPendulum-v5")[0].close()
+import glfw
+print(started, glfw.get_version() >= (3, 0, 0))
+"""
+
+
+def test_making_an_environment_starts_no_process(tmp_path):
+    """Killed at the wrong moment it would leave a fork server that can make no environment."""
+    output = subprocess.run([sys.executable, "-c", IMPORTS], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert output.stdout.strip() == "[] True"

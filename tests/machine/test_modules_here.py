@@ -13,10 +13,9 @@ from tests.reporting.make_runs import make_run
 
 ERLBENCH = Path(sys.executable).with_name("erlbench")
 PROBED = (
-    "org", "msvcrt", "winreg", "_winapi", "cuda", "cython", "torchcomms", "unicodedata2", "uharfbuzz", "pynvml",
-    "pydot", "cffi", "monkeytype", "numba", "numexpr", "bottleneck", "xarray", "IPython", "dill._dill2", "tensorflow",
-    "jax", "sitecustomize", "usercustomize",
-)  # fmt: skip
+    "org msvcrt winreg _winapi cuda cython torchcomms unicodedata2 uharfbuzz pynvml pydot cffi monkeytype numba "
+    "numexpr bottleneck xarray IPython dill._dill2 tensorflow jax sitecustomize usercustomize"
+)
 ENVIRONMENT = """
 import helper
 import gymnasium
@@ -58,7 +57,7 @@ def run(folder, program, *words, code=0):
 )
 def test_a_command_runs_no_file_that_libraries_look_for(tmp_path, program, words, code):
     make_run(tmp_path / "results", "Hopper-v5", "td3", 0, [1.0, 2.0])
-    for name in PROBED:
+    for name in PROBED.split():
         (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'a').write({name!r} + ' ')\n")
     (tmp_path / "matplotlibrc").write_text("text.usetex: True\nbackend: module://org\n")
     information = tmp_path / "evil-1.dist-info"
@@ -77,9 +76,8 @@ def test_a_module_that_the_command_names_is_found_with_what_it_imports(tmp_path)
         ("later", ""), ("erlbench", f"open({str(tmp_path / 'sprung')!r}, 'a')"),
     ):  # fmt: skip
         (tmp_path / f"{name}.py").write_text(text)
-    words = ["--algo", "algorithm:MyCEM", "--env", "environment:Mine-v0", "--total-timesteps", "100", "--eval-episodes",
-             "1", "--set", "population=4", "--set", "elites=2", "--set", "hidden=8", "--processes", "1"]  # fmt: skip
-    run(tmp_path, [ERLBENCH], "run", *words)
+    words = "run --algo algorithm:MyCEM --env environment:Mine-v0 --total-timesteps 100 --eval-episodes 1 --processes 1"
+    run(tmp_path, [ERLBENCH], *words.split(), "--set", "population=4", "--set", "elites=2", "--set", "hidden=8")
     (place,) = (tmp_path / "results").glob("environment*/MyCEM/seed-000")
     output = run(tmp_path, [ERLBENCH], "verify", place, "--import", "--again", "0")
     assert "cannot be verified" not in output.partition("again")[2]

@@ -17,10 +17,6 @@ from erlbench.work.seeding import generator
 from erlbench.work.tasks import Outcome
 
 
-def nothing(settings, inputs, key, workspace):
-    return Outcome({})
-
-
 def draw(settings, inputs, key, workspace):
     """Random numbers of the key plus the sum of all inputs."""
     array = generator(*key).standard_normal(settings.get("size", 5)).astype(np.float32)
@@ -123,14 +119,6 @@ def busy(settings, inputs, key, workspace):
     matrix = np.ones((300, 300), np.float32)
     while True:
         matrix @ matrix
-
-
-def episode(settings, inputs, key, workspace):
-    """An episode whose length and wall time are drawn independently of each other."""
-    length, seconds = generator(*key).integers(1, 50), generator(*key, 1).uniform(0, 0.02)
-    time.sleep(seconds)
-    values = {"lengths": [int(length)], "critic_updates": settings.get("critic_updates", 0)}
-    return Outcome(values, {"array": np.full(1, length, np.float32)})
 
 
 def hold_lock(settings, inputs, key, workspace):

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -61,7 +61,7 @@ pool.submit([Task(1, "test", functions + "draw", (1,), gradient=True)])
 pool.next_result()
 pool.submit([
     Task(2, "test", functions + "busy", (1,), gradient=True), Task(3, "test", functions + "busy", (1,)),
-    Task(4, "test", functions + "sleep", (1,), {"seconds": float(sys.argv[1])}),
+    Task(4, "test", functions + "sleep", (1,), {"seconds": 1.0}),
 ])
 pids = [worker.process.pid for worker in pool._workers.values()]
 pids += [forkserver._forkserver._forkserver_pid, resource_tracker._resource_tracker._pid]
@@ -79,16 +79,6 @@ except KeyboardInterrupt:
 def path_of_tests():
     path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     return {**os.environ, "PYTHONPATH": path}
-
-
-def driver(seconds):
-    """A driver in a process group of its own with busy workers; its process, store and the processes it started."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", DRIVER, str(seconds)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        start_new_session=True, env=path_of_tests(), preexec_fn=heed_interrupts,
-    )  # fmt: skip
-    folder, *pids = process.stdout.readline().split()
-    return process, Path(folder), [int(pid) for pid in pids]
 
 
 # Two cells at once, as by `--jobs 2`: each thread has a pool, and one of them has started the fork server. A worker of
@@ -160,60 +150,44 @@ def test_a_fork_server_outlives_sigterm_and_workers_do_not():
 
 
 def test_ctrl_c_goes_to_the_driver_alone():
-    process, folder, pids = driver(1)
+    process = subprocess.Popen(
+        [sys.executable, "-c", DRIVER], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True, env=path_of_tests(), preexec_fn=heed_interrupts,
+    )  # fmt: skip
+    folder, *pids = process.stdout.readline().split()
     os.killpg(process.pid, signal.SIGINT)
     process.wait(20)
-    assert gone(pids, 10)  # they hold the ends of the pipes, too
+    assert gone([int(pid) for pid in pids], 10)  # they hold the ends of the pipes, too
     out, err = process.communicate()
     assert (process.returncode, out, err) == (0, "4 0\n", "")
-    assert not folder.exists()
+    assert not Path(folder).exists()
 
 
-@contextmanager
-def server_killed(times, pause):
-    """The fork server is killed so many times, in a thread, or until the block ends; gives the pids that were."""
+@pytest.mark.parametrize(
+    ("pause", "tasks", "seconds"), [(0.3, 12, 0.2), pytest.param(1.5, 1, 3.0, marks=pytest.mark.slow)]
+)
+def test_a_fork_server_that_is_killed_is_started_anew_and_no_task_is_blamed(pause, tasks, seconds):
+    """While workers start, and while they work."""
     killed, ended = [], threading.Event()
 
     def act():
-        while len(killed) < times and not ended.wait(pause if killed else 0.01):
+        while len(killed) < 3 and not ended.wait(pause):
             if (pid := forkserver._forkserver._forkserver_pid) and pid not in killed:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
                     killed.append(pid)
 
     thread = threading.Thread(target=act)
-    thread.start()
-    try:
-        yield killed
-    finally:
-        ended.set()
-        thread.join()
-
-
-def use_until_killed(pool, killed, times):
-    """Give the pool tasks until the server has been killed so many times: unused, nobody starts it anew."""
-    while len(killed) < times:
-        assert one(pool, task(30)).task == 30
-
-
-def test_a_fork_server_that_is_killed_while_workers_start_is_started_anew():
     with local_pool(3) as pool:
-        with server_killed(times=3, pause=0.3) as killed:
-            pool.submit(task(number, "sleep", {"seconds": 0.2}) for number in range(12))
-            assert sorted(results(pool, 12)) == list(range(12))
-            use_until_killed(pool, killed, 3)
+        one(pool, task(50))
+        thread.start()
+        try:
+            pool.submit(task(number, "sleep", {"seconds": seconds}) for number in range(tasks))
+            assert sorted(results(pool, tasks)) == list(range(tasks))
+            while len(killed) < 3:  # unused, nobody starts it anew
+                assert one(pool, task(30)).task == 30
+        finally:
+            ended.set()
+            thread.join()
         assert one(pool, task(20)).task == 20
-    assert len(set(killed)) == 3
-
-
-@pytest.mark.slow
-def test_no_task_is_blamed_for_the_death_of_the_fork_server():
-    with local_pool(1) as pool:
-        one(pool, task(1))
-        with server_killed(times=4, pause=1.5) as killed:
-            pool.submit([task(2, "sleep", {"seconds": 3.0})])
-            assert list(results(pool, 1)) == [2]
-            use_until_killed(pool, killed, 4)
-        events = [(event.event, event.message) for event in pool.events()]
-    assert {event for event, _ in events} == {"fork server died"}, events
-    assert len(killed) == 4
+        assert {event.event for event in pool.events()} == {"fork server died"}

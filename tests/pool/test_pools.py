@@ -1,18 +1,24 @@
-"""What holds for every pool."""
+"""What holds for every pool, and what of the one that runs tasks in the driver: a signal ends the task."""
 
 from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
 
 import numpy as np
 import pytest
 
-from erlbench.errors import CellError, NumericalError, TaskError, UsageError
+from erlbench.errors import CellError, Interrupted, NumericalError, TaskError, UsageError
 from erlbench.pool import local_pool
+from erlbench.running.command import catch_signals
 from erlbench.work.tasks import Priority
 
-from .helpers import results, task
+from .helpers import one, results, task
 
 
-@pytest.fixture(params=[0, 1, 2])
+@pytest.fixture(params=[0, 2])
 def pool(request):
     with local_pool(request.param) as pool:
         yield pool
@@ -40,25 +46,18 @@ def test_tasks_give_the_same_numbers_everywhere(pool):
 @pytest.mark.parametrize("timeout", [None, 0.2])
 def test_waiting_for_a_result_that_nothing_can_bring_is_an_error(pool, timeout):
     """It was None at once, so that a mistake in the loop of a run turned on the spot."""
-    with pytest.raises(RuntimeError, match="no task"):
-        pool.next_result(timeout)
     pool.submit([task(1)])
+    with pytest.raises(ValueError, match="task 1"):  # an id cannot be used twice at a time
+        pool.submit([task(1)])
     results(pool, 1)
     with pytest.raises(RuntimeError, match="no task"):
         pool.next_result(timeout)
-
-
-def test_an_id_cannot_be_used_twice_at_a_time(pool):
-    pool.submit([task(1, "sleep", {"seconds": 0.2})])
-    with pytest.raises(ValueError, match="task 1"):
-        pool.submit([task(1)])
 
 
 @pytest.mark.parametrize(
     ("error", "cls", "message"),
     [
         ("numerical", NumericalError, r"^task 1 \(test\): the reward of step 3 is nan$"),
-        ("task", TaskError, r"^task 1 \(test\): the environment raised an error$"),
         ("memory", TaskError, r"^task 1 \(test\): out of memory"),
         ("full", CellError, r"^task 1 \(test\): shared memory is full"),
         ("division", TaskError, r"^task 1 \(test\) raised ZeroDivisionError: division by zero$"),
@@ -72,41 +71,67 @@ def test_errors_name_the_task_and_keep_their_class(pool, error, cls, message):
     assert caught.value.task == 1
     if isinstance(caught.value, TaskError):
         assert "functions.py" in caught.value.details
-    pool.reset()
-    pool.submit([task(1)])
-    assert results(pool, 1)[1].process == 0 or pool.processes > 1
+    pool.submit([task(3, "sleep", {"seconds": 30.0 * (pool.processes > 0)})])
+    pool.reset()  # forgets tasks, whose ids can be used again
+    assert dict(pool.running()) == {}
+    pool.submit([task(1), task(3)])
+    assert set(results(pool, 2)) == {1, 3}
     assert not list(pool.store.folder.glob("*.part*"))
 
 
 def test_a_device_that_is_not_there_is_an_error_of_the_user():
     with local_pool(1, device="cuda:99") as pool:
         pool.submit([task(1, gradient=True)])
-        with pytest.raises(UsageError, match=r"device 'cuda:99' is not available.*cpu"):
-            pool.next_result(30)
-        with pytest.raises(UsageError):
-            pool.next_result(30)
-
-
-def test_reset_forgets_tasks_and_allows_their_ids_again(pool):
-    seconds = {"seconds": 0.0 if pool.processes == 0 else 30.0}
-    pool.submit([task(1, "sleep", seconds), task(2), task(3)])
-    pool.reset()
-    assert dict(pool.running()) == {}
-    pool.submit([task(1), task(2)])
-    assert set(results(pool, 2)) == {1, 2}
+        for _ in range(2):
+            with pytest.raises(UsageError, match=r"device 'cuda:99' is not available.*cpu"):
+                pool.next_result(30)
 
 
 def test_priorities_decide_what_starts_first():
-    for processes in (0, 1):
+    evaluation, actor = task(2, priority=Priority.EVALUATION), task(3, priority=Priority.ACTOR)
+    for processes, order in ((0, [4, 5, 1, 3, 2]), (1, [1, 4, 5, 3, 2])):  # the first one keeps the only worker busy
         with local_pool(processes) as pool:
-            pool.submit([task(1, priority=Priority.ACTOR)])  # keeps the only worker busy while the others come in
-            pool.submit([
-                task(2, priority=Priority.EVALUATION), task(3, priority=Priority.ACTOR), task(5), task(4),
-            ])  # fmt: skip
-            order = list(results(pool, 5))
-            assert order == ([1, 4, 5, 3, 2] if processes else [4, 5, 1, 3, 2])
+            pool.submit([task(1, priority=Priority.ACTOR)])
+            pool.submit([evaluation, actor, task(5), task(4)])
+            assert list(results(pool, 5)) == order
 
 
 def test_a_negative_number_of_processes_is_refused():
     with pytest.raises(UsageError, match="-1"):
         local_pool(-1)
+
+
+def soon(act, *given):
+    """Send this process a signal while `act` goes on."""
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM))
+    timer.start()
+    try:
+        return act(*given)
+    finally:
+        timer.join()
+
+
+@pytest.mark.parametrize("made_of_it", ["nothing", "an ImportError", "an outcome"])
+def test_a_signal_ends_a_task_which_runs_again_whatever_a_library_makes_of_it(made_of_it):
+    stop = threading.Event()
+    with local_pool(0) as pool, catch_signals(stop, pool.interrupt_task):
+        pool.submit([task(1, "sleep_in_parts", {"seconds": 20.0, "made_of_it": made_of_it})])
+        begun = time.monotonic()
+        assert soon(pool.next_result) is None
+        assert time.monotonic() - begun < 5.0
+        assert stop.is_set()
+        assert [task.id for task in pool.running().values()] == [1]
+        pool.reset()
+        assert one(pool, task(2)).task == 2
+
+
+def test_a_signal_ends_preparations():
+    with local_pool(0) as pool, catch_signals(threading.Event(), pool.interrupt_task), pytest.raises(Interrupted):
+        soon(pool.prepare, task(-1, "sleep_in_parts", {"seconds": 20.0}), 1)
+
+
+def test_errors_of_imports_are_errors():
+    with local_pool(0) as pool, catch_signals(threading.Event(), pool.interrupt_task):
+        pool.submit([task(1, "wrong", {"error": "import"})])
+        with pytest.raises(TaskError, match="ModuleNotFoundError"):
+            pool.next_result()

@@ -1,29 +1,20 @@
-"""Worker processes: what they see, what runs when, and what happens when one of them dies or hangs."""
+"""Worker processes: what they see, what is sent to them at a time, and what happens when one dies or hangs."""
 
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
+import re
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-from multiprocess import forkserver
 
 from erlbench.errors import TaskError
 from erlbench.pool import local_pool
-from erlbench.pool.processes import OVER_MEMORY, _in_words
+from erlbench.pool.processes import CHUNK, OVER_MEMORY, Durations, ProcessPool, _in_words
+from erlbench.work.tasks import Result, Task
 
-from .helpers import gone, one, results, task
-
-MODULE = """
-import gymnasium
-gymnasium.register("Mine-v0", "gymnasium.envs.classic_control:PendulumEnv", max_episode_steps=10)
-"""
-
-# -- what a worker sees -----------------------------------------------------------------------------------------------
+from .helpers import one, results, task
 
 
 def test_a_rollout_worker_is_small_and_has_one_thread_no_torch_and_no_gpu(monkeypatch):
@@ -43,63 +34,34 @@ def test_a_rollout_worker_is_small_and_has_one_thread_no_torch_and_no_gpu(monkey
     assert sys.modules["__main__"] is main
 
 
-def test_files_of_the_current_folder_do_not_take_the_place_of_libraries(tmp_path):
-    for name in ("numpy", "random", "erlbench", "multiprocess"):
-        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported from the current folder')")
-    (tmp_path / "mine.py").write_text(MODULE)
-    words = ["run", "--algo", "cem", "--env", "mine:Mine-v0", "--total-timesteps", "100", "--processes", "1"]
-    program = Path(sys.executable).with_name("erlbench")
-    done = subprocess.run([program, *words], cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, "current folder" in done.stdout + done.stderr) == (0, False), done.stderr
-    assert list(tmp_path.glob("results/*/cem/seed-000/eval.csv"))
-
-
 def test_a_gradient_worker_has_torch_with_one_thread_beside_a_rollout_worker_without():
-    with local_pool(1) as pool:
-        pool.submit([task(1, "surroundings", gradient=True), task(2, "surroundings"), task(3, gradient=True)])
-        found = results(pool, 3)
-    assert found[1].values["torch_threads"] == 1
-    assert found[1].values["device"] == "cpu"
-    assert "torch" not in found[2].values["modules"]
-    assert found[1].values["pid"] != found[2].values["pid"]
-    assert {result.process for result in found.values()} == {0}
-
-
-def test_auto_is_resolved_by_the_first_gradient_worker():
     with local_pool(1, device="auto") as pool:
-        device = one(pool, task(1, "surroundings", gradient=True)).values["device"]
-        assert pool.device == device != "auto"
-
-
-# -- scheduling -------------------------------------------------------------------------------------------------------
+        pool.submit([task(1, "surroundings", gradient=True), task(2, "surroundings"), task(3, gradient=True)])
+        done = results(pool, 3)
+        assert pool.device == done[1].values["device"] != "auto"
+    assert done[1].values["torch_threads"] == 1
+    assert "torch" not in done[2].values["modules"]
+    assert done[1].values["pid"] != done[2].values["pid"]
+    assert {result.process for result in done.values()} == {0}
 
 
 def test_tasks_run_at_the_same_time_one_per_slot():
     with local_pool(2) as pool:
         pool.submit([task(index, "sleep", {"seconds": 0.2}) for index in range(3)])
         assert {slot: running.id for slot, running in pool.running().items()} in ({0: 0, 1: 1}, {0: 1, 1: 0})
-        found = results(pool, 3)
-        assert dict(pool.running()) == {}
-    assert found[0].start < found[1].end
-    assert found[1].start < found[0].end
-    assert found[2].start >= min(found[0].end, found[1].end)
-    assert {found[0].process, found[1].process} == {0, 1}
+        first, second, third = (result for _, result in sorted(results(pool, 3).items()))
+    assert max(first.start, second.start) < min(first.end, second.end) <= third.start
+    assert {first.process, second.process} == {0, 1}
 
 
 def test_what_cannot_be_sent_is_an_error_of_the_task():
     with local_pool(1) as pool:
-        pool.submit([task(1, "wrong", {"error": "pickle"})])
-        with pytest.raises(TaskError) as caught:
-            pool.next_result(30)
-        assert caught.value.task == 1
-        pool.submit([task(2, settings={"function": lambda: None})])
-        with pytest.raises(TaskError) as caught:
-            pool.next_result(30)
-        assert caught.value.task == 2
+        for bad in (task(1, "wrong", {"error": "pickle"}), task(2, settings={"function": lambda: None})):
+            pool.submit([bad])
+            with pytest.raises(TaskError) as caught:
+                pool.next_result(30)
+            assert caught.value.task == bad.id
         assert one(pool, task(3)).task == 3
-
-
-# -- deaths -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("how", "told"), [("signal", "signal 9 (SIGKILL)"), ("exit", "exit code 3")])
@@ -115,17 +77,6 @@ def test_a_task_whose_worker_died_runs_again_with_the_same_outcome(tmp_path, how
     assert all("task 1 (test)" in event.message and told in event.message for event in events)
 
 
-def test_a_task_that_kills_three_workers_fails(tmp_path):
-    with local_pool(2) as pool:
-        pool.submit([task(1, "die", {"log": str(tmp_path / "log"), "times": 99, "how": "signal"}), task(2), task(3)])
-        with pytest.raises(TaskError, match=r"task 1 \(test\) .*SIGKILL") as caught:
-            results(pool, 3)
-        assert (caught.value.task, caught.value.details.count("SIGKILL")) == (1, 3)
-        pool.reset()
-        assert one(pool, task(4)).task == 4
-    assert (tmp_path / "log").read_text() == "xxx"
-
-
 def test_a_hung_worker_is_killed_and_its_task_runs_again(tmp_path):
     with local_pool(1, task_timeout=1.5) as pool:  # in which the same task must end, too, when it does not hang
         pool.submit([task(1, "die", {"log": str(tmp_path / "log"), "times": 1, "how": "hang"})])
@@ -134,17 +85,6 @@ def test_a_hung_worker_is_killed_and_its_task_runs_again(tmp_path):
     assert event.event == "task hung"
     assert "task 1 (test)" in event.message
     assert "1.5 s" in event.message
-
-
-def test_the_fork_server_may_die():
-    with local_pool(1) as pool:
-        pids = {one(pool, task(1, "surroundings")).values["pid"]}
-        os.kill(forkserver._forkserver._forkserver_pid, signal.SIGKILL)
-        pids |= {one(pool, task(task_id, "surroundings")).values["pid"] for task_id in (2, 3)}
-        one(pool, task(4, "sleep", {"seconds": 0.1}))
-        pids |= {one(pool, task(5, "surroundings")).values["pid"]}
-        assert len(pool.events()) == 1
-    assert gone(pids, 0)
 
 
 def test_a_worker_over_its_memory_is_replaced():
@@ -157,3 +97,55 @@ def test_a_worker_over_its_memory_is_replaced():
         with pytest.raises(TaskError) as caught:
             results(pool, 1)
         assert (caught.value.task, caught.value.details.count(_in_words(OVER_MEMORY))) == (20, 3)
+
+
+def test_a_chunk_is_short_and_a_small_part_of_what_is_ready():
+    short, durations = Task(1, "short", "m:f", (0,)), Durations()
+    assert durations.chunk_size(short, 1000, 1) == 1
+    for _ in range(50):
+        durations.note(short, Result(1, {}, {}, 100.0, 100.001, 0))
+    assert durations.chunk_size(short, 1000, 1) in (99, 100)  # of a thousandth of a second each
+    assert durations.chunk_size(short, 160, 4) == 20
+    durations.note(short, Result(1, {}, {}, 0.0, 10.0, 0))
+    assert durations.chunk_size(short, 1000, 1) == 1
+    for _ in range(80):
+        durations.note(short, Result(1, {}, {}, 0.0, 0.001, 0))
+    assert durations.chunk_size(short, 1000, 1) > 30
+
+
+def test_short_tasks_go_together_in_order_and_long_ones_alone(monkeypatch):
+    sent, send = [], ProcessPool._send
+    monkeypatch.setattr(ProcessPool, "_send", lambda *given: sent.append(len(given[-1])) or send(*given))
+    with local_pool(1) as pool:
+        pool.submit([task(index) for index in range(100)])
+        done = results(pool, 100)
+        assert sum(sent) == 100
+        assert 4 < max(sent) <= 50
+        assert sent[-2:] == [1, 1]  # the last ones are shared out
+        assert list(done) == list(range(100))
+        assert all(done[index].end <= done[index + 1].start for index in range(99))
+        sent.clear()
+        pool.submit([task(index, "sleep", {"seconds": 0.6 * CHUNK}) for index in range(100, 106)])
+        assert len(results(pool, 6)) == 6
+        assert sent == [1] * 6
+
+
+def test_the_task_that_ends_its_worker_is_told_from_those_sent_with_it(tmp_path):
+    def some(first, count, deadly=None):
+        return [
+            task(i, "die", {"log": str(tmp_path / str(i)), "times": 99 if i == deadly else 0, "how": "signal"})
+            for i in range(first, first + count)
+        ]
+
+    with local_pool(1) as pool:
+        pool.submit(some(0, 20))
+        results(pool, 20)
+        pool.submit(some(20, 40, deadly=22))
+        assert pool.running()[0].id == 20
+        with pytest.raises(TaskError, match=r"task 22 \(test\) .*3 workers") as caught:
+            results(pool, 40)
+        assert caught.value.details.count("SIGKILL") == 3
+        events = [event.message for event in pool.events()]
+    assert re.match(r"task 20 \(test\) or one of the \d+ sent with it, worker process", events[0])
+    assert ["task 22 (test), worker" in message for message in events] == [False, True, True]
+    assert [(tmp_path / name).read_text() for name in ("20", "21", "22")] == ["xx", "xx", "xxx"]

@@ -1,19 +1,14 @@
 """Links in a run's folder: no command follows one, be it to read, to write or to look for runs."""
 
-import json
 import os
-import time
 
 import pytest
-from click.testing import CliRunner
 
-from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.files import Unusable, new_file, open_file
 from erlbench.records.run import run_folders
-from erlbench.running.folder import RunFolder, lease_holder
+from erlbench.running.folder import RunFolder
 from tests.reporting.make_runs import make_run
-from tests.running.test_lease import FAR
 
 
 @pytest.fixture
@@ -67,24 +62,3 @@ def test_links_above_a_run_are_followed_and_none_in_it(tmp_path, run):
     make_run(tmp_path / "others", "Hopper-v5", "td3", 1, [1.0])
     (run / "more").symlink_to(tmp_path / "others")
     assert run_folders(tmp_path / "results") == [run]
-
-
-@pytest.mark.parametrize("name", ["config.toml", "eval.csv"])
-def test_a_reader_does_not_follow_a_link(run, tmp_path, name):
-    (run / name).rename(tmp_path / name)
-    (run / name).symlink_to(tmp_path / name)
-    report = CliRunner().invoke(cli, ["report", str(tmp_path / "results"), "--out", str(tmp_path / "report")])
-    assert "a link" in report.output
-
-
-def test_reading_whether_a_run_is_held_writes_nothing(tmp_path, monkeypatch):
-    lease = tmp_path / "lease-000001"
-    lease.write_text(json.dumps(FAR))
-    before = tmp_path.stat().st_mtime_ns
-    opened = []
-    monkeypatch.setattr("erlbench.files.new_file", opened.append)
-    assert lease_holder(tmp_path) == "process 7 on far"
-    os.utime(lease, (time.time() - 500,) * 2)
-    assert lease_holder(tmp_path) == ""
-    assert opened == []
-    assert tmp_path.stat().st_mtime_ns == before

@@ -13,15 +13,7 @@ from erlbench.files import Unusable
 from erlbench.records import read
 from erlbench.records.read import NAMED, parse_rows, read_rows
 from erlbench.records.run import run_folders
-from erlbench.records.schema import (
-    ROWS,
-    EvaluationRow,
-    EventRow,
-    GenerationRow,
-    TaskRow,
-    columns_of,
-    header,
-)  # fmt: skip
+from erlbench.records.schema import ROWS, EvaluationRow, EventRow, TaskRow, columns_of, header  # fmt: skip
 
 RESULTS = Path(__file__).parents[2] / "results"
 TASKS = "task,kind,process,individual,start_s,end_s\n"
@@ -141,17 +133,6 @@ def test_small_files_and_rows_that_are_looked_at_one_by_one_give_the_same_frames
             pd.testing.assert_frame_equal(frames[0], frame, check_dtype=True)
         whole += len(frames[0]) > 1
     assert whole > 500
-
-
-def test_the_algorithm_s_own_columns_are_numbers_in_their_place():
-    names = ",".join(header(GenerationRow, ("p", "n_rl")))
-    cells = ["1", "100", "1.0", "0.0", "5", "5", "0.5", "3", *["0"] * (names.count(",") - 7)]
-    damaged = ["2", "200", *cells[2:6], "oops", *cells[7:]]
-    frame, warnings = parsed("\n".join([names, ",".join(cells), ",".join(damaged), ""]), GenerationRow)
-    assert (frame["p"].tolist(), frame["n_rl"].tolist()) == ([0.5], [3])
-    assert list(frame) == names.split(",")
-    assert len(warnings) == 1
-    assert parsed("", GenerationRow)[1] == []  # its header comes with its first row
 
 
 def test_texts_are_printable_and_quotes_are_read():

@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 from erlbench.records.read import read_rows
-from erlbench.records.schema import EpisodeRow, EvaluationRow, EventRow, GenerationRow, TaskRow, header, row_of
+from erlbench.records.schema import (
+    COUNTED,
+    ROWS,
+    EpisodeRow,
+    EvaluationRow,
+    EventRow,
+    GenerationRow,
+    TaskRow,
+    columns_of,
+    declared,
+    header,
+    row_of,
+)
+from erlbench.records.training import TrainingReturns, running_means
 from erlbench.records.write import RowFile, RowFiles
+from tests.runs import interrupt, make_cell, run
 
 EPISODE = EpisodeRow(0.1 + 0.2, 20, 0.5, "es", 0, 1, 20)
 TASK = TaskRow(1, "es", 0, 3, 0.5, 1.0, 20, 0, 0, 0.25, 2, None, 0.125)
@@ -70,18 +88,21 @@ def test_what_is_written_is_what_is_read(tmp_path):
 
 
 def test_the_algorithm_s_own_columns_come_from_the_first_row(tmp_path):
-    def row(**own):
-        return row_of(GenerationRow, {"generation": 1, "timesteps": 10, "train_time_s": 0.5, "metrics": own})
+    def row(number, **own):
+        values = {"generation": number, "timesteps": 10 * number, "train_time_s": 0.5, "metrics": own}
+        return row_of(GenerationRow, values)
 
     file = RowFile(tmp_path, GenerationRow)
     file.start()
     assert file.path.read_text() == ""
-    file.write(row(p=0.5, n=3))
-    file.write(row(n=4, p=None))
+    file.write(row(1, p=0.5, n=3))
+    file.write(row(2, n=4, p=None))
     file.close()
     first, *lines = [line.split(",")[5:8] for line in file.path.read_text().splitlines()]
     assert first == ["actor_updates", "p", "n"]
     assert lines == [["", "0.5", "3"], ["", "", "4"]]
+    frame = read_rows(tmp_path, GenerationRow, pytest.fail)
+    assert (list(frame), frame["n"].tolist()) == ([*header(GenerationRow, ("p", "n"))], [3, 4])
 
 
 @pytest.mark.parametrize(
@@ -98,3 +119,46 @@ def test_a_file_that_another_version_began_goes_on_with_its_columns(tmp_path, co
     file.write(row)
     file.close()
     assert file.path.read_text() == line + "\n"
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "results.md").read_text()
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_each_column_is_explained_and_no_two_share_a_name(row):
+    names = [name for column in columns_of(row) for name in (column.name, *column.was)]
+    assert len(set(names)) == len(names)
+    assert all(column.help for column in columns_of(row))
+    assert {row.grows, row.unique} - {""} <= declared(row).keys()
+    assert f"<!-- columns: {row.file} -->" in PAGE.partition(f"### {row.file}\n")[2]  # where the site's hook puts them
+
+
+def test_equal_runs_may_differ_in_what_a_clock_measured_alone():
+    measured = {column.name for row in COUNTED for column in columns_of(row) if column.measured}
+    assert measured == {
+        "train_time_s", "total_time_s", "t", "ready_s", "start_s", "end_s", "cpu_s", "paused_s",
+        "process", "queueing_median_s", "queueing_90_s", "busy_processes",
+    }  # fmt: skip
+
+
+def test_only_training_episodes_count_and_only_the_last_hundred():
+    returns = TrainingReturns()
+    assert returns.mean is None
+    for value in range(250):
+        for number, kind in ((float(value), ("es", "rl", "random")[value % 3]), (-1e9, "mean"), (1e9, "validation")):
+            returns.add(row_of(EpisodeRow, {"r": number, "l": 10, "kind": kind}))
+    assert returns.mean == pytest.approx(np.mean(range(150, 250)))
+
+
+@pytest.mark.parametrize(("algo", "steps"), [("cem", 2500), ("aes-rl", 700)])  # the latter has episodes of its mean
+def test_the_mean_of_a_run_is_that_of_its_file_also_after_an_interruption(tmp_path, algo, steps):
+    cell = interrupt(make_cell(algo, tmp_path, steps=steps), 30, 10)
+    for _ in range(2):
+        rows = read_rows(cell.directory, EpisodeRow)
+        values = rows[~rows["kind"].isin(("mean", "validation"))]["r"].to_numpy()
+        status = json.loads((cell.directory / "status.json").read_text())
+        assert status["training_return"] == pytest.approx(values[-100:].mean())
+        means = [values[max(0, end - 100) : end].mean() for end in range(1, len(values) + 1)]
+        np.testing.assert_allclose(running_means(rows)["mean"], means)
+        assert run(cell) == 0
+    assert len(values) > 100 or algo != "cem"

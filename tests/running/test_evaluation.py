@@ -1,45 +1,28 @@
-"""Evaluations: their start states, and that the reported score is that of the saved policy."""
+"""Evaluations: their start states, the score of the saved policy, and which policies on the way are kept."""
+
+from __future__ import annotations
 
 import numpy as np
 import pytest
 
 from erlbench.records.schema import TaskRow
 from erlbench.running.evaluation import evaluation_seeds
-from erlbench.running.rows import Clock
-from tests.runs import csv_rows, listen, make_cell, replayed, returns, rows, run, stop
+from erlbench.running.loop import Run
+from erlbench.verification import AGREES, DIFFERS, verify
+from tests.runs import all_rows, csv_rows, interrupt, listen, make_cell, replayed, returns, rows, run, stop
 
 
 def test_policies_are_equal_whatever_the_frequency_of_evaluations(tmp_path):
     """Byte-identical policies have equal final scores, and equal ones at equal steps on the way."""
-    rare, often = (
-        make_cell("cem", tmp_path / str(frequency), steps=1000, eval_freq=frequency) for frequency in (1000, 250)
-    )
-    longer = make_cell("cem", tmp_path / "longer", steps=1300, eval_freq=250)
-    assert run(rare, often, longer) == 0
-    by_steps = [
-        {row["timesteps"]: returns(row) for row in rows(cell.directory, "eval.csv") if row["final"] == "0"}
-        for cell in (rare, often, longer)
-    ]
-    assert by_steps[0].items() <= by_steps[1].items() <= by_steps[2].items()
-    assert len(by_steps[0]) < len(by_steps[1]) < len(by_steps[2])
-    first, second = (rows(cell.directory, "eval.csv")[-1] for cell in (rare, often))
-    assert returns(first) == returns(second) == replayed(rare)
-    assert len(returns(first)) == 3
-    evaluations = rows(longer.directory, "eval.csv")
-    spreads = [np.std(returns(row), ddof=1) for row in evaluations]
-    assert [float(row["return_std"]) for row in evaluations] == pytest.approx(spreads)
-
-
-@pytest.mark.parametrize("evaluate", ["during", "after"])
-def test_the_final_row_has_the_time_of_the_trainings_end_and_the_others_the_total_time(tmp_path, monkeypatch, evaluate):
-    monkeypatch.setattr(Clock, "train", property(lambda clock: 3.0))
-    monkeypatch.setattr(Clock, "total", property(lambda clock: 7.0))
-    cell = make_cell("cem", tmp_path, steps=300, eval_freq=100, evaluate=evaluate)
-    assert run(cell) == 0
-    *others, last = csv_rows(cell.directory / "eval.csv")
-    assert len(others) > 1
-    assert {(float(row["train_time_s"]), float(row["total_time_s"])) for row in others} == {(3.0, 7.0)}
-    assert (float(last["train_time_s"]), float(last["total_time_s"])) == (3.0, 3.0)
+    cells = [make_cell("cem", tmp_path / str(frequency), eval_freq=frequency) for frequency in (1000, 250)]
+    assert run(*cells) == 0
+    rare, often = (rows(cell.directory, "eval.csv") for cell in cells)
+    on_the_way = [{row["timesteps"]: returns(row) for row in evaluations[:-1]} for evaluations in (rare, often)]
+    assert on_the_way[0].items() < on_the_way[1].items()
+    assert returns(rare[-1]) == returns(often[-1]) == replayed(cells[0])
+    assert len(returns(rare[-1])) == 3
+    spreads = [np.std(returns(row), ddof=1) for row in often]
+    assert [float(row["return_std"]) for row in often] == pytest.approx(spreads)
 
 
 def test_start_states_belong_to_the_seed_and_a_bucket_of_the_budget():
@@ -75,3 +58,66 @@ def test_the_final_evaluation_is_played_in_parts_of_ten_and_goes_on_in_its_middl
     for other in (cut, two):
         assert rows(other.directory, "eval.csv") == evaluations
         assert rows(other.directory, "tasks.csv") == tasks
+
+
+def kept(cell):
+    return sorted(int(path.stem) for path in (cell.directory / "policies").glob("*.safetensors"))
+
+
+@pytest.mark.parametrize("evaluate", ["during", "after"])
+def test_the_last_evaluations_policies_are_kept_and_verified(tmp_path, evaluate):
+    cell = make_cell("cem", tmp_path, steps=3000, evaluate=evaluate, eval_freq=200)
+    interrupt(cell, 20, processes=2)
+    assert run(cell, processes=2) == 0
+    rows = csv_rows(cell.directory / "eval.csv")
+    final = len(rows) - 1
+    assert final > 8
+    assert kept(cell) == [*range(final - 4, final)]  # five are kept; the final one has a file of its own
+
+    def outcomes():
+        checks = {check.name: check.outcome for check in verify(cell.directory)}
+        return checks["policy"], checks["policies"]
+
+    assert outcomes() == (AGREES, AGREES)
+    first, second = (cell.directory / "policies" / f"{index:06d}.safetensors" for index in kept(cell)[:2])
+    second.write_bytes(first.read_bytes())
+    assert outcomes() == (AGREES, DIFFERS)
+
+
+def test_evaluating_afterwards_gives_the_same_rows_also_after_an_interruption(tmp_path, monkeypatch):
+    during, after, parts = (
+        make_cell("cem", tmp_path / name, evaluate="during" if name == "during" else "after")
+        for name in ("during", "after", "parts")
+    )
+    assert run(during, after) == 0
+    play = Run.play_evaluations
+
+    def stop_first(training):
+        stop(training)
+        play(training)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "play_evaluations", stop_first)
+        assert run(parts) == 130
+    assert run(parts) == 0
+    rows = all_rows(after.directory)
+    assert rows == all_rows(parts.directory)
+    assert rows["eval.csv"] == all_rows(during.directory)["eval.csv"]
+    assert len(rows["eval.csv"]) >= 4
+
+
+def test_a_finished_cell_is_left_alone(tmp_path):
+    def modified():
+        return {
+            path.name: path.stat().st_mtime_ns
+            for path in cell.directory.iterdir()
+            if not path.name.startswith(("lock", "lease"))
+        }
+
+    cell = make_cell("cem", tmp_path, steps=200)
+    assert run(cell) == 0
+    before = modified()
+    assert run(cell) == 0
+    assert before == modified()
+    assert not (cell.directory / "replay").exists()
+    assert (cell.directory / "policy.safetensors").exists()

@@ -10,7 +10,7 @@ from erlbench.algorithms.base import Counters
 from erlbench.errors import TaskError
 from erlbench.running.graph import Request, TaskGraph
 from erlbench.running.orders import ArrivalOrder, TaskOrder
-from erlbench.work.tasks import ArrayRef, Output, Result, Task, in_phases
+from erlbench.work.tasks import ArrayRef, Output, Result, Task
 
 BEFORE, LATER = Counters(generation=1, critic_updates=10), Counters(generation=2, critic_updates=30)
 MEAN = ArrayRef("1.mean", (3,), "<f4")
@@ -49,15 +49,8 @@ def test_results_are_delivered_in_the_order_of_their_tasks_or_as_they_arrive(kin
     assert [deliver(order, number) for number in (3, 2, 1)] == turns
     assert not graph
     assert not graph.requests
-
-
-@pytest.mark.parametrize("kind", [TaskOrder, ArrivalOrder])
-def test_a_result_of_a_task_outside_the_graph_waits_for_none(kind):
-    graph, _ = graph_of(task(1))
-    order = kind(graph)
-    order.arrived(result(9))
+    order.arrived(result(9))  # of a task outside the graph, which waits for none
     assert [each.task for each in order.due()] == [9]
-    assert len(graph) == 1
 
 
 def test_a_task_waits_for_all_its_inputs_and_gets_their_references():
@@ -73,29 +66,17 @@ def test_a_task_waits_for_all_its_inputs_and_gets_their_references():
     assert graph.tasks[3].inputs == {"x1": MEAN, "x2": Output(2, "mean")}
 
 
-def test_a_task_waits_for_those_that_it_is_after_whether_they_give_outputs_or_not():
+def test_a_task_waits_for_those_that_it_is_after_unless_they_are_finished():
     graph, ready = graph_of(task(3, after=(1, 2)), task(1), task(2), task(4, 3))
     assert ready == [1, 2]
-    assert ids(graph.finish(result(1))) == []
-    assert ids(graph.finish(result(2, mean=MEAN))) == [3]
-    assert graph.finish(result(3, mean=MEAN))[0].inputs == {"x3": MEAN}
-
-
-def test_what_is_finished_is_not_waited_for():
-    graph, _ = graph_of(task(1), task(2))
-    graph.finish(result(1, mean=MEAN))
-    graph.finish(result(2))
+    assert graph.finish(result(1, mean=MEAN)) == []
+    assert ids(graph.finish(result(2))) == [3]
     graph.pop(result(2))
-    (ready,) = graph.add([task(3, 1, after=(2,))], 6.0, BEFORE)
-    assert ready == replace(task(3), inputs={"x1": MEAN})
+    assert graph.add([task(5, 1, after=(2,))], 6.0, BEFORE) == [replace(task(5), inputs={"x1": MEAN})]
+    assert graph.finish(result(3, mean=MEAN))[0].inputs == {"x3": MEAN}
     resumed, ready = graph_of(task(5, after=(1, 4)), task(4))  # task 1 was delivered before
     assert ready == [4]
     assert ids(resumed.finish(result(4))) == [5]
-
-
-def test_phases_wait_for_the_phase_before_that_has_tasks():
-    phases = in_phases([task(1), task(2)], [], [task(3, after=(9,))], [task(4)])
-    assert [(each.id, each.after) for each in phases] == [(1, ()), (2, ()), (3, (9, 1, 2)), (4, (3,))]
 
 
 def test_an_output_that_nothing_gives_is_an_error_that_names_both_tasks():
@@ -108,20 +89,16 @@ def test_an_output_that_nothing_gives_is_an_error_that_names_both_tasks():
     assert caught.value.task == 2
 
 
-def test_a_task_is_ready_when_the_last_one_that_it_waits_for_has_ended():
-    graph, _ = graph_of(task(1), task(2), task(3, after=(1, 2)))
+def test_a_task_is_ready_when_the_last_one_that_it_waits_for_has_ended_and_no_staler_by_waiting():
+    graph, _ = graph_of(task(1), task(2), task(3, after=(1, 2)), task(4))
     order = TaskOrder(graph)
     assert deliver(order, 2, end=9.0) == []
-    assert deliver(order, 1, end=7.0) == [1, 2]
-    assert graph.requests[3] == Request(9.0, 1, 10)
-
-
-def test_a_barrier_makes_a_task_no_staler():
-    graph, _ = graph_of(task(1), task(2, after=(1,)), task(3))
-    graph.note_end(result(1, end=6.0))
-    _, _, held_back = graph.pop(result(1, end=6.0))
-    graph.request_again(held_back, LATER)
-    assert graph.requests == {2: Request(6.0, 2, 30), 3: Request(5.0, 1, 10)}
+    order.graph.finish(result(1, end=7.0))
+    order.arrived(result(1, end=7.0))
+    for each in order.due():
+        _, _, held_back = graph.pop(each)
+        graph.request_again(held_back, LATER)
+    assert graph.requests == {3: Request(9.0, 2, 30), 4: Request(5.0, 1, 10)}
 
 
 @pytest.mark.parametrize(("same_clock", "ready"), [(True, 5.0), (False, 100.0)])

@@ -1,4 +1,4 @@
-"""Leases: one holder at a time, on one machine and on several."""
+"""Leases: one holder at a time, on one machine and on several; and what else a run's folder holds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from erlbench.errors import UsageError
 from erlbench.running import folder as lease
-from erlbench.running.folder import Lease, LostLease, lease_holder
+from erlbench.running.folder import Lease, LostLease, RunFolder, lease_holder
 from tests.processes import wait_for
 
 FAR = {"host": "far", "pid": 7, "started": "1", "boot": "b", "namespace": "pid:[1]"}
@@ -63,32 +63,22 @@ def test_a_lease_that_is_being_written_holds(tmp_path):
     (tmp_path / "lease-000001").touch()
     with pytest.raises(UsageError):
         Lease(tmp_path)
-    assert [path.name for path in _files(tmp_path)] == ["lease-000001"]
-    assert lease_holder(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["lease-000001"]
 
 
-def test_of_two_that_break_the_same_lease_one_gets_it(tmp_path, monkeypatch):
-    """The second one has read the folder before the first one took the lease."""
-    write(tmp_path, 1, {})
-    first = Lease(tmp_path)
-    newest = lease._newest
-    answers = iter([1])
+@pytest.mark.parametrize("number", [1, 3])
+def test_who_read_the_folder_before_another_took_the_lease_gets_none(tmp_path, monkeypatch, number):
+    """Of two that break lease 1 one gets it; and lease 2 may have been taken, released and removed meanwhile."""
+    write(tmp_path, number, {} if number == 1 else FAR)
+    first = Lease(tmp_path) if number == 1 else None
+    newest, answers = lease._newest, iter([1])
     monkeypatch.setattr(lease, "_newest", lambda folder: next(answers, None) or newest(folder))
+    before = [*tmp_path.iterdir()]
     with pytest.raises(UsageError):
         Lease(tmp_path)
-    assert lease_holder(tmp_path)
-    first.check()
-
-
-def test_who_read_the_folder_long_ago_gets_no_lease(tmp_path, monkeypatch):
-    """Lease 2 was taken, released and removed meanwhile; lease 3 is held."""
-    held = write(tmp_path, 3, FAR)
-    newest = lease._newest
-    answers = iter([1])
-    monkeypatch.setattr(lease, "_newest", lambda folder: next(answers, None) or newest(folder))
-    with pytest.raises(UsageError):
-        Lease(tmp_path)
-    assert list(tmp_path.iterdir()) == [held]
+    assert [*tmp_path.iterdir()] == before
+    if first:
+        first.check()
 
 
 def test_a_holder_gives_signs_of_life_until_it_lets_go(tmp_path, monkeypatch):
@@ -145,5 +135,23 @@ print(got)
     assert sum(counts) > 10
 
 
-def _files(folder):
-    return list(folder.glob("lease-*"))
+def test_a_folder_that_cannot_be_made_is_a_usage_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="is not a folder"):
+        RunFolder(tmp_path / "file" / "a" / "b").check_parent()
+    with pytest.raises(UsageError, match="cannot be written"):
+        RunFolder(tmp_path / "file" / "a").hold()
+    if os.geteuid():  # root may write everywhere
+        (tmp_path / "closed").mkdir(mode=0o500)
+        with pytest.raises(UsageError, match="is not writable"):
+            RunFolder(tmp_path / "closed" / "a").check_parent()
+
+
+def test_a_configuration_that_is_no_toml_is_named(tmp_path):
+    directory = RunFolder(tmp_path)
+    (tmp_path / "checkpoint" / "000001.bak").mkdir(parents=True)  # a renamed checkpoint is none
+    assert not directory.has_checkpoint()
+    assert directory.saved_config() is None
+    (tmp_path / "config.toml").write_text("run = [")
+    with pytest.raises(UsageError, match=r"config\.toml cannot be read"):
+        directory.saved_config()

@@ -1,13 +1,21 @@
 """The border between an environment and the suite: what is checked in every step, and whose error an exception is."""
 
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 from erlbench.envs.registry import build, problem
 from erlbench.errors import TaskError
 from erlbench.policy import NumpyPolicy, PolicySpec
+from erlbench.pool import local_pool
 from erlbench.work.contract import Infos, advance, reset
 from erlbench.work.rollout import play
+from erlbench.work.tasks import Outcome, Task
 
 
 def player(name, settings=None):
@@ -62,3 +70,38 @@ def test_the_last_info_and_any_info_count():
         infos.update(info)
     assert (infos.success, infos.ever) == (False, True)
     assert np.isnan(infos.values()[0])
+
+
+SECONDS = 0.5
+
+
+def works(settings, inputs, key, workspace):
+    end = time.thread_time() + SECONDS
+    while time.thread_time() < end:
+        pass
+    return Outcome({})
+
+
+def sleeps(settings, inputs, key, workspace):
+    time.sleep(SECONDS)
+    return Outcome({})
+
+
+@pytest.mark.parametrize("processes", [0, 1])
+@pytest.mark.parametrize(("function", "expected"), [("works", SECONDS), ("sleeps", 0.0)])
+def test_a_task_has_the_processor_time_that_it_used(processes, function, expected):
+    """Without worker processes the driver's other threads do not count."""
+    done = threading.Event()
+
+    def busy():
+        while not done.is_set():
+            pass
+
+    with ThreadPoolExecutor(1) as other, local_pool(processes) as pool:
+        other.submit(busy)
+        for number in range(2):  # the first one imports this module
+            pool.submit([Task(number, "test", f"tests.work.test_contract:{function}", ())])
+            result = pool.next_result(30)
+        done.set()
+    assert result.cpu == pytest.approx(expected, abs=0.2)
+    assert result.end - result.start >= SECONDS

@@ -1,5 +1,8 @@
-"""The shared-memory store: round trips, perturbations, and the removal of abandoned stores."""
+"""The shared-memory store: round trips, perturbations, tables of noise, and the removal of abandoned stores."""
 
+from __future__ import annotations
+
+import errno
 import os
 import stat
 import subprocess
@@ -8,8 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import kstest
 
-from erlbench.work.noise import NoiseTable
+from erlbench.errors import CellError
+from erlbench.work.noise import DRAWN_AT_ONCE, NoiseTable, slice_of
 from erlbench.work.seeding import generator
 from erlbench.work.store import Store, make_store_folder
 from erlbench.work.tasks import Perturbed
@@ -102,3 +107,55 @@ def test_the_blocks_of_a_vector_are_its_bits(store):
             blocks = [block.copy() for block in store.blocks(value, size)]
             assert [len(block) for block in blocks[:-1]] == [size] * (len(blocks) - 1)
             assert np.concatenate(blocks).tobytes() == store.load(value).tobytes()
+
+
+TABLE = NoiseTable(5000, 1_000_003)  # a seed that no other run on this machine has
+
+
+def test_a_table_is_the_stream_of_its_seed_in_float32(store):
+    table = NoiseTable(DRAWN_AT_ONCE + 10, TABLE.seed)
+    store.hold(table)
+    numbers = table.open(store.folder / "tables")
+    assert (numbers.dtype, numbers.size) == (np.float32, DRAWN_AT_ONCE + 10)
+    random = generator(TABLE.seed)
+    expected = np.concatenate([random.standard_normal(n, dtype=np.float32) for n in (DRAWN_AT_ONCE, 10)])
+    np.testing.assert_array_equal(numbers, expected)
+    assert kstest(numbers[::100], "norm").pvalue > 0.001
+    with pytest.raises(ValueError, match="read-only"):
+        numbers[0] = 1
+
+
+def test_offsets_are_uniform_to_both_ends():
+    table = np.arange(10, dtype=np.float32)
+    starts = [slice_of(table, (1, index), 8)[0] for index in range(300)]
+    assert {float(start) for start in starts} == {0, 1, 2}
+    np.testing.assert_array_equal(slice_of(table, (1,), 10), table)
+
+
+def test_stores_of_a_process_share_one_file_and_the_last_removes_it(store):
+    other = Store.create()
+    store.hold(TABLE)
+    other.hold(TABLE)
+    path = TABLE.path(other.folder / "tables")
+    assert path.samefile(TABLE.path(store.folder / "tables"))
+    store.close()
+    other.clear()
+    other.hold(TABLE)
+    assert path.stat().st_nlink == 1
+    assert other.noise((1,), 100, TABLE).shape == (100,)
+    other.close()
+    assert not path.exists()
+    third = Store.create()
+    third.hold(TABLE)
+    assert TABLE.open(third.folder / "tables").size == TABLE.size
+    third.close()
+
+
+def test_a_table_that_has_no_room_is_a_clear_error_and_leaves_nothing(store, monkeypatch):
+    def full(descriptor, offset, length):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(CellError, match=r"954 MiB .*noise_table=0"):
+        store.hold(NoiseTable(250_000_000, TABLE.seed))
+    assert not list((store.folder / "tables").iterdir())

@@ -1,7 +1,13 @@
 """Trying an environment: what its seed does not decide is found, mended where that can be done, and named."""
 
+from __future__ import annotations
+
+import os
+import time
+
 import pytest
 
+from erlbench.work.inspection import call_in_subprocess
 from erlbench.work.trial import inspect
 from tests.faults import LIMIT
 
@@ -67,3 +73,26 @@ def test_a_step_that_is_none_is_refused_and_not_called_an_exception_of_the_envir
     refusal = tried("Answers", {"how": how}).refusal
     assert "step 1" in refusal
     assert "raised" not in refusal
+
+
+def wait(tell, seconds):
+    tell("phase", "its nap")
+    time.sleep(seconds)
+
+
+def end(tell, code):
+    os._exit(code)
+
+
+def answer_and_wait(tell, value):
+    tell("answer", value)
+    time.sleep(60)
+
+
+def test_a_process_has_a_limit_and_may_die_and_what_it_has_answered_counts(monkeypatch):
+    for name in ("PYTHONSAFEPATH", "CUDA_VISIBLE_DEVICES"):
+        monkeypatch.delenv(name, raising=False)
+    assert call_in_subprocess(wait, 60, limit=0.2) == (None, "it takes more than 0.2 s in its nap")
+    assert call_in_subprocess(end, 3, limit=9.0) == (None, "it ended its process in its import (exit code 3)")
+    assert call_in_subprocess(answer_and_wait, (7, float("inf")), limit=0.2) == ((7, float("inf")), "")
+    assert not {"PYTHONSAFEPATH", "CUDA_VISIBLE_DEVICES"} & {*os.environ}  # which the other process had

@@ -10,24 +10,9 @@ import pytest
 from erlbench.experiment.cells import RunOptions
 from erlbench.running.cell import CellRunner, CommandContext
 from erlbench.running.progress import Display
-from tests.runs import SYNCHRONOUS, all_rows, make_cell, run
+from tests.runs import SYNCHRONOUS, check_same_as_whole, make_cell
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def serial(tmp_path_factory):
-    """algorithm -> the rows of a run in this process."""
-    known: dict[str, dict] = {}
-
-    def found(algo: str, **changes):
-        if algo not in known:
-            cell = make_cell(algo, tmp_path_factory.mktemp(algo), **changes)
-            assert run(cell) == 0
-            known[algo] = all_rows(cell.directory)
-        return known[algo]
-
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -39,15 +24,9 @@ def runner(nodes):
         yield made
 
 
-@pytest.mark.parametrize("algo", SYNCHRONOUS)
-def test_two_nodes_give_the_rows_of_one_process(algo, serial, runner, tmp_path):
-    cell = make_cell(algo, tmp_path)
+@pytest.mark.parametrize("algo", [*SYNCHRONOUS, "p-cem-rl with barriers"])
+def test_two_nodes_give_the_rows_of_one_process(algo, runner, tmp_path):
+    name, _, barriers = algo.partition(" with ")
+    cell = make_cell(name, tmp_path, settings={"barriers": True} if barriers else {})
     assert runner.run(cell) == "done"
-    assert all_rows(cell.directory) == serial(algo)
-
-
-def test_tasks_wait_for_others_on_two_nodes_too(runner, tmp_path):
-    here, there = (make_cell("p-cem-rl", tmp_path / name, settings={"barriers": True}) for name in ("here", "there"))
-    assert run(here) == 0
-    assert runner.run(there) == "done"
-    assert all_rows(there.directory) == all_rows(here.directory)
+    check_same_as_whole(cell)

@@ -8,33 +8,21 @@ import signal
 import socketserver
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from erlbench.errors import TaskError, UsageError
 from erlbench.experiment.cells import RunOptions
-from erlbench.pool import ray_nodes, ray_pool
+from erlbench.pool import ray_nodes
 from erlbench.pool.ray_pool import RayPool
 from tests.pool.cluster.conftest import Nodes
-from tests.pool.helpers import one, results, task
+from tests.pool.helpers import one, task
 from tests.processes import lines, wait_for
 from tests.runs import heed_interrupts
 
 RUN = [sys.executable, "-m", "erlbench", "run", "--algo", "cem", "--env", "InvertedPendulum-v5"]
-
-
-WITHOUT = """
-import sys
-
-class Nowhere:
-    def find_spec(name, path=None, target=None):
-        if name == "erlbench":
-            raise ModuleNotFoundError("No module named 'erlbench'")
-
-sys.meta_path.insert(0, Nowhere)
-"""
 
 
 def test_no_cluster_at_the_address(tmp_path):
@@ -54,44 +42,22 @@ def test_a_cluster_that_was_here_and_is_gone(monkeypatch, ray):
         ray_nodes.connect("auto").__enter__()
 
 
-@pytest.fixture
-def listener(request):
-    """The address of something that is not Ray: it says `request.param` to all who come."""
-
+@pytest.mark.parametrize("greeting", [b"SSH-2.0-OpenSSH_9.2p1\r\n", b""])
+def test_something_else_listens_at_the_address(greeting, monkeypatch, ray):
     class Handler(socketserver.BaseRequestHandler):
         def handle(self):
-            self.request.sendall(request.param)
+            self.request.sendall(greeting)
             self.request.recv(1000)
 
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-        thread.start()
-        yield f"127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
-
-
-OTHERS = [b"SSH-2.0-OpenSSH_9.2p1\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n", b""]
-
-
-@pytest.mark.parametrize("listener", OTHERS, ids=["ssh", "http", "nothing"], indirect=True)
-def test_something_else_listens_at_the_address(listener, monkeypatch, ray):
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
-    with pytest.raises(UsageError, match=rf"{listener} \(.*not Ray\)"):
-        ray_nodes.connect(listener).__enter__()
-
-
-@pytest.mark.slow
-def test_ray_itself_is_taken_for_ray(nodes):
-    ray_nodes.greet(nodes.cluster.address)
-
-
-@pytest.mark.slow
-def test_a_cluster_without_free_cores(nodes, monkeypatch):
-    monkeypatch.setattr(ray_pool, "START", 3.0)
-    monkeypatch.setattr(ray_pool.cluster, "members", list)
-    with pytest.raises(UsageError, match="no free cores"):
-        RayPool(RunOptions(1, device="cpu"))
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server, ThreadPoolExecutor(1) as executor:
+        executor.submit(server.serve_forever, 0.05)
+        try:
+            address = f"127.0.0.1:{server.server_address[1]}"
+            with pytest.raises(UsageError, match=rf"{address} \(.*not Ray\)"):
+                ray_nodes.connect(address).__enter__()
+        finally:
+            server.shutdown()
 
 
 @pytest.mark.slow
@@ -99,59 +65,6 @@ def test_nodes_with_another_version_are_named(nodes, monkeypatch):
     monkeypatch.setattr("erlbench.__version__", "9.9.9")  # of the driver
     with pytest.raises(UsageError, match=r"node .* is not used: it has erlbench .*, the driver 9\.9\.9"):
         RayPool(RunOptions(1, device="cpu"))
-
-
-@pytest.mark.slow
-def test_a_node_without_the_package_is_named_and_the_others_are_used(nodes, tmp_path):
-    (tmp_path / "sitecustomize.py").write_text(WITHOUT)
-    nodes.settle()
-    without = nodes.add(env_vars={"PYTHONPATH": str(tmp_path)})
-    try:
-        with RayPool(RunOptions(1, device="cpu")) as pool:
-            assert pool.processes == 2
-            (refused,) = [event.message for event in pool.events() if event.event == "node refused"]
-    finally:
-        nodes.kill(without)
-    assert re.search(r"^node .* is not used: its agent did not start: .*No module named 'erlbench'$", refused)
-
-
-@pytest.mark.slow
-def test_nodes_that_are_all_lost_are_waited_for_although_another_was_refused(nodes, ray):
-    """The run failed at once, as if it could have no node."""
-    nodes.settle()
-    with RayPool(RunOptions(1, device="cpu")) as pool:
-        pool._refused["another"] = "node another is not used: it has erlbench 0.0.9"
-        pool.submit([task(1, "sleep", {"seconds": 0.5})])
-        for node in pool._nodes.values():
-            ray.kill(node.agent)
-        assert results(pool, 1).keys() == {1}
-        assert [event.event for event in pool.events()].count("node lost") == 2
-
-
-@pytest.mark.slow
-def test_a_node_that_is_lost_but_alive_is_ended_so_that_it_can_join_again(nodes, ray):
-    """It may only be out of reach; its agent would keep the cores for good."""
-
-    def both_nodes_are_there() -> bool:
-        pool.look()
-        pool._wait(0.2)
-        return pool.processes == 2
-
-    def its_agent_is_gone() -> bool:  # ray.kill returns before the process has ended
-        try:
-            ray.get(node.agent.facts.remote(), timeout=60)
-        except ray.exceptions.RayActorError:
-            return True
-        return False
-
-    nodes.settle()
-    with RayPool(RunOptions(1, device="cpu")) as pool:
-        node_id, node = next(iter(pool._nodes.items()))
-        pool._lost(node_id, ray.exceptions.RayError("out of reach"))
-        assert pool.processes == 1
-        wait_for(its_agent_is_gone, 60)
-        wait_for(both_nodes_are_there, 60)
-        assert node_id in pool._nodes
 
 
 @pytest.mark.slow
