@@ -23,7 +23,7 @@ class Edit:
 
     what: str
     make: Callable[[Path], Path | None]
-    found: str  # names of checks
+    differing: str  # names of checks
     renewed: str
 
 
@@ -153,4 +153,7 @@ EDITS = (
 
 def table():
     """The rows of docs/data/edits.csv."""
-    return [["edit", "found by", "with renewed checksums"], *([edit.what, edit.found, edit.renewed] for edit in EDITS)]
+    return [
+        ["edit", "found by", "with renewed checksums"],
+        *([edit.what, edit.differing, edit.renewed] for edit in EDITS),
+    ]

@@ -28,9 +28,9 @@ KNOWN = {
 
 def scores(folder, file="eval.csv"):
     """A file of all seeds of a folder below results/, in their order."""
-    found = [pd.read_csv(path, comment="#") for path in sorted((ROOT / "results").glob(f"{folder}/seed-*/{file}"))]
-    assert found, folder
-    return found
+    frames = [pd.read_csv(path, comment="#") for path in sorted((ROOT / "results").glob(f"{folder}/seed-*/{file}"))]
+    assert frames, folder
+    return frames
 
 
 def finals(folder):
@@ -53,8 +53,8 @@ def student(x):
 
 
 def welch(x, y, comparisons=1):
-    found = stats.ttest_ind(x, y, equal_var=False).confidence_interval(1 - 0.05 / comparisons)
-    return float(np.mean(x) - np.mean(y)), found.low, found.high
+    interval = stats.ttest_ind(x, y, equal_var=False).confidence_interval(1 - 0.05 / comparisons)
+    return float(np.mean(x) - np.mean(y)), interval.low, interval.high
 
 
 def ratio(x, y, comparisons):
@@ -186,8 +186,8 @@ def bootstrapped(statistic, samples, comparisons):
 
 
 def relative_std(samples):
-    one, two = (values.std(ddof=1) / abs(values.mean()) for values in samples)
-    return float(one - two)
+    first, second = (values.std(ddof=1) / abs(values.mean()) for values in samples)
+    return float(first - second)
 
 
 def frame_skips():

@@ -7,12 +7,12 @@ import shlex
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
-from erlbench.cli import cli
 from tests.audit.page_numbers import REFERENCE, ROOT, mean_of
+from tests.reporting.compare import run_report
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+TEXT = " ".join(README.split())
 HEADLINE = README.split("<!-- headline -->")[1].split("<!-- end -->")[0]
 NAMES = {"SAC": "sac", "CEM-RL": "cem-rl", "TD3": "td3", "AES-RL": "aes-rl", "CEM": "cem", "ERL": "erl"}
 FOLDERS = ("halfcheetah", "halfcheetah-300k", "halfcheetah-100k", "cem")
@@ -36,7 +36,7 @@ def table():
 
 def runs(name, at):
     """Of each seed and kernel the first run as long as that: seed, start and evaluations."""
-    found = {}
+    groups = {}
     for place in sorted(
         path.parent for folder in FOLDERS for path in REFERENCE.glob(f"{folder}/HalfCheetah-v5/{name}/seed-*/eval.csv")
     ):
@@ -45,8 +45,8 @@ def runs(name, at):
         if frame.timesteps.iloc[-1] >= 0.9 * at:
             kernel = meta["starts"][0].get("arithmetic") or meta.get("arithmetic")
             run = int(place.name[-3:]), meta["starts"][0]["started"], frame
-            found.setdefault((run[0], kernel), []).append(run)
-    return [min(same, key=lambda run: run[1]) for same in found.values()]
+            groups.setdefault((run[0], kernel), []).append(run)
+    return [min(same, key=lambda run: run[1]) for same in groups.values()]
 
 
 def scores(name, at):
@@ -60,12 +60,12 @@ def test_the_table_has_the_lowest_and_the_highest_run_with_seeds_and_runs():
     cells = table()
     assert {at for at, _ in cells} == {1e5, 3e5, 1e6}
     for (at, title), (_, cell) in cells.items():
-        found = scores(NAMES[title], at)
+        runs_there = scores(NAMES[title], at)
         if cell == "–":
-            assert not found
+            assert not runs_there
             continue
-        values = [score for _, score in found]
-        count, seeds = len(found), len({seed for seed, _ in found})
+        values = [score for _, score in runs_there]
+        count, seeds = len(runs_there), len({seed for seed, _ in runs_there})
         words = f"{count} runs" if count == seeds else f"{seeds} seeds, {count} runs"
         assert cell == f"{min(values):,.0f}–{max(values):,.0f} ({words})", (at, title)
 
@@ -75,12 +75,11 @@ def test_the_first_sentence_is_what_the_runs_show():
     said = re.findall(r"After ([\d,]+) training steps, all runs of (\S+) score above all other runs", text)
     ahead = {}
     for at in (1e5, 3e5, 1e6):
-        values = {
-            title: [score for _, score in scores(NAMES[title], at)] for (moment, title) in table() if moment == at
-        }
-        values = {title: own for title, own in values.items() if own}
+        titles = [title for moment, title in table() if moment == at]
+        values = {title: [score for _, score in scores(NAMES[title], at)] for title in titles}
         for title, own in values.items():
-            if min(own) > max(score for other, theirs in values.items() if other != title for score in theirs):
+            others = [score for other, theirs in values.items() if other != title for score in theirs]
+            if own and min(own) > max(others):
                 ahead[at] = title
     assert {whole(at): title for at, title in said} == ahead
     assert "nothing is decided" in text
@@ -89,7 +88,7 @@ def test_the_first_sentence_is_what_the_runs_show():
 def test_cem_and_erl_are_below_all_others_after_300_000_steps():
     least = min(score for title in ("SAC", "CEM-RL", "TD3", "AES-RL") for _, score in scores(NAMES[title], 3e5))
     assert max(score for name in ("cem", "erl") for _, score in scores(name, 3e5)) < least / 2
-    assert "all runs of CEM and ERL score less than half" in " ".join(README.split())
+    assert "all runs of CEM and ERL score less than half" in TEXT
 
 
 def test_aes_rl_uses_as_many_steps_of_the_simulator_as_it_says():
@@ -97,7 +96,7 @@ def test_aes_rl_uses_as_many_steps_of_the_simulator_as_it_says():
     for at in (1e5, 3e5):
         rows = [frame.loc[(frame.timesteps[::-1] - at).abs().idxmin()] for _, _, frame in runs("aes-rl", at)]
         ratios.append(np.mean([row.timesteps + row.fitness_timesteps for row in rows]) / at)  # TD3 has exactly these
-    assert f"AES-RL uses {ratios[0]:.1f} and {ratios[1]:.1f} times the simulator steps" in " ".join(README.split())
+    assert f"AES-RL uses {ratios[0]:.1f} and {ratios[1]:.1f} times the simulator steps" in TEXT
 
 
 def test_the_times_of_the_gpu_are_those_of_the_measurement():
@@ -109,27 +108,26 @@ def test_the_times_of_the_gpu_are_those_of_the_measurement():
         / (row["timesteps", "last"] - row["timesteps", "first"])
         for device, row in ends.iterrows()
     }
-    assert f"took {took['cuda']:.2f} ms, and {took['cpu']:.1f} ms on a core" in " ".join(README.split())
+    assert f"took {took['cuda']:.2f} ms, and {took['cpu']:.1f} ms on a core" in TEXT
+
+
+def braces(word):
+    """As the shell expands a list in braces."""
+    before, several, after = re.fullmatch(r"([^{]*)\{?([^}]*)\}?(.*)", word).groups()
+    return [before + choice + after for choice in several.split(",")]
 
 
 def test_the_command_of_the_figure_draws_it_and_gives_the_numbers(tmp_path, monkeypatch):
     (command,) = re.findall(r"    (erlbench report halfcheetah/.*?\S)\n\n", README.replace("\\\n", ""), re.DOTALL)
-    words = [one for word in shlex.split(command)[1:] for one in _braces(word)]
+    words = [word for words in shlex.split(command)[1:] for word in braces(words)]
     words[words.index("--out") + 1] = str(tmp_path / "report")
     monkeypatch.chdir(REFERENCE)
-    done = CliRunner().invoke(cli, words)
-    assert done.exit_code == 0, done.output
+    run_report(*words[1:])
     assert (tmp_path / "report" / "all-runs" / "curves-HalfCheetah-v5.png").stat().st_size > 10_000
     rows = pd.read_csv(tmp_path / "report" / "all-runs" / "scores.csv").set_index("name")
     for title, name in NAMES.items():
-        found = scores(name, 3e5)
-        seeds = pd.DataFrame(found, columns=["seed", "score"]).groupby("seed").score
+        stretch = pd.DataFrame(scores(name, 3e5), columns=["seed", "score"])
+        seeds = stretch.groupby("seed").score
         row = rows[rows.index == name].iloc[0]
-        assert (row["n"], row["runs"]) == (seeds.ngroups, len(found)), title
+        assert (row["n"], row["runs"]) == (seeds.ngroups, len(stretch)), title
         assert row["mean"] == pytest.approx(seeds.mean().mean()), title
-
-
-def _braces(word):
-    """As the shell expands a list in braces."""
-    before, several, after = re.fullmatch(r"([^{]*)\{?([^}]*)\}?(.*)", word).groups()
-    return [before + one + after for one in several.split(",")]

@@ -23,7 +23,7 @@ def parameters():
     """Of each edit; all but the first that each check finds are slow."""
     first = {}
     for edit in EDITS:
-        for name in sorted(names(edit.found) | names(edit.renewed)):
+        for name in sorted(names(edit.differing) | names(edit.renewed)):
             first.setdefault(name, edit.what)
     marks = {edit: () if edit.what in first.values() else pytest.mark.slow for edit in EDITS}
     return [pytest.param(edit, marks=marks[edit], id=edit.what) for edit in EDITS]
@@ -61,7 +61,7 @@ def differing(path):
 @pytest.mark.parametrize("edit", parameters())
 def test_an_edit_is_found_by_what_the_table_names(folder, edit):
     path = edit.make(folder) or folder
-    assert differing(path) == names(edit.found)
+    assert differing(path) == names(edit.differing)
     renew(path)
     assert differing(path) == names(edit.renewed)
 

@@ -1,9 +1,5 @@
 """Comparisons, tables and charts in a form that tests can ask."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from click.testing import CliRunner
 
@@ -39,7 +35,7 @@ def write_report(results, warn=lambda warning: None, *, out=None, studies=(), pr
     return out
 
 
-def read(path: Path) -> str:
+def read(path):
     return path.read_text(encoding="utf-8")
 
 

@@ -1,15 +1,11 @@
 """Small studies in the form that benchmarks.toml is loaded into."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from erlbench.experiment.study import Entry, Profile, Study
 
 ENVS = {"HalfCheetah-v5": "HalfCheetah-v2", "Walker2d-v5": "Walker2d-v2"}
 
 
-def make_study(kind: str = "scores", table: str = "Table 3", **more: Any) -> Study:
+def make_study(kind="scores", table="Table 3", **more):
     """CEM-RL (baseline) against AES-RL on two environments, with SAC published but not run."""
     time = kind == "time"
     entries = (
@@ -18,7 +14,7 @@ def make_study(kind: str = "scores", table: str = "Table 3", **more: Any) -> Stu
             "aes-rl", "aes-rl", workers=5, published="AES-RL parallel async W=5" if time else "AES-RL", label="AES-RL"
         ),
     )
-    values: dict[str, Any] = {
+    values = {
         "name": "study", "title": "A study", "kind": kind, "published_source": "AES-RL paper", "table": table,
         "entries": entries, "baseline": "cem-rl", "not_run": () if time else ("SAC",), "envs_published": ENVS,
         "profiles": {

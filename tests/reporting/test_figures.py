@@ -1,23 +1,18 @@
-"""Learning curves, the grid of environments, columns and profiles: their data, their captions, and their files."""
-
-from __future__ import annotations
-
-import json
+"""Learning curves, the grid of environments, columns and profiles: their data, captions, files, and style."""
 
 import matplotlib as mpl
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from erlbench.errors import UsageError
 from erlbench.experiment.study import Entry, Profile
 from erlbench.records.axes import AXES
-from erlbench.records.schema import EpisodeRow, row_of
+from erlbench.records.schema import EpisodeRow
 from erlbench.reporting import drawing
-from erlbench.reporting.curves import NUMBERED, colour_numbers, curve_frame
-from erlbench.reporting.documents import Figure
-from erlbench.reporting.drawing import LOOKS, PALETTE, dash_and_symbol, draw
+from erlbench.reporting.drawing import dash_and_symbol, draw
 from erlbench.reporting.figures import axis_label, columns_of_train, environments_grid
-from erlbench.reporting.options import PaperStyle, ReportOptions, parse_panels
+from erlbench.reporting.options import PaperStyle, ReportOptions, chosen, parse_panels, read_style
 from erlbench.reporting.statistics import band_words
 from tests.reporting.compare import comparison_of, curves_of, means_of, page_of, read, runs_of, write_report
 from tests.reporting.data.test_cells import edited
@@ -38,8 +33,34 @@ def test_a_figure_over_each_axis(tmp_path):
         assert figure.paper == [name]
         assert means_of(figure, name)["cem (1 run)"].x[-1] == pytest.approx(end)
         assert f"over {AXES[name].words}; budget 3,000 steps." in figure.caption[0]
-    labels = [axis_label("time", [(np.array([0.0, end]), np.zeros(2))])[0] for end in (0.0, 119.0, 120.0, 7200.0, 2e5)]
-    assert labels == [f"Training time ({unit})" for unit in ("seconds", "seconds", "minutes", "hours", "days")]
+    units = [axis_label("time", [(np.array([0.0, end]), np.zeros(2))])[0] for end in (119.0, 120.0, 7200.0, 2e5)]
+    assert units == [f"Training time ({unit})" for unit in ("seconds", "minutes", "hours", "days")]
+
+
+@pytest.mark.parametrize(
+    ("env", "settings", "frames", "paper"),
+    [
+        ("ALE/Pong-v5@paper", {}, 4, ["frames", "time"]),
+        ("ALE/Pong-v5", {"frame_skip": 2}, 2, ["frames", "time"]),
+        ("Ant-v5", {"frame_skip": 2}, None, ["timesteps", "time"]),
+    ],
+)
+def test_only_axes_of_atari_count_frames(tmp_path, env, settings, frames, paper):
+    path = make_run(tmp_path / "in", env, "openai-es", 0, [0, 4, 8])
+    with (path / "config.toml").open("a") as config:
+        config.writelines(["\n[env_settings]\n", *(f"{name} = {value}\n" for name, value in settings.items())])
+    figure = curves_of(page_of(tmp_path / "in"))
+    assert figure.paper == paper
+    assert [[*curve.x] for curve in figure.data[figure.data.panel == "frames"].itertuples()] == (
+        [[0, 1000 * frames, 2000 * frames]] if frames else []
+    )
+
+
+def test_an_axis_without_values_is_warned_of(tmp_path):
+    make_run(tmp_path / "in", "Ant-v5", "cem", 0, [0, 4, 8])
+    warnings = []
+    write_report(tmp_path / "in", warnings.append, x="frames")
+    assert [text for text in warnings if "Ant-v5" in text and "frames" in text]
 
 
 def test_a_drawn_figure_has_means_band_and_single_runs(tmp_path, monkeypatch):
@@ -60,10 +81,7 @@ def test_a_drawn_figure_has_means_band_and_single_runs(tmp_path, monkeypatch):
     ((label, y, highest),) = drawn
     assert (label, highest) == ("Training time (seconds)", 10)  # the best run's average of 4 and 16, and of 16 and 4
     assert_allclose(y, [0, 2, 8, 8])
-    text = read(out / "all-runs" / "index.md")
-    assert "Lines: mean of the finished runs" in text
-    assert "band: lowest to highest run." in text
-    assert "the moving average over its last 2 evaluations" in text
+    assert "the moving average over its last 2 evaluations" in read(out / "all-runs" / "index.md")
 
 
 @pytest.mark.parametrize(
@@ -74,45 +92,33 @@ def test_a_figure_has_one_band(tmp_path, counts, band, drawn):
     assert curves_of(page_of(tmp_path), paper=PaperStyle(band=band)).band == drawn
 
 
-def test_published_points_and_curves_stand_in_the_figure(tmp_path):
-    shared = {"kind": "curves", "baseline": "", "not_run": ()}
-    make_run(tmp_path / "a", "InvertedPendulum-v5@paper", "openai-es", 0, [0, 900], steps=[0, 300_000])
-    figure = curves_of(comparison_of(tmp_path / "a", make_study(
-        published_source="OpenAI-ES paper", table="Table 3", envs_published={}, **shared,
-        entries=(Entry("openai-es", "openai-es", label="OpenAI-ES"),),
-        profiles={"p": Profile((0,), 300_000, ("InvertedPendulum-v5@paper",))},
+def test_published_points_stand_in_the_figure(tmp_path):
+    env = "InvertedPendulum-v5@paper"
+    make_run(tmp_path, env, "openai-es", 0, [0, 900], steps=[0, 300_000])
+    figure = curves_of(comparison_of(tmp_path, make_study(
+        kind="curves", published_source="OpenAI-ES paper", table="Table 3", baseline="", not_run=(), envs_published={},
+        entries=(Entry("openai-es", "openai-es", label="OpenAI-ES"),), profiles={"p": Profile((0,), 300_000, (env,))},
     )))  # fmt: skip
-    assert figure.caption[-1] == (
-        "Grey: points of the curves of TRPO (open squares) and OpenAI-ES (open diamonds) in OpenAI-ES paper, Table 3."
-    )
+    assert "points of the curves of TRPO (open squares) and OpenAI-ES (open diamonds)" in figure.caption[-1]
     trpo, es = (means_of(figure)[f"{name}, published"] for name in ("TRPO", "OpenAI-ES"))
     assert (trpo.symbol, trpo.x.tolist()) == ("square-open", [221_000, 273_000])
     assert (es.symbol, es.x.tolist()) == ("diamond-open", [62_500, 143_000, 255_000])
     assert es.y.tolist() == [276.59, 519.15, 753.17]
-    env = "pybullet_envs_gymnasium:AntBulletEnv-v0"
-    make_run(tmp_path / "b", env, "openai-es", 0, [5.0 * n for n in range(71)], steps=[1000 * n for n in range(71)])
-    figure = curves_of(comparison_of(tmp_path / "b", make_study(
-        published_source="GoodAI blog", table="plot", x="generation", envs_published={env: "AntPyBulletEnv-v0"},
-        entries=(Entry("openai-es", "openai-es", label="ES", published="OptimES 1ep pop100"),), **shared,
-        profiles={"p": Profile((0,), 70_000, (env,))},
-    )))  # fmt: skip
-    ours, theirs = means_of(figure, "generation").values()
-    assert (theirs.x.tolist(), theirs.y.tolist()) == ([20, 40, 60], [340, 380, 410])
-    assert theirs.number == ours.number
-    assert "GoodAI blog, plot" in figure.caption[-1]
 
 
-def running(results, seed, returns, status="running"):
-    folder = make_run(results, "Hopper-v5", "td3", seed, [], total=10_000, status=status)
-    rows = [
-        row_of(EpisodeRow, {"r": value, "l": 100, "t": 2.0 * i, "kind": "rl", "task": i, "timesteps": 100 * (i + 1)})
-        for i, value in enumerate(returns)
-    ]
+def test_published_means_stand_in_the_figure_of_what_has_a_curve(tmp_path):
+    """CEM-RL has runs, AES-RL and SAC have published means only: a line of theirs would have no name and no colour."""
+    make_run(tmp_path, "HalfCheetah-v5", "cem-rl", 0, [0, 9000], steps=[0, 10**6])
+    levels = curves_of(comparison_of(tmp_path)).data.set_index("group").level.dropna()
+    assert levels.to_dict() == {"CEM-RL": 10725.0}
+
+
+def running(results, seed, returns):
+    folder = make_run(results, "Hopper-v5", "td3", seed, [], total=10_000, status="running")
     (folder / EpisodeRow.file).unlink()
+    rows = [{"r": value, "l": 100, "t": 2.0 * i, "kind": "rl", "task": i, "timesteps": 100 * (i + 1)}
+            for i, value in enumerate(returns)]  # fmt: skip
     write_rows(folder, EpisodeRow, rows, '{"env_id": "Hopper-v5", "t_start": 0.0}')
-    state = json.loads(read(folder / "status.json"))
-    mean = float(np.mean(returns[-100:]))
-    (folder / "status.json").write_text(json.dumps({**state, "timesteps": 100 * len(returns), "training_return": mean}))
 
 
 def test_runs_without_an_evaluation_are_drawn_by_their_training_beside_finished_ones(tmp_path):
@@ -135,18 +141,9 @@ def test_runs_without_an_evaluation_are_drawn_by_their_training_beside_finished_
     assert "return of the evaluations" in figure.caption[0]
 
 
-def test_curves_differ_with_and_without_their_colours():
-    """The first eight, which is all that a figure has as a rule: each has a dash and a marker that no other has."""
-    names = ["mine", "cem@a", "cem@b", *NUMBERED]
-    assert sorted(colour_numbers(names[: len(PALETTE)]).values()) == [*range(len(PALETTE))]
-    assert len(set(colour_numbers(names).values())) == len(names)
-    looks = [dash_and_symbol("curve", number, "") for number in range(64)]
-    assert (len({dash for dash, _ in looks[:8]}), len({symbol for _, symbol in looks[:8]})) == (4, 8)
-    assert len({(number % len(PALETTE), *look) for number, look in enumerate(looks)}) == 64
-    for name in set(LOOKS) - {"curve"}:
-        dash, symbol = dash_and_symbol(name, 0, "")
-        assert symbol == ""
-        assert dash not in {dash for dash, _ in looks}
+def test_the_first_eight_curves_differ_without_their_colours():
+    looks = [dash_and_symbol("curve", number, "") for number in range(8)]
+    assert (len({dash for dash, _ in looks}), len({symbol for _, symbol in looks})) == (4, 8)
 
 
 def grid_of(folder, **look):
@@ -170,25 +167,6 @@ def test_the_grid_has_the_style_of_the_file_and_of_matplotlibrc(tmp_path):
     assert svg.count('id="axes_') == 3
 
 
-@pytest.mark.parametrize(("count", "length"), [(1, 300), (2, 80), (4, 30), (7, 10), (7, 300)])
-def test_legend_and_title_are_no_wider_than_the_figure(tmp_path, monkeypatch, count, length):
-    boxes = []
-
-    def look(figure, *_):
-        figure.draw_without_rendering()
-        texts = (figure.legends[0], figure._suptitle)  # no public name
-        boxes.extend((text.get_window_extent(), figure.bbox.width) for text in texts)
-
-    monkeypatch.setattr(drawing, "write_figure", look)
-    names = [f"{'OpenAI-ES, episode ' * 20}"[: length - 1] + str(i) for i in range(count)]
-    x = np.arange(5.0)
-    data = curve_frame({"label": name, "name": name, "number": i, "x": x, "y": x} for i, name in enumerate(names))
-    heading, panels = "Env (setting 1) " * 12, {"": {"x": "", "y": ""}}
-    figure = Figure(name="f", title="", caption=[], data=data, heading=heading, panels=panels, paper=[""])
-    draw(figure, tmp_path / "figure", ["png"])
-    assert all(box.x0 >= 0 and box.x1 <= width for box, width in boxes)
-
-
 def add_columns(run, **columns):
     """Append columns to a run's train.csv."""
     lines = read(run / "train.csv").splitlines()
@@ -205,9 +183,9 @@ def test_columns_of_train_csv_have_a_panel_per_name_and_the_means_of_seeds(tmp_p
         add_columns(run, sigma=sigma, score_es=["nan", 5.0 + seed, 7.0], score_sac=["", "nan", 4.0])
     add_columns(make_run(results, "Ant-v5", "esac", 2, [0, 1, 2], status="failed"), sigma=[9, 9, 9])
     options = {"columns": parse_panels("sigma,score_es+score_sac,typo"), "formats": ("png",)}
-    out = write_report(results, warnings.append, **options)
+    out = write_report(results, **options)
     page = page_of(results, lambda _: None)
-    figure = columns_of_train(page, page.groups[0], ReportOptions(**options), lambda _: None)
+    figure = columns_of_train(page, page.groups[0], ReportOptions(**options), warnings.append)
     steps = [0.0, 1000.0, 2000.0]
     (sigma,) = means_of(figure, "sigma").values()
     assert (sigma.x.tolist(), sigma.y.tolist()) == (steps, [2.0, 2.0, 2.0])
@@ -216,5 +194,43 @@ def test_columns_of_train_csv_have_a_panel_per_name_and_the_means_of_seeds(tmp_p
     assert both == {"score_es": (steps[1:], [5.5, 7.0]), "score_sac": (steps[2:], [4.0])}
     assert "no train.csv of Ant-v5 has a value in a column 'typo'; nothing is drawn for it" in warnings
     assert band_words("range") in figure.caption[0]  # no interval of two seeds
-    assert r"columns of train.csv over training steps (sigma; score\_es, score\_sac)" in read(out / "all-runs/index.md")
     assert (out / "all-runs" / "columns-Ant-v5-2000.png").stat().st_size > 1000
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "paper.toml"
+
+
+def test_a_style_is_read_from_a_small_file(file):
+    file.write_text('algorithms = ["td3", "cem"]\nsmooth = 3\n[labels]\ntd3 = "TD3"\n[colours]\ncem = "#112233"\n')
+    style = read_style(file)
+    assert (style.algorithms, style.smooth) == (("td3", "cem"), 3)
+    assert (style.label("td3"), style.label("cem"), style.colours["cem"]) == ("TD3", "cem", "#112233")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("colour = 3", "unknown key 'colour'"),
+        ("smooth = 1000000", "at most 10,?000"),
+        ("smooth = 0", "at least 1"),
+        ('band = "wide"', "one of auto, range"),
+        ('[colours]\ntd3 = "url(http://x)"', "give one such as"),
+        ('[labels]\ntd3 = "a\\nb"', "one line"),
+        ("[labels]\ntd3 = 3", "must be a table"),
+        ("smooth = ", "cannot be read"),
+    ],
+)
+def test_what_a_style_cannot_say_is_refused(file, text, said):
+    file.write_text(text)
+    with pytest.raises(UsageError, match=said):
+        read_style(file)
+
+
+def test_names_that_no_run_has_are_refused_and_others_choose_the_order():
+    with pytest.raises(UsageError, match="did you mean 'td3'"):
+        PaperStyle(algorithms=("td33",)).check(["td3", "cem"], ["Foo-v5"])
+    with pytest.raises(UsageError, match="no run has the environment 'cem'"):
+        PaperStyle(environments=("cem",)).check(["cem"], ["Foo-v5"])
+    assert [chosen("abc", order, str) for order in ((), ("c", "a"))] == [["a", "b", "c"], ["c", "a"]]

@@ -1,11 +1,8 @@
 """Results from others: a folder that no run wrote is left out by name, and no text of it is a command to anything."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -32,30 +29,28 @@ def run(tmp_path):
     return make_run(tmp_path / "results", "Hopper-v5", "td3", 0, [1.0, 2.0])
 
 
-def edit(folder: Path, name: str, **values: object) -> None:
+def edit(folder, name, **values):
     (folder / name).write_text(json.dumps(json.loads(read(folder / name)) | values))
 
 
-def config(folder: Path, *, env: str = "Hopper-v5", name: str = "td3", more: str = "") -> None:
+def config(folder, *, env="Hopper-v5", name="td3", more=""):
     seed = int(folder.name[-3:])
     (folder / "config.toml").write_text(f'[run]\nenv = "{env}"\nname = "{name}"\nseed = {seed}\n{more}')
 
 
-def special(path: Path, make) -> None:
+def special(path, make):
     path.unlink(missing_ok=True)
     make(path)
 
 
-def sparse(path: Path) -> None:
+def sparse(path):
     with open(path, "r+b") as file:
         file.truncate(3 << 30)
 
 
 BAD = {
     "mathtext in the name": lambda run: config(run, name="a$b_{c$"),
-    "a long name": lambda run: config(run, name="a" * 5000),
     "a name that commands the terminal": lambda run: config(run, env="\\u001b[2J"),
-    "deep TOML": lambda run: config(run, more=f"x = {'[' * 5000}{']' * 5000}\n"),
     "deep JSON": lambda run: (run / "status.json").write_text("[" * 50_000 + "]" * 50_000),
     "a number of 400 digits": lambda run: edit(run, "status.json", timesteps=int("9" * 400)),
     "a FIFO": lambda run: special(run / "eval.csv", os.mkfifo),
@@ -87,12 +82,6 @@ def test_links_in_a_circle_are_walked_once(tmp_path, run):
     assert len(pd.read_csv(write_report(tmp_path / "results") / "cells.csv")) == 1
     shown = invoke("show", tmp_path / "results")
     assert (shown.exit_code, shown.stdout.count("seed-000")) == (0, 1)
-
-
-@pytest.mark.parametrize("time", ["9999-12-31T23:59:59-12:00", "2025-01-01"])
-def test_a_time_that_no_clock_shows_is_printed_as_it_is(tmp_path, run, time):
-    edit(run, "status.json", updated=time)
-    assert time in read(write_report(tmp_path / "results") / "index.md")
 
 
 @pytest.fixture
@@ -136,20 +125,6 @@ def test_no_text_is_a_formula_commands_a_terminal_or_is_more_than_text_in_a_figu
         shown = invoke("show", folder)
         assert shown.exit_code == 0
         assert not {"\x1b", "\x07"} & set(shown.output)
-
-
-@pytest.mark.slow
-@pytest.mark.needs("chromium")
-def test_the_page_runs_no_script_of_the_results_and_draws_its_charts(hostile):
-    """Within a script, the kind of task `<!--<script>` would have the rest of the page belong to it."""
-    page = (hostile / "report" / "index.html").as_uri()
-    options = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={hostile / 'profile'}")
-    command = [shutil.which("chromium"), *options, "--virtual-time-budget=5000", "--dump-dom", page]
-    dumped = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
-    assert "&lt;script&gt;document.title=" in dumped  # it is there, as text
-    assert "<title>taken over" not in dumped
-    assert 'src="x"' not in dumped
-    assert "js-plotly-plot" in dumped
 
 
 @pytest.mark.parametrize("command", [name for name in ("show", "report", "verify") if name in COMMANDS])

@@ -1,24 +1,29 @@
-"""One rule of which runs are of one cell, and which of a seed's runs count, whatever folders are named."""
-
-from __future__ import annotations
+"""One rule of which runs are of one cell, which of a seed's runs count, and what is said where they disagree."""
 
 import itertools
 import json
-from pathlib import Path
+import math
+import shutil
+from dataclasses import fields
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from erlbench.algorithms import registry
+from erlbench.experiment.fairness import read_budgets
 from erlbench.records import older
-from erlbench.reporting.cells import LEFT_OUT, REPEATED, fold
+from erlbench.reporting.agreement import change_between, fairness_table, find_disagreements, tuning_table
+from erlbench.reporting.cells import LEFT_OUT, REPEATED, fold, single_run_std
+from erlbench.reporting.options import PaperStyle
 from erlbench.reporting.page_cells import everything, score_page
 from erlbench.reporting.runs import find_runs
 from erlbench.reporting.score import FINAL, Moment, cut_runs
+from tests.reporting.compare import curves_of, load_run, means_of, page_of, read, run_report, write_report
 from tests.reporting.make_runs import make_run
 
 
-def edited(run: Path, *, started: int = 2, settings: str = "", **recorded: object) -> Path:
+def edited(run, *, started=2, settings="", **recorded):
     """The run with other records of its start, on a day of January 2025, and with more settings."""
     meta = json.loads((run / "meta.json").read_text())
     start = {**meta["starts"][0], "started": f"2025-01-0{started}T03:04:05+00:00", **recorded}
@@ -28,12 +33,12 @@ def edited(run: Path, *, started: int = 2, settings: str = "", **recorded: objec
     return run
 
 
-def cem(folder: Path, seed: int, score: float, *, status: str = "done", **start: object) -> Path:
+def cem(folder, seed, score, *, status="done", **start):
     return edited(make_run(folder, "Ant-v5", "cem", seed, [0, score], status=status), **start)
 
 
-def cells(*folders: Path, at: int = 0) -> tuple[dict[str, list[float]], list[bool]]:
-    said: list[str] = []
+def cells(*folders, at=0):
+    said = []
     runs = find_runs(folders, said.append)
     if at:
         runs = cut_runs(runs, Moment(at), said.append)
@@ -46,14 +51,6 @@ def test_of_a_repeated_seed_the_first_finished_run_counts(tmp_path):
         cem(tmp_path / folder, 0, score, status=status, started=day, arithmetic="blas 1, Haswell")
     for order in itertools.permutations("abc"):
         assert cells(*(tmp_path / name for name in order)) == ({"cem": [5]}, [True] * 2)
-
-
-def test_a_seed_on_two_kernels_counts_once_by_its_mean(tmp_path):
-    for seed in range(2):
-        for kernel, score in (("Haswell", 10 + seed), ("SkylakeX", 20 + seed)):
-            cem(tmp_path / kernel, seed, score, arithmetic=kernel)
-    cem(tmp_path / "Haswell", 2, 12, arithmetic="Haswell")
-    assert cells(tmp_path) == ({"cem": [15, 16, 12]}, [])
 
 
 def test_other_settings_and_other_problems_are_other_cells(tmp_path):
@@ -108,3 +105,149 @@ def test_warnings_that_differ_in_their_paths_are_one_line_but_for_folders_that_a
     others = ["Ant-v5: 3 of 10", "Ant-v5: 4"]
     more = " (and 1 more like this)"
     assert fold([*files, *repeated, *left_out, *others]) == [files[0] + more, repeated[0] + more, *left_out, *others]
+
+
+RETURNS = {"cem-rl": [(10.0, 30.0), (20.0, 60.0), (40.0, 20.0)], "td3": [(18.0,), (25.0,), (22.0,)]}  # by seed, kernel
+
+
+@pytest.fixture
+def raw(tmp_path):
+    for name, seeds in RETURNS.items():
+        for seed, scores in enumerate(seeds):
+            for kernel, score in zip("ab", scores, strict=False):
+                run = make_run(tmp_path / "runs" / kernel, "Ant-v5", name, seed, [0, score / 2, score])
+                edited(run, arithmetic=kernel)
+    return tmp_path / "runs"
+
+
+def test_the_standard_deviation_is_that_of_a_single_run_whether_or_not_runs_of_a_seed_are_alike():
+    """Its square is right on average for any share of the variance between seeds, and for unequal numbers of runs."""
+    rng = np.random.default_rng(3)
+    for between, within in ((0.0, 4.0), (4.0, 0.0), (1.0, 3.0)):
+        squares = [
+            single_run_std([rng.normal(rng.normal(0, between**0.5), within**0.5, size=n) for n in (1, 2, 2, 5)]) ** 2
+            for _ in range(4000)
+        ]
+        assert np.mean(squares) == pytest.approx(4.0, rel=0.08)
+    assert math.isnan(single_run_std([np.array([1.0, 5.0])]))  # nothing is known between seeds
+
+
+def test_tables_have_the_counts_and_the_spread_of_single_runs(raw):
+    report = write_report(raw, metric="final", paper=PaperStyle()) / "all-runs"
+    tables = {
+        "scores": ["mean", "std", "n", "runs"],
+        "metrics": ["final_mean", "final_std", "n", "runs"],
+        "paper-table": [f"Ant-v5_{column}" for column in ("value", "std", "n", "runs")],
+    }
+    for table, columns in tables.items():
+        rows = pd.read_csv(report / f"{table}.csv")
+        rows = rows.set_index("name" if "name" in rows else rows.columns[0])
+        for name, seeds in RETURNS.items():
+            means, variances = [np.mean(values) for values in seeds], [np.var(values) for values in seeds]
+            expected = [np.mean(means), math.sqrt(np.var(means, ddof=1) + np.mean(variances)), 3, sum(map(len, seeds))]
+            assert rows.loc[name, columns].tolist() == pytest.approx(expected), table
+
+
+def test_legends_count_both_and_the_band_holds_all_runs(raw):
+    """The band is said to reach from the lowest to the highest run, so no thin line leaves it."""
+    means = means_of(curves_of(page_of(raw, metric="final")))
+    assert [*means] == ["cem-rl (3 seeds, 6 runs)", "td3 (3 runs)"]
+    mean = means["cem-rl (3 seeds, 6 runs)"]
+    ends = [y[-1] for _, _, y in mean.runs]
+    assert (len(ends), mean.y[-1]) == (6, pytest.approx(30))
+    assert (mean.low[-1], mean.high[-1]) == (min(ends), max(ends)) == (10, 60)
+
+
+FIRST = {"versions": {"mujoco": "3.1.0", "numpy": "2.0.0"}, "modules": {}, "files": {}, "model": "a"}
+LATER = {**FIRST, "versions": {"mujoco": "3.2.0", "numpy": "2.0.0"}, "model": "b"}
+MODULE = {**FIRST, "modules": {"mine": "c"}}
+CHANGE = "package mujoco 3.1.0 -> 3.2.0"
+
+
+def made(out, seed, *identities, kernel="k"):
+    """A finished run whose starts have these identities; None: not recorded."""
+    folder = make_run(out, "Ant-v5", "td3", seed, [0, 10 + seed])
+    meta = json.loads((folder / "meta.json").read_text())
+    (start,) = meta["starts"]
+    meta["starts"] = [
+        start | {"arithmetic": kernel} | ({"identity": known} if known else {}) for known in identities or (None,)
+    ]
+    (folder / "meta.json").write_text(json.dumps(meta))
+    return folder
+
+
+def moved_aside(run, number, score):
+    """A copy of the run beside it, which `--force` moved aside, with this score."""
+    aside = run.with_name(f"{run.name}.old-{number}")
+    shutil.copytree(run, aside)
+    status = json.loads((aside / "status.json").read_text()) | {"return_mean": score}
+    (aside / "status.json").write_text(json.dumps(status if score is not None else status | {"status": "failed"}))
+    meta = (aside / "meta.json").read_text()
+    (aside / "meta.json").write_text(meta.replace("2025-01-02", f"2024-01-0{number}"))
+
+
+def loaded(*folders):
+    return [load_run(folder, pytest.fail) for folder in folders]
+
+
+def test_mixtures_and_repetitions_name_seeds_and_what_differs(tmp_path):
+    runs = loaded(made(tmp_path, 0, FIRST), made(tmp_path, 1, LATER), made(tmp_path, 2, MODULE), made(tmp_path, 3))
+    equal = loaded(made(tmp_path, 4, FIRST, FIRST))
+    assert [*find_disagreements([("TD3", [*runs[:1], *equal, *runs[3:]]), ("CEM", runs[3:])])] == []
+    (remark,) = find_disagreements([("TD3 on Ant", runs), ("CEM", runs[:1])])
+    assert f"TD3 on Ant (seed 1: {CHANGE}, compiled MuJoCo model changed" in remark
+    assert "seed 2: source of module mine new" in remark
+    assert "seed 3: not recorded" in remark
+    assert "CEM" not in remark
+    (remark,) = find_disagreements([("TD3", loaded(made(tmp_path, 5, FIRST, LATER, LATER)))])
+    assert f"seed 5: changed within the run: {CHANGE}" in remark
+    repeated = made(tmp_path, 6, FIRST)
+    moved_aside(repeated, 1, -1455.0)
+    moved_aside(repeated, 2, None)
+    (remark,) = find_disagreements([("TD3", [*loaded(repeated), *equal])])
+    assert "TD3 (seed 6: run 3 of this seed, before it done, score -1,455; failed" in remark
+    assert "seed 4" not in remark
+
+
+def test_changes_between_two_folders(tmp_path):
+    known = {"1-a": [FIRST], "2-a": [FIRST], "3-a": [LATER], "4-b": [FIRST], "5-a": []}
+    sides = [
+        loaded(*(made(tmp_path / name, seed, *identities, kernel=name[-1]) for seed in range(2)))
+        for name, identities in known.items()
+    ]
+    changes = [change_between(sides[0], side) for side in sides[1:]]
+    assert changes == ["same", f"{CHANGE}; compiled MuJoCo model changed", "kernel", "unknown"]
+    assert change_between(sides[2], sides[0]).startswith("package mujoco 3.2.0 -> 3.1.0")
+    assert change_between(sides[0], [*sides[2], *sides[0]]) == "mixed"
+
+
+def test_reports_name_mixtures_and_repetitions(tmp_path):
+    for name, seed, identity in (("a", 0, FIRST), ("b", 0, LATER)):
+        made(tmp_path / name, seed, identity)
+    moved_aside(made(tmp_path / "b", 1, FIRST), 1, 99.0)
+    compared = run_report(tmp_path / "a", tmp_path / "b", "--side-by-side", "--out", tmp_path / "sides")
+    assert "package mujoco" in compared
+    assert "seed 1: run 2 of this seed" in compared
+    page = read(write_report(tmp_path / "b") / "all-runs" / "index.md")
+    assert "another problem's model" in page
+    assert "REPEATED SEEDS" in page
+
+
+@pytest.mark.parametrize("algo", list(registry.ALGORITHMS))
+def test_every_setting_with_values_by_task_has_a_row(algo):
+    rows = [row["settings"] for row in read_budgets() if row["algorithm"] == algo]
+    named = {name for row in rows if not row.startswith("all") for name in row.split(", ")}
+    known = {field.name: field.metadata for field in fields(registry.find(algo).settings_type)}
+    assert rows, f"add a row for {algo} to erlbench/experiment/tuning_budgets.csv"
+    assert named <= known.keys(), f"tuning_budgets.csv names settings that {algo} does not have"
+    by_task = {name for name, metadata in known.items() if metadata.get("by_env")}
+    assert by_task <= named, f"add rows for the settings of {algo} with values by task to tuning_budgets.csv"
+
+
+def test_names_of_runs_that_read_alike_have_columns_of_their_own(tmp_path):
+    """TD3 beside td3, and a run named What, once ended the report."""
+    for name, workers in (("td3", 1), ("TD3", 2), ("What", 3)):
+        edited(make_run(tmp_path, "Hopper-v5", name, 0, [0, 1]), settings=f"hidden = [{workers}]\n")
+    page = page_of(tmp_path)
+    assert sorted(fairness_table(page).header) == ["TD3", "What", "What (algorithm)", "td3"]
+    assert {row[0].text for row in tuning_table(page).cells} == {"td3"}

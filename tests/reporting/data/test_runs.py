@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import re
 
@@ -30,14 +28,12 @@ def edit(run, old, new, name="eval.csv"):
 def test_a_run_is_read_whole(tmp_path, warnings):
     make_run(tmp_path, "Hopper-v5", "cem-rl", 3, [1, 2, 4], warmup=1000, workers=1, device="cuda")
     (run,) = find_rows([tmp_path], warnings.append)
-    assert (run.env, run.name, run.seed, run.total_timesteps) == ("Hopper-v5", "cem-rl", 3, 2000)
-    assert (run.status, run.done, run.timesteps, run.workers) == ("done", True, 2000, "1")
-    columns = [run.evaluations[name].tolist() for name in ("timesteps", "return_mean", "critic_updates")]
-    assert columns == [[0, 1000, 2000], [1, 2, 4], [0, 0, 1000]]
+    assert (run.env, run.name, run.seed, run.status, run.done) == ("Hopper-v5", "cem-rl", 3, "done", True)
+    assert (run.total_timesteps, run.timesteps, run.workers) == (2000, 2000, "1")
+    assert run.evaluations.critic_updates.tolist() == [0, 0, 1000]
     assert run.train_time_s == pytest.approx(11.0)
     assert (run.hardware, run.device, run.processes, run.jobs) == ("Test CPU, 8 cores, no GPU", "cuda", "5", "1")
     assert run.command == "erlbench run cem-rl Hopper-v5 --seed 3"
-    assert run.settings == {"initial_variance": 0.001}
     assert (run.eval_episodes, run.final_episodes) == ("2", "2")  # its config.toml knows no final_episodes
     assert warnings == []
 
@@ -52,14 +48,6 @@ def test_runs_are_found_below_profiles_and_from_a_single_cell(tmp_path, warnings
         (tmp_path / "empty").mkdir(exist_ok=True)
         with pytest.raises(UsageError, match=re.escape(words)):
             find_runs([folder], warnings.append)
-
-
-def test_a_damaged_row_is_left_out_and_named(run, warnings):
-    """What damages a row is tested in tests/records."""
-    edit(run, ",2.0,1.0,", ",oops,1.0,")
-    row = load_run(run, warnings.append)
-    assert (row.evaluations.timesteps.tolist(), row.done) == ([0, 2000], True)
-    assert warnings == [f"{run / 'eval.csv'}:3: row left out: return_mean is 'oops', not a number"]
 
 
 @pytest.mark.parametrize(
@@ -94,14 +82,6 @@ def test_unreadable_files_are_told(run, warnings):
     assert (row.env, row.name, row.seed, row.status, len(row.evaluations)) == ("Ant-v5", "cem", 4, "unknown", 0)
     told = {warning.split(":")[0].rpartition("/")[2] for warning in warnings}
     assert told == {"config.toml", "status.json", "meta.json", "eval.csv"}
-
-
-def test_settings_of_the_environment_are_part_of_its_name(tmp_path):
-    for name, more in (("a", ""), ("b", "\n[env_settings]\nmax_episode_steps = 500\nframe_skip = 2\n")):
-        with open(make_run(tmp_path / name, "Ant-v5@paper", "cem", 0, [1, 2]) / "config.toml", "a") as file:
-            file.write(more)
-    envs = [run.env for run in find_rows([tmp_path], pytest.fail)]
-    assert envs == ["Ant-v5@paper", "Ant-v5@paper (frame_skip=2, max_episode_steps=500)"]
 
 
 @pytest.mark.parametrize("budget", ["", "total_minutes = nan\n", "total_minutes = inf\n"])

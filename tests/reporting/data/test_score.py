@@ -1,20 +1,20 @@
-"""One comparison has one score: the curve's mean over the same stretch, or the final evaluation for all."""
-
-from __future__ import annotations
+"""One comparison has one score: the curve's mean over the same stretch, the final evaluation, or that at a moment."""
 
 from itertools import product
 
 import pandas as pd
 import pytest
 
+from erlbench.errors import UsageError
 from erlbench.experiment.study import Profile
-from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.page_cells import everything, score_page, scores_at_equal_steps
+from erlbench.reporting.page_cells import everything, score_page
 from erlbench.reporting.runs import find_runs
-from erlbench.reporting.score import AUTO, CURVE, FINAL
+from erlbench.reporting.score import CURVE, FINAL, Moment, cut_runs
 from tests.reporting.compare import page_of, pairs_of, read, write_report
 from tests.reporting.make_runs import make_cells, make_run
 from tests.reporting.make_studies import make_study
+
+ENV = "Ant-v5"
 
 
 def scores(folder, **options):
@@ -24,40 +24,29 @@ def scores(folder, **options):
 
 def test_a_rising_last_evaluation_is_no_score(tmp_path):
     """Two algorithms whose curves are equal but for the final evaluation, which one of them has high."""
-    make_cells(tmp_path, "Ant-v5", {"cem": [10], "td3": [1000]}, before=range(10))
-    cells = scores(tmp_path)
-    cem, td3 = cells["Ant-v5", "cem"], cells["Ant-v5", "td3"]
+    make_cells(tmp_path, ENV, {"cem": [10], "td3": [1000]}, before=range(10))
+    cem, td3 = scores(tmp_path).values()
     assert cem.scores.tolist() == td3.scores.tolist() == [pytest.approx(8.0)]  # from 7,000 to 9,000 steps
     assert (cem.metric, str(cem.stretch)) == (CURVE, "from 7,000 to 9,000 training steps")
-    assert scores(tmp_path, metric=FINAL)["Ant-v5", "td3"].scores.tolist() == [1000]
+    assert scores(tmp_path, metric=FINAL)[ENV, "td3"].scores.tolist() == [1000]
 
 
 def test_a_run_without_the_curve_makes_all_of_its_comparison_final_and_no_other(tmp_path):
-    for env, returns, steps in (("Ant-v5", [0, 50], [0, 10_000]), ("Hopper-v5", [5] * 11, None)):
-        make_run(tmp_path, env, "cem", 0, list(range(11)))
+    for env, returns, steps in ((ENV, [0, 50], [0, 10_000]), ("Hopper-v5", [5] * 11, None)):
+        make_run(tmp_path, env, "cem", 0, range(11))
         make_run(tmp_path, env, "td3", 0, returns, steps=steps)
     cells = scores(tmp_path)
-    kinds = {"Ant-v5": FINAL, "Hopper-v5": CURVE}
-    assert {key: cell.metric for key, cell in cells.items()} == {
-        (env, name): kinds[env] for env in kinds for name in ("cem", "td3")
-    }
-    assert cells["Ant-v5", "cem"].scores.tolist() == [10]
+    assert [(env, cell.metric) for (env, _), cell in cells.items()] == [(ENV, FINAL)] * 2 + [("Hopper-v5", CURVE)] * 2
+    assert cells[ENV, "cem"].scores.tolist() == [10]
 
 
 def test_the_stretch_ends_where_the_first_curve_does_and_not_before_three_quarters(tmp_path):
-    make_run(tmp_path, "Ant-v5", "cem", 0, list(range(21)), total=20_000)
-    sparse = [0, 4000, 8000, 12_000, 16_000, 20_000]
-    make_run(tmp_path, "Ant-v5", "esac", 0, list(range(6)), steps=sparse)
-    stretch = scores(tmp_path)["Ant-v5", "cem"].stretch
+    make_run(tmp_path, ENV, "cem", 0, range(21), total=20_000)
+    make_run(tmp_path, ENV, "esac", 0, range(6), steps=[0, 4000, 8000, 12_000, 16_000, 20_000])
+    stretch = scores(tmp_path)[ENV, "cem"].stretch
     assert (stretch.start, stretch.end) == (12_000, 16_000)
-    make_run(tmp_path, "Ant-v5", "td3", 0, list(range(5)), steps=[0, 3000, 10_000, 14_000, 20_000])
-    assert scores(tmp_path)["Ant-v5", "cem"].metric == FINAL
-
-
-def test_with_all_simulator_steps_counted_the_curve_is_read_over_them(tmp_path):
-    make_run(tmp_path, "Ant-v5", "aes-rl", 0, list(range(11)), fitness=1)
-    counted = scores_at_equal_steps(scores(tmp_path)["Ant-v5", "aes-rl"], 10_000)
-    assert counted.tolist() == [pytest.approx(4.0)]  # of 3,500 to 4,500 training steps
+    make_run(tmp_path, ENV, "td3", 0, range(5), steps=[0, 3000, 10_000, 14_000, 20_000])
+    assert scores(tmp_path)[ENV, "cem"].metric == FINAL
 
 
 def test_studies_of_papers_keep_the_final_evaluation_and_each_table_names_its_score(tmp_path):
@@ -69,17 +58,69 @@ def test_studies_of_papers_keep_the_final_evaluation_and_each_table_names_its_sc
     assert "Mean of the evaluation curve from 7,000 to 9,000 training steps" in page
     assert "means of these curves from 7,000 to 9,000" in page  # the figure
     assert set(pd.read_csv(out / "all-runs" / "scores.csv")["mean"]) == {8}
-    assert ReportOptions().metric == AUTO
 
 
 def test_a_score_that_runs_do_not_have(tmp_path):
     """A run with fewer than ten evaluations is done, but has no mean of the last ten."""
-    make_cells(tmp_path / "runs", "Hopper-v5", {"a": range(5), "b": range(5, 10)}, before=range(4), total=20_000)
+    make_cells(tmp_path / "runs", ENV, {"a": range(5), "b": range(5, 10)}, before=range(4), total=20_000)
     for metric in ("success", "final-10"):
         told = []
         write_report(tmp_path / "runs", told.append, metric=metric)
         assert [text for text in told if metric in text] == [f"--metric {metric}: no finished run has such a score"]
     for name, seed in product("ab", (5, 6)):
-        make_run(tmp_path / "runs", "Hopper-v5", name, seed, range(12), total=20_000)
+        make_run(tmp_path / "runs", ENV, name, seed, range(12), total=20_000)
     (pair,) = pairs_of(page_of(tmp_path / "runs", metric="final-10"))
     assert (pair.n, pair.n_against, pair.case) == (2, 2, "too few")
+
+
+def cut(folder, value):
+    """The runs at a moment, and what was said without the paths before the seeds."""
+    warnings = []
+    runs = cut_runs(find_runs([folder], lambda _: None), Moment(value), warnings.append)
+    return list(runs.itertuples()), [warning.partition("seed-00")[2] for warning in warnings]
+
+
+def edit(run, old, new, name="eval.csv"):
+    text = read(run / name)
+    assert old in text
+    (run / name).write_text(text.replace(old, new))
+
+
+def test_runs_of_different_budgets_are_compared_after_the_same_steps(tmp_path):
+    """At 2,000: a run that ends there, a longer one, and two with evaluations on both sides, of which the later counts
+    if both are as near."""
+    make_run(tmp_path, ENV, "aes-rl", 0, [0, 6, 7], steps=[0, 1900, 2100])
+    make_run(tmp_path, ENV, "cem", 0, [0, 1, 2])
+    make_run(tmp_path, ENV, "erl", 0, [0, 3, 4, 5], steps=[0, 1900, 2080, 9000], status="failed")
+    make_run(tmp_path, ENV, "td3", 0, [0, 10, 20, 30, 40], generations=7, seconds_per_step=0.5)
+    runs, warnings = cut(tmp_path, 2000)
+    assert [list(run.evaluations.return_mean) for run in runs] == [[0, 6, 7], [0, 1, 2], [0, 3, 4], [0, 10, 20]]
+    assert {(run.total_timesteps, run.total_generations, run.status) for run in runs} == {(2000, 0, "done")}
+    assert [run.timesteps for run in runs] == [2100, 2000, 2080, 2000]
+    assert (runs[-1].train_time_s, warnings) == (1000, [])
+
+
+def test_a_run_without_a_whole_evaluation_near_the_steps_is_left_out(tmp_path):
+    make_run(tmp_path, ENV, "cem", 0, [0, 1], steps=[0, 2200])
+    make_run(tmp_path, ENV, "cem", 1, [0, 1, 2], steps=[0, 1799, 2201])
+    make_run(tmp_path, ENV, "cem", 2, [], status="running")
+    edit(make_run(tmp_path, ENV, "cem", 3, [0, 1, 2]), "1.0 3.0", "1.0 9.0")
+    runs, warnings = cut(tmp_path, 2000)
+    far = "no evaluation within 10% of 2,000 training steps; left out"
+    damaged = "the last row of eval.csv is damaged: return_mean is 2, but its returns have the mean 5; left out"
+    assert ([run.seed for run in runs], warnings) == ([0], [f"1: {far}", f"2: {far}", f"3: {damaged}"])
+    assert [run.seed for run in cut(tmp_path, 1000)[0]] == [3]  # the evaluations before it are whole
+    with pytest.raises(UsageError, match=r"--at: no run has an evaluation within 10% of 5,000 training steps"):
+        cut(tmp_path, 5000)
+
+
+def test_episodes_and_successes_are_those_of_the_evaluation_at_the_moment(tmp_path):
+    """Successes are kept of the last evaluation only, so a run that is cut before it has none."""
+    run = make_run(tmp_path, ENV, "cem", 0, [0, 1, 2])
+    edit(run, "eval_episodes = 2\n", "eval_episodes = 2\nfinal_episodes = 50\n", "config.toml")
+    rows = pd.read_csv(run / "eval.csv", dtype=str, keep_default_na=False)
+    rows.loc[2, "success"] = "1 1"
+    rows.to_csv(run / "eval.csv", index=False)
+    for moment, episodes, successes in ((1000, "2", ()), (2000, "50", (1, 1))):
+        ((row,), _) = cut(tmp_path, moment)
+        assert (row.final_episodes, row.last_success) == (episodes, successes)

@@ -1,13 +1,21 @@
-"""Tables of scores: numbers by hand, what is bold, and what is said of runs that are missing."""
+"""Tables of scores, of all cells, for a paper and of folders side by side: numbers, what is bold, what is missing."""
 
-from __future__ import annotations
-
+import csv
+import io
 import math
+import subprocess
 
+import numpy as np
 import pytest
+from scipy import stats
 
+from erlbench.errors import UsageError
 from erlbench.experiment.study import Entry, Profile
-from erlbench.reporting.page_cells import score_page, without_judgement
+from erlbench.reporting import statistics
+from erlbench.reporting.differences import differences_table, read_sides
+from erlbench.reporting.documents import BOLD, to_csv, to_latex
+from erlbench.reporting.matrix import overview_table, paper_table
+from erlbench.reporting.options import PaperStyle
 from erlbench.reporting.scores import metrics_table, scores_table
 from tests.reporting.compare import comparison_of, page_of, rows_of
 from tests.reporting.make_runs import make_cells, make_run
@@ -52,17 +60,10 @@ def test_metrics_table_by_hand(three_seeds):
     assert cem["Area under curve"] == "75.0 ± 25.0"  # (25 + (50 + x) / 2) / 2 for x = 100, 200, 300
 
 
-def test_runs_that_mean_nothing_are_not_judged(three_seeds):
-    table = scores_table(without_judgement(three_seeds))
-    assert not [name for name in table.header if "vs" in name or "Published" in name or name == "p"]
-    assert {cell.style for row in table.cells for cell in row} == {""}
-    assert {row[1].text for row in table.cells} == {"CEM-RL", "AES-RL"}
-
-
 def test_bold_only_after_holm_above_the_margin_and_of_whole_samples(tmp_path):
     returns = {
         "cem-rl": range(100, 110), "aes-rl": range(200, 210), "worse": range(10), "near": range(111, 121),
-        "same": [99, 101, 102, 103, 106, 107, 108, 109, 110, 111], "survivors": range(300, 306),
+        "survivors": range(300, 306),
     }  # fmt: skip
     make_cells(tmp_path, CHEETAH, returns)
     for seed in range(6, 10):
@@ -73,10 +74,10 @@ def test_bold_only_after_holm_above_the_margin_and_of_whole_samples(tmp_path):
     )  # fmt: skip
     table = scores_table(comparison_of(tmp_path, study))
     p_values = {row["name"]: row["p_holm"] for row in table.records}
-    assert p_values["aes-rl"] == pytest.approx(5 * 2 / math.comb(20, 10))  # all ten above
+    assert p_values["aes-rl"] == pytest.approx(4 * 2 / math.comb(20, 10))  # all ten above
     assert p_values["cem-rl"] is None
     assert {cells[1].text: cells[3][:2] for cells in table.cells} == {
-        "cem-rl": ("104.5", ""), "aes-rl": ("204.5", "bold"), "worse": ("4.50", "italic"), "same": ("105.6", ""),
+        "cem-rl": ("104.5", ""), "aes-rl": ("204.5", "bold"), "worse": ("4.50", "italic"),
         "near": ("115.5", ""),  # 3 % of the way from a random policy
         "survivors": ("302.5", ""),
     }  # fmt: skip
@@ -87,23 +88,10 @@ def test_bold_only_after_holm_above_the_margin_and_of_whole_samples(tmp_path):
 
 def test_a_column_has_the_mean_at_equal_steps(tmp_path):
     """Of 2,000 steps of the budget AES-RL has learnt from 6,000: a third of its training fits."""
-    for seed in range(2):
-        make_run(tmp_path, CHEETAH, "cem-rl", seed, [0, 50, 100])
-        make_run(tmp_path, CHEETAH, "aes-rl", seed, [0, 40, 80, 200], steps=[0, 600, 700, 2000], fitness=2)
-    page = comparison_of(tmp_path)
-    rows, names = rows_of(scores_table(page)), ("Mean", "Steps learnt from", "Mean at equal steps")
-    assert texts(rows[CHEETAH, "AES-RL"], *names) == ["200.0", "6k", "40.0"]
-    assert texts(rows[CHEETAH, "CEM-RL"], *names) == ["100.0", "2k", "–"]
-    metrics = rows_of(metrics_table(page))[CHEETAH, "AES-RL"]
-    assert texts(metrics, "Fitness steps", "All steps") == ["4k", "14k"]  # with four evaluations of 2,000 steps
-
-
-def test_another_baseline_and_metric(tmp_path):
-    make_cells(tmp_path, CHEETAH, {"a": [10, 10], "b": [20, 20]}, before=(0, 4))
-    page = page_of(tmp_path, baseline="a", metric="area")
-    row = rows_of(scores_table(page))[f"{CHEETAH}, 2k steps", "b"]
-    assert texts(row, "Mean", "vs a") == ["7.00", "+55.6 %"]  # (2 + 12) / 2 against (2 + 7) / 2
-    assert score_page(page, baseline="nobody").baseline == "a"
+    make_run(tmp_path, CHEETAH, "cem-rl", 0, [0, 50, 100])
+    make_run(tmp_path, CHEETAH, "aes-rl", 0, [0, 40, 80, 200], steps=[0, 600, 700, 2000], fitness=2)
+    means = {row["name"]: row["mean_at_equal_steps"] for row in scores_table(page_of(tmp_path)).records}
+    assert means == {"aes-rl": 40.0, "cem-rl": None}
 
 
 def test_failed_runs_count_by_their_last_score(tmp_path):
@@ -115,3 +103,116 @@ def test_failed_runs_count_by_their_last_score(tmp_path):
     table = scores_table(page_of(tmp_path, baseline="td3"))
     assert [(row["n"], row["mean"], row["mean_with_failed"]) for row in table.records] == [(2, 101.5, 203 / 3)] * 2
     assert {cells[3].style for cells in table.cells} == {""}
+
+
+FAR, NEAR = 1000.0, 10.0  # of two algorithms, whose seeds are 1 apart
+ROWS = PaperStyle(rows="algorithms")
+
+
+def write(folder, env, levels, seeds=8, **how):
+    make_cells(folder, env, {name: level + np.arange(seeds) for name, level in levels.items()}, **how)
+
+
+def bold(table):
+    return {
+        (cells[0].text, title)
+        for cells in table.cells for cell, title in zip(cells[1:], table.header[1:], strict=True)
+        if BOLD in cell.style.split()
+    }  # fmt: skip
+
+
+def values(table):
+    return list(csv.DictReader(io.StringIO(to_csv(table))))
+
+
+def test_the_columns_with_most_finished_runs_come_first(tmp_path):
+    for env, seeds, unfinished in (("Ant-v5", 1, 3), ("Hopper-v5", 2, 0), ("Swimmer-v5", 2, 0)):
+        for seed in range(seeds + unfinished):
+            make_run(tmp_path, env, "cem", seed, [1.0, 2.0], status="done" if seed < seeds else "interrupted")
+    table = overview_table(page_of(tmp_path))
+    titles = [title.partition(",")[0] for title in table.header]
+    assert titles == ["Algorithm", "Hopper-v5", "Swimmer-v5", "Ant-v5"]
+    assert [cell.text for cell in table.cells[0][1:]] == ["2.00 (2/2)", "2.00 (2/2)", "2.00 (1/4)"]
+
+
+def test_the_matrix_is_bold_where_decided_and_has_steps_and_updates_where_they_differ(tmp_path):
+    for env, level in (("Ant-v5", FAR), ("Hopper-v5", 1.0)):
+        write(tmp_path, env, {"cem": level}, fitness=2)
+        write(tmp_path, env, {"td3": 1.5})
+    table = overview_table(page_of(tmp_path))
+    assert bold(table) == {("cem", "Ant-v5, 2k steps")}
+    place = table.header.index("Steps learnt from")
+    assert [cells[place].text for cells in table.cells] == ["6k", "2k"]
+
+
+@pytest.mark.parametrize(
+    ("levels", "seeds", "options", "style", "best"),
+    [
+        ({"cem": FAR, "td3": NEAR, "sac": 2 * FAR}, 8, {}, {}, {("sac", "Foo-v5")}),
+        ({"cem": 100.0, "td3": 100.5}, 8, {}, {}, set()),
+        ({"cem": FAR, "td3": NEAR, "sac": FAR + 0.5}, 8, {}, {"algorithms": ("td3", "cem")}, set()),  # sac counts
+        ({"cem": FAR, "td3": NEAR, "failed": 0.0}, 8, {}, {}, set()),
+        ({"cem": NEAR, "td3": FAR, "sac": FAR + 0.5}, 8, {"baseline": "cem"}, {}, set()),
+    ],
+)
+def test_a_cell_is_bold_where_the_verdicts_put_it_above_all_others(tmp_path, levels, seeds, options, style, best):
+    if levels.pop("failed", None) is not None:
+        make_run(tmp_path, "Foo-v5", "td3", 9, [0], status="failed", total=2000)
+    write(tmp_path, "Foo-v5", levels, seeds)
+    assert bold(paper_table(page_of(tmp_path, **options), "std", PaperStyle(rows="algorithms", **style))) == best
+
+
+def test_a_cell_has_the_statistic_its_spread_and_its_seeds(tmp_path):
+    write(tmp_path, "Foo-v5", {"cem": FAR})
+    write(tmp_path, "Bar-v5", {"cem": NEAR}, seeds=2)
+    page = page_of(tmp_path)
+    scores = FAR + np.arange(8)
+    mean, iqm = (values(paper_table(page, name, ROWS))[0] for name in ("mean", "iqm"))
+    assert (mean["Foo-v5_n"], mean["Bar-v5_n"], mean["Bar-v5_value"]) == ("8", "2", "10.5")
+    assert (float(mean["Foo-v5_low"]), float(mean["Foo-v5_high"])) == statistics.mean_interval(scores)
+    assert mean["Bar-v5_low"] == ""  # below six seeds
+    assert float(iqm["Foo-v5_low"]) < float(iqm["Foo-v5_value"]) == statistics.iqm(scores) < float(iqm["Foo-v5_high"])
+
+
+@pytest.mark.needs("pdflatex")
+def test_the_table_for_a_paper_compiles(tmp_path):
+    for number in range(9):
+        write(tmp_path / "runs", f"Env{number}-v5", {"cem_rl": FAR, "td3@x": NEAR, "cma-es": 0.0})
+    text = to_latex(paper_table(page_of(tmp_path / "runs"), "iqm", ROWS), "paper")
+    assert text.count("textbf") == 9
+    start = "\\documentclass[twocolumn]{article}\\usepackage[T1]{fontenc}\\usepackage{booktabs}"
+    page = "\\columnsep=0.2in\\usepackage[letterpaper,textwidth=6.8in]{geometry}\\begin{document}x"
+    (tmp_path / "paper.tex").write_text(f"{start}{page}\n{text}\n\\clearpage\\end{{document}}\n", encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "paper.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", timeout=120)
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+BEFORE = [100.0, 110.0, 90.0, 105.0, 95.0, 98.0, 102.0, 100.5]
+AFTER = [130.0, 120.0, 140.0, 125.0, 150.0, 109.5, 145.0, 144.5]
+SIDES = {"before": {"td3": BEFORE}, "after": {"td3": AFTER, "sac": [7]}, "third": {"td3": np.add(BEFORE, 1.01)}}
+
+
+def ranks_p(name):
+    other = SIDES[name]["td3"]
+    return max(stats.mannwhitneyu(other, BEFORE).pvalue, stats.brunnermunzel(other, BEFORE).pvalue)
+
+
+def test_cells_by_hand_and_three_folders_share_one_correction(tmp_path):
+    for name, scores in SIDES.items():
+        make_cells(tmp_path / name, "Ant-v5", scores, before=(0,))
+    folders = [tmp_path / name for name in SIDES]
+    for count in (2, 3):
+        table = differences_table(read_sides(folders[:count], pytest.fail), "final")
+        rows = {(row["name"], row["folder"]): row for row in table.records}
+        after, sac = rows["td3", "after"], rows["sac", "after"]
+        sizes = {"env": "Ant-v5", "total_timesteps": 1000, "n_first": 8, "n": 8, "mean_first": 100.0625, "mean": 133.0}
+        assert after.items() >= sizes.items()
+        assert after["difference"] == pytest.approx(133 - 100.0625)
+        assert after["p_holm"] == pytest.approx((count - 1) * ranks_p("after"))
+        assert [sac[name] for name in ("n_first", "mean", "difference")] == [None, 7.0, None]
+        assert sac["status"] == "not in the first folder"
+    assert rows["td3", "third"]["p_holm"] == pytest.approx(ranks_p("third"))
+    for wrong, words in ((folders[:1], "takes two folders"), (folders[:1] * 2, "same folder twice")):
+        with pytest.raises(UsageError, match=words):
+            read_sides(wrong, pytest.fail)

@@ -1,18 +1,31 @@
-from __future__ import annotations
+"""Minutes, steps to a score, and the use of processes; minutes of runs whose cores other cells used count nowhere."""
 
+import math
+
+import numpy as np
 import pytest
 
+from erlbench.api import Results
+from erlbench.errors import UsageError
+from erlbench.records.run import shared_cores
+from erlbench.reporting.checklist import checklist
+from erlbench.reporting.options import parse_scores
+from erlbench.reporting.page_cells import everything, score_page
+from erlbench.reporting.pairs import make_sample
+from erlbench.reporting.reach import reach_table
 from erlbench.reporting.runs import find_runs
+from erlbench.reporting.score import FINAL, Moment, cut_runs
 from erlbench.reporting.studies import make_study_pages
-from erlbench.reporting.timeline import load_timeline
+from erlbench.reporting.timeline import bars, busy, load_timeline, windows
 from erlbench.reporting.times import times_table
-from tests.reporting.make_runs import make_run
+from tests.reporting.compare import curves_of, find_rows, load_run, rows_of, runs_of
+from tests.reporting.make_runs import make_run, make_tasks
 from tests.reporting.make_studies import make_study
 
 CHEETAH = "HalfCheetah-v5"
 
 
-def page_of(folder):
+def times_page(folder):
     (page,) = make_study_pages(make_study("time", "Table 1"), find_runs([folder], pytest.fail), None, pytest.fail)
     return page
 
@@ -20,26 +33,6 @@ def page_of(folder):
 def records(table):
     rows = {(record["env"], record["name"]): record for record in table.records}
     return rows[CHEETAH, "cem-rl"], rows[CHEETAH, "aes-rl"]
-
-
-def test_minutes_per_million_against_baseline_and_paper(tmp_path):
-    steps = [0, 500, 1000, 1500, 2000]
-    for seed, pace in ((0, 0.06), (1, 0.08)):
-        make_run(tmp_path, CHEETAH, "cem-rl", seed, [0] * 5, steps=steps, warmup=500, seconds_per_step=pace, workers=10)
-        make_run(tmp_path, CHEETAH, "aes-rl", seed, [0] * 5, steps=steps, warmup=500, seconds_per_step=pace / 4)
-    table = times_table(page_of(tmp_path), pytest.fail)
-    cem, aes = records(table)
-    assert cem["measured_after_warmup_min_per_million"] == pytest.approx(0.07 * 1e6 / 60)
-    assert cem["measured_whole_min_per_million"] == pytest.approx((1500 + 50) * 0.07 / 2000 * 1e6 / 60)
-    assert (aes["after_warmup_vs_baseline_pct"], aes["whole_vs_baseline_pct"]) == pytest.approx((-75, -75))
-    assert (aes["published_min"], aes["published_change_pct"], aes["published_min"]) == (83, -82.1, 83)
-    assert (cem["workers"], cem["processes"], aes["workers"]) == ("10", "5", "5")
-    notes = " ".join(table.notes)
-    assert "Extrapolated to 1,000,000 training steps from runs of 2,000 steps." in notes
-    assert "Measured on Test CPU, 8 cores, no GPU, 1 thread(s) per process." in notes
-    row = next(row for row in ([cell.text for cell in cells] for cells in table.cells) if row[1] == "AES-RL")
-    assert row[-8:-5] == ["83", "−82.1 %", "0.75 + 0.75"]  # 1,500 updates in 2,000 steps
-    assert row[-5:] == ["–"] * 4 + ["1 not run"]  # no tasks are asked for
 
 
 def test_asynchrony_stands_beside_the_times(tmp_path):
@@ -57,19 +50,24 @@ def test_asynchrony_stands_beside_the_times(tmp_path):
     def tasks(cell):
         return load_timeline(cell.runs[0], pytest.fail) if cell.name == "aes-rl" and cell.runs else None
 
-    _, record = records(times_table(page_of(tmp_path), pytest.fail, tasks))
+    _, record = records(times_table(times_page(tmp_path), pytest.fail, tasks))
     assert record["utilisation"] == pytest.approx((7.5 + 7.5) / 20)
     late = {"staleness": (1.5, 2.7), "critic_lag": (15, 27), "queueing": (0.5, 1.7)}
     for name, expected in late.items():
         assert (record[f"{name}_median"], record[f"{name}_90"]) == pytest.approx(expected)
 
 
-def test_modelled_and_measured_minutes_have_columns_of_their_own(tmp_path):
+def test_measured_minutes_against_baseline_and_paper_and_modelled_ones_in_columns_of_their_own(tmp_path):
     """Neither is in the other's column, and neither is a percentage of the other."""
     for seed, pace in enumerate((0.06, 0.06, 0.6)):  # the third run stood still
-        make_run(tmp_path, CHEETAH, "cem-rl", seed, [0, 0, 0], seconds_per_step=pace)
-        make_run(tmp_path, CHEETAH, "aes-rl", seed, [0, 0, 0], seconds_per_step=pace / 2, simulated=True)
-    table = times_table(page_of(tmp_path), pytest.fail)
+        for folder, simulated in (("measured", False), ("modelled", True)):
+            out, returns = tmp_path / folder, [0, 0, 0]
+            make_run(out, CHEETAH, "cem-rl", seed, returns, seconds_per_step=pace)
+            make_run(out, CHEETAH, "aes-rl", seed, returns, seconds_per_step=pace / 2, simulated=simulated)
+    _, aes = records(times_table(times_page(tmp_path / "measured"), pytest.fail))
+    assert (aes["after_warmup_vs_baseline_pct"], aes["whole_vs_baseline_pct"]) == pytest.approx((-50, -50))
+    assert (aes["published_min"], aes["published_change_pct"]) == (83, -82.1)
+    table = times_table(times_page(tmp_path / "modelled"), pytest.fail)
     cem, aes = records(table)
     assert (cem["measured_whole_median"], aes["modelled_whole_median"]) == (pytest.approx(1000), pytest.approx(500))
     assert cem["measured_whole_min_per_million"] == pytest.approx(4000)
@@ -78,11 +76,167 @@ def test_modelled_and_measured_minutes_have_columns_of_their_own(tmp_path):
 
 
 def test_a_missing_train_csv_falls_back_to_the_evaluations(tmp_path):
-    path = make_run(tmp_path, CHEETAH, "cem-rl", 0, [0] * 3, seconds_per_step=0.06)
-    (path / "train.csv").unlink()
-    warnings, page = [], page_of(tmp_path)
+    path = make_run(tmp_path, CHEETAH, "cem-rl", 0, [0] * 3, seconds_per_step=0.06) / "train.csv"
+    path.unlink()
+    warnings, page = [], times_page(tmp_path)
     for warn in (warnings.append, pytest.fail):
         cem, _ = records(times_table(page, warn))
         assert cem["measured_after_warmup_min_per_million"] == pytest.approx(1000)
-        (path / "train.csv").write_text("")  # no generation has ended: nothing is wrong
+        path.write_text("")  # no generation has ended: nothing is wrong
     assert "train.csv" in warnings[0]
+
+
+def reach(results, *scores):
+    """The printed rows by the score."""
+    rows = rows_of(reach_table(everything(find_runs([results], pytest.fail)), scores, pytest.fail), names=(2,))
+    return {score: row for (score,), row in rows.items()}
+
+
+def test_steps_to_a_score_by_hand(tmp_path):
+    """Four finished runs, of which three reach 41.97 at 2000, 3000 and 1000 steps, and one that is running."""
+    for seed, returns in enumerate(([0, 10, 41.97, 80], [0, 10, 20, 50], [0, 60, 20, 10], [0, 5, 5, 5])):
+        make_run(tmp_path / "a", "Swimmer-v5", "cem", seed, returns, seconds_per_step=0.06)
+    make_run(tmp_path / "a", "Swimmer-v5", "cem", 4, [100], total=3000, status="running")
+    rows = reach(tmp_path / "a", 0.0, 21.5, 41.97, 70.0)
+    assert rows["41.97"].items() >= {
+        "Reached": "3/4", "Median": "2,500", "Mean curve": "–", "Measured minutes": "2.50", "Share": "25 % of TRPO",
+        "Published TRPO": "1,040,000", "Published OpenAI-ES": "588,000", "/ TRPO": "–",
+        "Status": "seed 4 running, 0 of 3,000 steps",
+    }.items()  # fmt: skip
+    assert rows["21.5"]["Mean curve"] == "1,508"  # 1000 + 1000 * (21.5 - 21.25) / (21.7425 - 21.25)
+    assert [rows["70"][name] for name in ("Reached", "Median", "Mean curve", "Published TRPO")] == [
+        "1/4",
+        "–",
+        "–",
+        "–",
+    ]
+    assert (rows["0"]["Median"], rows["0"]["Measured minutes"]) == ("0", "0.00")
+    make_run(tmp_path / "b", "Swimmer-v5", "cem", 0, [0, 41.97], steps=[0, 520_000])
+    row = reach(tmp_path / "b")["41.97"]  # the scores whose steps are published
+    assert (row["Mean curve"], row["/ TRPO"]) == ("520,000", "0.50")
+
+
+@pytest.mark.parametrize("text", ["", "nan", "1,inf", "published,3"])
+def test_what_is_no_score_to_reach_is_refused(text):
+    with pytest.raises(UsageError, match="--reach"):
+        parse_scores(text)
+
+
+def timeline_of(tmp_path, tasks, seed=0, **more):
+    run = load_run(make_run(tmp_path, "Ant-v5", "cem", seed, [0, 1], tasks=tasks, **more), pytest.fail)
+    return load_timeline(run, pytest.fail)
+
+
+def test_utilisation_by_hand(tmp_path):
+    tasks = [
+        ("es", 0, 1.0, 5.0, 0), ("critic", 0, 6.0, 9.0, 10), ("rl", 1, 1.0, 3.0, 0), ("evaluation", 1, 8.0, 20.0, 0),
+    ]  # fmt: skip
+    timeline = timeline_of(tmp_path, tasks, processes=3)
+    assert timeline.span == (1.0, 9.0)  # the evaluation after training does not stretch it
+    assert timeline.utilisation() == {0: 7 / 8, 1: 3 / 8, 2: 0.0}
+    assert timeline.shares() == {"critic": 0.3, "es": 0.4, "evaluation": 0.1, "rl": 0.2}
+    assert timeline.played().staleness.isna().all()  # a run of an older version
+    assert busy(np.array([0.0, 1.0, 5.0, 5.5]), np.array([2.0, 3.0, 6.0, 5.7])) == 4.0  # overlaps count once
+    assert busy(np.empty(0), np.empty(0)) == 0.0
+
+
+def test_the_drivers_own_process_and_virtual_ones(tmp_path):
+    assert timeline_of(tmp_path, [("es", -1, 0.0, 2.0, 0)], processes=0).processes == [-1]
+    virtual = timeline_of(tmp_path, [("es", 7, 0.0, 2.0, 0)], seed=1, processes=2, simulated=True)
+    assert virtual.processes == [7]
+
+
+def test_windows_are_as_wide_and_begin_with_a_task(tmp_path):
+    serial = timeline_of(tmp_path, make_tasks(1, 200), processes=1)
+    parallel = timeline_of(tmp_path, make_tasks(5, 200), seed=1)
+    (a, b), (c, d) = windows([serial, parallel])
+    assert b - a == pytest.approx(d - c)
+    assert a in serial.tasks.start_s.tolist()
+    assert c in parallel.tasks.start_s.tolist()
+
+
+def test_bars_keep_kinds_processes_pauses_and_long_tasks_apart(tmp_path):
+    tasks = [
+        ("es", 0, 0.0, 0.01, 0), ("es", 0, 0.01, 0.02, 0), ("rl", 0, 0.02, 0.03, 0), ("rl", 0, 0.5, 0.51, 0),
+        ("es", 0, 1.0, 3.0, 0), ("es", 1, 4.0, 9.0, 0),
+    ]  # fmt: skip
+    drawn = bars(timeline_of(tmp_path, tasks, processes=2), 0.0, 6.0, 0.1)
+    apart = [[process, kind, start, min(end, 6.0)] for kind, process, start, end, _ in tasks[2:]]
+    assert drawn[["process", "kind", "start", "end"]].values.tolist() == [[0, "es", 0.0, 0.02], *apart]
+    assert drawn.share.tolist() == pytest.approx([1.0] * 5)
+    # 14 ms of every 20 ms, for 10 s: drawn one by one, their edges hide nearly all of them
+    short = [("es", 0, 0.02 * i, 0.02 * i + 0.014, 0) for i in range(500)]
+    (bar,) = bars(timeline_of(tmp_path, short, seed=1, processes=1), 0.0, 10.0, 10 / 400).itertuples()
+    assert (bar.start, bar.end, bar.share) == (0.0, pytest.approx(9.994), pytest.approx(0.7, abs=1e-3))
+
+
+SHARED = {"cells_at_once": 3, "exclusive": False}
+COUNT = ({}, {"cells_at_once": 1, "exclusive": True}, {"cells_at_once": 3, "exclusive": True})
+CHEETAH = "HalfCheetah-v5"
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """CEM-RL: two runs on cores of their own and one on shared ones, ten times as long; AES-RL: all on shared ones."""
+    for seed, start in enumerate((COUNT[1], COUNT[2], SHARED)):
+        pace = 0.6 if start is SHARED else 0.06
+        make_run(tmp_path, CHEETAH, "cem-rl", seed, [0, 1, 2], seconds_per_step=pace, start=start)
+        make_run(tmp_path, CHEETAH, "aes-rl", seed, [0, 1, 3], seconds_per_step=0.6, start=SHARED)
+    return find_runs([tmp_path], pytest.fail)
+
+
+@pytest.fixture
+def page(runs):
+    return score_page(everything(runs), FINAL)
+
+
+@pytest.mark.parametrize(("start", "simulated"), [*((start, False) for start in COUNT), (SHARED, True)])
+def test_minutes_count_on_cores_of_their_own_in_a_model_and_where_nothing_is_recorded(tmp_path, start, simulated):
+    path = make_run(tmp_path, CHEETAH, "cem", 0, [0, 1], start=start, simulated=simulated)
+    (run,) = find_rows([tmp_path], pytest.fail)
+    assert (run.seconds, run.timed) == (10, True)
+    assert Results((path,)).cells["shared_cores"].tolist() == [start is SHARED if start else None]
+
+
+def test_one_start_on_shared_cores_is_enough():
+    starts = [COUNT[1], {}, SHARED]
+    assert [shared_cores({"starts": starts[:number]}) for number in range(4)] == [None, False, False, True]
+    assert shared_cores({"starts": [{"cells_at_once": "3"}, {"cells_at_once": True}, 7]}) is None
+
+
+def test_no_table_has_minutes_of_shared_cores(runs, page):
+    (timed,) = make_study_pages(make_study("time", "Table 1"), runs, None, pytest.fail)
+    table = times_table(timed, pytest.fail)
+    rows = {row["name"]: row for row in table.records if row["env"] == CHEETAH}
+    for part in ("whole", "after_warmup"):
+        assert rows["cem-rl"][f"measured_{part}_min_per_million"] == pytest.approx(1000)
+        assert rows["aes-rl"][f"measured_{part}_min_per_million"] is rows["aes-rl"][f"{part}_vs_baseline_pct"] is None
+    assert "No minutes of 4 runs that shared cores" in " ".join(table.notes)
+    rows = {row["name"]: row for row in reach_table(page, (1.0,), pytest.fail).records}
+    assert [rows[name]["measured_minutes_median"] for name in ("cem-rl", "aes-rl")] == [1.0, None]
+    assert rows["aes-rl"]["steps"] == "1000 1000 1000"
+    hours = [row["hours"] for row in checklist([], list(runs.itertuples()), [])["compute"].rows]
+    assert hours == pytest.approx([5400 / 3600, 2160 / 3600, 7560 / 3600])  # hours of computing count all the same
+
+
+def test_no_verdict_has_minutes_of_shared_cores(page):
+    minutes = {cell.name: make_sample(cell).measured_minutes for cell in page.groups[0].cells}
+    assert minutes["cem-rl"] == 2.0
+    assert math.isnan(minutes["aes-rl"])
+
+
+def test_no_run_on_shared_cores_is_cut_after_minutes(runs):
+    warnings = []
+    cut = cut_runs(runs, Moment(1, minutes=True), warnings.append)
+    columns = ["name", "seed", "timesteps", "total_timesteps"]
+    assert cut[columns].values.tolist() == [["cem-rl", 0, 1000, 0], ["cem-rl", 1, 1000, 0]]
+    assert warnings[-1].startswith(f"{runs.path.iloc[-1]}: other cells ran on its cores")
+
+
+def test_no_curve_over_time_shows_runs_on_shared_cores(runs, page):
+    figure = curves_of(page)
+    counts = [{group: len(names) for group, names in runs_of(figure, axis).items()} for axis in ("timesteps", "time")]
+    assert counts == [{"aes-rl": 3, "cem-rl": 3}, {"cem-rl": 2}]
+    assert "Not drawn over training time: aes-rl, cem-rl (seed 2)" in " ".join(figure.caption)
+    page = score_page(everything(runs[runs["name"] == "aes-rl"]), FINAL)
+    assert (curves_of(page).paper, curves_of(page, x="time")) == (["timesteps"], None)

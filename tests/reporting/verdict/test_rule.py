@@ -1,7 +1,5 @@
 """The verdicts of hand-made runs: in the terminal, on the page and in verdict.json; and the rule at its boundaries."""
 
-from __future__ import annotations
-
 import json
 import math
 from itertools import combinations
@@ -13,8 +11,8 @@ from scipy import stats
 
 from erlbench.reporting.formats import number
 from erlbench.reporting.pairs import compare_pairs, pairs_table
-from erlbench.reporting.significance import Case, compare, holm, judge
-from erlbench.reporting.words import details, order, pair_values, result, select_spoken, sentence
+from erlbench.reporting.significance import Case, compare, judge
+from erlbench.reporting.words import details, order, result, select_spoken, sentence
 from tests.reporting.compare import page_of, pairs_of, read, run_report, write_report
 from tests.reporting.make_runs import make_cells, make_run
 
@@ -22,22 +20,18 @@ ENV = "Mine-v0"
 NORMAL = 100 + 3 * np.random.default_rng(0).normal(size=(2, 20))
 CLEAR = ([140.0, 150, 145, 160, 148, 151, 149], [100.0, 110, 90, 105, 95, 99, 98])
 OVERLAPPING = ([100.0, 120, 90, 130, 80, 104, 103], [105.0, 95, 125, 85, 110, 99, 98])
-STEADY = 100 + 0.01 * np.arange(10)  # whose spread is a thousandth of the margin
-CASES = {  # scores of a and b, the case, the first words about it, and how many seeds are missing
-    "clear": (*CLEAR, Case.DECIDED, "Decided: runs of a score", None),
-    "small": (100 + 0.1 * np.arange(10), 99 - 0.1 * np.arange(10), Case.SMALL, "Higher by less than 10 %: runs", None),
-    "overlapping": (*OVERLAPPING, Case.UNDECIDED, "Undecided", None),
-    "alike, many": (*NORMAL, Case.EQUIVALENT, "Equivalent", None),
-    "alike, steady": (STEADY, STEADY + 0.001, Case.UNDECIDED, "Undecided", 0),  # and the seeds would show the margin
-    "five": ([140.0, 150, 145, 160, 155], [1.0, 2, 3, 4, 5, 6], Case.TOO_FEW, "Undecided, too few seeds", 1),
+CASES = {  # scores of a and b, the case, and the first words about it
+    "clear": (*CLEAR, Case.DECIDED, "Decided: runs of a score"),
+    "small": (100 + 0.1 * np.arange(10), 99 - 0.1 * np.arange(10), Case.SMALL, "Higher by less than 10 %: runs"),
+    "overlapping": (*OVERLAPPING, Case.UNDECIDED, "Undecided"),
+    "alike, many": (*NORMAL, Case.EQUIVALENT, "Equivalent"),
+    "five": ([140.0, 150, 145, 160, 155], [1.0, 2, 3, 4, 5, 6], Case.TOO_FEW, "Undecided, too few seeds"),
     "a winner with the lower mean": (
         [12 + 0.01 * seed for seed in range(9)] + [-90.0],
         [10 + 0.01 * seed for seed in range(10)],
         Case.SMALL,
         "Higher, with a lower mean: runs of a score higher than runs of b",
-        None,
     ),
-    "numbers without a spread": (1e300 * STEADY, 2e300 * STEADY, Case.NOT_COMPARABLE, "", None),
 }
 
 
@@ -49,13 +43,10 @@ def pair_of(folder, a, b):
 
 @pytest.mark.parametrize("what", CASES)
 def test_each_case(tmp_path, what):
-    a, b, case, words, missing = CASES[what]
-    with np.errstate(all="ignore"):
-        pair = pair_of(tmp_path, a, b)
+    a, b, case, words = CASES[what]
+    pair = pair_of(tmp_path, a, b)
     assert pair.case == case
     assert sentence(pair).startswith(words)
-    assert missing is None or pair.seeds_missing == missing
-    assert missing != 0 or not [line for line in details(pair) if "more seed" in line]
     if case in (Case.DECIDED, Case.SMALL):
         assert [side.name for side in order(pair)] == ["a", "b"]
         assert pair.gain == pytest.approx(np.mean(a) - np.mean(b))
@@ -71,14 +62,6 @@ def test_the_probability_is_that_of_the_side_that_is_named_first(tmp_path):
     ends = f"{1 - pair.probability_high:.2f}, {1 - pair.probability_low:.2f}"
     assert "runs of b score higher than runs of a" in sentence(pair)
     assert f"(P = 1.00 [{ends}])" in sentence(pair)
-
-
-def test_failed_runs_are_a_selection_and_compare_with_nothing(tmp_path):
-    make_run(tmp_path, ENV, "a", 9, [0, 0, 1], status="failed")
-    pair = pair_of(tmp_path, *CLEAR)
-    assert (pair.case, pair_values(pair)["outcome"]) == (Case.NOT_COMPARABLE, None)
-    assert pair.reason.startswith("1 of 8 runs of a failed")
-    assert pair.reason in sentence(pair)
 
 
 def test_steps_that_the_budget_does_not_count_are_said_with_both_scores_at_as_many(tmp_path):
@@ -109,8 +92,6 @@ def test_one_sentence_over_all_comparisons_names_what_is_decided_and_counts_the_
     for text in (printed, page):
         assert not [words for words in (said, pair["sentence"], *pair["details"]) if words not in text]
         assert text.count("too few seeds") == 1
-    rows = pd.read_csv(out / "all-runs" / "tests.csv").set_index("env")
-    assert (rows["case"]["One-v0"], rows.p_holm["One-v0"]) == ("decided", pytest.approx(pair["outcome"]["p"]))
 
 
 def test_of_many_algorithms_the_best_one_is_compared_with_the_rest_and_all_pairs_count(tmp_path):
@@ -122,11 +103,8 @@ def test_of_many_algorithms_the_best_one_is_compared_with_the_rest_and_all_pairs
     pairs = pairs_of(comparison)
     assert {(pair.name, pair.tests) for pair in pairs} == {("g", 21)}  # h has a higher mean, of two seeds
     assert [pair.name_against for pair in pairs] == [*"abcdef", "h"]
-    every = list(combinations(comparison.rows, 2))
-    differences = [compare(one.scores, two.scores) for one, two in every]
-    by_hand = holm(*([row[name] for row in differences] for name in ("p_rank", "level")))
-    wanted = {one.name: p for (one, two), p in zip(every, by_hand, strict=True) if two.name == "g"}
-    assert {pair.name_against: pair.p_holm for pair in pairs if pair.name_against != "h"} == pytest.approx(wanted)
+    apart = [compare(first.scores, second.scores)["p_rank"] for first, second in combinations(comparison.rows[:-1], 2)]
+    assert min(pair.p_holm for pair in pairs) == pytest.approx(21 * min(apart))
     assert "(21 in all)" in " ".join(pairs_table(comparison, compare_pairs(comparison)).notes)
     assert result(pairs).endswith("on Mine-v0; 1 comparison has too few seeds.")
     assert {pair.name_against for pair in pairs_of(page_of(tmp_path, baseline="a"))} == {"a"}
