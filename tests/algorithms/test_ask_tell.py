@@ -63,8 +63,9 @@ def the_object(fake):
 @pytest.mark.parametrize("made", [Noisy, Both])
 @pytest.mark.parametrize(("declare", "sign"), [(erlbench.maximise, 1), (erlbench.minimise, -1)])
 def test_an_object_is_told_fitness_in_its_direction_and_in_its_order(fake, made, declare, sign):
-    ours = fake(declare(type(made.__name__, (made,), {})))
+    ours = fake(declare(type(made.__name__, (made,), {})), population=7)
     asked = played(ours, backwards=True)
+    assert len(asked) == 7
     np.testing.assert_allclose(the_object(ours).told[0], [-sign * sphere(x) for x in asked])
     assert ours.algorithm.counters.generation == 1
     np.testing.assert_array_equal(ours.algorithm.state.reported, the_object(ours).mean)

@@ -104,6 +104,7 @@ pgpe reward_shift=0.5
 openai-es
 openai-es timesteps_per_batch=60 time_limit=adaptive:9,0.5,1.5 time_limit_max=20 mean_share=0.5
 openai-es stale=discard population=2 workers=6
+openai-es stale=discard workers=8
 openai-es noise_table=1000 start_states=pair episodes=2
 openai-es@code noise_table=1000 population=4 timesteps_per_batch=50
 openai-es optimizer=sgd shaping=raw scaling=paper
@@ -173,7 +174,7 @@ def flow(fake):
         ready = [task for task in fake.open.values() if not dependencies(task) & fake.open.keys()]
         if not ready:
             break
-        task = ready[0 if algorithm.is_synchronous(algorithm.settings) else done * 7 % len(ready)]
+        task = ready[0 if algorithm.is_synchronous(algorithm.settings) else done * done % len(ready)]
         fitness = float(task.id * 37 % 11 // 2) if task.id % 29 else math.nan  # with ties
         fake.finish(task, fitness=fitness, length=7 + task.id % 5)
         done += 1
