@@ -93,7 +93,7 @@ pderl pair_fitness=elite-fitness
 evorainbow-exp
 esac population=10 gradient_interval=2
 esac population=10 gradient_interval=2 sampling=pairs optimizer=sgd
-esac population=10 gradient_interval=2 sampling=independent amt_rewards=rank amt_every=3
+esac population=10 gradient_interval=2 sampling=independent amt_rewards=rank amt_every=3 amt_clip=1
 esac@code population=10 hidden=4 critic_hidden=4
 esac@v1 hidden=4 critic_hidden=4
 esac population=10 gradient_interval=2 p_clock=budget validation_every=2
