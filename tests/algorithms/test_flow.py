@@ -14,7 +14,6 @@ import re
 import shlex
 import sys
 import tempfile
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -185,10 +184,8 @@ def summary(fake):
     """What is kept of a run."""
     asked = flow(fake)
     algorithm = fake.algorithm
-    kinds = Counter(line.split()[1] for lines in asked for line in lines[:-1])
     return {
         "asked": " ".join(hashlib.sha256("\n".join(lines).encode()).hexdigest()[:4] for lines in asked),
-        "kinds": dict(sorted(kinds.items())),
         "counters": dataclasses.asdict(algorithm.counters),
         "columns": {name: float(value) for name, value in algorithm.metrics().items()},
         "policy": direction(np.asarray(fake.store.load(algorithm.policy()))),
