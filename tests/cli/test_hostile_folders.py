@@ -1,11 +1,11 @@
 """Folders that somebody else may have written, before every command that reads one: one message, never a traceback."""
 
-from __future__ import annotations
-
 import json
 import os
+import re
 import shutil
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,6 @@ from erlbench.records.run import POLICY
 from tests.runs import make_cell, run
 
 SECONDS = 60  # for one command: a FIFO or a device would have it wait for ever
-EVERY = 13  # attacks that a reader meets: one of so many
 FILES = ("config.toml", "status.json", "meta.json", "eval.csv", "episodes.csv", "tasks.csv", "train.csv", POLICY)
 CONTENTS = {
     "empty": b"",
@@ -40,48 +39,20 @@ CONTENTS = {
 VALUES = (None, [], {}, "x", "", -1, 1e308, float("nan"), True, [[1]], "\x1b[31m", 2**62, "9" * 400, {"a": {"b": []}})
 
 
-def fifo(path: Path) -> None:
-    path.unlink()
-    os.mkfifo(path)
+def replaced(make):
+    """Put something else in the place of a file."""
+    return lambda path: (path.unlink(), make(path))
 
 
-def device(path: Path) -> None:
-    path.unlink()
-    path.symlink_to("/dev/zero")
-
-
-def circle(path: Path) -> None:
-    path.unlink()
-    path.symlink_to(path.name)
-    (path.parent / "round").symlink_to(path.parent)
-
-
-def folder(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
-def sparse(path: Path) -> None:
-    with open(path, "r+b") as file:
-        file.truncate(3 << 30)
-
-
-def missing(path: Path) -> None:
-    path.unlink()
-
-
-ACTS = (fifo, device, circle, folder, sparse, missing)
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory) -> Path:
-    """The folder of a run that is done."""
-    cell = make_cell("cem", tmp_path_factory.mktemp("whole"), steps=200, settings={"population": 4, "elites": 2})
-    assert run(cell) == 0
-    return cell.directory
-
-
-COMMANDS = {
+ACTS: dict[str, Callable[[Path], object]] = {
+    "a FIFO": replaced(os.mkfifo),
+    "a device": replaced(lambda path: path.symlink_to("/dev/zero")),
+    "circles": replaced(lambda path: (path.symlink_to(path.name), (path.parent / "round").symlink_to(path.parent))),
+    "a folder": replaced(Path.mkdir),
+    "nothing": replaced(lambda path: None),
+    "3 GiB of nothing": lambda path: os.truncate(path, 3 << 30),
+}
+READERS = {
     "show": ["show", "{run}"],
     "show all": ["show", "{out}"],
     "verify": ["verify", "{run}"],
@@ -90,99 +61,80 @@ COMMANDS = {
     "play": ["play", "{run}", "--no-video", "--steps", "3"],
     "convert": ["convert", "{out}", "--to", "sb3", "--out", "{out}/../export"],
     "convert to a bundle": ["convert", "{out}", "--out", "{out}/../export.zip"],
-}  # fmt: skip
+    **dict.fromkeys(("cells", "evaluations", "episodes", "tasks", "generations")),  # frames of erlbench.load_results
+}
 PLAYING = ("verify", "verify all", "play")  # they take longer than all others together
 
 
-def share(whole: Path, out: Path, reader: int):
-    """The attacks of one reader, each in a new copy of the run: (what was done, the folder that it was done to).
-
-    All readers together meet all attacks; each meets one of `EVERY`.
-    """
-    place = out / "InvertedPendulum-v5" / "cem" / "seed-000"
-    for number, (what, attack) in enumerate(attacks(whole)):
-        if number % EVERY == reader % EVERY:
-            shutil.rmtree(out, ignore_errors=True)
-            shutil.copytree(whole, place)
-            attack(place)
-            yield what, place
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The folder of a run that is done."""
+    cell = make_cell("cem", tmp_path_factory.mktemp("whole"), steps=200, settings={"population": 4, "elites": 2})
+    assert run(cell) == 0
+    return cell.directory
 
 
-def attacks(whole: Path):
-    """(what is done, a function that does it to a run's folder)."""
-
-    for name in FILES:
-        for act in ACTS:
-            yield f"{act.__name__} for {name}", lambda run, name=name, act=act: act(run / name)
-        for what, content in CONTENTS.items():
-            yield f"{what} in {name}", lambda run, name=name, content=content: (run / name).write_bytes(content)
+def attacks(whole):
+    """(what is done, to which file of a run, a function that does it)."""
+    texts: list[tuple[str, str, str]] = []
     for name in ("status.json", "meta.json"):
         values = json.loads((whole / name).read_text())
-        for key in values:
-            for value in VALUES:
-                text = json.dumps(values | {key: value})
-                yield f"{key} = {value!r:.40} in {name}", lambda run, name=name, text=text: write(run / name, text)
+        texts += [
+            (f"{key} = {value!r:.40}", name, json.dumps(values | {key: value})) for key in values for value in VALUES
+        ]
     config = read_toml(whole / "config.toml")
     for table in ("run", "settings"):
         for key in config[table]:
             for value in VALUES[1:]:
                 text = tomli_w.dumps({**config, table: {**config[table], key: value}})
-                yield f"{table}.{key} = {value!r:.40}", lambda run, text=text: write(run / "config.toml", text)
+                texts.append((f"{table}.{key} = {value!r:.40}", "config.toml", text))
     for name in FILES[3:7]:
         *lines, last = (whole / name).read_text().splitlines()
         for value in ("", "x", "nan", "1e400", "-1", "9" * 400, "=1", "\x1b[2J"):
-            text = "\n".join([*lines, ",".join([value] * len(last.split(",")))]) + "\n"
-            yield f"{value:.20} in the last row of {name}", lambda run, name=name, text=text: write(run / name, text)
+            row = ",".join([value] * len(last.split(",")))
+            texts.append((f"{value:.20} in the last row", name, "\n".join([*lines, row, ""])))
+    for name in FILES:
+        yield from ((what, name, act) for what, act in ACTS.items())
+        yield from ((what, name, lambda path, data=data: path.write_bytes(data)) for what, data in CONTENTS.items())
+    for what, name, text in texts:
+        yield what, name, lambda path, text=text: path.write_text(text)
 
 
-def write(path: Path, text: str) -> None:
-    path.write_text(text)
-
-
-@pytest.fixture
-def no_waiting():
-    def late(number, frame):
-        raise TimeoutError(f"no end after {SECONDS} s")
-
-    before = signal.signal(signal.SIGALRM, late)
-    yield lambda: signal.alarm(SECONDS)
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
+def complaint(reader, place, out):
+    """What a reader of an attacked folder does wrong; empty where it reads or gives one message."""
+    if words := READERS[reader]:
+        result = CliRunner().invoke(cli, [word.format(run=place, out=out) for word in words])
+        fine = result.exit_code in (0, 1, 2) and not re.search("Traceback|unexpected |[\x1b\x07]", result.output)
+        return "" if fine else f"{result.exit_code}: {result.output[-300:]}{result.exception!r:.200}"
+    try:
+        text = getattr(erlbench.load_results(out), reader).to_string()
+        return f"a text that commands the terminal: {text}" if "\x1b" in text else ""
+    except ErlbenchError as error:
+        return "" if str(error).isprintable() else repr(error)
+    except Exception as error:
+        return f"{error!r:.300}"
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name in PLAYING else name for name in COMMANDS]
+    "reader", [pytest.param(name, marks=pytest.mark.slow) if name in PLAYING else name for name in READERS]
 )
-def test_a_command_that_reads_a_folder_gives_one_message(whole, tmp_path, name, no_waiting):
-    wrong = []
-    for what, place in share(whole, tmp_path / "results", [*COMMANDS].index(name)):
-        words = [word.format(run=place, out=tmp_path / "results") for word in COMMANDS[name]]
-        no_waiting()
-        result = CliRunner().invoke(cli, words)
-        fine = result.exit_code in (0, 1, 2) and not any(
-            text in result.output for text in ("Traceback", "unexpected ", "\x1b", "\x07")
-        )
-        if not fine:
-            wrong.append(f"{what}: exit code {result.exit_code}: {result.output[-300:]}{result.exception!r:.200}")
-    assert wrong == []
+def test_who_reads_a_folder_reads_it_or_gives_one_message(whole, tmp_path, reader):
+    """All readers together meet all attacks, each in a new copy of the run."""
 
+    def late(number, frame):
+        raise TimeoutError(f"no end after {SECONDS} s")
 
-FRAMES = ("cells", "evaluations", "episodes", "tasks", "generations")
-
-
-@pytest.mark.parametrize("frame", FRAMES)
-def test_a_frame_is_made_or_refused_with_one_message(whole, tmp_path, frame, no_waiting):
-    wrong = []
-    for what, _ in share(whole, tmp_path / "results", FRAMES.index(frame)):
-        no_waiting()
-        try:
-            found = getattr(erlbench.load_results(tmp_path / "results"), frame)
-            text = found.to_string()
-            if "\x1b" in text:
-                wrong.append(f"{what}: a text that commands the terminal")
-        except ErlbenchError as error:
-            if not str(error).isprintable():
-                wrong.append(f"{what}: {error!r}")
-        except Exception as error:
-            wrong.append(f"{what}: {error!r:.300}")
+    out, wrong, before = tmp_path / "results", [], signal.signal(signal.SIGALRM, late)
+    place = out / "InvertedPendulum-v5" / "cem" / "seed-000"
+    try:
+        for what, name, attack in [*attacks(whole)][[*READERS].index(reader) :: len(READERS)]:
+            shutil.rmtree(out, ignore_errors=True)
+            shutil.copytree(whole, place)
+            attack(place / name)
+            signal.alarm(SECONDS)
+            if text := complaint(reader, place, out):
+                wrong.append(f"{what} in {name}: {text}")
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
     assert wrong == []

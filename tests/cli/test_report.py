@@ -1,25 +1,17 @@
 """`erlbench report`: what the command makes of its options."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from erlbench.cli import cli
-from erlbench.options import list_options
 from erlbench.reporting import request
 from erlbench.reporting.options import PaperStyle, ReportOptions
-from erlbench.reporting.score import Moment
-
-
-def invoke(*words: object):
-    return CliRunner().invoke(cli, [str(word) for word in words])
+from tests.calls import call, refuse, succeed
+from tests.reporting.make_runs import make_run
 
 
 @pytest.fixture
-def built(monkeypatch) -> list[tuple]:
+def built(monkeypatch):
     calls: list[tuple] = []
 
     def build(results, out, studies, profile, warn, options, reference, *, named):
@@ -33,36 +25,28 @@ def built(monkeypatch) -> list[tuple]:
 
 def test_report_takes_the_profile_from_the_folder(built, tmp_path):
     (tmp_path / "smoke").mkdir()
-    result = invoke("report", tmp_path / "smoke", "--study", "aes-rl-table-1,aes-rl-figure-1")
-    assert result.exit_code == 0
-    assert result.stdout == "report/index.html\n"
-    assert result.stderr == "erlbench: one cell is missing\n"
+    result = call("report", tmp_path / "smoke", "--study", "aes-rl-table-1,aes-rl-figure-1")
+    assert (result.stdout, result.stderr) == ("report/index.html\n", "erlbench: one cell is missing\n")
     assert [call[:5] for call in built] == [
         ((tmp_path / "smoke",), Path("report"), ["aes-rl-table-1", "aes-rl-figure-1"], "smoke", True)
     ]
 
 
-@pytest.mark.parametrize("name", ["all-runs", "reference", "reference-mine"])
-def test_a_study_with_the_name_of_another_page_is_refused(built, tmp_path, monkeypatch, name):
+def test_a_study_with_the_name_of_another_page_is_refused(built, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "studies.toml").write_text(
-        f'[studies.{name}]\ntitle = "Mine"\nkind = "scores"\nentries = [{{ algo = "td3" }}]\n'
-        f'[studies.{name}.profiles.smoke]\nseeds = 1\ntotal_timesteps = 1000\nenvs = ["Hopper-v5"]\n'
-    )
-    result = invoke("report", tmp_path)
-    assert result.exit_code == 2
-    assert f"study '{name}'" in result.stderr
+    for name in ("all-runs", "reference", "reference-mine"):
+        (tmp_path / "studies.toml").write_text(
+            f'[studies.{name}]\ntitle = "Mine"\nentries = [{{ algo = "td3" }}]\nseeds = 1\n'
+            'total_timesteps = 1000\nenvs = ["Hopper-v5"]\n'
+        )
+        refuse(f"study '{name}'", "report", tmp_path)
 
 
 @pytest.mark.parametrize(
     ("words", "options"),
     [
         (["--reach"], {"reach": ()}),
-        (["--reach", "--out", "report"], {"reach": ()}),
         (["--reach", "20,3.5"], {"reach": (3.5, 20.0)}),
-        (["--reach=-150"], {"reach": (-150.0,)}),
-        (["--at", "3e5"], {"at": Moment(300_000)}),
-        (["--at", "2.5min"], {"at": Moment(2.5, minutes=True)}),
         (["--paper"], {"paper": PaperStyle()}),
         (["--columns", "a,b+c", "--x", "generation"], {"columns": (("a",), ("b", "c")), "x": "generation"}),
         (
@@ -72,7 +56,7 @@ def test_a_study_with_the_name_of_another_page_is_refused(built, tmp_path, monke
     ],
 )
 def test_report_options(built, tmp_path, words, options):
-    assert invoke("report", tmp_path, *words).exit_code == 0
+    succeed("report", tmp_path, *words)
     assert built[0][5] == ReportOptions(results=(tmp_path,), **options)
 
 
@@ -80,28 +64,24 @@ def test_report_options(built, tmp_path, words, options):
     ("words", "message"),
     [
         (["{tmp}/none"], "there is no folder"),
-        (["--reach", "{tmp}"], "is no score; give numbers such as --reach=250,475.5, or --reach=published (folders"),
-        (["{tmp}", "--x", "generations"], "did you mean 'generation'?"),
-        (["{tmp}", "--metric", "finals"], "did you mean 'final'?"),
+        (["--reach", "{tmp}"], "is no score"),
         (["{tmp}", "--paper", "{tmp}/none.toml"], "none.toml cannot be read: No such file or directory"),
-        (["{tmp}", "--at", "inf"], "--at inf: no training steps or minutes; give 300000, 3e5 or 30min"),
-        (["{tmp}", "--at", "1.5"], "--at 1.5: no training steps or minutes"),
         (["{tmp}", "--at", "3e5", "--columns", "sigma"], "--columns draws whole runs; leave --at out"),
-        (["{tmp}", "--study", "aes-rl-tabel-1"], "did you mean 'aes-rl-table-1'?"),
         (["{tmp}", "--side-by-side", "--at", "3e5"], "leave --study, --at, --baseline, --reference out"),
         (["{tmp}", "{tmp}", "--side-by-side"], "the same folder twice"),
+        (["{tmp}", "--side-by-side"], "report A B --side-by-side"),
     ],
 )
 def test_report_with_bad_input(built, tmp_path, words, message):
-    result = invoke("report", *(word.format(tmp=tmp_path) for word in words))
-    assert result.exit_code == 2
-    assert message in result.stderr
+    refuse(message, "report", *(word.format(tmp=tmp_path) for word in words))
     assert built == []
 
 
-def test_the_options_are_few():
-    assert len(list_options(ReportOptions)) <= 14
-    result = invoke("report", "--help")
-    assert [
-        f"--{name}" for name in ("smooth", "band", "profile", "studies", "failed") if f"--{name}" in result.stdout
-    ] == []
+def test_folders_are_compared_side_by_side(tmp_path):
+    for folder, score in (("a", 10), ("b", 12)):
+        for seed in range(6):
+            make_run(tmp_path / folder, "Ant-v5", "td3", seed, [0, score + seed])
+    output = succeed("report", tmp_path / "a", tmp_path / "b", "--side-by-side", "--out", tmp_path / "out")
+    rows = {" ".join(line.split()) for line in output.splitlines()}
+    assert "td3 b 12.5 ± 1.87 14.5 ± 1.87 +16.0 % unknown equal 0.126" in rows
+    assert output.endswith(f"{tmp_path / 'out' / 'index.html'}\n")

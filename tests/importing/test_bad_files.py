@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import Result
 
 from tests.calls import call, refuse
 
@@ -24,11 +23,11 @@ MONITOR = '#{"t_start": 0.0, "env_id": "A-v1"}\nr,l,t\n'
 HEAD = "env,algo,seed,step,return\n"
 
 
-def convert(path: Path, out: Path, *more: str) -> Result:
+def convert(path, out, *more):
     return call("convert", path, "--origin", "me", "--out", out, *more)
 
 
-def refused(folder: Path, path: Path) -> str:
+def refused(folder, path):
     """The one line with which the file is refused; nothing lies in the results."""
     line = refuse("", "convert", path, "--origin", "me", "--out", folder / "results", *WHOSE)
     assert not (folder / "results").exists()

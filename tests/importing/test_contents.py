@@ -1,7 +1,6 @@
 """What files hold: several starts of a run, successes, and tables as spreadsheets write them."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ NAMES = {"env": "A-v1", "algo": "ppo", "seed": 0}
 def results(tmp_path):
     """Import a file; its evaluations and episodes."""
 
-    def call(path: Path, **names: object):
+    def call(path, **names):
         import_runs([path], tmp_path / "out", origin="Jane Doe", **names)
         return erlbench.load_results(tmp_path / "out")
 
