@@ -69,7 +69,6 @@ def pendulum():
 IDS = {
     "Plain": (Corridor, 100, {}),
     "Endless": (Corridor, None, {}),
-    "ItsOwn": (lambda: Corridor(40), 100, {}),
     "Factory": (fifty, 100, {}),
     "FactoryAlone": (fifty, None, {}),
     "Made": (pendulum, 300, {}),

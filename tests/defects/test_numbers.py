@@ -1,10 +1,7 @@
 """An individual whose return is no number."""
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
-from click.testing import Result
 
 from tests.calls import call
 
@@ -16,7 +13,7 @@ SETTINGS = {
 }
 
 
-def train(algo: str, env: str, out: Path, *more: str) -> tuple[Result, Path]:
+def train(algo, env, out, *more):
     """A run of 50 episodes, and its folder."""
     words = ["--total-timesteps=500", "--eval-freq=250", "--eval-episodes=1", "--processes=0", "--out", out]
     settings = [word for text in ("hidden=8", *SETTINGS[algo], *more) for word in ("--set", text)]

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -26,7 +25,7 @@ gymnasium.register("Mine-v0", PendulumEnv, max_episode_steps=10)
 """
 
 
-def run(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
+def run(folder, *more):
     # As the console script: with the folder of the script, not the current one, on the path.
     code = f"import sys; sys.path = [p for p in sys.path if p not in ('', {str(folder)!r})]\n"
     code += "from erlbench.__main__ import main; main()"
@@ -34,14 +33,14 @@ def run(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*command, *more], cwd=folder, capture_output=True, text=True, timeout=60)
 
 
-def test_a_module_in_the_current_folder_is_found_by_the_workers_too(tmp_path: Path) -> None:
+def test_a_module_in_the_current_folder_is_found_by_the_workers_too(tmp_path):
     (tmp_path / "mine.py").write_text(MODULE)
     done = run(tmp_path, "--env", "mine:Mine-v0", "--processes", "1", "--eval-episodes", "1")
     assert done.returncode == 0, done.stderr
     assert "done" in done.stderr
 
 
-def test_an_environment_of_a_module_has_its_own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_environment_of_a_module_has_its_own_settings(tmp_path, monkeypatch):
     """Once none of them was known, and `frame_skip` repeated each action instead."""
     (tmp_path / "skipping.py").write_text(SKIPPING)
     monkeypatch.syspath_prepend(tmp_path)
@@ -53,7 +52,7 @@ def test_an_environment_of_a_module_has_its_own_settings(tmp_path: Path, monkeyp
         problem("skipping:Skipping", {"max_episode_steps": 9})
 
 
-def test_a_module_that_is_not_here_is_told_with_what_to_do(tmp_path: Path) -> None:
+def test_a_module_that_is_not_here_is_told_with_what_to_do(tmp_path):
     done = run(tmp_path, "--env", "mine:Mine-v0")
     assert done.returncode == 2
     assert "No module named 'mine'; start from its folder, or set PYTHONPATH" in done.stderr

@@ -1,7 +1,5 @@
 """What `erlbench run` makes of its options, its --config file and bad input."""
 
-from pathlib import Path
-
 import pytest
 
 from erlbench.errors import UsageError
@@ -60,7 +58,7 @@ def test_a_value_that_does_not_fit_an_option_is_named(given, message):
     assert caught.value.exit_code == 2
 
 
-def write(tmp_path: Path, text: str) -> str:
+def write(tmp_path, text):
     (tmp_path / "my.toml").write_text(text)
     return str(tmp_path / "my.toml")
 

@@ -76,9 +76,10 @@ def test_costs_of_earlier_runs_with_all_digits_and_without_later_ones_are_no_dif
     long = {"timestep": 7.210378607832741e-05, "critic_update": 0.008025755327237542, "crowding": 1.1038899914035232}
     costs = Costs(actor_update=0.0, overhead=0.0, cores=4, **long)
     now = dataclasses.replace(CELL, simulated_time=True, costs=costs).config()
-    assert now["costs"]["critic_update"] == 0.008025755
-    assert now["costs"]["crowding"] == 1.103889991
+    assert (now["costs"]["critic_update"], now["costs"]["crowding"]) == (0.008025755, 1.103889991)
     assert Costs(**now["costs"]) == costs
     later = {"spread", "gradient_overhead"}
     before = {key: value for key, value in now["costs"].items() if key not in later} | long
     assert differences({**now, "costs": before}, now) == []
+    (line,) = differences({**now, "costs": before | {"timestep": 1.0}}, now)
+    assert line == "costs.timestep: 1.0 there, 7.2104e-05 now"

@@ -7,12 +7,11 @@ import tomli_w
 
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments
-from erlbench.experiment.cells import Cell
 from erlbench.experiment.command import requested_cells
 from erlbench.experiment.costs import Costs
 
 
-def cells_of(**given) -> list[Cell]:
+def cells_of(**given):
     return requested_cells(arguments(given))
 
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import tomllib
-from pathlib import Path
 
 import pytest
 import tomli_w
@@ -22,7 +21,7 @@ SMALL = {
 }  # fmt: skip
 
 
-def started(out: Path, **more) -> Path:
+def started(out, **more):
     """The config.toml of a run that was begun with small settings, and interrupted."""
     asked = arguments({**BASE, **SMALL, "out": str(out), **more})
     (cell,) = requested_cells(asked)
@@ -32,17 +31,17 @@ def started(out: Path, **more) -> Path:
     return cell.directory / "config.toml"
 
 
-def again(out: Path, **given) -> int:
+def again(out, **given):
     """The exit code of a later command with these options."""
     asked = arguments({**BASE, "processes": 0, "quiet": True, "out": str(out), **given})
     return run_cells(requested_cells(asked), run_options(asked, ("erlbench", "run")))
 
 
-def config(path: Path) -> dict:
+def config(path):
     return tomllib.loads(path.read_text())
 
 
-def change(path: Path, table: str, **values) -> None:
+def change(path, table, **values):
     """Write other values into the file; None removes one."""
     known = config(path)
     known[table] = {key: value for key, value in {**known[table], **values}.items() if value is not None}

@@ -1,66 +1,30 @@
 """The studies that the suite comes with: what stands beside a published number is what was published."""
 
-from __future__ import annotations
-
+import csv
 import math
+import re
+from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
-from erlbench.envs.catalogue import LISTED, Preset, split_preset
 from erlbench.envs.registry import problem
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.command import requested_cells
 from erlbench.experiment.estimate import estimate
-from erlbench.experiment.studies import load_studies
+from erlbench.experiment.studies import STUDY_KEYS, load_studies
+from erlbench.experiment.study import PLACES, Entry, Pair, Profile, Study
+from erlbench.experiment.toml_file import toml_key
 from erlbench.reporting.published import read_published
-
-PACKAGED = {  # seeds of the profile `paper`
-    "aes-rl-table-1": 10,
-    "aes-rl-table-2": 10,
-    "aes-rl-table-3": 10,
-    "aes-rl-appendix-d": 10,
-    "aes-rl-appendix-f": 10,
-    "aes-rl-figure-1": 1,
-    "aes-rl-figure-3": 3,
-    "esac-table-1": 5,
-    "esac-figure-2-left": 3,
-    "esac-figure-2-center": 3,
-    "esac-figure-2-right": 3,
-    "esac-figure-5": 1,
-    "esac-figure-6-left": 5,
-    "esac-figure-7": 5,
-    "esac-figure-8": 3,
-    "openai-es-table-3": 6,
-    "openai-es-figure-1": 7,
-    "openai-es-quadratic": 10,
-    "goodai-lander": 5,
-    "goodai-ant": 5,
-    "goodai-pendulum": 5,
-}
-
-
-def cells_of(study, profile):
-    """Of the first seed."""
-    return requested_cells(arguments({"study": (study,), "profile": profile, "seeds": "0,"}))
+from tests.experiment.study_cell_list import cell_lines, stored_lines, table_studies
 
 
 @pytest.mark.parametrize("profile", ["smoke", "laptop", pytest.param("paper", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("study", PACKAGED)
+@pytest.mark.parametrize("study", table_studies())
 def test_each_study_can_be_estimated(study, profile):
     """As is done for a dry run, and before the first cell of a run."""
-    for cell in cells_of(study, profile):
+    for cell in requested_cells(arguments({"study": (study,), "profile": profile, "seeds": "0,"})):
         assert 0 < estimate(cell, problem(cell.env, cell.env_settings), 1).core_seconds < math.inf
-
-
-def test_studies_run_the_papers_environments():
-    """Where a preset undoes a change of version 5, studies name it; before MuJoCo 2.0 there were contact forces."""
-    for study in load_studies().values():
-        for env in {env for profile in study.profiles.values() for env in profile.envs}:
-            row = LISTED[split_preset(env)[0]]
-            changed = [name for name, preset in row.presets.items() if preset != Preset()]
-            forces = study.published_source in ("ESAC paper", "OpenAI-ES paper")
-            wanted = changed[-1 if forces else 0] if changed else ""
-            assert split_preset(env)[1] == wanted, f"{env} of {study.name}"
 
 
 def test_published_names_are_those_of_the_table():
@@ -84,10 +48,30 @@ def test_published_names_are_those_of_the_table():
 def test_the_tasks_and_budgets_of_esac():
     study = load_studies()["esac-table-1"]
     paper = study.profiles["paper"]
-    published = {number.env: number.steps for number in read_published().values() if _is_of(number, study)}
+    table = (study.published_source, study.table)
+    numbers = [number for number in read_published().values() if (number.source, number.table) == table]
+    published = {number.env: number.steps for number in numbers}
     assert {study.envs_published[env]: paper.timesteps(env) for env in paper.envs} == published
     assert len(published) == 15
 
 
-def _is_of(number, study):
-    return (number.source, number.table) == (study.published_source, study.table)
+def test_the_list_has_all_profiles_of_all_studies():
+    listed = {tuple(line.split()[:2]) for line in stored_lines()}
+    assert listed == {(name, profile) for name, study in table_studies().items() for profile in study.profiles}
+
+
+@pytest.mark.parametrize("study", table_studies())
+def test_the_cells_of_a_study_are_those_of_the_list(study):
+    lines = [line for profile in table_studies()[study].profiles for line in cell_lines(study, profile)]
+    assert lines == [line for line in stored_lines() if line.startswith(f"{study} ")]
+
+
+def test_all_keys_are_documented():
+    """The table of docs/studies.md has each key of a study, a profile, an entry and a pair, and says of which it is."""
+    with open(Path(__file__).parents[2] / "docs/data/study-keys.csv", encoding="utf-8", newline="") as file:
+        rows = [*csv.reader(file)][1:]
+    listed = {(name, of) for row in rows for name in re.findall(r"`([\w-]+)`", row[0]) for of in row[1].split(", ")}
+    kinds = {"study": Study, "profile": Profile, "entry": Entry, "pair": Pair}
+    keys = {(toml_key(item), of) for of, kind in kinds.items() for item in fields(kind)}
+    keys |= {(key, "study") for key in STUDY_KEYS}
+    assert listed == keys - {(name, "study") for name in PLACES}

@@ -9,7 +9,7 @@ from erlbench.experiment.schedule import CellQueue, CellSchedule, Share, plan
 GIB = 2.0**30
 
 
-def moldable(work: float, most: int, chain: float = 0.0, exclusive: bool = False, least: int = 1, memory: float = 0.0):
+def moldable(work, most, chain=0.0, exclusive=False, least=1, memory=0.0):
     """What a cell takes with each number of processes: its work divided, but no less than its chain."""
     return tuple(
         Share(processes=p, cores=p, memory=memory * p, seconds=max(chain, work / p), exclusive=exclusive)
@@ -17,7 +17,7 @@ def moldable(work: float, most: int, chain: float = 0.0, exclusive: bool = False
     )
 
 
-def steps(schedule: CellSchedule, seed: int):
+def steps(schedule, seed):
     """The cells that run at once, from the first to the last, if they end in a random order."""
     queue, chance = CellQueue(schedule), random.Random(seed)
     while True:
@@ -29,7 +29,7 @@ def steps(schedule: CellSchedule, seed: int):
         queue.end(chance.choice(sorted(queue.running)))
 
 
-def demands(chance: random.Random, cores: int):
+def demands(chance, cores):
     for _ in range(chance.randint(1, 40)):
         least = chance.choice([1, 1, 1, chance.randint(1, cores)])
         most = chance.randint(least, cores)

@@ -29,12 +29,12 @@ def here(tmp_path, monkeypatch):
     Path("studies.toml").write_text(STUDY)
 
 
-def run(**more) -> int:
+def run(**more):
     asked = arguments({"study": ("small",), "processes": 0, "quiet": True, **more})
     return run_cells(requested_cells(asked), run_options(asked, ("erlbench", "run")))
 
 
-def directories(**more) -> list[str]:
+def directories(**more):
     return [str(cell.directory) for cell in requested_cells(arguments({"study": ("small",), **more}))]
 
 

@@ -1,12 +1,9 @@
 """A film of MinAtar, whose screen is 10 x 10 pixels of colours from 0 to 1."""
 
-from __future__ import annotations
-
 import pytest
-from click.testing import CliRunner
 from PIL import Image
 
-from erlbench.cli import cli
+from tests.calls import succeed
 from tests.programs import needed_module
 from tests.runs import make_cell, run
 
@@ -18,8 +15,7 @@ def test_a_film_of_a_small_screen_is_large_and_has_its_colours(tmp_path):
     cell = make_cell("snes", tmp_path, "MinAtar/Breakout-v1", 200, settings={"population": 4, "hidden": (4,)})
     assert run(cell) == 0
     film = tmp_path / "film.gif"
-    result = CliRunner().invoke(cli, ["play", str(cell.directory), "--video", str(film)])
-    assert result.exit_code == 0
+    succeed("play", cell.directory, "--video", film)
     with Image.open(film) as frames:
         assert frames.size == (160, 160)
         colours = {colour for _, colour in frames.convert("RGB").getcolors()}

@@ -1,7 +1,5 @@
 """The package of docs/plugins.md: its steps against the formula of ARS's public code, and the conformance test."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,25 +1,17 @@
 """`erlbench new algorithm`, and algorithms and studies that the suite does not know."""
 
-from __future__ import annotations
-
 import pytest
-from click.testing import CliRunner
 
 from erlbench.algorithms import registry
-from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.testing import check_algorithm
-
-
-def invoke(*words: object):
-    return CliRunner().invoke(cli, [str(word) for word in words])
+from tests.calls import refuse, succeed
 
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
     """The skeleton of an algorithm, which Python finds."""
-    result = invoke("new", "algorithm", "my-search", "--out", tmp_path / "package")
-    assert result.exit_code == 0, result.stderr
+    succeed("new", "algorithm", "my-search", "--out", tmp_path / "package")
     monkeypatch.syspath_prepend(tmp_path / "package")
     monkeypatch.chdir(tmp_path)
     return tmp_path / "package"
@@ -48,66 +40,45 @@ def test_the_check_finds_what_is_wrong(package, tmp_path, monkeypatch):
         check_algorithm("erlbench_my_search:MySearch", tmp_path / "runs", settings={"hidden": (8,)})
 
 
-def test_a_class_is_run_and_reported_by_its_name(package, tmp_path):
+def test_a_class_is_run_and_reported_by_its_name(package):
     words = ["--env", "Pendulum-v1", "--total-timesteps", 2000, "--processes", 0, "--set", "hidden=8", "-q"]
-    result = invoke("run", "--algo", "erlbench_my_search:MySearch", *words)
-    assert result.exit_code == 0, result.stderr
-    assert "MySearch" in invoke("show", "results").stdout
-    assert invoke("report").exit_code == 0
-    again = invoke("run", "--config", "results/Pendulum-v1/MySearch/seed-000/config.toml", "-q")
-    assert again.exit_code == 0, again.stderr
+    succeed("run", "--algo", "erlbench_my_search:MySearch", *words)
+    assert "MySearch" in succeed("show", "results")
+    succeed("report")
+    succeed("run", "--config", "results/Pendulum-v1/MySearch/seed-000/config.toml", "-q")
 
 
-def test_an_entry_point_is_listed_and_found(package, tmp_path, monkeypatch):
+def test_an_entry_point_is_listed_and_found(package):
     info = package / "erlbench_my_search-0.1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: erlbench-my-search\nVersion: 0.1\n")
     (info / "entry_points.txt").write_text("[erlbench.algorithms]\nmy-search = erlbench_my_search:MySearch\n")
     registry.plugins.cache_clear()
     try:
-        assert "my-search" in invoke("list", "algos").stdout
+        assert "my-search" in succeed("list", "algos")
         assert registry.find("my-search").__name__ == "MySearch"
         with pytest.raises(UsageError, match="did you mean 'my-search'"):
             registry.entry("my-serach")
-        result = invoke("run", "--algo", "my-search", "--env", "Pendulum-v1", "--dry-run")
-        assert "results/Pendulum-v1/my-search/seed-000" in result.stdout
+        dry = succeed("run", "--algo", "my-search", "--env", "Pendulum-v1", "--dry-run")
+        assert "results/Pendulum-v1/my-search/seed-000" in dry
     finally:
         registry.plugins.cache_clear()
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("nowhere:Thing", "cannot be imported (nowhere:Thing): ModuleNotFoundError"),
-        ("math:pi", "is neither a subclass of erlbench.algorithms.base.Algorithm"),
-        ("math:nothing", "AttributeError"),
-    ],
-)
-def test_what_is_no_algorithm_is_named(name, message):
-    result = invoke("run", "--algo", name, "--env", "Pendulum-v1")
-    assert result.exit_code == 2
-    assert message in result.stderr
-
-
-@pytest.mark.parametrize(("name", "message"), [("td3", "already"), ("My Search", "is no name of an algorithm")])
-def test_names_that_cannot_be(tmp_path, name, message):
-    result = invoke("new", "algorithm", name, "--out", tmp_path / "there")
-    assert result.exit_code == 2
-    assert message in result.stderr
-    assert not (tmp_path / "there").exists()
-
-
-def test_a_folder_that_cannot_be_made(tmp_path):
+def test_what_is_no_algorithm_and_names_and_folders_that_cannot_be_are_named(tmp_path):
     (tmp_path / "file").touch()
-    out = tmp_path / "file" / "package"
-    result = invoke("new", "algorithm", "my-search", "--out", out)
-    assert result.exit_code == 2
-    assert result.stderr.startswith(f"erlbench: {out} cannot be written: Not a directory")
+    for name, out, message in (
+        ("td3", "there", "already"),
+        ("My Search", "there", "is no name of an algorithm"),
+        ("my-search", "file/package", f"{tmp_path / 'file/package'} cannot be written"),
+    ):
+        refuse(message, "new", "algorithm", name, "--out", tmp_path / out)
+    assert not (tmp_path / "there").exists()
+    for name, message in (("nowhere:Thing", "(nowhere:Thing): ModuleNotFoundError"), ("math:pi", "is neither")):
+        refuse(message, "run", "--algo", name, "--env", "Pendulum-v1")
 
 
 def test_the_skeleton_of_an_object_with_ask_and_tell_passes_its_own_test(tmp_path, monkeypatch):
-    result = invoke("new", "algorithm", "my-snes", "--ask-tell", "--out", tmp_path / "package")
-    assert result.exit_code == 0, result.stderr
-    assert "write erlbench_my_snes.py" in result.stdout
+    succeed("new", "algorithm", "my-snes", "--ask-tell", "--out", tmp_path / "package")
     monkeypatch.syspath_prepend(tmp_path / "package")
     check_algorithm("erlbench_my_snes:MySnes", tmp_path / "runs", settings={"hidden": (8,)})
