@@ -12,7 +12,7 @@ import pytest
 from erlbench.files import Unusable
 from erlbench.records import read
 from erlbench.records.read import NAMED, parse_rows, read_rows
-from erlbench.records.run import run_folders
+from erlbench.records.run import run_folders, starts
 from erlbench.records.schema import ROWS, EvaluationRow, EventRow, TaskRow, columns_of, header  # fmt: skip
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -93,6 +93,11 @@ def test_an_empty_cell_and_a_column_that_is_not_there_have_the_default():
 def test_a_file_without_its_columns_is_left_out_as_a_whole(text):
     frame, warnings = parsed(text)
     assert (frame, len(warnings)) == (None, 1)
+
+
+def test_damaged_starts_of_a_run_hide_no_whole_one():
+    assert starts({"starts": [True, {"cpu": "a"}, None]}) == [{"cpu": "a"}]
+    assert starts({"starts": True}) == []
 
 
 def test_what_no_run_writes_is_no_missing_file(tmp_path):

@@ -71,6 +71,7 @@ def test_the_last_evaluations_policies_are_kept_and_verified(tmp_path, evaluate)
     assert run(cell, processes=2) == 0
     rows = csv_rows(cell.directory / "eval.csv")
     final = len(rows) - 1
+    assert rows[-1]["total_time_s"] == rows[-1]["train_time_s"]  # that of the training's end
     assert final > 8
     assert kept(cell) == [*range(final - 4, final)]  # five are kept; the final one has a file of its own
 

@@ -155,3 +155,11 @@ def test_a_configuration_that_is_no_toml_is_named(tmp_path):
     (tmp_path / "config.toml").write_text("run = [")
     with pytest.raises(UsageError, match=r"config\.toml cannot be read"):
         directory.saved_config()
+
+
+def test_what_is_found_out_after_a_start_is_in_meta(tmp_path):
+    directory = RunFolder(tmp_path)
+    for number in range(2):
+        directory.add_start({"cpu": number}, {"started": number})
+    directory.amend_meta(device="cpu")
+    assert [start.get("device") for start in directory.meta()["starts"]] == [None, "cpu"]

@@ -34,7 +34,10 @@ def test_a_run_ends_after_the_first_generation_behind_its_minutes(algo, tmp_path
     last = next(number for number, end in enumerate(ends) if end >= 60 * MINUTES[algo])
     assert last > 2
     if algo == "aes-rl":  # individuals that are under way come to their end, and nothing begins
-        begun = [float(row["ready_s"]) for row in csv_rows(cell.directory / "tasks.csv") if row["kind"] in NEW]
+        tasks = csv_rows(cell.directory / "tasks.csv")
+        for name in ("staleness", "critic_lag"):
+            assert max(int(row[name]) for row in tasks if row[name]) > 0
+        begun = [float(row["ready_s"]) for row in tasks if row["kind"] in NEW]
         assert ends[last - 1] <= max(begun) < ends[last]
     else:
         assert last == len(ends) - 1

@@ -5,6 +5,8 @@ import json
 import os
 import re
 import shutil
+import signal
+import threading
 
 import pytest
 
@@ -12,6 +14,7 @@ from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.records.run import POLICY
 from erlbench.records.write import RowFile
+from erlbench.running.command import catch_signals
 from erlbench.running.folder import RunFolder
 from tests.reporting.compare import find_rows
 from tests.runs import check_same_as_whole, make_cell, rows, run
@@ -52,7 +55,7 @@ def test_a_start_records_its_command_and_the_studies(tmp_path):
     assert (made.studies, made.command) == (("mine", "yours"), "erlbench run")
     assert (made.processes, made.jobs, made.threads, made.device) == ("1", "1", "1", "cpu")
     start = RunFolder(cell.directory).meta()["starts"][0]
-    assert (start["one_core"], start["pool"]) == (True, "process")
+    assert (start["one_core"], start["pool"], start["device"]) == (True, "process", "cpu")
 
 
 def test_other_settings_in_the_directory_are_named_and_force_moves_the_old_run_aside(tmp_path):
@@ -73,6 +76,17 @@ def test_a_held_directory_is_refused_before_anything_starts(tmp_path):
         run(free, held)
     assert not free.directory.exists()
     directory.release()
+
+
+def test_a_signal_that_is_ignored_stays_ignored():
+    before, stop = signal.signal(signal.SIGHUP, signal.SIG_IGN), threading.Event()
+    try:
+        with catch_signals(stop):
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert not stop.is_set()
+            assert signal.getsignal(signal.SIGTERM) != signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_a_run_can_end_after_so_many_generations(tmp_path):

@@ -29,6 +29,7 @@ def machine(monkeypatch):
         ("aes-rl", {"env": "MountainCarContinuous-v0"}, {}, 6, True, 1),  # nobody knows how long a step takes
         ("aes-rl", {"simulated_time": True}, {}, 1, False, 8),
         ("cem-rl", {"one_core": True}, {}, 8, True, 1),
+        ("cem-rl", {"processes": 16}, {}, 10, True, 1),
         ("cem-rl", {"processes": 4}, {}, 4, True, 1),  # four, and the main process
     ],
 )
