@@ -1,7 +1,5 @@
 """docs/your-first-study.md: its files and commands, as a reader types them in an empty folder."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

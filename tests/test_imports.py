@@ -1,10 +1,6 @@
 """Packages import only what stands below them, so that each can be read without those that use it."""
 
-from __future__ import annotations
-
 import ast
-import re
-from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -28,33 +24,16 @@ LAYERS = (
     ("cli",),
     ("__main__",),
 )
-OF_THE_REPORT = (
-    ("formats", "statistics"),
-    ("documents", "significance", "cells"),
-    ("runs", "drawing"),
-    ("score", "timeline"),
-    ("published",),
-    ("page_cells",),
-    ("pairs", "studies", "options", "curves", "agreement"),
-    ("figures", "matrix", "times", "reach", "differences", "answers"),
-    ("scores", "words"),
-    ("page",),
-    ("checklist",),
-    ("index",),
-    ("__init__",),
-    ("request",),
-)
-IN_THE_REPORT = {name: level for level, names in enumerate(OF_THE_REPORT) for name in names}
 ABOVE_OTHERS = {name: level for level, names in enumerate(LAYERS) for name in names}
 TOGETHER = {frozenset(("policy", "work"))}  # the only ones of a layer that may
 
 
-def part(module: str) -> str:
+def part(module):
     """The package or module below `erlbench` that a module belongs to."""
     return [*module.split("."), "__init__"][1]
 
 
-def imported(path: Path) -> Iterator[str]:
+def imported(path):
     """All modules of erlbench that a file imports, also inside functions and for type checkers alone."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module == "erlbench":
@@ -85,28 +64,3 @@ def test_imports_flow_one_way():
     assert wrong == []
     assert ("cli", "running") in seen  # inside a function
     assert ("algorithms", "work") in seen
-
-
-def test_the_report_imports_one_way():
-    folder, seen, wrong = ROOT / "erlbench" / "reporting", set(), []
-    for path in folder.rglob("*.py"):
-        mine = path.relative_to(folder).with_suffix("").parts[0]
-        for module in imported(path):
-            if part(module) == "reporting":
-                theirs = [*module.split("."), "__init__"][2]
-                seen.add((mine, theirs))
-                if mine != theirs and IN_THE_REPORT[mine] <= IN_THE_REPORT[theirs]:
-                    wrong.append(f"{path.relative_to(ROOT)} imports {module}")
-    assert wrong == []
-    assert ("page", "figures") in seen
-
-
-def test_the_architecture_lists_all_rooms_in_the_order_of_imports():
-    page = (ROOT / "docs" / "architecture.md").read_text()
-    of_all, of_the_report = (table.split("\n\n")[0] for table in page.split("| module | content |\n")[1:])
-    for table, levels in ((of_all, ABOVE_OTHERS), (of_the_report, IN_THE_REPORT)):
-        cells = [line.split("|")[1] for line in table.splitlines()[1:]]
-        rooms = [name for cell in cells for name in re.findall(r"`(\w+)(?:/|\.py)`", cell)]
-        assert sorted(rooms) == sorted(levels.keys() - {"__init__"})
-        order = [levels[room] for room in rooms]
-        assert order == sorted(order, reverse=True)

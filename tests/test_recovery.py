@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -18,18 +17,18 @@ ARGUMENTS = (
 )  # fmt: skip
 
 
-def start(out: Path) -> subprocess.Popen[str]:
+def start(out):
     config = write_options(out.with_name(f"{out.name}.toml"), checkpoint_every=0.2)
     words = [sys.executable, "-m", "erlbench", "run", *ARGUMENTS, "--config", config, "--out", str(out)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen(words, text=True, preexec_fn=heed_interrupts, **pipes)
 
 
-def folder(out: Path) -> Path:
+def folder(out):
     return out / "InvertedPendulum-v5" / "cem-rl" / "seed-000"
 
 
-def workers(pid: int) -> list[int]:
+def workers(pid):
     """The descendants that use processor time: the workers, not their helpers."""
     return [below for below in processes_below(pid) if "forkserver" in command(below)][1:]
 

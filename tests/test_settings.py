@@ -19,7 +19,7 @@ class Settings:
     antithetic: bool = setting(True, "mirror")
     limit: int | None = setting(None, "bound")
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         if self.limit is not None and self.limit > self.batch_size:
             raise ValueError(f"limit ({self.limit}) cannot exceed batch_size ({self.batch_size})")
 

@@ -1,7 +1,5 @@
 """The house's rules of size, and how `python -m benchmarks.size` counts."""
 
-from __future__ import annotations
-
 from benchmarks.size import measure, sources
 
 MODULE = b'''"""Docstring."""

@@ -1,7 +1,5 @@
 """`erlbench list machine`: what it finds on this machine, and what it advises where something is missing."""
 
-from __future__ import annotations
-
 import configparser
 import subprocess
 import sys
@@ -9,25 +7,18 @@ from collections import namedtuple
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from erlbench import playing, this_machine
-from erlbench.cli import cli
 from erlbench.machine.process import cores
+from erlbench.words import counted
+from tests.calls import call, succeed
 
 SETUP = Path(__file__).parents[1] / "setup.cfg"
 DEVELOPERS = {"dev", "docs", "bench"}
 
 
-def findings() -> dict[str, this_machine.Finding]:
+def findings():
     return {finding.what: finding for finding in this_machine.examine()}
-
-
-def test_it_tells_what_is_there():
-    result = CliRunner().invoke(cli, ["list", "machine"])
-    assert result.exit_code == 0
-    assert f"{cores()} cores for this process" in result.stdout
-    assert "shared memory" in result.stdout
 
 
 def test_every_extra_for_users_is_looked_for():
@@ -44,6 +35,7 @@ def test_it_advises(monkeypatch):
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     found = findings()
+    assert f"{counted(cores(), 'core')} for this process" in succeed("list", "machine")
     assert found["shared memory"].advice == "free some; in a container: docker run --shm-size=2g"
     assert found["extra box2d"].advice == "pip install 'erlbench[box2d]'"
     assert found["films"].advice == "sudo apt install libegl1 or libosmesa6"
@@ -55,7 +47,7 @@ def test_a_renderer_that_mujoco_does_not_know_stops_every_run(monkeypatch):
     """MuJoCo then cannot be imported; the commands say so, without a traceback, and so does `list machine`."""
     monkeypatch.setenv("MUJOCO_GL", "foo")
     assert findings()["films"].serious
-    assert CliRunner().invoke(cli, ["list", "machine"]).exit_code == 1
+    assert call("list", "machine").exit_code == 1
     command = [sys.executable, "-m", "erlbench", "run", "--algo", "cem", "--env", "InvertedPendulum-v5", "--dry-run"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2

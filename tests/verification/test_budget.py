@@ -25,7 +25,7 @@ SMALL = {"population": 4, "elites": 2}
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory) -> Path:
+def whole(tmp_path_factory):
     """The folder of a run of a robot that is done."""
     cell = make_cell("cem", tmp_path_factory.mktemp("whole"), "Hopper-v5", steps=200, settings=SMALL)
     assert run(cell) == 0
@@ -36,7 +36,7 @@ def whole(tmp_path_factory) -> Path:
 def changed(whole, tmp_path):
     """Copy the run, with other settings of its environment."""
 
-    def change(**settings) -> Path:
+    def change(**settings):
         folder = Path(shutil.copytree(whole, tmp_path / "changed"))
         config = tomllib.loads((folder / "config.toml").read_text())
         config["run"].pop("workers", None)  # which the command line gives to no run of this algorithm
@@ -51,7 +51,7 @@ def policies(folder):
 
 
 @pytest.fixture
-def endless(changed) -> Path:
+def endless(changed):
     """The run with a step that takes a day, all of it in C."""
     return changed(frame_skip=1_000_000_000)
 
@@ -88,7 +88,7 @@ def test_a_signal_ends_a_command_in_a_step_that_does_not_end(endless, words, num
     process = psutil.Popen(line, **pipes, preexec_fn=heed_interrupts)
     family: list[psutil.Process] = []
 
-    def spins() -> bool:
+    def spins():
         """Whether another process than the first has used the processor for long, as a step that does not end does."""
         family[:] = process.children(recursive=True)
         with suppress(psutil.NoSuchProcess):

@@ -34,28 +34,28 @@ def folder(made, tmp_path):
     return Path(shutil.copytree(made[0], tmp_path / Path(*made[0].parts[-3:])))
 
 
-def outcomes(folder: Path, outcome: str = DIFFERS) -> set[str]:
+def outcomes(folder, outcome=DIFFERS):
     return {check.name for check in verify(folder) if check.outcome == outcome}
 
 
-def edit(path: Path, old: str, new: str) -> None:
+def edit(path, old, new):
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new, 1))
 
 
-def change_json(path: Path, change) -> None:
+def change_json(path, change):
     values = json.loads(path.read_text())
     change(values)
     path.write_text(json.dumps(values))
 
 
-def change_rows(folder: Path, **values: object) -> None:
+def change_rows(folder, **values):
     """Set columns of all rows of eval.csv."""
     pd.read_csv(folder / "eval.csv", dtype=str).assign(**values).to_csv(folder / "eval.csv", index=False)
 
 
-def renew_sums(folder: Path) -> None:
+def renew_sums(folder):
     """Write the checksums of the files as they are."""
     sums = {path.name: file_checksum(path) for path in folder.iterdir() if path.is_file()}
     change_json(
@@ -64,36 +64,36 @@ def renew_sums(folder: Path) -> None:
     )
 
 
-def raise_a_return(folder: Path) -> None:
+def raise_a_return(folder):
     """Raise the first return of the final evaluation by 1."""
     row = (folder / "eval.csv").read_text().splitlines()[-1].split(",")
     first = row[RETURNS].split()[0]
     edit(folder / "eval.csv", row[RETURNS], row[RETURNS].replace(first, repr(float(first) + 1), 1))
 
 
-def empty_column(folder: Path, column: str) -> None:
+def empty_column(folder, column):
     change_rows(folder, **{column: ""})
     renew_sums(folder)
 
 
-def lose_rows(folder: Path) -> None:
+def lose_rows(folder):
     for name in ("episodes.csv", "tasks.csv"):
         (folder / name).write_text("".join((folder / name).read_text().splitlines(keepends=True)[:-1]))
     renew_sums(folder)
 
 
-def remove(folder: Path, *names: str) -> None:
+def remove(folder, *names):
     for name in names:
         (folder / name).unlink()
 
 
-def remove_policies(folder: Path) -> None:
+def remove_policies(folder):
     shutil.rmtree(folder / "policies")
     remove(folder, "policy.safetensors")
     empty_column(folder, "policy_sha256")
 
 
-def change_starts(run: Path, *lost: str) -> None:
+def change_starts(run, *lost):
     """Remove keys of meta.json and of its start."""
 
     def change(meta):
@@ -105,7 +105,7 @@ def change_starts(run: Path, *lost: str) -> None:
     renew_sums(run)
 
 
-def add_a_start(run: Path) -> None:
+def add_a_start(run):
     def add(meta):
         other = json.loads(json.dumps(meta["starts"][0])) | {"arithmetic": "other"}
         other["identity"]["versions"]["mujoco"] = "0.0.1"
