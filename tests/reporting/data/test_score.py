@@ -1,7 +1,5 @@
 """One comparison has one score: the curve's mean over the same stretch, the final evaluation, or that at a moment."""
 
-from itertools import product
-
 import pandas as pd
 import pytest
 
@@ -10,7 +8,7 @@ from erlbench.experiment.study import Profile
 from erlbench.reporting.page_cells import everything, score_page
 from erlbench.reporting.runs import find_runs
 from erlbench.reporting.score import CURVE, FINAL, Moment, cut_runs
-from tests.reporting.compare import page_of, pairs_of, read, write_report
+from tests.reporting.compare import read, write_report
 from tests.reporting.make_runs import make_cells, make_run
 from tests.reporting.make_studies import make_study
 
@@ -60,17 +58,13 @@ def test_studies_of_papers_keep_the_final_evaluation_and_each_table_names_its_sc
     assert set(pd.read_csv(out / "all-runs" / "scores.csv")["mean"]) == {8}
 
 
-def test_a_score_that_runs_do_not_have(tmp_path):
+def test_a_score_that_no_run_has_is_told(tmp_path):
     """A run with fewer than ten evaluations is done, but has no mean of the last ten."""
     make_cells(tmp_path / "runs", ENV, {"a": range(5), "b": range(5, 10)}, before=range(4), total=20_000)
     for metric in ("success", "final-10"):
         told = []
         write_report(tmp_path / "runs", told.append, metric=metric)
         assert [text for text in told if metric in text] == [f"--metric {metric}: no finished run has such a score"]
-    for name, seed in product("ab", (5, 6)):
-        make_run(tmp_path / "runs", ENV, name, seed, range(12), total=20_000)
-    (pair,) = pairs_of(page_of(tmp_path / "runs", metric="final-10"))
-    assert (pair.n, pair.n_against, pair.case) == (2, 2, "too few")
 
 
 def cut(folder, value):

@@ -9,7 +9,7 @@ from scipy import stats
 from statsmodels.stats.power import TTestIndPower
 
 from erlbench.reporting import statistics
-from erlbench.reporting.significance import holm, smallest_difference, welch_power
+from erlbench.reporting.significance import detectable, holm, smallest_difference, welch_power
 from erlbench.reporting.statistics import bootstrap_interval, expanded_tail, superiority_interval
 from tests.reporting.compare import find_rows
 from tests.reporting.make_runs import make_run
@@ -147,6 +147,8 @@ def test_power_equals_statsmodels_for_equal_spreads(effect, n):
 def test_power_at_the_ends():
     assert welch_power(0, 1, 1, 5, 5) == pytest.approx(0.05)
     assert welch_power(1e9, 1, 1, 5, 5) == welch_power(1, 0, 0, 5, 5) == 1.0
-    assert welch_power(smallest_difference(90, 150, 5, 8), 90, 150, 5, 8) == pytest.approx(0.8)
+    limits = [std * math.sqrt((n - 1) / stats.chi2.ppf(0.2, n - 1)) for std, n in ((90, 6), (150, 8))]
+    apart = detectable(90, 150, 6, 8, level=0.015)
+    assert welch_power(apart, *limits, 18 / math.pi, 24 / math.pi, level=0.015) == pytest.approx(0.8)
     unknown = welch_power(1, 1, 1, 1, 5), smallest_difference(0, 0, 5, 5), smallest_difference(1, 1, 1, 5)
     assert np.isnan(unknown).all()
