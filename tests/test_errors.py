@@ -12,16 +12,13 @@ from tests.calls import call
         ("tua", ["tau", "hidden"], "tau"),
         ("max_steps", ["frame_skip", "max_episode_steps"], "max_episode_steps"),
         ("CEM", ["cem", "cem-rl"], "cem"),
-        ("diagonalcma", ["CMA", "DiagonalCMA"], "DiagonalCMA"),
     ],
 )
 def test_a_near_word_is_hinted_at_whatever_its_case(word, words, meant):
     assert nearest(word, words) == f"; did you mean '{meant}'?"
 
 
-@pytest.mark.parametrize(
-    ("word", "words"), [("population", ["exploration_noise"]), ("totl", ["out"]), ("", ["out"]), ("out", [])]
-)
+@pytest.mark.parametrize(("word", "words"), [("population", ["exploration_noise"]), ("", ["out"]), ("out", [])])
 def test_another_word_is_no_hint(word, words):
     assert nearest(word, words) == ""
 

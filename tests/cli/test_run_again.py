@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.calls import refuse, succeed
+from tests.calls import call, refuse, succeed
 
 
 @pytest.mark.parametrize("dry", [(), ("--dry-run",)])
@@ -15,3 +15,5 @@ def test_other_settings_are_refused_by_a_dry_run_too_and_a_bad_value_is_no_fault
     refuse("settings.hidden: [400, 300] there, [8, 8] now", *command, "--set", "hidden=8,8", *dry)
     succeed(*command, "--set", "hidden=8,8", "--force", "--dry-run")
     assert "config.toml" not in refuse("has no setting 'nope'", *command, "--env-set", "nope=1", *dry)
+    kept = call("run", "--algo", "cem", "--env", "Pendulum-v1", "--out", tmp_path, "--dry-run").stderr
+    assert "run.eval_freq: 1000 there, 5000 now" in kept

@@ -15,14 +15,14 @@ GAMES = ("Pong", "BeamRider", "MontezumaRevenge")
 
 
 @pytest.mark.parametrize("game", GAMES)
-@pytest.mark.parametrize(("preset", "sticky"), [("", 0.25), ("@paper", 0.0)])
-def test_images_and_rewards_are_gymnasiums_byte_for_byte(game, preset, sticky):
+@pytest.mark.parametrize(("preset", "sticky", "frames"), [("", 0.25, 4), ("@paper", 0.0, 2)])
+def test_images_and_rewards_are_gymnasiums_byte_for_byte(game, preset, sticky, frames):
     """A thousand random steps beside `gymnasium.make` with AtariPreprocessing and a stack of four."""
-    task = problem(f"ALE/{game}-v5{preset}")
+    task = problem(f"ALE/{game}-v5{preset}", {"frame_skip": frames})
     ours = build(task.env)
     gymnasium.register_envs(ale_py)
     plain = gymnasium.make(f"ALE/{game}-v5", frameskip=1, repeat_action_probability=sticky)
-    theirs = FrameStackObservation(AtariPreprocessing(plain), 4)
+    theirs = FrameStackObservation(AtariPreprocessing(plain, frame_skip=frames), 4)
     random = np.random.default_rng(1)
     seen, expected = ours.reset(seed=5)[0], theirs.reset(seed=5)[0]
     assert (task.image, task.observation_size, seen.dtype) == ((4, 84, 84), 28_224, np.uint8)
