@@ -11,6 +11,7 @@ from erlbench.experiment.estimate import estimate_cell
 from erlbench.experiment.studies import BENCHMARKS, FILE, load_studies
 from erlbench.experiment.study import Study
 from erlbench.records.read import ignore
+from erlbench.records.run import run_folders
 from erlbench.reporting.answers import Standing, answer_study
 from erlbench.reporting.formats import with_interval
 from erlbench.reporting.runs import find_runs
@@ -33,7 +34,8 @@ def claim_rows() -> Iterator[list[str]]:
     for study in claim_studies():
         folder = study.file.parent if study.file and study.file.name == FILE else None
         profile = "paper" if study.has_profiles else ""
-        answer = answer_study(study, profile, find_runs([folder], ignore) if folder else suite, ignore)
+        runs = find_runs([folder], ignore) if folder and [*run_folders(folder)] else suite
+        answer = answer_study(study, profile, runs, ignore)
         pairs = () if answer.standing in (Standing.NOT_RUN, Standing.NOT_COMPARABLE) else answer.answers
         effects = "; ".join(with_interval(*pair.effect) + " %" * pair.in_percent for pair in pairs)
         asked = {"study": (study.name,), "profile": profile or None, "out": str(folder or REFERENCE)}

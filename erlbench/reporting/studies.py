@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from erlbench.errors import UsageError, nearest
@@ -101,7 +102,7 @@ def select_folder_runs(study: Study, runs: pd.DataFrame) -> pd.DataFrame:
     if study.file is None or not is_of_folder(study):
         return runs
     folders = {file.resolve().parent for file in (study.file, *study.more_files)}
-    return runs[[not folders.isdisjoint(path.resolve().parents) for path in runs.path]]
+    return runs[runs.path.map(lambda path: not folders.isdisjoint(path.resolve().parents)).astype(bool)]
 
 
 def is_of_folder(study: Study) -> bool:
@@ -133,7 +134,7 @@ def select_study_runs(study: Study, key: str, runs: pd.DataFrame, warn: Warn) ->
                 f"({', '.join(differing)}); it is not shown there"
             )
         fits.append(entry is not None and not differing)
-    return runs[fits]
+    return runs[np.array(fits, bool)]  # a list without items would choose no column
 
 
 def _find_entry(run: Any, study: Study, profile: Profile) -> Entry | None:
