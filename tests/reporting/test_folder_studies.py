@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.request import requested_report
 from tests.reporting.make_runs import make_run
