@@ -159,3 +159,9 @@ def test_equivalence_takes_both_edges_of_the_margin_at_the_level_of_the_family(g
     """Twenty seeds of spread 8 about 100: the standard error of their difference is 2.5."""
     y = 100 + 8 * stats.norm.ppf((np.arange(20) + 0.5) / 20)
     assert judged(y + gap, y, p=1.0, tests=tests) == case
+
+
+@pytest.mark.parametrize(("seeds", "case"), [(19, Case.UNDECIDED), (20, Case.EQUIVALENT)])
+def test_fewer_than_twenty_seeds_are_never_equivalent(seeds, case):
+    y = 100 + np.arange(seeds) / 10
+    assert judged(y, y, p=1.0) == case
