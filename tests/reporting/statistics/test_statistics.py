@@ -152,3 +152,11 @@ def test_power_at_the_ends():
     assert welch_power(apart, *limits, 18 / math.pi, 24 / math.pi, level=0.015) == pytest.approx(0.8)
     unknown = welch_power(1, 1, 1, 1, 5), smallest_difference(0, 0, 5, 5), smallest_difference(1, 1, 1, 5)
     assert np.isnan(unknown).all()
+
+
+def test_a_bootstrap_takes_two_runs_of_each_stratum():
+    def mean_of(strata):
+        return statistics.mean(strata[0])
+
+    assert np.isfinite(statistics.bootstrap_interval(mean_of, [[1.0, 2.0]])).all()
+    assert np.isnan(statistics.bootstrap_interval(mean_of, [[1.0]])).all()
