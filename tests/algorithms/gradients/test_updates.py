@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from erlbench.algorithms.gradients.crossq import update_crossq
+from erlbench.algorithms.gradients.crossq import update_critics, update_crossq
 from erlbench.algorithms.gradients.learners.blocks import ActorBlock, CriticBlock
 from erlbench.algorithms.gradients.minibatches import Minibatch
 from erlbench.algorithms.gradients.programs.blocks import MINIBATCHES
@@ -182,3 +182,18 @@ def test_a_task_of_many_updates_is_as_many_tasks_in_a_row(replay, workspace):
     updated(array, 0, 3, KEY)  # other work in between
     assert np.array_equal(updated(first, 100_000, 1, (*KEY, 1)), second)
     assert not np.array_equal(updated(first, 99_999, 1, (*KEY, 1)), second), "the warm-up is over"
+
+
+def test_a_task_of_normalised_critics_goes_on_from_the_count_that_it_is_given(replay, workspace):
+    """Mutation: Adam and the warm-up count what the worker has done."""
+    policy, critic = specs("relu", stochastic=True)
+    given = inputs(policy, critic := replace(critic, normalised=True), replay)
+
+    def updated(before, updates=1):
+        settings = settings_of(update_critic, policy, critic, updates, before)
+        return update_critics(settings, given, KEY, workspace).arrays["critic"]
+
+    later = updated(100_000)
+    assert not np.array_equal(updated(0, 3), later)  # other work in between
+    assert np.array_equal(updated(100_000), later)
+    assert not np.array_equal(updated(0), later)
