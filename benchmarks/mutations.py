@@ -3,7 +3,8 @@
 TREE is another worktree with a `.venv`; its tracked files must be those of its commit, whose hash is the seed of the
 draw. Each mutation changes one place of one module there. The tests that import the module run first, then those of
 `--wider`, until one fails that passes without the mutation. `--listed FILE.toml` runs the mutations of a file instead:
-tables `[[mutation]]` with `path`, `before`, `after`. mutations.csv has sixty of c46bb6f4, and their tests.
+tables `[[mutation]]` with `path`, `before`, `after`. mutations.csv has what was drawn of which commit, and which test
+finds it; "known" are faults of an earlier audit.
 """
 
 from __future__ import annotations

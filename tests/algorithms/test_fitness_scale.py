@@ -38,6 +38,7 @@ def test_the_scale_is_the_deviation_of_the_first_returns_and_stays():
 
 def test_equal_and_infinite_returns_give_no_scale_but_a_number_to_go_on_with():
     scale = FitnessScale()
+    assert (scale.now(), scale.worst()) == (1.0, -1.0)
     for value in (3.0,) * 20 + (float("nan"), float("-inf")):
         scale.add(value, warm=True)
     assert (scale.known, scale.now(), scale.worst()) == (False, 1.0, 3.0)

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from erlbench.errors import UsageError
+from erlbench.errors import TaskError, UsageError
+from erlbench.running.checkpoint import saved_steps
 from tests.runs import all_rows, at_result, check_same_as_whole, interrupt, make_cell, run
 
 
@@ -165,3 +166,18 @@ def test_damage_is_named_before_anything_is_computed(
         assert {name: data for name, data in before.items() if name.endswith(".csv")}.items() <= contents(
             cell.directory
         ).items()
+
+
+def test_a_run_whose_task_fails_is_saved_first(tmp_path, monkeypatch):
+    """The state is whole, and the cause may be gone at the next start."""
+    cell = make_cell("cem", tmp_path, steps=600)
+
+    def fail(*arguments):
+        raise TaskError("task 99 broke")
+
+    with monkeypatch.context() as patch:
+        at_result(patch, 20, lambda training: patch.setattr(training.pool, "next_result", fail))
+        assert run(cell, checkpoint_every=1000.0) == 1
+    assert saved_steps(cell.directory) > 0
+    assert run(cell) == 0
+    check_same_as_whole(cell)
