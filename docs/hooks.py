@@ -20,7 +20,7 @@ from erlbench.cli import OLD, cli
 from erlbench.envs.catalogue import LISTED
 from erlbench.records.older import SETTINGS
 from erlbench.records.schema import ROWS, columns_of
-from erlbench.reporting.checklist import read_entries
+from erlbench.reporting.citations import read_entries
 from erlbench.settings import setting_rows
 
 DOCS = Path(__file__).parent

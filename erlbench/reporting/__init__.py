@@ -14,8 +14,8 @@ from erlbench.errors import ErlbenchError, UsageError, nearest
 from erlbench.files import new_file, refuse_links
 from erlbench.reporting.answers import answer_study
 from erlbench.reporting.cells import LEFT_OUT, Warn, clean, list_rows
-from erlbench.reporting.checklist import FILE as REFERENCES
-from erlbench.reporting.checklist import write_references
+from erlbench.reporting.citations import FILE as REFERENCES
+from erlbench.reporting.citations import write_references
 from erlbench.reporting.differences import differences_table, read_sides
 from erlbench.reporting.documents import Table
 from erlbench.reporting.drawing import ChartData
@@ -177,7 +177,7 @@ def _write(
         cells = [cell for page in written if not page.is_reference for cell in page.rows]
         sources = [one for cell in cells for one in find_references(cell)]
         write_references(out / REFERENCES, runs, sources)
-        index = write_index(out, written, runs, [*warnings.remarks], charts, sources, options.checklist)
+        index = write_index(out, written, runs, [*warnings.remarks], charts)
     except OSError as error:
         reason = error.strerror or error
         raise UsageError(f"the report cannot be written to {out}: {reason}; choose another folder by --out") from error

@@ -62,8 +62,8 @@ def count_runs(runs: pd.DataFrame, warn: Warn) -> pd.DataFrame:
     for path, seed, other in zip(runs.path, runs.seed, first):
         if path != other:
             warn(
-                f"{path}{REPEATED}{seed} of {other} with the same kernel and software; listed only, the first finished "
-                "run of a seed counts"
+                f"{path}: repeats seed {seed} of {other} with the same kernel and software; listed only, the first "
+                "finished run of a seed counts"
             )
     return runs[runs.path == first].sort_values([*KEY], kind="stable", ignore_index=True)
 
@@ -154,7 +154,6 @@ def sample_words(seeds: int, runs: int, planned: int | None = None) -> str:
 
 Warn = Callable[[str], None]
 LEFT_OUT = ": left out: "  # between a folder and why nothing of it is in the report, which is not whole then
-REPEATED = ": repeats seed "  # between a folder and the seed that another run has with the same kernel and software
 _PATH = re.compile(r"\S*/\S*(?=[:;,]|\s|$)")
 
 

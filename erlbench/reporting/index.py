@@ -12,7 +12,6 @@ from typing import Any
 
 from erlbench.files import strip_unpacked
 from erlbench.reporting.cells import fold
-from erlbench.reporting.checklist import write_checklist
 from erlbench.reporting.documents import (
     OVERVIEW,
     Content,
@@ -40,27 +39,17 @@ CELL_COLUMNS = [
 
 
 def write_index(
-    out: Path,
-    pages: Sequence[PageCells],
-    runs: Sequence[Any],
-    warnings: Sequence[str],
-    charts: ChartData,
-    sources: Sequence[Any],
-    with_checklist: bool = False,
+    out: Path, pages: Sequence[PageCells], runs: Sequence[Any], warnings: Sequence[str], charts: ChartData
 ) -> Path:
-    """Write `index.md`, `index.html`, `cells.csv` and perhaps the checklist; return the path of `index.html`."""
+    """Write `index.md`, `index.html` and `cells.csv`; return the path of `index.html`."""
     _write_cells(out / "cells.csv", pages, runs)
-    index = Content(
-        template="index.jinja", title="Overview", values={**_index(pages, runs, warnings), "checklist": with_checklist}
-    )
+    index = Content(template="index.jinja", title="Overview", values=_index(pages, runs, warnings))
     write_content(index, out)
     contents, studies = [index], Counter(page.study for page in pages)
     for page in pages:
         name, study = page.name, page.study
         title = name if study and studies[study] > 1 else study or page.title  # the name has the profile
         contents.append(replace(page.content, title=title))
-    if with_checklist:
-        contents.append(write_checklist(out, pages, runs, warnings, sources))
     path = out / "index.html"
     path.write_text(web_page(contents, charts.shared(), _first(pages)), encoding="utf-8")
     return path

@@ -212,7 +212,7 @@ def read_run(path: Path, warn: Warn) -> Record | None:
         "simulated_time": simulated, "timed": simulated or not machine["shared_cores"],
         "settings": settings,
         "costs": {key: run[key] for key in MODELLED if key in run} | costs,
-        **{key: _float(state.get(key)) for key in ("total_time_s", "training_return")},
+        "training_return": _float(state.get("training_return")),
         "run_config": run, "imported": imported, "repeats": tuple(repeats_of(path, meta)),
         "labels": env_labels(env, env_settings) if imported else (),
     }  # fmt: skip

@@ -49,10 +49,7 @@ def test_a_study_with_the_name_of_another_page_is_refused(built, tmp_path, monke
         (["--reach", "20,3.5"], {"reach": (3.5, 20.0)}),
         (["--paper"], {"paper": PaperStyle()}),
         (["--columns", "a,b+c", "--x", "generation"], {"columns": (("a",), ("b", "c")), "x": "generation"}),
-        (
-            ["--baseline", "td3", "--metric", "area", "--checklist"],
-            {"baseline": "td3", "metric": "area", "checklist": True},
-        ),
+        (["--baseline", "td3", "--metric", "area"], {"baseline": "td3", "metric": "area"}),
     ],
 )
 def test_report_options(built, tmp_path, words, options):

@@ -14,7 +14,7 @@ from erlbench.algorithms import registry
 from erlbench.experiment.fairness import read_budgets
 from erlbench.records import older
 from erlbench.reporting.agreement import change_between, fairness_table, find_disagreements, tuning_table
-from erlbench.reporting.cells import LEFT_OUT, REPEATED, fold, single_run_std
+from erlbench.reporting.cells import LEFT_OUT, fold, single_run_std
 from erlbench.reporting.options import PaperStyle
 from erlbench.reporting.page_cells import everything, score_page
 from erlbench.reporting.runs import find_runs
@@ -43,7 +43,7 @@ def cells(*folders, at=0):
     if at:
         runs = cut_runs(runs, Moment(at), said.append)
     scores = {row.name: row.scores.tolist() for row in score_page(everything(runs), FINAL).rows}
-    return scores, [REPEATED in warning for warning in said]
+    return scores, [": repeats seed " in warning for warning in said]
 
 
 def test_of_a_repeated_seed_the_first_finished_run_counts(tmp_path):
@@ -100,7 +100,7 @@ def test_what_readers_hold_of_the_suites_algorithms_is_what_these_are():
 def test_warnings_that_differ_in_their_paths_are_one_line_but_for_folders_that_are_left_out():
     files, repeated, left_out = (
         [f"results/{name}{words}" for name in "ab"]
-        for words in ("/train.csv: cannot be read", f"{REPEATED}1 of results/x; listed only", f"{LEFT_OUT}unreadable")
+        for words in ("/train.csv: cannot be read", ": repeats seed 1 of results/x", f"{LEFT_OUT}unreadable")
     )
     others = ["Ant-v5: 3 of 10", "Ant-v5: 4"]
     more = " (and 1 more like this)"
