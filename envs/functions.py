@@ -14,7 +14,7 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
 
-from erlbench.envs.catalogue import FUNCTION, registered
+from erlbench.envs.catalogue import FUNCTION, LISTED, registered
 from erlbench.errors import UsageError
 
 TOY = np.array([0.5, 0.1, -0.3])  # the solution of the OpenAI-ES blog's code sample
@@ -54,24 +54,24 @@ def _quadratic(x: np.ndarray) -> float:
     return _sphere(x - np.resize(TOY, len(x)))
 
 
-# Name: the function, half the width of the domain, dimensions
-FUNCTIONS: Mapping[str, tuple[Callable[[np.ndarray], float], float, int]] = MappingProxyType(
+# Name: the function, half the width of the domain; the catalogue has the dimensions
+FUNCTIONS: Mapping[str, tuple[Callable[[np.ndarray], float], float]] = MappingProxyType(
     {
-        "sphere": (_sphere, 5.0, 10),
-        "ellipsoid": (_ellipsoid, 5.0, 10),
-        "cigar": (_cigar, 5.0, 10),
-        "rosenbrock": (_rosenbrock, 2.048, 10),
-        "rastrigin": (_rastrigin, 5.12, 10),
-        "ackley": (_ackley, 32.768, 10),
-        "griewank": (_griewank, 600.0, 10),
-        "quadratic": (_quadratic, 2.0, 3),
+        "sphere": (_sphere, 5.0),
+        "ellipsoid": (_ellipsoid, 5.0),
+        "cigar": (_cigar, 5.0),
+        "rosenbrock": (_rosenbrock, 2.048),
+        "rastrigin": (_rastrigin, 5.12),
+        "ackley": (_ackley, 32.768),
+        "griewank": (_griewank, 600.0),
+        "quadratic": (_quadratic, 2.0),
     }
 )
 
 
 def share_of_domain(share: float) -> dict[str, float]:
     """By environment: a share of half the width of the function's domain, for settings in units of the point."""
-    return {FUNCTION + name: float(f"{share * width:.4g}") for name, (_, width, _) in FUNCTIONS.items()}
+    return {FUNCTION + name: float(f"{share * width:.4g}") for name, (_, width) in FUNCTIONS.items()}
 
 
 class FunctionEnv(gymnasium.Env[np.ndarray, np.ndarray]):
@@ -84,13 +84,11 @@ class FunctionEnv(gymnasium.Env[np.ndarray, np.ndarray]):
 
     def __init__(self, function: str, dimension: int = 0) -> None:
         """`dimension` 0 is the function's default."""
-        if function not in FUNCTIONS:
-            raise UsageError(f"there is no function '{function}'; there are {', '.join(FUNCTIONS)}")
-        self._function, width, usual = FUNCTIONS[function]
+        self._function, width = FUNCTIONS[function]
         if dimension < 0 or (dimension == 1 and function == "rosenbrock"):
             raise UsageError(f"dimension of {function} must be positive (rosenbrock: at least 2), not {dimension}")
         self.observation_space = Box(-np.inf, np.inf, (0,), np.float32)
-        self.action_space = Box(-width, width, (dimension or usual,), np.float32)
+        self.action_space = Box(-width, width, (dimension or LISTED[FUNCTION + function].action,), np.float32)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

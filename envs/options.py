@@ -22,7 +22,7 @@ from gymnasium.envs.registration import load_env_creator
 
 from erlbench.envs import kinds
 from erlbench.envs.catalogue import FRESH, module_of, registered
-from erlbench.errors import UsageError, nearest, said_by
+from erlbench.errors import UsageError, check_known, said_by
 from erlbench.files import plain_values
 
 OWN = ("max_episode_steps", "frame_skip", "fresh")
@@ -53,10 +53,7 @@ def checked_settings(env_id: str, settings: Mapping[str, Any]) -> Chosen:
         values["frame_skip"] = skip
         skip = None
     for name, value in values.items():
-        if name not in known:
-            words = (*OWN, *known)
-            hint = nearest(name, words) or f"; there are {', '.join(words)}"
-            raise UsageError(f"environment '{env_id}' has no setting '{name}'{hint}")
+        check_known(name, (*OWN, *known), f"environment '{env_id}' has no setting '{name}'")
         values[name], remark = _of_kind(env_id, name, value, known[name])
         remarks += [remark] if remark else []
     return Chosen(limit, skip or 1, fresh, values, tuple(remarks))

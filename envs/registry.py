@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from erlbench.envs.wrappers import Env
 
 # What makes environments is imported by the functions that need it: the main process of a run makes none.
-MUJOCO = tuple(name for name, row in catalogue.LISTED.items() if row.source == "Gymnasium, MuJoCo" and "-v5" in name)
 
 
 @dataclass(frozen=True)
@@ -61,12 +60,6 @@ class Described:
     problem: Problem
     layout: tuple[str, ...] = ()  # of a flattened observation: "name (numbers)" of each part, in order
     remarks: tuple[str, ...] = ()
-    deprecated: tuple[str, ...] = ()  # what MuJoCo says of its model
-
-
-def ids() -> list[str]:
-    """The environments that the suite lists; any other Gymnasium id or `module:Id` can be run too."""
-    return list(catalogue.LISTED)
 
 
 def make(env_id: str, limit: int | None = None, repeat: int = 1, **kwargs: Any) -> tuple[Env, int | None]:
@@ -152,7 +145,7 @@ def _typed_ids() -> set[str]:
     import gymnasium
 
     games = (name.removeprefix(catalogue.FORM) for name in gymnasium.registry if name.startswith(catalogue.FORM))
-    return {*ids(), *games}
+    return {*catalogue.LISTED, *games}
 
 
 def build(spec: EnvSpec) -> Env:
@@ -240,7 +233,6 @@ def describe_problem(
     """
     from erlbench.envs import options
     from erlbench.envs.chain import check_chain, own_limit, repeats
-    from erlbench.envs.mujoco_warnings import deprecations
     from erlbench.envs.wrappers import InsertZeros
 
     env_id, _ = catalogue.split_preset(name)
@@ -248,8 +240,7 @@ def describe_problem(
     import_module_of(env_id)
     chosen = options.checked_settings(env_id, {**preset.kwargs, **(settings or {})})
     say("its import or its constructor" if catalogue.module_of(env_id) else "its constructor")
-    with deprecations() as deprecated:
-        env, limit = make(env_id, chosen.max_episode_steps, chosen.action_repeat, **chosen.kwargs)
+    env, limit = make(env_id, chosen.max_episode_steps, chosen.action_repeat, **chosen.kwargs)
     try:
         _check_version(env, env_id)
         check_chain(env, env_id)
@@ -276,8 +267,7 @@ def describe_problem(
         layout, dropped = _flattened(env)
         if dropped:
             remarks.append(f"environment '{env_id}': the observation's {', '.join(dropped)} has no numbers; left out")
-        goes = tuple(f"environment '{env_id}': MuJoCo says of its model: {text}" for text in deprecated)
-        return Described(found, layout, tuple(remarks), goes)
+        return Described(found, layout, tuple(remarks))
     finally:
         say("close()")
         env.close()

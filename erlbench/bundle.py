@@ -13,7 +13,6 @@ import json
 import os
 import platform
 import re
-import struct
 import tempfile
 import zipfile
 import zlib
@@ -33,8 +32,6 @@ Hide = Callable[[str], str]
 
 SUFFIX = ".zip"
 MOST_FILES, MOST_BYTES = 60_000, 4 * 2**30
-MOST_DIRECTORY = 32 * 2**20  # bytes of the zip file's list of files
-ZIP64 = b"PK\x06\x07"  # 42 bytes before the end of zip files of more than 4 GiB; others end with 22 bytes
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # the time of all files: the same runs give the same bytes
 SMALL = (CONFIG, META, EVENTS, STATUS)  # may name people and machines; status.json has checksums of the others
 LARGE = (*records.ROWS, records.POLICY)
@@ -47,7 +44,6 @@ _NAME = re.compile(
     rf"/(?:{'|'.join(map(re.escape, (*SMALL, *LARGE)))}|{POLICIES}/\d{{1,9}}\.safetensors))"
 )
 _HOMES = r"(?:/home|/Users)/[^/\s'\":;,]+|/root(?![\w-])"
-_NODE = re.compile(r"[\w.-]+(?= \([0-9a-f]{6}\))")  # of a Ray cluster, in events
 
 
 def is_bundle(path: Path) -> bool:
@@ -79,28 +75,19 @@ def _unpack(file: Path, stack: ExitStack) -> Path:
 
 
 def _list_files(file: Path) -> list[zipfile.ZipInfo]:
-    """The files in a bundle; `Unusable`, or another of `BROKEN`, where it is none.
-
-    The size of the list is checked first: zipfile reads it as a whole.
-    """
-    size = file.stat().st_size
-    with open(file, "rb") as opened:
-        opened.seek(max(0, size - 42))
-        tail = opened.read().rjust(42)
-    signature, count, directory = struct.unpack("<4s6xHL6x", tail[-22:])
-    if signature != b"PK\x05\x06" or tail.startswith(ZIP64):
-        raise Unusable(f"it does not end as a bundle of at most {MOST_FILES:,} files and 4 GiB does")
-    if size > MOST_BYTES or count > MOST_FILES or directory > MOST_DIRECTORY:
+    """The files in a bundle; `Unusable`, or another of `BROKEN`, where it is none."""
+    entries: list[zipfile.ZipInfo] = []
+    if not (is_too_large := file.stat().st_size > MOST_BYTES):
+        with zipfile.ZipFile(file) as archive:
+            entries = archive.infolist()
+        is_too_large = len(entries) > MOST_FILES or sum(entry.file_size for entry in entries) > MOST_BYTES
+    if is_too_large:
         raise Unusable(f"it has more than {MOST_FILES:,} files or 4 GiB; name fewer folders")
-    with zipfile.ZipFile(file) as archive:
-        entries = archive.infolist()
     for entry in entries:
         if not _NAME.fullmatch(entry.orig_filename):
             raise Unusable(f"it holds a file that no run has: {entry.orig_filename[:80]!r}")
     if not len({entry.filename.casefold() for entry in entries}) == len(entries) > 0:
         raise Unusable("it holds a file twice" if entries else "it has no runs")
-    if sum(entry.file_size for entry in entries) > MOST_BYTES:
-        raise Unusable("its files have more than 4 GiB")
     return entries
 
 
@@ -223,4 +210,4 @@ def name_hider() -> Hide:
     word = re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, words)) or '(?!)'})(?![^\W_])")
     homes = [rf"{re.escape(place)}(?![\w-])" for place in (home, os.path.realpath(home)) if len(place) > 1]
     folder = re.compile("|".join([*homes, _HOMES]))
-    return lambda text: word.sub(lambda match: names[match[0]], _NODE.sub("host", folder.sub("~", text)))
+    return lambda text: word.sub(lambda match: names[match[0]], folder.sub("~", text))

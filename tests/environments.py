@@ -12,6 +12,10 @@ import numpy as np
 from gymnasium.envs.registration import register
 from gymnasium.spaces import Box
 
+from erlbench.envs.catalogue import LISTED
+
+MUJOCO = tuple(name for name, row in LISTED.items() if row.source == "Gymnasium, MuJoCo" and "-v5" in name)
+
 
 class Broken(gymnasium.Env):
     """A point on a line; in its third episode, at step 5, it goes wrong in the way that `how` names."""

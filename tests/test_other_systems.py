@@ -38,6 +38,9 @@ READ = """
     ):
         result = CliRunner().invoke(cli, words.split())
         assert result.exit_code == 0, (words, result.output, result.exception)
+    if not MORE:
+        refused = CliRunner().invoke(cli, ["verify", "results"])
+        assert refused.exit_code == 2 and "needs Linux or macOS" in refused.stderr, refused.output
     assert len(erlbench.load_results("results").cells) == 1
     print("read")
 """

@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, str] = {  # in the order of their use
     "convert": "Take in runs of other programs, write for them, bundle runs.",
     "new": "Write a package of your own that brings an algorithm.",
 }
+POSIX = ("fcntl", "resource", "termios")  # modules that Windows lacks
 OLD = Path(__file__).with_name("old.toml")  # commands and options of earlier versions, and what does their work now
 
 
@@ -94,7 +95,11 @@ class Commands(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except Exception as error:
-            if isinstance(error, RuntimeError) and "MUJOCO_GL" in text_of(error):  # MuJoCo cannot be imported
+            if isinstance(error, ModuleNotFoundError) and error.name in POSIX:
+                command = f"erlbench {ctx.invoked_subcommand}"
+                text = f"`{command}` needs Linux or macOS: this system has no module '{error.name}'"
+                code = UsageError.exit_code
+            elif isinstance(error, RuntimeError) and "MUJOCO_GL" in text_of(error):  # MuJoCo cannot be imported
                 text, code = f"{error}; unset this variable, or give egl, osmesa or glfw", UsageError.exit_code
             else:
                 text, code, cause = f"unexpected {said_by(error)}", 1, error

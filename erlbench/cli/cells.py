@@ -58,13 +58,12 @@ def start_cells(asked: RunArguments) -> int:
 
 def _describe(cells: Sequence[Cell], asked: RunArguments, rules: Rules) -> Iterator[str]:
     """What there is to know of the cells before they run."""
-    lines: dict[str, None] = {}  # on environments; of the suite's own only what their models have that will go
+    lines: dict[str, None] = {}  # on environments that are not the suite's
     folders: dict[tuple[str, ...], list[Path]] = {}  # by their values that win over defaults and presets of today
     for cell in cells:
-        with suppress(ErlbenchError):
-            trial = admit(cell.env, cell.env_settings, rules)
-            described = trial.described if split_preset(cell.env)[0] in LISTED else None
-            lines |= dict.fromkeys(described.deprecated if described else trial.lines(cell.env))
+        if split_preset(cell.env)[0] not in LISTED:
+            with suppress(ErlbenchError):
+                lines |= dict.fromkeys(admit(cell.env, cell.env_settings, rules).lines(cell.env))
         if cell.kept:
             folders.setdefault(cell.kept, []).append(cell.directory)
     yield from lines

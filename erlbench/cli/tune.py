@@ -23,8 +23,8 @@ FIRST_SEED = 1000  # of trials: other seeds than those of the runs that are repo
 class TuneOptions:
     """The search and its runs."""
 
-    algo: str = option(MISSING, "the algorithm, as NAME or NAME@PRESET", "NAME")
-    env: str = option(MISSING, "the environment, as ID or ID@PRESET", "ID")
+    algo: tuple[str, ...] = option(MISSING, "the algorithm, as NAME or NAME@PRESET", "NAME")
+    env: tuple[str, ...] = option(MISSING, "the environment, as ID or ID@PRESET", "ID")
     search: Mapping[str, str] = option(
         MISSING, "a setting to search, in LOW..HIGH, LOW..HIGH:log or A,B,C; repeatable", "SETTING=RANGE"
     )
@@ -37,6 +37,11 @@ class TuneOptions:
     )
     processes: int | None = shared_option(RunArguments, "processes", help="worker processes [default: the cores]")
     out: Path = option(Path("tuning"), "folder of the trials, of optuna.db and of best.toml", "DIR")
+
+    def __post_init__(self) -> None:
+        for flag, names in (("--algo", self.algo), ("--env", self.env)):
+            if len(names) > 1:
+                raise UsageError(f"{flag}: one is tuned at a time, not {', '.join(names)}")
 
 
 @options_command(TuneOptions)
@@ -59,7 +64,7 @@ def command(options: TuneOptions) -> None:
     from erlbench.running.admission import Rules, problem_finder
     from erlbench.tuning import parse_space, tune
 
-    name = options.algo.partition("@")[0]
+    name = options.algo[0].partition("@")[0]
     space = parse_space(options.search, registry.find(name).settings_type, name)
     request = arguments(
         {
@@ -73,8 +78,6 @@ def command(options: TuneOptions) -> None:
     )
     how = replace(run_options(request, ("erlbench", "tune")), jobs=1)
     cells = requested_cells(request, problem_finder(Rules()))
-    if len({cell.env for cell in cells}) > 1:
-        raise UsageError(f"one environment is tuned at a time, not {options.env}")
     best, cost, file = tune(
         cells, space, request.set, options.trials, options.out, how, lambda text: click.echo(text, err=True)
     )

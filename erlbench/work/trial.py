@@ -57,12 +57,11 @@ class Admission:
         described = self.described
         flat = f"environment '{name}': observations are flattened: {', '.join(described.layout)}"
         unrepeatable = f"environment '{name}' cannot be repeated: {self.unrepeatable}; the runs are marked"
-        texts = [
+        return [
             *([flat] if described.layout else []),
             *described.remarks,
             *([unrepeatable] if self.unrepeatable else []),
         ]
-        return [*texts, *described.deprecated]
 
     def record(self) -> dict[str, Any]:
         """What meta.json says of it."""

@@ -41,8 +41,7 @@ def study(folder, home):
     meta["starts"][0] |= {"config_sha256": config_hash(run), "command_line": f"{home}/bin/erlbench run --key hf_abcdef"}
     write_json(run / "meta.json", {**meta, "command_line": "erlbench run", "overrides": {"cwd": "/scratch/alice/x"}})
     with open(run / "events.csv", "a") as file:
-        file.write(f"1.0,worker died,in {home}/x on bigbox\n2.0,node joined,cruncher7 (0a1b2c) with 4 processes\n")
-        file.write("3.0,worker died,/home/bob/y of cruncher7 (0a1b2c)\n")
+        file.write(f"1.0,worker died,in {home}/x on bigbox\n3.0,worker died,/home/bob/y\n")
     status = json.loads((run / "status.json").read_text())
     write_json(run / "status.json", {**status, "message": f"{home}/robots/ant.xml is gone from bigbox.lab, says alice"})
     seal(run)
@@ -65,7 +64,7 @@ def test_no_member_names_host_user_or_home_and_checksums_hold(tmp_path, home, mo
         members = files_of(folder)
         assert (folder.name, f"{RUN}.old-1/status.json" in members) == ("user-results", True)
         for name, content in members.items():
-            for secret in ("alice", "bigbox", "bob", "cruncher7", "people", "command_line", "hf_abcdef"):
+            for secret in ("alice", "bigbox", "bob", "people", "command_line", "hf_abcdef"):
                 assert secret not in f"{name} {content}", name
         assert b"~/robots/ant.xml" in members[f"{RUN}/config.toml"]
         status = json.loads(members[f"{RUN}/status.json"])

@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from erlbench.envs.registry import MUJOCO
+from tests.environments import MUJOCO
 
 RECORDED = Path(__file__).with_name("trajectories-mujoco-3.17.0.npz")
 VERSION = "version"  # of MuJoCo, in the recording

@@ -75,7 +75,7 @@ def test_it_finds_the_better_value_and_counts_its_budget(tmp_path):
 def test_another_search_in_the_same_folder_is_refused(tmp_path):
     words = ["--search", "population=4..8", "--seeds", 1, "--total-timesteps", 100]
     succeed(*TUNE, tmp_path, *words, "--trials", 1)
-    for other in (["--env", "function:rastrigin"], ["--total-timesteps", 200], ["--search", "antithetic=true,false"]):
+    for other in (["--set", "hidden=8"], ["--total-timesteps", 200], ["--search", "antithetic=true,false"]):
         assert call(*TUNE, tmp_path, *words, "--trials", 2, *other).exit_code == 2
     succeed(*TUNE, tmp_path, *words, "--trials", 2)
 
@@ -90,7 +90,8 @@ def test_a_damaged_database_and_what_cannot_be_tuned_is_named(tmp_path):
             file.rmdir()
             file.write_bytes(b"SQLite format 3\0" + b"\1" * 9000)
     for more, named in (
-        (("--env", "function:sphere,function:rastrigin"), "one environment"),
+        (("--env", "function:rastrigin"), "--env: one is tuned at a time, not function:sphere, function:rastrigin"),
+        (("--algo", "cma-es,pgpe"), "--algo: one is tuned at a time, not cem, cma-es, pgpe"),
         (("--total-timesteps", "a"), "--total"),
     ):
         refuse(named, *TUNE, tmp_path / "other", *words, *more)

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from erlbench.envs.catalogue import preset_of
-from erlbench.envs.registry import MUJOCO, make, problem
+from erlbench.envs.registry import make, problem
 from erlbench.errors import NumericalError
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters, initial_policy
 from erlbench.work import rollout as module
 from erlbench.work.rollout import ExplorationNoise, RolloutSettings, play, rollout, transitions
 from erlbench.work.seeding import environment_seed, generator
+from tests.environments import MUJOCO
 
 
 def small_policy(task, key=(0, 1)):
