@@ -14,5 +14,3 @@ gymnasium.register(
     max_episode_steps=200,
 )
 functions.register()
-gymnasium.register("erlbench/Latency-v0", "erlbench.envs.latency:Latency", max_episode_steps=1000)
-gymnasium.register("erlbench/Digits-v0", "erlbench.envs.digits:Digits", max_episode_steps=1)

@@ -106,11 +106,35 @@ class Drifting(Broken):
         return observation + type(self).episodes, *rest
 
 
+class Sleeping(gymnasium.Env):
+    """Episodes of `mean_length` steps, or of geometric lengths with that mean, whose steps take time."""
+
+    observation_space = Box(-np.inf, np.inf, (17,), np.float32)
+    action_space = Box(-1.0, 1.0, (6,), np.float32)
+
+    def __init__(self, mean_length: int = 20, seconds_per_step: float = 0.005, geometric: bool = False):
+        self.mean_length, self.seconds_per_step, self.geometric = mean_length, seconds_per_step, geometric
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.length = int(self.np_random.geometric(1 / self.mean_length)) if self.geometric else self.mean_length
+        self.observation = self.np_random.standard_normal(17, dtype=np.float32)
+        self.steps, self.start = 0, time.perf_counter()
+        return self.observation.copy(), {}
+
+    def step(self, action):
+        self.steps += 1
+        time.sleep(max(0.0, self.start + self.steps * self.seconds_per_step - time.perf_counter()))
+        reward = 1.0 - float(np.mean(np.square(action)))
+        return self.observation.copy(), reward, self.steps >= self.length, False, {}
+
+
 for how in (
     "none", "reward", "observation", "raise", "observation-1e39", "reward-1e308", "shape", "matrix", "complex", "list",
     "endless",
 ):  # fmt: skip
     limit = 1_000_000 if how == "endless" else 20
     register(f"Broken-{how}-v0", "tests.environments:Broken", max_episode_steps=limit, kwargs={"how": how})
+register("Sleeping-v0", "tests.environments:Sleeping", max_episode_steps=1000)
 for cls in (Stuck, Leaking, Drifting):
     register(f"{cls.__name__}-v0", f"tests.environments:{cls.__name__}", max_episode_steps=20)

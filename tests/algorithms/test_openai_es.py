@@ -89,8 +89,8 @@ def test_episodes_of_the_mean_are_waited_for_whoever_is_faster(tmp_path):
     """With the budget reached by one of them, the number of processes decides nothing."""
     more = {
         "settings": {"population": 2, "hidden": (4,), "mean_share": 1.0, "timesteps_per_batch": 600},
-        "env_settings": {"lengths": "geometric", "mean_length": 60, "seconds_per_step": 0.002},
+        "env_settings": {"geometric": True, "mean_length": 60, "seconds_per_step": 0.002},
     }
-    cells = [make_cell("openai-es", tmp_path / name, "erlbench/Latency-v0", 81, **more) for name in "ab"]
+    cells = [make_cell("openai-es", tmp_path / name, "tests.environments:Sleeping-v0", 81, **more) for name in "ab"]
     assert [run(cell, processes=processes) for cell, processes in zip(cells, (0, 3))] == [0, 0]
     assert all_rows(cells[0].directory) == all_rows(cells[1].directory)

@@ -1,17 +1,14 @@
 """The suite's own environments: Gymnasium's checker, and what each is defined by."""
 
-import time
-
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
 import erlbench.envs.own  # noqa: F401  registers them
-from erlbench.envs.registry import build, make, problem
-from erlbench.errors import UsageError
+from erlbench.envs.registry import build, problem
 
-IDS = ("erlbench/CyclicMDP-v0", "erlbench/PartiallyObservablePendulum-v0", "erlbench/Latency-v0")
+IDS = ("erlbench/CyclicMDP-v0", "erlbench/PartiallyObservablePendulum-v0")
 
 
 @pytest.mark.parametrize("env_id", IDS)
@@ -62,42 +59,3 @@ def test_pendulums_together_or_alone_are_gymnasiums_without_its_speed_to_the_las
                 np.testing.assert_array_equal(observation[:2], observations[step + 1][episode][:2])
                 assert reward == rewards[step][episode]
     assert not np.array(observations)[..., 2].any()
-
-
-def lengths(count=300, **kwargs):
-    env, found = make("erlbench/Latency-v0", seconds_per_step=0.0, **kwargs)[0], []
-    for seed in range(count):
-        env.reset(seed=seed)
-        found.append(1)
-        while not env.step(env.action_space.low)[2]:
-            found[-1] += 1
-    return np.array(found)
-
-
-def test_lengths_of_the_latency_environment():
-    assert set(lengths(5, mean_length=7)) == {7}
-    uniform = lengths(lengths="uniform", mean_length=10)
-    assert (uniform.min(), uniform.max()) == (1, 19)
-    assert uniform.mean() == pytest.approx(10, abs=1)
-    assert lengths(lengths="geometric", mean_length=10).mean() == pytest.approx(10, abs=2)
-
-
-def test_an_episode_lasts_its_length():
-    """Late only by what the machine is late: the best of some is near it, and none is early."""
-    env, took = make("erlbench/Latency-v0", mean_length=100, seconds_per_step=1e-3)[0], []
-    for seed in range(5):
-        env.reset(seed=seed)
-        start = time.perf_counter()
-        for step in range(100):
-            assert env.step(env.action_space.low)[2] == (step == 99)
-        took.append(time.perf_counter() - start)
-    assert 0.099 < min(took) < 0.2
-
-
-def test_sizes_are_settings_and_bad_ones_are_named():
-    found = problem("erlbench/Latency-v0", {"observation_size": "348", "action_size": "17", "lengths": "uniform"})
-    assert (found.observation_size, found.action_size) == (348, 17)
-    with pytest.raises(UsageError, match=r"lengths .*constant, uniform, geometric, not 'odd'"):
-        problem("erlbench/Latency-v0", {"lengths": "odd"})
-    with pytest.raises(UsageError, match="must be at least 1"):
-        problem("erlbench/Latency-v0", {"mean_length": 0})

@@ -50,12 +50,12 @@ def test_a_long_task_is_no_pause(task):
 def test_a_run_that_is_stopped_says_for_how_long(tmp_path, processes):
     """The pause stays in the training time; eval.csv, status.json and events.csv have it."""
     command = [
-        sys.executable, "-m", "erlbench", "run", "--algo", "cem", "--env", "erlbench/Latency-v0", "--env-set",
-        "seconds_per_step=0.005", "--env-set", "mean_length=20", "--total-timesteps", "1600", "--eval-freq", "400",
-        "--eval-episodes", "1", "--processes", str(processes), "--out", str(tmp_path), "-q",
+        sys.executable, "-m", "erlbench", "run", "--algo", "cem", "--env", "tests.environments:Sleeping-v0",
+        "--total-timesteps", "1600", "--eval-freq", "400", "--eval-episodes", "1", "--processes", str(processes),
+        "--out", str(tmp_path), "-q",
     ]  # fmt: skip
     process = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
-    episodes = tmp_path / "erlbench_Latency-v0" / "cem" / "seed-000" / "episodes.csv"
+    episodes = tmp_path / "tests.environments_Sleeping-v0" / "cem" / "seed-000" / "episodes.csv"
     while not (episodes.exists() and len(episodes.read_text().splitlines()) > 4):
         assert process.poll() is None
         time.sleep(0.05)

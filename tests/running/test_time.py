@@ -13,7 +13,10 @@ SMALL_POPULATION = {"population": 4, "elites": 2, "n_grad": 2}
 POPULATION, GENERATIONS = 4, 2
 ATTEMPTS = 8  # on a loaded machine a run may be late; none may ever be early
 LATE = 0.06  # of the training time: half of what an evaluation, or the start of a worker, would add to the longest one
-SLEEPING = {"env": "erlbench/Latency-v0", "env_settings": {"mean_length": STEPS, "seconds_per_step": SECONDS}}
+SLEEPING = {
+    "env": "tests.environments:Sleeping-v0",
+    "env_settings": {"mean_length": STEPS, "seconds_per_step": SECONDS},
+}
 
 
 @pytest.mark.slow
