@@ -61,7 +61,6 @@ EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {  # extra -> modules that it installs
         "box2d": ("Box2D",),
         "dm-control": ("dm_control", "shimmy"),
-        "digits": ("sklearn",),
         "pybullet": ("pybullet", "pybullet_envs_gymnasium"),
         "atari": ("ale_py", "cv2"),
         "minatar": ("minatar",),
@@ -154,8 +153,6 @@ def _listed() -> list[Listed]:
         Listed("LunarLanderContinuous-v3", 8, 2, 1000, "Gymnasium, Box2D", "box2d"),
         Listed(f"{OWN}CyclicMDP-v0", 3, 3, 2000, "ESAC paper", discrete=True),
         Listed(f"{OWN}PartiallyObservablePendulum-v0", 3, 1, 200, "Pendulum-v1, velocity hidden"),
-        Listed(f"{OWN}Digits-v0", 64, 10, 1, "scikit-learn's digits, a supervised task", "digits"),
-        Listed(f"{OWN}Latency-v0", 17, 6, 1000, "erlbench, for measuring the pool"),
     ]
     rows += [
         Listed(f"{FUNCTION}{name}", 0, dimension, 1, "function to be minimised")

@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, Graph, MultiBinary, MultiDiscrete, OneOf, Sequence, Tuple
 from gymnasium.spaces.utils import flatdim, flatten, flatten_space
 
-from erlbench.envs.wrappers import Env, Step
+from erlbench.envs.wrappers import Env
 from erlbench.errors import TaskError, UsageError, said_by
 
 MOST = 10_000  # numbers of a flattened observation; images have more
@@ -24,7 +24,7 @@ def is_flat(space: gymnasium.Space[Any]) -> bool:
     return isinstance(space, Box) and len(space.shape) == 1
 
 
-class FlatObservation(gymnasium.Wrapper[Any, Any, Any, Any]):
+class FlatObservation(gymnasium.ObservationWrapper[Any, Any, Any]):
     """Observes one float32 vector: the parts in the order of the space, a Discrete one-hot.
 
     `layout` has the name and the number of numbers of each part, `dropped` the names of those without numbers. Raises
@@ -49,7 +49,7 @@ class FlatObservation(gymnasium.Wrapper[Any, Any, Any, Any]):
         assert isinstance(flat, Box)
         self.observation_space = Box(flat.low.astype(np.float32), flat.high.astype(np.float32), dtype=np.float32)
 
-    def _flat(self, observation: Any) -> np.ndarray:
+    def observation(self, observation: Any) -> np.ndarray:
         try:
             flat: np.ndarray = flatten(self._space, observation)  # type: ignore[assignment]
         except Exception as error:
@@ -57,14 +57,6 @@ class FlatObservation(gymnasium.Wrapper[Any, Any, Any, Any]):
                 f"the environment's observation is not in its observation_space ({said_by(error)})"
             ) from error
         return flat.astype(np.float32)
-
-    def reset(self, **arguments: Any) -> tuple[np.ndarray, dict[str, Any]]:
-        observation, info = self.env.reset(**arguments)
-        return self._flat(observation), info
-
-    def step(self, action: np.ndarray) -> Step:
-        observation, *rest = self.env.step(action)
-        return self._flat(observation), *rest  # type: ignore[return-value]
 
 
 def _numeric(space: gymnasium.Space[Any], name: str, dropped: list[str], of: str) -> gymnasium.Space[Any] | None:

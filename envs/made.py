@@ -1,4 +1,4 @@
-"""Environments given in Python: a class, a function that makes one, or an environment that Gymnasium has made."""
+"""Environments given in Python: a class, or a function that makes one."""
 
 from __future__ import annotations
 
@@ -16,15 +16,7 @@ MAIN = "__main__"
 
 
 def environment_name_of(made: Any) -> str:
-    """The name by which worker processes make it, `module:Name` or Gymnasium's id; a `UsageError` where none can."""
-    if isinstance(made, gymnasium.Env):
-        spec = made.spec
-        if spec is None or spec.additional_wrappers or any(value is not None for value in spec.kwargs.values()):
-            raise UsageError(
-                f"worker processes cannot make {made} again; give its class, a function that makes it, or its id with "
-                "env_set"
-            )
-        return spec.id
+    """The name by which worker processes make it, `module:Name`; a `UsageError` where they cannot."""
     module, own = getattr(made, "__module__", ""), getattr(made, "__qualname__", "")
     if not callable(made) or getattr(sys.modules.get(module), own, None) is not made:
         raise UsageError(

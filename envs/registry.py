@@ -109,27 +109,6 @@ def registered_limit(env_id: str) -> int | None:
     return None if spec is None else spec.max_episode_steps
 
 
-def limit_of_made(made: object) -> int | None:
-    """The time limit of an environment that `gymnasium.make` gave, where its id alone would be given another one.
-
-    A `UsageError` where it was made without the limit of its id.
-    """
-    import gymnasium
-
-    from erlbench.envs.chain import without_bookkeeping
-
-    if not isinstance(made, gymnasium.Env) or made.spec is None:
-        return None
-    _, limit = without_bookkeeping(made, None, 1)
-    env, usual = make(made.spec.id)
-    env.close()
-    if limit is None and usual is not None:
-        raise UsageError(
-            f"{made} was made without the time limit of '{made.spec.id}', {usual} steps; give one by env_set"
-        )
-    return None if limit == usual else limit
-
-
 def _reason(error: Exception, env_id: str) -> str:
     """Why Gymnasium cannot make an environment, and what to do where that is known."""
     module, missing = catalogue.module_of(env_id), error.__cause__

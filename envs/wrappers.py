@@ -35,7 +35,7 @@ class RewardBeforeStep(gymnasium.Wrapper[Any, Any, Any, Any]):
         return observation, reward, terminated, truncated, info
 
 
-class InsertZeros(gymnasium.Wrapper[Any, Any, Any, Any]):
+class InsertZeros(gymnasium.ObservationWrapper[Any, Any, Any]):
     """Observes zeros, too: `zeros` has how many stand before which index of the environment's own vector."""
 
     def __init__(self, env: Env, zeros: Mapping[int, int]) -> None:
@@ -47,18 +47,10 @@ class InsertZeros(gymnasium.Wrapper[Any, Any, Any, Any]):
         self.observation_space = Box(low, high, dtype=space.dtype.type)
         self._own = np.flatnonzero(np.insert(np.ones(space.shape[0], bool), places, False))
 
-    def _with_zeros(self, observation: np.ndarray) -> np.ndarray:
-        found = np.zeros(self.observation_space.shape or (), observation.dtype)
-        found[self._own] = observation
-        return found
-
-    def reset(self, **arguments: Any) -> tuple[np.ndarray, dict[str, Any]]:
-        observation, info = self.env.reset(**arguments)
-        return self._with_zeros(observation), info
-
-    def step(self, action: np.ndarray) -> Step:
-        observation, *rest = self.env.step(action)
-        return self._with_zeros(observation), *rest  # type: ignore[return-value]
+    def observation(self, observation: np.ndarray) -> np.ndarray:
+        with_zeros = np.zeros(self.observation_space.shape or (), observation.dtype)
+        with_zeros[self._own] = observation
+        return with_zeros
 
 
 class RepeatAction(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -78,7 +70,7 @@ class RepeatAction(gymnasium.Wrapper[Any, Any, Any, Any]):
         return observation, total, terminated, truncated, info
 
 
-class TypedAction(gymnasium.Wrapper[Any, Any, Any, Any]):
+class TypedAction(gymnasium.ActionWrapper[Any, Any, Any]):
     """Gives actions in the dtype of the action space; a bound of float32 becomes the bound itself."""
 
     def __init__(self, env: Env) -> None:
@@ -88,11 +80,11 @@ class TypedAction(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._dtype, self._ends = space.dtype, (space.low, space.high)
         self._rounded = [end.astype(np.float32) for end in self._ends]
 
-    def step(self, action: np.ndarray) -> Step:
+    def action(self, action: np.ndarray) -> np.ndarray:
         typed = action.astype(self._dtype)
         for end, rounded in zip(self._ends, self._rounded, strict=True):
             np.copyto(typed, end, where=action == rounded)
-        return self.env.step(typed)  # type: ignore[return-value]
+        return typed
 
 
 class ResetTwice(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -118,7 +110,7 @@ class FreshObject(gymnasium.Wrapper[Any, Any, Any, Any]):
         return self.env.reset(**arguments)
 
 
-class ImageVector(gymnasium.Wrapper[Any, Any, Any, Any]):
+class ImageVector(gymnasium.ObservationWrapper[Any, Any, Any]):
     """Observes an image as a vector of bytes; `image` is its shape, channels first.
 
     The environment's own images are bytes with the channels first, or planes of truth values with them last.
@@ -132,13 +124,5 @@ class ImageVector(gymnasium.Wrapper[Any, Any, Any, Any]):
         self.image = (space.shape[-1], *space.shape[:-1]) if self._planes else space.shape
         self.observation_space = Box(0, 255, (int(np.prod(space.shape)),), np.uint8)
 
-    def _bytes(self, image: np.ndarray) -> np.ndarray:
+    def observation(self, image: np.ndarray) -> np.ndarray:
         return (np.uint8(255) * image.transpose(2, 0, 1)).ravel() if self._planes else image.ravel()
-
-    def reset(self, **arguments: Any) -> tuple[np.ndarray, dict[str, Any]]:
-        observation, info = self.env.reset(**arguments)
-        return self._bytes(observation), info
-
-    def step(self, action: int) -> Step:
-        observation, reward, terminated, truncated, info = self.env.step(action)
-        return self._bytes(observation), float(reward), bool(terminated), truncated, info
