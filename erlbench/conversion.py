@@ -26,8 +26,8 @@ import tomli_w
 from erlbench import __version__
 from erlbench.algorithms import registry
 from erlbench.api import Results
-from erlbench.envs.options import OWN, checked_settings
-from erlbench.errors import UsageError, nearest, warn
+from erlbench.envs.options import checked_settings
+from erlbench.errors import UsageError, warn
 from erlbench.experiment.cells import folder_name, run_folder
 from erlbench.files import Table, Unusable, Values, place_below, plain_values, printable, refuse_links, writable
 from erlbench.foreign_files import SB3, TABLE, ForeignRun, read_content, read_runs, refuse
@@ -103,13 +103,7 @@ def import_runs(paths: Sequence[Path], out: Path, *, source: str = "", **facts: 
     """
     stated = UserFacts(**facts)
     env, settings = stated.env, plain_values(stated.env_set)
-    try:
-        gymnasium.spec(env)
-    except Exception:  # of the module that the user named, or not installed
-        for name in settings:
-            if name not in OWN and (hint := nearest(name, OWN)):
-                raise UsageError(f"--env-set {name}: no setting of an environment{hint}") from None
-    else:
+    if env in gymnasium.registry:  # else nobody knows what it takes
         checked_settings(env, settings)
     runs = [
         _describe_run(run, stated, settings)
@@ -152,9 +146,9 @@ def _find_places(runs: Iterable[tuple[Path, str, str, int]], out: Path, advice: 
 
 def _describe_run(run: ForeignRun, stated: UserFacts, settings: Values) -> ForeignRun:
     """The run with the tables of its config.toml and the rows of its eval.csv."""
-    path, notes = run.paths[0], [*run.notes]
+    path = run.paths[0]
     placed = _read_layout(path, stated.layout or LAYOUT)
-    env, algo, seed, budget = (_choose(option, run, stated, placed, notes) for option in WORDS)
+    env, algo, seed, budget = (_choose(option, run, stated, placed) for option in WORDS)
     algo = f"{run.program}-{algo}"
     table = {"env": env, "algo": algo, "name": stated.name or algo, "seed": seed}
     try:
@@ -186,7 +180,7 @@ def _describe_run(run: ForeignRun, stated: UserFacts, settings: Values) -> Forei
     config = {"run": table, KIND: imported.table()} | ({"env_settings": settings} if settings else {})
     # Other programs count all steps as steps of training; of a table nobody knows.
     rows = rows.assign(evaluation=range(len(rows)), fitness_timesteps=None if run.program == TABLE else 0)
-    return replace(run, config=config, evaluations=rows, notes=notes)
+    return replace(run, config=config, evaluations=rows)
 
 
 def _read_layout(path: Path, layout: str) -> Table:
@@ -201,31 +195,28 @@ def _read_layout(path: Path, layout: str) -> Table:
     return {name: int(text) if name == "seed" else text for name, text in names.items()}
 
 
-def _choose(option: str, run: ForeignRun, stated: UserFacts, placed: Values, notes: list[str]) -> Any:
+def _choose(option: str, run: ForeignRun, stated: UserFacts, placed: Values) -> Any:
     """What the user names, else the files' text, else their folders; None for a budget that nobody names.
 
     Raises `UsageError` where the files do not agree, or the budget that the user names is another one: it would change
     which runs count.
     """
-    typed, layout = getattr(stated, option), stated.layout
-    path, flag = run.paths[0], f"--{option.replace('_', '-')}"
+    typed, path, flag = getattr(stated, option), run.paths[0], f"--{option.replace('_', '-')}"
+    is_typed, is_budget = typed not in (None, ""), option == "total_timesteps"
     texts = sorted({names[option] for names in run.names if names.get(option) not in (None, "")}, key=str)
     for text in map(str, texts):  # a path to elsewhere, an option, or control characters
         if not text.isprintable() or text.startswith(("-", "/")) or ".." in re.split(r"[/\\]", text):
             refuse(path, f"{printable(text[:80])!r} cannot be a run's {option}")
-    is_typed = typed not in (None, "")
+    if is_typed and not is_budget:
+        return typed
     values = [typed] * is_typed + [text for text in texts if text != typed]
-    if is_typed and values[1:] and option != "total_timesteps":
-        notes.append(f"{flag} overrules {printable(', '.join(map(str, values[1:]))[:LONGEST])}")
-    elif len(values) > 1:
+    if len(values) > 1:
         advice = f"{flag} and the files do not agree" if is_typed else f"the files do not agree; give {flag}"
         words = " and ".join(sorted(printable(str(value)[:80]) for value in values))
         raise UsageError(f"{path}: its {WORDS[option]} is {words}; {advice}")
     value = values[0] if values else placed.get(option)
-    if value is None and option != "total_timesteps":
-        where = f" and does not lie as --layout {layout!r} says" if layout and not placed else ""
-        advice = f"give {flag} or {'another ' * bool(layout)}--layout"
-        raise UsageError(f"{path} does not say the {WORDS[option]} of its run{where}; {advice}")
+    if value is None and not is_budget:
+        raise UsageError(f"{path} does not say the {WORDS[option]} of its run; give {flag} or another --layout")
     return value
 
 
