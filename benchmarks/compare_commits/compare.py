@@ -9,11 +9,11 @@ import tomllib
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 from safetensors.numpy import load_file
 
 Evidence = dict[str, dict[str, Any]]  # file -> column -> row -> text; of files without rows: file -> leaf -> text
@@ -24,7 +24,6 @@ NOT_COMPARED = "not compared"  # the column of a case that could not be made, wh
 ROWS = ("eval.csv", "episodes.csv", "tasks.csv", "train.csv")
 POLICIES = ("policy.safetensors", "policies/*.safetensors")
 STATE = "final state"
-STATES = ("training-end/*/*.safetensors",)  # the last folder of each
 KIND_REQUIRED, KIND_OPTIONAL = {"case", "old", "new", "reason"}, {"file", "column", "row", "old_like", "new_like"}
 MOST_KINDS = 15
 WIDTH, LINES_OF_CASE = 80, 10  # characters of a value, lines of a case
@@ -47,17 +46,12 @@ def read_runs(out: Path, measured: Container[str]) -> Evidence:
 
 
 def state_arrays(run: Path) -> Counter[str]:
-    """How often each array is in the last states of a run, by type, shape and content; names do not matter."""
-    arrays: Counter[str] = Counter()
-    for pattern in STATES:
-        files = sorted(run.glob(pattern))
-        for path in (path for path in files if path.parent == files[-1].parent):
-            arrays.update(f"{pattern.split('/')[0]} {_content(array)}" for array in load_file(path).values())
-    return arrays
-
-
-def _content(array: np.ndarray) -> str:
-    return f"{array.dtype}{list(array.shape)} {hashlib.sha256(array.tobytes()).hexdigest()[:16]}"
+    """How often each array is in the last state of a run, by type, shape and content; names do not matter."""
+    files = sorted(run.glob("training-end/*/*.safetensors"))
+    arrays = (array for path in files if path.parent == files[-1].parent for array in load_file(path).values())
+    return Counter(
+        f"{array.dtype}{list(array.shape)} {hashlib.sha256(array.tobytes()).hexdigest()[:16]}" for array in arrays
+    )
 
 
 def read_report(folder: Path) -> Evidence:
@@ -143,13 +137,9 @@ def read_kinds(path: Path) -> list[dict[str, str]]:
     if len(kinds) > MOST_KINDS:
         raise click.UsageError(f"{path}: {len(kinds)} kinds; at most {MOST_KINDS} may be intended")
     for number, kind in enumerate(kinds, 1):
-        empty = {key for key in ("case", "reason") if not str(kind.get(key, "")).strip()}
-        if lacking := sorted(KIND_REQUIRED - kind.keys() | empty):
-            raise click.UsageError(f"{path}: kind {number} needs {', '.join(lacking)}")
-        if unknown := sorted(kind.keys() - KIND_REQUIRED - KIND_OPTIONAL):
-            raise click.UsageError(f"{path}: kind {number} cannot have {', '.join(unknown)}")
-        if not all(isinstance(value, str) for value in kind.values()):
-            raise click.UsageError(f"{path}: kind {number}: values are texts, numbers too")
+        if not KIND_REQUIRED <= kind.keys() <= KIND_REQUIRED | KIND_OPTIONAL or not kind["reason"].strip():
+            needed, allowed = (", ".join(sorted(keys)) for keys in (KIND_REQUIRED, KIND_OPTIONAL))
+            raise click.UsageError(f"{path}: kind {number} needs {needed}, and can have {allowed}")
     return kinds
 
 
@@ -188,20 +178,12 @@ def describe(differences: Iterable[Difference]) -> list[str]:
     for (case, file, column), group in columns.items():
         place = ", ".join(filter(None, (file, column, group[0]["row"])))
         more = f" (and {len(group) - 1} more rows)" if len(group) > 1 else ""
-        old, new = _short_texts(group[0]["old"], group[0]["new"])
+        texts = group[0]["old"], group[0]["new"]
+        same = next((index for index, (a, b) in enumerate(zip(*texts)) if a != b), 0)  # where long ones begin to differ
+        start = max(0, same - WIDTH // 4)
+        old, new = (text if len(text) <= WIDTH else f"...{text[start : start + WIDTH]}..." for text in texts)
         lines.setdefault(case, []).append(f"{case}: {place}: {old} -> {new}{more}")
-    return [line for case, texts in lines.items() for line in _first_lines(texts, LINES_OF_CASE, f"{case}: ")]
-
-
-def _first_lines(lines: Sequence[str], most: int, label: str) -> list[str]:
-    rest = len(lines) - most
-    return [*lines[:most], f"{label}and {rest} more columns"] if rest > 0 else [*lines]
-
-
-def _short_texts(old: str, new: str) -> Iterator[str]:
-    """Both from shortly before the place where they begin to differ, if they are long."""
-    same = next((index for index, (a, b) in enumerate(zip(old, new)) if a != b), min(len(old), len(new)))
-    start = max(0, same - WIDTH // 4)
-    for text in (old, new):
-        short = text[start : start + WIDTH]
-        yield text if len(text) <= WIDTH else f"{'...' * (start > 0)}{short}{'...' * (start + WIDTH < len(text))}"
+    for case, texts_of_case in lines.items():
+        if (rest := len(texts_of_case) - LINES_OF_CASE) > 0:
+            texts_of_case[LINES_OF_CASE:] = [f"{case}: and {rest} more columns"]
+    return list(chain(*lines.values()))
