@@ -107,17 +107,16 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
 
     `algo` and `env` are names or lists of names; `study` takes the cells of studies instead. In place of a name, `algo`
     takes a class or function that makes an object with ask and tell (`erlbench.maximise`), and `env` takes an
-    environment's class, a function that makes one, or what `gymnasium.make` gave. `options` are those of the
-    command by their names: `seeds=5`, `total_timesteps=100_000`, `set={"population": 20}`, `env_set={"frame_skip": 2}`,
-    `processes=4`, `jobs=2`, `out="results"`, `force=True`, ... Progress is shown in a terminal and in a notebook, and
-    elsewhere with `quiet=False`; `quiet=True` shows errors only.
+    environment's class, or a function that makes one. `options` are those of the command by their names: `seeds=5`,
+    `total_timesteps=100_000`, `set={"population": 20}`, `env_set={"frame_skip": 2}`, `processes=4`, `jobs=2`,
+    `out="results"`, `force=True`, ... Progress is shown in a terminal and in a notebook, and elsewhere with
+    `quiet=False`; `quiet=True` shows errors only.
 
     Raises `erlbench.errors.UsageError` for a mistake in the arguments, `Interrupted` after Ctrl-C (everything is saved,
     the same call continues), and `ErlbenchError` when a cell failed; all other cells are finished then.
     """
     from erlbench.algorithms.registry import name_of
     from erlbench.envs.made import check_importable, environment_name_of
-    from erlbench.envs.registry import limit_of_made
     from erlbench.experiment.arguments import OPTIONS, arguments
     from erlbench.experiment.command import requested_cells, run_options
     from erlbench.machine.process import check_device
@@ -131,11 +130,6 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     for key, example in EXAMPLES.items():
         if not isinstance(options.get(key, {}), dict):
             raise UsageError(f"{key} of erlbench.run() must be a dict such as {example}, not {options[key]!r}")
-    limits = {*map(limit_of_made, envs)}
-    if len(limits) > 1:
-        raise UsageError("these environments were made with different time limits; run each by a call of its own")
-    if any(limits):
-        options["env_set"] = {"max_episode_steps": limits.pop(), **options.get("env_set", {})}
     named: Table = {
         "algo": [made if isinstance(made, str) else name_of(made) for made in algos],
         "env": [made if isinstance(made, str) else environment_name_of(made) for made in envs],

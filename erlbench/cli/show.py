@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pandas as pd
 
 from erlbench import files
 from erlbench.bundle import open_bundles
@@ -24,9 +25,7 @@ from erlbench.records.run import (
     NEVER_TRAINED,
     RunFiles,
     admission_marks,
-    repeats_of,
     run_folders,
-    scores_in_words,
     shared_cores,
     without_runs,
 )
@@ -77,10 +76,10 @@ def command(options: ShowOptions) -> None:
                 scores = [_number(status.get(name)) for name in ("training_return", "return_mean")]
                 place = run if len(folders) > 1 else run.relative_to(folder)
                 rows.append((place, status["status"], _steps(status), *scores, status.get("message", "")))
-        columns = enumerate(zip(COLUMNS, *rows))
-        shown = [place for place, (name, *cells) in columns if name not in OPTIONAL or not {*cells} <= {"", "-"}]
-        print_table("", [COLUMNS[place] for place in shown], [[row[place] for place in shown] for row in rows])
-        if COLUMNS.index(TRAINING) in shown:
+        table = pd.DataFrame(rows, columns=pd.Index(COLUMNS))
+        table = table.drop(columns=[name for name in OPTIONAL if table[name].isin(["", "-"]).all()])
+        print_table("", [*table], table.to_numpy().tolist())
+        if TRAINING in table:
             click.echo(f"{TRAINING}: mean return of the last {WINDOW} training episodes.")
         for title, counts in (("", Counter(row[1] for row in rows)), ("Jobs in Slurm: ", jobs)):
             if counts or not title:
@@ -109,8 +108,6 @@ def _show_run(run: Path, last: int) -> None:
         "identity": fingerprint(last_identity(meta))[:12] or "unknown",
         "marked": "; ".join(admission_marks(meta)),
     }
-    if repeats := repeats_of(run):
-        facts[f"run {len(repeats) + 1} of this seed"] = f"before it {scores_in_words(repeats)}"
     with files.readable(path := run / EvaluationRow.file):
         rows = read_rows(run, EvaluationRow, warn) if path.exists() else None
     if rows is not None and not rows.empty:
