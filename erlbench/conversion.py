@@ -1,7 +1,7 @@
-"""Runs of other programs as runs of a results folder, and results in the files of other programs.
+"""Runs of other programs as runs of a results folder, and curves of results for TensorBoard.
 
-Of an imported run, what neither files nor user name stays empty. Exports by run write to ENV/NAME/seed-NNN below the
-export's folder, as in a folder of results.
+Of an imported run, what neither files nor user name stays empty. An export writes to ENV/NAME/seed-NNN below its
+folder, as in a folder of results.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
-import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -53,8 +52,6 @@ LONGEST = 200  # characters of a text
 LAYOUT = "{env}__{algo}__{seed}__{time}"  # CleanRL's
 WORDS = {"env": "environment", "algo": "algorithm", "seed": "seed", "total_timesteps": "budget"}
 RETURNS = {"": UNSAID, "evaluations": EVALUATIONS, "training": TRAINING}
-FRAMES = ("cells", "evaluations", "episodes", "tasks", "generations")
-TENSORBOARD = "tensorboard"
 EVENTS = "events.out.tfevents.*"
 MOST_EXPORTED = 1000  # points of the curve of training returns that TensorBoard draws
 
@@ -261,78 +258,28 @@ def _fill(folder: Path, run: ForeignRun) -> None:
     (folder / STATUS).write_text(f"{json.dumps(known, indent=1)}\n", encoding="utf-8")
 
 
-def export_results(results: Results, target: str, out: Path) -> list[Path]:
-    """Write `results` as `tensorboard`, `sb3` or `csv` below the folder `out`; the files that were written.
+def export_events(results: Results, out: Path) -> list[Path]:
+    """Write the curves of `results` as event files of TensorBoard below the folder `out`; the folders of the runs.
 
     Raises `UsageError` for a missing package, two runs of one name, a folder that cannot be written, a link below
     `out`, and event files in a run's folder, as TensorBoard would draw both.
     """
-    if target == TENSORBOARD and importlib.util.find_spec(target) is None:
-        raise UsageError(f"--to {target} needs a package: pip install 'erlbench[exports]'")
+    if importlib.util.find_spec("tensorboard") is None:
+        raise UsageError("--to tensorboard needs a package: pip install 'erlbench[exports]'")
+    cells = results.cells[["path", "env", "name", "seed"]].itertuples(index=False, name=None)
     with writable(out, "; choose another folder by --out"):
-        if target == "csv":  # cells with several numbers have spaces between them
-            out.mkdir(parents=True, exist_ok=True)
-            files = {name: place_below(out, f"{name}.csv") for name in FRAMES}
-            for name, path in files.items():
-                frame = getattr(results, name)
-                frame.map(lambda cell: " ".join(map(str, cell)) if isinstance(cell, tuple) else cell).to_csv(
-                    path, index=False
-                )
-            return [*files.values()]
-        cells = results.cells[["path", "env", "name", "seed"]].itertuples(index=False, name=None)
         places = _find_places(cells, out, "export their folders one by one")
         for folder in places:
             folder.mkdir(parents=True, exist_ok=True)
             refuse_links(folder)
-        if target == TENSORBOARD and any(event for folder in places for event in folder.glob(EVENTS)):
-            raise UsageError(
-                f"{out} has event files of these runs already; remove them, or give another folder by --out"
-            )
-        pairs = zip(results.runs, places)
-        write = _write_events if target == TENSORBOARD else _write_sb3
-        written = [path for run, place in pairs for path in write(Results((run,)), place)]
-    if not written:
-        place = os.path.commonpath(results.runs) if results.runs else "the folders"
-        raise UsageError(f"no run in {place} has the rows that --to {target} takes; look at: erlbench show {place}")
-    return written
+            if any(folder.glob(EVENTS)):
+                raise UsageError(f"{folder} has event files already; remove them, or give another folder by --out")
+        for run, folder in zip(results.runs, places):
+            _write_events(Results((run,)), folder)
+    return places
 
 
-def _write_sb3(run: Results, folder: Path) -> Iterator[Path]:
-    """`evaluations.npz` and `final_evaluation.npz` as EvalCallback's file, `monitor.csv` as Monitor's.
-
-    The rows of evaluations.npz have as many episodes as the evaluation on the way that has fewest. Where the final one
-    has another number, final_evaluation.npz has all its episodes. Evaluations without episodes are left out.
-    """
-    rows, episodes = run.evaluations, run.episodes
-    rows = rows[rows["returns"].map(bool) & rows["lengths"].map(bool)]
-    if len(rows):
-        counts, is_final = rows["returns"].map(len), rows["final"] == 1
-        fewest = int((counts if is_final.all() else counts[~is_final]).min())
-        yield _save_evaluations(folder / "evaluations.npz", rows[counts >= fewest], fewest)
-        path = folder / "final_evaluation.npz"
-        path.unlink(missing_ok=True)  # of an earlier export
-        if len(last := rows[is_final & (counts != fewest)]):
-            yield _save_evaluations(path, last)
-    if len(episodes):
-        columns = ["r", "l", "t", *(["success"] if episodes["success"].notna().any() else [])]
-        text = episodes[columns].rename(columns={"success": "is_success"}).to_csv(index=False)
-        path, header = folder / "monitor.csv", {"t_start": 0.0, "env_id": episodes["env"].iloc[0]}
-        path.write_text(f"#{json.dumps(header)}\n{text}", encoding="utf-8")
-        yield path
-
-
-def _save_evaluations(path: Path, rows: pd.DataFrame, episodes: int | None = None) -> Path:
-    """Write `timesteps` (e,); `results`, `ep_lengths` and, where an environment has them, `successes` (e, episodes)."""
-    arrays: Table = {"timesteps": rows["timesteps"].to_numpy()}
-    for column, name in (("returns", "results"), ("lengths", "ep_lengths"), ("success", "successes")):
-        if rows[column].map(len).any():
-            cells = [cell or (np.nan,) * len(returns) for cell, returns in zip(rows[column], rows["returns"])]
-            arrays[name] = np.array([cell[:episodes] for cell in cells])
-    np.savez(path, **arrays)
-    return path
-
-
-def _write_events(run: Results, folder: Path) -> Iterator[Path]:
+def _write_events(run: Results, folder: Path) -> None:
     """An event file whose steps are training steps; its clock begins at 0 with the training."""
     from torch.utils.tensorboard import SummaryWriter
 
@@ -345,4 +292,3 @@ def _write_events(run: Results, folder: Path) -> Iterator[Path]:
         for tag, (rows, name) in curves.items():
             for step, time, value in rows[["timesteps", "train_time_s", name]].dropna().itertuples(index=False):
                 writer.add_scalar(tag, value, int(step), time)
-    yield folder

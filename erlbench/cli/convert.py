@@ -12,7 +12,7 @@ from erlbench.api import load_results
 from erlbench.bundle import SUFFIX, is_bundle, open_bundles, write_bundle
 from erlbench.cli.options import options_command
 from erlbench.cli.tables import print_table
-from erlbench.conversion import UserFacts, export_results, import_runs
+from erlbench.conversion import UserFacts, export_events, import_runs
 from erlbench.errors import UsageError
 from erlbench.options import argument, option
 from erlbench.records.run import run_folders
@@ -20,7 +20,7 @@ from erlbench.words import counted
 
 BUNDLE = "bundle"
 SOURCES = ("sb3", "cleanrl", "csv", BUNDLE)
-TARGETS = ("tensorboard", "sb3", "csv", BUNDLE)
+TARGETS = ("tensorboard", BUNDLE)
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,14 @@ class ConvertOptions(UserFacts, Direction):
 
 @options_command(ConvertOptions)
 def command(asked: ConvertOptions) -> None:
-    """Take in runs of other programs, or write results in their formats.
+    """Take in runs of other programs, or write results for them.
 
     \b
-    --from sb3      evaluations.npz and monitor.csv of Stable-Baselines3
-    --from cleanrl  event files of CleanRL
-    --from csv      tables with the columns env, algo, seed, step, return
-    --to FORMAT     tensorboard: curves; sb3: its files; csv: all rows
-    --to bundle     one file of runs, which every command reads as a folder
+    --from sb3        evaluations.npz and monitor.csv of Stable-Baselines3
+    --from cleanrl    event files of CleanRL
+    --from csv        tables with the columns env, algo, seed, step, return
+    --to tensorboard  curves
+    --to bundle       one file of runs, which every command reads as a folder
 
     What the files of another program do not say stays unknown. A bundle has no command line, home folder, user or host.
 
@@ -76,8 +76,8 @@ def command(asked: ConvertOptions) -> None:
         click.echo(f"{counted(count, 'run')} in {asked.out}, without command lines, home folders, user and host")
     elif target:
         out = asked.out or Path("export") / target
-        written = export_results(load_results(*asked.paths), target, out)
-        click.echo(f"{counted(len(written), 'file' if written[0].is_file() else 'folder')} in {out}")
+        written = export_events(load_results(*asked.paths), out)
+        click.echo(f"{counted(len(written), 'folder')} in {out}; next: tensorboard --logdir {out}")
     elif source == BUNDLE:
         out = asked.out or Path("results")
         if len(asked.paths) > 1 or not is_bundle(asked.paths[0]):

@@ -1,35 +1,20 @@
-"""`erlbench convert --to`: each format is read back by the tool that it is for, and holds the runs' own numbers."""
+"""`erlbench convert --to tensorboard`: TensorBoard reads the runs' own numbers."""
 
-import numpy as np
-import pandas as pd
+from pathlib import Path
+
 import pytest
 
 import erlbench
-from erlbench.conversion import export_results
+from erlbench.conversion import export_events
 from erlbench.errors import UsageError
 from tests.calls import refuse
 from tests.reporting.make_runs import make_run
 
 
-def test_evaluations_without_episodes(tmp_path):
-    """Other people's results may have means only."""
-    header = "timesteps,train_time_s,return_mean,return_std,returns,lengths"
-    for name, episodes in (("cem", "5 4,1 1"), ("td3", ",")):
-        folder = make_run(tmp_path, "Foo-v5", name, 0, [0])
-        (folder / "eval.csv").write_text(f"{header}\n0,0.0,3.5,0.5,,\n20,0.1,4.5,0.5,{episodes}\n")
-    (path,) = export_results(erlbench.load_results(tmp_path), "sb3", tmp_path / "export")
-    assert np.load(path)["results"].tolist() == [[5, 4]]
-    assert "successes" not in np.load(path)
-    with pytest.raises(UsageError, match="--to sb3"):
-        export_results(erlbench.load_results(tmp_path / "Foo-v5" / "td3"), "sb3", tmp_path / "export")
-
-
-@pytest.mark.parametrize(
-    ("target", "name"), [("sb3", "Hopper-v5/td3/seed-000/evaluations.npz"), ("sb3", "Hopper-v5"), ("csv", "cells.csv")]
-)
-def test_an_export_writes_nothing_behind_a_link_nor_below_a_file(tmp_path, target, name):
+@pytest.mark.parametrize("name", ["Hopper-v5/td3/seed-000/events.out.tfevents.1", "Hopper-v5"])
+def test_an_export_writes_nothing_behind_a_link_nor_below_a_file(tmp_path, name):
     make_run(tmp_path / "results", "Hopper-v5", "td3", 0, [1.0, 2.0])
-    words = ("convert", tmp_path / "results", "--to", target, "--out", tmp_path / "export")
+    words = ("convert", tmp_path / "results", "--to", "tensorboard", "--out", tmp_path / "export")
     (tmp_path / "export").touch()
     refuse(tmp_path / "export", *words)
     (tmp_path / "export").unlink()
@@ -51,7 +36,7 @@ def results(tmp_path_factory):
 def test_tensorboard_reads_the_scores(results, tmp_path, monkeypatch):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    export_results(results, "tensorboard", tmp_path)
+    export_events(results, tmp_path)
     read = EventAccumulator(str(tmp_path / "Pendulum-v1" / "cem" / "seed-000"))
     read.Reload()
     rows = results.evaluations[results.evaluations["seed"] == 0]
@@ -59,16 +44,7 @@ def test_tensorboard_reads_the_scores(results, tmp_path, monkeypatch):
     assert [event.step for event in events] == rows["timesteps"].tolist()
     assert [event.value for event in events] == pytest.approx(rows["return_mean"].tolist(), rel=1e-6)
     assert len(read.Scalars("search/epsilon")) == (results.generations["seed"] == 0).sum()
+    refuse("event files already", "convert", Path(results.runs[0]).parents[2], "--to", "tensorboard", "--out", tmp_path)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"'erlbench\[exports\]'"):
-        export_results(results, "tensorboard", tmp_path / "more")
-
-
-def test_csv_files_are_read_back(results, tmp_path):
-    export_results(results, "csv", tmp_path)
-    frame = pd.read_csv(tmp_path / "evaluations.csv")
-    assert frame["return_mean"].tolist() == results.evaluations["return_mean"].tolist()
-    returns = [tuple(map(float, cell.split())) for cell in frame["returns"]]
-    assert returns == results.evaluations["returns"].tolist()
-    for name in ("cells", "episodes", "tasks", "generations"):
-        assert len(pd.read_csv(tmp_path / f"{name}.csv")) == len(getattr(results, name))
+        export_events(results, tmp_path / "more")
