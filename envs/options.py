@@ -7,11 +7,13 @@ of another kind is only a remark.
 
 from __future__ import annotations
 
+import enum
 import functools
 import importlib
 import inspect
 import json
 import math
+import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,11 +22,12 @@ import gymnasium
 import numpy as np
 from gymnasium.envs.registration import load_env_creator
 
-from erlbench.envs import kinds
 from erlbench.envs.catalogue import FRESH, module_of, registered
 from erlbench.errors import UsageError, check_known, said_by
 from erlbench.files import plain_values
+from erlbench.settings import coerce, type_name
 
+NONE = "none"  # how a command says None, which TOML cannot
 OWN = ("max_episode_steps", "frame_skip", "fresh")
 _NOT_SETTINGS = ("self", "render_mode", "model_path", "observation_space", "kwargs", "render_kwargs", "args")
 MOST_STEPS = 10**9  # of an episode, or of a frame
@@ -101,13 +104,21 @@ def keyword_arguments(env_id: str) -> dict[str, inspect.Parameter]:
     found: dict[str, inspect.Parameter] = {}
     functions = [vars(base).get("__init__") for base in creator.__mro__] if inspect.isclass(creator) else [creator]
     for function in filter(None, functions):
-        own, hints = inspect.signature(function).parameters, kinds.annotations_of(function)
+        own, hints = inspect.signature(function).parameters, _annotations_of(function)
         for name, parameter in own.items():
             if name not in bound and not name.startswith("_") and name not in _NOT_SETTINGS:
                 found.setdefault(name, parameter.replace(annotation=hints.get(name, inspect.Parameter.empty)))
         if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in own.values()):
             break
     return found
+
+
+def _annotations_of(function: Any) -> dict[str, Any]:
+    """The annotations of a function's parameters, as types; none where one of them cannot be found."""
+    try:
+        return typing.get_type_hints(function)
+    except Exception:  # of a name that only type checkers see
+        return {}
 
 
 def _positive(env_id: str, name: str, value: Any) -> int | None:
@@ -122,29 +133,38 @@ def _positive(env_id: str, name: str, value: Any) -> int | None:
 
 def kind_of(parameter: inspect.Parameter) -> str:
     """The kind of a setting in words: as annotated, else as its default has it; empty where neither says it."""
-    if parameter.annotation is not parameter.empty:
-        return kinds.kind_in_words(parameter.annotation)
-    hint = kinds.of_default(parameter.default)
-    return "" if hint is Any else kinds.kind_in_words(hint)
+    kind = parameter.annotation if parameter.annotation is not parameter.empty else _kind_of_default(parameter.default)
+    return "" if kind is Any else type_name(kind)
+
+
+def _kind_of_default(default: Any) -> Any:
+    """The kind that a default suggests where nothing is annotated; `Any` where it suggests none."""
+    if isinstance(default, (bool, str, tuple, list, dict)):
+        return type(default)
+    return float if isinstance(default, (int, float)) and not isinstance(default, enum.Enum) else Any
 
 
 def _of_kind(env_id: str, name: str, value: Any, parameter: inspect.Parameter) -> tuple[Any, str]:
     """The value as the environment gets it, and a remark where it only has another kind than the default."""
     of = f"setting '{name}' of environment '{env_id}'"
+    default, kind = parameter.default, parameter.annotation
     if isinstance(value, float) and math.isnan(value):
         raise UsageError(f"{of} cannot be nan")
-    hint = parameter.annotation if (annotated := parameter.annotation is not parameter.empty) else Any
-    if value == kinds.NONE and (parameter.default is None or (annotated and kinds.fits(None, hint))):
+    if value == NONE and (default is None or (kind is not parameter.empty and _fits(None, kind))):
         return None, ""
-    if annotated and not kinds.fits(value, hint):
-        default = parameter.default
-        if (
-            default is not None and default is not parameter.empty and not kinds.fits(default, hint)
-        ):  # a wrong annotation
-            return value, f"{of} is {value!r}, annotated as {kinds.kind_in_words(hint)}"
-        raise UsageError(f"{of} must be {kinds.kind_in_words(hint)}, not {value!r}")
-    if not annotated and parameter.default is not None and parameter.default is not parameter.empty:
-        hint = kinds.of_default(parameter.default)
-        if not kinds.fits(value, hint):
-            return value, f"{of} is {value!r}; its default is {value_text(parameter.default)}"
-    return value, ""
+    if kind is parameter.empty:
+        is_usual = default is parameter.empty or _fits(value, _kind_of_default(default))
+        return value, "" if is_usual else f"{of} is {value!r}; its default is {value_text(default)}"
+    if _fits(value, kind):
+        return coerce(value, kind) if isinstance(value, str) else value, ""
+    if default is not None and default is not parameter.empty and not _fits(default, kind):  # a wrong annotation
+        return value, f"{of} is {value!r}, annotated as {type_name(kind)}"
+    raise UsageError(f"{of} must be {type_name(kind)}, not {value!r}")
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    try:
+        coerce(value, kind)
+    except (ValueError, OverflowError):
+        return False
+    return True

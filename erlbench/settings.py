@@ -12,7 +12,7 @@ import math
 import re
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ OVER_A_RUN = frozenset({  # settings that count over a whole run, or name a stre
     "budget", "generation_steps", "noise_table", "noise_table_seed", "replay_size", "start_timesteps",
     "time_limit_max", "timesteps_per_batch",
 })  # fmt: skip
+LISTS = (tuple, list, Sequence, Iterable)  # whose annotations say of what kinds their items are
 Owner = tuple[str, str]  # of settings: the names of runs and of their algorithm
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
@@ -101,7 +102,7 @@ def check_value(value: Any, kind: Any, what: str, limits: Values | None = None) 
     """`value` as `kind`, within `limits` (choices, minimum, maximum); `what` names it in the `UsageError`."""
     limits = limits or {}
     try:
-        converted = _coerce(value, kind)
+        converted = coerce(value, kind)
     except (ValueError, OverflowError):
         raise UsageError(f"{what} must be {type_name(kind)}, not {value!r}") from None
     choices = limits.get("choices") or ()
@@ -111,6 +112,8 @@ def check_value(value: Any, kind: Any, what: str, limits: Values | None = None) 
     minimum, maximum = limits.get("minimum"), limits.get("maximum")
     for number in converted if isinstance(converted, tuple) else (converted,):
         if isinstance(number, (int, float)) and not isinstance(number, bool):
+            if not math.isfinite(number):
+                raise UsageError(f"{what} must be a finite number, not {value!r}")
             if minimum is not None and number < minimum:
                 raise UsageError(f"{what} must be at least {minimum:g}, not {value!r}")
             if maximum is not None and number > maximum:
@@ -118,54 +121,73 @@ def check_value(value: Any, kind: Any, what: str, limits: Values | None = None) 
     return converted
 
 
-def _coerce(value: Any, kind: Any) -> Any:
-    """`value` as `kind` (bool, int, float, str, tuples and mappings of one kind, unions); else ValueError."""
+def coerce(value: Any, kind: Any) -> Any:
+    """`value` as `kind`: true or false, numbers, texts, lists, tables, literals, unions; else ValueError.
+
+    Of any other kind, which no plain value can show, the value is taken to be.
+    """
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         if type(None) in arguments and isinstance(value, str) and value.lower() == "none":
             return None
         for argument in arguments:
             with suppress(ValueError, OverflowError):
-                return _coerce(value, argument)
-    elif origin is tuple:
+                return coerce(value, argument)
+    elif origin is typing.Literal:
+        if value in arguments:
+            return value
+    elif _is_list(origin or kind):
+        parts = [part for part in arguments if part is not Ellipsis] if origin in LISTS else []
         if isinstance(value, str):
-            separators = r"[,\s]+|(?<=\d)-" if arguments[0] is int else r"[,\s]+"
+            separators = r"[,\s]+|(?<=\d)-" if parts == [int] else r"[,\s]+"
             value = [part for part in re.split(separators, value.strip().strip("[]()")) if part]
         if isinstance(value, list | tuple):
-            return tuple(_coerce(item, arguments[0]) for item in value)
-    elif origin is Mapping:
+            kinds = parts if len(parts) > 1 else (parts or [Any]) * len(value)
+            if len(kinds) == len(value):
+                return tuple(map(coerce, value, kinds))
+    elif (origin or kind) in (Mapping, dict):
         if isinstance(value, Mapping):
-            return {key: _coerce(item, arguments[1]) for key, item in value.items()}
+            return {key: coerce(item, arguments[1] if arguments else Any) for key, item in value.items()}
     elif kind in (int, float):
         if isinstance(value, str):
             value = int(value) if re.fullmatch(r"\s*[+-]?[\d_]+\s*", value) else float(value)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if is_number and (kind is float or value % 1 == 0):
             return kind(value)
     else:
         if kind is bool and isinstance(value, str):
             value = _WORDS.get(value.lower())
-        if kind is Any or isinstance(value, kind):
+        if kind not in (bool, str, type(None)) or isinstance(value, kind):
             return value
     raise ValueError
+
+
+def _is_list(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Iterable) and not issubclass(kind, (str, bytes, Mapping))
 
 
 def type_name(kind: Any) -> str:
     """A type in a user's words."""
     names = {
         int: "an integer",
-        float: "a finite number",
+        float: "a number",
         bool: "true or false",
         str: "a text",
         type(None): "none",
         tuple[int, ...]: "integers such as 400-300",
     }
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if kind in names or origin is None:
-        return names.get(kind, str(kind))
-    if origin is tuple:
-        return f"a list, each {type_name(arguments[0])}"
-    return "a table" if origin is Mapping else " or ".join(map(type_name, arguments))
+    if kind in names:
+        return names[kind]
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(map(type_name, arguments))
+    if origin is typing.Literal:
+        return f"one of {', '.join(map(str, arguments))}"
+    if origin is tuple and Ellipsis not in arguments:
+        return f"a list of {len(arguments)} items"
+    if _is_list(origin or kind):
+        return f"a list, each {type_name(arguments[0])}" if origin in LISTS else "a list"
+    return "a table" if (origin or kind) in (Mapping, dict) else str(getattr(kind, "__name__", kind))
 
 
 class SettingRow(NamedTuple):

@@ -54,8 +54,8 @@ Listing = tuple[Mapping[str, str], Callable[[list[str]], None], Callable[[str], 
 def command(options: ListOptions) -> None:
     """List the algorithms, environments or studies, and what this machine has for runs.
 
-    With a WORD, only entries that have this word in their name or description are listed, names first. A full name
-    shows all details, as -v does. `machine` has cores, memory, BLAS, GPU, rendering and extras, and what to do; the
+    With a WORD, only entries that have this word in their name or description are listed. A full name shows all
+    details, as -v does. `machine` has cores, memory, BLAS, GPU, rendering and extras, and what to do; the
     exit code is 1 if runs would fail.
 
     \b
@@ -89,13 +89,11 @@ def command(options: ListOptions) -> None:
 
 
 def _choose(described: Mapping[str, str], words: list[str]) -> list[str]:
-    """The names that `words` are, else those that have all of them in name or description, names first."""
+    """The names that `words` are, else those that have all of them in name or description."""
     if words and {*words} <= {*described}:
         return words
-    wanted = [word.lower() for word in words]
-    named = [name for name in described if all(word in name.lower() for word in wanted)]
-    texts = {name: f"{name} {text}".lower() for name, text in described.items() if name not in named}
-    chosen = [*named, *(name for name, text in texts.items() if all(word in text for word in wanted))]
+    texts = {name: f"{name} {text}".lower() for name, text in described.items()}
+    chosen = [name for name, text in texts.items() if all(word.lower() in text for word in words)]
     if not chosen:
         raise UsageError(f"nothing has {' and '.join(words)} in its name or description{nearest(words[0], described)}")
     return chosen

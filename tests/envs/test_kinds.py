@@ -28,11 +28,11 @@ def test_a_value_of_an_annotated_kind_is_taken(name, text, value):
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("body", "1.5", "a whole number, or a text"),
+        ("body", "1.5", "an integer or a text"),
         ("weights", "0.1", "a list"),
         ("pair", "[1]", "2 items"),
-        ("camera", "3", "a text, or none"),
-        ("count", "2.5", "a whole number"),
+        ("camera", "3", "a text or none"),
+        ("count", "2.5", "an integer"),
     ],
 )
 def test_another_kind_is_refused_in_words(name, text, words):
