@@ -29,13 +29,9 @@ def read_comparisons() -> dict[str, Mapping[str, Any]]:
 
 
 def compare_runs(table: Mapping[str, Any]) -> PageCells:
-    """The runs of one table, judged by one score."""
+    """The runs of one table, judged by one score, and its pairs."""
     folders = [folder for name in table["folders"] if (folder := REFERENCE / name).is_dir()]
-    if table.get("apart"):
-        runs = read_sides(folders, ignore)
-        runs["name"] = runs["name"] + " [" + runs["side"] + "]"
-    else:
-        runs = find_runs(folders, ignore)
+    runs = (read_sides if table.get("apart") else find_runs)(folders, ignore)
     names, envs = table.get("names"), table.get("envs")
     runs = runs[(runs["name"].isin(names or runs["name"])) & (runs["env"].isin(envs or runs["env"]))]
     at = Moment(float(table["at"])) if "at" in table else None
@@ -44,13 +40,12 @@ def compare_runs(table: Mapping[str, Any]) -> PageCells:
     cells = page.cells[page.cells.groupby("group")["name"].transform("size") > 1]
     if envs:
         cells = cells.sort_values("env", key=lambda column: column.map(envs.index), kind="stable")
-    return replace(page, cells=cells)
+    return replace(page, cells=cells, pairs=[(first, second) for first, second in table["pairs"]])
 
 
 def verdicts(table: Mapping[str, Any]) -> list[Any]:
     """Its verdicts, in the order of environments and pairs; all its tests share the level."""
-    pairs = compare_pairs(compare_runs(table), [(first, second) for first, second in table["pairs"]])
-    return list_rows(pairs)
+    return list_rows(compare_pairs(compare_runs(table)))
 
 
 def main() -> None:

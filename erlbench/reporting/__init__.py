@@ -16,7 +16,7 @@ from erlbench.reporting.answers import answer_study
 from erlbench.reporting.cells import LEFT_OUT, Warn, clean, list_rows
 from erlbench.reporting.citations import FILE as REFERENCES
 from erlbench.reporting.citations import write_references
-from erlbench.reporting.differences import differences_table, read_sides
+from erlbench.reporting.differences import make_sides_page, read_sides
 from erlbench.reporting.documents import Table
 from erlbench.reporting.drawing import ChartData
 from erlbench.reporting.index import write_index
@@ -43,36 +43,29 @@ if TYPE_CHECKING:
 
 
 def build_report(
-    results: Sequence[Path],
-    out: Path,
-    studies: Mapping[str, Study],
-    profile: str | None,
-    warn: Warn | None = None,
-    options: ReportOptions | None = None,
-    reference: Path | None = None,
-    named: bool = False,
+    options: ReportOptions, studies: Mapping[str, Study], profile: str | None = None, warn: Warn | None = None
 ) -> Path:
-    """Read the runs below `results`, write the report to `out`, and return the path of its `index.html`.
+    """Read the runs below the folders of `options`, write the report, and return the path of its `index.html`.
 
     `profile` chooses the studies' profile; None takes, study by study, the one that most of the runs fit. A study has a
-    page if it was run (`was_run`); `named`, where the user chose the studies, gives one to each that shares a cell with
-    the runs. All runs together stand on the page `all-runs`. `options` add to what is shown; their `at` cuts the runs,
-    and then no study has a page. The runs below `reference` come first: a page of all, and one of each study with some.
+    page if it was run (`was_run`); one that `options` name, if it shares a cell with the runs. All runs together stand
+    on the page `all-runs`. Where `options.at` cuts the runs, no study has a page. The runs below `options.reference`
+    come first: a page of all, and one of each study with some.
 
     `warn` gets whatever cannot be used (default: it is printed on standard error); the report lists it. Raises
-    `UsageError` when there is no run, no such profile, or `out` cannot be written.
+    `UsageError` when there is no run, no such profile, or the report cannot be written.
     """
-    options, warnings = options or ReportOptions(), Warnings(warn or errors.warn)
+    warnings, named = Warnings(warn or errors.warn), bool(options.study)
     if options.at and (named or profile is not None):
         raise UsageError("--at cuts all runs at the same moment, whatever study they belong to; leave --study out")
     check_profile(studies, profile)
-    runs = find_runs(results, warnings.add)
+    runs = find_runs(options.results, warnings.add)
     _check_baseline(options.baseline, runs)
     options.style.check(runs.name, runs.env)
-    references = _reference_pages(reference, studies) if reference else []
+    references = _reference_pages(options.reference, studies) if options.reference else []
     if at := options.at:
         runs = cut_runs(runs, at, warnings.add)
-        return _write(out, options, [*references, everything(runs, f"All runs after {at}", at)], runs, warnings)
+        return _write(options, [*references, everything(runs, f"All runs after {at}", at)], runs, warnings)
     pages: list[PageCells] = []
     for study in studies.values():
         of_study = _study_pages(study, runs, profile, named, options.metric, warnings)
@@ -80,27 +73,24 @@ def build_report(
             chosen = f", profile {profile}" if profile else ""
             warnings.add(f"no run belongs to the study '{study.name}'{chosen}; it has no page")
         pages += of_study
-    whole, tested = everything(runs), {run.path for page in pages if not page.tested for run in page.runs}
-    whole = replace(whole, tested=not {run.path for run in whole.runs} <= tested)
+    whole = everything(runs)
+    if {run.path for run in whole.runs} <= {run.path for page in pages if page.pairs == () for run in page.runs}:
+        whole = replace(whole, pairs=())  # what studies compare is tested there
     if pages and all(page.profile == SMOKE for page in pages):
         whole = without_judgement(whole)
-    return _write(out, options, [*references, *pages, whole], runs, warnings)
+    return _write(options, [*references, *pages, whole], runs, warnings)
 
 
-def build_comparison(
-    folders: Sequence[Path], out: Path, warn: Warn | None = None, options: ReportOptions | None = None
-) -> tuple[Path, Table]:
-    """Write a report that sets folders of results side by side to `out`: the path of its `index.html`, and its table.
+def build_comparison(options: ReportOptions, warn: Warn | None = None) -> tuple[Path, Table]:
+    """Write a report that sets the folders of `options` side by side: the path of its `index.html`, and its table.
 
     The first folder is what the others are compared with. Raises `UsageError` as
     `build_report` does, and for fewer than two folders.
     """
-    options, warnings = options or ReportOptions(), Warnings(warn or errors.warn)
-    runs = read_sides(folders, warnings.add)
-    table = differences_table(runs, options.metric)
-    runs["name"] = runs["name"] + " [" + runs["side"] + "]"  # so that those of all sides can stand on one page
-    page = replace(everything(runs, "All runs side by side"), tables=(table,))
-    return _write(out, options, [page], runs, warnings), table
+    warnings = Warnings(warn or errors.warn)
+    runs = read_sides(options.results, warnings.add)
+    page = make_sides_page(runs, options.metric)
+    return _write(options, [page], runs, warnings), page.tables[0]
 
 
 class Warnings:
@@ -156,11 +146,9 @@ def _reference_pages(reference: Path, studies: Mapping[str, Study]) -> list[Page
     return pages
 
 
-def _write(
-    out: Path, options: ReportOptions, pages: Sequence[PageCells], found: pd.DataFrame, warnings: Warnings
-) -> Path:
+def _write(options: ReportOptions, pages: Sequence[PageCells], found: pd.DataFrame, warnings: Warnings) -> Path:
     """Write the pages and the index."""
-    runs = list_rows(found)
+    out, runs = options.out, list_rows(found)
     charts = ChartData(sum(len(page.runs) for page in pages if page.is_reference) + len(runs))
     try:
         prepare_folder(out)

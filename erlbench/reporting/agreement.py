@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
@@ -144,11 +143,6 @@ def _listed(values: dict[str, str]) -> str:
 
 
 MOST_ALGORITHMS = 8  # algorithms in the table of settings; of more, none is compared line by line
-EVALUATED = {  # what a run records in a column of its evaluations
-    "training time": "train_time_s",
-    "steps beside training": "fitness_timesteps",
-    "gradient steps": "critic_updates",
-}
 
 
 def fairness_table(page: PageCells) -> Table | None:
@@ -192,22 +186,13 @@ def _select_budgets(algo: str, overridden: Collection[str]) -> list[dict[str, st
 
 
 def imported_table(page: PageCells) -> Table | None:
-    """Whose the imported runs of a page are, and what their files do not say; None without any."""
+    """Whose the imported runs of a page are; None without any."""
     runs = ((run, run.imported) for run in page.runs if run.imported)
     cells = group_items(((run.env, run.name, about.origin, about.format), run) for run, about in runs)
     rows = [
         {"environment": env, "algorithm": name, "seeds": ", ".join(str(run.seed) for run in runs), "origin": origin,
-         "licence": runs[0].imported.licence or NONE, "read_from": kind, "returns_are_of": runs[0].imported.returns,
-         "not_recorded": _not_recorded(runs[0])}
+         "licence": runs[0].imported.licence or NONE, "read_from": kind, "returns_are_of": runs[0].imported.returns}
         for (env, name, origin, kind), runs in cells.items() if runs[0].imported
     ]  # fmt: skip
     remarks = ("Other programs made these runs. Nothing of them was computed again here.",)
     return build_table("imported", page.heading("imported runs"), rows, remarks) if rows else None
-
-
-def _not_recorded(run: Any) -> str:
-    """What a run's files do not say, of what tables and figures read."""
-    recorded = {"budget": bool(run.total_timesteps), "settings": bool(run.settings)}
-    for name, column in EVALUATED.items():
-        recorded[name] = bool(len(run.evaluations)) and not math.isnan(run.evaluations[column][-1])
-    return ", ".join(name for name, there in recorded.items() if not there) or NONE

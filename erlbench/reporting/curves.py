@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,9 +10,6 @@ import numpy as np
 import pandas as pd
 
 from erlbench.records.axes import AXES
-from erlbench.records.read import read_rows
-from erlbench.records.schema import EpisodeRow
-from erlbench.records.training import running_means, thinned
 from erlbench.reporting.cells import sample_words
 from erlbench.reporting.drawing import GREY, PALETTE, STYLES
 from erlbench.reporting.page_cells import PageCells
@@ -58,22 +54,6 @@ def colour_numbers(names: Iterable[str]) -> dict[str, int]:
     return {name: numbers[name] for name in wanted}
 
 
-def read_training(run: Any) -> pd.DataFrame | None:
-    """The running means of training returns of an unfinished run without an evaluation to draw, else None."""
-    rows = None if run.done or len(run.evaluations) >= 2 else read_rows(run.path, EpisodeRow)
-    if rows is None or rows.empty:
-        return None
-    rows = running_means(rows)
-    rows = rows.assign(
-        episodes=np.arange(len(rows)) + 1,
-        frames=rows.timesteps * run.frames_of_step,
-        seconds=rows.t,
-        return_mean=rows["mean"],
-    )
-    columns = [axis.column for axis in AXES.values()]
-    return rows.iloc[thinned(len(rows), MOST_POINTS)].reindex(columns=[*columns, "return_mean"])
-
-
 def run_points(tables: Iterable[tuple[Any, Any]], x: str, y: str = "return_mean", smooth: int = 1) -> RunPoints:
     """Runs with their points, of those that have some; `tables` are runs with what has the columns `x` and `y`."""
     columns = [
@@ -95,18 +75,13 @@ def mean_of_runs(runs: RunPoints, interval: bool = False, most: int = MOST_POINT
     }
 
 
-def cell_curve(cell: Any, look: str, runs: RunPoints, most: int) -> Curve:
-    """The curve of a cell by its evaluations, or with the look "training" by the returns of unfinished runs."""
+def cell_curve(cell: Any, runs: RunPoints, most: int) -> Curve:
+    """The curve of a cell by the evaluations of its runs."""
     seeds, done = ({run.seed for run, _ in chosen} for chosen in (runs, [pair for pair in runs if pair[0].done]))
-    if look == "training":
-        states = Counter(run.status for run in cell.runs if not run.done)
-        label = group = f"{cell.label}, training ({', '.join(f'{count} {state}' for state, count in states.items())})"
-    else:
-        words = sample_words(len(seeds), len(runs), cell.planned)
-        words += f", {len(seeds - done)} unfinished" if seeds - done else ""
-        label, group = f"{cell.label} ({words})", cell.label
-    curve = mean_of_runs(runs, look == "curve" and len(done) >= FEWEST_RUNS, most)
-    return {**curve, "label": label, "group": group, "name": cell.name, "look": look}
+    words = sample_words(len(seeds), len(runs), cell.planned)
+    words += f", {len(seeds - done)} unfinished" if seeds - done else ""
+    curve = mean_of_runs(runs, len(done) >= FEWEST_RUNS, most)
+    return {**curve, "label": f"{cell.label} ({words})", "group": cell.label, "name": cell.name}
 
 
 def last_point(cells: Sequence[Any], column: str) -> float:

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from erlbench.errors import UsageError
 from erlbench.experiment.fairness import compare_algorithms
 from erlbench.files import strip_unpacked
-from erlbench.reporting.agreement import change_between, find_disagreements, list_cells
+from erlbench.reporting.agreement import change_between, find_disagreements
 from erlbench.reporting.cells import Warn, list_rows
-from erlbench.reporting.documents import Record, Table, build_table
-from erlbench.reporting.formats import steps
-from erlbench.reporting.page_cells import choose_score, make_cells, score_cells
-from erlbench.reporting.pairs import decide, mark, selection_reason
-from erlbench.reporting.published import random_score
+from erlbench.reporting.documents import Record, build_table
+from erlbench.reporting.page_cells import PageCells, everything, score_page
+from erlbench.reporting.pairs import compare_pairs, mark
 from erlbench.reporting.runs import find_runs, run_tables
 from erlbench.reporting.significance import level_words
 from erlbench.reporting.statistics import improvement
 
+TESTED = ("difference", "difference_low", "difference_high", "p_holm")  # columns of `compare_pairs` that are shown
+
 
 def read_sides(folders: Sequence[Path], warn: Warn) -> pd.DataFrame:
-    """The runs of all folders under their own names, with the short name of each run's folder as `side`.
+    """The runs of all folders, named `td3 [after]`, with the short name of each run's folder as `side`.
 
     Raises `UsageError` for fewer than two folders, the same one twice, or no run.
     """
@@ -34,7 +34,8 @@ def read_sides(folders: Sequence[Path], warn: Warn) -> pd.DataFrame:
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise UsageError("--side-by-side was given the same folder twice; name folders with different runs")
     sides = zip(_names(folders), folders)
-    return pd.concat([find_runs([folder], warn).assign(side=name) for name, folder in sides], ignore_index=True)
+    runs = pd.concat([find_runs([folder], warn).assign(side=side) for side, folder in sides], ignore_index=True)
+    return runs.assign(name=[_name_of_side(run.name, run.side) for run in list_rows(runs)])
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
@@ -47,67 +48,47 @@ def _names(folders: Sequence[Path]) -> list[str]:
     return [f"{'/'.join(one)} ({number})" for number, one in enumerate(parts, 1)]  # bundles of one name
 
 
-def differences_table(runs: pd.DataFrame, metric: str) -> Table:
-    """One row per environment, budget, algorithm and further folder; `runs` are those of `read_sides`."""
-    first, *others = dict.fromkeys(runs.side)
-    cells = _score_sides(runs, metric)
-    places = {(cell.group, cell.label): cell for cell in list_rows(cells)}
-    rows = [
-        _compare_sides(places.get((group, first)), places.get((group, side)), side)
-        for group in cells.group.unique()
-        for side in others
-        if {(group, first), (group, side)} & {*places}
-    ]
-    outcomes = decide([_scores(*row["cells"]) for row in rows])
-    for row, outcome in zip(rows, outcomes):
-        row |= {name: outcome[name] for name in ("difference", "difference_low", "difference_high", "p_holm")}
-        row["mark"] = mark(outcome)
-    remarks = [
-        f"{'; '.join(cells.score_words.unique())}. Runs are compared where environment, budget and name are the same."
-    ]
-    remarks += find_disagreements(
-        (f"{cell.name} on {cell.env} in {cell.label}", cell.done) for cell in list_rows(cells)
+def _name_of_side(name: str, side: str) -> str:
+    return f"{name} [{side}]"
+
+
+def make_sides_page(runs: pd.DataFrame, metric: str) -> PageCells:
+    """The page of the runs of `read_sides`, whose comparisons are those of its table: each folder with the first."""
+    first, *others = sides = [*dict.fromkeys(runs.side)]
+    names = [*dict.fromkeys(run.name.removesuffix(_name_of_side("", run.side)) for run in list_rows(runs))]
+    pairs = [(_name_of_side(name, side), _name_of_side(name, first)) for name in names for side in others]
+    page = replace(score_page(everything(runs, "All runs side by side"), metric), pairs=pairs)
+    compared = {(pair.group, pair.name): pair for pair in list_rows(compare_pairs(page))}
+    rows = []
+    for group in page.groups:
+        cells = {cell.name: cell for cell in group.cells}
+        for name in names:
+            base, *rest = [cells.get(_name_of_side(name, side)) for side in sides]
+            for side, cell in zip(others, rest):
+                if base or cell:
+                    row = {"name": name, "folder": side, **_compare_sides(base, cell, side)}
+                    if pair := compared.get((group.group, _name_of_side(name, side))):
+                        row |= {column: getattr(pair, column) for column in TESTED}
+                        row["mark"] = mark(pair.case, pair.difference)
+                    rows.append({**group._asdict(), **row})
+    remarks = [f"{page.score_words}. Runs are compared where environment, budget and name are the same."]
+    remarks += find_disagreements((f"{cell.name} on {cell.env}", cell.done) for cell in page.rows)
+    table = build_table(
+        "sides",
+        f"{', '.join(sides[:-1])} and {sides[-1]}, side by side",
+        rows,
+        remarks,
+        name="differences",
+        first=first,
+        other=others[0] if len(others) == 1 else "there",
+        level=level_words(),
     )
-    remarks += list_cells("Not compared, for their budgets differ", _describe_budgets(runs))
-    other = others[0] if len(others) == 1 else "there"
-    title = f"{', '.join([first, *others[:-1]])} and {others[-1]}, side by side"
-    return build_table("sides", title, rows, remarks, name="differences", first=first, other=other, level=level_words())
-
-
-def _score_sides(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """The cells of all sides, which are their labels; a group has one name, too, and one score."""
-    records = [
-        {
-            "group": number,
-            "env": of_side.env.iloc[0],
-            "total_timesteps": of_side.total_timesteps.iloc[0],
-            "name": of_side["name"].iloc[0],
-            "label": side,
-            "planned": of_side.seed.nunique(),
-            "runs": tuple(list_rows(of_side)),
-        }
-        for number, (_, of_group) in enumerate(runs.groupby(["env", "total_timesteps", "name"]))
-        for side, of_side in of_group.groupby("side", sort=False)
-    ]
-    groups = make_cells(records).groupby("group")
-    parts = [(cells, choose_score(cells, metric, cells.total_timesteps.iloc[0])) for _, cells in groups]
-    return pd.concat([score_cells(cells, *score) for cells, score in parts])
+    return replace(page, tables=(table,))
 
 
 def _compare_sides(first: Any, other: Any, side: str) -> Record:
     """A cell of the first folder and the same of another one; one of both may be None."""
-    there = first or other
-    row: Record = {
-        "env": there.env,
-        "total_timesteps": there.total_timesteps,
-        "name": there.name,
-        "folder": side,
-        "environment": f"{there.env}, {steps(there.total_timesteps)} steps",
-        "cells": (first, other),
-        "identity": "",
-        "settings": "",
-        "status": f"not in {side if first else 'the first folder'}",
-    }
+    row: Record = {"identity": "", "settings": "", "status": f"not in {side if first else 'the first folder'}"}
     for suffix, cell in (("_first", first), ("", other)):
         if cell:
             sample = {"n": cell.n, "runs": len(cell.done), "mean": cell.mean, "std": cell.std}
@@ -120,19 +101,3 @@ def _compare_sides(first: Any, other: Any, side: str) -> Record:
         row["identity"] = change_between(first.done, other.done) if first.done and other.done else ""
         row["status"] = "; ".join(sorted({first.status, other.status} - {"done"})) or "done"
     return row
-
-
-def _scores(first: Any, other: Any) -> tuple[Any, Any, float, str]:
-    """The scores of both, those of the further folder first, as `decide` takes them; none where one was not run."""
-    if not (first and other and first.done and other.done):
-        return np.empty(0), np.empty(0), 0.0, "not run"
-    return other.scores, first.scores, random_score(first.env) or 0.0, selection_reason((other, first))
-
-
-def _describe_budgets(runs: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """The algorithms that folders have with different budgets only, with these."""
-    for (env, name), of_name in runs.groupby(["env", "name"]):
-        sides = of_name.groupby("side", sort=False).total_timesteps.agg(lambda budgets: sorted(set(budgets)))
-        if len(sides) > 1 and not set.intersection(*map(set, sides)):
-            listed = (f"{' and '.join(map(steps, budgets))} steps in {side}" for side, budgets in sides.items())
-            yield f"{name} on {env}", ", ".join(listed)

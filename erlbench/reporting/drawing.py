@@ -64,7 +64,7 @@ def draw(figure: Figure, path: Path, formats: Sequence[str]) -> None:
     with mpl.rc_context(unset | FIXED):
         width = mpl.rcParams["figure.figsize"][0]
         canvas = Canvas(figsize=(width, 1.0), layout="constrained")
-        height, handles = (_draw_bars if figure.kind == "timeline" else _draw_curves)(canvas, figure, width)
+        height, handles = _draw_curves(canvas, figure, width)
         canvas.set_size_inches(width, height + LINE * _add_legend(canvas, handles, width))
         if figure.heading:
             canvas.suptitle(textwrap.fill(figure.heading, int(width / LETTER / 1.3)))
@@ -138,32 +138,6 @@ def _add_legend(canvas: Canvas, handles: Record, width: float) -> int:
     columns = max(1, min(4, len(labels), int(width / (BESIDE + LETTER * max(map(len, labels), default=0)))))
     canvas.legend([*shown.values()], labels, loc="outside lower center", ncols=columns, handlelength=3.2)
     return -(-len(labels) // columns)
-
-
-def _draw_bars(canvas: Canvas, figure: Figure, width: float) -> tuple[float, Record]:
-    """Panels below each other, a row a process, a bar as high as its busy share; height and legend."""
-    panels = [figure.panels[name] for name in figure.paper]
-    counts, handles = [len(panel["rows"]) for panel in panels], Record()
-    all_axes = canvas.subplots(len(panels), 1, squeeze=False, height_ratios=[count + 0.6 for count in counts])[:, 0]
-    for name, axes, panel, count in zip(figure.paper, all_axes, panels, counts):
-        axes.axvspan(min(panel["end"], panel["length"]), panel["length"], color="#EDEDED", linewidth=0)
-        for label, bars in figure.data[figure.data.panel == name].groupby("label", sort=False):
-            edges = np.where(bars.length > 3 * panel["length"] / 800, 0.4, 0.0)  # of those that are wide enough
-            handles[str(label)] = axes.barh(
-                bars.row,
-                bars.length,
-                0.78 * bars.share,
-                bars.start,
-                color=PALETTE[bars.colour.iloc[0]],
-                edgecolor="white",
-                linewidth=edges,
-            )
-        axes.set_yticks(range(count), [f"{process}  {100 * busy:.0f} %" for process, busy in panel["rows"]])
-        axes.set(xlim=(0, panel["length"]), ylim=(count - 0.4, -0.6), ylabel=panel["y"] if count > 2 else "")
-        axes.set_title(textwrap.fill(panel["title"], int(width / LETTER / 1.2)), loc="left")
-        axes.grid(False, axis="y")
-    all_axes[-1].set_xlabel(panels[-1]["x"])
-    return 0.8 + 0.19 * sum(counts) + 0.5 * len(counts), handles
 
 
 POINTS = 60  # of a curve

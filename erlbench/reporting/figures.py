@@ -14,7 +14,6 @@ from erlbench.records.axes import AXES
 from erlbench.records.read import read_rows
 from erlbench.records.run import TRAINING
 from erlbench.records.schema import GenerationRow
-from erlbench.records.training import WINDOW
 from erlbench.reporting.agreement import caveats
 from erlbench.reporting.cells import Warn, sample_words
 from erlbench.reporting.curves import (
@@ -25,7 +24,6 @@ from erlbench.reporting.curves import (
     curve_frame,
     mean_of_runs,
     published_curves,
-    read_training,
     reference_curves,
     run_points,
 )
@@ -53,40 +51,29 @@ def learning_curves(page: PageCells, group: Any, options: ReportOptions) -> Figu
     usual = (steps if page.x == "timesteps" else page.x, steps, "time")
     wanted = [options.x] if options.x else list(dict.fromkeys(usual))[:2]
     numbers, levels = colour_numbers(cell.name for cell in page.rows), _published_levels(page, group)
-    sources = [
-        *((cell, "curve", [(run, run.evaluations) for run in cell.runs]) for cell in group.cells),
-        *((cell, "training", [(run, read_training(run)) for run in cell.runs]) for cell in group.cells),
-    ]
     curves, panels, cells = [], {}, dict[str, list[Any]]()
     for axis in AXES:
-        drawn: list[tuple[Any, str, RunPoints]] = []
-        for cell, look, tables in sources:
-            runs = run_points(tables, AXES[axis].column, smooth=options.style.smooth if look == "curve" else 1)
+        drawn: list[tuple[Any, RunPoints]] = []
+        for cell in group.cells:
+            tables = [(run, run.evaluations) for run in cell.runs]
+            runs = run_points(tables, AXES[axis].column, smooth=options.style.smooth)
             if runs := [pair for pair in runs if axis in wanted or pair[1][0][-1] > 0]:
-                drawn.append((cell, look, runs))
+                drawn.append((cell, runs))
         if not drawn:
             continue
-        label, unit = axis_label(axis, (pair[1] for _, _, runs in drawn for pair in runs))
+        label, unit = axis_label(axis, (points for _, runs in drawn for _, points in runs))
+        panels[axis], cells[axis] = {"x": label, "y": "Evaluation return"}, [cell for cell, _ in drawn]
         most = MOST_POINTS if axis in wanted else FEWER_POINTS
-        ours = [
-            {
-                **cell_curve(cell, look, runs, most),
-                "number": numbers[cell.name],
-                "level": levels.get(cell.name, np.nan) if look == "curve" else np.nan,
-            }
-            for cell, look, runs in drawn
+        on_axis = [
+            {**cell_curve(cell, runs, most), "number": numbers[cell.name], "level": levels.get(cell.name, np.nan)}
+            for cell, runs in drawn
         ]
-        evaluated = [cell for cell, look, _ in drawn if look == "curve"]
-        theirs = published_curves(page, group, axis, numbers)
         if axis == "timesteps":
-            theirs = reference_curves(evaluated, numbers) + theirs
-        ours[len(evaluated) : len(evaluated)] = theirs
-        for curve in ours:
+            on_axis += reference_curves(cells[axis], numbers)
+        for curve in on_axis + published_curves(page, group, axis, numbers):
             single = [(name, x / unit, y) for name, x, y in curve.get("runs", ())]
             colour = options.style.colours.get(curve.get("name", ""), "")
             curves.append({**curve, "panel": axis, "colour": colour, "x": curve["x"] / unit, "runs": single})
-        panels[axis] = {"x": label, "y": "Evaluation return" if len(evaluated) == len(drawn) else "Return"}
-        cells[axis] = evaluated or [cell for cell, *_ in drawn]
     paper = [axis for axis in wanted if axis in panels]
     if not paper:
         return None
@@ -149,23 +136,20 @@ def untimed_note(cells: Sequence[Any]) -> str:
 def _caption(page: PageCells, group: Any, cells: Sequence[Any], figure: Figure, options: ReportOptions) -> list[str]:
     """What the lines are, then notes on scores, times, and other people's numbers; `cells` are those on paper."""
     shown = figure.data[figure.data.panel.isin(figure.paper)]
-    references, points, training = (shown[shown["look"] == look] for look in ("reference", "published", "training"))
+    references, points = (shown[shown["look"] == look] for look in ("reference", "published"))
     runs = [run for cell in cells for run in cell.runs]
     timed = runs if "time" in figure.paper else []
     dotted = shown.level.notna().any()
     which = "finished runs" if any(cell.done for cell in cells) else "runs"
     seeds = ", a seed by the mean of its runs" if any(len(cell.done) > len(cell.seeds) for cell in cells) else ""
     sentences = [
-        f"{group.env}: {'training return' if len(training) == len(shown) else 'return of the evaluations'} over "
+        f"{group.env}: return of the evaluations over "
         f"{' and over '.join(AXES[axis].words for axis in figure.paper)}; budget {group.limit}.",
         f"Lines: mean of the {which}{seeds}, up to where the first of them ends; thin: single runs; band: "
         f"{band_words(figure.band)}."
         if max(len(_averaged(cell)) for cell in cells) > 1
         else "Lines: single runs, no band.",
         "Dotted: published mean." if dotted else "",
-        f"Dashed, without markers: runs that are not finished, mean return of their last {WINDOW} training episodes."
-        if len(training)
-        else "",
     ]
     nominal = [cell.label for cell in cells if cell.nominal]
     kind = "budget" if comparable(group.env, group.env_published) else f"environment ({group.env_published})"

@@ -134,8 +134,3 @@ def seeds_and_runs(seeds: int, planned: int, runs: int) -> str:
     """`2/3`: seeds with a finished run, of planned ones; `3/3 seeds, 6 runs` where seeds have several."""
     several = f" seeds, {runs:,} runs" if runs > seeds else ""
     return fraction(seeds, planned) + several if planned else NONE
-
-
-def plus_minus_runs(mean: float, std: float, runs: float) -> str:
-    """The mean ± standard deviation (runs); a dash where there are no runs."""
-    return NONE if math.isnan(runs) else f"{plus_minus(mean, std)} ({runs:g})"

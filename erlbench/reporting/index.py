@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,6 @@ from erlbench.reporting.documents import (
     write_content,
 )
 from erlbench.reporting.drawing import ChartData
-from erlbench.reporting.formats import number
 from erlbench.reporting.matrix import overview
 from erlbench.reporting.page import SMOKE, SMOKE_BANNER, answer_blocks
 from erlbench.reporting.page_cells import PageCells, run_status
@@ -98,18 +95,7 @@ def _first(pages: Sequence[PageCells]) -> str:
 def _summary(runs: Sequence[Any]) -> str:
     counts = Counter(run.status for run in runs)
     states = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
-    times = sorted(time for run in runs for time in (*run.started, run.updated) if time)
-    when = f" Started and updated between {_moment(times[0])} and {_moment(times[-1])}." if times else ""
-    return f"{counted(len(runs), 'run')}{f': {states}' if states else ''}.{when} All of them, one a line: "
-
-
-def _moment(time: str) -> str:
-    """A time of meta.json to the minute, such as `2026-01-31 18:05 UTC`; a text without zone as it is."""
-    try:
-        when = datetime.fromisoformat(time)
-        return when.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC") if when.tzinfo else time
-    except (ValueError, OverflowError):
-        return time
+    return f"{counted(len(runs), 'run')}{f': {states}' if states else ''}. All of them, one a line: "
 
 
 def _contents(pages: Sequence[PageCells]) -> Table:
@@ -123,8 +109,7 @@ def _contents(pages: Sequence[PageCells]) -> Table:
 def _unfinished(runs: Sequence[Any]) -> Iterator[str]:
     for run in (run for run in runs if not run.done):
         when = f", last update {run.updated}" if run.updated else ""
-        known = f", training return {number(run.training_return)}" if math.isfinite(run.training_return) else ""
-        yield f"{run.name} on {run.env}, seed {run.seed}: {run_status(run)}{known}{when}"
+        yield f"{run.name} on {run.env}, seed {run.seed}: {run_status(run)}{when}"
 
 
 def _write_cells(path: Path, pages: Sequence[PageCells], runs: Sequence[Any]) -> None:

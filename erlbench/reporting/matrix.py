@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -44,7 +45,7 @@ def paper_table(page: PageCells, statistic: str, style: PaperStyle) -> Table:
     the table shows that or not.
     """
     words, _, interval = STATISTICS[statistic]
-    pairs = compare_pairs(page, all_pairs(page))
+    pairs = compare_pairs(replace(page, pairs=all_pairs(page)))
     best = find_best(page, pairs)
     groups = chosen(page.groups, style.environments, lambda group: group.env)
     labels = {cell.name: style.label(cell.name, cell.label) for cell in page.entries}
@@ -215,4 +216,6 @@ def _state(cell: Any | None) -> str:
 def _find_decided(page: PageCells) -> set[tuple[int, str]]:
     """Group and name of what the verdicts put above all others there."""
     pairs = all_pairs(page)
-    return find_best(page, compare_pairs(page, pairs)) if page.tested and len(pairs) <= MOST_PAIRS else set()
+    if page.pairs == () or len(pairs) > MOST_PAIRS:
+        return set()
+    return find_best(page, compare_pairs(replace(page, pairs=pairs)))

@@ -134,7 +134,9 @@ class ReportOptions:
         choices=tuple(AXES),
     )
     formats: tuple[str, ...] = option(
-        (), f"write each figure as {', '.join(FORMATS)} [default: charts of the page alone]", "FORMAT[,FORMAT...]"
+        (),
+        f"write curves and profiles as {', '.join(FORMATS)} [default: charts of the page alone]",
+        "FORMAT[,FORMAT...]",
     )
     paper: PaperStyle | None = option(
         None,

@@ -109,7 +109,7 @@ class Maker:
         folder.mkdir(parents=True, exist_ok=True)
         curves, missing = self._curves(page)
         curves = [self._write_figure(figure, folder, page) for figure in curves]
-        pairs = compare_pairs(page) if STATISTICS in page.parts else pd.DataFrame()
+        pairs = compare_pairs(page) if CURVES in page.parts else pd.DataFrame()
         tables = [*page.tables, *self._tables(page, pairs)]
         others = [self._write_figure(figure, folder, page) for figure in self._others(page)]
         names = [table.name for table in tables]
@@ -138,6 +138,7 @@ class Maker:
         """A figure with the study's note, its chart, and its files: as the options say, or where it has no chart."""
         has_chart = figure.kind not in ("columns", GRID)
         formats = self.options.formats or (() if has_chart else FORMATS[:1])
+        formats = () if figure.kind == "timeline" else formats  # which is a chart alone
         if formats:
             draw(figure, folder / figure.name, formats)
         chart = self.charts.chart(figure) if has_chart else None
@@ -190,7 +191,7 @@ class Maker:
             tables.append(paper_table(page, options.style.statistic, options.style))
         tables += [imported_table(page), fairness_table(page)]
         if CURVES in parts:
-            tables.append(scores_table(page))
+            tables.append(scores_table(page, pairs))
             tables.append(None if page.by_time else references_table(page))
             if options.reach is not None:
                 tables.append(reach_table(page, options.reach, self.warn))

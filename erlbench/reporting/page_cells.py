@@ -72,7 +72,7 @@ class PageCells:
     note: str = ""  # how the study's cells differ from what was published
     x: str = "timesteps"  # what its curves are drawn over first
     item: str = ""  # of the source: what the page repeats
-    tested: bool = True  # False: its pairs are tested elsewhere, by what a study compares
+    pairs: Sequence[tuple[str, str]] | None = None  # of names, which are compared; None: as `compare_pairs` chooses
     metric: str = FINAL  # of `METRICS`, or AUTO: each environment its own
     at: Moment | None = None  # where its runs are cut
     is_reference: bool = False  # of `--reference`
@@ -375,20 +375,6 @@ def scores_at_equal_steps(cell: Any, learning_steps: int) -> Array:
 def has_fitness_steps(cell: Any) -> bool:
     """Whether a run learnt from steps that the budget does not count."""
     return bool((ends(cell.done, "learning_steps") > ends(cell.done, "timesteps")).any())
-
-
-def scores_with_failed(cell: Any) -> Array:
-    """The scores (seeds,) with the failed runs counted by their last evaluation.
-
-    One that failed before its first evaluation has the initial score of another run.
-    """
-    first = next((run.evaluations[:1] for run in cell.runs if len(run.evaluations)), None)
-    runs = [
-        run._replace(evaluations=run.evaluations if len(run.evaluations) else first)
-        for run in cell.runs
-        if run.done or (run.status == "failed" and first is not None)
-    ]
-    return seed_means(score_seeds(runs, FINAL if cell.metric == CURVE else cell.metric, None))
 
 
 def find_cell(group: Any, name: str) -> Any:

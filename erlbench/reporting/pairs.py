@@ -37,21 +37,20 @@ from erlbench.reporting.statistics import (
 )
 from erlbench.settings import setting_text
 
-Names = Sequence[tuple[str, str]]
 MOST_CELLS = 6  # of an environment whose pairs are all shown; of more, those of the best one
 SIMILAR = 1.1  # times the simulator steps of the other side: more is said
 
 
-def compare_pairs(page: PageCells, names: Names | None = None) -> pd.DataFrame:
-    """Pairs with scores on both sides; none for studies with published numbers and no baseline.
+def compare_pairs(page: PageCells) -> pd.DataFrame:
+    """The `pairs` of a page with scores on both sides, else those with the baseline, else all.
 
-    All of them, or of more than `MOST_CELLS` in an environment those of the best one. The correction is for all, as
-    the data say which one is best. `names` are the pairs that are wanted, where they are not those of the page. A row
-    has `group` (its number on the page), names, `first` and `second` (`make_sample`), what `decide` says, and what else
-    a reader has to know: `reason` (why they are not comparable), `equal_steps` (mean scores where both have used as
-    many simulator steps, or None), `unequal` settings, and whether both have their `defaults`.
+    None are chosen for studies with published numbers and no baseline. Of more than `MOST_CELLS` in an environment all
+    are tested, as the data say which one is best, and those of the best one are shown. A row has `group` (its number on
+    the page), names, `first` and `second` (`make_sample`), what `decide` says, and what else a reader has to know:
+    `reason` (why they are not comparable), `equal_steps` (mean scores where both have used as many simulator steps, or
+    None), `unequal` settings, and whether both have their `defaults`.
     """
-    pairs = [(group, *pair) for group in page.groups for pair in _choose_pairs(page, group, names)]
+    pairs = [(group, *pair) for group in page.groups for pair in _choose_pairs(page, group)]
     origins = {group.group: find_origin(group.env, group.cells) for group in page.groups}
     outcomes = decide(
         [(one.scores, two.scores, origins[group.group], next(_why_not(one, two), "")) for group, one, two, _ in pairs]
@@ -119,14 +118,14 @@ def selection_reason(sides: Sequence[Any]) -> str:
     return ""
 
 
-def _choose_pairs(page: PageCells, group: Any, names: Names | None) -> Iterator[tuple[Any, Any, bool]]:
+def _choose_pairs(page: PageCells, group: Any) -> Iterator[tuple[Any, Any, bool]]:
     """The pairs of a group, and whether each is shown."""
-    cells = {cell.name: cell for cell in group.cells if cell.judged and len(cell.scores)}
-    if names is None and page.tested and find_cell(group, page.baseline) is not None:
+    cells, names = {cell.name: cell for cell in group.cells if cell.judged and len(cell.scores)}, page.pairs
+    if names is None and find_cell(group, page.baseline) is not None:
         names = [(name, page.baseline) for name in cells if name != page.baseline]
     if names is not None:
         yield from ((cells[one], cells[two], True) for one, two in names if one in cells and two in cells)
-    elif page.tested and not page.source:  # a study with published numbers compares with these
+    elif not page.source:  # a study with published numbers compares with these
         best = None
         if len(cells) > MOST_CELLS:  # the highest mean, where possible of those that can be tested
             tested = [cell for cell in cells.values() if len(cell.scores) >= FEWEST_RUNS]
@@ -136,18 +135,9 @@ def _choose_pairs(page: PageCells, group: Any, names: Names | None) -> Iterator[
             yield first, second, best is None or first is best
 
 
-def compare_with_baseline(page: PageCells) -> pd.DataFrame:
-    """The pairs of each algorithm with the baseline, also on pages that test none; by group and name."""
-    names = dict.fromkeys(cell.name for cell in page.entries if cell.name != page.baseline)
-    pairs = compare_pairs(page, [(name, page.baseline) for name in names])
-    return pairs.set_index(["group", "name"]) if len(pairs) else pairs
-
-
-def mark(outcome: Any) -> str:
+def mark(case: Case, difference: float) -> str:
     """The style of a mean: "bold" where the rule decides for it, "italic" where against it."""
-    if outcome["case"] != Case.DECIDED:
-        return ""
-    return "bold" if outcome["difference"] > 0 else "italic"
+    return "" if case != Case.DECIDED else "bold" if difference > 0 else "italic"
 
 
 def get_scores(group: Any, name: str) -> Array:
@@ -283,7 +273,7 @@ def _describe_tests(page: PageCells, pairs: pd.DataFrame) -> Iterator[str]:
     if here and not pairs["decidable"].any():
         yield f"No row can be decided: {tests} tests need {seeds_for_tests(tests)} seeds per side."
     names = [{*rows["name"], *rows["name_against"]} for _, rows in pairs.groupby("group")]
-    if any(page.baseline not in of and len(of) > MOST_CELLS for of in names):  # only those of the best one
+    if page.pairs is None and any(page.baseline not in of and len(of) > MOST_CELLS for of in names):
         yield (
             f"Where an environment has more than {MOST_CELLS} algorithms, the table has the pairs of the one with "
             f"the highest mean, of those with at least {FEWEST_RUNS} seeds if there are several."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from erlbench import errors
@@ -33,9 +34,10 @@ def requested_report(options: ReportOptions, warn: Warn | None = None) -> tuple[
         if not folder.is_dir() and not is_bundle(folder):
             raise UsageError(f"there is no folder {folder}; give the folders that `erlbench run` wrote")
     with open_bundles(folders) as opened:
-        if options.side_by_side:
-            return build_comparison(opened, options.out, warn, options)
         reference = opened.pop() if options.reference else None
+        options = replace(options, results=tuple(opened), reference=reference)
+        if options.side_by_side:
+            return build_comparison(options, warn)
         known = _page_studies(opened, warn or errors.warn)
         for name in options.study:
             check_known(name, known, f"unknown study '{name}'")
@@ -43,8 +45,7 @@ def requested_report(options: ReportOptions, warn: Warn | None = None) -> tuple[
         profiles = {name for study in chosen.values() for name in study.profiles}
         names = {folder.resolve().name for folder in opened}
         profile = names.pop() if len(names) == 1 and names <= profiles and not options.at else None
-        named = bool(options.study)
-        return build_report(opened, options.out, chosen, profile, warn, options, reference, named=named), None
+        return build_report(options, chosen, profile, warn), None
 
 
 def _page_studies(folders: Sequence[Path], warn: Warn) -> dict[str, Study]:

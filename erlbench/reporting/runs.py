@@ -51,8 +51,7 @@ def parse_machine(meta: Record) -> Record:
 
     `memory` in GiB; `jobs`: cells that ran at once by --jobs; `shared_cores`: None where not recorded; `threads` per
     process; `kernels`: BLAS, kernel and instruction sets, and `identities` of software, both of all starts, each once;
-    `study_hashes`: of the studies that starts named, name and SHA-256; `marks`: why it may not be repeatable;
-    `differ`: the starts had different processes, jobs or devices.
+    `study_hashes`: of the studies that starts named, name and SHA-256; `marks`: why it may not be repeatable.
     """
     all_starts = starts(meta)
     last = {**meta, **(all_starts[-1] if all_starts else {})}
@@ -60,7 +59,6 @@ def parse_machine(meta: Record) -> Record:
     found: Record = {column: _text(last, key) for column, key in TEXTS.items()}
     named = [start.get("studies") for start in all_starts]
     identities = list_identities(meta)
-    kinds = {tuple(_text(start, key) for key in ("processes", "jobs", "device")) for start in all_starts}
     versions = last.get("versions")
     found |= {
         "threads": _text(last, "threads") or _text(last, "threads_per_process"),  # the name of 0.2
@@ -74,7 +72,6 @@ def parse_machine(meta: Record) -> Record:
         ),
         "identities": tuple(item for number, item in enumerate(identities) if item not in identities[:number]),
         "marks": tuple(admission_marks(meta)),
-        "differ": len(kinds) > 1,
     }
     return {**found, "hardware": _hardware(found), "software": _software(found)}
 
@@ -212,7 +209,7 @@ def read_run(path: Path, warn: Warn) -> Record | None:
         "simulated_time": simulated, "timed": simulated or not machine["shared_cores"],
         "settings": settings,
         "costs": {key: run[key] for key in MODELLED if key in run} | costs,
-        "training_return": _float(state.get("training_return")),
+
         "run_config": run, "imported": imported, "repeats": tuple(repeats_of(path, meta)),
         "labels": env_labels(env, env_settings) if imported else (),
     }  # fmt: skip

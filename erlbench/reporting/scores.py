@@ -7,20 +7,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from erlbench.reporting.agreement import departure_notes, episode_counts, find_disagreements
-from erlbench.reporting.cells import STD, seed_means, single_run_std, values_by_seed
+from erlbench.reporting.cells import STD, list_rows, seed_means, single_run_std, values_by_seed
 from erlbench.reporting.documents import Record, Table, build_table
-from erlbench.reporting.page_cells import (
-    PageCells,
-    cell_rows,
-    has_fitness_steps,
-    scores_at_equal_steps,
-    scores_with_failed,
-)
-from erlbench.reporting.pairs import compare_with_baseline, mark
+from erlbench.reporting.page_cells import PageCells, cell_rows, has_fitness_steps, scores_at_equal_steps
+from erlbench.reporting.pairs import mark
 from erlbench.reporting.published import environment_notes, find_origin, find_references, match_runs
-from erlbench.reporting.score import CURVE, FINAL, SUCCESS, SUCCESS_EVER, area, final, final_10
+from erlbench.reporting.score import SUCCESS, SUCCESS_EVER, area, final, final_10
 from erlbench.reporting.significance import MARGIN, compare, level_words
 from erlbench.reporting.statistics import (
     FEWEST_RUNS,
@@ -30,35 +25,23 @@ from erlbench.reporting.statistics import (
     max_of_average,
     mean,
     mean_interval,
-    mean_std,
     median,
-    share_between_extremes,
     share_interval,
-    tolerance_interval,
+    std,
 )
 from erlbench.reporting.times import machine_notes
 from erlbench.words import say_range
 
 SUCCESSES = {SUCCESS: "last_success", SUCCESS_EVER: "last_success_ever"}  # columns of single episodes
 STATISTICS = ("mean", "std", "median")  # of published numbers
-REFERENCE = {  # columns, and what they show of `match_references`
-    "reference_mean": "their_mean",
-    "reference_std": "their_std",
-    "reference_runs": "their_runs",
-    "reference_ours": "mean",
-    "reference_probability": "probability_better",
-    "reference_probability_low": "probability_low",
-    "reference_probability_high": "probability_high",
-}
 
 
-def scores_table(page: PageCells) -> Table:
-    """Mean, standard deviation, median of the scores, against baseline and paper."""
-    pairs = compare_with_baseline(page)
-    versus: dict[Any, Any] = dict(pairs.iterrows())
-    numbers, references, rows = [], [], list[Record]()
+def scores_table(page: PageCells, pairs: pd.DataFrame) -> Table:
+    """Mean, standard deviation, median of the scores, against baseline and paper; `pairs`: those of the page."""
+    tested = {(pair.group, pair.name): pair for pair in list_rows(pairs) if pair.name_against == page.baseline}
+    bases = {cell.group: cell.mean for cell in page.entries if cell.name == page.baseline}
+    numbers, rows = [], list[Record]()
     for cell, row in cell_rows(page.cells):
-        pair, reference = versus.get((cell.group, cell.name)), _first_reference(page, cell)
         beside = {
             name: number
             for name in STATISTICS
@@ -66,26 +49,28 @@ def scores_table(page: PageCells) -> Table:
         }
         row |= {
             **_measure(page, cell),
-            **({name: reference[key] for name, key in REFERENCE.items()} if reference else {}),
             **{f"published_{name}": number.value for name, number in beside.items()},
             "published_steps": next((one.steps for one in beside.values() if one.steps), math.nan),
             "published_seeds": next((one.seeds for one in beside.values() if one.seeds), None),
         }
-        if pair is not None:
-            change = improvement(mean(pair["first"].scores), mean(pair["second"].scores))
-            row |= {"improvement_pct": change, "p_holm": pair["p_holm"], "mark": mark(pair)}
+        if cell.group in bases and cell.name != page.baseline:
+            row["improvement_pct"] = improvement(cell.mean, bases[cell.group])
+        if pair := tested.get((cell.group, cell.name)):
+            row |= {"p_holm": pair.p_holm, "mark": mark(pair.case, pair.difference)}
         rows.append(row)
         numbers.append((cell, list(beside.values())))
-        references += [reference] if reference else []
-    remarks = [*_score_notes(page), *_baseline_notes(page, versus)]
+    remarks = [*_score_notes(page)]
+    if page.base_label and all(math.isnan(row.get("improvement_pct", math.nan)) for row in rows):
+        remarks.append(
+            f"Nothing is compared with {page.base_label}: that takes finished runs of it and of another entry."
+        )
     if page.published:
         remarks += published_notes(page, numbers)
-    sources = dict.fromkeys(f"{one['source']} ({one['theirs'].returns})" for one in references)
     return build_table(
         "scores", page.heading("return" if _is_cut_final(page) else page.score_title), rows, [*remarks, *page.notes],
-        base=page.base_label, p=_describe_p(page, sum(not math.isnan(row.get("p_holm", math.nan)) for row in rows)),
-        compared=versus, published=page.published, references="; ".join(sources),
-        fitness=any(map(has_fitness_steps, page.rows)), success=["success"] * (page.metric in SUCCESSES),
+        base=page.base_label, tests=max((pair.tests for pair in tested.values()), default=0), level=level_words(),
+        margin=f"{100 * MARGIN:g} %", published=page.published, fitness=any(map(has_fitness_steps, page.rows)),
+        success=["success"] * (page.metric in SUCCESSES),
     )  # fmt: skip
 
 
@@ -96,8 +81,7 @@ def _is_cut_final(page: PageCells) -> bool:
 
 def _measure(page: PageCells, cell: Any) -> Record:
     """What the table shows of a cell's own scores."""
-    again = page.baseline or not page.study
-    equal = again and cell.total_timesteps and not cell.nominal and has_fitness_steps(cell)
+    equal = (page.baseline or not page.study) and cell.total_timesteps and not cell.nominal and has_fitness_steps(cell)
     budget = cell.own_timesteps or cell.total_timesteps
     column = SUCCESSES.get(page.metric)
     episodes = [value for run in cell.done for value in getattr(run, column)] if column else []
@@ -105,30 +89,10 @@ def _measure(page: PageCells, cell: Any) -> Record:
     return {
         "scores": " ".join(repr(float(score)) for score in cell.scores),
         "mean_at_equal_steps": mean(scores_at_equal_steps(cell, budget)) if equal else math.nan,
-        "mean_with_failed": mean(scores_with_failed(cell)) if again and cell.failed else math.nan,
         "success": mean(episodes),
         "success_low": low,
         "success_high": high,
     }
-
-
-def _first_reference(page: PageCells, cell: Any) -> Record | None:
-    """The first source's runs; none beside other scores than returns at a step, and nobody knows their minutes."""
-    if page.by_time or cell.metric not in (FINAL, CURVE):
-        return None
-    return next(match_references(cell), None)
-
-
-def _describe_p(page: PageCells, tests: int) -> str:
-    """What the column of p-values is."""
-    if not tests:
-        return f"no difference can be tested: that takes at least {FEWEST_RUNS} seeds per side."
-    return (
-        f"of the ranks against {page.base_label}, after Holm's correction for the tests of the table ({tests} in "
-        f"all); bold: decided to score higher (p at most {level_words()}, on the side with fewer seeds, and means that "
-        f"differ by {100 * MARGIN:g} % or more), italic: lower, –: cannot be tested. No mark is no sign that two are "
-        "equal."
-    )
 
 
 def _score_notes(page: PageCells) -> Iterator[str]:
@@ -153,30 +117,10 @@ def _score_notes(page: PageCells) -> Iterator[str]:
     cells = [(f"{cell.label} on {cell.env}", cell.done) for cell in page.rows]
     yield from find_disagreements(cells, by_final=page.by_final)
     yield from departure_notes(page.rows)
-    borrowed = [
-        f"{cell.label} on {cell.env}, seed {', '.join(seeds)}"
-        for cell in page.rows
-        if (seeds := [str(run.seed) for run in cell.failed if not len(run.evaluations)])
-        and any(len(run.evaluations) for run in cell.runs)
-    ]
-    if borrowed:
-        yield (
-            "Failed before an evaluation, so counted in the mean with failed runs by the score of another run before "
-            f"training: {'; '.join(borrowed)}."
-        )
     if page.by_time:
         yield from machine_notes(page.runs)
     if page.profile:
         yield f"Profile: {page.profile}."
-
-
-def _baseline_notes(page: PageCells, versus: dict[Any, Any]) -> Iterator[str]:
-    if page.base_label and not versus:
-        yield f"Nothing is compared with {page.base_label}: that takes finished runs of it and of another entry."
-    if any(pair[side].failed for pair in versus.values() for side in ("first", "second")):
-        yield (
-            "A mean has no mark while runs of it or of its baseline have failed: those that are left are a selection."
-        )
 
 
 def metrics_table(page: PageCells) -> Table:
@@ -187,12 +131,6 @@ def metrics_table(page: PageCells) -> Table:
     remarks = ["Mean over the n seeds ± sample standard deviation."]
     if any(row["runs"] > row["n"] for row in rows):
         remarks = [f"Mean over the n seeds, a seed by the mean of its runs, ± {STD}."]
-    if (fewest := min((row["n"] for row in rows), default=0)) >= FEWEST_RUNS:
-        least = 100 * share_between_extremes(fewest)
-        remarks.append(
-            f"Whatever the distribution: at least {least:.0f} % of all runs lie between "
-            f"the lowest and the highest of {fewest} runs, with 95 % confidence."
-        )
     return build_table("metrics", page.heading("other metrics"), rows, remarks)
 
 
@@ -211,8 +149,6 @@ def _metrics(cell: Any) -> Record:
     record["relative_std"] = record["final_std"] / abs(record["final_mean"]) if record["final_mean"] else math.nan
     if cell.n >= FEWEST_RUNS:
         record["final_low"], record["final_high"] = mean_interval(record["finals"])
-        if len(cell.done) == cell.n:  # it is of single runs
-            record["tolerance_low"], record["tolerance_high"] = tolerance_interval(record["finals"])
     return record
 
 
@@ -263,30 +199,21 @@ def budget_note(ours: int, published: Sequence[tuple[str, int]]) -> str:
     return f"Different budgets: published after {listed} training steps{of}, ours after {ours:,}. Do not compare them."
 
 
-def match_references(cell: Any) -> Iterator[Record]:
-    """The cell beside each source with comparable runs, at the nearest common step; `theirs` are the runs."""
-    for theirs in find_references(cell):
-        if (matched := match_runs(cell.done, theirs)) is None:
-            continue
-        step, values, scores = matched
-        their_mean, their_std = mean_std(scores)
-        ours = seed_means(values)
-        yield {
-            **compare(ours, scores), "theirs": theirs, "steps": step, "mean": mean(ours),
-            "std": single_run_std(values), "their_mean": their_mean, "their_std": their_std,
-            "their_median": median(scores), "their_runs": len(scores),
-            "their_scores": " ".join(repr(float(score)) for score in scores), "their_environment": theirs.env,
-            "source": theirs.source,
-        }  # fmt: skip
-
-
 def references_table(page: PageCells) -> Table | None:
-    """None where no source has runs of an algorithm of the page in a comparable environment."""
-    rows = [
-        {**row, **matched, "n": cell.n, "probability_ours_better": matched["probability_better"]}
-        for cell, row in cell_rows(page.cells[page.cells.exists])
-        for matched in match_references(cell)
-    ]
+    """Each cell beside each source with comparable runs, at the nearest common step; None without any."""
+    rows = []
+    for cell, row in cell_rows(page.cells[page.cells.exists]):
+        for theirs in find_references(cell):
+            if (matched := match_runs(cell.done, theirs)) is None:
+                continue
+            step, values, scores = matched
+            rows.append({
+                **row, **compare(seed_means(values), scores), "theirs": theirs, "source": theirs.source,
+                "their_environment": theirs.env, "steps": step, "mean": mean(seed_means(values)),
+                "std": single_run_std(values), "their_mean": mean(scores), "their_std": std(scores),
+                "their_median": median(scores), "their_runs": len(scores),
+                "their_scores": " ".join(repr(float(score)) for score in scores),
+            })  # fmt: skip
     remarks = [
         "Other people's runs, seed by seed, where dynamics and reward are those of our environment; mean ± sample "
         "standard deviation at the nearest common step. Sources differ as much as algorithms do and are never pooled."

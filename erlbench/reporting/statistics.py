@@ -121,30 +121,6 @@ def mean_interval(values: ArrayLike) -> tuple[float, float]:
     return float(mean(x) - half), float(mean(x) + half)
 
 
-def tolerance_interval(values: ArrayLike, *, share: float = 0.9, confidence: float = 0.95) -> tuple[float, float]:
-    """The interval that holds a `share` of all runs, past and future, if runs are normally distributed.
-
-    It does so in `confidence` of all samples. Mean ± k standard deviations with Howe's k (1969, "Two-sided tolerance
-    limits for normal populations"). NaN for fewer than two values. Patterson et al. 2024, "Empirical design in
-    reinforcement learning", recommend tolerance intervals to say what one more run would give.
-    """
-    x = flat(values)
-    if x.size < 2:
-        return NO_INTERVAL
-    freedom = x.size - 1
-    k = special.ndtri((1 + share) / 2) * math.sqrt((1 + 1 / x.size) * freedom / special.chdtri(freedom, confidence))
-    return float(mean(x) - k * std(x)), float(mean(x) + k * std(x))
-
-
-def share_between_extremes(runs: int, *, confidence: float = 0.95) -> float:
-    """The share of all runs that lies between the lowest and the highest of `runs` runs, whatever their distribution.
-
-    At least that share, in `confidence` of all samples: the root q of n q^(n-1) - (n-1) q^n = 1 - confidence (Wilks
-    1941). 0 for a single run.
-    """
-    return float(special.betaincinv(runs - 1, 2, 1 - confidence)) if runs > 1 else 0.0
-
-
 def superiority_interval(probability: float, n: int, m: int) -> tuple[float, float]:
     """The 95 % interval of the probability that a value of one sample of n lies above one of another of m.
 

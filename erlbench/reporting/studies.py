@@ -63,7 +63,7 @@ def make_study_page(study: Study, profile: str, runs: pd.DataFrame) -> PageCells
         name=study.name, title=study.title, cells=make_cells(records, study.name), study=study.name,
         parts=PARTS[study.kind], source=study.published_source, table=study.table,
         baseline="" if study.compare else study.baseline, profile=profile, statistic=study.statistic, note=study.note,
-        x=study.x, item=study.item or study.table, tested=not study.compare,
+        x=study.x, item=study.item or study.table, pairs=() if study.compare else None,
     )  # fmt: skip
 
 

@@ -93,13 +93,13 @@ def _machine_record(cell: Any) -> Record:
 
 def _minutes_record(times: Sequence[Record], base: Sequence[Record]) -> Record:
     """Minutes by the clock, and those of simulated time, apart; the change of the mean against the baseline's."""
-    record: Record = {"after_warmup_steps": " ".join(str(run["after_steps"]) for run in times)}
+    record: Record = {}
     for part, (modelled, kind) in itertools.product(PARTS, KINDS.items()):
         own, others = (
             [run[part] for run in runs if run["modelled"] is modelled and run["timed"]] for runs in (times, base)
         )
         name, (average, std) = f"{kind}_{part}", mean_std(own)
-        record |= {f"{name}_min_per_million": average, f"{name}_std": std, f"{name}_median": median(own)}
+        record |= {f"{name}_min_per_million": average, f"{name}_std": std}
         if not math.isnan(change := improvement(average, mean(others))):
             record.setdefault(f"{part}_vs_baseline_pct", change)
     return record
@@ -192,5 +192,3 @@ def machine_notes(done: Sequence[Any]) -> Iterator[str]:
         yield f"Some runs shared the machine with others ({' or '.join(jobs)} cells at once): their times are too long."
     if any(_too_few_processes(run) for run in done):
         yield "Some runs had fewer processes than workers: more workers cannot make them faster."
-    if any(run.differ for run in done):
-        yield "Some runs were continued with other processes or another device than they began with."

@@ -29,10 +29,6 @@ def measure(draw):
         probability = statistics.probability_of_improvement([a], [b])
         return within(statistics.superiority_interval(probability, len(a), len(b)), 0.5)
 
-    def tolerant(a, _):
-        low, high = np.searchsorted(many, statistics.tolerance_interval(a))
-        return (high - low) / len(many) >= 0.9
-
     def bootstrapped(a, _):
         return within(statistics.bootstrap_interval(lambda drawn: statistics.iqm(drawn[0]), [a], resamples=FEW), iqm)
 
@@ -43,7 +39,6 @@ def measure(draw):
             lambda a, b: within(stats.ttest_ind(a, b, equal_var=False).confidence_interval(), 0.0),
         ),
         "Newcombe's, of P(better)": (2 * FEW, superior),
-        "Howe's, of nine runs in ten": (STUDIES, tolerant),
         "Wilson's, of a share near the best": (
             STUDIES,
             lambda a, _: within(statistics.share_interval(int((a >= near).sum()), len(a)), (many >= near).mean()),

@@ -150,10 +150,6 @@ def test_metrics_are_those_of_the_raw_files(report):
         assert row["all_timesteps_mean"] == pytest.approx(everything.mean())
         interval = stats.t.interval(0.95, n - 1, x.mean(), stats.sem(x))
         assert (row["final_low"], row["final_high"]) == pytest.approx(interval)
-        # Howe's two-sided tolerance factor; as tabulated it is 3.712 for n = 6, 90 % of runs, 95 % confidence
-        factor = stats.norm.ppf(0.95) * np.sqrt((1 + 1 / n) * (n - 1) / stats.chi2.ppf(0.05, n - 1))
-        assert n != 6 or factor == pytest.approx(3.712, abs=2e-3)
-        assert (row["tolerance_high"] - x.mean()) / x.std(ddof=1) == pytest.approx(factor)
 
 
 def test_minutes_are_those_of_the_raw_files(report):
@@ -168,8 +164,8 @@ def test_minutes_are_those_of_the_raw_files(report):
             if len(learning):
                 ends = learning.iloc[[0, -1]]
                 slopes.append(np.ptp(ends["train_time_s"]) / 60 / np.ptp(ends["timesteps"]) * 1e6)
-        expected = np.mean(whole), np.std(whole, ddof=1), np.median(whole)
-        names = [f"measured_whole_{name}" for name in ("min_per_million", "std", "median")]
+        expected = np.mean(whole), np.std(whole, ddof=1)
+        names = [f"measured_whole_{name}" for name in ("min_per_million", "std")]
         assert row[names].tolist() == pytest.approx(expected)
         after = np.mean(slopes) if slopes else np.nan
         assert row["measured_after_warmup_min_per_million"] == pytest.approx(after, nan_ok=True)

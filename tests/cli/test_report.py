@@ -14,10 +14,10 @@ from tests.reporting.make_runs import make_run
 def built(monkeypatch):
     calls: list[tuple] = []
 
-    def build(results, out, studies, profile, warn, options, reference, *, named):
+    def build(options, studies, profile, warn):
         warn("one cell is missing")
-        calls.append((tuple(results), out, list(studies), profile, named, options))
-        return out / "index.html"
+        calls.append((options, list(studies), profile))
+        return options.out / "index.html"
 
     monkeypatch.setattr(request, "build_report", build)
     return calls
@@ -27,9 +27,9 @@ def test_report_takes_the_profile_from_the_folder(built, tmp_path):
     (tmp_path / "smoke").mkdir()
     result = call("report", tmp_path / "smoke", "--study", "aes-rl-table-1,aes-rl-figure-1")
     assert (result.stdout, result.stderr) == ("report/index.html\n", "erlbench: one cell is missing\n")
-    assert [call[:5] for call in built] == [
-        ((tmp_path / "smoke",), Path("report"), ["aes-rl-table-1", "aes-rl-figure-1"], "smoke", True)
-    ]
+    studies = ("aes-rl-table-1", "aes-rl-figure-1")
+    options = ReportOptions(results=(tmp_path / "smoke",), out=Path("report"), study=studies)
+    assert built == [(options, [*studies], "smoke")]
 
 
 def test_a_study_with_the_name_of_another_page_is_refused(built, tmp_path, monkeypatch):
@@ -54,7 +54,7 @@ def test_a_study_with_the_name_of_another_page_is_refused(built, tmp_path, monke
 )
 def test_report_options(built, tmp_path, words, options):
     succeed("report", tmp_path, *words)
-    assert built[0][5] == ReportOptions(results=(tmp_path,), **options)
+    assert built[0][0] == ReportOptions(results=(tmp_path,), **options)
 
 
 @pytest.mark.parametrize(

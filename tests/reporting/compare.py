@@ -12,6 +12,7 @@ from erlbench.reporting.page_cells import everything, score_page
 from erlbench.reporting.pairs import compare_pairs
 from erlbench.reporting.runs import find_runs, read_run, runs_frame
 from erlbench.reporting.score import FINAL
+from erlbench.reporting.scores import scores_table
 from erlbench.reporting.studies import make_study_pages
 from tests.reporting.make_studies import make_study
 
@@ -31,7 +32,8 @@ def run_report(*words):
 def write_report(results, warn=lambda warning: None, *, out=None, studies=(), profile=None, named=False, **options):
     """The folder of the report of all runs below a folder, by default beside that one."""
     out = out or results.parent / "report"
-    build_report([results], out, dict(studies), profile, warn, ReportOptions(**options), named=named)
+    options |= {"results": (results,), "out": out, "study": tuple(studies) if named else ()}
+    build_report(ReportOptions(**options), dict(studies), profile, warn)
     return out
 
 
@@ -62,6 +64,11 @@ def find_rows(folders, warn):
 def pairs_of(page):
     """The comparisons of a page."""
     return list_rows(compare_pairs(page))
+
+
+def scores_of(page):
+    """The table of scores of a page."""
+    return scores_table(page, compare_pairs(page))
 
 
 def curves_of(page, group=None, **options):

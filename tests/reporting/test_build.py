@@ -50,11 +50,16 @@ def test_a_whole_report(whole):
     assert [*cells.status] == ["failed", "done", "done", "done", "done"]
     assert cells.studies[1] == "study times lanes curves"
     for page, stem in (
-        ("study", "curves-HalfCheetah-v5"), ("times", "timeline-HalfCheetah-v5"), ("lanes", "timeline-HalfCheetah-v5"),
-        ("curves", "curves-HalfCheetah-v5"), ("all-runs", "timeline-Pendulum-v1-1000"),
+        ("study", "curves-HalfCheetah-v5"), ("curves", "curves-HalfCheetah-v5"),
     ):  # fmt: skip
         assert (out / page / f"{stem}.png").stat().st_size > 5000
         assert f"({stem}.png)" in read(out / page / "index.md")
+    for chart in (
+        "times-timeline-HalfCheetah-v5",
+        "lanes-timeline-HalfCheetah-v5",
+        "all-runs-timeline-Pendulum-v1-1000",
+    ):
+        assert f'id="{chart}-chart"' in read(out / "index.html")
 
 
 def test_links_lead_somewhere_and_the_page_loads_nothing_from_elsewhere(whole):
@@ -174,7 +179,8 @@ def test_broken_runs_never_stop_the_report(tmp_path):
 def test_a_report_imports_nothing_of_the_run_side(results):
     code = (
         "import sys; from pathlib import Path; from erlbench.reporting import build_report; "
-        "build_report([Path('results')], Path('out'), {}, None); "
+        "from erlbench.reporting.options import ReportOptions; "
+        "build_report(ReportOptions(results=(Path('results'),), out=Path('out')), {}); "
         "print([m for m in sys.modules if m.startswith(('torch', 'gymnasium', 'mujoco', 'matplotlib', 'erlbench.pool', "
         "'erlbench.running.loop', 'erlbench.running.command', 'erlbench.running.folder', 'erlbench.algorithms'))])"
     )

@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose
 from erlbench.errors import UsageError
 from erlbench.experiment.study import Entry, Profile
 from erlbench.records.axes import AXES
-from erlbench.records.schema import EpisodeRow
 from erlbench.reporting import drawing
 from erlbench.reporting.drawing import dash_and_symbol, draw
 from erlbench.reporting.figures import axis_label, columns_of_train, environments_grid
@@ -16,7 +15,7 @@ from erlbench.reporting.options import PaperStyle, ReportOptions, chosen, parse_
 from erlbench.reporting.statistics import band_words
 from tests.reporting.compare import comparison_of, curves_of, means_of, page_of, read, runs_of, write_report
 from tests.reporting.data.test_cells import edited
-from tests.reporting.make_runs import make_cells, make_run, write_rows
+from tests.reporting.make_runs import make_cells, make_run
 from tests.reporting.make_studies import make_study
 
 ENDS = {
@@ -113,32 +112,14 @@ def test_published_means_stand_in_the_figure_of_what_has_a_curve(tmp_path):
     assert levels.to_dict() == {"CEM-RL": 10725.0}
 
 
-def running(results, seed, returns):
-    folder = make_run(results, "Hopper-v5", "td3", seed, [], total=10_000, status="running")
-    (folder / EpisodeRow.file).unlink()
-    rows = [{"r": value, "l": 100, "t": 2.0 * i, "kind": "rl", "task": i, "timesteps": 100 * (i + 1)}
-            for i, value in enumerate(returns)]  # fmt: skip
-    write_rows(folder, EpisodeRow, rows, '{"env_id": "Hopper-v5", "t_start": 0.0}')
-
-
-def test_runs_without_an_evaluation_are_drawn_by_their_training_beside_finished_ones(tmp_path):
-    running(tmp_path, 0, [1.0, 3.0, 5.0])
-    running(tmp_path, 1, [3.0, 5.0, 7.0, 9.0])
-    figure = curves_of(page_of(tmp_path))
-    [(label, mean)] = means_of(figure).items()
-    assert (label, mean.look) == ("td3, training (2 running)", "training")
-    assert_allclose((mean.x, mean.y), ([100, 200, 300], [2.0, 3.0, 4.0]))  # as far as the shorter one
-    assert_allclose(means_of(figure, "time")[label].x, [0.0, 2.0, 4.0])
-    assert "Dashed" in figure.caption[0]
-    assert "evaluations" not in figure.caption[0]  # of which there is none
+def test_a_finished_run_is_its_own_mean_beside_one_that_failed(tmp_path):
     make_run(tmp_path, "Hopper-v5", "td3", 2, [0, 50, 100], total=10_000, steps=[0, 5000, 10_000])
     make_run(tmp_path, "Hopper-v5", "td3", 3, [0, -999], total=10_000, status="failed")
+    make_run(tmp_path, "Hopper-v5", "td3", 4, [], total=10_000, status="running")
     figure = curves_of(page_of(tmp_path))
-    done, dashed = means_of(figure).values()
-    assert (done.averaged, done.y.tolist()) == (1, [0, 50, 100])  # the finished run is its own mean
+    (done,) = means_of(figure).values()
+    assert (done.averaged, done.y.tolist()) == (1, [0, 50, 100])
     assert runs_of(figure)["td3"] == ["seed 3 (failed)"]
-    assert (dashed.label, dashed.number) == ("td3, training (2 running, 1 failed)", done.number)
-    assert "return of the evaluations" in figure.caption[0]
 
 
 def test_the_first_eight_curves_differ_without_their_colours():

@@ -4,6 +4,7 @@ import pandas as pd
 
 from erlbench.experiment.study import Profile
 from erlbench.reporting import build_report
+from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.page import SMOKE_BANNER
 from tests.reporting.compare import read
 from tests.reporting.make_runs import make_cells, make_run
@@ -21,7 +22,7 @@ def test_reference_results_come_before_new_runs_and_stand_beside_published_numbe
         "study": make_study(),
         "quick": make_study(name="quick", profiles={"smoke": Profile(tuple(range(5)), 1000, (env,))}),
     }
-    build_report([new], out, studies, None, lambda warning: None, reference=kept)
+    build_report(ReportOptions(results=(new,), out=out, reference=kept), studies, None, lambda warning: None)
     pages = sorted(path.name for path in out.iterdir() if path.is_dir())
     assert pages == ["all-runs", "quick", "reference", "reference-study"]
     text, page = read(out / "index.md"), read(out / "quick" / "index.md")

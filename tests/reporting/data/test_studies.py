@@ -16,9 +16,8 @@ from erlbench.records.read import ignore
 from erlbench.reporting.page_cells import everything, score_page
 from erlbench.reporting.pairs import aggregate_tables
 from erlbench.reporting.runs import env_label, env_labels, find_runs
-from erlbench.reporting.scores import scores_table
 from erlbench.reporting.studies import add_departures, make_study_pages
-from tests.reporting.compare import comparison_of, curves_of, find_rows, page_of, read, rows_of, write_report
+from tests.reporting.compare import comparison_of, curves_of, find_rows, page_of, read, rows_of, scores_of, write_report
 from tests.reporting.make_runs import make_run
 from tests.reporting.make_studies import make_study
 
@@ -66,7 +65,7 @@ def test_budgets_by_environment_and_by_generations(tmp_path):
         envs_published={CHEETAH: "HalfCheetah-v2", "Humanoid-v5": "Humanoid-v2"},
         profiles={"p": Profile((0,), 2000, (CHEETAH, "Humanoid-v5"), env_timesteps={"Humanoid-v5": 20_000})},
     ))  # fmt: skip
-    table = scores_table(page)
+    table = scores_of(page)
     rows = rows_of(table)
     assert {env for env, _ in rows} == {f"{CHEETAH}, 2k steps", "Humanoid-v5, 20k steps"}
     assert rows["Humanoid-v5, 20k steps", "ESAC"].items() >= {"n": "1/1", "Published after (steps)": "10M"}.items()
@@ -84,7 +83,7 @@ def test_an_entry_with_a_budget_of_its_own_is_compared_at_that_budget(tmp_path):
     make_run(tmp_path, CHEETAH, "erl", 0, [0, 2], steps=[0, 2_000_000])
     entries = tuple(Entry(name, name, published=name.upper(), label=name.upper()) for name in ("cem-rl", "erl"))
     plan = Profile((0,), 1_000_000, (CHEETAH,), entry_timesteps={"erl": {CHEETAH: 2_000_000}})
-    table = scores_table(comparison_of(tmp_path, make_study(not_run=(), entries=entries, profiles={"p": plan})))
+    table = scores_of(comparison_of(tmp_path, make_study(not_run=(), entries=entries, profiles={"p": plan})))
     assert rows_of(table)[CHEETAH, "ERL"]["n"] == "1/1"
     assert f"ERL has budgets of its own: 2,000,000 on {CHEETAH}." in table.notes
     assert not [note for note in table.notes if note.startswith("Different budgets")]

@@ -114,15 +114,6 @@ def test_a_mean_curve_has_an_interval_from_two_seeds_on():
     assert "interval_low" not in statistics.mean_curve(curves)
 
 
-@pytest.mark.parametrize(("n", "share", "confidence", "k"), [(43, 0.9, 0.99, 2.217), (10, 0.9, 0.95, 2.856)])
-def test_tolerance_factor_as_tabulated(n, share, confidence, k):
-    """The first is the example of the NIST/SEMATECH e-Handbook, section 7.2.6.3; the second tabulated, exact."""
-    x = np.linspace(-1, 1, n)
-    low, high = statistics.tolerance_interval(x, share=share, confidence=confidence)
-    assert high / x.std(ddof=1) == pytest.approx(k, rel=0.01)
-    assert low == pytest.approx(-high)
-
-
 @pytest.mark.parametrize(
     ("values", "adjusted"),
     [

@@ -12,12 +12,12 @@ from scipy import stats
 from erlbench.errors import UsageError
 from erlbench.experiment.study import Entry, Profile
 from erlbench.reporting import statistics
-from erlbench.reporting.differences import differences_table, read_sides
+from erlbench.reporting.differences import make_sides_page, read_sides
 from erlbench.reporting.documents import BOLD, to_csv, to_latex
 from erlbench.reporting.matrix import overview_table, paper_table
 from erlbench.reporting.options import PaperStyle
-from erlbench.reporting.scores import metrics_table, scores_table
-from tests.reporting.compare import comparison_of, page_of, rows_of
+from erlbench.reporting.scores import metrics_table
+from tests.reporting.compare import comparison_of, page_of, rows_of, scores_of
 from tests.reporting.make_runs import make_cells, make_run
 from tests.reporting.make_studies import make_study
 
@@ -38,7 +38,7 @@ def texts(row, *names):
 
 
 def test_score_table_by_hand_where_missing_cells_are_never_zero(three_seeds):
-    rows = rows_of(scores_table(three_seeds))
+    rows = rows_of(scores_of(three_seeds))
     assert rows[CHEETAH, "AES-RL"].items() >= {
         "n": "3/3", "Mean": "250.0", "Std": "135.3", "vs CEM-RL": "+25.0 %", "Status": "done",
         "Published": "12,550 ± 187", "Published after (steps)": "1M",
@@ -72,7 +72,7 @@ def test_bold_only_after_holm_above_the_margin_and_of_whole_samples(tmp_path):
         entries=tuple(Entry(name, name, label=name) for name in returns), not_run=(),
         profiles={"p": Profile(tuple(range(10)), 2000, (CHEETAH,))},
     )  # fmt: skip
-    table = scores_table(comparison_of(tmp_path, study))
+    table = scores_of(comparison_of(tmp_path, study))
     p_values = {row["name"]: row["p_holm"] for row in table.records}
     assert p_values["aes-rl"] == pytest.approx(4 * 2 / math.comb(20, 10))  # all ten above
     assert p_values["cem-rl"] is None
@@ -90,18 +90,17 @@ def test_a_column_has_the_mean_at_equal_steps(tmp_path):
     """Of 2,000 steps of the budget AES-RL has learnt from 6,000: a third of its training fits."""
     make_run(tmp_path, CHEETAH, "cem-rl", 0, [0, 50, 100])
     make_run(tmp_path, CHEETAH, "aes-rl", 0, [0, 40, 80, 200], steps=[0, 600, 700, 2000], fitness=2)
-    means = {row["name"]: row["mean_at_equal_steps"] for row in scores_table(page_of(tmp_path)).records}
+    means = {row["name"]: row["mean_at_equal_steps"] for row in scores_of(page_of(tmp_path)).records}
     assert means == {"aes-rl": 40.0, "cem-rl": None}
 
 
-def test_failed_runs_count_by_their_last_score(tmp_path):
-    """The means over all runs are equal; those of the finished runs have no mark."""
+def test_means_of_a_selection_have_no_mark(tmp_path):
     for name in ("cem", "td3"):
         make_run(tmp_path, "Foo-v5", name, 0, [0, 10, 0.0], status="failed", total=2000)
         for seed in (1, 2):
             make_run(tmp_path, "Foo-v5", name, seed, [0, 10, 100.0 + seed])
-    table = scores_table(page_of(tmp_path, baseline="td3"))
-    assert [(row["n"], row["mean"], row["mean_with_failed"]) for row in table.records] == [(2, 101.5, 203 / 3)] * 2
+    table = scores_of(page_of(tmp_path, baseline="td3"))
+    assert [(row["n"], row["mean"]) for row in table.records] == [(2, 101.5)] * 2
     assert {cells[3].style for cells in table.cells} == {""}
 
 
@@ -203,7 +202,7 @@ def test_cells_by_hand_and_three_folders_share_one_correction(tmp_path):
         make_cells(tmp_path / name, "Ant-v5", scores, before=(0,))
     folders = [tmp_path / name for name in SIDES]
     for count in (2, 3):
-        table = differences_table(read_sides(folders[:count], pytest.fail), "final")
+        table = make_sides_page(read_sides(folders[:count], pytest.fail), "final").tables[0]
         rows = {(row["name"], row["folder"]): row for row in table.records}
         after, sac = rows["td3", "after"], rows["sac", "after"]
         sizes = {"env": "Ant-v5", "total_timesteps": 1000, "n_first": 8, "n": 8, "mean_first": 100.0625, "mean": 133.0}
