@@ -131,12 +131,6 @@ def _positive(env_id: str, name: str, value: Any) -> int | None:
     return int(value)
 
 
-def kind_of(parameter: inspect.Parameter) -> str:
-    """The kind of a setting in words: as annotated, else as its default has it; empty where neither says it."""
-    kind = parameter.annotation if parameter.annotation is not parameter.empty else _kind_of_default(parameter.default)
-    return "" if kind is Any else type_name(kind)
-
-
 def _kind_of_default(default: Any) -> Any:
     """The kind that a default suggests where nothing is annotated; `Any` where it suggests none."""
     if isinstance(default, (bool, str, tuple, list, dict)):

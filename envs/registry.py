@@ -114,7 +114,9 @@ def _reason(error: Exception, env_id: str) -> str:
     module, missing = catalogue.module_of(env_id), error.__cause__
     if isinstance(missing, ModuleNotFoundError) and missing.name and f"{module}.".startswith(f"{missing.name}."):
         return f"{missing}; start from its folder, or set PYTHONPATH"
-    hint = "" if env_id in catalogue.LISTED or module else nearest(env_id, _typed_ids())
+    hint = ""
+    if not (env_id in catalogue.LISTED or module):
+        hint = nearest(env_id, _typed_ids()) or "; an environment of a package or of your own is typed MODULE:ID"
     text = str(error).replace(catalogue.FORM, "")
     return text.split(" Did you mean")[0].rstrip(".") + hint  # Gymnasium's guess has no version
 

@@ -19,7 +19,7 @@ from erlbench.cli.tables import print_table, settings_line
 from erlbench.envs import catalogue
 from erlbench.envs.functions import FUNCTIONS
 from erlbench.envs.options import OWN, keyword_arguments, value_text
-from erlbench.envs.registry import import_module_of, problem
+from erlbench.envs.registry import import_module_of
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import run_folder
@@ -29,11 +29,9 @@ from erlbench.experiment.studies import FILE, known_studies
 from erlbench.experiment.study import Study, study_text
 from erlbench.options import argument, option
 from erlbench.records.run import RunFiles
-from erlbench.running.admission import LIMIT, Rules, problem_finder
+from erlbench.running.admission import UNTRIED, Rules, admit, problem_finder
 from erlbench.settings import setting_rows
 from erlbench.words import counted
-from erlbench.work.facts import answer_of
-from erlbench.work.inspection import call_in_subprocess
 
 
 @dataclass(frozen=True)
@@ -143,42 +141,44 @@ def _list_environments(words: list[str]) -> Listing:
 
 
 def _print_environments(names: list[str]) -> None:
-    """A line for each environment that the suite lists."""
-    rows = []
+    """A line for each environment; one that the suite does not list is made in a process of its own."""
+    rows: list[tuple[object, ...]] = []
     for name in map(catalogue.canonical, names):
-        if row := catalogue.LISTED.get(name.partition("@")[0]):
-            observation = problem(name).observation_size if "@" in name else row.observation  # a preset may change it
+        row = catalogue.LISTED.get(name.partition("@")[0])
+        made = admit(name, {}, UNTRIED).problem if row is None or "@" in name else None  # a preset may change it
+        if row is None:
+            assert made is not None
+            rows.append(
+                (
+                    name,
+                    made.observation_size,
+                    made.action_size,
+                    made.env.max_episode_steps,
+                    "discrete" if made.discrete else "-",
+                )
+            )
+        else:
+            observation = made.observation_size if made else row.observation
             remarks = ["discrete"] * row.discrete + [f"@{preset}" for preset in [*row.presets][1:]]
             if row.extra:
                 remarks.append(f"extra {row.extra}{'' if catalogue.installed(row.extra) else ' (not installed)'}")
             rows.append((name, observation, row.action, row.limit, ", ".join(remarks) or "-"))
-    if rows:
-        print_table("", ("environment", "obs", "act", "steps", "remarks"), rows)
+    print_table("", ("environment", "obs", "act", "steps", "remarks"), rows)
 
 
 def _print_environment(name: str) -> None:
-    """What the presets of an environment change, its settings if it can be made here, and a function's domain.
-
-    Of one that the suite does not list, what a process of its own finds, which imports its module.
-    """
-    if name.partition("@")[0] not in catalogue.LISTED:
-        facts, failure = call_in_subprocess(answer_of, name, limit=LIMIT)
-        if isinstance(facts, str) or facts is None:
-            raise UsageError(facts or f"environment '{name}' cannot be looked at: {failure}")
-        print_table(name, ("", ""), [*facts.rows, *([("cannot be run", facts.refusal)] if facts.refusal else [])])
-        print_table(f"Settings of {name} (--env-set)", ("setting", "default", "kind"), facts.settings)
-        return
+    """What the presets of an environment change, its settings if it can be made here, and a function's domain."""
     env_id, preset = catalogue.split_preset(name)
-    row = catalogue.LISTED[env_id]
-    if presets := [(key, _describe_preset(values)) for key, values in row.presets.items() if preset in ("", key)]:
-        print_table(f"Presets of {env_id} (--env {env_id}@PRESET)", ("preset", "what it changes"), presets)
-    if row.extra and not catalogue.installed(row.extra):
-        return
+    if row := catalogue.LISTED.get(env_id):
+        if presets := [(key, _describe_preset(values)) for key, values in row.presets.items() if preset in ("", key)]:
+            print_table(f"Presets of {env_id} (--env {env_id}@PRESET)", ("preset", "what it changes"), presets)
+        if row.extra and not catalogue.installed(row.extra):
+            return
     import_module_of(env_id)
     defaults = dict.fromkeys(OWN) | {key: argument.default for key, argument in keyword_arguments(env_id).items()}
     defaults |= catalogue.preset_of(name).kwargs
     function = FUNCTIONS.get(env_id.removeprefix(catalogue.FUNCTION))
-    if function is not None:
+    if row and function is not None:
         defaults["dimension"] = row.action
     texts = [(key, "" if value is inspect.Parameter.empty else value_text(value)) for key, value in defaults.items()]
     print_table(f"Settings of {name} (--env-set)", ("setting", "default"), texts)

@@ -26,7 +26,6 @@ from erlbench.work.trial import Admission, inspect
 
 LIMIT = 120.0  # seconds to make and try an environment, unless `task_timeout` says otherwise
 OF_ALL = ("gymnasium.", "erlbench.")  # modules whose ids every process registers
-SEARCHED = 20.0  # seconds to import one module that may register an id, or an algorithm
 IMPORTED = 60.0  # seconds to import an algorithm
 GRADIENTS = ("torch", "erlbench.algorithms.gradients.updates", "erlbench.algorithms.gradients.episodes")
 Settings = Mapping[str, Any]
@@ -180,22 +179,7 @@ def _try(env: str, settings: Settings, rules: Rules) -> Trial:
     admission, failure = process.answer(last=not rules.modules)
     if admission is None:
         return Trial(None, failure)
-    if admission.refusal and "did you mean" not in admission.refusal and not (module_of(env_id) or extra_of(env_id)):
-        import gymnasium
-
-        if env_id not in gymnasium.registry:
-            admission = replace(admission, refusal=admission.refusal + _hint(env_id))
     return Trial(admission, "", identity.describe_files(admission.files)["modules"], process)
-
-
-def _hint(env_id: str) -> str:
-    """The installed module that registers an id, as it is typed; each is imported in a process of its own."""
-    from erlbench.work.facts import candidates, registering  # not at the top: only a mistake needs it
-
-    for module in candidates():
-        if call_in_subprocess(registering, module, env_id, limit=SEARCHED)[0]:
-            return f"; {module} registers it: give --env {module}:{env_id}"
-    return "; an environment of a package or of your own is typed MODULE:ID"
 
 
 def _key(env: str, settings: Settings, rules: Rules) -> Hashable:

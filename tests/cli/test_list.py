@@ -90,8 +90,8 @@ def test_a_study_is_listed_with_its_claim_its_runs_and_their_price(tmp_path, mon
     assert 0 < float(hours) < 100
 
 
-def test_an_environment_of_others_is_shown_with_its_settings_and_their_kinds():
-    lines = {line.split(" ")[0]: line for line in lines_of("envs", "tests.faults:Typed-v0")}
-    assert "an integer or a text" in lines["body"]
-    assert "[0.1]" in lines["weights"]
-    assert "whole numbers" in succeed("list", "envs", "tests.faults:Whole-v0")
+def test_an_environment_of_others_is_shown_with_its_settings():
+    lines = lines_of("envs", "tests.faults:Typed-v0")
+    assert any(line.startswith("tests.faults:Typed-v0 ") for line in lines)
+    assert "weights [0.1]" in lines
+    refuse("whole numbers", "list", "envs", "tests.faults:Whole-v0")
