@@ -1,4 +1,4 @@
-"""Inference of a policy by numpy, one observation at a time or those of several episodes together; and its file."""
+"""Inference of a policy by numpy, one observation at a time; and its file."""
 
 from __future__ import annotations
 
@@ -28,26 +28,19 @@ Operation = Callable[[], object]
 
 
 class NumpyPolicy:
-    """Inference without allocations; equal to torch's forward to 1e-6.
+    """Inference without allocations; equal to torch's forward to 1e-6."""
 
-    With `episodes` it acts in that number of episodes at once: observations are `(episodes, observation)`, actions
-    `(episodes, action)`. The actions have the bits of single episodes: each episode has matrix products of its own.
-    """
-
-    def __init__(self, spec: PolicySpec, parameters: np.ndarray, episodes: int | None = None) -> None:
-        """`parameters`: float32 `(spec.size,)`, not copied. `episodes`: of deterministic continuous actions only."""
-        if episodes is not None and (spec.stochastic or spec.actions == "discrete"):
-            raise ValueError("several episodes at once need a deterministic policy of continuous actions")
+    def __init__(self, spec: PolicySpec, parameters: np.ndarray) -> None:
+        """`parameters`: float32 `(spec.size,)`, not copied."""
         if parameters.shape != (spec.size,):
             raise ValueError(f"a policy with layers {spec.sizes} has {spec.size} parameters, not {parameters.shape}")
         self.spec = spec
         self.parameters = parameters
         self._random: np.random.Generator | None = None
         self._memory: list[np.ndarray] = []  # hidden and cell states
-        self._modules: list[ModuleRow | ImageNetwork] = []  # of a user's class, or of images
-        self._batch = () if episodes is None else (episodes,)
-        self._sees = bool(spec.image) and not spec.parameters
-        self._observation = np.empty((*self._batch, spec.sizes[0]), np.uint8 if self._sees else np.float32)
+        self._module: ModuleRow | ImageNetwork | None = None  # of a user's class, or of images
+        sees = bool(spec.image) and not spec.parameters
+        self._observation = np.empty(spec.sizes[0], np.uint8 if sees else np.float32)
         self._operations: list[Operation] = []  # their arguments bound once
         outputs = self._build(spec.split(parameters))
         self._action = self._act(outputs)
@@ -62,8 +55,8 @@ class NumpyPolicy:
         self._random = random
         for state in self._memory:
             state.fill(0)
-        for module in self._modules:
-            module.reset()
+        if self._module is not None:
+            self._module.reset()
 
     def normalised(self, observation: np.ndarray) -> np.ndarray:
         """Normalised action `(action,)` for an observation `(observation,)`; the next call overwrites it."""
@@ -84,16 +77,11 @@ class NumpyPolicy:
         if spec.normalisation:
             clip = np.float32(spec.observation_clip)
             self._operations += _normalise(layer, tensors["observation.mean"], tensors["observation.std"], clip)
-        if self._sees:
-            outputs = np.empty(spec.widths[-1], np.float32)
-            self._modules = [ImageNetwork(spec, tensors, layer, outputs)]
-            self._operations += self._modules
-            return outputs
-        if spec.parameters:
-            outputs = np.empty((*self._batch, spec.sizes[-1]), np.float32)
-            rows = zip(np.atleast_2d(layer), np.atleast_2d(outputs))  # views
-            self._modules = [ModuleRow(spec, tensors, observation, output) for observation, output in rows]
-            self._operations += self._modules
+        if spec.parameters or spec.image:
+            outputs = np.empty(spec.sizes[-1] if spec.parameters else spec.widths[-1], np.float32)
+            kind = ModuleRow if spec.parameters else ImageNetwork
+            self._module = kind(spec, tensors, layer, outputs)
+            self._operations.append(self._module)
             return outputs
         last = len(spec.sizes) - 2
         for index in range(last):
@@ -106,8 +94,8 @@ class NumpyPolicy:
 
     def _linear(self, index: int, tensors: dict[str, np.ndarray], below: np.ndarray) -> np.ndarray:
         matrix, bias = tensors[f"layer.{index}.weight"], tensors.get(f"layer.{index}.bias")
-        layer = np.empty((*self._batch, len(matrix)), np.float32)
-        self._operations += _products(matrix, below, layer)
+        layer = np.empty(len(matrix), np.float32)
+        self._operations.append(partial(matrix.dot, below, layer))
         if bias is not None:
             self._operations.append(partial(np.add, layer, bias, layer))
         return layer
@@ -117,14 +105,14 @@ class NumpyPolicy:
         inner, outer = tensors[f"lstm.weight_ih_l{index}"], tensors[f"lstm.weight_hh_l{index}"]
         biases = [tensors[name] for name in (f"lstm.bias_ih_l{index}", f"lstm.bias_hh_l{index}") if name in tensors]
         units = outer.shape[1]
-        gates, recurrent = (np.empty((*self._batch, 4 * units), np.float32) for _ in range(2))
-        hidden, cell = (np.zeros((*self._batch, units), np.float32) for _ in range(2))
+        gates, recurrent = (np.empty(4 * units, np.float32) for _ in range(2))
+        hidden, cell = (np.zeros(units, np.float32) for _ in range(2))
         self._memory += [hidden, cell]
-        entry, forget, candidate, exit = np.split(gates, 4, axis=-1)
+        entry, forget, candidate, exit = np.split(gates, 4)
         squashed = np.empty_like(cell)
         self._operations += [
-            *_products(inner, below, gates),
-            *_products(outer, hidden, recurrent),
+            partial(inner.dot, below, gates),
+            partial(outer.dot, hidden, recurrent),
             partial(np.add, gates, recurrent, gates),
             *(partial(np.add, gates, bias, gates) for bias in biases),
             *_squash(gates, candidate=slice(2 * units, 3 * units)),
@@ -145,8 +133,8 @@ class NumpyPolicy:
         elif spec.stochastic:
             self._operations.append(partial(self._sample_softmax, outputs))
         if spec.actions == "bins":
-            action = np.empty((*self._batch, spec.sizes[-1]), np.float32)
-            self._operations.append(partial(_choose_bins, outputs.reshape(*action.shape, spec.bins), action))
+            action = np.empty(spec.sizes[-1], np.float32)
+            self._operations.append(partial(_choose_bins, outputs.reshape(-1, spec.bins), action))
             return action
         if spec.squashing in ("tanh", "floor"):
             self._operations.append(partial(np.tanh, outputs, outputs))
@@ -170,13 +158,6 @@ class NumpyPolicy:
             outputs += self._random.gumbel(size=len(outputs))
 
 
-def _products(matrix: np.ndarray, below: np.ndarray, layer: np.ndarray) -> list[Operation]:
-    """`layer = matrix @ below`, one by one where there are several: a product of matrices rounds otherwise."""
-    if below.ndim == 1:
-        return [partial(matrix.dot, below, layer)]
-    return [partial(matrix.dot, activations, out) for activations, out in zip(below, layer, strict=True)]
-
-
 def _normalise(layer: np.ndarray, mean: np.ndarray, std: np.ndarray, clip: np.float32) -> list[Operation]:
     return [
         partial(np.subtract, layer, mean, layer),
@@ -187,15 +168,15 @@ def _normalise(layer: np.ndarray, mean: np.ndarray, std: np.ndarray, clip: np.fl
 
 
 def _choose_bins(logits: np.ndarray, action: np.ndarray) -> None:
-    """`logits` `(..., action, bins)`; the place of the largest in [-1, 1]."""
-    np.multiply(logits.argmax(axis=-1), np.float32(2 / (logits.shape[-1] - 1)), out=action, casting="same_kind")
+    """`logits` `(action, bins)`; the place of the largest in [-1, 1]."""
+    np.multiply(logits.argmax(axis=1), np.float32(2 / (logits.shape[-1] - 1)), out=action, casting="same_kind")
     np.subtract(action, np.float32(1), out=action)
 
 
 def _squash(gates: np.ndarray, candidate: slice) -> list[Operation]:
     """In place: tanh of the candidate, sigmoid of the other gates; the latter is (1 + tanh(x / 2)) / 2."""
     factor, shift = np.full_like(gates, 0.5), np.full_like(gates, 0.5)
-    factor[..., candidate], shift[..., candidate] = 1, 0
+    factor[candidate], shift[candidate] = 1, 0
     return [
         partial(np.multiply, gates, factor, gates),
         partial(np.tanh, gates, gates),

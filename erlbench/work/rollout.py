@@ -6,16 +6,15 @@ truncation, never a terminal state.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from erlbench.envs.registry import EnvSpec
-from erlbench.errors import NumericalError, TaskError, text_of
+from erlbench.errors import NumericalError
 from erlbench.policy import NumpyPolicy, PolicySpec
 from erlbench.work.contract import IS_SOLVED, REALS, SOLVED, Infos, checked_step, info_values, raised, reset
 from erlbench.work.seeding import Key, Purpose, environment_seed, generator
@@ -48,11 +47,6 @@ class RolloutSettings:
     observe: float = 0.0  # probability that an episode gives its observations
     mode: bool = False  # a stochastic policy acts by its mode
     nan_fitness: str = ""  # of an algorithm with that setting: `REFUSE`, or `WORST`: a reward may be NaN
-
-    @property
-    def plain(self) -> bool:
-        """Whether the policy acts alone and only returns and lengths are asked for."""
-        return not (self.record or self.random_actions or self.action_noise or self.observe)
 
 
 class Episode:
@@ -187,11 +181,6 @@ def rollout(settings: RolloutSettings, inputs: Mapping[str, np.ndarray], key: Ke
     limit, observe, sigma = min(longest, settings.limit or longest), settings.observe, settings.action_noise
     seeds = settings.seeds or [environment_seed(*key, index) for index in range(settings.episodes)]
     keys = settings.env.info
-    if settings.plain and not keys and can_play_together(env, spec, len(seeds)):
-        returns = play_together(env, spec, policy.parameters, limit, seeds)
-        if not is_finite(returns):
-            raise NumericalError(f"the return of an episode has a {NOT_FINITE}")
-        return Outcome({"returns": returns, "lengths": [limit] * len(returns)})
     random = generator(*key, int(Purpose.EXPLORATION))
     spare = _spare(workspace, longest, spec)
     values: dict[str, Any] = {"returns": [], "lengths": []}
@@ -262,54 +251,3 @@ class ExplorationNoise:
         self._x -= self._theta * self._x
         self._x += self._sigma * random.standard_normal(len(self._x), dtype=np.float32)
         return self._x
-
-
-# -- several episodes at once ------------------------------------------------------------------------------------------
-
-
-@runtime_checkable
-class Lockstep(Protocol):
-    """An environment whose episodes go on together and never end by themselves."""
-
-    def reset_all(self, seeds: Sequence[int]) -> np.ndarray:
-        """Begin an episode from each seed; their first observations `(episodes, observation)`."""
-
-    def step_all(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Observations `(episodes, observation)` and rewards `(episodes,)` of actions `(episodes, action)`."""
-
-
-def can_play_together(env: Any, spec: PolicySpec, episodes: int) -> TypeGuard[Lockstep]:
-    """Whether `play_together` plays what `play` would; a wrapped environment has no such methods."""
-    return episodes > 1 and isinstance(env, Lockstep) and not spec.stochastic and spec.actions != "discrete"
-
-
-def play_together(
-    env: Lockstep, spec: PolicySpec, parameters: np.ndarray, limit: int, seeds: Sequence[int]
-) -> list[float]:
-    """The returns of episodes of `limit` steps, one per seed, in which the policy acts without noise.
-
-    They are those of one episode after another, bit for bit; numpy's fixed costs are paid once for all of them.
-    """
-    policy, totals = NumpyPolicy(spec, parameters, len(seeds)), np.zeros(len(seeds))
-    shape = (len(seeds), spec.sizes[0])
-    with _of_environment(len(seeds)):
-        observations = env.reset_all(seeds)
-    for _ in range(limit):
-        if np.shape(observations) != shape:
-            given_shape = np.shape(observations)
-            raise TaskError(f"the environment's observations together have the shape {given_shape}, not {shape}")
-        actions = policy.act(observations)
-        with _of_environment(len(seeds)):
-            observations, rewards = env.step_all(actions)
-        totals += rewards
-    result: list[float] = totals.tolist()
-    return result
-
-
-@contextmanager
-def _of_environment(episodes: int) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        what = f"the environment raised {type(error).__name__} in {episodes} episodes together"
-        raise TaskError(f"{what}: {text_of(error)}") from error

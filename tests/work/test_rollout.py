@@ -12,8 +12,7 @@ import pytest
 from erlbench.envs.catalogue import preset_of
 from erlbench.envs.registry import make, problem
 from erlbench.errors import NumericalError
-from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters, initial_policy
-from erlbench.work import rollout as module
+from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters
 from erlbench.work.rollout import ExplorationNoise, RolloutSettings, play, rollout, transitions
 from erlbench.work.seeding import environment_seed, generator
 from tests.environments import MUJOCO
@@ -170,73 +169,3 @@ def test_parameters_that_are_not_finite_are_refused(workspace):
     parameters[3] = np.nan
     with pytest.raises(NumericalError, match="parameters"):
         rollout(RolloutSettings(task.env, spec), {"parameters": parameters}, (0,), workspace)
-
-
-PENDULUM = "erlbench/PartiallyObservablePendulum-v0"
-
-
-@pytest.fixture
-def together(monkeypatch):
-    """The start states of each call of `play_together`."""
-    calls, original = [], module.play_together
-
-    def counted(env, spec, parameters, limit, seeds):
-        calls.append(list(seeds))
-        return original(env, spec, parameters, limit, seeds)
-
-    monkeypatch.setattr(module, "play_together", counted)
-    return calls
-
-
-def policy_of(task, **more):
-    sizes = (task.observation_size, 16, task.action_size)
-    spec = PolicySpec(sizes, "tanh", task.action_low, task.action_high, **{"network": "lstm"} | more)
-    return spec, initial_policy(spec, (0,))
-
-
-@pytest.mark.parametrize(
-    ("limit", "more"),
-    [(None, {}), (30, {"squashing": "floor"}), (None, {"normalisation": True, "squashing": "clip"}),
-     (None, {"network": "mlp"}), (None, {"network": "mlp", "actions": "bins", "bins": 5})],
-)  # fmt: skip
-def test_the_outcome_is_that_of_one_episode_after_another(workspace, together, limit, more):
-    task = problem(PENDULUM)
-    spec, parameters = policy_of(task, **more)
-    found = rollout(RolloutSettings(task.env, spec, 6, limit=limit), {"parameters": parameters}, (5,), workspace)
-    seeds = [environment_seed(5, episode) for episode in range(6)]
-    assert together == [seeds]
-    env, policy = workspace.environment(task.env), NumpyPolicy(spec, parameters)
-    episodes = [play(env, policy, limit or 200, seed) for seed in seeds]
-    assert found.values == {"returns": [e.total for e in episodes], "lengths": [limit or 200] * 6}
-    assert found.arrays == {}
-
-
-@pytest.mark.parametrize(
-    ("name", "env_settings", "changes"),
-    [
-        (PENDULUM, {}, {"episodes": 1}),
-        (PENDULUM, {}, {"record": True}),
-        (PENDULUM, {}, {"random_actions": True}),
-        (PENDULUM, {}, {"action_noise": 0.1}),
-        (PENDULUM, {}, {"observe": 0.5}),
-        ("Pendulum-v1", {}, {}),
-        (PENDULUM, {"frame_skip": 2}, {}),
-    ],
-)
-def test_other_tasks_and_environments_play_one_episode_after_another(workspace, together, name, env_settings, changes):
-    task = problem(name, env_settings)
-    spec, parameters = policy_of(task)
-    settings = RolloutSettings(task.env, spec, **{"episodes": 3, **changes})
-    values = rollout(settings, {"parameters": parameters}, (5,), workspace).values
-    assert len(values["returns"]) == changes.get("episodes", 3)
-    assert together == []
-
-
-def test_a_return_that_is_not_finite_is_an_error(workspace, together):
-    task = problem(PENDULUM)
-    spec = PolicySpec((3, 16, 1), "relu", task.action_low, task.action_high, squashing="linear")
-    parameters = np.full(spec.size, 3e38, np.float32)  # infinite hidden units
-    parameters[spec.tensors[-2].place][::2] *= -1  # their sum is NaN
-    with np.errstate(all="ignore"), pytest.raises(NumericalError, match="NaN"):
-        rollout(RolloutSettings(task.env, spec, 3), {"parameters": parameters}, (5,), workspace)
-    assert len(together) == 1
