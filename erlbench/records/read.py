@@ -13,8 +13,7 @@ The contract of `read_rows`:
   None, with a warning. What no run writes, such as a FIFO or more than `files.LARGE` bytes, raises `files.Unusable`.
 - Memory: the file's bytes, and 8 bytes a cell; in all below 1 KiB a row of tasks.csv.
 
-pandas parses the cells, and Python those of a small file, for which pandas takes ten times as long, and those of a file
-with a row that may not count, where it looks at each cell.
+Rows become arrays in blocks. Where one of a block may not count, each of its cells is looked at.
 """
 
 from __future__ import annotations
@@ -22,10 +21,9 @@ from __future__ import annotations
 import csv
 import math
 import re
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from io import BytesIO
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,14 +38,13 @@ if TYPE_CHECKING:
 Warn = Callable[[str], None]
 T = TypeVar("T")
 NAMED = 3  # damaged rows of a file that are named one by one
-SMALL = 1 << 16  # bytes of the rows of a file that Python parses
-EMPTY = ("", "nan", "NaN")
+BLOCK = 10_000  # rows
 # pandas is imported by the functions that need it: commands that read no rows start sooner.
 _PLAIN = re.compile(rb"[\t\n\x20-\x7e]*")
 _BEFORE = re.compile(rb"(?:#[^\n]*\n|[^\S\n]*\n)*")  # the header: comments and empty lines
-# Cells that the parser of pandas takes for a number; Python takes more texts for numbers.
+# Cells that count as a number; Python takes more texts for numbers.
 _NUMBER = re.compile(r" *[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)? *| *[+-]?(?i:inf|infinity) *|nan|NaN|", re.ASCII)
-_DIGITS = re.compile(r"[0-9.eE+-]*")  # what neither of them takes for anything but a number
+_DIGITS = re.compile(r"[0-9.eE+-]*")  # of which Python takes nothing for a number that does not count as one
 FileColumns = Mapping[str, RowColumn | None]  # of a file in its order; None: the schema does not have it
 
 
@@ -113,57 +110,39 @@ def _parse_file(data: bytes, row: type[Row], path: Path, warn: Warn) -> dict[str
         warn(f"{path}:{line}: two columns have one name; the file is left out")
         return None
     columns = {name: schema.get(name, metric) for name in names}  # those of metrics are numbers
-    body = data[stop + 1 : end]
-    try:
-        if not _is_whole(body, len(names)):
-            raise ValueError("rows of other lengths")
-        values = _values(_split(body, columns) if len(body) < SMALL else _parse(body, columns), columns)
-    except (ValueError, OverflowError, Warning):
-        values = _values(_by_column(_whole_rows(body, columns, path, line + 1, warn), columns), columns)
+    blocks = [*_blocks(data[stop + 1 : end].decode(), columns, path, line + 1, warn)]
+    blocks = blocks or [_values(_by_column([], columns), columns)]
+    values = {name: _join([block[name] for block in blocks], columns[name]) for name in blocks[0]}
     return _without_repeats(_ordered(values, len(next(iter(values.values()))), row), row, path, warn)
 
 
-def _is_whole(body: bytes, columns: int) -> bool:
-    """Whether all rows can have as many cells as the header, with neither quotes nor comments between them."""
-    if b'"' in body or body.startswith(b"#") or b"\n#" in body:
-        return False
-    return body.count(b",") == body.count(b"\n") * (columns - 1)
-
-
-def _parse(body: bytes, columns: FileColumns) -> dict[str, Any]:
-    """What pandas makes of the cells, by column; an error where one is no number or a row has too many."""
-    import pandas as pd
-
+def _blocks(body: str, columns: FileColumns, path: Path, first: int, warn: Warn) -> Iterator[dict[str, Any]]:
+    """The values of each column, in blocks of rows; rows that do not count are named."""
     numeric = [name for name, column in columns.items() if column and column.numeric]
-    reads_nearest = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
-    precision: dict[str, Any] = {} if reads_nearest else {"float_precision": "round_trip"}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)  # of cells beyond the header's
-        frame = pd.read_csv(
-            BytesIO(body),
-            header=None,
-            names=list(columns),
-            index_col=False,
-            dtype={name: str for name in columns if name not in numeric},
-            na_values=dict.fromkeys(numeric, EMPTY),
-            keep_default_na=False,
-            skip_blank_lines=False,
-            low_memory=False,
-            **precision,
-        )
-    if any(frame[name].dtype.kind not in "if" for name in numeric):
-        raise ValueError("a cell is no number")
-    return {name: frame[name].array for name in columns}
-
-
-def _split(body: bytes, columns: FileColumns) -> dict[str, Sequence[str]]:
-    """The cells by column, as texts; an error where a number is not written in digits, such as inf."""
-    cells = _by_column([line.split(",") for line in body.decode().split("\n")[:-1]], columns)
-    if not all(
-        _DIGITS.fullmatch("".join(cells[name])) for name, column in columns.items() if column and column.numeric
-    ):
-        raise ValueError("a cell may be no number")
-    return cells
+    lines = enumerate(body.split("\n"), first)
+    rows = ((number, _cells(line)) for number, line in lines if line.strip() and not line.startswith("#"))
+    damaged = 0
+    while block := [*islice(rows, BLOCK)]:
+        try:
+            cells = _by_column([row for _, row in block], columns)
+            if not all(_DIGITS.fullmatch("".join(cells[name])) for name in numeric):
+                raise ValueError("a cell may be no number")
+            values = _values(cells, columns)
+        except (ValueError, OverflowError):
+            whole = []
+            for number, row in block:
+                if not (problem := _problem(row, columns)):
+                    whole.append(row)
+                    continue
+                damaged += 1
+                if damaged <= NAMED:
+                    warn(f"{path}:{number}: row left out: {problem}")
+            if not whole:
+                continue
+            values = _values(_by_column(whole, columns), columns)
+        yield values
+    if damaged > NAMED:
+        warn(f"{path}: {damaged - NAMED} more rows left out")
 
 
 def _by_column(rows: Sequence[Sequence[str]], columns: FileColumns) -> dict[str, Sequence[str]]:
@@ -171,26 +150,31 @@ def _by_column(rows: Sequence[Sequence[str]], columns: FileColumns) -> dict[str,
     return dict(zip(columns, cells, strict=True))
 
 
-def _values(cells: Mapping[str, Any], columns: FileColumns) -> dict[str, Any]:
-    """The values of each column; ValueError where one of them must not count."""
+def _values(cells: Mapping[str, Sequence[str]], columns: FileColumns) -> dict[str, Any]:
+    """The values of each column, texts as they are; ValueError where one of them must not count."""
     return {name: _typed(cells[name], column) for name, column in columns.items() if name not in NO_LONGER}
 
 
-def _typed(cells: Any, column: RowColumn | None) -> Any:
-    if column is None:
-        with suppress(ValueError, OverflowError):
-            return _numbers(cells)
+def _typed(cells: Sequence[str], column: RowColumn | None) -> Any:
     if column is None or column.kind == "text":
-        return _texts(cells)
+        return cells
     if not column.numeric:
         if "_" in "".join(cells):  # which Python allows in numbers
             raise ValueError(f"{column.name} is no number")
         number = int if column.kind == "integers" else float
         return _objects([tuple(map(number, text.split())) for text in cells])
-    values = _numbers(cells) if isinstance(cells, tuple) else np.asarray(cells)
+    values = _numbers(cells)
     if column.required and not np.isfinite(values).all():
         raise ValueError(f"{column.name} is not finite")
     return values if column.kind == "integer" else values.astype(float)
+
+
+def _join(parts: Sequence[Any], column: RowColumn | None) -> Any:
+    """The values of a column from those of its blocks; numbers where all cells of an unknown column are."""
+    if column is None:
+        with suppress(ValueError, OverflowError):
+            return _numbers([*chain(*parts)])
+    return _texts([*chain(*parts)]) if column is None or column.kind == "text" else np.concatenate(parts)
 
 
 def _numbers(cells: Sequence[str]) -> np.ndarray:
@@ -212,24 +196,6 @@ def _objects(values: Sequence[Any]) -> Any:
     array = np.empty(len(values), object)
     array[:] = values
     return array
-
-
-def _whole_rows(body: bytes, columns: FileColumns, path: Path, first: int, warn: Warn) -> list[list[str]]:
-    """The rows that count; the damaged ones are named."""
-    rows, damaged = [], 0
-    for number, line in enumerate(body.decode().split("\n"), first):
-        if not line.strip() or line.startswith("#"):
-            continue
-        cells = _cells(line)
-        if not (problem := _problem(cells, columns)):
-            rows.append(cells)
-            continue
-        damaged += 1
-        if damaged <= NAMED:
-            warn(f"{path}:{number}: row left out: {problem}")
-    if damaged > NAMED:
-        warn(f"{path}: {damaged - NAMED} more rows left out")
-    return rows
 
 
 def _problem(cells: Sequence[str], columns: FileColumns) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -110,7 +111,7 @@ def test_what_no_run_writes_is_no_missing_file(tmp_path):
 
 
 @pytest.mark.slow
-def test_small_files_and_rows_that_are_looked_at_one_by_one_give_the_same_frames(monkeypatch):
+def test_blocks_and_rows_that_are_looked_at_one_by_one_give_the_same_frames(monkeypatch):
     """Over 2,000 small files of all kinds, damaged in many ways; neither raises but for what no run writes."""
     whole = 0
     for seed in range(2000):
@@ -127,7 +128,7 @@ def test_small_files_and_rows_that_are_looked_at_one_by_one_give_the_same_frames
             lines.append(",".join(cells[:-1] if chance.random() < 0.05 else cells))
         data = "\n".join([*lines, ""]).encode()
         frames = []
-        for name, value in (("SMALL", read.SMALL), ("SMALL", 0), ("_is_whole", lambda body, columns: False)):
+        for name, value in (("BLOCK", read.BLOCK), ("BLOCK", 2), ("_DIGITS", re.compile("(?!)"))):
             with monkeypatch.context() as patch:
                 patch.setattr(read, name, value)
                 try:
