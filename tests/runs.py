@@ -79,9 +79,8 @@ def write_options(path: Path, **options: Any) -> str:
 
 def run(*cells: Cell, processes: int = 0, **options) -> int:
     """Run cells quietly; the exit code."""
-    return run_cells(
-        cells, RunOptions(processes, verbosity=-1, device="cpu", command_line=("erlbench", "run"), **options)
-    )
+    options = {"verbosity": -1, "device": "cpu", "command_line": ("erlbench", "run")} | options
+    return run_cells(cells, RunOptions(processes, **options))
 
 
 def csv_rows(path: Path) -> list[dict[str, str]]:

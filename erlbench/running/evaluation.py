@@ -124,9 +124,9 @@ class Evaluations:
         return not self.algorithm.exhausted and now // every > last // every
 
     def progress(self) -> tuple[int, int]:
-        """After the training: how many evaluations the run has, with the final one, and how many were played."""
+        """After the training: how many evaluations were played, and how many the run has, with the final one."""
         left = sum(pending.values is None for pending in self.state.pending)
-        return self.state.taken + (not self.state.final), self.state.taken - left
+        return self.state.taken - left, self.state.taken + (not self.state.final)
 
     def begin_unplayed(self) -> list[Task]:
         """The tasks of the evaluations that are left, but for those that this gave before."""

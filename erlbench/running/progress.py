@@ -30,57 +30,10 @@ clock = time.monotonic  # of rates
 WINDOW = 600.0  # seconds that a rate is measured over, as a generation may take minutes
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """Where a cell is."""
-
-    timesteps: int
-    total_timesteps: int  # 0 where minutes alone end the cell
-    last_return: float | None  # of an evaluation
-    busy: int  # processes
-    processes: int
-    generation: int = 0  # generations that are complete
-    total_generations: int | None = None  # where the run ends if its steps are not used up before
-    evaluations: int = 0  # of the whole run, once the training is over
-    evaluated: int = 0  # those that were played by then
-    minutes: float = 0.0  # of training
-    total_minutes: float | None = None  # which have to pass besides the steps
-    training_return: float | None = None  # the mean of its last training episodes
-
-    @property
-    def whole(self) -> int:
-        """The work of the whole run: the steps of its budget, or 1 where it has none."""
-        return self.total_timesteps or 1
-
-    @property
-    def work(self) -> float:
-        """How far the run is: by its steps and minutes or by its generations, whichever ends it first."""
-        by_generation = self.generation / self.total_generations if self.total_generations else 0.0
-        done = float(self.timesteps) if self.total_timesteps else self.whole
-        if self.total_minutes is not None:
-            done = min(done, self.minutes / self.total_minutes * self.whole)
-        return min(float(self.whole), max(done, by_generation * self.whole))
-
-    def words(self) -> str:
-        """Steps, and minutes or generations where they end the run; returns; busy processes."""
-        total = f"/{self.total_timesteps:,}" if self.total_timesteps else ""
-        budget = f"{self.timesteps:,}{total} steps"
-        if self.total_minutes is not None:
-            budget += f", {self.minutes:.1f}/{self.total_minutes:g} modelled minutes"
-        if self.total_generations:
-            budget = f"{self.timesteps:,} steps, generation {self.generation}/{self.total_generations}"
-        if self.evaluations:
-            budget += f"  evaluation {min(self.evaluated + 1, self.evaluations)} of {self.evaluations}"
-        elif self.training_return is not None:
-            budget += f"  training return {self.training_return:,.1f}"
-        score = "-" if self.last_return is None else f"{self.last_return:,.1f}"
-        return f"{budget}  score {score}  busy {self.busy}/{self.processes}"
-
-
 class Display:
     """Says how `cells` cells go on; called from several threads. Quiet, it says what fails, and messages.
 
-    Bars are drawn when a cell reports its reading: a thread that draws by itself would leave lines of the picture
+    Bars are drawn when a cell is updated: a thread that draws by itself would leave lines of the picture
     behind when it draws while another one prints.
     """
 
@@ -104,22 +57,25 @@ class Display:
         self._drawn = 0.0
         self._progress.start()
 
-    def update(self, cell: str, reading: Reading) -> None:
-        """Move the bar of a cell, or print a line when its last one is old enough."""
+    def update(self, cell: str, done: float, total: float, words: str, is_trained: bool = False) -> None:
+        """Move the bar of a cell, or print a line when its last one is old enough.
+
+        `done` of `total` is the work of the training, or the evaluations of a cell that `is_trained`.
+        """
         if self._quiet:
             return
         with self._lock:
-            bar = self._move(cell, reading)
+            bar = self._move(cell, done, total, words, is_trained)
             now = time.monotonic()
             if not self._progress.disable and now - self._drawn >= REDRAW:
                 self._drawn = now
                 self._progress.refresh()
             elif self._progress.disable and now - self._printed.setdefault(cell, now) >= PLAIN_EVERY:
                 self._printed[cell] = now
-                rate = "-" if bar.speed is None or reading.evaluations else f"{bar.speed:,.0f}"
+                rate = "-" if bar.speed is None or is_trained else f"{bar.speed:,.0f}"
                 overall = self._bar(self._all)
                 self.message(
-                    f"{cell}: {reading.words()}  {rate}/s  {_time_left(bar)} left  [{overall.description}, "
+                    f"{cell}: {words}  {rate}/s  {_time_left(bar)} left  [{overall.description}, "
                     f"{_time_left(overall)} left for all]"
                 )
 
@@ -143,15 +99,14 @@ class Display:
         with self._lock:
             self._progress.stop()
 
-    def _move(self, cell: str, reading: Reading) -> Task:
+    def _move(self, cell: str, done: float, total: float, words: str, is_trained: bool) -> Task:
         if cell not in self._bars:
-            self._bars[cell] = self._progress.add_task(cell, total=reading.whole, words="")
+            self._bars[cell] = self._progress.add_task(cell, total=total, words="")
         bar = self._bars[cell]
-        if reading.evaluations and cell not in self._trained:
+        if is_trained and cell not in self._trained:
             self._trained.add(cell)
-            self._progress.reset(bar, total=reading.evaluations)
-        done = reading.evaluated if reading.evaluations else reading.work
-        self._progress.update(bar, completed=done, words=reading.words())
+            self._progress.reset(bar, total=total)
+        self._progress.update(bar, completed=done, words=words)
         trained = [
             1.0 if name in self._trained else self._bar(bar).completed / (self._bar(bar).total or 1)
             for name, bar in self._bars.items()
@@ -184,7 +139,7 @@ def is_watched() -> bool:
 # -- one run -----------------------------------------------------------------------------------------------------------
 
 
-REFRESH = 0.25  # seconds between two readings of a cell
+REFRESH = 0.25  # seconds between two updates of a cell
 STATUS_EVERY = 10.0  # seconds between two writings of a running cell's status.json
 SHOWN = ("node joined", "node lost", "node refused", "discarded")  # events that the user sees at once
 
@@ -231,7 +186,10 @@ class ShownRun:
             return
         self._shown = time.monotonic()
         self.record_measured()
-        self.display.update(self.run.cell.label, self._reading())
+        done, total = evaluations = self._evaluations()
+        if not total:
+            done, total = self._work()
+        self.display.update(self.run.cell.label, done, total, self._words(*evaluations), evaluations[1] > 0)
         if self._shown - self._written >= STATUS_EVERY:
             self.write("running")
 
@@ -266,23 +224,39 @@ class ShownRun:
             self.write(status, message)
         return status
 
-    def _reading(self) -> Reading:
-        counters = self.run.algorithm.counters
-        planned, played = self.run.evaluations.progress() if self.run.clock.ended else (0, 0)
-        return Reading(
-            timesteps=counters.timesteps,
-            total_timesteps=self.run.cell.total_timesteps,
-            last_return=self.run.evaluations.state.last_return,
-            busy=len(self.run.pool.running()),
-            processes=max(1, self.run.pool.processes),
-            generation=counters.generation,
-            total_generations=self.run.cell.total_generations,
-            evaluations=planned,
-            evaluated=played,
-            minutes=self.run.clock.train / 60,
-            total_minutes=self.run.cell.total_minutes,
-            training_return=self.returns.mean,
-        )
+    def _evaluations(self) -> tuple[int, int]:
+        """Once the training is over, how many evaluations were played, and how many the run has; before it, zeros."""
+        return self.run.evaluations.progress() if self.run.clock.ended else (0, 0)
+
+    def _work(self) -> tuple[float, int]:
+        """How far the training is: by its steps and minutes or by its generations, whichever ends it first.
+
+        The whole work is the steps of its budget, or 1 where minutes alone end it.
+        """
+        cell, counters = self.run.cell, self.run.algorithm.counters
+        whole = cell.total_timesteps or 1
+        share = counters.timesteps / whole if cell.total_timesteps else 1.0
+        if cell.total_minutes is not None:
+            share = min(share, self.run.clock.train / 60 / cell.total_minutes)
+        if cell.total_generations:
+            share = max(share, counters.generation / cell.total_generations)
+        return min(1.0, share) * whole, whole
+
+    def _words(self, played: int, evaluations: int) -> str:
+        """Steps, and minutes or generations where they end the run; returns; busy processes."""
+        cell, counters, pool = self.run.cell, self.run.algorithm.counters, self.run.pool
+        words = f"{counters.timesteps:,}{f'/{cell.total_timesteps:,}' if cell.total_timesteps else ''} steps"
+        if cell.total_minutes is not None:
+            words += f", {self.run.clock.train / 60:.1f}/{cell.total_minutes:g} modelled minutes"
+        if cell.total_generations:
+            words = f"{counters.timesteps:,} steps, generation {counters.generation}/{cell.total_generations}"
+        if evaluations:
+            words += f"  evaluation {min(played + 1, evaluations)} of {evaluations}"
+        elif self.returns.mean is not None:
+            words += f"  training return {self.returns.mean:,.1f}"
+        score = self.run.evaluations.state.last_return
+        busy = f"{len(pool.running())}/{max(1, pool.processes)}"
+        return f"{words}  score {'-' if score is None else f'{score:,.1f}'}  busy {busy}"
 
     def write(self, status: str, message: str = "", **more: Any) -> None:
         """Write status.json; `more` are further keys."""

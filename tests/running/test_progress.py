@@ -12,11 +12,8 @@ import pytest
 from rich.console import Console
 
 from erlbench.running import progress
-from erlbench.running.progress import Display, Reading
-
-
-def reading(steps: int, total: int = 1000, score: float | None = None, **more) -> Reading:
-    return Reading(timesteps=steps, total_timesteps=total, last_return=score, busy=2, processes=2, **more)
+from erlbench.running.progress import Display
+from tests.runs import make_cell, run
 
 
 def test_the_time_left_follows_the_rate(monkeypatch):
@@ -29,14 +26,13 @@ def test_the_time_left_follows_the_rate(monkeypatch):
     def last_line(places):
         for place in places:
             moment[0] += 10.0
-            display.update("cem, seed 0", place)
+            display.update("cem, seed 0", *place)
         return console.file.getvalue().splitlines()[-1]
 
-    line = last_line(reading(100 * step) for step in range(6))
-    assert line.startswith("cem, seed 0: 500/1,000 steps  score -  busy 2/2  10/s  0:00:50 left  [cell 1 of 2, 0:02:")
-    line = last_line([reading(1000), *(reading(1000, evaluations=9, evaluated=played) for played in range(5))])
-    assert "evaluation 5 of 9" in line
-    assert "0:00:50 left  " in line
+    line = last_line((100 * step, 1000, "words") for step in range(6))
+    assert line.startswith("cem, seed 0: words  10/s  0:00:50 left  [cell 1 of 2, 0:02:")
+    line = last_line([(1000, 1000, "words"), *((played, 9, "words", True) for played in range(5))])
+    assert line.startswith("cem, seed 0: words  -/s  0:00:50 left  ")
     display.close()
 
 
@@ -44,12 +40,21 @@ def test_a_terminal_has_bars_no_wider_than_itself_and_keeps_the_lines_that_stay(
     monkeypatch.setattr(progress, "REDRAW", 0.0)
     console = Console(file=io.StringIO(), width=80, height=24, force_terminal=True)
     display = Display(console=console)
-    display.update(f"{'a long name' * 9}, seed 10", reading(10**8, 10**9, -123456.7))
+    display.update(f"{'a long name' * 9}, seed 10", 10**8, 10**9, "words " * 20)
     display.finished("cell 1", "done")
     display.close()
     lines = re.split(r"[\r\n]+", re.sub(r"\x1b\[[?0-9;]*[A-Za-z]", "", console.file.getvalue()))
     assert "cell 1: done" in map(str.strip, lines)
     assert max(map(len, lines)) == 80
+
+
+def test_a_line_has_steps_returns_and_busy_processes(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(progress, "PLAIN_EVERY", 0.0)
+    monkeypatch.setattr(progress, "REFRESH", 0.0)
+    assert run(make_cell("cem", tmp_path, evaluate="after"), verbosity=0) == 0
+    lines = capsys.readouterr().err
+    assert re.search(r"[5-9]\d\d/1,000 steps  training return \d+\.\d  score -  busy 1/1  ", lines)
+    assert re.search(r"1,\d+/1,000 steps  evaluation [2-5] of 5  score \d+\.\d  busy 1/1  -/s", lines)
 
 
 @pytest.mark.parametrize("quiet", [False, True])
