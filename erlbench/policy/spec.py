@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -174,20 +174,30 @@ class PolicySpec:
         return named
 
 
-@lru_cache(maxsize=8)
-def _named_tensors(parameters: tuple[str, ...]) -> list[Tensor]:
+def _in_order(parts: Iterable[_Part]) -> list[Tensor]:
+    """The tensors of a vector, one behind the other."""
     tensors, start = [], 0
-    for name, _, text in (each.rpartition(":") for each in parameters):
-        shape = tuple(map(int, text.split("x")))
-        tensors.append(Tensor(name, shape, slice(start, start + math.prod(shape)), shape[-1]))
-        start = tensors[-1].place.stop
+    for name, shape, fan_in in parts:
+        stop = start + math.prod(shape)
+        tensors.append(Tensor(name, shape, slice(start, stop), fan_in))
+        start = stop
     return tensors
 
 
 @lru_cache(maxsize=8)
-def _image_tensors(image: tuple[int, ...], widths: tuple[int, ...], bias: bool) -> list[Tensor]:
-    tensors, start, inputs = [], 0, image[0]
+def _named_tensors(parameters: tuple[str, ...]) -> list[Tensor]:
     parts: list[_Part] = []
+    for each in parameters:
+        name, _, text = each.rpartition(":")
+        shape = tuple(map(int, text.split("x")))
+        parts.append((name, shape, shape[-1]))
+    return _in_order(parts)
+
+
+@lru_cache(maxsize=8)
+def _image_tensors(image: tuple[int, ...], widths: tuple[int, ...], bias: bool) -> list[Tensor]:
+    parts: list[_Part] = []
+    inputs = image[0]
     for index, (channels, side, _) in enumerate(convolutions_of(image)):
         fan_in = inputs * side * side
         parts.append((f"convolution.{index}.weight", (channels, inputs, side, side), fan_in))
@@ -196,10 +206,7 @@ def _image_tensors(image: tuple[int, ...], widths: tuple[int, ...], bias: bool) 
     sizes = (math.prod(feature_shape(image)), *widths)
     for index, (width, outputs) in enumerate(zip(sizes, widths)):
         parts += _linear(index, width, outputs, bias)
-    for name, shape, fan_in in parts:
-        tensors.append(Tensor(name, shape, slice(start, start + math.prod(shape)), fan_in))
-        start = tensors[-1].place.stop
-    return tensors
+    return _in_order(parts)
 
 
 def layer_slices(sizes: Sequence[int]) -> list[tuple[slice, slice]]:
@@ -220,13 +227,11 @@ def network_tensors(sizes: Sequence[int], *, bias: bool = True, lstm: bool = Fal
     `lstm.weight_ih_lN` `(4 * outputs, inputs)`, `lstm.weight_hh_lN` `(4 * outputs, outputs)`, `lstm.bias_ih_lN` and
     `lstm.bias_hh_lN` are an LSTM cell's.
     """
-    tensors, start, last = [], 0, len(sizes) - 2
+    parts: list[_Part] = []
     for index, (inputs, outputs) in enumerate(zip(sizes, sizes[1:])):
-        parts = _lstm(index, inputs, outputs, bias) if lstm and index < last else _linear(index, inputs, outputs, bias)
-        for name, shape, fan_in in parts:
-            tensors.append(Tensor(name, shape, slice(start, start + math.prod(shape)), fan_in))
-            start = tensors[-1].place.stop
-    return tensors
+        layer = _lstm if lstm and index < len(sizes) - 2 else _linear
+        parts += layer(index, inputs, outputs, bias)
+    return _in_order(parts)
 
 
 _cached_tensors = lru_cache(maxsize=64)(network_tensors)  # outside of the specs, which travel with every task
