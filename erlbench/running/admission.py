@@ -8,9 +8,8 @@ from __future__ import annotations
 import importlib.util
 import sys
 import threading
-import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -29,7 +28,6 @@ OF_ALL = ("gymnasium.", "erlbench.")  # modules whose ids every process register
 IMPORTED = 60.0  # seconds to import an algorithm
 GRADIENTS = ("torch", "erlbench.algorithms.gradients.updates", "erlbench.algorithms.gradients.episodes")
 Settings = Mapping[str, Any]
-BELIEVED = 600.0  # seconds that a failure counts, so that nobody waits for a hanging environment twice
 
 
 @dataclass(frozen=True)
@@ -44,19 +42,11 @@ class Rules:
 
 @dataclass(frozen=True)
 class Trial:
-    """What a process has answered, and when."""
+    """What a process has answered."""
 
     admission: Admission | None  # None where it has not answered
     failure: str = ""  # why not
-    sources: Mapping[str, str] = field(default_factory=dict)  # digests of modules that belong to no distribution
     process: Inspection | None = None  # it may still import the algorithm
-    ended: float = field(default_factory=time.monotonic)
-
-    def is_current(self) -> bool:
-        """Whether its modules are still the same; where they are not known, whether it was not long ago."""
-        if self.admission is None or not self.admission.files:
-            return time.monotonic() - self.ended < BELIEVED
-        return identity.describe_files(self.admission.files)["modules"] == self.sources
 
 
 _trials: dict[Hashable, Trial] = {}  # for the life of this process
@@ -161,7 +151,7 @@ def _try_once(env: str, settings: Settings, rules: Rules) -> Trial:
     with _guard:
         key = _key(env, settings, rules)
         trial = _trials.get(key)
-        if trial is None or not trial.is_current():
+        if trial is None:
             trial = _trials[key] = _try(env, settings, rules)
             if (admission := trial.admission) and admission.described and (mended := admission.problem.env.fresh):
                 _trials[_key(env, {**settings, "fresh": mended}, rules)] = trial  # as cells have it afterwards
@@ -179,7 +169,7 @@ def _try(env: str, settings: Settings, rules: Rules) -> Trial:
     admission, failure = process.answer(last=not rules.modules)
     if admission is None:
         return Trial(None, failure)
-    return Trial(admission, "", identity.describe_files(admission.files)["modules"], process)
+    return Trial(admission, process=process)
 
 
 def _key(env: str, settings: Settings, rules: Rules) -> Hashable:
