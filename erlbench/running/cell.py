@@ -196,9 +196,9 @@ def open_run(
     shown = ShownRun(run, context.display)
     run.listeners, run.watch = [shown, *context.listeners], shown.update
     if options.tensorboard:
-        from erlbench.running.live_curves import EventFile
+        from erlbench.running.live_curves import LiveCurves
 
-        curves = EventFile(directory.path, shown.returns, lambda: algorithm.counters.timesteps, shown.say)
+        curves = LiveCurves(directory.path, shown.returns, lambda: algorithm.counters.timesteps, shown.say)
         opened.callback(curves.close)
         run.listeners.append(curves)
     return shown

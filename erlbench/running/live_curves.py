@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
-import os
-import socket
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from erlbench.errors import UsageError
 from erlbench.files import reason
 from erlbench.records.schema import RESUMED, EpisodeRow, EvaluationRow, EventRow, GenerationRow, Row
 from erlbench.records.training import TRAINING, TrainingReturns, tagged
 
-NAME = "events.out.tfevents"
 EVERY = 1.0  # seconds between two points of the training return
 
 
@@ -26,8 +23,8 @@ def check_installed() -> None:
         raise UsageError("--tensorboard needs a package: pip install 'erlbench[exports]'")
 
 
-class EventFile:
-    """Writes rows as events, without a thread. A new start hides what it will write again.
+class LiveCurves:
+    """Writes rows as events. A new start hides what it will write again.
 
     `returns` are the run's training returns, `steps` gives its training steps. Where the file cannot be written,
     `warn` hears it once, and the run goes on without.
@@ -36,48 +33,39 @@ class EventFile:
     def __init__(
         self, folder: Path, returns: TrainingReturns, steps: Callable[[], int], warn: Callable[[str], None]
     ) -> None:
-        from tensorboard.compat.proto.event_pb2 import Event  # not at the top: runs without curves import none of it
-        from tensorboard.compat.proto.summary_pb2 import Summary
-        from tensorboard.summary.writer.record_writer import RecordWriter
-
-        self._event, self._summary, self._records = Event, Summary, RecordWriter
-        self._returns, self._steps, self._warn = returns, steps, warn
-        number = len(list(folder.glob(f"{NAME}.*")))  # TensorBoard reads the files in the order of their names
-        self._path = folder / f"{NAME}.{time.time():.0f}.{number:03d}.{socket.gethostname()}.{os.getpid()}"
-        self._file: IO[bytes] | None = None
+        self._folder, self._returns, self._steps, self._warn = folder, returns, steps, warn
+        self._writer: Any = None
         self._failed = False
         self._shown = 0.0
-        self._write(file_version="brain.Event:2")
 
     def __call__(self, row: Row) -> None:
         """Take a row."""
         if isinstance(row, EvaluationRow | GenerationRow):
-            self._values(int(row.timesteps), tagged(row))
+            self._add(int(row.timesteps), tagged(row))
         elif isinstance(row, EventRow) and row.event == RESUMED:
-            self._write(session_log={"status": "START"}, step=self._steps() + 1)
+            self._add(self._steps(), {}, purge_step=self._steps() + 1)
         elif isinstance(row, EpisodeRow) and time.monotonic() - self._shown >= EVERY:
             if (mean := self._returns.mean) is not None:
-                self._values(self._steps(), {TRAINING: mean})
+                self._add(self._steps(), {TRAINING: mean})
             self._shown = time.monotonic()
 
     def close(self) -> None:
         """Close the file."""
-        if self._file is not None:
+        if self._writer is not None:
             with suppress(OSError):
-                self._file.close()
+                self._writer.close()
 
-    def _values(self, step: int, values: Mapping[str, float]) -> None:
-        entries = [self._summary.Value(tag=tag, simple_value=value) for tag, value in values.items()]
-        self._write(step=step, summary=self._summary(value=entries))
+    def _add(self, step: int, values: Mapping[str, float], purge_step: int | None = None) -> None:
+        """Add points; the first call opens the file, which hides points of earlier files from `purge_step` on."""
+        from torch.utils.tensorboard import SummaryWriter  # not at the top: runs without curves import none of it
 
-    def _write(self, **event: Any) -> None:
         if self._failed:
             return
         try:
-            self._file = self._file or open(self._path, "xb")
-            self._records(self._file).write(self._event(wall_time=time.time(), **event).SerializeToString())
-            self._file.flush()
+            self._writer = self._writer or SummaryWriter(self._folder, purge_step=purge_step, flush_secs=1)
+            for tag, value in values.items():
+                self._writer.add_scalar(tag, value, step)
         except OSError as error:
             self._failed = True
             self.close()
-            self._warn(f"warning: there are no more live curves: {reason(error)} ({self._path})")
+            self._warn(f"warning: there are no more live curves: {reason(error)} ({self._folder})")

@@ -17,7 +17,7 @@ from erlbench.records.training import TrainingReturns
 from erlbench.running import live_curves
 from erlbench.running.cell import CellRunner, CommandContext
 from erlbench.running.folder import RunFolder
-from erlbench.running.live_curves import EventFile
+from erlbench.running.live_curves import LiveCurves
 from erlbench.running.progress import Display
 from tests.runs import check_same_as_whole, interrupt, make_cell, run
 
@@ -73,9 +73,11 @@ def test_the_curves_are_those_of_the_files(tmp_path):
 
 def test_a_file_that_cannot_be_written_is_told_once_and_ends_nothing(tmp_path):
     told: list[str] = []
-    events = EventFile(tmp_path / "missing", TrainingReturns(), lambda: 0, told.append)
-    events(GenerationRow(*[0.0] * 6, {"sigma": 1.0}, *[None] * 6, *[0.0] * 3))
-    events.close()
+    (tmp_path / "file").touch()
+    curves = LiveCurves(tmp_path / "file", TrainingReturns(), lambda: 0, told.append)
+    for generation in (0.0, 1.0):
+        curves(GenerationRow(generation, *[0.0] * 5, {"sigma": 1.0}, *[None] * 6, *[0.0] * 3))
+    curves.close()
     assert len(told) == 1
     assert "no more live curves" in told[0]
 
