@@ -171,13 +171,6 @@ class RunArguments:
     task_timeout: float | None = _number(
         "seconds after which a worker counts as hung [default: 1800]", "SECONDS", maximum=1e9, file_only=True
     )
-    worker_memory: int | None = _number(
-        "MiB of memory after which a worker is replaced [default: no limit]",
-        "MIB",
-        minimum=64,
-        maximum=2**30,
-        file_only=True,
-    )
     slurm: Values = option(
         {},
         "run each cell as a job of Slurm, with this option of sbatch: partition, time, cpus, mem, account, ...",
@@ -230,11 +223,10 @@ class RunArguments:
             raise UsageError("--jobs above 1 needs --pool process: on a cluster each cell uses all nodes")
         if self.name is not None:
             check_name(self.name, "--name")
-        for name in ("task_timeout", "worker_memory"):
-            if self.processes == 0 and getattr(self, name) is not None:
-                raise UsageError(
-                    f"'{name}' needs worker processes that can be ended; give --processes 1 or more, not 0"
-                )
+        if self.processes == 0 and self.task_timeout is not None:
+            raise UsageError(
+                "'task_timeout' needs worker processes that can be ended; give --processes 1 or more, not 0"
+            )
 
 
 OPTIONS = list_options(RunArguments)

@@ -132,7 +132,6 @@ class RunOptions:
     device: str = "auto"  # of gradient tasks: auto, cpu, cuda, cuda:1, ...
     checkpoint_every: float = 60.0  # seconds
     task_timeout: float = HUNG_AFTER  # seconds after which a worker counts as hung
-    worker_memory: int | None = None  # bytes after which a worker is replaced
     studies: Mapping[str, str] = field(default_factory=dict)  # those that the command named, with their SHA-256
     study_texts: Mapping[Path, Mapping[str, str]] = field(default_factory=dict)  # theirs, by files in result folders
     save_replay: bool = False  # keep the replay of a finished run, so that it can be extended

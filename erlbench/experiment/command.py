@@ -127,7 +127,6 @@ def run_options(arguments: RunArguments, command_line: Sequence[str]) -> RunOpti
         "processes": processes if processes is not None else 1 if arguments.slurm else cores(),
         "per_node": processes,
         "jobs": arguments.jobs or (None if is_shared and processes is None else 1),
-        "worker_memory": arguments.worker_memory and arguments.worker_memory << 20,
         **studies,
         "verbosity": -1 if arguments.quiet else int(arguments.verbose),
         "command_line": tuple(command_line),

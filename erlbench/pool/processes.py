@@ -27,7 +27,7 @@ from erlbench.errors import ErlbenchError, TaskError
 from erlbench.experiment.cells import RunOptions
 from erlbench.machine.process import allow_workers
 from erlbench.pool.base import Failure, Pool, PoolEvent, as_error, check_stop
-from erlbench.pool.worker import LOCK, OVER_MEMORY, serve, start, start_fork_server
+from erlbench.pool.worker import LOCK, serve, start, start_fork_server
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
 
@@ -73,7 +73,6 @@ class Worker:
     tasks: deque[Task] = field(default_factory=deque)
     deadline: float = inf
     ready: bool = False
-    finished: int = 0  # tasks
 
 
 class ProcessPool(Pool):
@@ -211,7 +210,6 @@ class ProcessPool(Pool):
             return
         for answer in answers:
             task = worker.tasks.popleft()
-            worker.finished += 1
             del self._tasks[task.id]
             self._kills.pop(task.id, None)
             if isinstance(answer, Failure):
@@ -229,9 +227,8 @@ class ProcessPool(Pool):
     def _worker(self, slot: int, gradient: bool) -> Worker:
         """The worker of a slot, started if there is none."""
         if (slot, gradient) not in self._workers:
-            device, memory = self.device if gradient else None, self._options.worker_memory
-            arguments = str(self.store.folder), slot, device, memory
-            connection, process = start(serve, *arguments, gpu=gradient)
+            device = self.device if gradient else None
+            connection, process = start(serve, str(self.store.folder), slot, device, gpu=gradient)
             worker = self._workers[slot, gradient] = Worker(slot, gradient, connection, process)
             self._selector.register(connection, selectors.EVENT_READ, worker)
         return self._workers[slot, gradient]
@@ -263,8 +260,7 @@ class ProcessPool(Pool):
         if lost:
             event = "fork server died"
             self._lost_servers += 1
-        # the fork server's end says nothing of the task, and the tasks before may have used the memory up
-        blameless = (lost and self._lost_servers <= LOST_SERVERS) or (code == OVER_MEMORY and worker.finished > 0)
+        blameless = lost and self._lost_servers <= LOST_SERVERS  # the fork server's end says nothing of the task
         how = reason or _in_words(code)
         worker_text = f"worker process {pid} of slot {worker.slot}: {how}"
         for task in worker.tasks:
@@ -284,8 +280,6 @@ class ProcessPool(Pool):
 
 def _in_words(code: int) -> str:
     """How a process ended."""
-    if code == OVER_MEMORY:
-        return "using more memory than 'worker_memory' allows"
     if code == SERVER_DIED:
         return "with the fork server"
     return f"signal {-code} ({signal.Signals(-code).name})" if code < 0 else f"exit code {code}"

@@ -28,10 +28,8 @@ from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
 from erlbench.work.workspace import Workspace
 
-OVER_MEMORY = 75  # exit code of a worker that has used more memory than it may
 GATHER = 0.005  # seconds in which the results of short tasks are gathered for one message
 SAFE_PATH = "erlbench"  # in PYTHONSAFEPATH: Python does not look for modules in the current folder first
-LOOK_EVERY = 0.1  # seconds between two looks at the memory
 STARTS = 12  # attempts to start a worker, over 3 seconds
 BLOCKED = {signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2}  # Slurm sends the last two to a job's end
 SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)  # which another attempt does not change
@@ -43,14 +41,12 @@ LOCK = threading.RLock()
 # -- the process ------------------------------------------------------------------------------------------------------
 
 
-def serve(connection: Any, folder: str, slot: int, device: str | None, memory: int | None = None) -> None:
+def serve(connection: Any, folder: str, slot: int, device: str | None) -> None:
     """Run the tasks that the driver sends, in lists, until it closes the connection.
 
     First it says on which device it computes gradients, None without torch. Then come lists of `Result`s and
-    `Failure`s, in the order of the tasks. A process that uses more than `memory` bytes ends itself.
+    `Failure`s, in the order of the tasks.
     """
-    if memory is not None:
-        threading.Thread(target=_end_over, args=(memory,), daemon=True).start()
     try:
         device = device and prepare_torch(device, slot)
         workspace = Workspace(Store(folder), slot, device or "cpu")
@@ -108,17 +104,6 @@ def prepare_torch(device: str, slot: int) -> str:
     if device not in valid:
         raise UsageError(f"device '{device}' is not available here; devices: auto, {', '.join(valid)}")
     return device
-
-
-def _end_over(memory: int) -> None:
-    """End this process when its memory, without what it shares with other processes, is more than `memory` bytes."""
-    page = os.sysconf("SC_PAGE_SIZE")
-    while True:
-        with open("/proc/self/statm", encoding="utf-8") as file:
-            _, resident, shared, *_ = map(int, file.read().split())
-        if (resident - shared) * page > memory:
-            os._exit(OVER_MEMORY)
-        time.sleep(LOOK_EVERY)
 
 
 # -- its start, and its end with the driver ---------------------------------------------------------------------------

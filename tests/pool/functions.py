@@ -105,15 +105,6 @@ def sleep_in_parts(settings, inputs, key, workspace):
     return Outcome({})
 
 
-def hoard(settings, inputs, key, workspace):
-    """Use `settings["mib"]` of memory; with `keep` for good."""
-    array = np.ones(settings["mib"] << 17)
-    if settings.get("keep"):
-        workspace.scratch.setdefault("kept", []).append(array)
-    time.sleep(0.3)
-    return Outcome({"sum": float(array[0])})
-
-
 def busy(settings, inputs, key, workspace):
     """Never end, mostly in calls of C code."""
     matrix = np.ones((300, 300), np.float32)

@@ -11,7 +11,7 @@ import pytest
 
 from erlbench.errors import TaskError
 from erlbench.pool import local_pool
-from erlbench.pool.processes import CHUNK, OVER_MEMORY, Durations, ProcessPool, _in_words
+from erlbench.pool.processes import CHUNK, Durations, ProcessPool
 from erlbench.work.tasks import Result, Task
 
 from .helpers import one, results, task
@@ -85,18 +85,6 @@ def test_a_hung_worker_is_killed_and_its_task_runs_again(tmp_path):
     assert event.event == "task hung"
     assert "task 1 (test)" in event.message
     assert "1.5 s" in event.message
-
-
-def test_a_worker_over_its_memory_is_replaced():
-    with local_pool(1, worker_memory=300 << 20) as pool:
-        pool.submit(task(number, "hoard", {"mib": 60, "keep": True}) for number in range(8))
-        assert sorted(results(pool, 8)) == list(range(8))
-        messages = [event.message for event in pool.events()]
-        assert sum(_in_words(OVER_MEMORY) in message for message in messages) >= 1
-        pool.submit([task(20, "hoard", {"mib": 600})])
-        with pytest.raises(TaskError) as caught:
-            results(pool, 1)
-        assert (caught.value.task, caught.value.details.count(_in_words(OVER_MEMORY))) == (20, 3)
 
 
 def test_a_chunk_is_short_and_a_small_part_of_what_is_ready():
