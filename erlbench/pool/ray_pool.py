@@ -28,27 +28,24 @@ from erlbench.pool.ray_nodes import Answer, Extent, Order, ReplayBlock, Report, 
 from erlbench.work.store import Store
 from erlbench.work.tasks import ReplayView, Task, arrays_of
 
-LOOK = 2.0  # seconds between two looks at which nodes there are
-START = 120.0  # seconds in which an agent must have started
-ALONE = 60.0  # seconds to wait for a node when all are gone
+LOOK = 2.0  # seconds that a wait takes at most
+START = 120.0  # seconds in which there must be a free node, and an agent must have started
 LOSSES = 3  # nodes that a task may take with it
 AHEAD = 0.1  # seconds of work that wait on a node beside what runs
 MOST_AHEAD = 64  # tasks per process that wait there at most
 WAIT = 1.0  # seconds after which an agent answers without results
-STARTING = -1  # in place of the first slot of a node whose agent starts
 WAIT_IDLE = 0.02  # the same where a process is idle, so that the next task starts soon
 
 
 class Node:
-    """A node with an agent: what it has, and the call that is under way, first for its facts."""
+    """A node with an agent: what it has, and the call that is under way."""
 
-    def __init__(self, name: str, agent: Any, slots: int, first_slot: int = STARTING, call: Any = None) -> None:
+    def __init__(self, name: str, agent: Any, slots: int, first_slot: int = 0) -> None:
         self.name = name
         self.agent = agent
         self.slots = slots
-        self.first_slot = first_slot  # slots are numbered through all nodes that were accepted
-        self.call = call
-        self.deadline = time.monotonic() + START  # for its start
+        self.first_slot = first_slot  # slots are numbered through all nodes
+        self.call: Any = None
         self.sent: dict[int, Task] = {}  # tasks that have not come back, in their order
         self.prepares = False
         self.copies: dict[str, Extent] = {}  # replay folder -> how much of it is there
@@ -126,7 +123,7 @@ class Node:
 
 
 class RayPool(Pool):
-    """Runs tasks on all nodes of the Ray cluster that this process is connected to.
+    """Runs tasks on the nodes that the Ray cluster of this process has when the pool is made.
 
     `options.per_node` is the most processes on each node; None: the node's free cores.
     """
@@ -138,59 +135,53 @@ class RayPool(Pool):
         self._options = options
         self._here = facts()
         self.store = Store.create()
-        self._nodes: dict[str, Node] = {}  # by node id
-        self._refused: dict[str, str] = {}
+        self._nodes: list[Node] = []
         self._losses: dict[int, list[str]] = {}  # task -> how the nodes ended that had it
         self._durations = Durations()
-        self._looked = -math.inf
-        self._slots = 0  # given out so far
         try:
-            self._wait_for_nodes(START)
+            self._take_nodes()
         except BaseException:
             self.close()
             raise
 
     @property
     def processes(self) -> int:  # type: ignore[override]  # of a moment
-        """Processes of all nodes together; nodes come and go."""
-        return sum(node.slots for node in self._accepted)
-
-    @property
-    def _accepted(self) -> list[Node]:
-        return [node for node in self._nodes.values() if node.first_slot != STARTING]
+        """Processes of all nodes together, without those of lost ones."""
+        return sum(node.slots for node in self._nodes)
 
     def prepare(self, task: Task, workers: int, stop: threading.Event | None = None) -> None:
         share = workers / max(1, self.processes)
-        for node in self._accepted:
+        for node in self._nodes:
             node.prepare(task, min(node.slots, math.ceil(share * node.slots)))
-        while any(node.prepares for node in self._nodes.values()):
+        while any(node.prepares for node in self._nodes):
             self._wait(LOOK)
             check_stop(stop)
             if self._finished and isinstance(item := self._finished.popleft(), ErlbenchError):
                 raise item
 
     def _advance(self, end: float) -> None:
-        self.look()
+        if not self._nodes:
+            raise CellError("all nodes of the cluster are gone; the same command continues")
         self._wait(max(0.0, min(end - time.monotonic(), LOOK)))
 
     def running(self) -> Mapping[int, Task]:
         """Slot -> task; of the tasks that a node has, the first ones run."""
         return {
             node.first_slot + place: task
-            for node in self._accepted
+            for node in self._nodes
             for place, task in zip(range(node.slots), node.sent.values(), strict=False)
         }
 
     def reset(self) -> None:
-        for node in self._accepted:
-            node.reset()
         super().reset()
         self._losses.clear()
+        for node in self._nodes:
+            node.reset()
 
     def close(self) -> None:
         import ray
 
-        agents = [node.agent for node in self._nodes.values()]
+        agents = [node.agent for node in self._nodes]
         try:
             ray.wait([agent.close.remote() for agent in agents], num_returns=len(agents), timeout=5) if agents else None
             for agent in agents:
@@ -206,7 +197,7 @@ class RayPool(Pool):
         """Send ready tasks to nodes that have room, lowest (priority, id) first."""
         while self._ready:
             task = self._tasks[self._ready[0][1]]
-            node = place(task, self._durations.seconds(task), self._accepted)
+            node = place(task, self._durations.seconds(task), self._nodes)
             if node is None:
                 break
             heapq.heappop(self._ready)
@@ -215,30 +206,25 @@ class RayPool(Pool):
             except Exception as error:  # of pickle
                 del self._tasks[task.id]
                 self._finished.append(TaskError(f"{task.label} cannot be sent to a node: {error}"))
-        for node in self._nodes.values():
+        for node in self._nodes:
             node.exchange(self.store)
 
     def _wait(self, timeout: float) -> None:
         """Take in what the nodes have to say, at most `timeout` seconds."""
         import ray
 
-        calls = {node.call: node_id for node_id, node in self._nodes.items() if node.call is not None}
-        if not calls:
-            time.sleep(min(timeout, 0.1))
-            return
+        calls = {node.call: node for node in self._nodes if node.call is not None}
         ready, rest = ray.wait(list(calls), num_returns=1, timeout=timeout)
         if ready and rest:
             ready += ray.wait(rest, num_returns=len(rest), timeout=0)[0]
         for call in ready:
-            receive = self._admit if self._nodes[calls[call]].first_slot == STARTING else self._receive
-            receive(calls[call], call)
+            self._receive(calls[call], call)
         if ready:
             self._start()
 
-    def _receive(self, node_id: str, call: Any) -> None:
+    def _receive(self, node: Node, call: Any) -> None:
         import ray
 
-        node = self._nodes[node_id]
         node.call, node.prepares = None, False
         try:
             report: Report = ray.get(call)
@@ -246,7 +232,7 @@ class RayPool(Pool):
             self._finished.append(TaskError(f"the agent on {node.name} raised {cluster.cause(error)}", str(error)))
             return
         except ray.exceptions.RayError as error:
-            self._lost(node_id, error)
+            self._lost(node, error)
             return
         self._events += [replace(event, message=f"{node.name}: {event.message}") for event in report.events]
         if self.device == "auto":
@@ -272,53 +258,44 @@ class RayPool(Pool):
         start, end, slot = result.start + later, result.end + later, node.first_slot + result.process
         self._finished.append(replace(result, start=start, end=end, process=slot))
 
-    # -- nodes that come and go -----------------------------------------------------------------------------------
+    # -- nodes: all are taken at once, and some may be lost -----------------------------------------------------------
 
-    def look(self) -> None:
-        """Start agents on nodes that are new, and give up those that do not start."""
-        now = time.monotonic()
-        if now - self._looked < LOOK:
-            return
-        self._looked = now
-        for member in cluster.members():
-            if member.node_id not in self._nodes.keys() | self._refused.keys():
-                slots = min(member.cores, self._options.per_node or member.cores)
-                agent = cluster.start_agent(member, slots, self._options)
-                name = f"{member.host} ({member.node_id[:6]})"
-                self._nodes[member.node_id] = Node(name, agent, slots, call=agent.facts.remote())
-        for node_id, node in list(self._nodes.items()):
-            if node.first_slot == STARTING and now > node.deadline:
-                self._refuse(node_id, f"its agent has not started within {START:.0f} seconds")
-
-    def _admit(self, node_id: str, call: Any) -> None:
-        """Use a node whose agent has started, or refuse it."""
+    def _take_nodes(self) -> None:
+        """Start an agent on each node with free cores, and use those nodes that can be; `UsageError` without any."""
         import ray
 
-        node = self._nodes[node_id]
-        try:
-            objection = cluster.objection(self._here, ray.get(call), self._options.anyway)
-        except ray.exceptions.RayError as error:
-            objection = f"its agent did not start: {cluster.cause(error)}"
-        if objection:
-            self._refuse(node_id, objection)
-            return
-        node.call, node.first_slot = None, self._slots
-        self._slots += node.slots
-        self._events.append(PoolEvent(time.monotonic(), "node joined", f"{node.name} with {node.slots} processes"))
+        end = time.monotonic() + START
+        while not (members := cluster.members()) and time.monotonic() < end:
+            time.sleep(0.2)  # Ray may not have noticed yet that the last command has ended
+        slots = [min(member.cores, self._options.per_node or member.cores) for member in members]
+        agents = [cluster.start_agent(*each, self._options) for each in zip(members, slots, strict=True)]
+        calls = [agent.facts.remote() for agent in agents]
+        started = set(ray.wait(calls, num_returns=len(calls), timeout=START)[0]) if calls else set()
+        refused = []
+        for member, agent, count, call in zip(members, agents, slots, calls, strict=True):
+            name = f"{member.host} ({member.node_id[:6]})"
+            objection = f"its agent has not started within {START:.0f} seconds"
+            if call in started:
+                try:
+                    objection = cluster.objection(self._here, ray.get(call), self._options.anyway)
+                except ray.exceptions.RayError as error:
+                    objection = f"its agent did not start: {cluster.cause(error)}"
+            if objection:
+                ray.kill(agent)
+                refused.append(f"node {name} is not used: {objection}")
+                self._events.append(PoolEvent(time.monotonic(), "node refused", refused[-1]))
+            else:
+                self._nodes.append(Node(name, agent, count, self.processes))
+                self._events.append(PoolEvent(time.monotonic(), "node joined", f"{name} with {count} processes"))
+        if not self._nodes:
+            reasons = "; ".join(refused) or "it has no free cores"
+            raise UsageError(f"no node of the Ray cluster can be used: {reasons}")
 
-    def _refuse(self, node_id: str, why: str) -> None:
-        import ray
-
-        node = self._nodes.pop(node_id)
-        ray.kill(node.agent)
-        self._refused[node_id] = f"node {node.name} is not used: {why}"
-        self._events.append(PoolEvent(time.monotonic(), "node refused", self._refused[node_id]))
-
-    def _lost(self, node_id: str, error: Exception) -> None:
+    def _lost(self, node: Node, error: Exception) -> None:
         """Run the tasks of a lost node on other nodes."""
         import ray
 
-        node = self._nodes.pop(node_id)
+        self._nodes.remove(node)
         ray.kill(node.agent)  # it may only be out of reach for now, and would keep its cores
         message = f"{node.name} with {len(node.sent)} tasks: {cluster.cause(error)}"
         self._events.append(PoolEvent(time.monotonic(), "node lost", message))
@@ -330,27 +307,6 @@ class RayPool(Pool):
             else:
                 del self._tasks[task.id]
                 self._finished.append(TaskError(f"{task.label} has ended {LOSSES} nodes", "\n".join(losses)))
-        if not self._accepted:
-            try:
-                self._wait_for_nodes(ALONE)
-            except UsageError as problem:
-                raise CellError(f"all nodes of the cluster are gone; the same command continues. {problem}") from error
-
-    def _wait_for_nodes(self, seconds: float) -> None:
-        """Wait until there is one node at least, and for those that start with it.
-
-        A cluster in which no node was ever of use, and one was refused, is not waited for.
-        """
-        end = time.monotonic() + seconds
-        while not self._nodes or len(self._accepted) < len(self._nodes):
-            self.look()
-            hopeless = self._refused and not self._slots
-            if not self._nodes and (hopeless or time.monotonic() > end):
-                reasons = "; ".join(self._refused.values()) or "it has no free cores"
-                raise UsageError(f"no node of the Ray cluster can be used: {reasons}")
-            if time.monotonic() > end:
-                break
-            self._wait(0.2)
 
 
 def place(task: Task, seconds: float, nodes: Iterable[Node]) -> Node | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from erlbench.errors import TaskError, UsageError
+from erlbench.errors import CellError, TaskError, UsageError
 from erlbench.experiment.cells import RunOptions
 from erlbench.pool import ray_nodes
 from erlbench.pool.ray_pool import RayPool
@@ -74,12 +74,13 @@ def test_a_task_that_ends_three_nodes_fails_and_the_pool_goes_on(nodes, ray):
 
     def kill_the_one_that_runs_it() -> None:
         assert pool.next_result(0.2) is None
-        for node in pool._nodes.values():
+        for node in pool._nodes:
             if node.sent and node not in killed:
                 ray.kill(node.agent)
                 killed.append(node)
 
     nodes.settle()
+    added = [nodes.add() for _ in range(2)]
     with RayPool(RunOptions(1, device="cpu")) as pool:
         pool.submit([task(1, "sleep", {"seconds": 100.0})])
         with pytest.raises(TaskError, match=r"^task 1 \(test\) has ended 3 nodes$") as caught:
@@ -89,6 +90,12 @@ def test_a_task_that_ends_three_nodes_fails_and_the_pool_goes_on(nodes, ray):
         assert [event.event for event in pool.events()].count("node lost") == 3
         pool.reset()
         assert one(pool, task(2)).task == 2
+        ray.kill(pool._nodes[0].agent)
+        pool.submit([task(3, "sleep", {"seconds": 100.0})])
+        with pytest.raises(CellError, match="all nodes of the cluster are gone"):
+            wait_for(lambda: pool.next_result(0.2), 60)
+    for node in added:
+        nodes.kill(node)
 
 
 @pytest.mark.slow
