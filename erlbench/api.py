@@ -121,7 +121,7 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     from erlbench.experiment.command import requested_cells, run_options
     from erlbench.machine.process import check_device
     from erlbench.running.admission import problem_finder, rules_of
-    from erlbench.running.command import anything_saved, run_cells
+    from erlbench.running.command import run_cells
     from erlbench.running.progress import is_watched
     from erlbench.settings import setting_text
 
@@ -146,9 +146,7 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     cells = requested_cells(request, problem_finder(rules_of(how, () if request.study else request.algo)))
     code = run_cells(cells, how)
     if code == Interrupted.exit_code:
-        if anything_saved(cells):
-            raise Interrupted("interrupted; everything is saved, and the same call continues")
-        raise Interrupted("interrupted before the first checkpoint; the same call starts again from 0", saved=False)
+        raise Interrupted("interrupted; the same call continues")
     results = Results(tuple(cell.directory for cell in cells if (cell.directory / CONFIG).exists()))
     if code:
         ended = results.cells.to_dict("records")

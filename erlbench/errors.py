@@ -49,13 +49,9 @@ class NumericalError(CellError):
 
 
 class Interrupted(ErlbenchError):
-    """Ctrl-C or SIGTERM: everything is saved and the same command continues; from 0 where nothing was `saved` yet."""
+    """Ctrl-C or SIGTERM: the same command continues from what is saved."""
 
     exit_code = 130
-
-    def __init__(self, message: str, saved: bool = True) -> None:
-        super().__init__(message)
-        self.saved = saved
 
 
 def warn(message: object) -> None:

@@ -38,7 +38,6 @@ def command(options: DemoOptions) -> None:
     from erlbench.api import report, run
     from erlbench.errors import ErlbenchError, Interrupted, UsageError
     from erlbench.playing import play_run
-    from erlbench.running.command import interruption
 
     out, start = options.out, time.monotonic()
     if out.exists() and not out.is_dir():
@@ -49,9 +48,8 @@ def command(options: DemoOptions) -> None:
             ALGOS, ENV, seeds=SEEDS, total_timesteps=STEPS, eval_freq=20_000, eval_episodes=3,
             final_episodes=10, set={"hidden": (64, 64)}, out=str(out / "results"), quiet=False,
         )  # fmt: skip
-    except Interrupted as error:
-        again = f"erlbench demo --out {shlex.quote(str(out))}"
-        raise Interrupted(f"{interruption(error.saved)}: {again}", error.saved) from None
+    except Interrupted:
+        raise Interrupted(f"interrupted. To go on: erlbench demo --out {shlex.quote(str(out))}") from None
     click.echo("Writing the report and the film ...", err=True)
     page = report(out / "results", out=out / "report")
     cells = results.cells

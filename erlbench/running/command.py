@@ -8,7 +8,7 @@ import shlex
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import partial
@@ -28,7 +28,6 @@ from erlbench.machine.process import allow_workers, available_memory
 from erlbench.pool import connected
 from erlbench.running.admission import problem_finder, rules_of
 from erlbench.running.cell import CellRunner, CommandContext, processes_for
-from erlbench.running.checkpoint import saved_steps
 from erlbench.running.folder import DONE, FAILED, INTERRUPTED, RunFolder
 from erlbench.running.progress import Display
 from erlbench.running.refusals import check_cells, is_complete
@@ -70,7 +69,7 @@ def run_cells(
             display.close()
     if outcomes[INTERRUPTED]:
         if options.command_line[:1] == ("erlbench",):  # a Python function's caller says how to go on
-            display.message(f"{interruption(anything_saved(cells))}:\n{shlex.join(options.command_line)}")
+            display.message(f"interrupted. To go on:\n{shlex.join(options.command_line)}")
         return Interrupted.exit_code
     display.message(_summary(outcomes, cells), important=False)
     return 1 if outcomes[FAILED] else 0
@@ -128,19 +127,6 @@ def run_all(
     for thread in threads:
         thread.result()
     return outcomes
-
-
-def anything_saved(cells: Iterable[Cell]) -> bool:
-    """Whether any of the cells is done, or has a checkpoint to continue from."""
-    directories = [RunFolder(cell.directory) for cell in cells]
-    return any(run.status().get("status") == DONE or saved_steps(run.path) is not None for run in directories)
-
-
-def interruption(saved: bool) -> str:
-    """What an interrupted command says before the command that is to be given again."""
-    if saved:
-        return "interrupted; everything is saved. To go on"
-    return "interrupted before the first checkpoint. To start again from 0"
 
 
 def _allow_workers(cells: Sequence[Cell], options: RunOptions) -> None:
