@@ -136,10 +136,8 @@ def real(reward: Any, step: int) -> float:
     """A reward as a float; `TaskError` where it is no real number. An infinite one is refused elsewhere."""
     if type(reward) in REALS:
         return float(reward)
-    plain = isinstance(reward, (bool, np.bool_)) or (
-        np.shape(reward) == () and not isinstance(reward, np.ma.MaskedArray)
-    )
-    if not plain or np.asarray(reward).dtype.kind not in NUMBERS:
+    is_single = np.shape(reward) == () and not isinstance(reward, np.ma.MaskedArray)
+    if not is_single or np.asarray(reward).dtype.kind not in NUMBERS:
         raise TaskError(f"the environment's reward of step {step} is {_kind(reward)}; it must be one real number")
     return float(reward)
 

@@ -17,7 +17,7 @@ import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import lru_cache
+from functools import cache
 from importlib import metadata
 from operator import attrgetter
 from pathlib import Path
@@ -67,36 +67,32 @@ def _is_pythons(file: str) -> bool:
 
 def describe_files(modules: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """`versions` and `modules` of what `list_loaded_files` found, as they are on this machine now."""
-    entries = tuple((path, os.stat(path).st_mtime_ns) for path in sys.path if os.path.isdir(path))
     versions: dict[str, str] = {}
     sources: dict[str, str] = {}
     for name, file in modules.items():
-        if owner := _owner(file, entries):
+        if owner := _owner(file):
             versions.update([owner])
         elif digest := file_digest(file):
             sources[name] = digest
     return {"versions": dict(sorted(versions.items())), "modules": dict(sorted(sources.items()))}
 
 
-def _owner(file: str, entries: tuple[tuple[str, int], ...]) -> tuple[str, str] | None:
+def _owner(file: str) -> tuple[str, str] | None:
     """Name and version of the distribution that installed a file; a module's own name may be any."""
-    for path, _ in entries:
+    for path in filter(None, sys.path):
         if file.startswith(f"{path}/"):
             top = re.split(r"[/.]", file[len(path) + 1 :])[0]
-            for name in _distributions(entries).get(top, ()):
-                if distribution := _installed(name, path, entries):
+            for name in _distributions().get(top, ()):
+                if distribution := _installed(name, path):
                     return distribution
     return None
 
 
-@lru_cache(maxsize=1)
-def _distributions(entries: tuple[tuple[str, int], ...]) -> Mapping[str, list[str]]:
-    """The names of distributions by top-level module; `entries` of sys.path with their times are for the cache."""
-    return metadata.packages_distributions()
+_distributions = cache(metadata.packages_distributions)  # by top-level module
 
 
-@lru_cache(maxsize=1024)
-def _installed(name: str, place: str, entries: tuple[tuple[str, int], ...]) -> tuple[str, str] | None:
+@cache
+def _installed(name: str, place: str) -> tuple[str, str] | None:
     """Name and version of a distribution in the folder `place`; None where somebody only develops it there."""
     distribution = metadata.distribution(name)
     if not distribution.read_text("RECORD") or f"{distribution.locate_file('')}".rstrip("/") != place:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import mmap
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,8 +15,6 @@ import numpy as np
 
 from erlbench.errors import CellError
 from erlbench.work.seeding import Key, generator
-
-DRAWN_AT_ONCE = 2**22  # numbers that are drawn at once: 16 MiB
 
 _made: dict[NoiseTable, Path] = {}  # where this process made a table last; it may be gone
 
@@ -38,14 +35,6 @@ class NoiseTable:
         with open(self.path(folder), "rb") as file:
             return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.float32)
 
-    def blocks(self) -> Iterator[np.ndarray]:
-        """Its numbers, in consecutive blocks; the next one overwrites the last."""
-        random, whole = generator(self.seed), np.empty(min(DRAWN_AT_ONCE, self.size), np.float32)
-        for start in range(0, self.size, DRAWN_AT_ONCE):
-            block = whole[: self.size - start]
-            random.standard_normal(out=block, dtype=np.float32)
-            yield block
-
 
 def make_table(table: NoiseTable, folder: Path) -> None:
     """Have a table in `folder`: the file that this process has made already, or a new one, whole or not at all.
@@ -56,7 +45,7 @@ def make_table(table: NoiseTable, folder: Path) -> None:
     try:
         os.link(_made[table], path)
     except (KeyError, OSError):  # none, gone, or on another file system
-        with open(part, "wb") as file:
+        with open(part, "w+b") as file:
             try:
                 os.posix_fallocate(file.fileno(), 0, 4 * table.size)
             except OSError as error:
@@ -68,8 +57,8 @@ def make_table(table: NoiseTable, folder: Path) -> None:
                     "free some there, make it larger (docker run --shm-size), choose a smaller table, or regenerate "
                     "the noise (noise_table=0)"
                 ) from error
-            for block in table.blocks():
-                file.write(block.data)
+            numbers = np.frombuffer(mmap.mmap(file.fileno(), 4 * table.size), np.float32)
+            generator(table.seed).standard_normal(out=numbers, dtype=np.float32)
         part.rename(path)
     _made[table] = path
 
