@@ -17,7 +17,6 @@ from erlbench.cli.options import options_command
 from erlbench.cli.tables import duration, print_table, setting_texts
 from erlbench.errors import UsageError, warn
 from erlbench.files import Table
-from erlbench.launch.job import slurm_jobs
 from erlbench.options import argument, option
 from erlbench.records.read import read_rows
 from erlbench.records.run import (
@@ -31,7 +30,6 @@ from erlbench.records.run import (
 )
 from erlbench.records.schema import EvaluationRow
 from erlbench.records.training import WINDOW
-from erlbench.running.checkpoint import continuation
 from erlbench.running.folder import RunFolder, lease_holder
 from erlbench.work.identity import fingerprint, last_identity
 
@@ -65,11 +63,10 @@ def command(options: ShowOptions) -> None:
         if len(folders) == 1 and (folders[0] / CONFIG).is_file():
             _show_run(folders[0], options.last)
             return
-        jobs = sum(map(slurm_jobs, folders), Counter[str]())
         rows: list[tuple[Any, ...]] = []
         for folder in folders:
             runs = run_folders(folder)
-            if not runs and not jobs:
+            if not runs:
                 raise UsageError(without_runs(folder))
             for run in runs:
                 status = _status(run)
@@ -81,10 +78,7 @@ def command(options: ShowOptions) -> None:
         print_table("", [*table], table.to_numpy().tolist())
         if TRAINING in table:
             click.echo(f"{TRAINING}: mean return of the last {WINDOW} training episodes.")
-        for title, counts in (("", Counter(row[1] for row in rows)), ("Jobs in Slurm: ", jobs)):
-            if counts or not title:
-                text = ", ".join(f"{count} {state}" for state, count in counts.items())
-                click.echo(title + (text or "No run has begun."))
+        click.echo(", ".join(f"{count} {state}" for state, count in Counter(row[1] for row in rows).items()))
 
 
 def _show_run(run: Path, last: int) -> None:
@@ -132,7 +126,7 @@ def _status(run: Path) -> Table:
     if lease_holder(directory.path):
         return status | {"status": "running", "message": ""}
     if word == "running":
-        return status | {"status": "killed", "message": continuation(directory)}
+        return status | {"status": "killed", "message": "the same command continues it"}
     return status | {"status": word}
 
 

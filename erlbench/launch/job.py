@@ -1,19 +1,14 @@
-"""A job of Slurm: some cells, run one after another; and the states of those that were submitted from a folder."""
+"""A job of Slurm: some cells, run one after another."""
 
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import signal
 import subprocess
 import sys
 import threading
-from collections import Counter
-from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from erlbench.errors import ErlbenchError
@@ -21,8 +16,6 @@ from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.machine.process import prepare_libraries
 
 LOGS = ".jobs"  # in the folder of results: what jobs print, and what they were sent
-SUBMITTED = "_submitted.pkl"  # submitit's name for what a job was sent, after the job's number
-JOB = re.compile(r"\d+(_\d+)?")
 PATIENCE = 30.0  # seconds for squeue
 STOP = threading.Event()  # set: the job of this process saves and ends
 
@@ -79,7 +72,14 @@ def wait_for_end(code: Future[int]) -> int:
 def preempted() -> bool:
     """Whether Slurm wants this job's place for another job: one that `scancel` ends does not run any more."""
     number = os.environ.get("SLURM_JOB_ID")
-    return number is not None and read_states([number]) == ["running"]
+    if number is None:
+        return False
+    command = ["squeue", "--noheader", "--format=%T", f"--jobs={number}"]
+    try:
+        answer = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", timeout=PATIENCE)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return answer.stdout.strip() == "RUNNING"
 
 
 def requeue() -> None:
@@ -87,23 +87,3 @@ def requeue() -> None:
     from submitit.core.job_environment import JobEnvironment
 
     signal.raise_signal(signal.Signals[f"SIG{JobEnvironment.USR_SIG}"])
-
-
-def slurm_jobs(results: Path) -> Counter[str]:
-    """State of Slurm's -> how many of the folder's jobs are in it; empty where there is no squeue."""
-    names = (path.name.removesuffix(SUBMITTED) for path in (results / LOGS).glob(f"*{SUBMITTED}"))
-    return Counter(read_states([name for name in names if JOB.fullmatch(name)]))
-
-
-def read_states(jobs: Sequence[str]) -> list[str]:
-    """The states of jobs, such as "running"; empty where there is no squeue, or none of the jobs."""
-    if not jobs or shutil.which("squeue") is None:
-        return []
-    command = ["squeue", "--noheader", "--array", "--format=%T", f"--jobs={','.join(jobs)}"]
-    try:
-        answer = subprocess.run(
-            command, capture_output=True, encoding="utf-8", errors="replace", timeout=PATIENCE
-        ).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    return answer.lower().split()

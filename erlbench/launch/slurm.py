@@ -52,7 +52,7 @@ def launch(cells: Sequence[Cell], options: RunOptions, slurm: Mapping[str, str])
         raise UsageError(f"Slurm did not take the jobs: {refusal(error)}") from error
     folders = " ".join(sorted({str(cell.out) for cell in cells}))
     click.echo(f"{counted(len(jobs), 'job')} in array {array} of Slurm; their output is in {logs}")
-    click.echo(f"Watch them:  watch erlbench show {folders}\nEnd them:    scancel {array}")
+    click.echo(f"Watch them:  squeue --jobs={array}; erlbench show {folders}\nEnd them:    scancel {array}")
     return 0
 
 

@@ -18,7 +18,6 @@ import numpy as np
 from safetensors.numpy import load, save
 
 from erlbench.files import read_bytes, sync_folder, write_durably
-from erlbench.records.run import CHECKPOINTS, TRAINING_END, RunFiles
 from erlbench.work.values import SUITE, decode, encode
 
 KEEP = 2
@@ -64,32 +63,9 @@ def format_of(folder: Path) -> int | None:
     """The format of the newest checkpoint in `folder`; None where there is none, or it does not say."""
     for path in checkpoints(folder)[:1]:
         with suppress(*UNREADABLE):
-            return int(_stored(path)["format"])
+            _, _, text = read_bytes(path / "state.json", inside=3).partition(b"\n")
+            return int(json.loads(text)["format"])
     return None
-
-
-def saved_steps(run: Path) -> int | None:
-    """Training steps at which the next start of an unfinished run begins: those of its newest checkpoint.
-
-    None where there is no checkpoint, or none that can be read.
-    """
-    for path in (path for name in (CHECKPOINTS, TRAINING_END) for path in checkpoints(run / name)):
-        with suppress(*UNREADABLE):
-            value = _stored(path)["payload"]
-            for name in ("algorithm", "counters", "timesteps"):
-                value = dict(value["$dict"])[name]
-            return int(value)
-    return None
-
-
-def continuation(run: RunFiles) -> str:
-    """What the same command does with a run that was killed."""
-    steps = saved_steps(run.path)
-    if steps:
-        return f"the same command continues it from {steps:,} steps"
-    if steps is None and (run.has_rows() or run.has_checkpoint()):
-        return "it has no checkpoint that can be read, so the same command is refused; --force starts anew"
-    return "nothing of it was saved yet; the same command starts it again from 0"
 
 
 def unreadable(written: Any) -> str:
@@ -114,12 +90,6 @@ def load_checkpoint(path: Path, packages: Collection[str] = (SUITE,)) -> tuple[A
         return decode(stored["payload"], arrays, packages), arrays
     except UNREADABLE as error:
         raise DamagedCheckpoint(str(error)) from error
-
-
-def _stored(path: Path) -> dict[str, Any]:
-    """What a checkpoint holds, unchecked."""
-    stored: dict[str, Any] = json.loads(read_bytes(path / "state.json", inside=3).partition(b"\n")[2])
-    return stored
 
 
 def _numbers(folder: Path) -> list[int]:

@@ -160,13 +160,8 @@ def timesteps_of(values: Mapping[str, Any]) -> int:
 
 
 def dependencies(task: Task) -> set[int]:
-    """Ids of the tasks that `task` waits for."""
-    return needed(task).union(task.after)
-
-
-def needed(task: Task) -> set[int]:
-    """Ids of the tasks whose outputs are inputs of `task`."""
-    return {value.task for value in task.inputs.values() if isinstance(value, Output)}
+    """Ids of the tasks that `task` waits for: whose outputs are its inputs, and those of `after`."""
+    return {value.task for value in task.inputs.values() if isinstance(value, Output)}.union(task.after)
 
 
 def in_phases(*phases: Sequence[Task]) -> list[Task]:

@@ -1,13 +1,10 @@
 """`erlbench show`: one run, several, and what is no run."""
 
 import json
-import os
-import re
 import shutil
 
 import pytest
 
-from erlbench.running.checkpoint import save_checkpoint
 from tests.calls import refuse, succeed
 
 CONFIG = '[run]\nenv = "Hopper-v5"\nalgo = "td3"\nseed = 0\n[settings]\nhidden = [400, 300]\n'
@@ -54,38 +51,6 @@ def test_show_the_runs_of_several_folders(run, tmp_path):
     assert lines[1][:7] == [str(run), "killed", "10,500", "of", "1,000,000", "12.35", "3,000.12"]
     assert lines[2][:2] == [str(other), "done"]
     refuse(tmp_path / "none", "show", tmp_path, tmp_path / "none")
-
-
-def test_show_tells_how_a_killed_run_goes_on(run):
-    assert "--force" in succeed("show", run)  # it has rows and no checkpoint
-    (run / "eval.csv").unlink()
-    assert "starts it again from 0" in succeed("show", run)
-    for number, steps in enumerate((0, 10_000)):
-        save_checkpoint(run / "checkpoint", {"algorithm": {"counters": {"timesteps": steps}}}, {})
-        text = "continues it from 10,000 steps" if number else "starts it again from 0"
-        assert text in succeed("show", run)
-    for checkpoint in (run / "checkpoint").iterdir():
-        (checkpoint / "state.json").write_text("{")
-    assert "--force" in succeed("show", run)
-
-
-SQUEUE = """#!/bin/sh
-echo "$@" >> {calls}
-[ $(wc -l < {calls}) -eq 1 ] && printf 'RUNNING\nPENDING\nPENDING\n'
-exit 0
-"""
-
-
-def test_show_counts_the_jobs_of_slurm(run, tmp_path, monkeypatch):
-    (tmp_path / ".jobs").mkdir()
-    for job in ("17_0", "17_1", "17_2"):
-        (tmp_path / ".jobs" / f"{job}_submitted.pkl").touch()
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "squeue").write_text(SQUEUE.format(calls=tmp_path / "calls"))
-    (tmp_path / "bin" / "squeue").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    assert {"1 running", "2 pending"} <= {*re.findall(r"\d \w+ing", succeed("show", tmp_path))}
-    assert {*re.search("--jobs=(.*)", (tmp_path / "calls").read_text())[1].split(",")} == {"17_0", "17_1", "17_2"}
 
 
 def test_what_is_no_run_or_a_damaged_one_is_named(run):

@@ -77,7 +77,7 @@ def test_what_cannot_be_submitted_is_refused(words, sbatch, message, command):
 def test_a_job_that_slurm_stops_was_preempted_unless_it_was_cancelled(state, expected, tmp_path, monkeypatch):
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     assert not preempted(), "no job of Slurm's"
-    (tmp_path / "squeue").write_text(f'#!/bin/sh\ntest "$4" = --jobs=17 && echo {state}\n')
+    (tmp_path / "squeue").write_text(f'#!/bin/sh\ntest "$3" = --jobs=17 && echo {state}\n')
     (tmp_path / "squeue").chmod(0o755)
     monkeypatch.setenv("SLURM_JOB_ID", "17")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from erlbench.errors import TaskError, UsageError
-from erlbench.running.checkpoint import saved_steps
+from erlbench.running.checkpoint import checkpoints, load_checkpoint
 from tests.runs import all_rows, at_result, check_same_as_whole, interrupt, make_cell, run
 
 
@@ -178,6 +178,7 @@ def test_a_run_whose_task_fails_is_saved_first(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         at_result(patch, 20, lambda training: patch.setattr(training.pool, "next_result", fail))
         assert run(cell, checkpoint_every=1000.0) == 1
-    assert saved_steps(cell.directory) > 0
+    saved, _ = load_checkpoint(checkpoints(cell.directory / "checkpoint")[0])
+    assert saved["algorithm"]["counters"]["timesteps"] > 0
     assert run(cell) == 0
     check_same_as_whole(cell)
