@@ -23,7 +23,6 @@ from erlbench.errors import CellError, ErlbenchError, TaskError, UsageError
 from erlbench.experiment.cells import RunOptions
 from erlbench.pool import ray_nodes as cluster
 from erlbench.pool.base import Pool, PoolEvent, as_error, check_stop
-from erlbench.pool.processes import Durations
 from erlbench.pool.ray_nodes import Answer, Extent, Order, ReplayBlock, Report, facts, read_block
 from erlbench.work.store import Store
 from erlbench.work.tasks import ReplayView, Task, arrays_of
@@ -31,8 +30,7 @@ from erlbench.work.tasks import ReplayView, Task, arrays_of
 LOOK = 2.0  # seconds that a wait takes at most
 START = 120.0  # seconds in which there must be a free node, and an agent must have started
 LOSSES = 3  # nodes that a task may take with it
-AHEAD = 0.1  # seconds of work that wait on a node beside what runs
-MOST_AHEAD = 64  # tasks per process that wait there at most
+AHEAD = 2  # tasks per process that a node has at most: as many wait there as run
 WAIT = 1.0  # seconds after which an agent answers without results
 WAIT_IDLE = 0.02  # the same where a process is idle, so that the next task starts soon
 
@@ -56,12 +54,6 @@ class Node:
     def load(self) -> float:
         """Tasks per process."""
         return len(self.sent) / self.slots
-
-    def has_room(self, seconds: float) -> bool:
-        """Whether another task can go there that takes `seconds`, inf: unknown; some wait there beside what runs."""
-        most = MOST_AHEAD * self.slots
-        ahead = 0 if seconds == math.inf else min(most, math.ceil(self.slots * AHEAD / max(seconds, 1e-6)))
-        return len(self.sent) < self.slots + ahead
 
     def missing(self, task: Task) -> int:
         """Bytes that would have to be sent for `task`, beside its message."""
@@ -137,7 +129,6 @@ class RayPool(Pool):
         self.store = Store.create()
         self._nodes: list[Node] = []
         self._losses: dict[int, list[str]] = {}  # task -> how the nodes ended that had it
-        self._durations = Durations()
         try:
             self._take_nodes()
         except BaseException:
@@ -197,7 +188,7 @@ class RayPool(Pool):
         """Send ready tasks to nodes that have room, lowest (priority, id) first."""
         while self._ready:
             task = self._tasks[self._ready[0][1]]
-            node = place(task, self._durations.seconds(task), self._nodes)
+            node = place(task, self._nodes)
             if node is None:
                 break
             heapq.heappop(self._ready)
@@ -254,7 +245,6 @@ class RayPool(Pool):
         for array, value in answer.arrays.items():
             self.store.put(array, value)
         node.add_arrays(answer.arrays)
-        self._durations.note(task, result)
         start, end, slot = result.start + later, result.end + later, node.first_slot + result.process
         self._finished.append(replace(result, start=start, end=end, process=slot))
 
@@ -309,12 +299,12 @@ class RayPool(Pool):
                 self._finished.append(TaskError(f"{task.label} has ended {LOSSES} nodes", "\n".join(losses)))
 
 
-def place(task: Task, seconds: float, nodes: Iterable[Node]) -> Node | None:
-    """The node for a task that takes `seconds`: with the smallest load; None where no node has room.
+def place(task: Task, nodes: Iterable[Node]) -> Node | None:
+    """The node for a task: with the smallest load; None where no node has room.
 
     A gradient task goes where a process is idle and least must be sent, if there is such a node.
     """
-    nodes = [node for node in nodes if node.has_room(seconds)]
+    nodes = [node for node in nodes if node.load < AHEAD]
     idle = [node for node in nodes if node.load < 1]
     if task.gradient and idle:
         return min(idle, key=lambda node: (node.missing(task), node.load, node.first_slot))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import inf
 
 import numpy as np
 import pytest
@@ -69,25 +68,24 @@ class Machine(Node):
         self.missing = lambda task: lacks
 
 
-def given(nodes: list[Machine], seconds: float, tasks: int, gradient: bool = False) -> list[int]:
+def given(nodes: list[Machine], tasks: int, gradient: bool = False) -> list[int]:
     """How many of so many tasks each node gets."""
     before = [len(node.sent) for node in nodes]
     for number in range(tasks):
         new = Task(number, "es", "m:f", (0,), gradient=gradient)
-        if (node := place(new, seconds, nodes)) is not None:
+        if (node := place(new, nodes)) is not None:
             node.add(new)
     return [len(node.sent) - load for node, load in zip(nodes, before, strict=True)]
 
 
 def test_rollouts_go_where_least_is_to_be_done_per_process():
     shape = (0, 4, 4), (4, 4), (8, 8)
-    assert given([Machine(*node) for node in shape], 0.1, 12) == [0, 4, 8]
-    assert given([Machine(*node) for node in shape], 0.1, 20) == [2, 6, 12]
-    assert given([Machine(*node) for node in shape], 0.1, 100) == [4, 8, 16]  # as much again as runs
-    assert given([Machine(*node) for node in shape], inf, 100) == [0, 4, 8]  # how long they take is not known
+    assert given([Machine(*node) for node in shape], 12) == [0, 4, 8]
+    assert given([Machine(*node) for node in shape], 20) == [2, 6, 12]
+    assert given([Machine(*node) for node in shape], 100) == [4, 8, 16]  # as much again as runs
 
 
 def test_gradient_tasks_go_where_least_must_be_sent():
     for tasks, expected in ((2, [0, 2]), (3, [1, 2])):
         nodes = [Machine(0, 2, lacks=10**6), Machine(2, 2, lacks=10)]
-        assert given(nodes, 0.1, tasks, gradient=True) == expected
+        assert given(nodes, tasks, gradient=True) == expected
