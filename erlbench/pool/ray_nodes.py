@@ -31,12 +31,13 @@ from erlbench.pool.processes import ProcessPool
 from erlbench.work.noise import NoiseTable
 from erlbench.work.replay import OBSERVATIONS, ROWS, TRANSITIONS
 from erlbench.work.store import make_store_folder, shared_memory_folder
-from erlbench.work.tasks import Perturbed, ReplayView, Result, Task
+from erlbench.work.tasks import Perturbed, Result, Task
 
 PATIENCE = 10.0  # seconds to wait for the head
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"  # HTTP/2 begins so: RFC 9113, section 3.4
 SETTINGS = 4  # the type of the frame with which a server begins; the fourth byte of a frame
 SHARED_MEMORY = 256 * 2**20  # bytes that a node must have; Docker gives 64 MiB by default
+ReplayPart = Mapping[str, tuple[int, bytes]]  # of a replay's files by their name: from which byte on, and the bytes
 
 
 GATHER = 0.005  # seconds in which results are gathered for one answer
@@ -46,19 +47,10 @@ GATHER = 0.005  # seconds in which results are gathered for one answer
 class Facts:
     """What must agree between a node and the driver, and what a node has."""
 
-    host: str
     erlbench: str
     python: str  # as 3.11
     arithmetic: str  # BLAS, kernel and instruction sets: equal ones give equal bits
     shared_memory: int  # bytes
-
-
-@dataclass(frozen=True)
-class ReplayBlock:
-    """Bytes of a replay's files, by the file's name, each with the offset from which it goes on."""
-
-    replay: str
-    parts: Mapping[str, tuple[int, bytes]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +59,7 @@ class Order:
 
     tasks: Sequence[bytes] = ()  # pickled
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)  # that the node lacks, by their name in the store
-    blocks: Sequence[ReplayBlock] = ()
+    replays: Mapping[str, ReplayPart] = field(default_factory=dict)  # what the node lacks of them, by their name
     free: Sequence[str] = ()  # names of arrays that nobody needs any more
     reset: bool = False  # forget all tasks, arrays and replays first
     prepare: tuple[Task, int] | None = None  # a task, and the number of workers that run it before anything else
@@ -133,10 +125,10 @@ class Agent:
         store.free(order.free)
         for name, array in order.arrays.items():
             store.put(name, array)
-        for block in order.blocks:
-            folder = self._folder / "replays" / block.replay
-            append_block(folder, block)
-            store.attach(block.replay, folder)
+        for replay, part in order.replays.items():
+            folder = self._folder / "replays" / replay
+            write_part(folder, part)
+            store.attach(replay, folder)
         if order.prepare is not None:
             self._pool.prepare(*order.prepare)
         tasks: list[Task] = [pickle.loads(task) for task in order.tasks]
@@ -173,7 +165,7 @@ def facts() -> Facts:
     status = os.statvfs(shared_memory_folder())
     memory = status.f_frsize * status.f_blocks
     arithmetic, python = kernel.in_words(kernel.describe()), ".".join(platform.python_version_tuple()[:2])
-    return Facts(platform.node(), erlbench.__version__, python, arithmetic, memory)
+    return Facts(erlbench.__version__, python, arithmetic, memory)
 
 
 def _noise_tables(tasks: Sequence[Task]) -> set[NoiseTable]:
@@ -188,46 +180,26 @@ def _noise_tables(tasks: Sequence[Task]) -> set[NoiseTable]:
     return {value for value in values if isinstance(value, NoiseTable)}
 
 
-# -- copies of a replay: blocks of its files, appended in order -------------------------------------------------------
+# -- copies of a replay, whose files only grow -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Extent:
-    """How much of a replay there is."""
-
-    transitions: int = 0
-    rows: int = 0
-
-
-def read_block(view: ReplayView, folder: Path, start: Extent) -> tuple[ReplayBlock, Extent]:
-    """What a copy that ends at `start` lacks of `view`, whose files are in `folder`, and where it ends then."""
-    indices = _read(folder / ROWS, 4 * start.transitions, 4 * view.stop)
-    stop = Extent(view.stop, int(np.frombuffer(indices[-4:], np.int32)[0]) + 2)  # the last observation has a next one
-    row, transition = 4 * view.observation_size, 4 * (view.action_size + 2)
-    spans = {
-        OBSERVATIONS: (row * start.rows, row * stop.rows),
-        TRANSITIONS: (transition * start.transitions, transition * view.stop),
-    }
-    parts = {name: (begin, _read(folder / name, begin, end)) for name, (begin, end) in spans.items()}
-    return ReplayBlock(view.replay, {**parts, ROWS: (4 * start.transitions, indices)}), stop
+def read_part(folder: Path, sizes: Mapping[str, int]) -> ReplayPart:
+    """What a copy whose files have these sizes lacks of a replay; rows first, as the driver writes them last."""
+    part = {}
+    for name in (ROWS, OBSERVATIONS, TRANSITIONS):
+        with open(folder / name, "rb") as file:
+            file.seek(begin := sizes.get(name, 0))
+            part[name] = begin, file.read()
+    return part
 
 
-def append_block(folder: Path, block: ReplayBlock) -> None:
-    """Append a block to the copy in `folder`."""
+def write_part(folder: Path, part: ReplayPart) -> None:
+    """Add a part to the copy in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, (offset, data) in block.parts.items():
+    for name, (begin, data) in part.items():
         with open(os.open(folder / name, os.O_CREAT | os.O_RDWR), "r+b") as file:
-            file.seek(offset)
+            file.seek(begin)
             file.write(data)
-
-
-def _read(path: Path, start: int, stop: int) -> bytes:
-    with open(path, "rb") as file:
-        file.seek(start)
-        data = file.read(stop - start)
-    if len(data) < stop - start:
-        raise OSError(f"{path} ends at byte {start + len(data)}, before {stop}")
-    return data
 
 
 # -- the cluster ------------------------------------------------------------------------------------------------------

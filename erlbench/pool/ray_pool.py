@@ -23,7 +23,8 @@ from erlbench.errors import CellError, ErlbenchError, TaskError, UsageError
 from erlbench.experiment.cells import RunOptions
 from erlbench.pool import ray_nodes as cluster
 from erlbench.pool.base import Pool, PoolEvent, as_error, check_stop
-from erlbench.pool.ray_nodes import Answer, Extent, Order, ReplayBlock, Report, facts, read_block
+from erlbench.pool.ray_nodes import Answer, Order, ReplayPart, Report, facts, read_part
+from erlbench.work.replay import ROWS
 from erlbench.work.store import Store
 from erlbench.work.tasks import ReplayView, Task, arrays_of
 
@@ -46,7 +47,7 @@ class Node:
         self.call: Any = None
         self.sent: dict[int, Task] = {}  # tasks that have not come back, in their order
         self.prepares = False
-        self.copies: dict[str, Extent] = {}  # replay folder -> how much of it is there
+        self.copies: dict[str, dict[str, int]] = {}  # replay -> the bytes of each file that are there
         self._arrays: set[str] = set()  # that are there
         self._waiting: list[tuple[Task, bytes]] = []  # tasks for the next call
 
@@ -60,11 +61,15 @@ class Node:
         total = 0
         for value in task.inputs.values():
             if isinstance(value, ReplayView):
-                extent = self.copies.get(value.replay, Extent())
-                total += 4 * (value.stop - extent.transitions) * (value.observation_size + value.action_size + 3)
+                absent_steps = max(0, value.stop - self._transitions(value))
+                total += 4 * absent_steps * (value.observation_size + value.action_size + 3)
             absent = [ref for ref in arrays_of(value) if ref.name not in self._arrays]
             total += sum(math.prod(ref.shape) * np.dtype(ref.dtype).itemsize for ref in absent)
         return total
+
+    def _transitions(self, view: ReplayView) -> int:
+        """How many transitions of a replay are there."""
+        return self.copies.get(view.replay, {}).get(ROWS, 0) // 4
 
     def add(self, task: Task) -> None:
         """Have a task go with the next call; raises what pickle raises."""
@@ -78,14 +83,13 @@ class Node:
         free = [*self._arrays.difference(os.listdir(store.folder))]  # nobody needs them any more
         self._arrays.difference_update(free)
         arrays: dict[str, np.ndarray] = {}
-        blocks: list[ReplayBlock] = []
+        replays: dict[str, ReplayPart] = {}
         for task, _ in self._waiting:
             for value in task.inputs.values():
-                if isinstance(value, ReplayView):
-                    extent = self.copies.get(value.replay, Extent())
-                    if extent.transitions < value.stop:
-                        block, self.copies[value.replay] = read_block(value, store.replay_folder(value.replay), extent)
-                        blocks.append(block)
+                if isinstance(value, ReplayView) and self._transitions(value) < value.stop:
+                    part = read_part(store.replay_folder(value.replay), self.copies.get(value.replay, {}))
+                    self.copies[value.replay] = {name: begin + len(data) for name, (begin, data) in part.items()}
+                    replays[value.replay] = part
                 for ref in arrays_of(value):
                     if ref.name not in self._arrays:
                         self._arrays.add(ref.name)
@@ -93,7 +97,7 @@ class Node:
         tasks = [data for _, data in self._waiting]
         self._waiting.clear()
         wait = WAIT if len(self.sent) >= self.slots else WAIT_IDLE
-        self.call = self.agent.exchange.remote(Order(tasks=tasks, arrays=arrays, blocks=blocks, free=free, wait=wait))
+        self.call = self.agent.exchange.remote(Order(tasks=tasks, arrays=arrays, replays=replays, free=free, wait=wait))
 
     def prepare(self, task: Task, workers: int) -> None:
         """Run `task` on `workers` workers of the node now."""
