@@ -178,10 +178,10 @@ class ShownRun:
             return
         self._shown = time.monotonic()
         self.record_measured()
-        done, total = evaluations = self._evaluations()
-        if not total:
-            done, total = self._work()
-        self.display.update(self.run.cell.label, done, total, self._words(*evaluations), evaluations[1] > 0)
+        played, evaluations = self._evaluations()
+        done, total = (played, evaluations) if evaluations else self._work()
+        words = self._words(played, evaluations)
+        self.display.update(self.run.cell.label, done, total, words, is_trained=evaluations > 0)
         if self._shown - self._written >= STATUS_EVERY:
             self.write("running")
 
