@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import kstest
 
 from erlbench.errors import CellError
-from erlbench.work.noise import DRAWN_AT_ONCE, NoiseTable, slice_of
+from erlbench.work.noise import NoiseTable, slice_of
 from erlbench.work.seeding import generator
 from erlbench.work.store import Store, make_store_folder
 from erlbench.work.tasks import Perturbed
@@ -116,12 +116,12 @@ TABLE = NoiseTable(5000, 1_000_003)  # a seed that no other run on this machine 
 
 
 def test_a_table_is_the_stream_of_its_seed_in_float32(store):
-    table = NoiseTable(DRAWN_AT_ONCE + 10, TABLE.seed)
+    table = NoiseTable(100_001, TABLE.seed)
     store.hold(table)
     numbers = table.open(store.folder / "tables")
-    assert (numbers.dtype, numbers.size) == (np.float32, DRAWN_AT_ONCE + 10)
+    assert (numbers.dtype, numbers.size) == (np.float32, table.size)
     random = generator(TABLE.seed)
-    expected = np.concatenate([random.standard_normal(n, dtype=np.float32) for n in (DRAWN_AT_ONCE, 10)])
+    expected = np.concatenate([random.standard_normal(n, dtype=np.float32) for n in (100_000, 1)])
     np.testing.assert_array_equal(numbers, expected)
     assert kstest(numbers[::100], "norm").pvalue > 0.001
     with pytest.raises(ValueError, match="read-only"):
