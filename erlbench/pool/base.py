@@ -20,6 +20,7 @@ from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
 
 UNPREPARED = "interrupted while workers were prepared; the same command continues"
+STRIKES = 3  # workers or nodes that a task may end
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Pool(ABC):
         self._tasks: dict[int, Task] = {}  # that have not finished
         self._ready: list[tuple[int, int]] = []  # a heap of (priority, id)
         self._finished: deque[Result | ErlbenchError] = deque()
+        self._ends: dict[int, list[str]] = {}  # task -> how the workers or nodes ended that had it
         self._events: list[PoolEvent] = []
         self._entered = ExitStack()
 
@@ -100,6 +102,7 @@ class Pool(ABC):
         self._tasks.clear()
         self._ready.clear()
         self._finished.clear()
+        self._ends.clear()
 
     @abstractmethod
     def close(self) -> None:
@@ -122,6 +125,29 @@ class Pool(ABC):
 
     def _start(self) -> None:  # noqa: B027  # a pool may start them later
         """Start ready tasks, as far as there is room."""
+
+    def _finish(self, task: Task, outcome: Result | Failure) -> None:
+        """A task has ended, by its result or by what it raised."""
+        del self._tasks[task.id]
+        self._ends.pop(task.id, None)
+        self._finished.append(as_error(task.label, outcome, task.id) if isinstance(outcome, Failure) else outcome)
+
+    def _fail(self, task: Task, what: str, details: str = "") -> None:
+        """Give a task up; `what` follows its name in the message."""
+        del self._tasks[task.id]
+        self._finished.append(TaskError(f"{task.label} {what}", details, task.id))
+
+    def _run_again(self, task: Task, how: str, ended: str) -> None:
+        """Run a task whose worker or node has ended, which `how` describes, unless it is the last that it may end."""
+        ends = self._ends.setdefault(task.id, [])
+        ends.append(how)
+        if len(ends) < STRIKES:
+            self._push(task)
+        else:
+            self._fail(task, f"has ended {STRIKES} {ended}", "\n".join(ends))
+
+    def _note(self, event: str, message: str) -> None:
+        self._events.append(PoolEvent(time.monotonic(), event, message))
 
     @abstractmethod
     def _advance(self, end: float) -> None:

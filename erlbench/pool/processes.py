@@ -23,15 +23,14 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
-from erlbench.errors import ErlbenchError, TaskError
+from erlbench.errors import ErlbenchError
 from erlbench.experiment.cells import RunOptions
 from erlbench.machine.process import allow_workers
-from erlbench.pool.base import Failure, Pool, PoolEvent, as_error, check_stop
+from erlbench.pool.base import Failure, Pool, as_error, check_stop
 from erlbench.pool.worker import LOCK, serve, start, start_fork_server
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
 
-KILLS = 3  # workers that a task may kill
 LOST_SERVERS = 20  # fork servers that may die before tasks are blamed for it
 SERVER_DIED = 255  # exit code of a worker that nobody is left to know
 CHUNK = 0.1  # seconds of work that are sent at once
@@ -88,7 +87,6 @@ class ProcessPool(Pool):
         self.store = Store.create()
         self._workers: dict[tuple[int, bool], Worker] = {}
         self._busy: dict[int, Worker] = {}  # by slot
-        self._kills: dict[int, list[str]] = {}  # task -> how the workers ended that it killed
         self._lost_servers = 0
         self._durations = Durations()
         self._selector = selectors.DefaultSelector()
@@ -112,7 +110,6 @@ class ProcessPool(Pool):
         for worker in list(self._busy.values()):
             self._end(worker, kill=True)
         super().reset()
-        self._kills.clear()
         self._broken = None
 
     def close(self) -> None:
@@ -147,11 +144,11 @@ class ProcessPool(Pool):
         """The next task, and like ones that go with it. One whose worker died goes alone, to see whether it is why."""
         heap = self._ready
         chunk = [first := self._tasks[heapq.heappop(heap)[1]]]
-        size = 1 if first.id in self._kills else self._durations.chunk_size(first, 1 + len(heap), self.processes)
+        size = 1 if first.id in self._ends else self._durations.chunk_size(first, 1 + len(heap), self.processes)
         while len(chunk) < size:
             task = self._tasks[heap[0][1]]
             is_like = (task.kind, task.function, task.gradient) == (first.kind, first.function, first.gradient)
-            if not is_like or task.id in self._kills:
+            if not is_like or task.id in self._ends:
                 break
             chunk.append(task)
             heapq.heappop(heap)
@@ -162,9 +159,7 @@ class ProcessPool(Pool):
             message = pickle.dumps((len(tasks), pickle.dumps(tasks, pickle.HIGHEST_PROTOCOL)))
         except Exception as error:
             if len(tasks) == 1:
-                del self._tasks[tasks[0].id]
-                reason = f"{tasks[0].label} cannot be sent to a worker: {error}"
-                self._finished.append(TaskError(reason, task=tasks[0].id))
+                self._fail(tasks[0], f"cannot be sent to a worker: {error}")
                 return
             for task in tasks:
                 self._send(worker, [task])
@@ -210,13 +205,9 @@ class ProcessPool(Pool):
             return
         for answer in answers:
             task = worker.tasks.popleft()
-            del self._tasks[task.id]
-            self._kills.pop(task.id, None)
-            if isinstance(answer, Failure):
-                self._finished.append(as_error(task.label, answer, task.id))
-            else:
+            self._finish(task, answer)
+            if isinstance(answer, Result):
                 self._durations.note(task, answer)
-                self._finished.append(answer)
         worker.deadline = time.monotonic() + self._options.task_timeout
         if not worker.tasks:
             del self._busy[worker.slot]
@@ -264,18 +255,14 @@ class ProcessPool(Pool):
         how = reason or _in_words(code)
         worker_text = f"worker process {pid} of slot {worker.slot}: {how}"
         for task in worker.tasks:
-            kills = [] if blameless else self._kills.setdefault(task.id, [])
-            kills.append(worker_text)
-            if len(kills) < KILLS:
+            if blameless:
                 self._push(task)
             else:
-                del self._tasks[task.id]
-                message = f"{task.label} has ended {KILLS} workers, the last by {how}"
-                self._finished.append(TaskError(message, "\n".join(kills), task.id))
+                self._run_again(task, worker_text, f"workers, the last by {how}")
         if busy:
             others = f" or one of the {len(worker.tasks) - 1} sent with it" if len(worker.tasks) > 1 else ""
             worker_text = f"{worker.tasks[0].label}{others}, {worker_text}"
-        self._events.append(PoolEvent(time.monotonic(), event, worker_text))
+        self._note(event, worker_text)
 
 
 def _in_words(code: int) -> str:

@@ -22,7 +22,7 @@ import numpy as np
 from erlbench.errors import CellError, ErlbenchError, TaskError, UsageError
 from erlbench.experiment.cells import RunOptions
 from erlbench.pool import ray_nodes as cluster
-from erlbench.pool.base import Pool, PoolEvent, as_error, check_stop
+from erlbench.pool.base import Pool, as_error, check_stop
 from erlbench.pool.ray_nodes import Answer, Order, ReplayPart, Report, facts, read_part
 from erlbench.work.replay import ROWS
 from erlbench.work.store import Store
@@ -30,7 +30,6 @@ from erlbench.work.tasks import ReplayView, Task, arrays_of
 
 LOOK = 2.0  # seconds that a wait takes at most
 START = 120.0  # seconds in which there must be a free node, and an agent must have started
-LOSSES = 3  # nodes that a task may take with it
 AHEAD = 2  # tasks per process that a node has at most: as many wait there as run
 WAIT = 1.0  # seconds after which an agent answers without results
 WAIT_IDLE = 0.02  # the same where a process is idle, so that the next task starts soon
@@ -132,7 +131,6 @@ class RayPool(Pool):
         self._here = facts()
         self.store = Store.create()
         self._nodes: list[Node] = []
-        self._losses: dict[int, list[str]] = {}  # task -> how the nodes ended that had it
         try:
             self._take_nodes()
         except BaseException:
@@ -169,7 +167,6 @@ class RayPool(Pool):
 
     def reset(self) -> None:
         super().reset()
-        self._losses.clear()
         for node in self._nodes:
             node.reset()
 
@@ -199,8 +196,7 @@ class RayPool(Pool):
             try:
                 node.add(task)
             except Exception as error:  # of pickle
-                del self._tasks[task.id]
-                self._finished.append(TaskError(f"{task.label} cannot be sent to a node: {error}"))
+                self._fail(task, f"cannot be sent to a node: {error}")
         for node in self._nodes:
             node.exchange(self.store)
 
@@ -240,17 +236,16 @@ class RayPool(Pool):
 
     def _returned(self, node: Node, answer: Answer, later: float) -> None:
         task, result = node.sent.pop(answer.task), answer.result
-        del self._tasks[task.id]
-        self._losses.pop(task.id, None)
         if result is None:
             assert answer.failure is not None
-            self._finished.append(as_error("", answer.failure, task.id))
+            words = answer.failure.message.removeprefix(task.label)  # the node's pool has named the task, too
+            self._finish(task, replace(answer.failure, message=words))
             return
         for array, value in answer.arrays.items():
             self.store.put(array, value)
         node.add_arrays(answer.arrays)
         start, end, slot = result.start + later, result.end + later, node.first_slot + result.process
-        self._finished.append(replace(result, start=start, end=end, process=slot))
+        self._finish(task, replace(result, start=start, end=end, process=slot))
 
     # -- nodes: all are taken at once, and some may be lost -----------------------------------------------------------
 
@@ -277,10 +272,10 @@ class RayPool(Pool):
             if objection:
                 ray.kill(agent)
                 refused.append(f"node {name} is not used: {objection}")
-                self._events.append(PoolEvent(time.monotonic(), "node refused", refused[-1]))
+                self._note("node refused", refused[-1])
             else:
                 self._nodes.append(Node(name, agent, count, self.processes))
-                self._events.append(PoolEvent(time.monotonic(), "node joined", f"{name} with {count} processes"))
+                self._note("node joined", f"{name} with {count} processes")
         if not self._nodes:
             reasons = "; ".join(refused) or "it has no free cores"
             raise UsageError(f"no node of the Ray cluster can be used: {reasons}")
@@ -292,15 +287,9 @@ class RayPool(Pool):
         self._nodes.remove(node)
         ray.kill(node.agent)  # it may only be out of reach for now, and would keep its cores
         message = f"{node.name} with {len(node.sent)} tasks: {cluster.cause(error)}"
-        self._events.append(PoolEvent(time.monotonic(), "node lost", message))
+        self._note("node lost", message)
         for task in node.sent.values():
-            losses = self._losses.setdefault(task.id, [])
-            losses.append(message)
-            if len(losses) < LOSSES:
-                self._push(task)
-            else:
-                del self._tasks[task.id]
-                self._finished.append(TaskError(f"{task.label} has ended {LOSSES} nodes", "\n".join(losses)))
+            self._run_again(task, message, "nodes")
 
 
 def place(task: Task, nodes: Iterable[Node]) -> Node | None:
