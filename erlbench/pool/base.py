@@ -118,13 +118,7 @@ class Pool(ABC):
         finally:
             self._entered.close()
 
-    # -- what a kind of pool defines ------------------------------------------------------------------------------
-
-    def _push(self, task: Task) -> None:
-        heapq.heappush(self._ready, (task.priority, task.id))
-
-    def _start(self) -> None:  # noqa: B027  # a pool may start them later
-        """Start ready tasks, as far as there is room."""
+    # -- for kinds of pools: how tasks end ----------------------------------------------------------------------------
 
     def _finish(self, task: Task, outcome: Result | Failure) -> None:
         """A task has ended, by its result or by what it raised."""
@@ -148,6 +142,14 @@ class Pool(ABC):
 
     def _note(self, event: str, message: str) -> None:
         self._events.append(PoolEvent(time.monotonic(), event, message))
+
+    # -- what a kind of pool defines ------------------------------------------------------------------------------
+
+    def _push(self, task: Task) -> None:
+        heapq.heappush(self._ready, (task.priority, task.id))
+
+    def _start(self) -> None:  # noqa: B027  # a pool may start them later
+        """Start ready tasks, as far as there is room."""
 
     @abstractmethod
     def _advance(self, end: float) -> None:
