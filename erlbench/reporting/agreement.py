@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from erlbench.experiment.fairness import ALL, compare_algorithms, distinct, overridden, read_budgets
+from erlbench.experiment.fairness import compare_algorithms, read_budgets
 from erlbench.records.run import scores_in_words
 from erlbench.reporting.cells import STD
 from erlbench.reporting.documents import Column, Table, build_table
 from erlbench.reporting.formats import NONE, list_first, steps
 from erlbench.reporting.page_cells import PageCells
+from erlbench.reporting.pairs import SIMILAR
 from erlbench.reporting.runs import run_tables
 from erlbench.reporting.statistics import group_items
 from erlbench.words import counted
@@ -119,7 +120,6 @@ def change_between(runs: Runs, others: Runs) -> str:
     return "; ".join(differing) or ("mixed" if describe_identities((*runs, *others)) else "same")
 
 
-SIMILAR = 1.1  # times the simulator steps of another side: more is said
 NETWORKS = "hidden layers"  # an aspect of `compare_algorithms`
 
 
@@ -162,27 +162,13 @@ def fairness_table(page: PageCells) -> Table | None:
 
 def tuning_table(page: PageCells) -> Table | None:
     """Which defaults of the page's algorithms were tuned, where, by whom, how often; None where nothing is known."""
-    changed: dict[str, set[str]] = {}
-    for config in distinct(run_tables(run) for run in page.runs):
-        changed.setdefault(config["run"]["algo"], set()).update(overridden(config))
-    rows = [row for algo, names in changed.items() for row in _select_budgets(algo, names)]
+    algos = {run.algo for run in page.runs}
+    rows = [{**row} for row in read_budgets() if row["algorithm"] in algos]
     remarks = (
-        "Defaults that were tuned on the tasks of the comparison are an advantage that scores do not show. Trials of "
-        "`erlbench tune` are counted by that command.",
+        "Defaults that were tuned on the tasks of the comparison are an advantage that scores do not show; they do not "
+        "count where they are overridden. Trials of `erlbench tune` are counted by that command.",
     )
     return build_table("tuning", page.heading("tuning of the defaults"), rows, remarks) if rows else None
-
-
-def _select_budgets(algo: str, overridden: Collection[str]) -> list[dict[str, str]]:
-    """The rows of an algorithm, without settings that are `overridden`, and without rows of such settings alone."""
-    rows = {row["settings"]: row for row in read_budgets() if row["algorithm"] == algo}
-    gone = sorted({*overridden}.difference(*(settings.split(", ") for settings in rows)))  # of "all others"
-    kept = []
-    for settings, row in rows.items():
-        names = [settings + f" but {', '.join(gone)}" * bool(gone)] if settings in ALL else settings.split(", ")
-        if left := [name for name in names if name not in overridden]:
-            kept.append({**row, "settings": ", ".join(left)})
-    return kept
 
 
 def imported_table(page: PageCells) -> Table | None:

@@ -103,7 +103,7 @@ class Table:
 class Figure:
     """A figure: `data` of its panels (`curves.curve_frame`, or bars of processes), which have labels by name.
 
-    `kind` is "curves" (one panel at a time on the page, whose switch chooses it by its name), "profile", "timeline",
+    `kind` is "curves" (one panel at a time on the page, whose switch chooses it by its name), "timeline",
     "columns", or "grid" (a panel for each environment). `paper` names the panels that are drawn on paper, the first of
     which the page shows first. `band`: the kind that paper has, and the page at first.
     """
@@ -260,18 +260,20 @@ def write_content(content: Content, out: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for block in content.blocks:
         if isinstance(block, Table) and block.name:
-            for kind, write in WRITERS.items():
-                if kind in block.files:
-                    (folder / f"{block.name}.{kind}").write_text(write(block, content.name), encoding="utf-8")
+            texts = {"md": to_markdown(block), "csv": to_csv(block)}
+            if "tex" in block.files:
+                texts["tex"] = to_latex(block, content.name)
+            for suffix, text in texts.items():
+                (folder / f"{block.name}.{suffix}").write_text(text, encoding="utf-8")
     (folder / "index.md").write_text(render(content), encoding="utf-8")
 
 
-def to_markdown(table: Table, page: str = "") -> str:
+def to_markdown(table: Table) -> str:
     """The title, the table, and the notes as a list."""
     return str(environment(False).get_template("blocks.md").module.table(table))  # type: ignore[attr-defined]
 
 
-def to_csv(table: Table, page: str = "") -> str:
+def to_csv(table: Table) -> str:
     """One line per row, all columns in full precision; no value is an empty cell."""
     return csv_lines(table.records, table.names)
 
@@ -320,6 +322,3 @@ def escape_latex(text: str) -> str:
 def _latex_cell(cell: TableCell) -> str:
     command = {BOLD: "textbf", ITALIC: "textit"}.get(cell.style)
     return f"\\{command}{{{escape_latex(cell.text)}}}" if command else escape_latex(cell.text)
-
-
-WRITERS = {"md": to_markdown, "csv": to_csv, "tex": to_latex}

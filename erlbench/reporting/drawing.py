@@ -90,9 +90,6 @@ def _draw_curves(canvas: Canvas, figure: Figure, width: float) -> tuple[float, R
         axes.set_xlabel("" if kind == "columns" and place < len(names) - 1 else panel["x"])
         axes.set_ylabel(panel["y"] if place % columns == 0 else "")
         axes.set_title(textwrap.fill(panel.get("title", ""), int(width / columns / LETTER / 1.2)))
-        if panel.get("shares"):
-            axes.set_ylim(-0.02, 1.02)
-            continue
         axes.set_xlim(left=0)
         axes.locator_params("x", nbins=6, steps=[1, 2, 2.5, 5, 10])
         axes.xaxis.set_major_formatter(lambda value, _: steps(value))  # 20k, 1M
@@ -153,7 +150,6 @@ class ChartData:
 
     def __init__(self, runs: int = 0) -> None:
         self.lists: dict[tuple[Any, ...], int] = {}  # with their index
-        self._index: dict[Any, int] = {}  # of what was there before it was rounded
         self._share = min(1.0, MOST_RUNS / max(1, runs))  # of the single runs
 
     def shared(self) -> Record:
@@ -200,11 +196,8 @@ class ChartData:
 
     def _list(self, values: Any) -> int:
         """The index of the list of these values; numbers are rounded."""
-        key = values.tobytes() if isinstance(values, np.ndarray) else tuple(values)
-        if key not in self._index:
-            items = tuple(_round(values) if isinstance(values, np.ndarray) else values)
-            self._index[key] = self.lists.setdefault(items, len(self.lists))
-        return self._index[key]
+        items = tuple(_round(values) if isinstance(values, np.ndarray) else values)
+        return self.lists.setdefault(items, len(self.lists))
 
 
 def _bars(bars: pd.DataFrame) -> Record:

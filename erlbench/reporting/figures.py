@@ -1,8 +1,8 @@
-"""The figures of a page: learning curves, the grid of all environments, columns of train.csv, performance profiles."""
+"""The figures of a page: learning curves, the grid of all environments, and columns of train.csv."""
 
 from __future__ import annotations
 
-from collections import Counter
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,10 +12,9 @@ import pandas as pd
 
 from erlbench.records.axes import AXES
 from erlbench.records.read import read_rows
-from erlbench.records.run import TRAINING
 from erlbench.records.schema import GenerationRow
 from erlbench.reporting.agreement import caveats
-from erlbench.reporting.cells import Warn, sample_words
+from erlbench.reporting.cells import Warn
 from erlbench.reporting.curves import (
     SYMBOLS,
     RunPoints,
@@ -30,15 +29,13 @@ from erlbench.reporting.curves import (
 from erlbench.reporting.documents import Figure
 from erlbench.reporting.drawing import GREY
 from erlbench.reporting.options import PaperStyle, ReportOptions, chosen
-from erlbench.reporting.page_cells import PageCells, find_cell
-from erlbench.reporting.pairs import AXIS, WORDS, groups_with_baseline, normalise, pooled_scores
+from erlbench.reporting.page_cells import PageCells
 from erlbench.reporting.published import comparable, similar_budget
 from erlbench.reporting.score import CURVE
-from erlbench.reporting.statistics import MOST_POINTS, Points, band_kind, band_words, performance_profile, time_unit
+from erlbench.reporting.statistics import MOST_POINTS, Points, band_kind, band_words, time_unit
 
 GRID = "grid"
 FEWER_POINTS = 60  # of a mean that only the page shows
-THRESHOLDS = 400  # of a profile
 
 
 def learning_curves(page: PageCells, group: Any, options: ReportOptions) -> Figure | None:
@@ -153,13 +150,6 @@ def _caption(page: PageCells, group: Any, cells: Sequence[Any], figure: Figure, 
     ]
     nominal = [cell.label for cell in cells if cell.nominal]
     kind = "budget" if comparable(group.env, group.env_published) else f"environment ({group.env_published})"
-    imported = dict.fromkeys(
-        f"{cell.label} ({run.imported.origin}"
-        f"{'; running means of training returns' if run.imported.returns == TRAINING else ''})"
-        for cell in cells
-        for run in cell.runs
-        if run.imported
-    )
     names = [f"{name} (open {SYMBOLS[symbol]})" for name, symbol in zip(points.group, points.symbol)]
     notes = [
         *[f"The scores of the tables are means of these curves {cell.stretch}." for cell in cells
@@ -168,13 +158,10 @@ def _caption(page: PageCells, group: Any, cells: Sequence[Any], figure: Figure, 
         _smoothing_note(options.style.smooth, "evaluations"),
         "Some runs are in simulated time: their times are modelled, not measured."
         if any(run.simulated_time for run in timed) else "",
-        "The runs are from several machines: their times compare no algorithms."
-        if len({run.hardware for run in timed if run.cpu}) > 1 else "",
         untimed_note(group.cells) if options.x in ("", "time") else "",
         f"Dotted: mean published in {page.source}, {page.table}, on {group.env_published}." if dotted else
         f"Published final values are left out: they belong to another {kind}."
         if any(page.find_published(cell, "mean") for cell in cells) else "",
-        f"Imported: {', '.join(imported)}." if imported else "",
         f"Dash-dotted and hatched: reference runs of others, mean and band: {'; '.join(references.note)}."
         if len(references) else "",
         "" if not names else f"Grey: points of the curves of {' and '.join(names)} in {points.note.iloc[0]}."
@@ -226,43 +213,44 @@ def environments_grid(page: PageCells, figures: Sequence[tuple[Any, Figure]], st
 def columns_of_train(page: PageCells, group: Any, options: ReportOptions, warn: Warn) -> Figure | None:
     """A panel for each group of columns of train.csv that has a value; None, with a warning, where none has."""
     axis = options.x or (page.x if AXES[page.x].train_column else "timesteps")
-    left_out = untimed_note(group.cells) if axis == "time" else ""
-    cells = [cell for cell in group.cells if any(run.timed or axis != "time" for run in cell.runs)]
-    if left_out and not cells:
-        warn(f"{group.env}: no figure of columns. {left_out}")
-        return None
-    names, over = [name for panel in options.columns for name in panel], AXES[axis].train_column
-    read: dict[tuple[str, str], RunPoints] = {}
-    for cell in cells:
-        timed = [run for run in _averaged(cell) if run.timed or axis != "time"]
-        tables = [(run, rows) for run in timed if (rows := read_rows(run.path, GenerationRow, warn)) is not None]
-        tables = [(run, rows.reindex(columns=[over, *names])) for run, rows in tables]
-        read |= {(cell.name, name): run_points(tables, over, name, options.style.smooth) for name in names}
-    read = {key: runs for key, runs in read.items() if runs}
-    drawn = {column for _, column in read}
-    for name in (name for name in names if name not in drawn):
-        warn(f"no train.csv of {group.env} has a value in a column '{name}'; nothing is drawn for it")
-    if not read:
-        return None
-    label, unit = axis_label(axis, (xy for runs in read.values() for _, xy in runs))
-    band, numbers, curves, panels = _band(cells, options), colour_numbers(cell.name for cell in cells), [], {}
+    over, left_out = AXES[axis].train_column, untimed_note(group.cells) if axis == "time" else ""
+    tables = {
+        cell.name: [
+            (run, rows)
+            for run in _averaged(cell)
+            if (run.timed or axis != "time") and (rows := read_rows(run.path, GenerationRow, warn)) is not None
+        ]
+        for cell in group.cells
+    }
+    drawn: list[tuple[tuple[str, ...], str, Any, int, RunPoints]] = []
     for columns in options.columns:
+        for place, (cell, column) in enumerate(itertools.product(group.cells, columns)):
+            columns_of = [(run, rows.reindex(columns=[over, column])) for run, rows in tables[cell.name]]
+            if runs := run_points(columns_of, over, column, options.style.smooth):
+                drawn.append((columns, column, cell, place, runs))
+    there = {column for _, column, *_ in drawn}
+    for name in (name for columns in options.columns for name in columns if name not in there):
+        message = f"no train.csv of {group.env} has a value in a column '{name}'; nothing is drawn for it"
+        warn(f"{message}. {left_out}" if left_out else message)
+    if not drawn:
+        return None
+    label, unit = axis_label(axis, (points for *_, runs in drawn for _, points in runs))
+    band, numbers, curves, panels = _band(group.cells, options), colour_numbers(tables), [], {}
+    for columns, column, cell, place, runs in drawn:
         panel, single = "+".join(columns), len(columns) == 1
-        for place, (cell, column) in enumerate((cell, column) for cell in cells for column in columns):
-            if (cell.name, column) in read:
-                panels[panel] = {"x": label, "y": column if single else ""}
-                words = cell.label if len(cells) > 1 else "", "" if single else column
-                curve = mean_of_runs(read[cell.name, column], band == "interval")
-                curves.append(
-                    {
-                        **curve,
-                        "panel": panel,
-                        "label": " ".join(filter(None, words)),
-                        "x": curve["x"] / unit,
-                        "runs": (),
-                        "number": numbers[cell.name] if single else place,
-                    }
-                )
+        panels[panel] = {"x": label, "y": column if single else ""}
+        words = cell.label if len(group.cells) > 1 else "", "" if single else column
+        curve = mean_of_runs(runs, band == "interval")
+        curves.append(
+            {
+                **curve,
+                "panel": panel,
+                "label": " ".join(filter(None, words)),
+                "x": curve["x"] / unit,
+                "runs": (),
+                "number": numbers[cell.name] if single else place,
+            }
+        )
     caption = (
         f"{group.env}: columns of train.csv over {AXES[axis].words} ({'; '.join(panels).replace('+', ', ')}). Mean "
         f"over the finished runs, where there are several; band: {band_words(band)}."
@@ -277,46 +265,4 @@ def columns_of_train(page: PageCells, group: Any, options: ReportOptions, warn: 
         paper=[*panels],
         band=band,
         caption=[caption, *filter(None, [_smoothing_note(options.style.smooth, "rows"), left_out])],
-    )
-
-
-def performance_profiles(page: PageCells, name: str = "profile") -> Figure | None:
-    """Run-score distributions over all environments (Agarwal et al. 2021).
-
-    None without scores that can be pooled (`pooled_scores`) or with single runs only.
-    """
-    pooled = normalise(*pooled_scores(page))
-    if len(pooled) < 2 or max(len(values) for own in pooled.values() for values in own) < 2:
-        return None
-    scores = {entry: np.concatenate(own) for entry, own in pooled.items()}
-    cells = [cell for group in groups_with_baseline(page) for cell in group.cells]
-    labels, runs = {cell.name: cell.label for cell in cells}, Counter[str]()
-    for cell in cells:
-        runs[cell.name] += sum(map(len, cell.run_scores))
-    numbers, every = colour_numbers(labels), np.concatenate([*scores.values()])
-    x = np.linspace(min(0.0, every.min()), 1.02 * every.max(), THRESHOLDS)
-    curves = [
-        {
-            "label": f"{labels[entry]} ({sample_words(own.size, runs[entry])})",
-            "group": entry,
-            "name": entry,
-            "number": numbers[entry],
-            "x": x,
-            "y": performance_profile(own, x),
-        }
-        for entry, own in scores.items()
-    ]
-    environments = ", ".join(group.env for group in page.groups if find_cell(group, page.baseline))
-    caption = (
-        f"Performance profile: share of all runs on {environments} whose {page.score_title} is above "
-        f"the threshold; returns: {WORDS}; after {page.budget}."
-    )
-    return Figure(
-        name=name,
-        title="Performance profile",
-        kind="profile",
-        data=curve_frame(curves),
-        paper=("",),
-        caption=[caption],
-        panels={"": {"x": AXIS, "y": "Share of runs above", "shares": True}},
     )

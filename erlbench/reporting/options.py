@@ -134,9 +134,7 @@ class ReportOptions:
         choices=tuple(AXES),
     )
     formats: tuple[str, ...] = option(
-        (),
-        f"write curves and profiles as {', '.join(FORMATS)} [default: charts of the page alone]",
-        "FORMAT[,FORMAT...]",
+        (), f"write curves as {', '.join(FORMATS)} [default: charts of the page alone]", "FORMAT[,FORMAT...]"
     )
     paper: PaperStyle | None = option(
         None,

@@ -14,19 +14,11 @@ from erlbench.reporting.agreement import fairness_table, imported_table, tuning_
 from erlbench.reporting.cells import Warn, list_rows
 from erlbench.reporting.documents import Content, Figure, Record, Table, build_table, write_content
 from erlbench.reporting.drawing import ChartData, draw
-from erlbench.reporting.figures import (
-    GRID,
-    columns_of_train,
-    environments_grid,
-    learning_curves,
-    performance_profiles,
-    untimed_note,
-)
-from erlbench.reporting.formats import steps
+from erlbench.reporting.figures import GRID, columns_of_train, environments_grid, learning_curves, untimed_note
 from erlbench.reporting.matrix import paper_table
 from erlbench.reporting.options import FORMATS, ReportOptions
 from erlbench.reporting.page_cells import CURVES, STATISTICS, TIMES, PageCells
-from erlbench.reporting.pairs import aggregate_tables, compare_pairs, pairs_table, pooled_scores
+from erlbench.reporting.pairs import aggregate_tables, compare_pairs, pairs_table
 from erlbench.reporting.reach import reach_table
 from erlbench.reporting.scores import metrics_table, references_table, scores_table
 from erlbench.reporting.significance import level_words
@@ -54,7 +46,6 @@ def answers_table(answer: Any) -> Table:
 
 def _record(one: Any) -> Record:
     effect, low, high = one.effect
-    first, second = [side.simulator_steps for side in one.samples or ()] or (math.nan, math.nan)
     return {
         **vars(one),
         "effect": effect,
@@ -65,9 +56,6 @@ def _record(one: Any) -> Record:
         "case": str(one.case or ""),
         "p_holm": one.outcome["p_holm"] if one.outcome else math.nan,
         "seeds": " and ".join(str(len(side.scores)) for side in one.samples or ()),
-        "simulator_steps_first": first,
-        "simulator_steps_second": second,
-        "simulator_steps": f"{steps(first)} and {steps(second)}",
     }
 
 
@@ -82,7 +70,7 @@ MOST_VERDICTS = 6  # that a page says in words
 FOLDED = {  # parts of a page, shown on demand: what the names of its tables and figures begin with
     "What differs between the algorithms": ("fairness", "tuning", "imported"),
     "Other people's runs": ("reference-runs",),
-    "Tests and other metrics": ("tests", "aggregate", "metrics", "profile"),
+    "Tests and other metrics": ("tests", "aggregate", "metrics"),
     "Times": ("times", "timeline"),
 }
 SMOKE = "smoke"  # the profile whose runs only show that everything works
@@ -159,15 +147,10 @@ class Maker:
         return [*([grid] if grid else []), *(figure for _, figure in drawn)], missing
 
     def _others(self, page: PageCells) -> Iterator[Figure]:
-        """Columns of train.csv, profiles, and timelines of the runs that stand for the run sets."""
+        """Columns of train.csv, and timelines of the runs that stand for the run sets."""
         for group in page.groups if self.options.columns else ():
             if figure := columns_of_train(page, group, self.options, self.warn):
                 yield figure
-        if STATISTICS in page.parts:
-            parts = [part for part in page.by_budget() if pooled_scores(part)[0]]
-            for number, part in enumerate(parts, 1):
-                if figure := performance_profiles(part, "profile" if len(parts) == 1 else f"profile-{number}"):
-                    yield figure
         for group in page.groups if TIMES in page.parts and not page.at else ():
             shown = [run_set for run_set in group.cells if run_set.runs][:MOST_PANELS]
             timelines = [(run_set.label, timeline) for run_set in shown if (timeline := self._timeline(run_set))]

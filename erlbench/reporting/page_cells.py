@@ -160,10 +160,7 @@ class PageCells:
         span = say_range(reached)
         if span and (head.total_generations or head.total_minutes):
             return f"{limit} ({span} steps)"
-        if span and not head.total_timesteps:
-            return f"{span} training steps"
-        over = max(reached, default=0) > 1.01 * head.total_timesteps
-        return f"{limit} (a run finishes what it has begun: {span})" if over else limit
+        return f"{span} training steps" if span and not head.total_timesteps else limit
 
     def by_budget(self) -> list[PageCells]:
         """The page's groups that can be pooled: on the page of all runs those of one budget, else all."""

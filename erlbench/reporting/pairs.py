@@ -189,7 +189,6 @@ def _at_equal_steps(group: Any, one: Any, two: Any) -> tuple[float, float] | Non
     return first, second
 
 
-AXIS = "Normalised return (0: random policy, 1: best mean)"
 WORDS = "each scaled so that 0 is a random policy (random_scores.csv, else runs before training) and 1 the best mean"
 Scores = Mapping[str, Sequence[Array]]  # of entries, an array (seeds,) per environment
 

@@ -18,7 +18,7 @@ import pandas as pd
 
 from erlbench.reporting.cells import list_rows, values_by_seed
 from erlbench.reporting.score import NEAR, nearest_index
-from erlbench.reporting.statistics import Array, ends
+from erlbench.reporting.statistics import Array, ends, group_items
 
 # Relations. SAME: dynamics and reward are the same, as far as is known, so that runs are tested against each other;
 # SIMILAR, UNKNOWN: scores share a figure, and nothing is tested; INCOMPARABLE: they share none.
@@ -272,6 +272,20 @@ def read_published() -> dict[tuple[str, ...], Any]:
     numbers = numbers.where(numbers.notna(), None)
     numbers["remark"] = numbers.note + numbers.comparable.map({"no": "; do not compare"}).fillna("")
     return {tuple(getattr(row, name) for name in KEY): row for row in list_rows(numbers)}
+
+
+def seeds_words(numbers: Iterable[Any]) -> str:
+    """The runs that published numbers are over: ` over 6 or 10 runs`; empty where nobody says it."""
+    seeds = sorted({number.seeds for number in numbers if number.seeds})
+    return f" over {' or '.join(map(str, seeds))} runs" if seeds else ""
+
+
+def number_notes(numbers: Iterable[Any]) -> Iterator[str]:
+    """A sentence for each remark of published numbers, with the algorithms and environments that it is on."""
+    noted = group_items((number.remark, number) for number in numbers if number.note)
+    for remark, of_remark in sorted(noted.items()):
+        labels, envs = (dict.fromkeys(getattr(number, name) for number in of_remark) for name in ("algorithm", "env"))
+        yield f"Published {', '.join(labels)} on {', '.join(envs)}: {remark}."
 
 
 def find_thresholds(env: str) -> list[Threshold]:

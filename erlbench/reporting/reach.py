@@ -12,7 +12,14 @@ from erlbench.reporting.agreement import episode_counts
 from erlbench.reporting.cells import Warn
 from erlbench.reporting.documents import Record, Table, build_table
 from erlbench.reporting.page_cells import KINDS, PageCells, cell_rows
-from erlbench.reporting.published import Threshold, base_name, compare_environments, find_thresholds
+from erlbench.reporting.published import (
+    Threshold,
+    base_name,
+    compare_environments,
+    find_thresholds,
+    number_notes,
+    seeds_words,
+)
 from erlbench.reporting.statistics import average_reached, median, reached
 
 Target = tuple[float, Threshold | None]  # a score to be reached, and what is published on it
@@ -100,12 +107,9 @@ def _notes(page: PageCells) -> Iterator[str]:
 def _published_notes(page: PageCells, used: Sequence[Threshold]) -> Iterator[str]:
     numbers = [one for threshold in used for one in threshold.steps]
     for source, table in dict.fromkeys((threshold.score.source, threshold.score.table) for threshold in used):
-        here = {one.seeds for one in numbers if (one.source, one.table) == (source, table) and one.seeds}
-        seeds = " or ".join(map(str, sorted(here)))
-        yield f"Published: training steps{f' of {seeds} runs' if seeds else ''} to the same score, {source}, {table}."
-    noted = [one for one in (*(threshold.score for threshold in used), *numbers) if one.note]
-    for algorithm, note in dict.fromkeys((one.algorithm, one.note) for one in noted):
-        yield f"Published {algorithm}: {note}."
+        seeds = seeds_words(one for one in numbers if (one.source, one.table) == (source, table))
+        yield f"Published: training steps{seeds} to the same score, {source}, {table}."
+    yield from number_notes([*(threshold.score for threshold in used), *numbers])
     envs = {threshold.score.env for threshold in used}
     for env in dict.fromkeys(env for env in page.cells.env if base_name(env) in envs):
         yield compare_environments(env, base_name(env)).note

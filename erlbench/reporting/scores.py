@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,14 @@ from erlbench.reporting.cells import STD, list_rows, seed_means, single_run_std,
 from erlbench.reporting.documents import Record, Table, build_table
 from erlbench.reporting.page_cells import PageCells, cell_rows, has_fitness_steps, scores_at_equal_steps
 from erlbench.reporting.pairs import mark
-from erlbench.reporting.published import environment_notes, find_origin, find_references, match_runs
+from erlbench.reporting.published import (
+    environment_notes,
+    find_origin,
+    find_references,
+    match_runs,
+    number_notes,
+    seeds_words,
+)
 from erlbench.reporting.score import SUCCESS, SUCCESS_EVER, area, final, final_10
 from erlbench.reporting.significance import MARGIN, compare, level_words
 from erlbench.reporting.statistics import (
@@ -167,36 +174,29 @@ def published_notes(page: PageCells, beside: Sequence[tuple[Any, list[Any]]]) ->
     if not numbers:
         yield f"{page.source} has no numbers for these environments."
         return
-    seeds = " or ".join(str(value) for value in sorted({number.seeds for number in numbers if number.seeds}))
     statistic = "mean ± standard deviation" if page.statistic == "mean" else page.statistic.replace("_", " ")
     yield (
-        f"Published: {page.source}, {page.table}, {statistic}{f' over {seeds} runs' if seeds else ''}, on "
+        f"Published: {page.source}, {page.table}, {statistic}{seeds_words(numbers)}, on "
         f"{', '.join(sorted({number.env for number in numbers}))}."
     )
     by_budget = group_items(
-        (cell.own_timesteps or cell.total_timesteps, (number.algorithm, number.steps))
+        (cell.own_timesteps or cell.total_timesteps, number.steps)
         for cell, of_cell in beside
         for number in of_cell
         if number.steps
     )
     yield from filter(None, (budget_note(ours, by_budget[ours]) for ours in sorted(by_budget)))
     yield from environment_notes(page.groups)
-    for text in sorted({number.remark for number in numbers if number.note}):
-        noted = [number for number in numbers if number.remark == text]
-        labels, envs = dict.fromkeys(number.algorithm for number in noted), dict.fromkeys(one.env for one in noted)
-        yield f"Published {', '.join(labels)} on {', '.join(envs)}: {text}."
+    yield from number_notes(numbers)
 
 
-def budget_note(ours: int, published: Sequence[tuple[str, int]]) -> str:
-    """The warning that budgets differ, or an empty text; `published` holds algorithms and their steps."""
-    others = sorted({value for _, value in published} - {ours})
+def budget_note(ours: int, published: Iterable[int]) -> str:
+    """The warning that budgets differ, or an empty text; `published` are the steps of numbers beside ours."""
+    others = sorted({*published} - {ours})
     if not others:
         return ""
-    differing = list(dict.fromkeys(name for name, value in published if value != ours))
-    some = len(differing) < len({name for name, _ in published})
-    of = f" ({', '.join(differing)})" if some else ""
     listed = " or ".join(f"{value:,}" for value in others)
-    return f"Different budgets: published after {listed} training steps{of}, ours after {ours:,}. Do not compare them."
+    return f"Different budgets: published after {listed} training steps, ours after {ours:,}. Do not compare them."
 
 
 def references_table(page: PageCells) -> Table | None:

@@ -99,11 +99,6 @@ def probability_of_improvement(x: Sequence[ArrayLike], y: Sequence[ArrayLike]) -
     return mean([np.mean((gap > 0) + 0.5 * (gap == 0)) for gap in gaps])
 
 
-def performance_profile(scores: ArrayLike, thresholds: ArrayLike) -> Array:
-    """The share of all scores above each threshold, of the shape of `thresholds` (run-score distribution)."""
-    return np.asarray((flat(scores)[:, None] > flat(thresholds)[None, :]).mean(axis=0), dtype=np.float64)
-
-
 def flat(values: ArrayLike) -> Array:
     """All values as one float64 vector."""
     return np.asarray(values, dtype=np.float64).ravel()

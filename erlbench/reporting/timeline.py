@@ -64,13 +64,6 @@ class Timeline:
         length = last - first
         return {key: busy(start[own], end[own]) / length if length > 0 else 0.0 for key, own in rows.items()}
 
-    def shares(self) -> dict[str, float]:
-        """The seconds of all processes by kind of task within the span, as shares of the busy seconds."""
-        start, end = self.within
-        seconds, kinds = end - start, self.tasks.kind.to_numpy()
-        total = seconds.sum() or 1.0
-        return {kind: float(seconds[kinds == kind].sum() / total) for kind in sorted(set(kinds))}
-
     def played(self) -> pd.DataFrame:
         """The training tasks that played episodes, with `queueing`: how long they waited, in seconds.
 

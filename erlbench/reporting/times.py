@@ -41,8 +41,6 @@ def times_table(page: PageCells, warn: Warn, find_tasks: Any = lambda cell: None
     """
     times = {cell.Index: measure_runs(cell, warn) for cell in page.rows}
     timelines = {cell.Index: find_tasks(cell) for cell in page.rows}
-    shares = {index: timeline.shares() for index, timeline in timelines.items() if timeline}
-    tasks = sorted({kind for of_run in shares.values() for kind in of_run})
     places = {(cell.group, cell.name): cell.Index for cell in page.rows}
     rows = []
     for cell, row in cell_rows(page.cells):
@@ -56,20 +54,16 @@ def times_table(page: PageCells, warn: Warn, find_tasks: Any = lambda cell: None
                 "published_min": paper.value if paper else math.nan,
                 "published_change_pct": -saved.value if saved else math.nan,
                 **_task_record(timelines[cell.Index]),
-                **{f"share_{kind}": share for kind, share in shares.get(cell.Index, {}).items()},
             }
         )
     measured = [run for of_cell in times.values() for run in of_cell]
     kinds = {run["modelled"] for run in measured} or {False}
     remarks = [*_notes(page, [run["after_steps"] for run in measured if run["after_steps"]])]
-    if shares:
-        remarks.append(
-            "Kinds of tasks: their shares of the busy time. Use of the processes: of one run a row, the first that is "
-            "finished, else the first."
-        )
+    if any(timelines.values()):
+        remarks.append("Use of the processes: of one run a row, the first that is finished, else the first.")
     return build_table(
         "times", f"{page.title}: training minutes per million steps", rows, [*remarks, *page.notes],
-        base=page.base_label, measured=False in kinds, modelled=True in kinds, published=page.published, tasks=tasks,
+        base=page.base_label, measured=False in kinds, modelled=True in kinds, published=page.published,
         generations=page.statistic == PER_GENERATION,
     )  # fmt: skip
 
@@ -168,10 +162,6 @@ def _notes(page: PageCells, after_steps: list[int]) -> Iterator[str]:
         yield from environment_notes(page.groups)
 
 
-def _too_few_processes(run: Any) -> bool:
-    return bool(run.workers.isdigit() and run.processes.isdigit() and int(run.processes) < int(run.workers))
-
-
 def machine_notes(done: Sequence[Any]) -> Iterator[str]:
     """What of machines and processes makes the times of runs compare, or not."""
     if any(run.simulated_time for run in done):
@@ -190,5 +180,3 @@ def machine_notes(done: Sequence[Any]) -> Iterator[str]:
     jobs = sorted({run.jobs for run in done if run.shared_cores is None and run.jobs not in ("", "1")})
     if jobs:
         yield f"Some runs shared the machine with others ({' or '.join(jobs)} cells at once): their times are too long."
-    if any(_too_few_processes(run) for run in done):
-        yield "Some runs had fewer processes than workers: more workers cannot make them faster."

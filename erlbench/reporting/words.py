@@ -64,7 +64,8 @@ def sentence(pair: Any) -> str:
         finding, needed = f"Undecided, too few seeds: {first} and {second} {where}", f", {FEWEST_RUNS} are needed"
     else:
         finding += f": {pair.reason}"
-    return f"{'; '.join(filter(None, (finding, _more_steps(pair), _seeds(pair.first, pair.second) + needed)))}."
+    sides = pair.first, pair.second
+    return f"{'; '.join(filter(None, (finding, _more_steps(*sides), _seeds(*sides) + needed)))}."
 
 
 def select_spoken(cases: Sequence[str]) -> list[int]:
@@ -87,17 +88,18 @@ def _seeds(first: SimpleNamespace, second: SimpleNamespace) -> str:
     return f"{counted(one, 'seed')} each" if one == two else f"{one} and {counted(two, 'seed')}"
 
 
-def _by_steps(pair: Any) -> list[SimpleNamespace]:
+def _by_steps(first: SimpleNamespace, second: SimpleNamespace) -> list[SimpleNamespace]:
     """The side that used many more steps of the simulator, and the other one; none where both used about as many."""
-    less, more = sorted((pair.second, pair.first), key=lambda side: side.simulator_steps)
+    less, more = sorted((second, first), key=lambda side: side.simulator_steps)
     return [more, less] if less.simulator_steps > 0 and more.simulator_steps / less.simulator_steps > SIMILAR else []
 
 
-def _more_steps(pair: Any) -> str:
+def _more_steps(first: SimpleNamespace, second: SimpleNamespace) -> str:
     """Which side used more steps of the simulator, where that is much."""
-    sides = _by_steps(pair)
-    ratio = sides[0].simulator_steps / sides[1].simulator_steps if sides else 1
-    return f"{sides[0].name} used {ratio:.1f} times the simulator steps" if sides else ""
+    if not (sides := _by_steps(first, second)):
+        return ""
+    more, less = sides
+    return f"{more.name} used {more.simulator_steps / less.simulator_steps:.1f} times the simulator steps"
 
 
 def details(pair: Any) -> list[str]:
@@ -147,7 +149,7 @@ def _power(pair: Any) -> Iterator[str]:
 
 def _circumstances(pair: Any) -> Iterator[str]:
     yield f"Score: {pair.score[0].lower()}{pair.score[1:]}."
-    if sides := _by_steps(pair):
+    if sides := _by_steps(pair.first, pair.second):
         used = " and ".join(f"{one.name} {steps(one.simulator_steps)}" for one in sides)
         if pair.equal_steps is not None:
             one, two = map(number, pair.equal_steps)
@@ -208,14 +210,13 @@ def answer_sentence(answer: Any) -> str:
         return f"{pair}{claimed}."
     if answer.reason:
         return f"{pair}, {answer.measure}: {answer.reason}."
-    sides = SimpleNamespace(first=answer.samples[0], second=answer.samples[1])
     seeds, missing = _seeds(*answer.samples), answer.outcome["seeds_missing"]
     if missing and missing <= MOST_SEEDS:
         few = f", {missing} more per side are needed for a test"
         many = f", about {missing} more per side would show a difference of {SHARE}"
         seeds += few if answer.case == Case.TOO_FEW else many
     effect = f"{pair}, {answer.measure}: {effect_words(answer)}{claimed}"
-    return f"{'; '.join(filter(None, (effect, _more_steps(sides), seeds, answer.note)))}."
+    return f"{'; '.join(filter(None, (effect, _more_steps(*answer.samples), seeds, answer.note)))}."
 
 
 def effect_words(answer: Any) -> str:

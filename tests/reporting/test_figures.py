@@ -1,4 +1,4 @@
-"""Learning curves, the grid of environments, columns and profiles: their data, captions, files, and style."""
+"""Learning curves, the grid of environments, and columns: their data, captions, files, and style."""
 
 import matplotlib as mpl
 import numpy as np

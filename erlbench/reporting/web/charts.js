@@ -45,7 +45,7 @@ function wrapped(text, width) {
 function tracesOf(chart, panel, series, width) {
     const color = colour(series.colour),
         x = list(series.x),
-        common = { legendgroup: series.group, hovertemplate: panel.shares ? "%{y:.1%}" : "%{y:,.4~g}" },
+        common = { legendgroup: series.group, hovertemplate: "%{y:,.4~g}" },
         edge = { x, mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false, legendgroup: series.group },
         [low, high] = bandOf(chart, series) || [],
         [names, xs, ys] = series.runs && (state.single || series.averaged === 1) ? series.runs.map(list) : [[]];
@@ -88,7 +88,7 @@ function lines(chart, width) {
                 return { type: "line", xref: "paper", x0: 0, x1: 1, y0: level, y1: level, line };
             }),
             xaxis: axis(panel.x, { rangemode: "tozero" }),
-            yaxis: axis(panel.y, panel.shares && { range: [-0.02, 1.02], tickformat: ".0%" }),
+            yaxis: axis(panel.y),
             annotations: panel.series.length ? [] : [note(missing, { yref: "paper", x: 0.5, y: 0.5 })],
         }),
     ];

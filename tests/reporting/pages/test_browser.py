@@ -18,7 +18,7 @@ CURVES = "all-runs-curves-Ant-v5-55000"
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    """A page with curves, timelines, a profile, and a failed run."""
+    """A page with curves, timelines, and a failed run."""
     results = tmp_path_factory.mktemp("report") / "results"
     for env in ("Ant-v5", "Hopper-v5"):
         for k, name in enumerate(("cem-rl", "aes-rl", "td3")):

@@ -30,7 +30,6 @@ def test_pooled_estimates_by_hand():
     assert statistics.probability_of_improvement([[1, 2], [5]], [[2, 3], [4]]) == pytest.approx((0.125 + 1) / 2)
     assert statistics.iqm_over_environments([[2.0] * 10, [0.5] * 2]) == pytest.approx(1.25)
     assert math.isnan(statistics.iqm_over_environments([[1.0], []]))
-    assert_allclose(statistics.performance_profile([[0.5, 1.0], [1.5, 2.0]], [0.0, 1.0, 2.0]), [1.0, 0.5, 0.0])
 
 
 def test_minutes_per_million_with_and_without_warm_up(tmp_path):

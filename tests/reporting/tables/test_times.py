@@ -133,7 +133,6 @@ def test_utilisation_by_hand(tmp_path):
     timeline = timeline_of(tmp_path, tasks, processes=3)
     assert timeline.span == (1.0, 9.0)  # the evaluation after training does not stretch it
     assert timeline.utilisation() == {0: 7 / 8, 1: 3 / 8, 2: 0.0}
-    assert timeline.shares() == {"critic": 0.3, "es": 0.4, "evaluation": 0.1, "rl": 0.2}
     assert timeline.played().staleness.isna().all()  # a run of an older version
     assert busy(np.array([0.0, 1.0, 5.0, 5.5]), np.array([2.0, 3.0, 6.0, 5.7])) == 4.0  # overlaps count once
     assert busy(np.empty(0), np.empty(0)) == 0.0
