@@ -272,19 +272,17 @@ def cell_rows(cells: pd.DataFrame) -> list[tuple[Any, dict[str, Any]]]:
 
 def everything(runs: pd.DataFrame, title: str = "All runs", at: Moment | None = None) -> PageCells:
     """The page of all runs, whatever study they belong to, by environment and budget; `at`: where they were cut."""
-    ordered = runs.sort_values([*GROUP], kind="stable")
-    groups = group_items(zip(ordered[[*GROUP]].itertuples(index=False), list_rows(ordered)))
     records = [
         {
             "group": number,
-            "env": of_cell[0].env,
-            "total_timesteps": int(of_cell[0].total_timesteps),
+            "env": of_cell.env.iloc[0],
+            "total_timesteps": int(of_cell.total_timesteps.iloc[0]),
             "name": name,
-            "planned": len({run.seed for run in of_cell}),
-            "runs": tuple(of_cell),
+            "planned": of_cell.seed.nunique(),
+            "runs": tuple(list_rows(of_cell)),
         }
-        for number, of_group in enumerate(groups.values())
-        for name, of_cell in group_items((run.name, run) for run in of_group).items()
+        for number, (_, of_group) in enumerate(runs.groupby([*GROUP]))
+        for name, of_cell in of_group.groupby("name", sort=False)
     ]
     return PageCells(name=ALL_RUNS, title=title, cells=make_cells(records, at=at), at=at)
 
@@ -297,7 +295,11 @@ def score_cells(cells: pd.DataFrame, metric: str, stretch: CurveStretch | None =
     """
     run_scores = [*map(partial(score_seeds, metric=metric, stretch=stretch), cells.done)]
     on_stretch = f" {stretch}" if stretch and metric == CURVE else ""
-    words = [f"{METRICS[metric].words}{_returns_words(runs)}{on_stretch}" for runs in cells.done]
+    words = []
+    for runs in cells.done:
+        imported = any(run.imported and run.imported.returns == TRAINING for run in runs)
+        training = " (running means of training returns in place of evaluations)" if imported else ""
+        words.append(f"{METRICS[metric].words}{training}{on_stretch}")
     columns: dict[str, Any] = {
         "metric": metric,
         "stretch": [stretch] * len(cells),
@@ -316,11 +318,6 @@ def score_seeds(runs: Sequence[Any], metric: str, stretch: CurveStretch | None) 
     """The scores of the runs of each seed that has one (runs of the seed,)."""
     values = values_by_seed(runs, partial(score, metric=metric, stretch=stretch))
     return tuple(scores for scores in values if not np.isnan(scores).any())
-
-
-def _returns_words(runs: Sequence[Any]) -> str:
-    training = any(run.imported and run.imported.returns == TRAINING for run in runs)
-    return " (running means of training returns in place of evaluations)" if training else ""
 
 
 def choose_score(
