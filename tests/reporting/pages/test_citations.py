@@ -13,7 +13,7 @@ from erlbench.reporting.citations import read_entries
 from tests.reporting.compare import read, write_report
 from tests.reporting.make_runs import make_run
 
-OWN = {"function to be minimised", "erlbench, for measuring the pool"}  # the suite's
+OWN = {"function to be minimised"}  # the suite's
 ACCENTS = {'\\"': "\u0308", "\\'": "\u0301", "\\`": "\u0300", "\\^": "\u0302", "\\~": "\u0303", "\\v ": "\u030c"}
 
 
