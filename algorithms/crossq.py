@@ -8,19 +8,17 @@ losses are in `gradients/learners/crossq.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.sac import SACState
-from erlbench.algorithms.training.critic import critic_spec, fold_norm, initial_soft_learner, learner_parts
-from erlbench.algorithms.training.episode_tasks import EpisodeLearner
-from erlbench.algorithms.training.learners import CROSSQ
-from erlbench.algorithms.training.update_settings import CrossQUpdate, Episodes, both_rates
+import numpy as np
+
+from erlbench.algorithms.sac import SACState, SoftEpisodeLearner
+from erlbench.algorithms.training.critic import fold_norm, initial_soft_learner, learner_parts
+from erlbench.algorithms.training.update_settings import CrossQUpdate
 from erlbench.policy import ACTIVATIONS
 from erlbench.settings import setting
 from erlbench.work.seeding import Purpose
-from erlbench.work.tasks import Task
 
 CODE = "CrossQ, public code"
 NORMS = "renorm", "none"
@@ -66,34 +64,24 @@ class CrossQState(SACState):
     """Everything CrossQ needs to go on; the running statistics are in the learner."""
 
 
-class CrossQ(EpisodeLearner[CrossQSettings, CrossQState]):
+class CrossQ(SoftEpisodeLearner[CrossQSettings]):
     """CrossQ: SAC without target networks, with batch-renormalised critics, one update per step."""
 
     settings_type: ClassVar[type] = CrossQSettings
-    task_functions: ClassVar[Mapping[str, type]] = {**Algorithm.task_functions, f"{CROSSQ}:train_crossq": Episodes}
+    state_type: ClassVar[type] = CrossQState
+    learner_name: ClassVar[str] = "crossq"
     actor_updates: ClassVar[float] = 1 / 3
 
-    def __init__(self, settings: CrossQSettings, context: Context) -> None:
-        super().__init__(settings, context)
-        critic = critic_spec(self._policy, settings.critic_hidden, settings.critic_activation)
-        self._critic, self._norm = replace(critic, normalised=True), settings.actor_norm == "renorm"
-        learner = initial_soft_learner(self._policy, self._critic, False, self.key(Purpose.PARAMETERS), self._norm)
+    @property
+    def _norm(self) -> bool:
+        return self.settings.actor_norm == "renorm"
+
+    def initial(self) -> np.ndarray:
+        return initial_soft_learner(self._policy, self._critic, False, self.key(Purpose.PARAMETERS), self._norm)
+
+    def actor_of(self, learner: np.ndarray) -> np.ndarray:
         size = learner_parts(self._policy, self._critic, False, self._norm)["actor"][1]
-        actor = fold_norm(self._policy, learner[:size]) if self._norm else learner[: self._policy.size]
-        self.state = CrossQState(self.share(learner), self.share(actor))
-        if settings.temperature is not None:
-            self.state.temperature = settings.temperature
+        return fold_norm(self._policy, learner[:size]) if self._norm else super().actor_of(learner)
 
-    def _ask(self) -> list[Task]:
-        """One episode with its updates; the last one ends with the budget."""
-        settings = self.settings
-        entropy = -float(self._policy.sizes[-1]) if settings.target_entropy is None else settings.target_entropy
-        update = CrossQUpdate(
-            self._policy, self._critic, settings.batch_size, **both_rates(settings.learning_rate),
-            discount=settings.discount, policy_delay=settings.policy_delay, temperature=settings.temperature,
-            target_entropy=entropy, actor_norm=self._norm,
-        )  # fmt: skip
-        return self.next_episode(f"{CROSSQ}:train_crossq", update)
-
-    def metrics(self) -> dict[str, float]:
-        return {**super().metrics(), "entropy": self.state.entropy, "temperature": self.state.temperature}
+    def update(self) -> CrossQUpdate:
+        return CrossQUpdate.of(self._policy, self._critic, self.settings, actor_norm=self._norm)

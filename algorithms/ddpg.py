@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.training.critic import critic_spec, initial_learner
-from erlbench.algorithms.training.episode_tasks import EpisodeLearner, Learning, episode_functions
+import numpy as np
+
+from erlbench.algorithms.training.critic import initial_learner
+from erlbench.algorithms.training.episode_tasks import EpisodeLearner, Learning
 from erlbench.algorithms.training.update_settings import DDPGUpdate
 from erlbench.policy import ACTIVATIONS
 from erlbench.settings import setting
 from erlbench.work.seeding import Purpose
-from erlbench.work.tasks import Task
 
 PAPER = "DDPG, section 7"
 OU, GAUSSIAN = "ou", "gaussian"
@@ -82,18 +82,17 @@ class DDPG(EpisodeLearner[DDPGSettings, DDPGState]):
     """Deep deterministic policy gradients: one actor, one critic, correlated noise, one update per step."""
 
     settings_type: ClassVar[type] = DDPGSettings
-    task_functions: ClassVar[Mapping[str, type]] = {**Algorithm.task_functions, **episode_functions("train_ddpg")}
+    state_type: ClassVar[type] = DDPGState
+    learner_name: ClassVar[str] = "ddpg"
 
-    def __init__(self, settings: DDPGSettings, context: Context) -> None:
-        super().__init__(settings, context)
-        self._critic = critic_spec(self._policy, settings.critic_hidden, settings.critic_activation, 1)
-        learner = initial_learner(self._policy, self._critic, self.key(Purpose.PARAMETERS), settings.final_init)
-        self.state = DDPGState(self.share(learner), self.share(learner[: self._policy.size]))
+    def initial(self) -> np.ndarray:
+        final_init = self.settings.final_init
+        return initial_learner(self._policy, self._critic, self.key(Purpose.PARAMETERS), final_init)
 
-    def _ask(self) -> list[Task]:
-        """One episode with its updates; the last one ends with the budget."""
+    def update(self) -> DDPGUpdate:
+        return DDPGUpdate.of(self._policy, self._critic, self.settings)
+
+    def exploration(self) -> dict[str, float]:
         settings = self.settings
         decay = settings.ou_theta if settings.noise == OU else 1.0  # white noise forgets all at once
-        update = DDPGUpdate.of(settings, self._policy, self._critic)
-        noise = settings.exploration_noise
-        return self.next_episode("train_ddpg", update, exploration_noise=noise, noise_decay=decay)
+        return {"exploration_noise": settings.exploration_noise, "noise_decay": decay}

@@ -23,10 +23,9 @@ from erlbench.algorithms.schedule.chain import Chain
 from erlbench.algorithms.schedule.schedule import Schedule, ScheduleState
 from erlbench.algorithms.search.evolution_strategy import NOISE_SUM, NoiseSum
 from erlbench.algorithms.search.search import INJECTIONS, SEARCHES, Search, SearchContext, SearchState, find_search
-from erlbench.algorithms.training.episode_tasks import episode_functions
-from erlbench.algorithms.training.gradient_tasks import CriticState, critic_of, new_critic, update_functions
-from erlbench.algorithms.training.learners import ActorCriticSettings, Learner, find_learner
-from erlbench.algorithms.training.update_settings import Episodes, Update, Updates
+from erlbench.algorithms.training.gradient_tasks import CriticState, critic_of, new_critic
+from erlbench.algorithms.training.learners import LEARNER_TASKS, ActorCriticSettings, Learner, find_learner
+from erlbench.algorithms.training.update_settings import Update
 from erlbench.envs.registry import Problem
 from erlbench.errors import UsageError, nearest
 from erlbench.policy import PolicySpec
@@ -136,12 +135,7 @@ S = TypeVar("S")
 class Hybrid(Algorithm[S, HybridState]):
     """A search whose individuals are trained by a learner's gradients."""
 
-    task_functions: ClassVar[Mapping[str, type]] = {
-        **Algorithm.task_functions,
-        **update_functions("update_critic", "train_actor", "update_actor_critics", "update_ddpg", "update_sac"),
-        **episode_functions("train_td3", "train_ddpg", "train_sac"),
-        NOISE_SUM: NoiseSum,
-    }
+    task_functions: ClassVar[Mapping[str, type]] = {**Algorithm.task_functions, **LEARNER_TASKS, NOISE_SUM: NoiseSum}
     learner: Learner
     critic_updates: ClassVar[float] = 1.0
     actor_updates: ClassVar[float] = 5.0
@@ -156,9 +150,7 @@ class Hybrid(Algorithm[S, HybridState]):
         super().__init__(settings, context)
         if self.has_learner:
             self.learner = find_learner(getattr(settings, "learner", self.learner_name))
-            functions = (self.learner.critic_function, self.learner.actor_function, self.learner.joint_function)
-            more = dict.fromkeys(filter(None, functions), Updates) | {self.learner.episode_function: Episodes}
-            self.task_functions = {**type(self).task_functions, **more}  # type: ignore[misc]
+            self.task_functions = {**type(self).task_functions, **self.learner.task_functions}  # type: ignore[misc]
         parts = self.parts(settings, context.problem.env.id)
         mean = initial_mean(self.policy_spec, settings, self.key(Purpose.PARAMETERS, *self.mean_stream))
         surroundings = SearchContext(self.policy_spec, mean, context.store, self.share, parts.injected, self._another)

@@ -17,9 +17,9 @@ import numpy as np
 from erlbench.algorithms.base import Algorithm, Context, Needs
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.training.critic import critic_spec, initial_critic
-from erlbench.algorithms.training.gradient_tasks import update_functions, update_task
+from erlbench.algorithms.training.gradient_tasks import update_task
 from erlbench.algorithms.training.learners import MODULE, unscaled
-from erlbench.algorithms.training.update_settings import TD3Update, Updates, both_rates
+from erlbench.algorithms.training.update_settings import TD3Update, Updates
 from erlbench.envs.registry import Problem
 from erlbench.policy import ACTIVATIONS, initial_parameters
 from erlbench.settings import setting
@@ -27,6 +27,7 @@ from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import ArrayRef, Input, Result, Task
 
 CODE = "CEM-RL, public code"
+UPDATE = f"{MODULE}:update_td3"
 # one-update: as many critic updates as environment steps, CEM-RL's ratio; one-actor: the TD3 of CEM-RL's tables
 PRESETS: Mapping[str, Mapping[str, Any]] = {"one-update": {"updates_per_step": 0.2}, "one-actor": {"actors": 1}}
 
@@ -91,7 +92,7 @@ class MultiActorTD3(Algorithm[MultiActorTD3Settings, MultiActorTD3State]):
     """Multi-actor TD3: TD3 actors that share one critic and one replay, CEM-RL's control without evolution."""
 
     settings_type: ClassVar[type] = MultiActorTD3Settings
-    task_functions: ClassVar[Mapping[str, type]] = {**Algorithm.task_functions, **update_functions("update_td3")}
+    task_functions: ClassVar[Mapping[str, type]] = {**Algorithm.task_functions, UPDATE: Updates}
     critic_updates: ClassVar[float] = 5.0
     actor_updates: ClassVar[float] = 2.5
 
@@ -163,12 +164,12 @@ class MultiActorTD3(Algorithm[MultiActorTD3Settings, MultiActorTD3State]):
     def _block(self, index: int, actor: ActorState, critic: Input, updates: int) -> Task:
         """`updates` TD3 updates of one actor and the critic."""
         settings, made = self.settings, self.state.critic_updates
-        update = TD3Update.of(settings, self._policy, self._critic, **both_rates(settings.learning_rate))
+        update = TD3Update.of(self._policy, self._critic, settings)
         values = Updates(update, updates, made, actor.updates)
         view = self.context.replay.view(settings.replay_size)
         self.state.critic_updates += updates
         inputs: dict[str, Input] = {"actor": actor.learner, "critic": critic, "replay": view}
-        return update_task(self, "critic", f"{MODULE}:update_td3", values, inputs, individual=index)
+        return update_task(self, "critic", UPDATE, values, inputs, individual=index)
 
     def _tell(self, task: Task, result: Result) -> None:
         """The last episode of a round decides how many updates follow it; the last block ends the round."""

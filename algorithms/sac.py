@@ -9,17 +9,19 @@ ICML 2018 (v1), with a state-value network. Uniformly random actions at first, t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
 
-from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.training.critic import CriticSpec, critic_spec, initial_soft_learner
-from erlbench.algorithms.training.episode_tasks import EpisodeLearner, Learning, episode_functions
-from erlbench.algorithms.training.update_settings import SACUpdate, both_rates
+import numpy as np
+
+from erlbench.algorithms.base import Context
+from erlbench.algorithms.training.critic import CriticSpec, initial_soft_learner
+from erlbench.algorithms.training.episode_tasks import EpisodeLearner, Learning
+from erlbench.algorithms.training.update_settings import SACUpdate
 from erlbench.policy import ACTIVATIONS, PolicySpec
 from erlbench.settings import setting
 from erlbench.work.seeding import Purpose
-from erlbench.work.tasks import Result, Task
+from erlbench.work.tasks import Result
 
 V2 = "SAC v2"
 BOTH = "SAC v1 and v2"
@@ -79,28 +81,34 @@ class SACState(Learning):
         self.entropy, self.temperature = result.values["entropy"], result.values["temperature"]
 
 
-class SAC(EpisodeLearner[SACSettings, SACState]):
-    """Soft actor-critic: a stochastic actor with an entropy bonus, two critics, one update per step."""
+Soft = TypeVar("Soft")
 
-    settings_type: ClassVar[type] = SACSettings
-    task_functions: ClassVar[Mapping[str, type]] = {**Algorithm.task_functions, **episode_functions("train_sac")}
 
-    def __init__(self, settings: SACSettings, context: Context) -> None:
+class SoftEpisodeLearner(EpisodeLearner[Soft, SACState]):
+    """What SAC and CrossQ share: they report entropy and temperature, which may be fixed."""
+
+    def __init__(self, settings: Soft, context: Context) -> None:
         super().__init__(settings, context)
-        self._critic = critic_spec(self._policy, settings.critic_hidden, settings.critic_activation)
-        learner = initial_soft_learner(
-            self._policy, self._critic, has_value_network(settings), self.key(Purpose.PARAMETERS)
-        )
-        self.state = SACState(self.share(learner), self.share(learner[: self._policy.size]))
-        if settings.temperature is not None:
-            self.state.temperature = settings.temperature
-
-    def _ask(self) -> list[Task]:
-        """One episode with its updates; the last one ends with the budget."""
-        return self.next_episode("train_sac", update_of(self.settings, self._policy, self._critic))
+        fixed = vars(settings)["temperature"]
+        self.state.temperature = 1.0 if fixed is None else fixed
 
     def metrics(self) -> dict[str, float]:
         return {**super().metrics(), "entropy": self.state.entropy, "temperature": self.state.temperature}
+
+
+class SAC(SoftEpisodeLearner[SACSettings]):
+    """Soft actor-critic: a stochastic actor with an entropy bonus, two critics, one update per step."""
+
+    settings_type: ClassVar[type] = SACSettings
+    state_type: ClassVar[type] = SACState
+    learner_name: ClassVar[str] = "sac"
+
+    def initial(self) -> np.ndarray:
+        key = self.key(Purpose.PARAMETERS)
+        return initial_soft_learner(self._policy, self._critic, has_value_network(self.settings), key)
+
+    def update(self) -> SACUpdate:
+        return update_of(self.settings, self._policy, self._critic)
 
 
 def has_value_network(settings: SACSettings) -> bool:
@@ -110,7 +118,4 @@ def has_value_network(settings: SACSettings) -> bool:
 
 def update_of(settings: SACSettings, policy: PolicySpec, critic: CriticSpec) -> SACUpdate:
     """The update of `SACSettings`."""
-    entropy = -float(policy.sizes[-1]) if settings.target_entropy is None else settings.target_entropy
-    more = both_rates(settings.learning_rate)
-    update = SACUpdate.of(settings, policy, critic, value_network=has_value_network(settings), **more)
-    return replace(update, target_entropy=entropy)
+    return SACUpdate.of(policy, critic, settings, value_network=has_value_network(settings))

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.training.critic import critic_spec, initial_learner
-from erlbench.algorithms.training.episode_tasks import EpisodeLearner, Learning, episode_functions
-from erlbench.algorithms.training.update_settings import TD3Update, both_rates
+import numpy as np
+
+from erlbench.algorithms.training.critic import initial_learner
+from erlbench.algorithms.training.episode_tasks import EpisodeLearner, Learning
+from erlbench.algorithms.training.update_settings import TD3Update
 from erlbench.policy import ACTIVATIONS
 from erlbench.settings import setting
 from erlbench.work.seeding import Purpose
-from erlbench.work.tasks import Task
 
 CODE = "TD3, authors' code"
 
@@ -70,17 +70,15 @@ class TD3(EpisodeLearner[TD3Settings, TD3State]):
     """Twin delayed deep deterministic policy gradients: one actor, two critics, one update per step."""
 
     settings_type: ClassVar[type] = TD3Settings
-    task_functions: ClassVar[Mapping[str, type]] = {**Algorithm.task_functions, **episode_functions("train_td3")}
+    state_type: ClassVar[type] = TD3State
+    learner_name: ClassVar[str] = "td3"
     actor_updates: ClassVar[float] = 0.5
 
-    def __init__(self, settings: TD3Settings, context: Context) -> None:
-        super().__init__(settings, context)
-        self._critic = critic_spec(self._policy, settings.critic_hidden, settings.critic_activation)
-        learner = initial_learner(self._policy, self._critic, self.key(Purpose.PARAMETERS))
-        self.state = TD3State(self.share(learner), self.share(learner[: self._policy.size]))
+    def initial(self) -> np.ndarray:
+        return initial_learner(self._policy, self._critic, self.key(Purpose.PARAMETERS))
 
-    def _ask(self) -> list[Task]:
-        """One episode with its updates; the last one ends with the budget."""
-        settings = self.settings
-        update = TD3Update.of(settings, self._policy, self._critic, **both_rates(settings.learning_rate))
-        return self.next_episode("train_td3", update, exploration_noise=settings.exploration_noise)
+    def update(self) -> TD3Update:
+        return TD3Update.of(self._policy, self._critic, self.settings)
+
+    def exploration(self) -> dict[str, float]:
+        return {"exploration_noise": self.settings.exploration_noise}

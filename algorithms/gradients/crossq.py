@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from functools import partial
 
 import numpy as np
 import torch
@@ -12,30 +11,45 @@ from erlbench.algorithms.gradients.autograd import Autograd
 from erlbench.algorithms.gradients.episodes import train
 from erlbench.algorithms.gradients.learners.crossq import CrossQActorBlock, CrossQCriticBlock, CrossQLearner
 from erlbench.algorithms.gradients.minibatches import load, saved
-from erlbench.algorithms.gradients.updates import from_replay, learner_of, update_joint
+from erlbench.algorithms.gradients.updates import climb_critics, fit_critics, update_joint
 from erlbench.algorithms.training.critic import fold_norm, joined, separated
-from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, CrossQUpdate, Episodes, Updates
-from erlbench.work.seeding import Key
-from erlbench.work.tasks import Outcome
-from erlbench.work.workspace import Workspace
+from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, CrossQUpdate
+from erlbench.work.rollout import ExplorationNoise
 
 
-class CriticsByAutograd(Autograd[CrossQCriticBlock]):
-    """Critics towards a frozen actor."""
+class CrossQCritics(Autograd[CrossQCriticBlock]):
+    """Critics towards a frozen actor; the members of `programs.blocks.CriticProgram`."""
 
     def __init__(self, settings: CriticUpdate, device: str) -> None:
         super().__init__(CrossQCriticBlock(settings, device), 1, device)
+        self.state = self.learner.critics
+
+    def load(self, critic: np.ndarray, target_actor: np.ndarray, updates: int) -> None:
+        """Take over critics that have made so many updates, and the actor of their targets."""
+        load(self.state, critic)
+        load(self.learner.target_actor, separated(self.learner.settings.policy, target_actor))
+        self.learner.begin(updates)
 
 
-class ActorByAutograd(Autograd[CrossQActorBlock]):
-    """An actor up frozen critics."""
+class CrossQActor(Autograd[CrossQActorBlock]):
+    """An actor up frozen critics; the members of `programs.blocks.ActorProgram`."""
 
     def __init__(self, settings: ActorUpdate, device: str) -> None:
         super().__init__(CrossQActorBlock(settings, device), 0, device)
 
+    def load(self, parameters: np.ndarray, critic: np.ndarray) -> None:
+        """Take over an actor and the critics that it climbs."""
+        load(self.learner.critics, critic[0])
+        load(self.learner.parameters, separated(self.learner.settings.policy, parameters))
+        self.learner.begin()
 
-class CrossQByAutograd(Autograd[CrossQLearner]):
-    """Actor, critics and temperature, and the policy that acts."""
+    def parameters(self) -> np.ndarray:
+        """The actor; a NaN or infinite value raises `NumericalError`."""
+        return joined(self.learner.settings.policy, saved(self.learner.parameters, "the actor"))
+
+
+class CrossQJoint(Autograd[CrossQLearner]):
+    """Actor, critics and temperature, and the policy that acts; the members of `programs.td3.JointLearner`."""
 
     def __init__(self, settings: CrossQUpdate, device: str) -> None:
         super().__init__(CrossQLearner(settings, device), 2, device)
@@ -49,7 +63,9 @@ class CrossQByAutograd(Autograd[CrossQLearner]):
     def renew_acting(self) -> None:
         """The policy that acts is the learner's own."""
 
-    def act(self, observation: np.ndarray, random: np.random.Generator, action: np.ndarray) -> None:
+    def act(
+        self, observation: np.ndarray, random: np.random.Generator, action: np.ndarray, exploration: ExplorationNoise
+    ) -> None:
         """Write a sample of the policy into `action`."""
         noise = random.standard_normal((1, len(action)), dtype=np.float32)
         inputs = (self.state.new_tensor(array) for array in (observation[None], noise))
@@ -57,51 +73,20 @@ class CrossQByAutograd(Autograd[CrossQLearner]):
             actions, _ = self.learner.frozen_actor.sample(*inputs)
         action[:] = actions[0].cpu().numpy()
 
+    @property
+    def temperature(self) -> float:
+        """The temperature after the last update."""
+        return self.learner.alpha.item()
 
-def update_critics(
-    settings: Updates[CriticUpdate], inputs: Mapping[str, Any], key: Key, workspace: Workspace
-) -> Outcome:
-    """Task function: updates of the critics towards a frozen actor; inputs and outcome as `updates.update_critic`."""
-    learner, executor = learner_of(workspace, CriticsByAutograd, settings.update)
-    block = learner.learner
-    load(block.critics, inputs["critic"])
-    load(block.target_actor, separated(settings.update.policy, inputs["target_actor"]))
-    block.begin(settings.critic_updates)
-    loss = from_replay(learner, settings, inputs, key, workspace, executor)
-    values = {"critic_updates": settings.updates, "critic_loss": loss}
-    return Outcome(values, {"critic": saved(block.critics, "the critic")})
+    def deterministic(self, state: np.ndarray) -> np.ndarray:
+        """The deterministic policy in a learner's vector, with the running statistics in its weights."""
+        settings = self.learner.settings
+        if settings.actor_norm:
+            return fold_norm(settings.policy, state[: self.learner.actor_size])
+        return state[: settings.policy.size]
 
 
-def train_actor(settings: Updates[ActorUpdate], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
-    """Task function: steps of one actor up frozen critics; inputs and outcome as `updates.train_actor`."""
-    learner, executor = learner_of(workspace, ActorByAutograd, settings.update)
-    block, policy = learner.learner, settings.update.policy
-    load(block.critics, inputs["critic"][0])
-    load(block.parameters, separated(policy, inputs["parameters"]))
-    block.begin()
-    from_replay(learner, settings, inputs, key, workspace, executor)
-    return Outcome(
-        {"actor_updates": settings.updates}, {"parameters": joined(policy, saved(block.parameters, "the actor"))}
-    )
-
-
-def update_crossq(
-    settings: Updates[CrossQUpdate], inputs: Mapping[str, Any], key: Key, workspace: Workspace
-) -> Outcome:
-    """Task function: joint updates, as `updates.update_joint`; `actor` is the vector of the stochastic policy."""
-    return update_joint(CrossQByAutograd, settings, inputs, key, workspace)
-
-
-def train_crossq(
-    settings: Episodes[CrossQUpdate], inputs: Mapping[str, Any], key: Key, workspace: Workspace
-) -> Outcome:
-    """Task function: episodes with an update after each step, as `episodes.train_sac`."""
-    update, before = settings.update, settings.critic_updates
-    learner, executor = learner_of(workspace, CrossQByAutograd, update)
-    outcome = train(learner, executor, settings, inputs, key, workspace, learner.act)
-    steps = (before + outcome.values["critic_updates"]) // update.policy_delay - before // update.policy_delay
-    temperature = learner.learner.alpha.item()
-    arrays = dict(outcome.arrays)
-    if update.actor_norm:
-        arrays["actor"] = fold_norm(update.policy, outcome.arrays["learner"][: learner.learner.actor_size])
-    return Outcome({**outcome.values, "actor_updates": steps, "temperature": temperature}, arrays)
+update_critics = partial(fit_critics, CrossQCritics)
+train_actor = partial(climb_critics, CrossQActor)
+update_crossq = partial(update_joint, CrossQJoint)
+train_crossq = partial(train, CrossQJoint)

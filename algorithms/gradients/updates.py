@@ -1,4 +1,4 @@
-"""The task functions of updates from the replay: critics alone, an actor alone, or TD3's and DDPG's joint updates.
+"""The task functions of updates from the replay: critics alone, an actor alone, or all of a learner.
 
 One loop makes all updates: draw minibatches, run the program, note the loss. What is computed stands in `learners/`.
 """
@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypeVar
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 from torch import Tensor
@@ -21,16 +22,7 @@ from erlbench.algorithms.gradients.programs.program import CudaGraphs, Executor,
 from erlbench.algorithms.gradients.programs.sac import SACProgram
 from erlbench.algorithms.gradients.programs.td3 import DDPGProgram, TD3Program
 from erlbench.algorithms.training.critic import actor_size, joined
-from erlbench.algorithms.training.update_settings import (
-    ActorUpdate,
-    CriticUpdate,
-    CrossQUpdate,
-    DDPGUpdate,
-    SACUpdate,
-    TD3Update,
-    Update,
-    Updates,
-)
+from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, TD3Update, Update, Updates
 from erlbench.errors import NumericalError
 from erlbench.work.seeding import Key, Purpose, generator
 from erlbench.work.tasks import Outcome
@@ -38,6 +30,7 @@ from erlbench.work.workspace import Workspace
 
 KEPT = 4  # learners that a worker keeps between tasks, those used last
 NUMBERS = "the critic's loss", "the actions' mean log probability"  # of an update, in the order of `report`
+MakeProgram = Callable[[Any, str], Any]  # a `LearnerProgram` of settings and a device
 
 
 class LearnerProgram(Protocol):
@@ -55,15 +48,12 @@ class LearnerProgram(Protocol):
         """The programs of the update `number`, the first of a block after `draw`."""
 
 
-L = TypeVar("L", bound=LearnerProgram)
-
-
-def learner_of(workspace: Workspace, kind: Callable[[Any, str], L], settings: Update) -> tuple[L, Executor]:
-    """The learner with these settings, and what runs its programs.
+def learner_of(workspace: Workspace, kind: MakeProgram, settings: Update) -> tuple[Any, Executor]:
+    """The `LearnerProgram` with these settings, and what runs its programs.
 
     The workspace keeps those used last; their contents never outlive a task.
     """
-    learners: OrderedDict[Any, tuple[L, Executor]] = workspace.scratch.setdefault("learners", OrderedDict())
+    learners: OrderedDict[Any, tuple[Any, Executor]] = workspace.scratch.setdefault("learners", OrderedDict())
     name = kind, settings
     if name not in learners:
         learner = kind(settings, workspace.device)
@@ -106,36 +96,45 @@ def checked_means(reports: Tensor, before: int) -> list[float]:
     return reports.double().cpu().numpy().mean(0).tolist() if len(reports) else [0.0] * reports.shape[1]
 
 
-def update_critic(
-    settings: Updates[CriticUpdate], inputs: Mapping[str, Any], key: Key, workspace: Workspace
+def fit_critics(
+    kind: MakeProgram, settings: Updates[CriticUpdate], inputs: Mapping[str, Any], key: Key, workspace: Workspace
 ) -> Outcome:
-    """Task function: updates of the critics towards a frozen target actor; the target critics follow each.
+    """Updates of the critics towards a frozen target actor; the target critics follow each.
 
     Inputs: `critic` as in `algorithms.training.critic`, `target_actor` `(policy.size,)`, `replay` (a view).
     Values: `critic_updates`, `critic_loss` (mean over the updates). Arrays: `critic`.
     A NaN or infinite loss or parameter raises `NumericalError`.
     """
-    learner, executor = learner_of(workspace, CriticProgram, settings.update)
+    learner, executor = learner_of(workspace, kind, settings.update)
     learner.load(inputs["critic"], inputs["target_actor"], settings.critic_updates)
     loss = from_replay(learner, settings, inputs, key, workspace, executor)
-    critic = saved(learner.critics.state, "the critic")
-    return Outcome({"critic_updates": settings.updates, "critic_loss": loss}, {"critic": critic})
+    values = {"critic_updates": settings.updates, "critic_loss": loss}
+    return Outcome(values, {"critic": saved(learner.state, "the critic")})
 
 
-def train_actor(settings: Updates[ActorUpdate], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
-    """Task function: Adam steps, from zero moments, of one actor up a frozen critic.
+update_critic = partial(fit_critics, CriticProgram)
+
+
+def climb_critics(
+    kind: MakeProgram, settings: Updates[ActorUpdate], inputs: Mapping[str, Any], key: Key, workspace: Workspace
+) -> Outcome:
+    """Adam steps, from zero moments, of one actor up a frozen critic.
 
     Inputs: `parameters` `(policy.size,)`, `critic`, `replay` (a view). Values: `actor_updates`. Arrays: `parameters`.
     A NaN or infinite parameter raises `NumericalError`.
     """
     if not np.isfinite(inputs["critic"][0]).all():
         raise NumericalError("the critic has a NaN or infinite value")
-    soft = settings.update.policy.stochastic
-    kind: Callable[[ActorUpdate, str], SoftActorProgram | ActorProgram] = SoftActorProgram if soft else ActorProgram
     learner, executor = learner_of(workspace, kind, settings.update)
     learner.load(inputs["parameters"], inputs["critic"])
     from_replay(learner, settings, inputs, key, workspace, executor)
     return Outcome({"actor_updates": settings.updates}, {"parameters": learner.parameters()})
+
+
+def train_actor(settings: Updates[ActorUpdate], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
+    """Task function: `climb_critics` of TD3's and DDPG's actor, or of SAC's where the policy is stochastic."""
+    kind = SoftActorProgram if settings.update.policy.stochastic else ActorProgram
+    return climb_critics(kind, settings, inputs, key, workspace)
 
 
 def update_td3(settings: Updates[TD3Update], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
@@ -147,44 +146,22 @@ def update_td3(settings: Updates[TD3Update], inputs: Mapping[str, Any], key: Key
     A NaN or infinite value raises `NumericalError`.
     """
     update = settings.update
-    learner, executor = learner_of(workspace, TD3Program, update)
     state = np.concatenate([inputs["actor"].ravel(), inputs["critic"].ravel()])
-    learner.load(state, settings.critic_updates, settings.actor_updates)
-    loss = from_replay(learner, settings, inputs, key, workspace, executor)
-    values = {
-        "critic_updates": settings.updates,
-        "actor_updates": -(-settings.updates // update.policy_delay),
-        "critic_loss": loss,
-    }
-    split, state = 4 * update.policy.size, saved(learner.state, "the learner")
-    actor = state[:split].reshape(4, -1)
-    return Outcome(values, {"actor": actor, "critic": state[split:].reshape(update.critic.shape), "policy": actor[0]})
-
-
-def update_ddpg(settings: Updates[DDPGUpdate], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
-    """Task function: joint updates of DDPG; inputs and outcome as `update_joint` has them."""
-    return update_joint(DDPGProgram, settings, inputs, key, workspace)
-
-
-def update_actor_critics(
-    settings: Updates[TD3Update], inputs: Mapping[str, Any], key: Key, workspace: Workspace
-) -> Outcome:
-    """Task function: joint updates of TD3; inputs and outcome as `update_joint` has them."""
-    return update_joint(TD3Program, settings, inputs, key, workspace)
-
-
-def update_sac(settings: Updates[SACUpdate], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
-    """Task function: joint updates of SAC, as `update_joint`; `actor` is the vector of the stochastic policy."""
-    return update_joint(SACProgram, settings, inputs, key, workspace)
+    outcome = update_joint(TD3Program, settings, {"learner": state, "replay": inputs["replay"]}, key, workspace)
+    actor, critic = np.split(outcome.arrays["learner"], [4 * update.policy.size])
+    actor = actor.reshape(4, -1)
+    arrays = {"actor": actor, "critic": critic.reshape(update.critic.shape), "policy": actor[0]}
+    return Outcome(outcome.values, arrays)
 
 
 def update_joint(
-    kind: Callable[[Any, str], Any], settings: Updates[Any], inputs: Mapping[str, Any], key: Key, workspace: Workspace
+    kind: MakeProgram, settings: Updates[Any], inputs: Mapping[str, Any], key: Key, workspace: Workspace
 ) -> Outcome:
     """Updates of actor, critics and targets, for the coupling `side`.
 
     Inputs: `learner` (`Learner.start`), `replay` (a view, not empty). Values: `critic_updates`, `actor_updates`,
-    `critic_loss` (mean). Arrays: `learner`, `actor`. A NaN or infinite loss or parameter raises `NumericalError`.
+    `critic_loss` (mean). Arrays: `learner`, `actor` (of a learner that draws its actions the stochastic policy's).
+    A NaN or infinite loss or parameter raises `NumericalError`.
     """
     update, updates = settings.update, settings.updates
     learner, executor = learner_of(workspace, kind, update)
@@ -193,9 +170,13 @@ def update_joint(
     of_actor = -(-updates // getattr(update, "policy_delay", 1))
     values = {"critic_updates": updates, "actor_updates": of_actor, "critic_loss": loss}
     state, policy = saved(learner.state, "the learner"), update.policy
-    stochastic = isinstance(update, SACUpdate | CrossQUpdate)
-    actor = joined(policy, state[: actor_size(policy)]) if stochastic else state[: policy.size]
+    actor = joined(policy, state[: actor_size(policy)]) if update.stochastic else state[: policy.size]
     return Outcome(values, {"learner": state, "actor": actor})
+
+
+update_actor_critics = partial(update_joint, TD3Program)
+update_ddpg = partial(update_joint, DDPGProgram)
+update_sac = partial(update_joint, SACProgram)
 
 
 def from_replay(

@@ -42,9 +42,11 @@ class CriticSpec:
         return 3 if self.normalised else 4, self.count * self.size
 
 
-def critic_spec(policy: PolicySpec, hidden: Sequence[int], activation: str, count: int = 2) -> CriticSpec:
+def critic_spec(
+    policy: PolicySpec, hidden: Sequence[int], activation: str, count: int = 2, normalised: bool = False
+) -> CriticSpec:
     """The critics for actions of `policy`."""
-    return CriticSpec((policy.sizes[0] + policy.sizes[-1], *hidden, 1), activation, count)
+    return CriticSpec((policy.sizes[0] + policy.sizes[-1], *hidden, 1), activation, count, normalised)
 
 
 def initial_critic(spec: CriticSpec, key: Key) -> np.ndarray:

@@ -1,33 +1,33 @@
-"""What the algorithms that learn while they act, TD3, DDPG and SAC, do alike: one episode with its updates at a time.
+"""What the algorithms that learn while they act, TD3, DDPG, SAC, CrossQ, do alike: an episode with updates at a time.
 
 The loop itself is in `gradients/episode_loop.py`, which imports torch; this module names task functions only.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-from erlbench.algorithms.base import Algorithm
+import numpy as np
+
+from erlbench.algorithms.base import Algorithm, Context
+from erlbench.algorithms.training.critic import critic_spec
+from erlbench.algorithms.training.learners import LEARNERS
 from erlbench.algorithms.training.update_settings import Episodes, Update
 from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import ArrayRef, Counts, Input, Priority, Result, Task
 
-MODULE = "erlbench.algorithms.gradients.episodes"
 S = TypeVar("S")
 L = TypeVar("L", bound="Learning")
-
-
-def episode_functions(*names: str) -> dict[str, type]:
-    """Task functions of `gradients/episodes.py` as an algorithm declares them."""
-    return {f"{MODULE}:{name}": Episodes for name in names}
 
 
 @dataclass
 class Learning:
     """Where such an algorithm stands; the base of their states."""
 
-    learner: ArrayRef  # see the algorithm's `initial_learner`
+    learner: ArrayRef  # see `EpisodeLearner.initial`
     actor: ArrayRef  # the deterministic policy in it, alone
     running: bool = False  # whether an episode is under way
     critic_loss: float = 0.0  # mean over the last episode
@@ -41,9 +41,40 @@ class Learning:
 class EpisodeLearner(Algorithm[S, L]):
     """An algorithm with one `Learning`: a generation is an episode with an update after every step."""
 
+    learner_name: ClassVar[str]
+    """Its learner in `LEARNERS`."""
+    state_type: ClassVar[type]
+    task_functions: ClassVar[Mapping[str, type]] = {
+        **Algorithm.task_functions,
+        **{learner.episode_function: Episodes for learner in LEARNERS.values()},
+    }
     critic_updates: ClassVar[float] = 1.0
     actor_updates: ClassVar[float] = 1.0
     single_episodes: ClassVar[bool] = True
+
+    def __init__(self, settings: S, context: Context) -> None:
+        super().__init__(settings, context)
+        learner, given = LEARNERS[self.learner_name], vars(settings)
+        network = given["critic_hidden"], given["critic_activation"]
+        self._critic = critic_spec(self._policy, *network, learner.critics, learner.normalised)
+        vector = self.initial()
+        self.state = self.state_type(self.share(vector), self.share(self.actor_of(vector)))
+
+    @abstractmethod
+    def initial(self) -> np.ndarray:
+        """A fresh learner, flat float32."""
+
+    def actor_of(self, learner: np.ndarray) -> np.ndarray:
+        """The deterministic policy in a fresh learner, `(policy.size,)`."""
+        return learner[: self._policy.size]
+
+    @abstractmethod
+    def update(self) -> Update:
+        """What an update of all of the learner is."""
+
+    def exploration(self) -> dict[str, float]:
+        """The fields of `Episodes` about noise on actions, for actors that do not draw theirs."""
+        return {}
 
     @classmethod
     def depends_on_budget(cls, settings: S) -> str:
@@ -53,12 +84,13 @@ class EpisodeLearner(Algorithm[S, L]):
         """The deterministic policy of the learner."""
         return self.state.actor
 
-    def next_episode(self, function: str, update: Update, **more: Any) -> list[Task]:
-        """The `episode_task` of the learner; none while one is under way or when the budget is used."""
+    def _ask(self) -> list[Task]:
+        """One episode with its updates; none while one is under way or when the budget is used."""
         if self.state.running or self.exhausted:
             return []
         self.state.running = True
-        return [episode_task(self, function, self.state.learner, update, **more)]
+        function = LEARNERS[self.learner_name].episode_function
+        return [episode_task(self, function, self.state.learner, self.update(), **self.exploration())]
 
     def _tell(self, task: Task, result: Result) -> None:
         self.state.take(result)
@@ -71,8 +103,8 @@ class EpisodeLearner(Algorithm[S, L]):
 def episode_task(algorithm: Algorithm[Any, Any], function: str, learner: ArrayRef, update: Update, **more: Any) -> Task:
     """The next episode, which ends with the budget at the latest.
 
-    `function` names a task function, by default of `gradients/episodes.py`, `learner` is its network state, and `more`
-    are the fields of `Episodes` that are not those of every algorithm.
+    `function` is the task function, `learner` its network state, and `more` are the fields of `Episodes` that are not
+    those of every algorithm.
     """
     task_id, settings, context = algorithm.new_id(), algorithm.settings, algorithm.context
     env, counters = context.problem.env, algorithm.counters
@@ -89,7 +121,7 @@ def episode_task(algorithm: Algorithm[Any, Any], function: str, learner: ArrayRe
     return Task(
         task_id,
         "rl",
-        function if ":" in function else f"{MODULE}:{function}",
+        function,
         algorithm.key(Purpose.EPISODE, task_id),
         Episodes(update=update, **{**common, **more}),
         inputs,

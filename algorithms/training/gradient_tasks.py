@@ -7,22 +7,17 @@ CEM-RL (Pourchot and Sigaud, ICLR 2019), TD3 (Fujimoto et al., ICML 2018), DDPG 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from erlbench.algorithms.base import Algorithm
 from erlbench.algorithms.training.critic import CriticSpec, critic_spec, initial_critic
-from erlbench.algorithms.training.learners import MODULE, ActorCriticSettings, Learner, find_learner
+from erlbench.algorithms.training.learners import ActorCriticSettings, Learner, find_learner
 from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, Updates
 from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import ArrayRef, Input, Priority, ReplayView, Task
 
 Settings = TypeVar("Settings", bound=ActorCriticSettings)
-
-
-def update_functions(*names: str) -> dict[str, type]:
-    """Task functions of `gradients/updates.py` as an algorithm declares them."""
-    return {f"{MODULE}:{name}": Updates for name in names}
 
 
 @dataclass
@@ -44,8 +39,8 @@ def critic_of(algorithm: Algorithm[Any, Any]) -> CriticSpec:
     settings = algorithm.settings
     hidden = getattr(settings, "critic_hidden", settings.hidden)
     learner: Learner = algorithm.learner  # type: ignore[attr-defined]
-    spec = critic_spec(algorithm.policy_spec, hidden, settings.critic_activation, learner.critics)
-    return replace(spec, normalised=learner.normalised)
+    activation = settings.critic_activation
+    return critic_spec(algorithm.policy_spec, hidden, activation, learner.critics, learner.normalised)
 
 
 def critic_task(

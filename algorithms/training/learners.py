@@ -14,23 +14,20 @@ import numpy as np
 
 from erlbench.algorithms.registry import find_named
 from erlbench.algorithms.training.critic import CriticSpec, initial_learner, initial_soft_learner, joined, separated
-from erlbench.algorithms.training.update_settings import CrossQUpdate, DDPGUpdate, SACUpdate, TD3Update, Update
+from erlbench.algorithms.training.update_settings import (
+    CrossQUpdate,
+    DDPGUpdate,
+    Episodes,
+    SACUpdate,
+    TD3Update,
+    Update,
+    Updates,
+)
 from erlbench.policy import ACTIVATIONS, PolicySpec
 from erlbench.settings import setting
 from erlbench.work.seeding import Key
 
 MODULE = "erlbench.algorithms.gradients.updates"
-# of joint updates where an algorithm has no such setting
-USUAL: Mapping[str, Any] = MappingProxyType(
-    {
-        "policy_delay": 2,
-        "critic_weight_decay": 0.0,
-        "critic_gradient_clip": None,
-        "reward_scale": 1.0,
-        "value_network": False,
-        "actor_norm": False,
-    }
-)
 EPISODES = "erlbench.algorithms.gradients.episodes"
 CROSSQ = "erlbench.algorithms.gradients.crossq"
 
@@ -55,6 +52,13 @@ class Learner:
     episode_function: str = ""
     joint_update: type[Update] = TD3Update
 
+    @property
+    def task_functions(self) -> dict[str, type]:
+        """Its task functions, with the classes of their settings."""
+        updates = filter(None, (self.critic_function, self.actor_function, self.joint_function))
+        episodes = filter(None, (self.episode_function,))
+        return dict.fromkeys(updates, Updates) | dict.fromkeys(episodes, Episodes)
+
     def start(self, policy: PolicySpec, critic: CriticSpec, key: Key, final_scale: float = 1.0) -> np.ndarray:
         """A fresh learner, flat float32: actor and critics with targets and Adam's moments."""
         if self.stochastic:
@@ -63,8 +67,7 @@ class Learner:
 
     def update(self, policy: PolicySpec, critic: CriticSpec, *settings: Any) -> Update:
         """A joint update whose fields are those of the first of `settings` that has them."""
-        plain, entropy = replace(policy, stochastic=False), -float(policy.sizes[-1])
-        return self.joint_update.of(settings, plain, critic, target_entropy=entropy, **USUAL)
+        return self.joint_update.of(replace(policy, stochastic=False), critic, *settings)
 
     def actor(self, policy: PolicySpec, learner: np.ndarray) -> np.ndarray:
         """The policy in a learner's vector, `(policy.size,)`."""
@@ -78,19 +81,26 @@ class Learner:
         return result
 
 
-def _joint(function: str, episode: str, update: type[Update]) -> dict[str, Any]:
-    return {
-        "joint_function": f"{MODULE}:{function}",
-        "episode_function": f"{EPISODES}:{episode}",
-        "joint_update": update,
-    }
-
-
 LEARNERS: Mapping[str, Learner] = MappingProxyType(
     {
-        "td3": Learner(target_noise=True, **_joint("update_actor_critics", "train_td3", TD3Update)),
-        "ddpg": Learner(critics=1, **_joint("update_ddpg", "train_ddpg", DDPGUpdate)),
-        "sac": Learner(stochastic=True, **_joint("update_sac", "train_sac", SACUpdate)),
+        "td3": Learner(
+            target_noise=True,
+            joint_function=f"{MODULE}:update_actor_critics",
+            episode_function=f"{EPISODES}:train_td3",
+            joint_update=TD3Update,
+        ),
+        "ddpg": Learner(
+            critics=1,
+            joint_function=f"{MODULE}:update_ddpg",
+            episode_function=f"{EPISODES}:train_ddpg",
+            joint_update=DDPGUpdate,
+        ),
+        "sac": Learner(
+            stochastic=True,
+            joint_function=f"{MODULE}:update_sac",
+            episode_function=f"{EPISODES}:train_sac",
+            joint_update=SACUpdate,
+        ),
         "crossq": Learner(
             stochastic=True,
             normalised=True,
@@ -101,6 +111,11 @@ LEARNERS: Mapping[str, Learner] = MappingProxyType(
             joint_update=CrossQUpdate,
         ),
     }
+)
+
+
+LEARNER_TASKS: Mapping[str, type] = MappingProxyType(
+    {name: kind for learner in LEARNERS.values() for name, kind in learner.task_functions.items()}
 )
 
 

@@ -7,7 +7,7 @@ other settings are constants of its operations.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from erlbench.algorithms.training.critic import CriticSpec
 from erlbench.envs.registry import EnvSpec
@@ -18,21 +18,22 @@ from erlbench.policy import PolicySpec
 class Update:
     """What all updates have; noise is in units of the action normalised to [-1, 1]."""
 
+    stochastic: ClassVar[bool] = False  # whether the learner's actor draws its actions
     policy: PolicySpec
     critic: CriticSpec
     batch_size: int
 
     @classmethod
-    def of(cls, settings: object, policy: PolicySpec, critic: CriticSpec, **more: Any) -> Self:
-        """The update whose other fields are those of `settings` with the same names, or of `more` where it has none.
+    def of(cls, policy: PolicySpec, critic: CriticSpec, *settings: object, **more: Any) -> Self:
+        """The update whose fields are `more`, then those of the first of `settings` that has a value of that name.
 
-        Of several settings in a tuple the first that has a field counts.
+        One `learning_rate` is that of actor and critics; the target entropy is by default -1 per action dimension.
         """
-        several = settings if isinstance(settings, tuple) else (settings,)
-        for field in fields(cls)[2:]:
-            owner = next((each for each in several if hasattr(each, field.name)), None)
-            more[field.name] = more[field.name] if owner is None else getattr(owner, field.name)
-        return cls(policy, critic, **{field.name: more[field.name] for field in fields(cls)[2:]})
+        values = {name: value for each in reversed(settings) for name, value in vars(each).items() if value is not None}
+        rates = both_rates(values["learning_rate"]) if "learning_rate" in values else {}
+        values = {"target_entropy": -float(policy.sizes[-1]), **rates, **values, **more}
+        names = [field.name for field in fields(cls)[2:] if field.name in values]
+        return cls(policy, critic, **{name: values[name] for name in names})
 
 
 def both_rates(learning_rate: float) -> dict[str, float]:
@@ -50,7 +51,7 @@ class TD3Update(Update):
     tau: float
     target_noise: float
     noise_clip: float
-    policy_delay: int
+    policy_delay: int = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +60,8 @@ class DDPGUpdate(Update):
 
     actor_learning_rate: float
     critic_learning_rate: float
-    critic_weight_decay: float
-    critic_gradient_clip: float | None
+    critic_weight_decay: float = 0.0
+    critic_gradient_clip: float | None = None
     discount: float
     tau: float
 
@@ -69,27 +70,29 @@ class DDPGUpdate(Update):
 class SACUpdate(Update):
     """A joint update of SAC; without a `temperature` it is learnt, at the actor's rate."""
 
+    stochastic: ClassVar[bool] = True
     actor_learning_rate: float
     critic_learning_rate: float
     discount: float
     tau: float
-    reward_scale: float
-    temperature: float | None
+    reward_scale: float = 1.0
+    temperature: float | None = None
     target_entropy: float
-    value_network: bool
+    value_network: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class CrossQUpdate(Update):
     """A joint update of CrossQ; without a `temperature` it is learnt, at the actor's rate."""
 
+    stochastic: ClassVar[bool] = True
     actor_learning_rate: float
     critic_learning_rate: float
     discount: float
-    policy_delay: int
-    temperature: float | None
+    policy_delay: int = 2
+    temperature: float | None = None
     target_entropy: float
-    actor_norm: bool
+    actor_norm: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

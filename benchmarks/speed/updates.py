@@ -19,7 +19,7 @@ from erlbench.algorithms.gradients.programs.sac import SACProgram
 from erlbench.algorithms.gradients.programs.td3 import TD3Program
 from erlbench.algorithms.gradients.updates import LearnerProgram, make_updates, train_actor, update_critic
 from erlbench.algorithms.training.critic import critic_spec, initial_critic, initial_learner, initial_soft_learner
-from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, TD3Update, Updates, both_rates
+from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, TD3Update, Updates
 from erlbench.policy import PolicySpec, initial_parameters
 from erlbench.work.replay import Replay
 from erlbench.work.store import Store
@@ -82,7 +82,7 @@ class Bench:
         self.batch = batch
         relu = PolicySpec(self.policy.sizes, "relu", self.policy.action_low, self.policy.action_high)
         critic = critic_spec(relu, hidden, "relu")
-        update = TD3Update.of(td3.TD3Settings(batch_size=batch), relu, critic, **both_rates(1e-3))
+        update = TD3Update.of(relu, critic, td3.TD3Settings(batch_size=batch, learning_rate=1e-3))
         self._td3 = TD3Program(update, "cpu")
         self._td3.load(initial_learner(relu, critic, (0,)), 0, 0)
         self._sac = SACProgram(sac.update_of(sac.SACSettings(batch_size=batch), relu, critic), "cpu")

@@ -96,8 +96,8 @@ class CriticProgram:
         policy, critic, batch_size = settings.policy, settings.critic, settings.batch_size
         self._settings = settings
         numbers = self.numbers = in_memory(settings, device)
-        state, weight = torch.zeros(critic.shape, device=device), 0.5 if policy.stochastic else 1.0  # SAC's 1/2
-        self.critics = Critics(critic, batch_size, state, numbers["learning_rate"], numbers["discount"], weight)
+        self.state, weight = torch.zeros(critic.shape, device=device), 0.5 if policy.stochastic else 1.0  # SAC's 1/2
+        self.critics = Critics(critic, batch_size, self.state, numbers["learning_rate"], numbers["discount"], weight)
         self._minibatches = Minibatches(policy, batch_size, MINIBATCHES, device)
         kind = StochasticTarget if policy.stochastic else DeterministicTarget
         self._target: StochasticTarget | DeterministicTarget
@@ -121,7 +121,7 @@ class CriticProgram:
 
     def load(self, critic: np.ndarray, target_actor: np.ndarray, updates: int) -> None:
         """Take over critics that have made so many updates, and the actor of their targets."""
-        load(self.critics.state, critic)
+        load(self.state, critic)
         self._target.load(target_actor)
         self.critics.adam.reset(updates)
 

@@ -22,6 +22,7 @@ from erlbench.algorithms.gradients.programs.td3 import Critics, JointLearner
 from erlbench.algorithms.training.critic import CriticSpec, actor_size, learner_parts, value_sizes
 from erlbench.algorithms.training.update_settings import SACUpdate
 from erlbench.policy import PolicySpec, parameter_count
+from erlbench.work.rollout import ExplorationNoise
 
 LOG_STD_RANGE = (-20.0, 2.0)  # beyond it log std is clipped, and has no gradient
 EPSILON = 1e-6  # within the logarithm of tanh's derivative
@@ -241,13 +242,21 @@ class SACProgram(JointLearner):
         if self._value is not None:
             self._value.adam.reset(critic_updates)
 
-    def act(self, observation: np.ndarray, random: np.random.Generator, action: np.ndarray) -> None:
+    def act(
+        self, observation: np.ndarray, random: np.random.Generator, action: np.ndarray, exploration: ExplorationNoise
+    ) -> None:
         """Write a sample of the policy into `action`."""
         self._observation.numpy()[0] = observation
         random.standard_normal(out=self._acting_noise.numpy(), dtype=np.float32)
         for operation in self._act:
             operation()
         action[:] = self._acting.actions.numpy()[0]
+
+    @property
+    def temperature(self) -> float:
+        """The temperature after the last update."""
+        fixed = self._settings.temperature
+        return self.alpha.item() if fixed is None else fixed
 
 
 class Temperature:

@@ -5,6 +5,7 @@ TD3's critics and actor serve other learners, too.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from itertools import chain
@@ -19,6 +20,7 @@ from erlbench.algorithms.gradients.programs.program import Operation, Program, i
 from erlbench.algorithms.training.critic import CriticSpec
 from erlbench.algorithms.training.update_settings import DDPGUpdate, TD3Update, Update
 from erlbench.policy import NumpyPolicy, PolicySpec
+from erlbench.work.rollout import ExplorationNoise
 
 
 class JointLearner:
@@ -30,7 +32,7 @@ class JointLearner:
 
     def __init__(self, settings: Update, size: int, actor_size: int, noises: int, device: str) -> None:
         """`state` has `size` floats and begins with the online actor; noise is drawn for so many actions each."""
-        self.numbers = in_memory(settings, device)
+        self.numbers, self._policy = in_memory(settings, device), settings.policy
         self.state = torch.zeros(size, device=device)
         self._minibatches = Minibatches(settings.policy, settings.batch_size, 1, device)
         self._batch = self._minibatches[0]
@@ -57,6 +59,10 @@ class JointLearner:
     def update(self, number: int) -> list[Program]:
         """The programs of the update `number`."""
         return self.programs
+
+    def deterministic(self, state: np.ndarray) -> np.ndarray:
+        """The deterministic policy in a learner's vector."""
+        return state[: self._policy.size]
 
 
 class Critics:
@@ -156,25 +162,51 @@ def smoothed(actions: Tensor, noise: Tensor, scale: float, clip: float) -> Progr
     ]  # fmt: skip
 
 
-class TD3Program(JointLearner):
-    """TD3's networks and its update on one minibatch; `state` is the flat vector of `td3.initial_learner`."""
+class DeterministicLearner(JointLearner):
+    """An actor with a target, critics with targets, and Adam; `state`: rows of the actor, then of the critics."""
 
-    def __init__(self, settings: TD3Update, device: str) -> None:
+    def __init__(
+        self, settings: TD3Update | DDPGUpdate, noises: int, device: str, weight_decay: float = 0.0,
+        gradient_clip: float | None = None,
+    ) -> None:  # fmt: skip
+        """`weight_decay` and `gradient_clip` are the critics'."""
         policy, critic = settings.policy, settings.critic
-        super().__init__(settings, 4 * policy.size + 8 * critic.size, policy.size, 1, device)
-        self._settings, numbers = settings, self.numbers
-        self._actors = self.state[: 4 * policy.size].view(4, policy.size)  # online, target, Adam's moments
+        actor_floats = 4 * policy.size
+        super().__init__(settings, actor_floats + math.prod(critic.shape), policy.size, noises, device)
+        self._actors = self.state[:actor_floats].view(4, policy.size)  # online, target, Adam's moments
         online, target, *moments = self._actors
-        critics = self.state[4 * policy.size :].view(critic.shape)
+        rate, critic_rate = (self.numbers[f"{who}_learning_rate"] for who in ("actor", "critic"))
         self.critics = Critics(
-            critic, settings.batch_size, critics, numbers["critic_learning_rate"], numbers["discount"]
-        )
-        rate, observations = numbers["actor_learning_rate"], self._batch.observations
-        self.actor = Actor(policy, critic, observations, [online, *moments], critics[0], rate)
+            critic, settings.batch_size, self.state[actor_floats:].view(critic.shape), critic_rate,
+            self.numbers["discount"], weight_decay=weight_decay, gradient_clip=gradient_clip,
+        )  # fmt: skip
+        q = self.critics.state[0]
+        self.actor = Actor(policy, critic, self._batch.observations, [online, *moments], q, rate)
         self.adams = self.critics.adam, self.actor.adam
         self._target = Network(policy.sizes, policy.activation, "tanh", target[None], self._batch.next_observations)
-        self.acting = NumpyPolicy(policy, self._host.tensor.numpy())
+        self._acting = NumpyPolicy(policy, self._host.tensor.numpy())
         self.report = self.critics.loss[None]
+
+    def act(
+        self, observation: np.ndarray, random: np.random.Generator, action: np.ndarray, exploration: ExplorationNoise
+    ) -> None:
+        """Write the policy's action with exploration noise into `action`."""
+        action[:] = self._acting.normalised(observation)
+        action += exploration.step(random)
+        np.clip(action, -1.0, 1.0, out=action)
+
+    def _actor_step(self) -> Program:
+        """A step of the actor up Q_1, then all targets follow."""
+        online, target, tau = self._actors[0], self._actors[1], self.numbers["tau"]
+        return [*self.actor.step(), self.critics.polyak_update(tau), polyak_update(target, online, tau)]
+
+
+class TD3Program(DeterministicLearner):
+    """TD3's networks and its update on one minibatch; `state` is the flat vector of `initial_learner`."""
+
+    def __init__(self, settings: TD3Update, device: str) -> None:
+        super().__init__(settings, 1, device)
+        self._settings = settings
         self.programs = [self._critic_step(), [*self._critic_step(), *self._actor_step()]]
 
     def _critic_step(self) -> Program:
@@ -188,52 +220,26 @@ class TD3Program(JointLearner):
             *self.critics.fit(),
         ]
 
-    def _actor_step(self) -> Program:
-        """The delayed update: a step of the actor up Q_1, then all targets follow."""
-        online, target, tau = self._actors[0], self._actors[1], self.numbers["tau"]
-        return [*self.actor.step(), self.critics.polyak_update(tau), polyak_update(target, online, tau)]
-
     def update(self, number: int) -> list[Program]:
         """The programs of the update `number`; every `policy_delay`th also moves the actor and the targets."""
         return [self.programs[number % self._settings.policy_delay == 0]]
 
 
-class DDPGProgram(JointLearner):
-    """DDPG's networks and its update on one minibatch; `state` is the flat vector of `ddpg.initial_learner`."""
+class DDPGProgram(DeterministicLearner):
+    """DDPG's networks and its update on one minibatch; `state` is the flat vector of `initial_learner`."""
 
     def __init__(self, settings: DDPGUpdate, device: str) -> None:
-        policy, critic, batch_size = settings.policy, settings.critic, settings.batch_size
-        if critic.count != 1:
-            raise ValueError(f"DDPG has one critic, not {critic.count}")
-        super().__init__(settings, 4 * policy.size + 4 * critic.size, policy.size, 0, device)
-        self._actors = self.state[: 4 * policy.size].view(4, policy.size)  # online, target, Adam's moments
-        self.critics = Critics(
-            critic,
-            batch_size,
-            self.state[4 * policy.size :].view(critic.shape),
-            self.numbers["critic_learning_rate"],
-            self.numbers["discount"],
-            weight_decay=settings.critic_weight_decay,
-            gradient_clip=settings.critic_gradient_clip,
-        )
-        online, target, *moments = self._actors
-        q, rate = self.critics.state[0], self.numbers["actor_learning_rate"]
-        self.actor = Actor(policy, critic, self._batch.observations, [online, *moments], q, rate)
-        self.adams = self.critics.adam, self.actor.adam
-        self._target = Network(policy.sizes, policy.activation, "tanh", target[None], self._batch.next_observations)
-        self.acting = NumpyPolicy(policy, self._host.tensor.numpy())
-        self.report = self.critics.loss[None]
+        if settings.critic.count != 1:
+            raise ValueError(f"DDPG has one critic, not {settings.critic.count}")
+        super().__init__(settings, 0, device, settings.critic_weight_decay, settings.critic_gradient_clip)
         self.programs = [self._update()]
 
     def _update(self) -> Program:
         """A step of the critic towards y = r + discount * Q'(s', pi'(s')), one of the actor up Q; targets follow."""
-        critics, tau = self.critics, self.numbers["tau"]
         return [
             *self._target.forward(),
-            *critics.inputs.read(self._batch, self._target.outputs[0]),
-            *critics.target_values(),
-            *critics.fit(),
-            *self.actor.step(),
-            critics.polyak_update(tau),
-            polyak_update(self._actors[1], self._actors[0], tau),
+            *self.critics.inputs.read(self._batch, self._target.outputs[0]),
+            *self.critics.target_values(),
+            *self.critics.fit(),
+            *self._actor_step(),
         ]
