@@ -33,7 +33,7 @@ class Autograd(Generic[L]):
 
     def __init__(self, learner: L, reports: int, device: str) -> None:
         settings = learner.settings
-        self.learner, self.programs, self.numbers = learner, list[Program](), dict[str, Tensor]()
+        self.learner, self.programs = learner, list[Program]()
         self._minibatches = Minibatches(settings.policy, settings.batch_size, 1, device)
         self._noise = Noise((learner.noises, settings.batch_size, settings.policy.sizes[-1]), device)
         self.report = torch.zeros(reports, device=device)

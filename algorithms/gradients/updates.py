@@ -17,7 +17,7 @@ from torch import Tensor
 from erlbench.algorithms.gradients.autograd import Autograd
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.minibatches import Transitions, arithmetic, saved
-from erlbench.algorithms.gradients.programs.blocks import ActorProgram, CriticProgram, SoftActorProgram
+from erlbench.algorithms.gradients.programs.blocks import ActorProgram, CriticProgram
 from erlbench.algorithms.gradients.programs.program import CudaGraphs, Executor, InTurn, Program
 from erlbench.algorithms.gradients.programs.sac import SACProgram
 from erlbench.algorithms.gradients.programs.td3 import DDPGProgram, TD3Program
@@ -37,7 +37,6 @@ class LearnerProgram(Protocol):
     """Networks, optimisers and buffers, and the programs of their updates."""
 
     block: int  # minibatches that one `draw` reads
-    numbers: dict[str, Tensor]  # of the settings, in memory: programs go on with what is written there
     report: Tensor  # numbers of the last update: as many of `NUMBERS` as there are
     programs: list[Program]  # all
 
@@ -131,10 +130,7 @@ def climb_critics(
     return Outcome({"actor_updates": settings.updates}, {"parameters": learner.parameters()})
 
 
-def train_actor(settings: Updates[ActorUpdate], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:
-    """Task function: `climb_critics` of TD3's and DDPG's actor, or of SAC's where the policy is stochastic."""
-    kind = SoftActorProgram if settings.update.policy.stochastic else ActorProgram
-    return climb_critics(kind, settings, inputs, key, workspace)
+train_actor = partial(climb_critics, ActorProgram)
 
 
 def update_td3(settings: Updates[TD3Update], inputs: Mapping[str, Any], key: Key, workspace: Workspace) -> Outcome:

@@ -143,48 +143,34 @@ class Network:
         return program
 
 
-def polyak_update(target: Tensor, online: Tensor, tau: Tensor) -> Operation:
+def polyak_update(target: Tensor, online: Tensor, tau: float) -> Operation:
     """Target = (1 - tau) * target + tau * online."""
     return partial(target.lerp_, online, tau)
 
 
 class Adam:
-    """Adam (Kingma & Ba 2015, PyTorch's defaults) on one flat vector, in one fused pass for each of its pieces."""
+    """Adam (Kingma & Ba 2015, PyTorch's defaults) on one flat vector, in one fused pass."""
 
     def __init__(
-        self,
-        parameters: Tensor,
-        gradients: Tensor,
-        moments: Sequence[Tensor],
-        learning_rate: Tensor | float,
-        splits: Sequence[int] = (),
+        self, parameters: Tensor, gradient: Tensor, first: Tensor, second: Tensor, learning_rate: float,
         weight_decay: float = 0.0,
-    ) -> None:
-        """All contiguous and of the same length, used in place; `moments` are the first and the second.
+    ) -> None:  # fmt: skip
+        """All contiguous and of the same length, used in place; `first` and `second` are the moments.
 
-        A `learning_rate` in memory is read at each step. `splits`: where all but the first piece begin. `weight_decay`
-        times the parameters is added to the gradients.
+        `weight_decay` times the parameters is added to the gradient.
         """
-        pieces = zip(*(tensor.tensor_split(list(splits)) for tensor in (parameters, gradients, *moments)))
-        self._pieces = [[[tensor] for tensor in piece] for piece in pieces]
-        self._steps = [torch.zeros((), device=parameters.device) for _ in self._pieces]
+        self._steps = parameters.new_zeros(())
+        tensors: Any = [parameters], [gradient], [first], [second], [], [self._steps]
         more: dict[str, Any] = {"beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "amsgrad": False, "maximize": False}
-        self._fused = partial(torch._fused_adam_, lr=learning_rate, weight_decay=weight_decay, **more)
+        self._fused = partial(torch._fused_adam_, *tensors, lr=learning_rate, weight_decay=weight_decay, **more)
 
     def reset(self, steps: int) -> None:
         """Go on after `steps` steps."""
-        for counted in self._steps:
-            counted.fill_(steps)
+        self._steps.fill_(steps)
 
-    def step(self, piece: int | None = None) -> Program:
-        """One step of descent of one piece, by default of all."""
-        chosen = range(len(self._pieces)) if piece is None else (piece,)
-        pairs = [(self._pieces[k], self._steps[k]) for k in chosen]
-        return [
-            operation
-            for tensors, steps in pairs
-            for operation in (partial(steps.add_, 1), partial(self._fused, *tensors, [], [steps]))
-        ]
+    def step(self) -> Program:
+        """One step of descent."""
+        return [partial(self._steps.add_, 1), self._fused]
 
 
 def clipped(gradient: Tensor, bound: float | None) -> Program:

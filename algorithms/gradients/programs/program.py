@@ -1,8 +1,7 @@
 """Programs: an update as a list of operations on buffers that stay, and the executors that run one.
 
 All arguments of an operation are bound when the program is built: it allocates nothing, branches on no data and waits
-for no device. So a program can be recorded once and replayed. Learning rates, discount and tau are read from memory: a
-recording goes on with those that are written there.
+for no device. So a program can be recorded once and replayed.
 """
 
 from __future__ import annotations
@@ -11,9 +10,6 @@ from collections.abc import Callable
 from typing import Protocol
 
 import torch
-from torch import Tensor
-
-from erlbench.algorithms.training.update_settings import Update
 
 Operation = Callable[[], object]
 Program = list[Operation]  # also a part of one
@@ -32,24 +28,6 @@ class InTurn:
     def run(self, program: Program) -> None:
         for operation in program:
             operation()
-
-
-RATES = "learning_rate", "actor_learning_rate", "critic_learning_rate"
-FACTORS = "discount", "tau"
-
-
-def in_memory(settings: Update, device: str) -> dict[str, Tensor]:
-    """The learning rates, discount and tau that `settings` has, by their names there: tensors with one element.
-
-    PyTorch's Adam reads a learning rate as float64 on a CPU and as float32 on a GPU.
-    """
-    rate = torch.float64 if device == "cpu" else torch.float32
-    types = {**dict.fromkeys(RATES, rate), **dict.fromkeys(FACTORS, torch.float32)}
-    return {
-        name: torch.zeros((), dtype=types[name], device=device).fill_(value)
-        for name, value in vars(settings).items()
-        if name in types
-    }
 
 
 class CudaGraphs:

@@ -124,8 +124,8 @@ class SoftActor:
     """The stochastic actor pi and Adam, climbing min_k Q_k(s, a) - alpha log pi(a|s); the critics are only read."""
 
     def __init__(
-        self, policy: PolicySpec, critic: CriticSpec, state: Sequence[Tensor], observations: Tensor, critics: Tensor,
-        learning_rate: Tensor,
+        self, policy: PolicySpec, critic: CriticSpec, observations: Tensor, state: Sequence[Tensor], critics: Tensor,
+        learning_rate: float,
     ) -> None:  # fmt: skip
         """`state`: parameters and Adam's two moments, rows of `actor_size(policy)`; all are used in place.
 
@@ -134,7 +134,7 @@ class SoftActor:
         parameters, *moments = state
         gradient = torch.zeros_like(parameters)
         self.pi = GaussianActor(policy, parameters, observations, gradient)
-        self.adam = Adam(parameters, gradient, moments, learning_rate)
+        self.adam = Adam(parameters, gradient, *moments, learning_rate)
         self._observations, self._split, columns = observations, policy.sizes[0], slice(policy.sizes[0], None)
         self._inputs = parameters.new_zeros(len(observations), critic.sizes[0])
         networks = critics.view(critic.count, -1)
@@ -173,11 +173,10 @@ class SACProgram(JointLearner):
         sizes = [rows * columns for rows, columns in shapes.values()]
         super().__init__(settings, sum(sizes), actor_size(policy), 2, device)  # noise: of the next actions, and its own
         parts = {name: part.view(shapes[name]) for name, part in zip(shapes, torch.split(self.state, sizes))}
-        batch, rate, critic_rate = self._batch, *(self.numbers[f"{who}_learning_rate"] for who in ("actor", "critic"))
-        self.critics = Critics(critic, batch_size, parts["critic"], critic_rate, self.numbers["discount"], 0.5)
+        batch, rate, critic_rate = self._batch, settings.actor_learning_rate, settings.critic_learning_rate
+        self.critics = Critics(critic, batch_size, parts["critic"], critic_rate, settings.discount, 0.5)
         critics = self.critics.state[0]
-        self.actor = SoftActor(policy, critic, list(parts["actor"]), batch.observations, critics, rate)
-        self.adams = self.critics.adam, self.actor.adam
+        self.actor = SoftActor(policy, critic, batch.observations, list(parts["actor"]), critics, rate)
         self._next_actor = GaussianActor(policy, parts["actor"][0], batch.next_observations)
         self._temperature = Temperature(parts["temperature"], rate, settings.temperature, settings.target_entropy)
         self.alpha, self._weight = self._temperature.alpha, self.state.new_zeros(1)
@@ -192,7 +191,7 @@ class SACProgram(JointLearner):
     def _update(self) -> Program:
         """One gradient step of critics, actor, temperature and targets (v2, algorithm 1)."""
         log_probability = partial(torch.mean, self.actor.pi.log_probabilities, dim=(0, 1), out=self.report[1])
-        value = self._value.polyak_update(self.numbers["tau"]) if self._value else []
+        value = self._value.polyak_update(self._settings.tau) if self._value else []
         return [
             *self._critic_step(),
             partial(self.report[0].copy_, self.critics.loss),
@@ -233,7 +232,7 @@ class SACProgram(JointLearner):
             program += self._value.step(self.actor.q.outputs, self.actor.pi.log_probabilities, self.alpha)
         program.append(partial(torch.div, self.alpha, self._settings.batch_size, out=self._weight))
         program += self.actor.step(self._weight)
-        return program if self._value is not None else [*program, self.critics.polyak_update(self.numbers["tau"])]
+        return program if self._value is not None else [*program, self.critics.polyak_update(self._settings.tau)]
 
     def load(self, array: np.ndarray, critic_updates: int, actor_updates: int) -> None:
         """Take over a learner that has made so many updates."""
@@ -262,11 +261,11 @@ class SACProgram(JointLearner):
 class Temperature:
     """The temperature alpha, a fixed number or exp of a parameter."""
 
-    def __init__(self, state: Tensor, learning_rate: Tensor, fixed: float | None, target_entropy: float) -> None:
+    def __init__(self, state: Tensor, learning_rate: float, fixed: float | None, target_entropy: float) -> None:
         """`state` `(3, 1)`: log alpha and Adam's moments, used in place; `fixed` None: it is learnt."""
         self._log, *moments = state
         self._gradient = torch.zeros_like(self._log)
-        self._adam = Adam(self._log, self._gradient, moments, learning_rate)
+        self._adam = Adam(self._log, self._gradient, *moments, learning_rate)
         self._fixed, self._target = fixed, target_entropy
         self.alpha = torch.ones_like(self._log)
 
@@ -290,7 +289,7 @@ class Temperature:
 class Value:
     """v1's state-value network V with its target."""
 
-    def __init__(self, settings: SACUpdate, state: Tensor, batch: Minibatch, learning_rate: Tensor) -> None:
+    def __init__(self, settings: SACUpdate, state: Tensor, batch: Minibatch, learning_rate: float) -> None:
         """`state`: online, target, Adam's moments, `(4, n)`, used in place."""
         sizes, activation = value_sizes(settings.policy, settings.critic), settings.critic.activation
         self._parameters, self._target, *moments = state
@@ -298,7 +297,7 @@ class Value:
         online, observations = self._parameters[None], batch.observations
         self._online = Network(sizes, activation, "linear", online, observations, gradient[None])
         self.target = Network(sizes, activation, "linear", self._target[None], batch.next_observations)
-        self.adam = Adam(self._parameters, gradient, moments, learning_rate)
+        self.adam = Adam(self._parameters, gradient, *moments, learning_rate)
         self._values = torch.zeros_like(self._online.outputs[0])
 
     def step(self, q: Tensor, log_probability: Tensor, alpha: Tensor) -> Program:
@@ -315,6 +314,6 @@ class Value:
             *self.adam.step(),
         ]
 
-    def polyak_update(self, tau: Tensor) -> Program:
+    def polyak_update(self, tau: float) -> Program:
         """The target follows."""
         return [polyak_update(self._target, self._parameters, tau)]

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from functools import partial
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ from torch import Tensor
 
 from erlbench.algorithms.gradients.minibatches import CriticInputs, HostCopy, Minibatches, Noise, Transitions, load
 from erlbench.algorithms.gradients.programs.networks import Adam, Network, clipped, polyak_update
-from erlbench.algorithms.gradients.programs.program import Operation, Program, in_memory
+from erlbench.algorithms.gradients.programs.program import Operation, Program
 from erlbench.algorithms.training.critic import CriticSpec
 from erlbench.algorithms.training.update_settings import DDPGUpdate, TD3Update, Update
 from erlbench.policy import NumpyPolicy, PolicySpec
@@ -24,15 +25,16 @@ from erlbench.work.rollout import ExplorationNoise
 
 
 class JointLearner:
-    """An actor and critics that are updated together; a subclass sets `adams` and gives the programs."""
+    """An actor and critics that are updated together; a subclass makes both, and the programs."""
 
     block = 1  # minibatches drawn at once
-    adams: tuple[Adam, Adam]  # of the critics and of the actor
+    critics: Critics
+    actor: Any  # with `adam`
     programs: list[Program]
 
     def __init__(self, settings: Update, size: int, actor_size: int, noises: int, device: str) -> None:
         """`state` has `size` floats and begins with the online actor; noise is drawn for so many actions each."""
-        self.numbers, self._policy = in_memory(settings, device), settings.policy
+        self._policy = settings.policy
         self.state = torch.zeros(size, device=device)
         self._minibatches = Minibatches(settings.policy, settings.batch_size, 1, device)
         self._batch = self._minibatches[0]
@@ -42,8 +44,8 @@ class JointLearner:
     def load(self, array: np.ndarray, critic_updates: int, actor_updates: int) -> None:
         """Take over a learner that has made so many updates."""
         load(self.state, array)
-        for adam, steps in zip(self.adams, (critic_updates, actor_updates)):
-            adam.reset(steps)
+        self.critics.reset(critic_updates)
+        self.actor.adam.reset(actor_updates)
         self.renew_acting()
 
     def renew_acting(self) -> None:
@@ -53,8 +55,7 @@ class JointLearner:
     def draw(self, source: Transitions, random: np.random.Generator) -> None:
         """A fresh minibatch, and the noise that goes with it, if there is any."""
         self._minibatches.draw(source, random)
-        if len(self._noise.values):
-            self._noise.draw(random)
+        self._noise.draw(random)
 
     def update(self, number: int) -> list[Program]:
         """The programs of the update `number`."""
@@ -69,7 +70,7 @@ class Critics:
     """The critics Q_k, their targets Q'_k, and Adam; `fit` reads `next_values` `(batch, 1)`."""
 
     def __init__(
-        self, critic: CriticSpec, batch_size: int, state: Tensor, learning_rate: Tensor, discount: Tensor,
+        self, critic: CriticSpec, batch_size: int, state: Tensor, learning_rate: float, discount: float,
         weight: float = 1.0, weight_decay: float = 0.0, gradient_clip: float | None = None,
     ) -> None:  # fmt: skip
         """`state`: `critic.shape` as in `algorithms.training.critic`, used in place; `weight` multiplies the loss."""
@@ -81,8 +82,9 @@ class Critics:
         gradient, shape = self._gradient.view(critic.count, -1), (critic.sizes, critic.activation, "linear")
         self.online = Network(*shape, online, self.inputs.pairs, gradient)
         self.target = Network(*shape, target, self.inputs.next_pairs)
-        splits = [critic.size * k for k in range(1, len(self.online.parts))]
-        self.adam = Adam(state[0], self._gradient, (state[2], state[3]), learning_rate, splits, weight_decay)
+        tensors = (state[0], self._gradient, state[2], state[3])
+        parts = zip(*(tensor.chunk(len(self.online.parts)) for tensor in tensors))
+        self._adams = [Adam(*part, learning_rate, weight_decay) for part in parts]
         self._losses, self.loss = state.new_zeros(len(self.online.parts)), state.new_zeros(())
 
     def target_values(self) -> Program:
@@ -112,10 +114,15 @@ class Critics:
             *q.backward(part),
             *q.gradients(part),
             *clipped(self._gradient, self._clip),
-            *self.adam.step(k),
+            *self._adams[k].step(),
         ]
 
-    def polyak_update(self, tau: Tensor) -> Operation:
+    def reset(self, updates: int) -> None:
+        """Go on after so many updates."""
+        for adam in self._adams:
+            adam.reset(updates)
+
+    def polyak_update(self, tau: float) -> Operation:
         """The targets follow."""
         return polyak_update(self.state[1], self.state[0], tau)
 
@@ -125,7 +132,7 @@ class Actor:
 
     def __init__(
         self, policy: PolicySpec, critic: CriticSpec, observations: Tensor, state: Sequence[Tensor], critics: Tensor,
-        learning_rate: Tensor,
+        learning_rate: float,
     ) -> None:  # fmt: skip
         """`state`: rows of parameters and Adam's two moments; `critics` begin with Q_1; all are used in place."""
         parameters, *moments = state
@@ -134,7 +141,7 @@ class Actor:
         self._observations, self._inputs = observations, parameters.new_zeros(len(observations), critic.sizes[0])
         self._pi = Network(policy.sizes, policy.activation, "tanh", parameters[None], observations, gradient[None])
         self._q1 = Network(critic.sizes, critic.activation, "linear", q1, self._inputs, input_columns=columns)
-        self.adam = Adam(parameters, gradient, moments, learning_rate)
+        self.adam = Adam(parameters, gradient, *moments, learning_rate)
 
     def step(self) -> Program:
         """One Adam step on -mean Q_1(s, pi(s))."""
@@ -170,19 +177,18 @@ class DeterministicLearner(JointLearner):
         gradient_clip: float | None = None,
     ) -> None:  # fmt: skip
         """`weight_decay` and `gradient_clip` are the critics'."""
-        policy, critic = settings.policy, settings.critic
+        policy, critic, self._tau = settings.policy, settings.critic, settings.tau
         actor_floats = 4 * policy.size
         super().__init__(settings, actor_floats + math.prod(critic.shape), policy.size, noises, device)
         self._actors = self.state[:actor_floats].view(4, policy.size)  # online, target, Adam's moments
         online, target, *moments = self._actors
-        rate, critic_rate = (self.numbers[f"{who}_learning_rate"] for who in ("actor", "critic"))
         self.critics = Critics(
-            critic, settings.batch_size, self.state[actor_floats:].view(critic.shape), critic_rate,
-            self.numbers["discount"], weight_decay=weight_decay, gradient_clip=gradient_clip,
+            critic, settings.batch_size, self.state[actor_floats:].view(critic.shape), settings.critic_learning_rate,
+            settings.discount, weight_decay=weight_decay, gradient_clip=gradient_clip,
         )  # fmt: skip
         q = self.critics.state[0]
+        rate = settings.actor_learning_rate
         self.actor = Actor(policy, critic, self._batch.observations, [online, *moments], q, rate)
-        self.adams = self.critics.adam, self.actor.adam
         self._target = Network(policy.sizes, policy.activation, "tanh", target[None], self._batch.next_observations)
         self._acting = NumpyPolicy(policy, self._host.tensor.numpy())
         self.report = self.critics.loss[None]
@@ -197,8 +203,9 @@ class DeterministicLearner(JointLearner):
 
     def _actor_step(self) -> Program:
         """A step of the actor up Q_1, then all targets follow."""
-        online, target, tau = self._actors[0], self._actors[1], self.numbers["tau"]
-        return [*self.actor.step(), self.critics.polyak_update(tau), polyak_update(target, online, tau)]
+        online, target, *_ = self._actors
+        targets = self.critics.polyak_update(self._tau), polyak_update(target, online, self._tau)
+        return [*self.actor.step(), *targets]
 
 
 class TD3Program(DeterministicLearner):
