@@ -3,7 +3,7 @@
 Lee, Lee, Shin, Kweon, "An Efficient Asynchronous Method for Integrating Evolutionary and Gradient-based Policy
 Search", NeurIPS 2020, with what only its public code says (github.com/KyunghyunLee/aes-rl). It is the search
 `search/aes.py`, the coupling `half` (`coupling/half.py`), the schedule `steady-state`
-(`schedule/steady_state.py`), and the losses of `gradients/learners/blocks.py` with TD3's (`gradients/learners/td3.py`).
+(`schedule/steady_state.py`), and the losses of `gradients/learners/td3.py`.
 """
 
 from __future__ import annotations

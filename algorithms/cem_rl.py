@@ -3,8 +3,7 @@
 Pourchot and Sigaud, "CEM-RL: Combining evolutionary and gradient-based methods for policy search", ICLR 2019,
 algorithm 1, with the constants of github.com/apourchot/CEM-RL. The algorithm reads in five
 files: the search `search/cem.py`, the schedule `chain` (`schedule/chain.py`: who learns on which critic), the coupling
-`half` (`coupling/half.py`: the first `n_grad` individuals are trained), and the losses, `gradients/learners/blocks.py`
-with TD3's (`gradients/learners/td3.py`).
+`half` (`coupling/half.py`: the first `n_grad` individuals are trained), and the losses, `gradients/learners/td3.py`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ import torch
 
 from erlbench.algorithms.gradients.autograd import Autograd
 from erlbench.algorithms.gradients.episodes import train
-from erlbench.algorithms.gradients.learners.crossq import CrossQActorBlock, CrossQCriticBlock, CrossQLearner
+from erlbench.algorithms.gradients.learners.crossq import BETA1, CrossQCriticBlock, CrossQLearner, renorm_critics
+from erlbench.algorithms.gradients.learners.sac import SoftActorBlock
 from erlbench.algorithms.gradients.minibatches import load, saved
 from erlbench.algorithms.gradients.updates import climb_critics, fit_critics, update_joint
 from erlbench.algorithms.training.critic import fold_norm, joined, separated
@@ -31,21 +32,28 @@ class CrossQCritics(Autograd[CrossQCriticBlock]):
         self.learner.begin(updates)
 
 
-class CrossQActor(Autograd[CrossQActorBlock]):
-    """An actor up frozen critics; the members of `programs.blocks.ActorProgram`."""
+class CrossQActor(Autograd[SoftActorBlock]):
+    """An actor up frozen critics, by their running statistics; the members of `programs.blocks.ActorProgram`."""
 
     def __init__(self, settings: ActorUpdate, device: str) -> None:
-        super().__init__(CrossQActorBlock(settings, device), 0, device)
+        policy, critic = settings.policy, settings.critic
+        self._state, self._critics = (
+            torch.zeros(3, policy.size, device=device),
+            torch.zeros(critic.shape[1], device=device),
+        )
+        q = renorm_critics(critic, self._critics)
+        super().__init__(SoftActorBlock(settings, self._state[0], self._state[1:], q, beta1=BETA1), 0, device)
 
     def load(self, parameters: np.ndarray, critic: np.ndarray) -> None:
         """Take over an actor and the critics that it climbs."""
-        load(self.learner.critics, critic[0])
-        load(self.learner.parameters, separated(self.learner.settings.policy, parameters))
-        self.learner.begin()
+        load(self._critics, critic[0])
+        self._state.zero_()
+        load(self._state[0], separated(self.learner.settings.policy, parameters))
+        self.learner.adam.steps.zero_()
 
     def parameters(self) -> np.ndarray:
         """The actor; a NaN or infinite value raises `NumericalError`."""
-        return joined(self.learner.settings.policy, saved(self.learner.parameters, "the actor"))
+        return joined(self.learner.settings.policy, saved(self._state[0], "the actor"))
 
 
 class CrossQJoint(Autograd[CrossQLearner]):

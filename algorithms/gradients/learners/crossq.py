@@ -13,11 +13,10 @@ import torch
 from torch import Tensor
 
 from erlbench.algorithms.gradients.learners.networks import MLP, FlatAdam
-from erlbench.algorithms.gradients.learners.sac import GaussianPolicy
-from erlbench.algorithms.gradients.learners.td3 import values
+from erlbench.algorithms.gradients.learners.sac import GaussianPolicy, soft_values
 from erlbench.algorithms.gradients.minibatches import Minibatch
 from erlbench.algorithms.training.critic import NORM_EPSILON, CriticSpec, actor_size, learner_parts
-from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, CrossQUpdate
+from erlbench.algorithms.training.update_settings import CriticUpdate, CrossQUpdate
 from erlbench.policy import PolicySpec, parameter_count
 
 BETA1 = 0.5  # of Adam for actors and critics
@@ -171,8 +170,8 @@ class CrossQLearner:
         loss = joint_critic_loss(self.q, batch, next_actions, -alpha * next_log, settings.discount)
         self.critic_adam.descend(loss)
         if number % settings.policy_delay == 0:
-            actions, log_probabilities = self.actor.sample(observations, noise[1])
-            self.actor_adam.descend((alpha * log_probabilities - values(self.frozen_q, observations, actions)).mean())
+            climbed, log_probabilities = soft_values(self.actor, self.frozen_q, observations, noise[1], alpha)
+            self.actor_adam.descend(-climbed.mean())
             if settings.temperature is None:  # towards the target entropy
                 entropy = -log_probabilities.detach().mean()
                 self.alpha_adam.descend((self.log_alpha.exp() * (entropy - settings.target_entropy)).sum())
@@ -180,7 +179,7 @@ class CrossQLearner:
 
 
 class CrossQCriticBlock:
-    """The critics of a population, whose next actions are those of one actor, as in `learners/blocks.py`."""
+    """The critics of a population, whose next actions are those of one actor, as in `learners/sac.py`."""
 
     noises = 1
 
@@ -206,30 +205,3 @@ class CrossQCriticBlock:
         loss = joint_critic_loss(self.q, batch, next_actions, -settings.temperature * next_log, settings.discount)
         self.adam.descend(loss)
         return loss.detach()[None]
-
-
-class CrossQActorBlock:
-    """One actor, with a fresh Adam, up frozen critics by their running statistics."""
-
-    noises = 1
-
-    def __init__(self, settings: ActorUpdate, device: str) -> None:
-        policy, critic = settings.policy, settings.critic
-        self.settings, self.parameters = settings, torch.zeros(policy.size, device=device)
-        self.moments = torch.zeros(2, policy.size, device=device)
-        self.critics = torch.zeros(critic.shape[1], device=device)
-        self.adam = FlatAdam(self.parameters, self.moments, settings.learning_rate, beta1=BETA1)
-        self.policy = GaussianPolicy(replace(policy, stochastic=False), self.parameters, self.adam.gradients)
-        self.q = renorm_critics(critic, self.critics)
-
-    def begin(self) -> None:
-        """Start anew."""
-        self.moments.zero_()
-        self.adam.steps.zero_()
-
-    def update(self, number: int, batch: Minibatch, noise: Tensor) -> Tensor:
-        """A step on mean(temperature * log pi(a|s) - min_k Q_k(s, a)); it reports nothing."""
-        actions, log_probabilities = self.policy.sample(batch.observations, noise[0])
-        soft_values = values(self.q, batch.observations, actions) - self.settings.temperature * log_probabilities
-        self.adam.descend(-soft_values.mean())
-        return soft_values.new_zeros(0)

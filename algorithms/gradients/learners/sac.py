@@ -5,16 +5,19 @@ Equation numbers are v2's where nothing else is said.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 from torch.distributions import Normal
 from torch.nn.functional import mse_loss
 
 from erlbench.algorithms.gradients.learners.networks import MLP, FlatAdam, follow
-from erlbench.algorithms.gradients.learners.td3 import critic_loss, twin_critics, values
+from erlbench.algorithms.gradients.learners.td3 import Critics, critic_loss, values
 from erlbench.algorithms.gradients.minibatches import Minibatch
 from erlbench.algorithms.training.critic import learner_parts, value_sizes
-from erlbench.algorithms.training.update_settings import SACUpdate
+from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, SACUpdate
 from erlbench.policy import PolicySpec, parameter_count
 
 
@@ -47,6 +50,14 @@ class GaussianPolicy:
         return actions, (density - torch.log(1 - actions**2 + 1e-6)).sum(1, keepdim=True)
 
 
+def soft_values(
+    policy: GaussianPolicy, critics: Sequence[MLP], observations: Tensor, noise: Tensor, alpha: Tensor | float
+) -> tuple[Tensor, Tensor]:
+    """min_k Q_k(s, a) - alpha log pi(a|s), a ~ pi(s), `(batch, 1)`, and the log probabilities."""
+    actions, log_probabilities = policy.sample(observations, noise)
+    return values(critics, observations, actions) - alpha * log_probabilities, log_probabilities
+
+
 class SACLearner:
     """Actor, twin critics, temperature, with v1 the value network; their targets, and Adam; on one flat vector."""
 
@@ -56,12 +67,9 @@ class SACLearner:
         shapes = learner_parts(policy, critic, settings.value_network)
         parts = torch.split(state, [rows * columns for rows, columns in shapes.values()])
         rows = {name: part.view(shape) for (name, shape), part in zip(shapes.items(), parts)}
-        self.settings, self.critics = settings, rows["critic"]
+        self.settings, self.critics = settings, Critics(critic, rows["critic"], settings.critic_learning_rate)
         self.actor_adam = FlatAdam(rows["actor"][0], rows["actor"][1:], rate)
-        self.critic_adam = FlatAdam(self.critics[0], self.critics[2:], settings.critic_learning_rate)
         self.actor = GaussianPolicy(policy, rows["actor"][0], self.actor_adam.gradients)
-        self.q = twin_critics(critic, self.critics[0], self.critic_adam.gradients)
-        self.target_q, self.frozen_q = twin_critics(critic, self.critics[1]), twin_critics(critic, self.critics[0])
         self.log_alpha = rows["temperature"][0].detach().requires_grad_()
         self.alpha_adam = FlatAdam(rows["temperature"][0], rows["temperature"][1:], rate)
         self.log_alpha.grad = self.alpha_adam.gradients
@@ -83,17 +91,16 @@ class SACLearner:
         The critics' loss, and the mean log probability of the actions.
         """
         settings, alpha, observations = self.settings, self.alpha, batch.observations
-        loss = 0.5 * critic_loss(self.q, batch, self.targets(batch, noise[0], alpha))  # eq. 5; v1, eq. 8
-        self.critic_adam.descend(loss)
-        actions, log_probabilities = self.actor.sample(observations, noise[1])
-        soft_values = values(self.frozen_q, observations, actions) - alpha * log_probabilities
-        self.actor_adam.descend(-soft_values.mean())  # eq. 7
+        loss = 0.5 * critic_loss(self.critics.q, batch, self.targets(batch, noise[0], alpha))  # eq. 5; v1, eq. 8
+        self.critics.adam.descend(loss)
+        climbed, log_probabilities = soft_values(self.actor, self.critics.frozen_q, observations, noise[1], alpha)
+        self.actor_adam.descend(-climbed.mean())  # eq. 7
         if settings.value_network:
-            self.value_adam.descend(0.5 * mse_loss(self.v(observations), soft_values.detach()))  # v1, eq. 5
+            self.value_adam.descend(0.5 * mse_loss(self.v(observations), climbed.detach()))  # v1, eq. 5
         entropy = log_probabilities.detach().mean()
         if settings.temperature is None:  # eq. 18, with log alpha for alpha: towards the target entropy
             self.alpha_adam.descend(-(self.log_alpha * (entropy + settings.target_entropy)).sum())
-        online, target = (self.values[0], self.values[1]) if settings.value_network else self.critics[:2]
+        online, target, *_ = self.values if settings.value_network else self.critics.rows
         follow(target, online, settings.tau)
         return torch.stack([loss.detach(), entropy])
 
@@ -104,6 +111,45 @@ class SACLearner:
             if settings.value_network:
                 next_values = self.target_v(following)
             else:
-                actions, log_probabilities = self.actor.sample(following, noise)
-                next_values = values(self.target_q, following, actions) - alpha * log_probabilities
+                next_values, _ = soft_values(self.actor, self.critics.target_q, following, noise, alpha)
             return settings.reward_scale * batch.rewards + settings.discount * batch.continues * next_values
+
+
+class SoftCriticBlock:
+    """CEM-RL's critics with SAC's losses: targets of one frozen stochastic actor, and a fixed temperature."""
+
+    def __init__(self, settings: CriticUpdate, critics: Tensor, target_actor: Tensor) -> None:
+        """`critics`: rows of `training/critic.py`; `target_actor` as `GaussianPolicy` has it."""
+        self.settings, self.critics = settings, Critics(settings.critic, critics, settings.learning_rate)
+        self.policy = GaussianPolicy(replace(settings.policy, stochastic=False), target_actor)
+
+    def update(self, number: int, batch: Minibatch, noise: Tensor) -> Tensor:
+        """One update, `noise` `(1, batch, action)`; the critics' loss."""
+        settings, following = self.settings, batch.next_observations
+        with torch.no_grad():
+            v, _ = soft_values(self.policy, self.critics.target_q, following, noise[0], settings.temperature)
+            y = batch.rewards + settings.discount * batch.continues * v
+        loss = 0.5 * critic_loss(self.critics.q, batch, y)
+        self.critics.adam.descend(loss)
+        self.critics.follow(settings.tau)
+        return loss.detach()
+
+
+class SoftActorBlock:
+    """CEM-RL's actor with SAC's loss: one stochastic actor, with a fixed temperature, up frozen critics."""
+
+    noises = 1
+
+    def __init__(
+        self, settings: ActorUpdate, parameters: Tensor, moments: Tensor, critics: Sequence[MLP], **adam: float
+    ) -> None:
+        """`parameters` as `GaussianPolicy` has them; `adam`: what is not its default."""
+        self.settings, self.q = settings, critics
+        self.adam = FlatAdam(parameters, moments, settings.learning_rate, **adam)
+        self.policy = GaussianPolicy(replace(settings.policy, stochastic=False), parameters, self.adam.gradients)
+
+    def update(self, number: int, batch: Minibatch, noise: Tensor) -> Tensor:
+        """A step on -mean(min_k Q_k(s, a) - temperature * log pi(a|s)), a ~ pi(s); it reports nothing."""
+        v, _ = soft_values(self.policy, self.q, batch.observations, noise[0], self.settings.temperature)
+        self.adam.descend(-v.mean())
+        return v.new_zeros(0)

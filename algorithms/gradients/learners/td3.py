@@ -1,4 +1,4 @@
-"""TD3 (Fujimoto, van Hoof and Meger, ICML 2018, algorithm 1), from the minibatch to the targets.
+"""TD3 (Fujimoto, van Hoof and Meger, ICML 2018, algorithm 1), and its blocks in CEM-RL (Pourchot and Sigaud, ICLR 2019).
 
 Actions are normalised to [-1, 1] everywhere: in the replay, for the critics, and so for the target policy's noise.
 """
@@ -6,6 +6,7 @@ Actions are normalised to [-1, 1] everywhere: in the replay, for the critics, an
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,7 +15,7 @@ from torch.nn.functional import mse_loss
 from erlbench.algorithms.gradients.learners.networks import MLP, FlatAdam, follow
 from erlbench.algorithms.gradients.minibatches import Minibatch
 from erlbench.algorithms.training.critic import CriticSpec
-from erlbench.algorithms.training.update_settings import TD3Update
+from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, DDPGUpdate, TD3Update
 
 
 def smoothed_actions(actor: MLP, observations: Tensor, noise: Tensor, scale: float, clip: float) -> Tensor:
@@ -46,34 +47,88 @@ def twin_critics(spec: CriticSpec, row: Tensor, gradients: Tensor | None = None)
     return [MLP(spec.sizes, spec.activation, "linear", row[part], grad) for part, grad in zip(parts, learnt)]
 
 
-class TD3Learner:
-    """Actor, twin critics, their targets, and Adam, on the flat vector of `td3.initial_learner`."""
+class Critics:
+    """The critics Q_k, their targets Q'_k, and Adam, on the rows of `training/critic.py`."""
 
-    def __init__(self, settings: TD3Update, state: Tensor) -> None:
-        policy, critic = settings.policy, settings.critic
-        self.settings, split = settings, 4 * policy.size
-        self.actors, self.critics = state[:split].view(4, -1), state[split:].view(4, -1)  # online, target, moments
+    def __init__(self, spec: CriticSpec, rows: Tensor, learning_rate: float, weight_decay: float = 0.0) -> None:
+        self.rows, self.adam = rows, FlatAdam(rows[0], rows[2:], learning_rate, weight_decay=weight_decay)
+        self.q, self.target_q = twin_critics(spec, rows[0], self.adam.gradients), twin_critics(spec, rows[1])
+        self.frozen_q = twin_critics(spec, rows[0])
+
+    def follow(self, tau: float) -> None:
+        """The targets follow."""
+        follow(self.rows[1], self.rows[0], tau)
+
+
+def targets(
+    settings: TD3Update | CriticUpdate, actor: MLP, critics: Sequence[MLP], batch: Minibatch, noise: Tensor
+) -> Tensor:
+    """Y = r + discount * continues * min_k Q'_k(s', a') with the smoothed a' of the target `actor`; a constant."""
+    following = batch.next_observations
+    with torch.no_grad():
+        actions = smoothed_actions(actor, following, noise, settings.target_noise, settings.noise_clip)
+        return batch.rewards + settings.discount * batch.continues * values(critics, following, actions)
+
+
+class TD3Learner:
+    """Actor, twin critics, their targets, and Adam, on the flat vector of `initial_learner`."""
+
+    def __init__(self, settings: TD3Update | DDPGUpdate, state: Tensor, weight_decay: float = 0.0) -> None:
+        policy, split = settings.policy, 4 * settings.policy.size
+        self.settings: Any = settings
+        self.actors = state[:split].view(4, -1)  # online, target, moments
+        self.critics = Critics(settings.critic, state[split:].view(4, -1), settings.critic_learning_rate, weight_decay)
         self.actor_adam = FlatAdam(self.actors[0], self.actors[2:], settings.actor_learning_rate)
-        self.critic_adam = FlatAdam(self.critics[0], self.critics[2:], settings.critic_learning_rate)
         shape = policy.sizes, policy.activation, "tanh"
         self.actor = MLP(*shape, self.actors[0], self.actor_adam.gradients)
         self.target_actor = MLP(*shape, self.actors[1])
-        self.q = twin_critics(critic, self.critics[0], self.critic_adam.gradients)
-        self.target_q = twin_critics(critic, self.critics[1])
-        self.frozen_q1 = twin_critics(critic, self.critics[0])[0]
 
     def update(self, number: int, batch: Minibatch, noise: Tensor) -> Tensor:
         """The update `number`, from 0, with `noise` `(1, batch, action)` ~ N(0, 1); the critics' loss."""
-        settings, following = self.settings, batch.next_observations
-        with torch.no_grad():
-            actions = smoothed_actions(
-                self.target_actor, following, noise[0], settings.target_noise, settings.noise_clip
-            )
-            y = batch.rewards + settings.discount * batch.continues * values(self.target_q, following, actions)
-        loss = critic_loss(self.q, batch, y)
-        self.critic_adam.descend(loss)
-        if number % settings.policy_delay == 0:  # the delayed update
-            self.actor_adam.descend(actor_loss(self.actor, self.frozen_q1, batch.observations))
-            follow(self.critics[1], self.critics[0], settings.tau)
-            follow(self.actors[1], self.actors[0], settings.tau)
+        y = targets(self.settings, self.target_actor, self.critics.target_q, batch, noise[0])
+        loss = critic_loss(self.critics.q, batch, y)
+        self.critics.adam.descend(loss)
+        if number % self.settings.policy_delay == 0:  # the delayed update
+            self.improve(batch)
         return loss.detach()[None]
+
+    def improve(self, batch: Minibatch) -> None:
+        """A step of the actor up Q_1, then all targets follow."""
+        self.actor_adam.descend(actor_loss(self.actor, self.critics.frozen_q[0], batch.observations))
+        self.critics.follow(self.settings.tau)
+        follow(self.actors[1], self.actors[0], self.settings.tau)
+
+
+class CriticBlock:
+    """CEM-RL, algorithm 1: critics, whose targets are those of one frozen actor; with one critic and no noise DDPG's.
+
+    So many actors can be trained beside the chain of critic updates.
+    """
+
+    def __init__(self, settings: CriticUpdate, critics: Tensor, target_actor: Tensor) -> None:
+        """`critics`: rows of `training/critic.py`; `target_actor`: the vector of the policy."""
+        policy = settings.policy
+        self.settings, self.critics = settings, Critics(settings.critic, critics, settings.learning_rate)
+        self.actor = MLP(policy.sizes, policy.activation, "tanh", target_actor)
+
+    def update(self, number: int, batch: Minibatch, noise: Tensor) -> Tensor:
+        """One update, `noise` `(1, batch, action)`; the critics' loss."""
+        y = targets(self.settings, self.actor, self.critics.target_q, batch, noise[0])
+        loss = critic_loss(self.critics.q, batch, y)
+        self.critics.adam.descend(loss)
+        self.critics.follow(self.settings.tau)
+        return loss.detach()
+
+
+class ActorBlock:
+    """CEM-RL, algorithm 1: one actor, with a fresh Adam, up a frozen Q_1."""
+
+    def __init__(self, settings: ActorUpdate, parameters: Tensor, critics: Sequence[MLP]) -> None:
+        policy = settings.policy
+        self.adam = FlatAdam(parameters, torch.zeros(2, len(parameters)), settings.learning_rate)
+        self.actor = MLP(policy.sizes, policy.activation, "tanh", parameters, self.adam.gradients)
+        self.q1 = critics[0]
+
+    def update(self, number: int, batch: Minibatch, noise: Tensor) -> None:
+        """One step, without noise."""
+        self.adam.descend(actor_loss(self.actor, self.q1, batch.observations))

@@ -1,4 +1,4 @@
-"""The programs of `learners/blocks.py`, whose target actors are frozen.
+"""The programs of the blocks in `learners/td3.py` and `learners/sac.py`, whose target actors are frozen.
 
 Minibatches are drawn `MINIBATCHES` at a time, and the target actor's actions computed for all of them at once.
 """

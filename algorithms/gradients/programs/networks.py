@@ -152,15 +152,15 @@ class Adam:
     """Adam (Kingma & Ba 2015, PyTorch's defaults) on one flat vector, in one fused pass."""
 
     def __init__(
-        self, parameters: Tensor, gradient: Tensor, first: Tensor, second: Tensor, learning_rate: float,
+        self, parameters: Tensor, gradient: Tensor, moments: Sequence[Tensor], learning_rate: float,
         weight_decay: float = 0.0,
     ) -> None:  # fmt: skip
-        """All contiguous and of the same length, used in place; `first` and `second` are the moments.
+        """All contiguous and of the same length, used in place; `moments` are the first and the second.
 
         `weight_decay` times the parameters is added to the gradient.
         """
         self._steps = parameters.new_zeros(())
-        tensors: Any = [parameters], [gradient], [first], [second], [], [self._steps]
+        tensors: Any = [parameters], [gradient], [moments[0]], [moments[1]], [], [self._steps]
         more: dict[str, Any] = {"beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "amsgrad": False, "maximize": False}
         self._fused = partial(torch._fused_adam_, *tensors, lr=learning_rate, weight_decay=weight_decay, **more)
 

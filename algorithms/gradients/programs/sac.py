@@ -134,7 +134,7 @@ class SoftActor:
         parameters, *moments = state
         gradient = torch.zeros_like(parameters)
         self.pi = GaussianActor(policy, parameters, observations, gradient)
-        self.adam = Adam(parameters, gradient, *moments, learning_rate)
+        self.adam = Adam(parameters, gradient, moments, learning_rate)
         self._observations, self._split, columns = observations, policy.sizes[0], slice(policy.sizes[0], None)
         self._inputs = parameters.new_zeros(len(observations), critic.sizes[0])
         networks = critics.view(critic.count, -1)
@@ -265,7 +265,7 @@ class Temperature:
         """`state` `(3, 1)`: log alpha and Adam's moments, used in place; `fixed` None: it is learnt."""
         self._log, *moments = state
         self._gradient = torch.zeros_like(self._log)
-        self._adam = Adam(self._log, self._gradient, *moments, learning_rate)
+        self._adam = Adam(self._log, self._gradient, moments, learning_rate)
         self._fixed, self._target = fixed, target_entropy
         self.alpha = torch.ones_like(self._log)
 
@@ -297,7 +297,7 @@ class Value:
         online, observations = self._parameters[None], batch.observations
         self._online = Network(sizes, activation, "linear", online, observations, gradient[None])
         self.target = Network(sizes, activation, "linear", self._target[None], batch.next_observations)
-        self.adam = Adam(self._parameters, gradient, *moments, learning_rate)
+        self.adam = Adam(self._parameters, gradient, moments, learning_rate)
         self._values = torch.zeros_like(self._online.outputs[0])
 
     def step(self, q: Tensor, log_probability: Tensor, alpha: Tensor) -> Program:

@@ -84,7 +84,7 @@ class Critics:
         self.target = Network(*shape, target, self.inputs.next_pairs)
         tensors = (state[0], self._gradient, state[2], state[3])
         parts = zip(*(tensor.chunk(len(self.online.parts)) for tensor in tensors))
-        self._adams = [Adam(*part, learning_rate, weight_decay) for part in parts]
+        self._adams = [Adam(p, g, moments, learning_rate, weight_decay) for p, g, *moments in parts]
         self._losses, self.loss = state.new_zeros(len(self.online.parts)), state.new_zeros(())
 
     def target_values(self) -> Program:
@@ -141,7 +141,7 @@ class Actor:
         self._observations, self._inputs = observations, parameters.new_zeros(len(observations), critic.sizes[0])
         self._pi = Network(policy.sizes, policy.activation, "tanh", parameters[None], observations, gradient[None])
         self._q1 = Network(critic.sizes, critic.activation, "linear", q1, self._inputs, input_columns=columns)
-        self.adam = Adam(parameters, gradient, *moments, learning_rate)
+        self.adam = Adam(parameters, gradient, moments, learning_rate)
 
     def step(self) -> Program:
         """One Adam step on -mean Q_1(s, pi(s))."""

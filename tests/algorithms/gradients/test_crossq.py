@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 import torch
 
+from erlbench.algorithms.gradients.crossq import CrossQActor
 from erlbench.algorithms.gradients.learners import crossq
 from erlbench.algorithms.gradients.learners.crossq import (
     BatchRenorm,
-    CrossQActorBlock,
     CrossQCriticBlock,
     CrossQLearner,
     RenormMLP,
@@ -23,7 +23,7 @@ from erlbench.algorithms.gradients.learners.crossq import (
     joint_critic_loss,
 )
 from erlbench.algorithms.gradients.minibatches import Minibatch
-from erlbench.algorithms.training.critic import actor_size, critic_spec, fold_norm, learner_parts  # fmt: skip
+from erlbench.algorithms.training.critic import actor_size, critic_spec, fold_norm, joined, learner_parts, separated
 from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, CrossQUpdate, both_rates
 from erlbench.policy import NumpyPolicy, PolicySpec, parameter_count
 from tests.algorithms.gradients import crossq_of_sbx
@@ -234,20 +234,20 @@ def test_every_third_update_moves_the_actor_in_training_mode_up_critics_in_evalu
 def test_an_individual_climbs_critics_in_evaluation_mode():
     """Mutations: critics by the batch's statistics, moments that survive a task, beta1 = 0.9."""
     random, policy = np.random.default_rng(5), replace(POLICY, stochastic=True)
-    block = CrossQActorBlock(ActorUpdate(policy, CRITIC, BATCH, 1e-3, 0.2), "cpu")
-    block.critics[:] = critics_of(random)
-    start, batch = 0.4 * random.normal(size=actor_size(POLICY)), batch_of(random)
+    program = CrossQActor(ActorUpdate(policy, CRITIC, BATCH, 1e-3, 0.2), "cpu")
+    critics = critics_of(random).numpy().astype(np.float32)
+    start, batch = (0.4 * random.normal(size=actor_size(POLICY))).astype(np.float32), batch_of(random)
     noise = torch.from_numpy(random.normal(size=(1, BATCH, ACTION)))
     for _ in range(2):  # nothing goes on from one task to the next
-        block.parameters[:] = torch.from_numpy(start)
-        block.begin()
-        block.update(1, batch, noise)
+        program.load(joined(policy, start), critics[None])
+        program.learner.update(1, batch, noise)
+    start, critics = start.astype(float), torch.from_numpy(critics).double()
     gradient = torch.zeros(len(start))
     actor = crossq.GaussianPolicy(POLICY, torch.from_numpy(start), gradient)
     actions, log = actor.sample(batch.observations, noise[0])
-    (0.2 * log - evaluated(block.critics, batch.observations, actions).amin(0)).mean().backward()
+    (0.2 * log - evaluated(critics, batch.observations, actions).amin(0)).mean().backward()
     expected, _, _ = adam(start, gradient.numpy(), 0.0, 0.0, 1)
-    np.testing.assert_allclose(block.parameters.numpy(), expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(separated(policy, program.parameters()), expected, rtol=1e-9, atol=1e-12)
 
 
 # -- vectors -------------------------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from erlbench.algorithms.gradients.crossq import update_critics, update_crossq
-from erlbench.algorithms.gradients.learners.blocks import ActorBlock, CriticBlock
+from erlbench.algorithms.gradients.learners.sac import SoftActorBlock, SoftCriticBlock
+from erlbench.algorithms.gradients.learners.td3 import ActorBlock, CriticBlock, twin_critics
 from erlbench.algorithms.gradients.minibatches import Minibatch
 from erlbench.algorithms.gradients.programs.blocks import MINIBATCHES
 from erlbench.algorithms.gradients.updates import train_actor, update_critic
@@ -105,8 +106,9 @@ def learnt_critics(settings, given, batches):
     """The critics' array after steps on these minibatches, by autograd, and the mean loss."""
     critics = torch.from_numpy(given["critic"].copy())
     target = torch.from_numpy(heads(settings.update.policy, given["target_actor"]))
-    learner = CriticBlock(settings.update, critics, target)
-    losses = [learner.update(batch, noise).item() for batch, noise in batches]
+    kind = SoftCriticBlock if settings.update.policy.stochastic else CriticBlock
+    learner = kind(settings.update, critics, target)
+    losses = [learner.update(number, batch, noise[None]).item() for number, (batch, noise) in enumerate(batches)]
     return critics.numpy(), np.mean(losses)
 
 
@@ -135,9 +137,11 @@ def test_actor_updates_equal_autograd(activation, stochastic, replay, workspace)
     policy, critic = specs(activation, stochastic=stochastic)
     given, settings = inputs(policy, critic, replay), settings_of(train_actor, policy, critic)
     parameters = torch.from_numpy(heads(policy, given["parameters"]).copy())
-    learner = ActorBlock(settings.update, parameters, torch.from_numpy(given["critic"][0]))
+    q, moments = twin_critics(critic, torch.from_numpy(given["critic"][0])), torch.zeros(2, len(parameters))
+    soft = stochastic and SoftActorBlock(settings.update, parameters, moments, q)
+    learner = soft or ActorBlock(settings.update, parameters, q)
     for batch, noise in minibatches(workspace, given["replay"], 30, 32, stochastic):
-        learner.update(batch, noise)
+        learner.update(0, batch, noise[None])
     outcome = train_actor(settings, given, KEY, workspace)
     assert outcome.values == {"actor_updates": 30}
     close(heads(policy, outcome.arrays["parameters"]), parameters.numpy())
