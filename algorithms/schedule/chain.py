@@ -144,7 +144,8 @@ class Chain(Schedule):
         if run.observes:
             more["observe"] = 1.0
         if not run.has_learner:
-            return run.rollouts([parameters[index] for index in individuals], kind="es", **more)
+            policies = [parameters[index] for index in individuals]
+            return run.rollouts(policies, kind="es", individual=individuals.start, **more)
         random = self.settings.random_warmup and not self.warm
         more |= {"record": learns, "random_actions": random, "mode": run.acts_by_mode}
         kinds = ["random" if random else "rl" if index in self.state.trained else "es" for index in individuals]

@@ -100,6 +100,7 @@ snes
 ga parents=2
 ars directions=2 top=1 reward_shift=0.5
 pgpe reward_shift=0.5
+pgpe population_max=8 generation_steps=60
 openai-es
 openai-es timesteps_per_batch=60 time_limit=adaptive:9,0.5,1.5 time_limit_max=20 mean_share=0.5
 openai-es stale=discard population=2 workers=6

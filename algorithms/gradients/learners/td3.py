@@ -1,4 +1,4 @@
-"""TD3 (Fujimoto, van Hoof and Meger, ICML 2018, algorithm 1), and its blocks in CEM-RL (Pourchot and Sigaud, ICLR 2019).
+"""TD3 (Fujimoto, van Hoof and Meger, ICML 2018, algorithm 1), and its two halves in CEM-RL and its kin.
 
 Actions are normalised to [-1, 1] everywhere: in the replay, for the critics, and so for the target policy's noise.
 """
