@@ -8,7 +8,7 @@ The rules are in `aes_updates.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -23,7 +23,6 @@ from erlbench.algorithms.search.aes_updates import (
     SUCCESS_RULE_FROZEN,
     VARIANCE_UPDATES,
     FitnessScale,
-    Psg,
     freeze,
     move,
     oldest,
@@ -33,14 +32,7 @@ from erlbench.algorithms.search.aes_updates import (
     success_rule,
     update_ratio,
 )
-from erlbench.algorithms.search.cem import (
-    PARAMETERS_AT_ONCE,
-    blocks,
-    cem_variance,
-    decayed,
-    elite_weights,
-    weighted_moments,
-)
+from erlbench.algorithms.search.cem import cem_variance, decayed, elite_weights, weighted_moments
 from erlbench.algorithms.search.search import (
     AS_SAMPLES,
     HANSEN,
@@ -48,7 +40,6 @@ from erlbench.algorithms.search.search import (
     GaussianSearch,
     GaussianState,
     Individual,
-    displacement,
     own_displacement,
     shortened,
 )
@@ -72,6 +63,14 @@ FITNESS_SCALE = {
     "Pendulum": 200.0,
     "Pusher": 10.0,
     "Reacher": 6.0,
+}
+ABSOLUTE = "absolute_baseline"
+SCALES = {
+    "fixed-range-linear": "fitness_range",
+    "fixed-range-sigmoid": "fitness_range",
+    "baseline-absolute": ABSOLUTE,
+    "baseline-absolute-clipped": ABSOLUTE,
+    "baseline-relative": "baseline",
 }
 SCALE_SOURCE = "AES-RL, public code (Mujoco's locomotion tasks); else about 0.16 of a good score"
 
@@ -136,30 +135,17 @@ class AESSearchSettings:
             )
 
     @property
-    def is_absolute(self) -> bool:
-        """Whether the mean update needs a bad score in place of a scale."""
-        return self.mean_update.startswith("baseline-absolute")
+    def scale_setting(self) -> str:
+        """The setting that is the r or f_b of the mean update; empty for those without one."""
+        return SCALES.get(self.mean_update, "")
 
     @property
     def scale(self) -> float | None:
-        """The r or f_b of the mean update; None where the run finds it out."""
-        if self.is_absolute:
-            minus = None if self.baseline is None else -self.baseline
-            return minus if self.absolute_baseline is None else self.absolute_baseline
-        return self.baseline if self.mean_update == "baseline-relative" else self.fitness_range
-
-    @property
-    def scale_setting(self) -> str:
-        """The setting that `scale` is of; empty for mean updates without one."""
-        if self.mean_update in ("full-move", OLDEST):
-            return ""
-        relative = "baseline" if self.mean_update == "baseline-relative" else "fitness_range"
-        return "absolute_baseline" if self.is_absolute else relative
-
-    @property
-    def psg(self) -> Psg:
-        """(p_positive, p_negative)."""
-        return self.p_positive, self.p_negative
+        """The r or f_b of the mean update; None where it has none, or the run finds it out."""
+        value: float | None = getattr(self, self.scale_setting, None)
+        if value is None and self.scale_setting == ABSOLUTE and self.baseline is not None:
+            return -self.baseline
+        return value
 
 
 @dataclass(kw_only=True)
@@ -222,7 +208,8 @@ class AESSearch(GaussianSearch[AESSearchSettings, AESState]):
             p = 0.0 if centre is None else 1.0 / settings.window
             mean = old if centre is None else oldest(old, centre, settings.window)
         else:
-            p = update_ratio(settings.mean_update, f_z, f_mean, self._scale(), settings.psg)
+            psg = settings.p_positive, settings.p_negative
+            p = update_ratio(settings.mean_update, f_z, f_mean, self._scale(), psg)
             mean = move(old, z, p) if p else old
         if self.injected != MEAN_ONLY:
             variance = self._adapted(variance, z, old, mean, p, spread, f_z > f_mean)
@@ -266,12 +253,7 @@ class AESSearch(GaussianSearch[AESSearchSettings, AESState]):
         if len(state.ring) < settings.window:
             return None, None
         best = ranking([member.fitness for member in state.ring])[: settings.elites]
-        elites: Sequence[Iterable[np.ndarray]]
-        if self.injected == HANSEN:
-            mean, std = state.distribution.mean, np.sqrt(state.distribution.variance)
-            elites = [blocks(mean + displacement(self, state.ring[index], mean, std)) for index in best]
-        else:
-            elites = [self.context.store.blocks(state.ring[index].z, PARAMETERS_AT_ONCE) for index in best]
+        elites = self.positions(state.ring[index] for index in best)
         centre, spread = weighted_moments(state.distribution.mean, elites, self._weights)
         return centre, self._own_spread() if self.injected == MEAN_ONLY else spread
 
@@ -288,7 +270,7 @@ class AESSearch(GaussianSearch[AESSearchSettings, AESState]):
         known = self.state.scale
         if known is None:
             return self.settings.scale or 0.0
-        return known.worst() if self.settings.is_absolute else known.now()
+        return known.worst() if self.settings.scale_setting == ABSOLUTE else known.now()
 
     def measured(self) -> dict[str, float]:
         known = self.state.scale

@@ -20,7 +20,6 @@ from erlbench.algorithms.search.search import (
     GaussianState,
     Individual,
     Vector,
-    displacement,
     own_displacement,
 )
 from erlbench.algorithms.search.search_distribution import ranking
@@ -28,7 +27,6 @@ from erlbench.settings import setting
 from erlbench.work.seeding import Key
 
 CEM_RL = "CEM-RL, public code"
-PARAMETERS_AT_ONCE = 8192  # parameters that are taken at once: small enough for the cache
 LOG, EQUAL, RANKS = "log", "equal", "ranks"
 RECOMBINATIONS = (LOG, EQUAL, RANKS)
 
@@ -88,27 +86,21 @@ class CEMSearch(GaussianSearch[CEMSearchSettings, CEMState]):
 
     def tell(self, individuals: Sequence[Individual]) -> None:
         """Eq. 1 to 3; the variance is taken around the old mean."""
-        settings, state, store = self.settings, self.state, self.context.store
-        elites: Sequence[Iterable[np.ndarray]]
+        settings, state = self.settings, self.state
         old, ranked = state.distribution, ranking([each.fitness for each in individuals])
         state.elites = ranked[: settings.elites]
         state.epsilon = decayed(state.epsilon, settings.tau_cem, settings.epsilon_end)
         weights = recombination_weights(settings.recombination, settings.elites)
-        if self.injected == HANSEN:
-            std = np.sqrt(old.variance)
-            elites = [blocks(old.mean + displacement(self, individuals[i], old.mean, std)) for i in state.elites]
-        else:
-            elites = [store.blocks(individuals[index].z, PARAMETERS_AT_ONCE) for index in state.elites]
-        mean, spread = weighted_moments(old.mean, elites, weights)
+        mean, spread = weighted_moments(old.mean, self.positions(individuals[index] for index in state.elites), weights)
         if settings.recombination == RANKS:
-            mean = rank_move(old.mean, (np.asarray(store.load(individuals[index].z)) for index in ranked), len(ranked))
+            mean = rank_move(old.mean, (self.load(individuals[index].z) for index in ranked), len(ranked))
         if self.injected == MEAN_ONLY:
             samples = [index for index in ranked if not individuals[index].injected][: settings.elites]
             if not samples:  # nothing is known about the variance
                 state.distribution = old.moved(mean, old.variance, self.context.share)
                 return
             weights = recombination_weights(settings.recombination, len(samples))
-            elites = [blocks(old.mean + own_displacement(self, individuals[index], old.mean)) for index in samples]
+            elites = (old.mean + own_displacement(self, individuals[index], old.mean) for index in samples)
             _, spread = weighted_moments(old.mean, elites, weights)
         variance = cem_variance(spread, state.epsilon, settings.elites, settings.extra_ke_division)
         if self.injected == HANSEN:
@@ -131,24 +123,16 @@ def recombination_weights(recombination: str, elites: int) -> np.ndarray:
 
 
 def weighted_moments(
-    mean: np.ndarray, elites: Sequence[Iterable[np.ndarray]], weights: Sequence[float] | np.ndarray
+    mean: np.ndarray, elites: Iterable[np.ndarray], weights: Sequence[float] | np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """sum_i lambda_i z_(i), and sum_i lambda_i (z_(i) - mean)^2 around the OLD mean; `(P,)` float64 each.
 
-    Eq. 1 and 2; `elites` are vectors `(P,)`, best first, each in blocks of `PARAMETERS_AT_ONCE` (`Store.blocks`).
+    Eq. 1 and 2; `elites` are vectors `(P,)` float64, best first.
     """
     centre, spread = np.zeros_like(mean), np.zeros_like(mean)
-    vector, product = np.empty((2, min(PARAMETERS_AT_ONCE, mean.size)))
-    for start, *blocks in zip(range(0, mean.size, PARAMETERS_AT_ONCE), *elites, strict=True):
-        part = slice(start, start + PARAMETERS_AT_ONCE)
-        old, first, second = mean[part], centre[part], spread[part]
-        v, p = vector[: old.size], product[: old.size]
-        for weight, z in zip(weights, blocks, strict=True):
-            v[:] = z
-            first += np.multiply(weight, v, out=p)
-            v -= old
-            v *= v
-            second += np.multiply(weight, v, out=p)
+    for weight, z in zip(weights, elites, strict=True):
+        centre += weight * z
+        spread += weight * (z - mean) ** 2
     return centre, spread
 
 
@@ -179,10 +163,5 @@ def rank_move(mean: np.ndarray, ranked: Iterable[np.ndarray], count: int) -> np.
     weights /= weights[weights > 0].sum()
     move = np.zeros_like(mean)
     for weight, z in zip(weights, ranked, strict=True):
-        move += weight * (z.astype(np.float64) - mean)
+        move += weight * (z - mean)
     return mean + move
-
-
-def blocks(vector: np.ndarray) -> list[np.ndarray]:
-    """A vector in blocks of `PARAMETERS_AT_ONCE`."""
-    return [vector[start : start + PARAMETERS_AT_ONCE] for start in range(0, vector.size, PARAMETERS_AT_ONCE)]

@@ -116,6 +116,11 @@ def select(ranks: Sequence[int], elites: int, tournament: int, random: np.random
     return Selection(chosen, offspring, [free[place] for place in random.permutation(len(free))])
 
 
+def place_clones(selection: Selection) -> list[int]:
+    """Take a place for a clone of each elite: of the free ones, and where there is none, an offspring's."""
+    return [(selection.free or selection.offspring).pop(0) for _ in selection.elites]
+
+
 @dataclass(kw_only=True)
 class GeneticState(SearchState):
     """The population."""
@@ -178,11 +183,8 @@ class GeneticSearch(Search[GeneticSettings, GeneticState]):
         settings, tensors = self.settings, self.context.policy.tensors
         elites = max(1, int(settings.elite_fraction * len(population)))
         selection = select(ranks, elites, settings.tournament, random)
-        free, clones = selection.free, []
-        for elite in selection.elites:
-            # Where every place is an elite's or an offspring's, an offspring has to give way.
-            place = free.pop(0) if free else selection.offspring.pop(0)
-            clones.append(place)
+        free, clones = selection.free, place_clones(selection)
+        for place, elite in zip(clones, selection.elites):
             population[place] = population[elite].copy()
         if len(free) % 2:
             free.append(free[random.integers(len(free))])

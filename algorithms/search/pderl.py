@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from erlbench.algorithms.search.genetic import GeneticSearch, GeneticSettings, GeneticState, select
+from erlbench.algorithms.search.genetic import GeneticSearch, GeneticSettings, GeneticState, place_clones, select
 from erlbench.algorithms.search.search import Individual
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.training.breeding import Distillation, ProximalMutation
 from erlbench.algorithms.training.gradient_tasks import critic_of, update_task
 from erlbench.settings import setting
 from erlbench.work.seeding import generator
-from erlbench.work.tasks import ArrayRef, Input, Task
+from erlbench.work.tasks import Input, Task
 
 if TYPE_CHECKING:
     from erlbench.algorithms.hybrid import Hybrid
@@ -85,18 +85,14 @@ class PDERLSearch(GeneticSearch):
         state, settings, random = self.state, self.settings, generator(*self.state.key)
         fitness = [each.fitness for each in individuals]
         ranks, count = ranking(fitness), len(individuals)
-        population = [
-            z if isinstance(z := each.z, ArrayRef) else self.share_policy(self.load(z)) for each in individuals
-        ]
+        population = self.shared(individuals)
         for place, each in enumerate(individuals):
             if each.injected and each.origin is None:  # the learner's actor, with its memory
                 state.memories[place] = [*state.memories.get(count, []), *state.memories[place][-1:]]
         state.elites, state.champion = ranks[:1], population[ranks[0]]
         chosen = select(ranks, max(1, int(settings.elite_fraction * count)), settings.tournament, random)
-        free, clones = chosen.free, []
-        for elite in chosen.elites:
-            place = free.pop(0) if free else chosen.offspring.pop(0)
-            clones.append(place)
+        free, clones = chosen.free, place_clones(chosen)
+        for place, elite in zip(clones, chosen.elites):
             population[place], state.memories[place] = population[elite], [*state.memories[elite]]
             if settings.pair_fitness == ELITE:
                 fitness[place] = fitness[elite]

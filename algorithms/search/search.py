@@ -7,7 +7,7 @@ beside a learner (`hybrid.Hybrid`). Its state is a dataclass of plain values and
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar
@@ -219,6 +219,12 @@ class GaussianSearch(Search[S, G]):
 
     def around(self, centre: ArrayRef, key: Key) -> Vector:
         return Perturbed(centre, self.state.distribution.std_ref, key)
+
+    def positions(self, individuals: Iterable[Individual]) -> Iterator[np.ndarray]:
+        """Where they count, `(P,)` float64 each: z, or where `injected` is hansen the mean + `displacement`."""
+        mean, std = self.state.distribution.mean, np.sqrt(self.state.distribution.variance)
+        for each in individuals:
+            yield mean + displacement(self, each, mean, std) if self.injected == HANSEN else self.load(each.z)
 
     def metrics(self) -> dict[str, float]:
         return {"variance_mean": float(self.state.distribution.variance.mean())}
