@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from erlbench.algorithms.coupling.half import ShareSettings
 from erlbench.algorithms.hybrid import SCHEDULES, Hybrid, HybridSettings
 from erlbench.algorithms.individuals import START_STATES
 from erlbench.algorithms.policy_settings import OURS
@@ -23,15 +24,11 @@ from erlbench.settings import setting
 
 
 @dataclass(frozen=True, kw_only=True)
-class AESRLSettings(AESSearchSettings, SteadyStateSettings, HybridSettings):
+class AESRLSettings(AESSearchSettings, SteadyStateSettings, ShareSettings, HybridSettings):
     """Hyper-parameters of AES-RL."""
 
     search: str = setting("aes", f"what samples: {', '.join(SEARCHES)}, or MODULE:CLASS", OURS)
     schedule: str = setting("steady-state", "in which order: see docs/hybrids.md", OURS, choices=tuple(SCHEDULES))
-    p_desired: float = setting(
-        0.5, "share of individuals that are trained by gradients", CODE, by_env={"Swimmer": 0.1}, minimum=0, maximum=1
-    )
-    k_rl: float = setting(50.0, "gain of the population control", CODE, minimum=0, symbol="K_rl")
     start_states: str = setting(
         "fresh",
         "start states of episodes: fresh, the same for an individual and its mean (generation), or fixed for the run",

@@ -271,6 +271,13 @@ class Algorithm(ABC, Generic[Settings, State]):
         """Put an array of the driver into the store; it is freed when the state no longer refers to it."""
         return self.context.store.put(f"{self.new_id()}.shared", array)
 
+    def task(
+        self, kind: str, function: str, purpose: Purpose, settings: Any, inputs: Mapping[str, Input], **more: Any
+    ) -> Task:
+        """A task with the next number, which is also in its key; `more` are other fields of `Task`."""
+        task_id = self.new_id()
+        return Task(task_id, kind, function, self.key(purpose, task_id), settings, inputs, **more)
+
     def rollouts(
         self,
         policies: Iterable[Input],
@@ -288,12 +295,10 @@ class Algorithm(ABC, Generic[Settings, State]):
         purpose = Purpose.FITNESS if counts == Counts.FITNESS else Purpose.EPISODE
         more.setdefault("nan_fitness", getattr(self.settings, "nan_fitness", ""))
         settings = RolloutSettings(self.context.problem.env, self.policy_spec, seeds=tuple(seeds), **more)
-        tasks = []
-        for number, parameters in enumerate(policies, individual):
-            task_id = self.new_id()
-            key, inputs = self.key(purpose, task_id), {"parameters": parameters}
-            tasks.append(Task(task_id, kind, ROLLOUT, key, settings, inputs, counts=counts, individual=number))
-        return tasks
+        return [
+            self.task(kind, ROLLOUT, purpose, settings, {"parameters": parameters}, counts=counts, individual=number)
+            for number, parameters in enumerate(policies, individual)
+        ]
 
     def rollout(self, parameters: Input, *, kind: str, **more: Any) -> Task:
         """The task of one policy; `more` as of `rollouts`."""

@@ -66,7 +66,7 @@ class ERL(Hybrid[ERLSettings]):
     @classmethod
     def parts(cls, settings: Any, env: str) -> Parts:
         side = replace(part_settings(SideSettings, settings, env), soft_update=0.0)
-        return Parts(GeneticSearch, SideCoupling, Chain, None, settings, side, ChainSettings(start_timesteps=0))
+        return Parts(GeneticSearch, SideCoupling, Chain, settings, side, ChainSettings(start_timesteps=0))
 
     def metrics(self) -> dict[str, float]:
         columns = super().metrics()

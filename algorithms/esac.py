@@ -72,7 +72,7 @@ class ESAC(Hybrid[ESACSettings]):
 
     @classmethod
     def parts(cls, settings: Any, env: str) -> Parts:
-        return Parts(ESACSearch, Winners, Chain, None, settings, settings, ChainSettings(start_timesteps=0))
+        return Parts(ESACSearch, Winners, Chain, settings, settings, ChainSettings(start_timesteps=0))
 
     @classmethod
     def warmup(cls, settings: ESACSettings) -> int:

@@ -19,7 +19,7 @@ from erlbench.algorithms.coupling.coupling import Coupling, CouplingState
 from erlbench.algorithms.individuals import FitnessSettings
 from erlbench.algorithms.policy_settings import PolicySettings, initial_mean
 from erlbench.algorithms.registry import find_named
-from erlbench.algorithms.schedule.chain import Chain
+from erlbench.algorithms.schedule.chain import Chain, ChainSettings
 from erlbench.algorithms.schedule.schedule import Schedule, ScheduleState
 from erlbench.algorithms.search.evolution_strategy import NOISE_SUM, NoiseSum
 from erlbench.algorithms.search.search import INJECTIONS, SEARCHES, Search, SearchContext, SearchState, find_search
@@ -118,7 +118,6 @@ class Parts:
     search: type[Search[Any, Any]]
     coupling: type[Coupling]
     schedule: type[Schedule]
-    injected: str | None
     of_search: Any
     of_coupling: Any
     of_schedule: Any
@@ -153,12 +152,13 @@ class Hybrid(Algorithm[S, HybridState]):
             self.task_functions = {**type(self).task_functions, **self.learner.task_functions}  # type: ignore[misc]
         parts = self.parts(settings, context.problem.env.id)
         mean = initial_mean(self.policy_spec, settings, self.key(Purpose.PARAMETERS, *self.mean_stream))
-        surroundings = SearchContext(self.policy_spec, mean, context.store, self.share, parts.injected, self._another)
+        injected = getattr(settings, "injected", None)
+        surroundings = SearchContext(self.policy_spec, mean, context.store, self.share, injected, self._another)
         self.search: Search[Any, Any] = parts.search(parts.of_search, surroundings)
         self.coupling = parts.coupling(parts.of_coupling, cast(Any, self))
         self.schedule = parts.schedule(parts.of_schedule, cast(Any, self))
         self.learns = parts.trained > 0
-        critic = new_critic(cast(Any, self)) if self.learns and self.coupling.shares_critic else None
+        critic = new_critic(self) if self.learns and self.coupling.shares_critic else None
         self.coupling.state = self.coupling.start()
         self.state = HybridState(
             search=self.search.state, schedule=self.schedule.state, critic=critic, coupling=self.coupling.state
@@ -171,9 +171,7 @@ class Hybrid(Algorithm[S, HybridState]):
         coupling = find_named("coupling", settings.coupling, COUPLINGS, Coupling)
         schedule = find_named("schedule", settings.schedule, SCHEDULES, Schedule)
         kinds = (search.settings_type, coupling.settings_type, schedule.settings_type)
-        return Parts(
-            search, coupling, schedule, settings.injected, *(part_settings(kind, settings, env) for kind in kinds)
-        )
+        return Parts(search, coupling, schedule, *(part_settings(kind, settings, env) for kind in kinds))
 
     @classmethod
     def check(cls, settings: S, problem: Problem) -> None:
@@ -223,11 +221,6 @@ class Hybrid(Algorithm[S, HybridState]):
         return self.state.critic
 
     @property
-    def observes(self) -> bool:
-        """Whether episodes contribute to statistics of observations."""
-        return self.policy_spec.normalisation
-
-    @property
     def generation(self) -> int:
         """The number of the generation under way, in keys of random numbers."""
         return self.counters.generation
@@ -273,8 +266,7 @@ class SearchAlone(Hybrid[S]):
 
     @classmethod
     def parts(cls, settings: Any, env: str) -> Parts:
-        of_chain = Chain.settings_type()
-        return Parts(cls.search_type, Coupling, Chain, None, settings, None, of_chain)
+        return Parts(cls.search_type, Coupling, Chain, settings, None, ChainSettings())
 
     @classmethod
     def policy_for(cls, settings: S, problem: Problem) -> PolicySpec:

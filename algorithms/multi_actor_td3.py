@@ -166,9 +166,8 @@ class MultiActorTD3(Algorithm[MultiActorTD3Settings, MultiActorTD3State]):
         settings, made = self.settings, self.state.critic_updates
         update = TD3Update.of(self._policy, self._critic, settings)
         values = Updates(update, updates, made, actor.updates)
-        view = self.context.replay.view(settings.replay_size)
         self.state.critic_updates += updates
-        inputs: dict[str, Input] = {"actor": actor.learner, "critic": critic, "replay": view}
+        inputs: dict[str, Input] = {"actor": actor.learner, "critic": critic}
         return update_task(self, "critic", UPDATE, values, inputs, individual=index)
 
     def _tell(self, task: Task, result: Result) -> None:

@@ -21,15 +21,21 @@ CEM_RL, AES_CODE = "CEM-RL, public code", "AES-RL, public code"
 
 
 @dataclass(frozen=True, kw_only=True)
-class HalfSettings:
-    """Hyper-parameters of the coupling `half`, of generations and without generations."""
+class ShareSettings:
+    """Hyper-parameters of the coupling `half` without generations."""
 
-    n_grad: int = setting(5, "individuals of a generation that are trained by gradients", CEM_RL, minimum=0)
     p_desired: float = setting(
         0.5, "share of individuals that are trained by gradients", AES_CODE, by_env={"Swimmer": 0.1},
         minimum=0, maximum=1,
     )  # fmt: skip
     k_rl: float = setting(50.0, "gain of the population control", AES_CODE, minimum=0, symbol="K_rl")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HalfSettings(ShareSettings):
+    """Hyper-parameters of the coupling `half`."""
+
+    n_grad: int = setting(5, "individuals of a generation that are trained by gradients", CEM_RL, minimum=0)
 
 
 class Half(Coupling):

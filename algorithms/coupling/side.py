@@ -22,7 +22,7 @@ from erlbench.algorithms.training.gradient_tasks import update_task
 from erlbench.algorithms.training.update_settings import Updates
 from erlbench.errors import UsageError
 from erlbench.settings import setting
-from erlbench.work.tasks import ArrayRef, Input, Output, Result, Task
+from erlbench.work.tasks import ArrayRef, Output, Result, Task
 
 ERL, RAINBOW, OURS = "ERL, public code", "EvoRainbow, public code", "this suite"
 WARM = 5  # batches in the replay before updates begin, as in ERL
@@ -97,10 +97,8 @@ class SideCoupling(Coupling):
         """So many updates of all of the learner."""
         run, state, counters = self.run, self.state, self.run.counters
         values = Updates(run.joint_update(), updates, counters.critic_updates, counters.actor_updates)
-        view = run.context.replay.view(run.settings.replay_size)
-        inputs: dict[str, Input] = {"learner": state.learner, "replay": view}
         state.under_way += 1
-        return update_task(run, "critic", run.learner.joint_function, values, inputs)
+        return update_task(run, "critic", run.learner.joint_function, values, {"learner": state.learner})
 
     # -- in generations -------------------------------------------------------------------------------------------
 

@@ -87,7 +87,7 @@ class OnPolicy(Algorithm[Settings, State]):
         if self.state.running or self.exhausted:
             return []
         self.state.running = True
-        state, task_id = self.state, self.new_id()
+        state, inputs = self.state, {"learner": self.state.learner, "statistics": self.state.statistics}
         total, before = self.context.total_timesteps, self.counters.timesteps
         steps = min(self.settings.rollout_steps, total - before)
         settings = self.iteration_settings(
@@ -98,22 +98,10 @@ class OnPolicy(Algorithm[Settings, State]):
             updates=self.counters.critic_updates,
             seed=state.seed,
         )
-        inputs = {"learner": state.learner, "statistics": state.statistics}
         if state.actions is not None and state.observation is not None:
             inputs |= {"actions": state.actions, "observation": state.observation}
-        return [
-            Task(
-                task_id,
-                "rl",
-                self.iteration,
-                self.key(Purpose.EPISODE, task_id),
-                settings,
-                inputs,
-                Priority.CRITIC,
-                Counts.TRAINING,
-                gradient=True,
-            )
-        ]
+        more = {"priority": Priority.CRITIC, "counts": Counts.TRAINING, "gradient": True}
+        return [self.task("rl", self.iteration, Purpose.EPISODE, settings, inputs, **more)]
 
     def _tell(self, task: Task, result: Result) -> None:
         state, arrays = self.state, result.arrays

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from erlbench.algorithms.individuals import Generation, start_states
-from erlbench.algorithms.schedule.schedule import Schedule, ScheduleState
+from erlbench.algorithms.schedule.schedule import Schedule, ScheduleState, mean_fitness
 from erlbench.algorithms.search.evolution_strategy import gradient, gradient_tasks
 from erlbench.algorithms.search.search import Individual, Vector
 from erlbench.algorithms.training.gradient_tasks import actor_task, critic_task
@@ -92,16 +92,8 @@ class Chain(Schedule):
         run.coupling.inject(state.individuals)
         state.asked, state.trained, state.f_mean = 0, [], None
         tasks += self.tasks_of(0, 1 if alone else len(state.individuals))
-        return [*tasks, *run.coupling.beside(len(state.individuals)), *self.measurement()]
-
-    def measurement(self) -> list[Task]:
-        """The episodes of the mean, where the search compares individuals with it."""
-        run, episodes = self.run, self.run.search.mean_episodes
-        if not episodes:
-            return []
-        seeds = start_states(run, run.generation, episodes)
-        more = {"episodes": episodes, "seeds": seeds, "mode": run.acts_by_mode}
-        return [run.rollout(run.policy(), kind="mean", counts=Counts.FITNESS, **more)]
+        tasks += run.coupling.beside(len(state.individuals))
+        return [*tasks, self.measurement(run.policy(), generation)] if run.search.mean_episodes else tasks
 
     def tasks_of(self, first: int, stop: int) -> list[Task]:
         """The training, if it is time for it, and the episodes of the individuals from `first` to before `stop`."""
@@ -123,17 +115,16 @@ class Chain(Schedule):
         So it can train while the chain goes on, and the individuals that are not trained can be evaluated at once.
         """
         run, critic, steps = self.run, self.run.critic, self.state.previous_steps
-        view = run.context.replay.view(run.settings.replay_size)
         latest: Input = critic.parameters
         block = steps // run.coupling.count
         tasks = []
         for index in trained:
             z = parameters[index]
             if block:
-                tasks.append(critic_task(run, latest, z, block, critic.step, view, individual=index))
+                tasks.append(critic_task(run, latest, z, block, critic.step, index))
                 latest = tasks[-1].output("critic")
                 critic.step += block
-            tasks.append(actor_task(run, z, latest, steps, view, individual=index))
+            tasks.append(actor_task(run, z, latest, steps, index))
         return tasks
 
     def evaluations(self, parameters: Sequence[Input], individuals: range) -> list[Task]:
@@ -141,7 +132,7 @@ class Chain(Schedule):
         run, learns = self.run, self.run.learns and self.run.coupling.records
         more: dict[str, Any] = {"episodes": run.settings.episodes}
         more["seeds"] = start_states(run, run.generation)
-        if run.observes:
+        if run.policy_spec.normalisation:
             more["observe"] = 1.0
         if not run.has_learner:
             policies = [parameters[index] for index in individuals]
@@ -174,8 +165,7 @@ class Chain(Schedule):
             self._take_sum(result)
             return
         elif task.kind == "mean":
-            returns = result.values["returns"]
-            state.f_mean = math.fsum(returns) / len(returns)
+            state.f_mean = mean_fitness(result)
         else:
             state.take(task.individual, result, run.search.fitness(result))
             run.search.seen(state.fitness[task.individual], not run.learns or self.warm)

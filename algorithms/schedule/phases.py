@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from erlbench.algorithms.schedule.chain import INDIVIDUAL, Chain, ChainSettings
 from erlbench.algorithms.training.gradient_tasks import actor_task, critic_task
@@ -62,14 +62,13 @@ class Phases(Chain):
         critic there are no blocks.
         """
         run, critic, steps = self.run, self.run.critic, self.state.previous_steps
-        view, tasks = run.context.replay.view(run.settings.replay_size), []
-        latest: Input = critic.parameters
+        tasks, latest = list[Task](), cast(Input, critic.parameters)
         updates = 0 if self.settings.parallel_critic else steps // run.coupling.count
         for index in trained if updates else ():
-            tasks.append(critic_task(run, latest, parameters[index], updates, critic.step, view))
+            tasks.append(critic_task(run, latest, parameters[index], updates, critic.step))
             latest = tasks[-1].output("critic")
             critic.step += updates
-        return tasks + [actor_task(run, parameters[index], latest, steps, view, index) for index in trained]
+        return tasks + [actor_task(run, parameters[index], latest, steps, index) for index in trained]
 
     def _critic_stream(self) -> list[Task]:
         """With a parallel critic: its next block towards the mean's targets, as long as there is budget."""

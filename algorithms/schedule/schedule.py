@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from erlbench.work.tasks import Result, Task
+from erlbench.algorithms.individuals import start_states
+from erlbench.work.tasks import Counts, Input, Result, Task
 
 if TYPE_CHECKING:
     from erlbench.algorithms.hybrid import Hybrid
@@ -15,6 +17,12 @@ if TYPE_CHECKING:
 @dataclass(kw_only=True)
 class ScheduleState:
     """The base of the states of schedules."""
+
+
+def mean_fitness(result: Result) -> float:
+    """F(mu) of the mean's episodes."""
+    returns = result.values["returns"]
+    return math.fsum(returns) / len(returns)
 
 
 class Schedule(ABC):
@@ -40,6 +48,12 @@ class Schedule(ABC):
     @abstractmethod
     def warm(self) -> bool:
         """Whether there is enough experience to learn from."""
+
+    def measurement(self, mean: Input, number: int, individual: int = 0) -> Task:
+        """The episodes of the mean, where the search compares individuals with it; see `start_states`."""
+        run, episodes = self.run, self.run.search.mean_episodes
+        more = {"episodes": episodes, "seeds": start_states(run, number, episodes), "mode": run.acts_by_mode}
+        return run.rollout(mean, kind="mean", counts=Counts.FITNESS, individual=individual, **more)
 
     @abstractmethod
     def ask(self) -> list[Task]: ...

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from erlbench.algorithms.individuals import start_states
-from erlbench.algorithms.schedule.schedule import Schedule, ScheduleState
+from erlbench.algorithms.schedule.schedule import Schedule, ScheduleState, mean_fitness
 from erlbench.algorithms.search.search import Individual, Vector
 from erlbench.algorithms.training.gradient_tasks import actor_task
 from erlbench.settings import setting
 from erlbench.work.seeding import Purpose
-from erlbench.work.tasks import ArrayRef, Counts, Input, Result, Task
+from erlbench.work.tasks import ArrayRef, Input, Result, Task
 
 if TYPE_CHECKING:
     from erlbench.algorithms.hybrid import Hybrid
@@ -136,8 +136,7 @@ class SteadyState(Schedule):
         )
         if kind != "rl":
             return [self._evaluation(z, place)]
-        view = run.context.replay.view(run.settings.replay_size)
-        training = actor_task(run, z, run.critic.parameters, sum(state.lengths), view, place)
+        training = actor_task(run, z, run.critic.parameters, sum(state.lengths), place)
         return [training, self._evaluation(training.output("parameters"), place)]
 
     def _evaluation(self, parameters: Input, place: int) -> Task:
@@ -170,18 +169,9 @@ class SteadyState(Schedule):
 
         Shared start states are the individual's, as far as there are as many.
         """
-        run, episodes = self.run, self.run.search.mean_episodes
         snapshot, individual.snapshot = individual.snapshot, None
         assert snapshot is not None
-        return run.rollout(
-            snapshot,
-            kind="mean",
-            counts=Counts.FITNESS,
-            episodes=episodes,
-            mode=run.acts_by_mode,
-            individual=place,
-            seeds=start_states(run, individual.number, episodes),
-        )
+        return self.measurement(snapshot, individual.number, place)
 
     def _critic_block(self) -> list[Task]:
         """The next block of critic updates: one at a time, never begun ahead of the timesteps times their ratio."""
@@ -201,8 +191,7 @@ class SteadyState(Schedule):
         if task.kind == "actor":
             individual.parameters = result.arrays["parameters"]
         elif task.kind == "mean":
-            returns = result.values["returns"]
-            self._finish(task.individual, math.fsum(returns) / len(returns))
+            self._finish(task.individual, mean_fitness(result))
         else:
             state.lengths = [*state.lengths, *result.values["lengths"]][-self.settings.actor_episodes :]
             self._evaluated(task.individual, individual, run.search.fitness(result))
@@ -251,9 +240,8 @@ class SteadyState(Schedule):
 
     def metrics(self) -> dict[str, float]:
         state, run = self.state, self.run
-        nothing = {"p": math.nan, "f_z": math.nan, "f_mean": math.nan, "is_rl": math.nan, "staleness": math.nan}
         return {
-            **(state.last or nothing),
+            **(state.last or dict.fromkeys(("p", "f_z", "f_mean", "is_rl", "staleness"), math.nan)),
             **run.search.metrics(),
             "n_rl": state.n_rl,
             "n_es": state.n_es,

@@ -16,7 +16,7 @@ import numpy as np
 from erlbench.algorithms.base import Algorithm
 from erlbench.work.noise import NoiseTable
 from erlbench.work.seeding import Key, Purpose
-from erlbench.work.tasks import Outcome, Priority, Result, Task
+from erlbench.work.tasks import Outcome, Result, Task
 from erlbench.work.workspace import Workspace
 
 NOISE_SUM = "erlbench.algorithms.search.evolution_strategy:noise_sum"
@@ -91,21 +91,10 @@ def gradient_tasks(
     """
     tasks: list[Task] = []
     for start in range(0, max(1, len(keys)), PERTURBATIONS):
-        task_id = algorithm.new_id()
         block = slice(start, start + PERTURBATIONS)
         settings = NoiseSum(tuple(keys[block]), tuple(map(float, weights[block])), size, table)
-        tasks.append(
-            Task(
-                task_id,
-                "gradient",
-                NOISE_SUM,
-                algorithm.key(Purpose.NOISE, task_id),  # not used: every number comes from the keys above
-                settings,
-                {},
-                Priority.ROLLOUT,
-                individual=len(tasks),
-            )
-        )
+        # its own key is not used: every number comes from those above
+        tasks.append(algorithm.task("gradient", NOISE_SUM, Purpose.NOISE, settings, {}, individual=len(tasks)))
     return tasks
 
 

@@ -106,7 +106,7 @@ def episode_task(algorithm: Algorithm[Any, Any], function: str, learner: ArrayRe
     `function` is the task function, `learner` its network state, and `more` are the fields of `Episodes` that are not
     those of every algorithm.
     """
-    task_id, settings, context = algorithm.new_id(), algorithm.settings, algorithm.context
+    settings, context = algorithm.settings, algorithm.context
     env, counters = context.problem.env, algorithm.counters
     common = {
         "env": env,
@@ -118,14 +118,5 @@ def episode_task(algorithm: Algorithm[Any, Any], function: str, learner: ArrayRe
         "actor_updates": counters.actor_updates,
     }
     inputs: dict[str, Input] = {"learner": learner, "replay": context.replay.view(settings.replay_size)}
-    return Task(
-        task_id,
-        "rl",
-        function,
-        algorithm.key(Purpose.EPISODE, task_id),
-        Episodes(update=update, **{**common, **more}),
-        inputs,
-        Priority.CRITIC,
-        Counts.TRAINING,
-        gradient=True,
-    )
+    episodes, fields = Episodes(update=update, **{**common, **more}), {"counts": Counts.TRAINING, "gradient": True}
+    return algorithm.task("rl", function, Purpose.EPISODE, episodes, inputs, priority=Priority.CRITIC, **fields)

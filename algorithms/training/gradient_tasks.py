@@ -8,16 +8,14 @@ CEM-RL (Pourchot and Sigaud, ICLR 2019), TD3 (Fujimoto et al., ICML 2018), DDPG 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from erlbench.algorithms.base import Algorithm
 from erlbench.algorithms.training.critic import CriticSpec, critic_spec, initial_critic
-from erlbench.algorithms.training.learners import ActorCriticSettings, Learner, find_learner
+from erlbench.algorithms.training.learners import Learner, find_learner
 from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, Updates
 from erlbench.work.seeding import Purpose
-from erlbench.work.tasks import ArrayRef, Input, Priority, ReplayView, Task
-
-Settings = TypeVar("Settings", bound=ActorCriticSettings)
+from erlbench.work.tasks import ArrayRef, Input, Priority, Task
 
 
 @dataclass
@@ -29,7 +27,7 @@ class CriticState:
     in_flight: bool = False
 
 
-def new_critic(algorithm: Algorithm[Settings, Any]) -> CriticState:
+def new_critic(algorithm: Algorithm[Any, Any]) -> CriticState:
     """A fresh critic of the run, in the store."""
     return CriticState(algorithm.share(initial_critic(critic_of(algorithm), algorithm.key(Purpose.PARAMETERS, 1))))
 
@@ -44,34 +42,20 @@ def critic_of(algorithm: Algorithm[Any, Any]) -> CriticSpec:
 
 
 def critic_task(
-    algorithm: Algorithm[Settings, Any],
-    critic: Input,
-    target_actor: Input,
-    updates: int,
-    step: int,
-    view: ReplayView,
-    individual: int = 0,
+    algorithm: Algorithm[Any, Any], critic: Input, target_actor: Input, updates: int, step: int, individual: int = 0
 ) -> Task:
     """A task of `updates` updates of the critics towards the targets of a frozen actor (CEM-RL, algorithm 1).
 
     An update is that of TD3 or DDPG (algorithm 1 of both), or SAC's with a fixed temperature (eq. 3 and 5). `critic` is
     the array `(4, count * size)` of `training/critic.py`, which has made `step` updates before; `target_actor` has the
-    shape `(policy.size,)`; both are float32. Minibatches are drawn from `view`. Actions are normalised to [-1, 1],
-    rewards are the environment's. The output `critic` has the shape of the input.
+    shape `(policy.size,)`; both are float32. Minibatches are drawn from the latest `replay_size` transitions. Actions
+    are normalised to [-1, 1], rewards are the environment's. The output `critic` has the shape of the input.
     """
     settings, learner = algorithm.settings, find_learner(algorithm.settings.learner)
-    update = CriticUpdate(
-        algorithm.policy_spec,
-        critic_of(algorithm),
-        settings.batch_size,
-        learning_rate=settings.critic_learning_rate,
-        discount=settings.discount,
-        tau=settings.tau,
-        target_noise=settings.target_noise if learner.target_noise else 0.0,
-        noise_clip=settings.noise_clip,
-        temperature=settings.temperature,
-    )
-    inputs: dict[str, Input] = {"critic": critic, "target_actor": target_actor, "replay": view}
+    more = {} if learner.target_noise else {"target_noise": 0.0}
+    rate = settings.critic_learning_rate
+    update = CriticUpdate.of(algorithm.policy_spec, critic_of(algorithm), settings, learning_rate=rate, **more)
+    inputs: dict[str, Input] = {"critic": critic, "target_actor": target_actor}
     return update_task(algorithm, "critic", learner.critic_function, Updates(update, updates, step), inputs, individual)
 
 
@@ -80,35 +64,26 @@ def next_critic_block(algorithm: Algorithm[Any, Any], critic: CriticState, updat
 
     It marks the block as in flight. The task's `individual` is `context.workers`, which no individual of AES-RL has.
     """
-    context = algorithm.context
-    view = context.replay.view(algorithm.settings.replay_size)
-    task = critic_task(
-        algorithm, critic.parameters, algorithm.policy(), updates, critic.step, view, individual=context.workers
-    )
+    workers = algorithm.context.workers
+    task = critic_task(algorithm, critic.parameters, algorithm.policy(), updates, critic.step, workers)
     critic.in_flight, critic.step = True, critic.step + updates
     return task
 
 
 def actor_task(
-    algorithm: Algorithm[Settings, Any],
-    parameters: Input,
-    critic: Input,
-    updates: int,
-    view: ReplayView,
-    individual: int = 0,
+    algorithm: Algorithm[Any, Any], parameters: Input, critic: Input, updates: int, individual: int = 0
 ) -> Task:
     """A task of `updates` Adam steps, from zero moments, of one actor up frozen critics (CEM-RL, algorithm 1).
 
     The loss is that of TD3 and DDPG, -mean Q_1(s, pi(s)) (algorithm 1 of both), or SAC's with a fixed temperature (eq.
     7). `parameters` has the shape `(policy.size,)`, `critic` is the array `(4, count * size)` of `training/critic.py`;
-    both are float32. Observations are drawn from `view`; actions are normalised to [-1, 1]. The output `parameters`
-    has the shape of the input.
+    both are float32. Observations are drawn from the latest `replay_size` transitions; actions are normalised to
+    [-1, 1]. The output `parameters` has the shape of the input.
     """
     settings = algorithm.settings
-    policy, spec, rate = algorithm.policy_spec, critic_of(algorithm), settings.actor_learning_rate
-    update = ActorUpdate(policy, spec, settings.batch_size, rate, settings.temperature)
-    inputs: dict[str, Input] = {"parameters": parameters, "critic": critic, "replay": view}
-    function = find_learner(settings.learner).actor_function
+    rate, function = settings.actor_learning_rate, find_learner(settings.learner).actor_function
+    update = ActorUpdate.of(algorithm.policy_spec, critic_of(algorithm), settings, learning_rate=rate)
+    inputs: dict[str, Input] = {"parameters": parameters, "critic": critic}
     return update_task(algorithm, "actor", function, Updates(update, updates), inputs, individual)
 
 
@@ -120,16 +95,12 @@ def update_task(
     inputs: dict[str, Input],
     individual: int = 0,
 ) -> Task:
-    """A task of the kind `critic` or `actor` with the task function `function`, `module:name`."""
-    task_id = algorithm.new_id()
-    return Task(
-        task_id,
-        kind,
-        function,
-        algorithm.key(Purpose.MINIBATCH, task_id),
-        settings,
-        inputs,
-        Priority.CRITIC if kind == "critic" else Priority.ACTOR,
-        gradient=True,
-        individual=individual,
-    )
+    """A task of the kind `critic` or `actor` with the task function `function`, `module:name`.
+
+    Its input `replay` is by default a view of the latest `replay_size` transitions.
+    """
+    if "replay" not in inputs:
+        inputs = inputs | {"replay": algorithm.context.replay.view(algorithm.settings.replay_size)}
+    priority = Priority.CRITIC if kind == "critic" else Priority.ACTOR
+    more = {"priority": priority, "gradient": True, "individual": individual}
+    return algorithm.task(kind, function, Purpose.MINIBATCH, settings, inputs, **more)

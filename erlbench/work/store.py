@@ -12,7 +12,7 @@ import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from erlbench.errors import CellError
 from erlbench.work.noise import NoiseTable, draw_noise, make_table, slice_of
-from erlbench.work.seeding import Key, generator
+from erlbench.work.seeding import Key
 from erlbench.work.tasks import ArrayRef, Input, Perturbed, ReplayView
 
 
@@ -132,25 +132,6 @@ class Store:
         noise = self.noise(value.key, size, value.table)
         vector = _displaced(noise, self._scale(value), value.sign, centre[:size], out=None if value.table else noise)
         return vector if size == centre.size else np.concatenate((vector, centre[size:]))
-
-    def blocks(self, value: Input, size: int) -> Iterator[np.ndarray]:
-        """The vector that `load` gives, in consecutive blocks of `size` entries; the next one may overwrite the last.
-
-        So the noise of a long vector is drawn, scaled and used while it is in the cache.
-        """
-        if not isinstance(value, Perturbed) or value.table is not None or value.size is not None:
-            vector = np.asarray(self.load(value))
-            yield from (vector[start : start + size] for start in range(0, vector.size, size))
-            return
-        centre, scale, random = self.get(value.centre), self._scale(value), generator(*value.key)
-        whole = np.empty(min(size, centre.size), np.float32)
-        for start in range(0, centre.size, size):
-            part = slice(start, start + size)
-            noise = whole[: centre.size - start]
-            random.standard_normal(out=noise, dtype=np.float32)
-            yield _displaced(
-                noise, scale[part] if isinstance(scale, np.ndarray) else scale, value.sign, centre[part], out=noise
-            )
 
     def _scale(self, value: Perturbed) -> np.ndarray | np.float32:
         return self.get(value.scale) if isinstance(value.scale, ArrayRef) else np.float32(value.scale)

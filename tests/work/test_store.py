@@ -99,19 +99,6 @@ def test_another_users_folder_is_left_alone_and_hurts_nobody(tmp_path):
     assert planted.exists()
 
 
-def test_the_blocks_of_a_vector_are_its_bits(store):
-    random = np.random.default_rng(0)
-    centre, scale = (store.put(name, random.standard_normal(1000, dtype=np.float32)) for name in ("centre", "scale"))
-    table = NoiseTable(5000, 1)
-    store.hold(table)
-    for more in ({"sign": -1}, {"scale": scale}, {"table": table}, {"size": 990}):
-        value = Perturbed(centre, **{"scale": 0.5, "key": (1, 2)} | more)
-        for size in (7, 500, 4096):
-            blocks = [block.copy() for block in store.blocks(value, size)]
-            assert [len(block) for block in blocks[:-1]] == [size] * (len(blocks) - 1)
-            assert np.concatenate(blocks).tobytes() == store.load(value).tobytes()
-
-
 TABLE = NoiseTable(5000, 1_000_003)  # a seed that no other run on this machine has
 
 
