@@ -20,7 +20,7 @@ from erlbench.algorithms.policy_settings import OURS
 from erlbench.algorithms.schedule.steady_state import SteadyStateSettings
 from erlbench.algorithms.search.aes import CODE, AESSearchSettings
 from erlbench.algorithms.search.search import SEARCHES
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, at_least_zero, setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,17 +35,15 @@ class AESRLSettings(AESSearchSettings, SteadyStateSettings, ShareSettings, Hybri
         OURS,
         choices=START_STATES,
     )
-    hidden: tuple[int, ...] = setting(
-        (400, 300), "widths of the hidden layers of actor and critics", CODE, by_env={"Humanoid": (256, 256)}, minimum=1
+    hidden: tuple[int, ...] = at_least_one(
+        (400, 300), "widths of the hidden layers of actor and critics", CODE, by_env={"Humanoid": (256, 256)}
     )
-    actor_learning_rate: float = setting(
-        1e-3, "Adam's step size for actors", CODE, by_env={"Humanoid": 3e-4}, minimum=0
+    actor_learning_rate: float = at_least_zero(1e-3, "Adam's step size for actors", CODE, by_env={"Humanoid": 3e-4})
+    critic_learning_rate: float = at_least_zero(
+        1e-3, "Adam's step size for the critics", CODE, by_env={"Humanoid": 3e-4}
     )
-    critic_learning_rate: float = setting(
-        1e-3, "Adam's step size for the critics", CODE, by_env={"Humanoid": 3e-4}, minimum=0
-    )
-    batch_size: int = setting(256, "transitions per gradient step", CODE, minimum=1)
-    replay_size: int = setting(200_000, "latest transitions to learn from", CODE, minimum=1)
+    batch_size: int = at_least_one(256, "transitions per gradient step", CODE)
+    replay_size: int = at_least_one(200_000, "latest transitions to learn from", CODE)
 
     def __post_init__(self) -> None:
         super().__post_init__()

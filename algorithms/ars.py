@@ -19,7 +19,7 @@ from erlbench.algorithms.search.observation_statistics import ObservationStatist
 from erlbench.algorithms.search.search import Individual, MirroredSearch, MirroredState, displacement, with_worst
 from erlbench.envs.registry import Problem
 from erlbench.policy import INITIALISATIONS, SQUASHINGS, PolicySpec
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, at_least_zero, setting
 
 PAPER, CODE = "ARS, table of chosen settings", "ARS, public code"
 PRESETS: Mapping[str, Mapping[str, Any]] = {"v1": {"normalise_observations": False}}
@@ -29,23 +29,29 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {"v1": {"normalise_observations": Fal
 class ARSSettings(PolicySettings, FitnessSettings):
     """Hyper-parameters of ARS; the policy is linear, without bias, and starts at zero."""
 
-    hidden: tuple[int, ...] = setting((), "widths of the hidden layers; () is linear", PAPER, minimum=1)
+    hidden: tuple[int, ...] = at_least_one((), "widths of the hidden layers; () is linear", PAPER)
     bias: bool = setting(False, "whether layers have biases", PAPER)
     squashing: str = setting(
         "linear", "how continuous actions are bounded; linear: only the environment clips them", PAPER,
         choices=SQUASHINGS,
     )  # fmt: skip
     initialisation: str = setting("zero", "initialisation of the weights", PAPER, choices=INITIALISATIONS)
-    directions: int = setting(
-        8, "directions per iteration", CODE,
-        by_env={"Swimmer": 1, "Walker2d": 40, "Ant": 60, "Humanoid": 230}, minimum=1, symbol="N",
-    )  # fmt: skip
-    top: int = setting(
-        8, "best directions that make the step", CODE,
-        by_env={"Swimmer": 1, "Hopper": 4, "Walker2d": 30, "Ant": 20, "Humanoid": 230}, minimum=1, symbol="b",
-    )  # fmt: skip
-    step_size: float = setting(
-        0.02, "step size", CODE, by_env={"Hopper": 0.01, "Walker2d": 0.03, "Ant": 0.015}, minimum=0, symbol="alpha"
+    directions: int = at_least_one(
+        8,
+        "directions per iteration",
+        CODE,
+        by_env={"Swimmer": 1, "Walker2d": 40, "Ant": 60, "Humanoid": 230},
+        symbol="N",
+    )
+    top: int = at_least_one(
+        8,
+        "best directions that make the step",
+        CODE,
+        by_env={"Swimmer": 1, "Hopper": 4, "Walker2d": 30, "Ant": 20, "Humanoid": 230},
+        symbol="b",
+    )
+    step_size: float = at_least_zero(
+        0.02, "step size", CODE, by_env={"Hopper": 0.01, "Walker2d": 0.03, "Ant": 0.015}, symbol="alpha"
     )
     nu: float = setting(
         0.03, "standard deviation of the exploration noise", CODE,

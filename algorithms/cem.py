@@ -17,7 +17,7 @@ from erlbench.algorithms.search.cem import CEM_RL, CEMSearch, CEMSearchSettings
 from erlbench.algorithms.search.search import Search
 from erlbench.envs.functions import share_of_domain
 from erlbench.policy import ACTIVATIONS
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, at_least_zero, setting
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {"no-extra-division": {"extra_ke_division": False}}
 
@@ -26,14 +26,13 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {"no-extra-division": {"extra_ke_divi
 class CEMSettings(PolicySettings, CEMSearchSettings, FitnessSettings, NanSettings):
     """Hyper-parameters of CEM."""
 
-    hidden: tuple[int, ...] = setting((400, 300), "widths of the actor's hidden layers", CEM_RL, minimum=1)
+    hidden: tuple[int, ...] = at_least_one((400, 300), "widths of the actor's hidden layers", CEM_RL)
     activation: str = setting("tanh", "hidden activation of the actor", CEM_RL, choices=ACTIVATIONS)
-    initial_variance: float = setting(
+    initial_variance: float = at_least_zero(
         1e-3,
         "initial variance of each parameter, and initial epsilon; on functions that of a quarter of the domain's width",
         "CEM-RL, public code; on functions ours",
         by_env={name: float(f"{sigma**2:.4g}") for name, sigma in share_of_domain(0.5).items()},
-        minimum=0,
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from erlbench.algorithms.hybrid import Hybrid, HybridSettings
 from erlbench.algorithms.schedule.chain import INDIVIDUAL, ChainSettings
 from erlbench.algorithms.search.cem import CEM_RL, CEMSearchSettings
-from erlbench.settings import setting
+from erlbench.settings import at_least_zero
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "ddpg": {"learner": "ddpg"},  # CEM-DDPG of the paper
@@ -30,7 +30,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 class CEMRLSettings(ChainSettings, CEMSearchSettings, HybridSettings):
     """Hyper-parameters of CEM-RL."""
 
-    n_grad: int = setting(5, "individuals of a generation that are trained by gradients", CEM_RL, minimum=0)
+    n_grad: int = at_least_zero(5, "individuals of a generation that are trained by gradients", CEM_RL)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -17,7 +17,7 @@ from erlbench.algorithms.sac import SACState, SoftEpisodeLearner
 from erlbench.algorithms.training.critic import fold_norm, initial_soft_learner, learner_parts
 from erlbench.algorithms.training.update_settings import CrossQUpdate
 from erlbench.policy import ACTIVATIONS
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, at_least_zero, fraction, setting
 from erlbench.work.seeding import Purpose
 
 CODE = "CrossQ, public code"
@@ -31,28 +31,26 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {"paper": {"critic_hidden": (2048, 20
 class CrossQSettings:
     """Hyper-parameters of CrossQ. Actions and their entropy are those normalised to [-1, 1]."""
 
-    hidden: tuple[int, ...] = setting((256, 256), "widths of the actor's hidden layers", CODE, minimum=1)
+    hidden: tuple[int, ...] = at_least_one((256, 256), "widths of the actor's hidden layers", CODE)
     activation: str = setting("relu", "hidden activation of the actor", CODE, choices=ACTIVATIONS)
-    critic_hidden: tuple[int, ...] = setting(
-        (256, 256), "widths of the critics' hidden layers", "CrossQ's ablation; its default is 2048-2048", minimum=1
+    critic_hidden: tuple[int, ...] = at_least_one(
+        (256, 256), "widths of the critics' hidden layers", "CrossQ's ablation; its default is 2048-2048"
     )
     critic_activation: str = setting("relu", "hidden activation of the critics", CODE, choices=ACTIVATIONS)
     actor_norm: str = setting("renorm", "normalisation of the actor: renorm (as the critics'), none", CODE,
                               choices=NORMS)  # fmt: skip
-    temperature: float | None = setting(
-        None, "fixed temperature; none: it is learnt, from 1 on", CODE, minimum=0, symbol="alpha"
+    temperature: float | None = at_least_zero(
+        None, "fixed temperature; none: it is learnt, from 1 on", CODE, symbol="alpha"
     )
     target_entropy: float | None = setting(
         None, "entropy that a learnt temperature aims at; none: -1 per action dimension", CODE
     )
-    learning_rate: float = setting(1e-3, "Adam's step size, all networks and temperature", CODE, minimum=0)
-    batch_size: int = setting(256, "transitions per update", CODE, minimum=1)
-    discount: float = setting(
-        0.99, "discount factor", CODE, by_env={"Swimmer": 0.9999}, minimum=0, maximum=1, symbol="gamma"
-    )
-    policy_delay: int = setting(3, "critic updates per update of actor and temperature", CODE, minimum=1)
-    start_timesteps: int = setting(5000, "random actions and no updates before this step", CODE, minimum=0)
-    replay_size: int = setting(1_000_000, "the latest transitions that are learnt from", CODE, minimum=1)
+    learning_rate: float = at_least_zero(1e-3, "Adam's step size, all networks and temperature", CODE)
+    batch_size: int = at_least_one(256, "transitions per update", CODE)
+    discount: float = fraction(0.99, "discount factor", CODE, by_env={"Swimmer": 0.9999}, symbol="gamma")
+    policy_delay: int = at_least_one(3, "critic updates per update of actor and temperature", CODE)
+    start_timesteps: int = at_least_zero(5000, "random actions and no updates before this step", CODE)
+    replay_size: int = at_least_one(1_000_000, "the latest transitions that are learnt from", CODE)
 
     def __post_init__(self) -> None:
         if not self.hidden:

@@ -17,7 +17,7 @@ from erlbench.algorithms.training.critic import initial_learner
 from erlbench.algorithms.training.episode_tasks import EpisodeLearner, Learning
 from erlbench.algorithms.training.update_settings import DDPGUpdate
 from erlbench.policy import ACTIVATIONS
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, at_least_zero, fraction, setting
 from erlbench.work.seeding import Purpose
 
 PAPER = "DDPG, section 7"
@@ -44,33 +44,31 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 class DDPGSettings:
     """Hyper-parameters of DDPG. Noise is in units of the action normalised to [-1, 1]."""
 
-    hidden: tuple[int, ...] = setting((400, 300), "widths of the actor's hidden layers", PAPER, minimum=1)
+    hidden: tuple[int, ...] = at_least_one((400, 300), "widths of the actor's hidden layers", PAPER)
     activation: str = setting("relu", "hidden activation of the actor", PAPER, choices=ACTIVATIONS)
-    critic_hidden: tuple[int, ...] = setting((400, 300), "widths of the critic's hidden layers", PAPER, minimum=1)
+    critic_hidden: tuple[int, ...] = at_least_one((400, 300), "widths of the critic's hidden layers", PAPER)
     critic_activation: str = setting("relu", "hidden activation of the critic", PAPER, choices=ACTIVATIONS)
-    final_init: float | None = setting(
-        3e-3, "bound of the last layers' uniform initial weights; none: as the other layers'", PAPER, minimum=0
+    final_init: float | None = at_least_zero(
+        3e-3, "bound of the last layers' uniform initial weights; none: as the other layers'", PAPER
     )
-    actor_learning_rate: float = setting(1e-4, "Adam's step size for the actor", PAPER, minimum=0)
-    critic_learning_rate: float = setting(1e-3, "Adam's step size for the critic", PAPER, minimum=0)
-    critic_weight_decay: float = setting(1e-2, "L2 penalty of the critic, added to its gradient", PAPER, minimum=0)
-    critic_gradient_clip: float | None = setting(
-        None, "bound of the norm of the critic's gradient; none: no bound", PAPER, minimum=0
+    actor_learning_rate: float = at_least_zero(1e-4, "Adam's step size for the actor", PAPER)
+    critic_learning_rate: float = at_least_zero(1e-3, "Adam's step size for the critic", PAPER)
+    critic_weight_decay: float = at_least_zero(1e-2, "L2 penalty of the critic, added to its gradient", PAPER)
+    critic_gradient_clip: float | None = at_least_zero(
+        None, "bound of the norm of the critic's gradient; none: no bound", PAPER
     )
-    batch_size: int = setting(64, "transitions per update", PAPER, minimum=1)
-    discount: float = setting(0.99, "discount factor", PAPER, minimum=0, maximum=1, symbol="gamma")
-    tau: float = setting(0.001, "how far the targets move at a time", PAPER, minimum=0, maximum=1)
-    start_timesteps: int = setting(
-        1000, "random actions and no updates before this step", "ours; the paper does not say", minimum=0
+    batch_size: int = at_least_one(64, "transitions per update", PAPER)
+    discount: float = fraction(0.99, "discount factor", PAPER, symbol="gamma")
+    tau: float = fraction(0.001, "how far the targets move at a time", PAPER)
+    start_timesteps: int = at_least_zero(
+        1000, "random actions and no updates before this step", "ours; the paper does not say"
     )
     noise: str = setting(
         OU, "exploration: ou (correlated, Ornstein-Uhlenbeck) or gaussian", PAPER, choices=(OU, GAUSSIAN)
     )
-    exploration_noise: float = setting(0.2, "sigma of the exploration noise, per step", PAPER, minimum=0)
-    ou_theta: float = setting(
-        0.15, "how much of the noise `ou` decays per step", PAPER, minimum=0, maximum=1, symbol="theta"
-    )
-    replay_size: int = setting(1_000_000, "the latest transitions that are learnt from", PAPER, minimum=1)
+    exploration_noise: float = at_least_zero(0.2, "sigma of the exploration noise, per step", PAPER)
+    ou_theta: float = fraction(0.15, "how much of the noise `ou` decays per step", PAPER, symbol="theta")
+    replay_size: int = at_least_one(1_000_000, "the latest transitions that are learnt from", PAPER)
 
 
 @dataclass

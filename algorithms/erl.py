@@ -17,43 +17,45 @@ from erlbench.algorithms.individuals import FitnessSettings
 from erlbench.algorithms.schedule.chain import Chain, ChainSettings
 from erlbench.algorithms.search.genetic import CODE, PAPER, GeneticSearch, GeneticSettings
 from erlbench.policy import ACTIVATIONS
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, at_least_zero, fraction, setting
 
 
 @dataclass(frozen=True, kw_only=True)
 class ERLSettings(GeneticSettings, FitnessSettings):
     """Hyper-parameters of ERL."""
 
-    episodes: int = setting(
-        1, "episodes whose mean return is an individual's fitness", PAPER,
-        by_env={"Hopper": 5, "Reacher": 5, "Walker2d": 3}, minimum=1,
-    )  # fmt: skip
-    sync_period: int = setting(
-        10, "generations between two copies of the learner's actor", PAPER, by_env={"Hopper": 1, "Ant": 1}, minimum=1
+    episodes: int = at_least_one(
+        1,
+        "episodes whose mean return is an individual's fitness",
+        PAPER,
+        by_env={"Hopper": 5, "Reacher": 5, "Walker2d": 3},
     )
-    updates_per_step: float = setting(1.0, "updates per environment step of a generation", CODE, minimum=0)
-    hidden: tuple[int, ...] = setting((128, 128), "widths of the actors' hidden layers", CODE, minimum=1)
+    sync_period: int = at_least_one(
+        10, "generations between two copies of the learner's actor", PAPER, by_env={"Hopper": 1, "Ant": 1}
+    )
+    updates_per_step: float = at_least_zero(1.0, "updates per environment step of a generation", CODE)
+    hidden: tuple[int, ...] = at_least_one((128, 128), "widths of the actors' hidden layers", CODE)
     activation: str = setting("tanh", "hidden activation of the actors", CODE, choices=ACTIVATIONS)
-    critic_hidden: tuple[int, ...] = setting((400, 300), "widths of the critic's hidden layers", CODE, minimum=1)
+    critic_hidden: tuple[int, ...] = at_least_one((400, 300), "widths of the critic's hidden layers", CODE)
     critic_activation: str = setting("relu", "hidden activation of the critic", "ours; the code has ELU",
                                      choices=ACTIVATIONS)  # fmt: skip
-    actor_learning_rate: float = setting(5e-5, "Adam's step size for the learner's actor", PAPER, minimum=0)
-    critic_learning_rate: float = setting(5e-4, "Adam's step size for the critic", PAPER, minimum=0)
-    critic_weight_decay: float = setting(0.0, "L2 penalty of the critic, added to its gradient", CODE, minimum=0)
-    critic_gradient_clip: float | None = setting(
-        10.0, "bound of the norm of the critic's gradient; none: no bound", CODE, minimum=0
+    actor_learning_rate: float = at_least_zero(5e-5, "Adam's step size for the learner's actor", PAPER)
+    critic_learning_rate: float = at_least_zero(5e-4, "Adam's step size for the critic", PAPER)
+    critic_weight_decay: float = at_least_zero(0.0, "L2 penalty of the critic, added to its gradient", CODE)
+    critic_gradient_clip: float | None = at_least_zero(
+        10.0, "bound of the norm of the critic's gradient; none: no bound", CODE
     )
-    final_scale: float = setting(
-        0.1, "factor of the initial last layers of the critic and of the learner's actor", CODE, minimum=0
+    final_scale: float = at_least_zero(
+        0.1, "factor of the initial last layers of the critic and of the learner's actor", CODE
     )
-    batch_size: int = setting(128, "transitions per update", PAPER, minimum=1)
-    discount: float = setting(0.99, "discount factor", PAPER, minimum=0, maximum=1, symbol="gamma")
-    tau: float = setting(0.001, "how far the targets move at a time", PAPER, minimum=0, maximum=1)
-    exploration_noise: float = setting(
-        0.06, "sigma of the learner's Ornstein-Uhlenbeck noise: 0.2, scaled by 0.3", CODE, minimum=0
+    batch_size: int = at_least_one(128, "transitions per update", PAPER)
+    discount: float = fraction(0.99, "discount factor", PAPER, symbol="gamma")
+    tau: float = fraction(0.001, "how far the targets move at a time", PAPER)
+    exploration_noise: float = at_least_zero(
+        0.06, "sigma of the learner's Ornstein-Uhlenbeck noise: 0.2, scaled by 0.3", CODE
     )
-    ou_theta: float = setting(0.15, "how much of that noise decays per step", CODE, minimum=0, maximum=1)
-    replay_size: int = setting(1_000_000, "the latest transitions that are learnt from", PAPER, minimum=1)
+    ou_theta: float = fraction(0.15, "how much of that noise decays per step", CODE)
+    replay_size: int = at_least_one(1_000_000, "the latest transitions that are learnt from", PAPER)
 
 
 class ERL(Hybrid[ERLSettings]):

@@ -25,7 +25,7 @@ from erlbench.algorithms.training.critic import initial_soft_learner
 from erlbench.algorithms.training.gradient_tasks import critic_of
 from erlbench.algorithms.training.update_settings import SACUpdate
 from erlbench.envs.registry import Problem
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, at_least_zero
 from erlbench.work.seeding import Purpose
 
 # v1: Algorithm 1's critics with a state-value network. code: sizes and timing of the public code, not its faults.
@@ -47,12 +47,12 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 class ESACSettings(ESACSearchSettings, WinnersSettings, FitnessSettings, SACSettings):
     """Hyper-parameters of ESAC; those of its SAC part are SAC's."""
 
-    hidden: tuple[int, ...] = setting((512, 512), "widths of the policies' hidden layers", PAPER, minimum=1)
-    critic_hidden: tuple[int, ...] = setting(
-        (512, 512), "widths of the hidden layers of critics and value network", PAPER, minimum=1
+    hidden: tuple[int, ...] = at_least_one((512, 512), "widths of the policies' hidden layers", PAPER)
+    critic_hidden: tuple[int, ...] = at_least_one(
+        (512, 512), "widths of the hidden layers of critics and value network", PAPER
     )
-    temperature: float | None = setting(
-        0.2, "fixed temperature; none: it is learnt, from 1 on", CODE, minimum=0, symbol="alpha"
+    temperature: float | None = at_least_zero(
+        0.2, "fixed temperature; none: it is learnt, from 1 on", CODE, symbol="alpha"
     )
 
     def __post_init__(self) -> None:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from erlbench.algorithms.cem_rl import CEMRLSettings
 from erlbench.algorithms.coupling.side import SideSettings
 from erlbench.algorithms.hybrid import COUPLINGS, Hybrid
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, at_least_zero, fraction, setting
 
 CODE = "EvoRainbow, public code"
 # paper: epsilon, soft update, discount and period as the public code tunes them by task; one-setting: the same for all
@@ -29,19 +29,20 @@ class EvoRainbowExpSettings(SideSettings, CEMRLSettings):
 
     coupling: str = setting("side", "who is trained: see docs/hybrids.md", "EvoRainbow-Exp", choices=tuple(COUPLINGS))
     population: int = setting(5, "individuals per generation", CODE, minimum=2)
-    elites: int = setting(2, "best individuals that make the next distribution", CODE, minimum=1)
+    elites: int = at_least_one(2, "best individuals that make the next distribution", CODE)
     antithetic: bool = setting(False, "the second half mirrors the first (even populations)", CODE)
-    epsilon_start: float | None = setting(
-        1e-3, "initial epsilon; none: as initial_variance", CODE, by_env={"Humanoid": 1e-1}, minimum=0, symbol="damp"
+    epsilon_start: float | None = at_least_zero(
+        1e-3, "initial epsilon; none: as initial_variance", CODE, by_env={"Humanoid": 1e-1}, symbol="damp"
     )
-    soft_update: float = setting(
-        0.1, "how far the learner's actor moves to the best individual of a generation", CODE,
-        by_env={"Humanoid": 0.0}, minimum=0, maximum=1, symbol="EA_tau",
-    )  # fmt: skip
-    discount: float = setting(
-        0.99, "discount factor", CODE, by_env={"Swimmer": 0.999}, minimum=0, maximum=1, symbol="gamma"
+    soft_update: float = fraction(
+        0.1,
+        "how far the learner's actor moves to the best individual of a generation",
+        CODE,
+        by_env={"Humanoid": 0.0},
+        symbol="EA_tau",
     )
-    batch_size: int = setting(128, "transitions per gradient step", CODE, minimum=1)
+    discount: float = fraction(0.99, "discount factor", CODE, by_env={"Swimmer": 0.999}, symbol="gamma")
+    batch_size: int = at_least_one(128, "transitions per gradient step", CODE)
 
 
 class EvoRainbowExp(Hybrid[EvoRainbowExpSettings]):

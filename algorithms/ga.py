@@ -16,7 +16,7 @@ from erlbench.algorithms.individuals import FitnessSettings
 from erlbench.algorithms.policy_settings import OURS, PolicySettings
 from erlbench.algorithms.search.search import AS_SAMPLES, Individual, Search, SearchState, Vector
 from erlbench.algorithms.search.search_distribution import ranking
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, at_least_zero, setting
 from erlbench.work.seeding import Key, Purpose, generator
 from erlbench.work.tasks import ArrayRef, Perturbed
 
@@ -28,8 +28,8 @@ class GASettings(PolicySettings, FitnessSettings):
     """Hyper-parameters of the genetic algorithm."""
 
     population: int = setting(40, "individuals per generation, the elite among them", OURS, minimum=2, symbol="N")
-    parents: int = setting(10, "best individuals that have children", OURS, minimum=1, symbol="T")
-    mutation_stdev: float = setting(0.05, "standard deviation of a mutation", OURS, minimum=0, symbol="sigma")
+    parents: int = at_least_one(10, "best individuals that have children", OURS, symbol="T")
+    mutation_stdev: float = at_least_zero(0.05, "standard deviation of a mutation", OURS, symbol="sigma")
 
 
 @dataclass(kw_only=True)

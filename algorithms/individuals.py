@@ -12,7 +12,7 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm
 from erlbench.algorithms.policy_settings import OURS, PolicySettings, initial_mean, policy_of
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, setting
 from erlbench.work.rollout import REFUSE, WORST
 from erlbench.work.seeding import Key, Purpose, environment_seed
 from erlbench.work.tasks import Result
@@ -37,7 +37,7 @@ START_STATES = ("fresh", "generation", "fixed")
 class FitnessSettings:
     """Hyper-parameters of an individual's evaluation."""
 
-    episodes: int = setting(1, "episodes whose mean return is an individual's fitness", OURS, minimum=1)
+    episodes: int = at_least_one(1, "episodes whose mean return is an individual's fitness", OURS)
     start_states: str = setting(
         "fresh",
         "start states of episodes: fresh, the same within a generation, or fixed for the run",

@@ -22,7 +22,7 @@ from erlbench.algorithms.training.learners import MODULE, unscaled
 from erlbench.algorithms.training.update_settings import TD3Update, Updates
 from erlbench.envs.registry import Problem
 from erlbench.policy import ACTIVATIONS, initial_parameters
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, at_least_zero, fraction, setting
 from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import ArrayRef, Input, Result, Task
 
@@ -36,31 +36,29 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {"one-update": {"updates_per_step": 0
 class MultiActorTD3Settings:
     """Hyper-parameters of multi-actor TD3. Noise is in units of the action normalised to [-1, 1]."""
 
-    actors: int = setting(
-        5, "actors that share the critics", "as many as CEM-RL trains; the code leaves it open", minimum=1
+    actors: int = at_least_one(5, "actors that share the critics", "as many as CEM-RL trains; the code leaves it open")
+    updates_per_step: float = at_least_zero(
+        1.0, "updates that each actor makes per environment step of the round", CODE
     )
-    updates_per_step: float = setting(
-        1.0, "updates that each actor makes per environment step of the round", CODE, minimum=0
-    )
-    hidden: tuple[int, ...] = setting((400, 300), "widths of the hidden layers of actors and critics", CODE, minimum=1)
+    hidden: tuple[int, ...] = at_least_one((400, 300), "widths of the hidden layers of actors and critics", CODE)
     activation: str = setting("tanh", "hidden activation of the actors", "CEM-RL", choices=ACTIVATIONS)
     critic_activation: str = setting("leaky-relu", "hidden activation of the critics", "CEM-RL", choices=ACTIVATIONS)
-    learning_rate: float = setting(1e-3, "Adam's step size, actors and critics", CODE, minimum=0)
-    batch_size: int = setting(100, "transitions per update", CODE, minimum=1)
-    discount: float = setting(0.99, "discount factor", CODE, minimum=0, maximum=1, symbol="gamma")
-    tau: float = setting(0.005, "how far the targets move at a time", CODE, minimum=0, maximum=1)
-    start_timesteps: int = setting(10_000, "random actions in rounds that start before this step", CODE, minimum=0)
-    exploration_noise: float = setting(
-        0.1, "standard deviation of the actions' noise", CODE, by_env=unscaled(0.1), minimum=0
+    learning_rate: float = at_least_zero(1e-3, "Adam's step size, actors and critics", CODE)
+    batch_size: int = at_least_one(100, "transitions per update", CODE)
+    discount: float = fraction(0.99, "discount factor", CODE, symbol="gamma")
+    tau: float = fraction(0.005, "how far the targets move at a time", CODE)
+    start_timesteps: int = at_least_zero(10_000, "random actions in rounds that start before this step", CODE)
+    exploration_noise: float = at_least_zero(
+        0.1, "standard deviation of the actions' noise", CODE, by_env=unscaled(0.1)
     )
-    target_noise: float = setting(
-        0.2, "standard deviation of the target actions' noise", CODE, by_env=unscaled(0.2), minimum=0
+    target_noise: float = at_least_zero(
+        0.2, "standard deviation of the target actions' noise", CODE, by_env=unscaled(0.2)
     )
-    noise_clip: float = setting(
-        0.5, "the target actions' noise is clipped to +- this", CODE, by_env=unscaled(0.5), minimum=0
+    noise_clip: float = at_least_zero(
+        0.5, "the target actions' noise is clipped to +- this", CODE, by_env=unscaled(0.5)
     )
-    policy_delay: int = setting(2, "critic updates per update of an actor and the targets", CODE, minimum=1, symbol="d")
-    replay_size: int = setting(1_000_000, "latest transitions to learn from", CODE, minimum=1)
+    policy_delay: int = at_least_one(2, "critic updates per update of an actor and the targets", CODE, symbol="d")
+    replay_size: int = at_least_one(1_000_000, "latest transitions to learn from", CODE)
 
 
 @dataclass

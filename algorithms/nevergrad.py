@@ -24,7 +24,7 @@ from erlbench.algorithms.search.pycma import check_memory, default_population, n
 from erlbench.envs.functions import share_of_domain
 from erlbench.envs.registry import Problem
 from erlbench.errors import UsageError
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, setting
 from erlbench.work.seeding import Purpose, generator
 
 GOODAI, NEVERGRAD = "GoodAI comparison", "nevergrad"
@@ -56,21 +56,16 @@ class NevergradSettings(PolicySettings, FitnessSettings):
     optimizer: str = setting(
         "CMA", "name in nevergrad's registry: CMA, ES, DE, PSO, NGOpt, ...; or CMA2020, its CMA of 2020", GOODAI
     )
-    population: int | None = setting(
-        None, "evaluations that make a generation; none: 4 + floor(3 ln N)", NEVERGRAD, minimum=1
+    population: int | None = at_least_one(
+        None, "evaluations that make a generation; none: 4 + floor(3 ln N)", NEVERGRAD
     )
-    batch: int | None = setting(
-        None,
-        "candidates asked for at once; none: a generation, or 1 if the optimiser handles only one",
-        OURS,
-        minimum=1,
+    batch: int | None = at_least_one(
+        None, "candidates asked for at once; none: a generation, or 1 if the optimiser handles only one", OURS
     )
-    num_workers: int | None = setting(
-        None, "number of parallel candidates that nevergrad is told to expect; none: batch", NEVERGRAD, minimum=1
+    num_workers: int | None = at_least_one(
+        None, "number of parallel candidates that nevergrad is told to expect; none: batch", NEVERGRAD
     )
-    budget: int | None = setting(
-        None, "evaluations that nevergrad plans for; some optimizers need it", NEVERGRAD, minimum=1
-    )
+    budget: int | None = at_least_one(None, "evaluations that nevergrad plans for; some optimizers need it", NEVERGRAD)
     sigma_init: float = setting(
         0.1,
         "nevergrad's unit: standard deviation of the first steps; on functions a quarter of the domain's width",

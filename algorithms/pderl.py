@@ -14,7 +14,7 @@ from erlbench.algorithms.erl import ERL, ERLSettings
 from erlbench.algorithms.hybrid import Parts
 from erlbench.algorithms.search.pderl import ELITE, MODULE, PUBLIC, PDERLSearch, PDERLSearchSettings
 from erlbench.algorithms.training.breeding import Distillation, ProximalMutation
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, setting
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {"elite-fitness": {"pair_fitness": ELITE}}
 
@@ -23,18 +23,22 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {"elite-fitness": {"pair_fitness": EL
 class PDERLSettings(PDERLSearchSettings, ERLSettings):
     """Hyper-parameters of PDERL; those of the learner are ERL's."""
 
-    episodes: int = setting(
-        1, "episodes whose mean return is an individual's fitness", PUBLIC,
-        by_env={"Hopper": 3, "Reacher": 3, "Walker2d": 5}, minimum=1,
-    )  # fmt: skip
+    episodes: int = at_least_one(
+        1,
+        "episodes whose mean return is an individual's fitness",
+        PUBLIC,
+        by_env={"Hopper": 3, "Reacher": 3, "Walker2d": 5},
+    )
     elite_fraction: float = setting(
         0.1, "share of the population that is cloned; at least one individual", PUBLIC,
         by_env={"Reacher": 0.2, "Walker2d": 0.2, "Ant": 0.2, "Hopper": 0.2}, minimum=0, maximum=0.5,
     )  # fmt: skip
-    sync_period: int = setting(
-        10, "generations between two copies of the learner's actor", PUBLIC,
-        by_env={"Hopper": 1, "Ant": 1, "Walker2d": 1}, minimum=1,
-    )  # fmt: skip
+    sync_period: int = at_least_one(
+        10,
+        "generations between two copies of the learner's actor",
+        PUBLIC,
+        by_env={"Hopper": 1, "Ant": 1, "Walker2d": 1},
+    )
 
 
 class PDERL(ERL):

@@ -28,7 +28,7 @@ from erlbench.algorithms.search.search import (
 )
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.policy import INITIALISATIONS
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, at_least_zero, fraction, setting
 from erlbench.work.tasks import ArrayRef
 
 PAPER, CODE = "ClipUp, table 1", "ClipUp, public code"
@@ -40,42 +40,35 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {"evotorch": {"step_size": 0.01125, "
 class PGPESettings(PolicySettings, FitnessSettings):
     """Hyper-parameters of PGPE; the policy is linear with bias, and starts at zero."""
 
-    hidden: tuple[int, ...] = setting((), "widths of the hidden layers; () is linear", PAPER, minimum=1)
+    hidden: tuple[int, ...] = at_least_one((), "widths of the hidden layers; () is linear", PAPER)
     initialisation: str = setting("zero", "initialisation of the weights", PAPER, choices=INITIALISATIONS)
     population: int = setting(
         100, "individuals per generation, two of each mirrored pair (lambda)", PAPER,
         by_env={"Humanoid": 200, "LunarLanderContinuous": 200}, minimum=2,
     )  # fmt: skip
-    population_max: int = setting(
-        0, "a generation gets further populations below this number; 0: none", PAPER,
-        by_env={"Walker2d": 800, "Humanoid": 3200}, minimum=0, symbol="lambda_max",
-    )  # fmt: skip
-    generation_steps: int = setting(
+    population_max: int = at_least_zero(
         0,
-        "and below so many environment steps",
+        "a generation gets further populations below this number; 0: none",
         PAPER,
-        by_env={"Walker2d": 75_000, "Humanoid": 150_000},
-        minimum=0,
-        symbol="T",
+        by_env={"Walker2d": 800, "Humanoid": 3200},
+        symbol="lambda_max",
+    )
+    generation_steps: int = at_least_zero(
+        0, "and below so many environment steps", PAPER, by_env={"Walker2d": 75_000, "Humanoid": 150_000}, symbol="T"
     )
     radius: float = setting(
         0.225, "length of the initial standard deviations: each is radius / sqrt(d)", PAPER,
         by_env={"Humanoid": 0.27, "LunarLanderContinuous": 4.5}, minimum=1e-12,
     )  # fmt: skip
-    max_speed: float = setting(
-        0.015, "longest step of the mean", PAPER, by_env={"LunarLanderContinuous": 0.3}, minimum=0, symbol="v_max"
+    max_speed: float = at_least_zero(
+        0.015, "longest step of the mean", PAPER, by_env={"LunarLanderContinuous": 0.3}, symbol="v_max"
     )
-    step_size: float = setting(
-        0.0075,
-        "length of a gradient in the velocity",
-        PAPER,
-        by_env={"LunarLanderContinuous": 0.15},
-        minimum=0,
-        symbol="alpha",
+    step_size: float = at_least_zero(
+        0.0075, "length of a gradient in the velocity", PAPER, by_env={"LunarLanderContinuous": 0.15}, symbol="alpha"
     )
-    momentum: float = setting(0.9, "momentum of the velocity", PAPER, minimum=0, maximum=1, symbol="m")
-    stdev_learning_rate: float = setting(0.1, "step of the standard deviations", PAPER, minimum=0, symbol="eta_sigma")
-    stdev_max_change: float = setting(0.2, "largest change of a standard deviation, relative", PAPER, minimum=0)
+    momentum: float = fraction(0.9, "momentum of the velocity", PAPER, symbol="m")
+    stdev_learning_rate: float = at_least_zero(0.1, "step of the standard deviations", PAPER, symbol="eta_sigma")
+    stdev_max_change: float = at_least_zero(0.2, "largest change of a standard deviation, relative", PAPER)
     normalise_observations: bool = setting(
         True, "normalise observations by mean and standard deviation of all that were seen", PAPER,
         by_env={"LunarLanderContinuous": False},

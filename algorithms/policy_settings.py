@@ -14,7 +14,7 @@ from erlbench.envs.registry import EnvSpec, Problem, build
 from erlbench.errors import UsageError
 from erlbench.policy import ACTIVATIONS, INITIALISATIONS, NETWORKS, SQUASHINGS, PolicySpec, initial_policy
 from erlbench.policy.spec import describe_parameters, new_module
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, setting
 from erlbench.work.contract import Infos, advance, reset
 from erlbench.work.seeding import Key, Purpose, environment_seed, generator
 
@@ -36,7 +36,7 @@ class NetworkSettings(Protocol):
 class PolicySettings:
     """Hyper-parameters of a policy that is only searched, not differentiated."""
 
-    hidden: tuple[int, ...] = setting((64, 64), "widths of the hidden layers; () is linear", GOODAI, minimum=1)
+    hidden: tuple[int, ...] = at_least_one((64, 64), "widths of the hidden layers; () is linear", GOODAI)
     activation: str = setting("tanh", "hidden activation of the policy", GOODAI, choices=ACTIVATIONS)
     network: str = setting("mlp", "hidden layers: mlp, lstm (LSTM cells), or MODULE:CLASS of PyTorch", GOODAI)
     bias: bool = setting(True, "whether layers have biases", OURS)

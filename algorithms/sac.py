@@ -19,7 +19,7 @@ from erlbench.algorithms.training.critic import CriticSpec, initial_soft_learner
 from erlbench.algorithms.training.episode_tasks import EpisodeLearner, Learning
 from erlbench.algorithms.training.update_settings import SACUpdate
 from erlbench.policy import ACTIVATIONS, PolicySpec
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, at_least_zero, fraction, setting
 from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import Result
 
@@ -40,28 +40,28 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 class SACSettings:
     """Hyper-parameters of SAC. Actions and their entropy are those normalised to [-1, 1]."""
 
-    hidden: tuple[int, ...] = setting((256, 256), "widths of the actor's hidden layers", BOTH, minimum=1)
+    hidden: tuple[int, ...] = at_least_one((256, 256), "widths of the actor's hidden layers", BOTH)
     activation: str = setting("relu", "hidden activation of the actor", BOTH, choices=ACTIVATIONS)
-    critic_hidden: tuple[int, ...] = setting(
-        (256, 256), "widths of the hidden layers of critics and value network", BOTH, minimum=1
+    critic_hidden: tuple[int, ...] = at_least_one(
+        (256, 256), "widths of the hidden layers of critics and value network", BOTH
     )
     critic_activation: str = setting("relu", "hidden activation of critics and value net", BOTH, choices=ACTIVATIONS)
     critic: str = setting(
         "v2", "next state's value: v2 by target critics, v1 by a value network with a target", V2, choices=("v2", "v1")
     )
-    temperature: float | None = setting(
-        None, "fixed temperature; none: it is learnt, from 1 on", V2, minimum=0, symbol="alpha"
+    temperature: float | None = at_least_zero(
+        None, "fixed temperature; none: it is learnt, from 1 on", V2, symbol="alpha"
     )
     target_entropy: float | None = setting(
         None, "entropy that a learnt temperature aims at; none: -1 per action dimension", V2
     )
-    reward_scale: float = setting(1.0, "factor of the rewards in updates", "SAC v2; v1 has 5, Humanoid 20", minimum=0)
-    learning_rate: float = setting(3e-4, "Adam's step size, all networks and temperature", BOTH, minimum=0)
-    batch_size: int = setting(256, "transitions per update", BOTH, minimum=1)
-    discount: float = setting(0.99, "discount factor", BOTH, minimum=0, maximum=1, symbol="gamma")
-    tau: float = setting(0.005, "how far the targets move at a time", BOTH, minimum=0, maximum=1)
-    start_timesteps: int = setting(10_000, "random actions and no updates before this step", FIRST_CODE, minimum=0)
-    replay_size: int = setting(1_000_000, "the latest transitions that are learnt from", BOTH, minimum=1)
+    reward_scale: float = at_least_zero(1.0, "factor of the rewards in updates", "SAC v2; v1 has 5, Humanoid 20")
+    learning_rate: float = at_least_zero(3e-4, "Adam's step size, all networks and temperature", BOTH)
+    batch_size: int = at_least_one(256, "transitions per update", BOTH)
+    discount: float = fraction(0.99, "discount factor", BOTH, symbol="gamma")
+    tau: float = fraction(0.005, "how far the targets move at a time", BOTH)
+    start_timesteps: int = at_least_zero(10_000, "random actions and no updates before this step", FIRST_CODE)
+    replay_size: int = at_least_one(1_000_000, "the latest transitions that are learnt from", BOTH)
 
     def __post_init__(self) -> None:
         if not self.hidden:

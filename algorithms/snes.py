@@ -24,7 +24,7 @@ from erlbench.algorithms.search.search import (
     with_worst,
 )
 from erlbench.algorithms.search.search_distribution import ranking
-from erlbench.settings import setting
+from erlbench.settings import at_least_zero, setting
 from erlbench.work.tasks import Perturbed
 
 PAPER = "SNES, table 1"
@@ -36,9 +36,9 @@ class SNESSettings(PolicySettings, FitnessSettings):
 
     population: int = setting(20, "individuals per generation (lambda)", OURS, minimum=2)
     initial_variance: float = setting(1e-2, "initial variance of each parameter", OURS, minimum=1e-12)
-    mean_learning_rate: float = setting(1.0, "step of the mean", PAPER, minimum=0, symbol="eta_mu")
-    stdev_learning_rate: float | None = setting(
-        None, "step of log sigma; none: (3 + log d) / (5 sqrt d) for d parameters", PAPER, minimum=0, symbol="eta_sigma"
+    mean_learning_rate: float = at_least_zero(1.0, "step of the mean", PAPER, symbol="eta_mu")
+    stdev_learning_rate: float | None = at_least_zero(
+        None, "step of log sigma; none: (3 + log d) / (5 sqrt d) for d parameters", PAPER, symbol="eta_sigma"
     )
 
 

@@ -17,7 +17,7 @@ from erlbench.algorithms.training.critic import initial_learner
 from erlbench.algorithms.training.episode_tasks import EpisodeLearner, Learning
 from erlbench.algorithms.training.update_settings import TD3Update
 from erlbench.policy import ACTIVATIONS
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, at_least_zero, fraction, setting
 from erlbench.work.seeding import Purpose
 
 CODE = "TD3, authors' code"
@@ -43,22 +43,20 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 class TD3Settings:
     """Hyper-parameters of TD3. Noise is in units of the action normalised to [-1, 1]."""
 
-    hidden: tuple[int, ...] = setting((256, 256), "widths of the actor's hidden layers", CODE, minimum=1)
+    hidden: tuple[int, ...] = at_least_one((256, 256), "widths of the actor's hidden layers", CODE)
     activation: str = setting("relu", "hidden activation of the actor", CODE, choices=ACTIVATIONS)
-    critic_hidden: tuple[int, ...] = setting((256, 256), "widths of the critics' hidden layers", CODE, minimum=1)
+    critic_hidden: tuple[int, ...] = at_least_one((256, 256), "widths of the critics' hidden layers", CODE)
     critic_activation: str = setting("relu", "hidden activation of the critics", CODE, choices=ACTIVATIONS)
-    learning_rate: float = setting(3e-4, "Adam's step size, actor and critics", CODE, minimum=0)
-    batch_size: int = setting(256, "transitions per update", CODE, minimum=1)
-    discount: float = setting(0.99, "discount factor", CODE, minimum=0, maximum=1, symbol="gamma")
-    tau: float = setting(0.005, "how far the targets move at a time", CODE, minimum=0, maximum=1)
-    start_timesteps: int = setting(25_000, "random actions and no updates before this step", CODE, minimum=0)
-    exploration_noise: float = setting(0.1, "standard deviation of the action's noise", CODE, minimum=0)
-    target_noise: float = setting(0.2, "standard deviation of the target action's noise", CODE, minimum=0)
-    noise_clip: float = setting(0.5, "the target action's noise is clipped to +- this", CODE, minimum=0)
-    policy_delay: int = setting(
-        2, "critic updates per update of the actor and the targets", CODE, minimum=1, symbol="d"
-    )
-    replay_size: int = setting(1_000_000, "the latest transitions that are learnt from", CODE, minimum=1)
+    learning_rate: float = at_least_zero(3e-4, "Adam's step size, actor and critics", CODE)
+    batch_size: int = at_least_one(256, "transitions per update", CODE)
+    discount: float = fraction(0.99, "discount factor", CODE, symbol="gamma")
+    tau: float = fraction(0.005, "how far the targets move at a time", CODE)
+    start_timesteps: int = at_least_zero(25_000, "random actions and no updates before this step", CODE)
+    exploration_noise: float = at_least_zero(0.1, "standard deviation of the action's noise", CODE)
+    target_noise: float = at_least_zero(0.2, "standard deviation of the target action's noise", CODE)
+    noise_clip: float = at_least_zero(0.5, "the target action's noise is clipped to +- this", CODE)
+    policy_delay: int = at_least_one(2, "critic updates per update of the actor and the targets", CODE, symbol="d")
+    replay_size: int = at_least_one(1_000_000, "the latest transitions that are learnt from", CODE)
 
 
 @dataclass

@@ -61,6 +61,21 @@ def setting(
     return dataclasses.field(default=default, metadata=metadata)
 
 
+def at_least_zero(default: Any, help: str, source: str = "", **more: Any) -> Any:
+    """A `setting` from 0 on."""
+    return setting(default, help, source, minimum=0, **more)
+
+
+def at_least_one(default: Any, help: str, source: str = "", **more: Any) -> Any:
+    """A `setting` from 1 on: a count, or several."""
+    return setting(default, help, source, minimum=1, **more)
+
+
+def fraction(default: Any, help: str, source: str = "", **more: Any) -> Any:
+    """A `setting` between 0 and 1: a share, a probability, a factor."""
+    return setting(default, help, source, minimum=0, maximum=1, **more)
+
+
 def environment_name(env_id: str) -> str:
     """The key of `by_env`: "Ant" for "Ant-v5", "Ant-v5@paper" or "module:Ant-v5"; "function:sphere" as it is."""
     if env_id.startswith(FUNCTION):

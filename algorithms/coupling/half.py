@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from erlbench.algorithms.coupling.coupling import Coupling
 from erlbench.errors import UsageError
-from erlbench.settings import setting
+from erlbench.settings import at_least_zero, fraction
 from erlbench.work.seeding import Purpose, generator
 
 if TYPE_CHECKING:
@@ -24,18 +24,17 @@ CEM_RL, AES_CODE = "CEM-RL, public code", "AES-RL, public code"
 class ShareSettings:
     """Hyper-parameters of the coupling `half` without generations."""
 
-    p_desired: float = setting(
-        0.5, "share of individuals that are trained by gradients", AES_CODE, by_env={"Swimmer": 0.1},
-        minimum=0, maximum=1,
-    )  # fmt: skip
-    k_rl: float = setting(50.0, "gain of the population control", AES_CODE, minimum=0, symbol="K_rl")
+    p_desired: float = fraction(
+        0.5, "share of individuals that are trained by gradients", AES_CODE, by_env={"Swimmer": 0.1}
+    )
+    k_rl: float = at_least_zero(50.0, "gain of the population control", AES_CODE, symbol="K_rl")
 
 
 @dataclass(frozen=True, kw_only=True)
 class HalfSettings(ShareSettings):
     """Hyper-parameters of the coupling `half`."""
 
-    n_grad: int = setting(5, "individuals of a generation that are trained by gradients", CEM_RL, minimum=0)
+    n_grad: int = at_least_zero(5, "individuals of a generation that are trained by gradients", CEM_RL)
 
 
 class Half(Coupling):

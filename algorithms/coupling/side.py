@@ -21,7 +21,7 @@ from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.training.gradient_tasks import update_task
 from erlbench.algorithms.training.update_settings import Updates
 from erlbench.errors import UsageError
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, at_least_zero, fraction
 from erlbench.work.tasks import ArrayRef, Output, Result, Task
 
 ERL, RAINBOW, OURS = "ERL, public code", "EvoRainbow, public code", "this suite"
@@ -32,24 +32,24 @@ WARM = 5  # batches in the replay before updates begin, as in ERL
 class SideSettings:
     """Hyper-parameters of the coupling `side`."""
 
-    sync_period: int = setting(
-        1, "generations (or as many individuals) between two copies of the learner's actor", RAINBOW,
-        by_env={"Swimmer": 10}, minimum=1,
-    )  # fmt: skip
-    soft_update: float = setting(
-        0.1, "how far the learner's actor moves to the best individual of a generation", RAINBOW, minimum=0, maximum=1
+    sync_period: int = at_least_one(
+        1,
+        "generations (or as many individuals) between two copies of the learner's actor",
+        RAINBOW,
+        by_env={"Swimmer": 10},
     )
-    updates_per_step: float = setting(1.0, "updates per environment step of a generation", ERL, minimum=0)
-    exploration_noise: float = setting(0.1, "standard deviation of the learner's noise on actions", RAINBOW, minimum=0)
-    ou_theta: float = setting(
-        1.0, "how much of that noise decays per step; 1: white noise", RAINBOW, minimum=0, maximum=1
+    soft_update: float = fraction(
+        0.1, "how far the learner's actor moves to the best individual of a generation", RAINBOW
     )
-    validation_every: int = setting(
-        0, "generations between validations of mean, learner and champion, which only report; 0: none", OURS, minimum=0
+    updates_per_step: float = at_least_zero(1.0, "updates per environment step of a generation", ERL)
+    exploration_noise: float = at_least_zero(0.1, "standard deviation of the learner's noise on actions", RAINBOW)
+    ou_theta: float = fraction(1.0, "how much of that noise decays per step; 1: white noise", RAINBOW)
+    validation_every: int = at_least_zero(
+        0, "generations between validations of mean, learner and champion, which only report; 0: none", OURS
     )
-    validation_episodes: int = setting(10, "episodes of each validated policy", RAINBOW, minimum=1)
-    final_scale: float = setting(
-        0.1, "factor of the initial last layers of the critics and of the learner's actor", ERL, minimum=0
+    validation_episodes: int = at_least_one(10, "episodes of each validated policy", RAINBOW)
+    final_scale: float = at_least_zero(
+        0.1, "factor of the initial last layers of the critics and of the learner's actor", ERL
     )
 
 

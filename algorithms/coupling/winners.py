@@ -23,7 +23,7 @@ from erlbench.algorithms.search.search import Individual, Search, Vector, centre
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.training.episode_tasks import episode_task
 from erlbench.errors import UsageError
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, at_least_zero, fraction, setting
 from erlbench.work.seeding import Key, Purpose, generator
 from erlbench.work.tasks import ArrayRef, Priority, Result, Task
 
@@ -41,40 +41,37 @@ SAC_EPISODES = {
 class WinnersSettings:
     """Hyper-parameters of the coupling `winners`."""
 
-    winner_fraction: float = setting(
-        0.4, "share of the members that are winners, and are crossed over", TABLE, minimum=0, maximum=1, symbol="e"
+    winner_fraction: float = fraction(
+        0.4, "share of the members that are winners, and are crossed over", TABLE, symbol="e"
     )
     crossover: str = setting(
         "replace", "replace: winners stay as they are; exchange: parts go both ways", OURS, choices=CROSSOVERS
     )
-    sac_members: int | None = setting(
+    sac_members: int | None = at_least_zero(
         None,
         "copies of the learner's policy in the population; none: 0.08 n, at least 1",
         "4 in the public code",
         by_env={"Swimmer": 1},
-        minimum=0,
     )
-    gradient_interval: int = setting(
-        5, "the learner may act and learn only in every g-th generation", CODE, minimum=1, symbol="g"
+    gradient_interval: int = at_least_one(
+        5, "the learner may act and learn only in every g-th generation", CODE, symbol="g"
     )
-    sac_episodes: int = setting(5, "episodes of the learner at a time", TABLE, by_env=SAC_EPISODES, minimum=1)
-    p_start: float = setting(1.0, "initial probability that it acts when it may", CODE, minimum=0, maximum=1)
-    p_end: float = setting(0.1, "final probability that it acts when it may", CODE, minimum=0, maximum=1)
-    p_timesteps: float = setting(1.2e6, "timesteps in which this probability decays by the factor e", CODE, minimum=1)
+    sac_episodes: int = at_least_one(5, "episodes of the learner at a time", TABLE, by_env=SAC_EPISODES)
+    p_start: float = fraction(1.0, "initial probability that it acts when it may", CODE)
+    p_end: float = fraction(0.1, "final probability that it acts when it may", CODE)
+    p_timesteps: float = at_least_one(1.2e6, "timesteps in which this probability decays by the factor e", CODE)
     p_clock: str = setting(
         NOMINAL,
         "clock of this decay: nominal timesteps, or the used part of the budget in millionths",
         CODE,
         choices=(NOMINAL, BUDGET),
     )
-    start_timesteps: int = setting(10_000, "the learner acts at random before this nominal timestep", CODE, minimum=0)
-    amt_every: int | None = setting(
-        None, "generations between steps of sigma; none: whenever the learner has learnt", PAPER, minimum=1
+    start_timesteps: int = at_least_zero(10_000, "the learner acts at random before this nominal timestep", CODE)
+    amt_every: int | None = at_least_one(
+        None, "generations between steps of sigma; none: whenever the learner has learnt", PAPER
     )
-    validation_every: int = setting(
-        10, "generations between validations, which choose the reported policy", OURS, minimum=1
-    )
-    validation_episodes: int = setting(10, "episodes of each validated policy", PAPER, minimum=1)
+    validation_every: int = at_least_one(10, "generations between validations, which choose the reported policy", OURS)
+    validation_episodes: int = at_least_one(10, "episodes of each validated policy", PAPER)
 
     def winners(self, population: int) -> int:
         """Members w that are selected and crossed over."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from erlbench.envs.registry import Problem
 from erlbench.policy import ACTIVATIONS, PolicySpec
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, at_least_zero, fraction, setting
 from erlbench.work.seeding import Key, generator
 
 PPO2, SB3 = "baselines ppo2, MuJoCo", "stable-baselines3"
@@ -23,26 +23,26 @@ EPSILON = 1e-8  # added to variances
 class PPOSettings:
     """Hyper-parameters of PPO."""
 
-    hidden: tuple[int, ...] = setting((64, 64), "hidden layers' widths, policy and value net each", PPO2, minimum=1)
+    hidden: tuple[int, ...] = at_least_one((64, 64), "hidden layers' widths, policy and value net each", PPO2)
     activation: str = setting("tanh", "hidden activation of both networks", PPO2, choices=ACTIVATIONS)
     rollout_steps: int = setting(2048, "environment steps per iteration", PPO2, minimum=2)
     batch_size: int = setting(64, "transitions per update", PPO2, minimum=2)
-    epochs: int = setting(10, "passes over an iteration's steps", PPO2, minimum=1)
-    learning_rate: float = setting(3e-4, "Adam's step size at the start", PPO2, minimum=0)
+    epochs: int = at_least_one(10, "passes over an iteration's steps", PPO2)
+    learning_rate: float = at_least_zero(3e-4, "Adam's step size at the start", PPO2)
     learning_rate_schedule: str = setting(
         "linear", "linear: to 0 at the end of the budget", PPO2, choices=("linear", "constant")
     )
-    discount: float = setting(0.99, "discount factor", PPO2, minimum=0, maximum=1, symbol="gamma")
-    gae_lambda: float = setting(0.95, "lambda of the generalised advantages", PPO2, minimum=0, maximum=1)
-    clip_range: float = setting(0.2, "the probability ratio is clipped to 1 +- this", PPO2, minimum=0)
+    discount: float = fraction(0.99, "discount factor", PPO2, symbol="gamma")
+    gae_lambda: float = fraction(0.95, "lambda of the generalised advantages", PPO2)
+    clip_range: float = at_least_zero(0.2, "the probability ratio is clipped to 1 +- this", PPO2)
     value_clip_range: float | None = setting(
         0.2, "how far values may move from the old ones; none: anywhere", PPO2, minimum=1e-12
     )
     entropy_coefficient: float = setting(0.0, "weight of the entropy in the loss", PPO2)
-    value_coefficient: float = setting(0.5, "weight of the values' error in the loss", PPO2, minimum=0)
-    max_gradient_norm: float = setting(0.5, "longer gradients are shortened to this", PPO2, minimum=0)
-    target_divergence: float | None = setting(
-        None, "an iteration's updates end beyond 1.5 times this KL divergence; none: never", SB3, minimum=0
+    value_coefficient: float = at_least_zero(0.5, "weight of the values' error in the loss", PPO2)
+    max_gradient_norm: float = at_least_zero(0.5, "longer gradients are shortened to this", PPO2)
+    target_divergence: float | None = at_least_zero(
+        None, "an iteration's updates end beyond 1.5 times this KL divergence; none: never", SB3
     )
     log_std_init: float = setting(0.0, "log of the actions' standard deviation at the start", PPO2)
     normalise_advantages: bool = setting(True, "advantages of a minibatch get mean 0 and deviation 1", PPO2)
@@ -70,24 +70,22 @@ ZOO, CONTRIB = "rl-baselines3-zoo, MuJoCo", "sb3-contrib"
 class TRPOSettings:
     """Hyper-parameters of TRPO."""
 
-    hidden: tuple[int, ...] = setting((64, 64), "hidden layers' widths, policy and value net each", CONTRIB, minimum=1)
+    hidden: tuple[int, ...] = at_least_one((64, 64), "hidden layers' widths, policy and value net each", CONTRIB)
     activation: str = setting("tanh", "hidden activation of both networks", CONTRIB, choices=ACTIVATIONS)
     rollout_steps: int = setting(2048, "environment steps per iteration", ZOO, minimum=2)
-    discount: float = setting(
-        0.99, "discount factor", ZOO, by_env={"Swimmer": 0.9999}, minimum=0, maximum=1, symbol="gamma"
-    )
-    gae_lambda: float = setting(0.95, "lambda of the generalised advantages", ZOO, minimum=0, maximum=1)
+    discount: float = fraction(0.99, "discount factor", ZOO, by_env={"Swimmer": 0.9999}, symbol="gamma")
+    gae_lambda: float = fraction(0.95, "lambda of the generalised advantages", ZOO)
     target_divergence: float = setting(
         0.01, "radius of the trust region, mean KL divergence", ZOO, by_env={"HalfCheetah": 0.04}, minimum=1e-12
     )
-    conjugate_steps: int = setting(25, "steps of the conjugate gradient", ZOO, minimum=1)
-    damping: float = setting(0.1, "added to the Fisher matrix's diagonal", ZOO, minimum=0)
-    line_search_steps: int = setting(10, "step lengths that the line search tries", CONTRIB, minimum=1)
+    conjugate_steps: int = at_least_one(25, "steps of the conjugate gradient", ZOO)
+    damping: float = at_least_zero(0.1, "added to the Fisher matrix's diagonal", ZOO)
+    line_search_steps: int = at_least_one(10, "step lengths that the line search tries", CONTRIB)
     line_search_shrinking: float = setting(0.8, "a step length, of the one before", CONTRIB, minimum=1e-12, maximum=1)
-    subsampling: int = setting(1, "the policy's step takes every so many-th transition", ZOO, minimum=1)
-    value_epochs: int = setting(20, "passes of the value network over an iteration's steps", ZOO, minimum=1)
+    subsampling: int = at_least_one(1, "the policy's step takes every so many-th transition", ZOO)
+    value_epochs: int = at_least_one(20, "passes of the value network over an iteration's steps", ZOO)
     batch_size: int = setting(128, "transitions per update of the value network", ZOO, minimum=2)
-    learning_rate: float = setting(1e-3, "Adam's step size, of the value network", ZOO, minimum=0)
+    learning_rate: float = at_least_zero(1e-3, "Adam's step size, of the value network", ZOO)
     learning_rate_schedule: str = setting(
         "constant", "linear: to 0 at the end of the budget", ZOO, choices=("linear", "constant")
     )

@@ -12,7 +12,7 @@ from erlbench.algorithms.search.evolution_strategy import CENTRED_RANKS, CODE, S
 from erlbench.algorithms.search.time_limit import ENVIRONMENT, FORMS, TimeLimit
 from erlbench.envs.functions import share_of_domain
 from erlbench.policy import ACTIVATIONS, INITIALISATIONS, SQUASHINGS
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, at_least_zero, fraction, setting
 
 PAPER, PUBLIC = "OpenAI-ES", "OpenAI-ES, public code"
 ADAM, SGD = "adam", "sgd"
@@ -25,8 +25,8 @@ ATARI, MINATAR = "ALE", "MinAtar"  # namespaces of games
 class OpenAIESSettings(PolicySettings, FitnessSettings, NanSettings):
     """Hyper-parameters of OpenAI-ES."""
 
-    hidden: tuple[int, ...] = setting(
-        (64, 64), "widths of the hidden layers; () is linear", PAPER, by_env={ATARI: (256,), MINATAR: (128,)}, minimum=1
+    hidden: tuple[int, ...] = at_least_one(
+        (64, 64), "widths of the hidden layers; () is linear", PAPER, by_env={ATARI: (256,), MINATAR: (128,)}
     )
     activation: str = setting(
         "tanh", "hidden activation of the policy", PAPER, by_env={ATARI: "relu", MINATAR: "relu"}, choices=ACTIVATIONS
@@ -54,8 +54,8 @@ class OpenAIESSettings(PolicySettings, FitnessSettings, NanSettings):
         choices=("fresh", PAIR, *START_STATES[1:]),
     )
     population: int = setting(40, "individuals per generation, two of each mirrored pair", OURS, minimum=2)
-    timesteps_per_batch: int = setting(
-        0, "a generation gets further pairs until its episodes have that many steps", PUBLIC, minimum=0
+    timesteps_per_batch: int = at_least_zero(
+        0, "a generation gets further pairs until its episodes have that many steps", PUBLIC
     )
     sigma: float = setting(
         0.02,
@@ -69,43 +69,34 @@ class OpenAIESSettings(PolicySettings, FitnessSettings, NanSettings):
         CODE, "scale of the gradient; code leaves out the paper's 1 / sigma", PUBLIC, choices=SCALINGS
     )
     optimizer: str = setting(ADAM, "optimizer of the mean's parameters", PAPER, choices=(ADAM, SGD))
-    learning_rate: float = setting(
-        0.01,
-        "the optimizer's step size; on functions 0.01 of the domain's width",
-        PUBLIC,
-        by_env=share_of_domain(0.02),
-        minimum=0,
+    learning_rate: float = at_least_zero(
+        0.01, "the optimizer's step size; on functions 0.01 of the domain's width", PUBLIC, by_env=share_of_domain(0.02)
     )
-    momentum: float = setting(0.9, "momentum of the optimizer sgd", PUBLIC, minimum=0, maximum=1)
-    l2: float = setting(0.005, "coefficient of the parameters in the gradient", PUBLIC, minimum=0)
+    momentum: float = fraction(0.9, "momentum of the optimizer sgd", PUBLIC)
+    l2: float = at_least_zero(0.005, "coefficient of the parameters in the gradient", PUBLIC)
     normalise_observations: bool = setting(
         True,
         "normalise observations, by statistics that stay fixed within a generation",
         PUBLIC,
         by_env={ATARI: False, MINATAR: False},
     )
-    reference_batch: int = setting(
+    reference_batch: int = at_least_zero(
         0,
         "images of virtual batch normalisation, by a random policy; 0: no normalisation",
         PAPER,
         by_env={ATARI: 128, MINATAR: 128},
-        minimum=0,
     )
-    observation_share: float = setting(
-        1.0, "probability that an episode contributes to the statistics", OURS, minimum=0, maximum=1
-    )
-    action_noise: float = setting(0.01, "standard deviation of noise on continuous actions", PUBLIC, minimum=0)
+    observation_share: float = fraction(1.0, "probability that an episode contributes to the statistics", OURS)
+    action_noise: float = at_least_zero(0.01, "standard deviation of noise on continuous actions", PUBLIC)
     time_limit: str = setting(ENVIRONMENT, f"time limit of episodes: {FORMS}", PAPER)
-    time_limit_max: int | None = setting(None, "highest time limit", "Uber AI Labs' fork of the public code", minimum=1)
-    mean_share: float = setting(
-        0.0, "probability, for each pair, that the mean also plays an episode", OURS, minimum=0, maximum=1
-    )
+    time_limit_max: int | None = at_least_one(None, "highest time limit", "Uber AI Labs' fork of the public code")
+    mean_share: float = fraction(0.0, "probability, for each pair, that the mean also plays an episode", OURS)
     stale: str = setting(
         WAIT, "wait for all of a generation, or keep workers busy and discard what comes late", OURS,
         choices=(WAIT, DISCARD),
     )  # fmt: skip
-    noise_table: int = setting(0, "size of the shared table of noise; 0: drawn for each perturbation", OURS, minimum=0)
-    noise_table_seed: int = setting(123, "the table's seed", PUBLIC, minimum=0)
+    noise_table: int = at_least_zero(0, "size of the shared table of noise; 0: drawn for each perturbation", OURS)
+    noise_table_seed: int = at_least_zero(123, "the table's seed", PUBLIC)
 
     def __post_init__(self) -> None:
         if self.population % 2:

@@ -15,7 +15,7 @@ from erlbench.algorithms.schedule.schedule import Schedule, ScheduleState, mean_
 from erlbench.algorithms.search.evolution_strategy import gradient, gradient_tasks
 from erlbench.algorithms.search.search import Individual, Vector
 from erlbench.algorithms.training.gradient_tasks import actor_task, critic_task
-from erlbench.settings import setting
+from erlbench.settings import at_least_zero, setting
 from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import Counts, Input, Output, Result, Task
 
@@ -30,7 +30,7 @@ MORE_THAN, AT_LEAST, INDIVIDUAL = "more-than", "at-least", "individual"
 class ChainSettings:
     """Hyper-parameters of the chain's warm-up."""
 
-    start_timesteps: int = setting(10_000, "timesteps of warm-up, without gradients", CEM_RL, minimum=0)
+    start_timesteps: int = at_least_zero(10_000, "timesteps of warm-up, without gradients", CEM_RL)
     warmup_gate: str = setting(
         MORE_THAN,
         "training begins after more-than, or at-least, start_timesteps, checked before each generation; individual "

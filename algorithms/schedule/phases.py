@@ -12,7 +12,7 @@ from typing import Any, ClassVar, cast
 
 from erlbench.algorithms.schedule.chain import INDIVIDUAL, Chain, ChainSettings
 from erlbench.algorithms.training.gradient_tasks import actor_task, critic_task
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, setting
 from erlbench.work.tasks import Input, Priority, Task, in_phases
 
 AES_CODE = "AES-RL, public code"
@@ -25,7 +25,7 @@ class PhasesSettings(ChainSettings):
     parallel_critic: bool = setting(
         False, "one critic learns all the time, towards the mean's targets; then results depend on timing", AES_CODE
     )
-    critic_block: int = setting(1000, "updates per block of the parallel critic", AES_CODE, minimum=1)
+    critic_block: int = at_least_one(1000, "updates per block of the parallel critic", AES_CODE)
     barriers: bool = setting(
         False, "wait for all between critic, actors and evaluations; costs time, changes no result", AES_CODE
     )

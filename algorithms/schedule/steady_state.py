@@ -16,7 +16,7 @@ from erlbench.algorithms.individuals import start_states
 from erlbench.algorithms.schedule.schedule import Schedule, ScheduleState, mean_fitness
 from erlbench.algorithms.search.search import Individual, Vector
 from erlbench.algorithms.training.gradient_tasks import actor_task
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, at_least_zero, setting
 from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import ArrayRef, Input, Result, Task
 
@@ -31,7 +31,7 @@ RANDOM, OWN = "random-actions", "own-policies"
 class SteadyStateSettings:
     """Hyper-parameters of the schedule."""
 
-    critic_block: int = setting(1000, "critic updates per block", CODE, minimum=1)
+    critic_block: int = at_least_one(1000, "critic updates per block", CODE)
     critic_updates_per_step: float | None = setting(
         None,
         "fixed number of critic updates per timestep: the critic waits for individuals, and new individuals wait for a "
@@ -40,10 +40,8 @@ class SteadyStateSettings:
         OURS,
         minimum=1e-9,
     )
-    actor_episodes: int = setting(
-        10, "an actor gets as many updates as the last so many episodes had steps", CODE, minimum=1
-    )
-    start_timesteps: int = setting(10_000, "timesteps of warm-up, without gradients", CODE, minimum=0)
+    actor_episodes: int = at_least_one(10, "an actor gets as many updates as the last so many episodes had steps", CODE)
+    start_timesteps: int = at_least_zero(10_000, "timesteps of warm-up, without gradients", CODE)
     warmup: str = setting(RANDOM, "what individuals do during the warm-up", CODE, choices=(RANDOM, OWN))
     tell_in_warmup: bool = setting(
         False, "update the distribution with returns of random actions too", "off: our choice; AES-RL's code does it"

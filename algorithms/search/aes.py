@@ -44,7 +44,7 @@ from erlbench.algorithms.search.search import (
     shortened,
 )
 from erlbench.algorithms.search.search_distribution import ranking
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, at_least_zero, fraction, setting
 
 CODE = "AES-RL, public code"
 PAPER = "AES-RL, section 3"
@@ -107,20 +107,20 @@ class AESSearchSettings:
     )
     p_positive: float = setting(1.0, "factor of p for better individuals", CODE)
     p_negative: float = setting(0.0, "factor of p for worse individuals", CODE)
-    n_fixed: float = setting(10.0, "population of the online variance update, fixed", CODE, minimum=1, symbol="n")
-    initial_variance: float = setting(1e-3, "initial variance of each parameter", CODE, minimum=0)
-    variance_min: float = setting(
-        1e-5, "smallest variance; also the limit of the rank-based rule's epsilon", CODE, minimum=0
+    n_fixed: float = at_least_one(10.0, "population of the online variance update, fixed", CODE, symbol="n")
+    initial_variance: float = at_least_zero(1e-3, "initial variance of each parameter", CODE)
+    variance_min: float = at_least_zero(
+        1e-5, "smallest variance; also the limit of the rank-based rule's epsilon", CODE
     )
-    success_threshold: float = setting(0.2, "success ratio above which the variance grows", CODE, minimum=0, maximum=1)
+    success_threshold: float = fraction(0.2, "success ratio above which the variance grows", CODE)
     success_factor: float = setting(0.99, "change of the variance per individual, success rule", CODE, minimum=0.01)
     window: int = setting(
         10, "last individuals that the rank-based rules and the success rule look at", CODE, minimum=2, symbol="n"
     )
-    elites: int = setting(5, "best of them that count in the rank-based rules", CODE, minimum=1)
-    tau_cem: float = setting(0.90, "epsilon's decay per `window` individuals (rank-based)", CODE, minimum=0, maximum=1)
+    elites: int = at_least_one(5, "best of them that count in the rank-based rules", CODE)
+    tau_cem: float = fraction(0.90, "epsilon's decay per `window` individuals (rank-based)", CODE)
     extra_ke_division: bool = setting(True, "divide the rank-based variance by K_e once more", CODE)
-    mean_episodes: int = setting(5, "episodes that measure f(mu), once per individual", CODE, minimum=1)
+    mean_episodes: int = at_least_one(5, "episodes that measure f(mu), once per individual", CODE)
     always_measure: bool = setting(
         False, "play these episodes even if no rule uses f(mu)", "off: our choice; AES-RL's code does it"
     )

@@ -23,7 +23,7 @@ from erlbench.algorithms.search.search import (
     own_displacement,
 )
 from erlbench.algorithms.search.search_distribution import ranking
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, at_least_zero, fraction, setting
 from erlbench.work.seeding import Key
 
 CEM_RL = "CEM-RL, public code"
@@ -36,21 +36,19 @@ class CEMSearchSettings:
     """Hyper-parameters of CEM's search distribution."""
 
     population: int = setting(10, "individuals per generation", CEM_RL, minimum=2)
-    elites: int = setting(5, "best individuals that make the next distribution", CEM_RL, minimum=1, symbol="K_e")
+    elites: int = at_least_one(5, "best individuals that make the next distribution", CEM_RL, symbol="K_e")
     recombination: str = setting(
         LOG,
         "the mean's update: elites with log or equal weights, or all by centred ranks",
         CEM_RL,
         choices=RECOMBINATIONS,
     )
-    initial_variance: float = setting(
-        1e-3, "initial variance of each parameter, and initial epsilon", CEM_RL, minimum=0
+    initial_variance: float = at_least_zero(1e-3, "initial variance of each parameter, and initial epsilon", CEM_RL)
+    epsilon_start: float | None = at_least_zero(
+        None, "initial epsilon; none: as initial_variance", CEM_RL, symbol="epsilon"
     )
-    epsilon_start: float | None = setting(
-        None, "initial epsilon; none: as initial_variance", CEM_RL, minimum=0, symbol="epsilon"
-    )
-    epsilon_end: float = setting(1e-5, "limit of epsilon, which is added to the variance", CEM_RL, minimum=0)
-    tau_cem: float = setting(0.95, "epsilon's decay per generation", CEM_RL, minimum=0, maximum=1)
+    epsilon_end: float = at_least_zero(1e-5, "limit of epsilon, which is added to the variance", CEM_RL)
+    tau_cem: float = fraction(0.95, "epsilon's decay per generation", CEM_RL)
     antithetic: bool = setting(True, "the second half mirrors the first (even populations)", CEM_RL)
     extra_ke_division: bool = setting(
         True, "divide the weighted variance by K_e once more", "CEM-RL, public code; the paper has no such factor"

@@ -16,7 +16,7 @@ import numpy as np
 from erlbench.algorithms.search.evolution_strategy import centred_ranks
 from erlbench.algorithms.search.optimisers import Adam, Moments, Optimiser, Sgd
 from erlbench.algorithms.search.search import Individual, Search, SearchState, Vector, centre_of
-from erlbench.settings import setting
+from erlbench.settings import at_least_zero, setting
 from erlbench.work.seeding import Key
 from erlbench.work.tasks import ArrayRef, Perturbed
 
@@ -42,11 +42,11 @@ class ESACSearchSettings:
     sigma_init: float = setting(
         SIGMA, "initial mutation rate", TABLE, by_env={"dm_control": 1e-2}, minimum=1e-12, symbol="sigma"
     )
-    es_learning_rate: float = setting(
-        5e-3, "step size of the ES update", TABLE, by_env={"Ant": 1e-4, "dm_control": 1e-2}, minimum=0
+    es_learning_rate: float = at_least_zero(
+        5e-3, "step size of the ES update", TABLE, by_env={"Ant": 1e-4, "dm_control": 1e-2}
     )
     optimizer: str = setting(ADAM, "of the ES update; sgd is plain ascent", CODE, choices=(ADAM, SGD))
-    amt_clip: float = setting(1e-4, "largest step of sigma", CODE, minimum=0, symbol="zeta")
+    amt_clip: float = at_least_zero(1e-4, "largest step of sigma", CODE, symbol="zeta")
     amt_rewards: str = setting(RAW, "rewards that tune sigma: raw or centred ranks", PAPER, choices=(RAW, RANK))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from erlbench.algorithms.search.search import AS_SAMPLES, Individual, Search, SearchState, Vector
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.policy.spec import Tensor
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, at_least_zero, fraction, setting
 from erlbench.work.seeding import Key, generator
 from erlbench.work.tasks import ArrayRef
 
@@ -70,22 +70,14 @@ class GeneticSettings:
         0.1, "share of the population that is cloned; at least one individual", PAPER,
         by_env={"Hopper": 0.3, "Ant": 0.3, "Walker2d": 0.2, "Reacher": 0.2}, minimum=0, maximum=0.5,
     )  # fmt: skip
-    tournament: int = setting(3, "individuals in a tournament", CODE, minimum=1)
-    crossover_probability: float = setting(
-        0.0, "probability that the winners of two tournaments cross over", CODE, minimum=0, maximum=1
-    )
-    mutation_probability: float = setting(0.9, "probability that an individual mutates", PAPER, minimum=0, maximum=1)
-    mutation_fraction: float = setting(
-        0.1, "largest share of a matrix's weights that mutate", PAPER, minimum=0, maximum=1
-    )
-    mutation_strength: float = setting(0.1, "size of a mutation, relative to the weight", PAPER, minimum=0)
-    super_mutation_probability: float = setting(
-        0.05, "probability that a mutation is a strong one", PAPER, minimum=0, maximum=1
-    )
-    super_mutation_strength: float = setting(10.0, "size of a strong mutation, relative to the weight", CODE, minimum=0)
-    reset_probability: float = setting(
-        0.05, "probability that a mutation draws a new weight", PAPER, minimum=0, maximum=1
-    )
+    tournament: int = at_least_one(3, "individuals in a tournament", CODE)
+    crossover_probability: float = fraction(0.0, "probability that the winners of two tournaments cross over", CODE)
+    mutation_probability: float = fraction(0.9, "probability that an individual mutates", PAPER)
+    mutation_fraction: float = fraction(0.1, "largest share of a matrix's weights that mutate", PAPER)
+    mutation_strength: float = at_least_zero(0.1, "size of a mutation, relative to the weight", PAPER)
+    super_mutation_probability: float = fraction(0.05, "probability that a mutation is a strong one", PAPER)
+    super_mutation_strength: float = at_least_zero(10.0, "size of a strong mutation, relative to the weight", CODE)
+    reset_probability: float = fraction(0.05, "probability that a mutation draws a new weight", PAPER)
 
     def __post_init__(self) -> None:
         if self.super_mutation_probability + self.reset_probability > 1:

@@ -12,15 +12,15 @@ from typing import ClassVar
 import numpy as np
 
 from erlbench.algorithms.search.search import GaussianSearch, GaussianState, Individual, displacement
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, at_least_zero
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoSearchSettings:
     """Hyper-parameters of no selection."""
 
-    population: int = setting(10, "individuals per generation", "this suite", minimum=1)
-    initial_variance: float = setting(1e-3, "variance of each parameter, fixed", "CEM-RL, public code", minimum=0)
+    population: int = at_least_one(10, "individuals per generation", "this suite")
+    initial_variance: float = at_least_zero(1e-3, "variance of each parameter, fixed", "CEM-RL, public code")
 
 
 class NoSearch(GaussianSearch[NoSearchSettings, GaussianState]):

@@ -16,7 +16,7 @@ from erlbench.algorithms.search.evolution_strategy import centred_ranks
 from erlbench.algorithms.search.optimisers import Adam, Moments
 from erlbench.algorithms.search.search import Individual, MirroredSearch, MirroredState, displacement
 from erlbench.algorithms.search.search_distribution import ranking
-from erlbench.settings import setting
+from erlbench.settings import at_least_zero, setting
 
 PUBLIC = "OpenAI-ES, public code"
 
@@ -27,8 +27,8 @@ class OpenAIESSearchSettings:
 
     population: int = setting(40, "individuals per generation, two of each mirrored pair", "this suite", minimum=2)
     sigma: float = setting(0.02, "standard deviation of the perturbations, fixed", PUBLIC, minimum=1e-12)
-    learning_rate: float = setting(0.01, "Adam's step size", PUBLIC, minimum=0)
-    l2: float = setting(0.005, "coefficient of the parameters in the gradient", PUBLIC, minimum=0)
+    learning_rate: float = at_least_zero(0.01, "Adam's step size", PUBLIC)
+    l2: float = at_least_zero(0.005, "coefficient of the parameters in the gradient", PUBLIC)
 
     def __post_init__(self) -> None:
         if self.population % 2:

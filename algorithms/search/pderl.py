@@ -17,7 +17,7 @@ from erlbench.algorithms.search.search import Individual
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.training.breeding import Distillation, ProximalMutation
 from erlbench.algorithms.training.gradient_tasks import critic_of, update_task
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, at_least_zero, setting
 from erlbench.work.seeding import generator
 from erlbench.work.tasks import Input, Task
 
@@ -34,11 +34,11 @@ class PDERLSearchSettings(GeneticSettings):
     """Hyper-parameters of the operators."""
 
     memory: int = setting(8000, "latest transitions that an individual keeps", PUBLIC, minimum=2)
-    distillation_epochs: int = setting(12, "passes over both parents' memories", PUBLIC, minimum=1)
-    distillation_batch: int = setting(128, "states per update of a child", PUBLIC, minimum=1)
-    distillation_rate: float = setting(1e-3, "Adam's step size of a child", PUBLIC, minimum=0)
-    mutation_magnitude: float = setting(0.05, "standard deviation of a mutation, before its scale", PUBLIC, minimum=0)
-    sensitivity_batch: int = setting(256, "states that measure the sensitivity of actions", PUBLIC, minimum=1)
+    distillation_epochs: int = at_least_one(12, "passes over both parents' memories", PUBLIC)
+    distillation_batch: int = at_least_one(128, "states per update of a child", PUBLIC)
+    distillation_rate: float = at_least_zero(1e-3, "Adam's step size of a child", PUBLIC)
+    mutation_magnitude: float = at_least_zero(0.05, "standard deviation of a mutation, before its scale", PUBLIC)
+    sensitivity_batch: int = at_least_one(256, "states that measure the sensitivity of actions", PUBLIC)
     pair_fitness: str = setting(
         CODE,
         "of an elite's clone among parents: of its place before (code), or elite-fitness",

@@ -24,7 +24,7 @@ from erlbench.algorithms.training.update_settings import (
     Updates,
 )
 from erlbench.policy import ACTIVATIONS, PolicySpec
-from erlbench.settings import setting
+from erlbench.settings import at_least_one, at_least_zero, fraction, setting
 from erlbench.work.seeding import Key
 
 MODULE = "erlbench.algorithms.gradients.updates"
@@ -149,20 +149,20 @@ class ActorCriticSettings:
     learner: str = setting(
         "td3", "what trains: td3, ddpg (one critic), sac or crossq (stochastic individuals), or MODULE:NAME", CEM_RL
     )
-    hidden: tuple[int, ...] = setting((400, 300), "widths of the hidden layers of actor and critics", CEM_RL, minimum=1)
+    hidden: tuple[int, ...] = at_least_one((400, 300), "widths of the hidden layers of actor and critics", CEM_RL)
     activation: str = setting("tanh", "hidden activation of the actor", CEM_RL, choices=ACTIVATIONS)
     critic_activation: str = setting("leaky-relu", "hidden activation of the critics", CEM_RL, choices=ACTIVATIONS)
-    actor_learning_rate: float = setting(1e-3, "Adam's step size for actors", CEM_RL, minimum=0)
-    critic_learning_rate: float = setting(1e-3, "Adam's step size for the critics", CEM_RL, minimum=0)
-    batch_size: int = setting(100, "transitions per gradient step", CEM_RL, minimum=1)
-    replay_size: int = setting(1_000_000, "latest transitions to learn from", CEM_RL, minimum=1)
-    discount: float = setting(0.99, "discount factor", TD3_PAPER, minimum=0, maximum=1, symbol="gamma")
-    tau: float = setting(0.005, "step of the target critics towards the critics", TD3_PAPER, minimum=0, maximum=1)
-    target_noise: float = setting(
-        0.2, "standard deviation of the noise on target actions in [-1, 1]", NOISE, by_env=unscaled(0.2), minimum=0
+    actor_learning_rate: float = at_least_zero(1e-3, "Adam's step size for actors", CEM_RL)
+    critic_learning_rate: float = at_least_zero(1e-3, "Adam's step size for the critics", CEM_RL)
+    batch_size: int = at_least_one(100, "transitions per gradient step", CEM_RL)
+    replay_size: int = at_least_one(1_000_000, "latest transitions to learn from", CEM_RL)
+    discount: float = fraction(0.99, "discount factor", TD3_PAPER, symbol="gamma")
+    tau: float = fraction(0.005, "step of the target critics towards the critics", TD3_PAPER)
+    target_noise: float = at_least_zero(
+        0.2, "standard deviation of the noise on target actions in [-1, 1]", NOISE, by_env=unscaled(0.2)
     )
-    noise_clip: float = setting(0.5, "bound of that noise", NOISE, by_env=unscaled(0.5), minimum=0)
-    temperature: float = setting(0.2, "fixed temperature of sac and crossq", "ESAC's SAC", minimum=0, symbol="alpha")
+    noise_clip: float = at_least_zero(0.5, "bound of that noise", NOISE, by_env=unscaled(0.5))
+    temperature: float = at_least_zero(0.2, "fixed temperature of sac and crossq", "ESAC's SAC", symbol="alpha")
     stochastic: bool = setting(
         False, "individuals of sac and crossq draw their actions, instead of acting by the mode", "ours"
     )
