@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -23,17 +23,15 @@ class AutogradLearner(Protocol):
         """One update; what it reports."""
 
 
-L = TypeVar("L", bound=AutogradLearner, covariant=True)
-
-
-class Autograd(Generic[L]):
+class Autograd:
     """The minibatches and noise of a learner; each of its updates is a program of one operation."""
 
     block = 1
 
-    def __init__(self, learner: L, reports: int, device: str) -> None:
+    def __init__(self, learner: AutogradLearner, reports: int, device: str) -> None:
         settings = learner.settings
-        self.learner, self.programs = learner, list[Program]()
+        self.programs = list[Program]()
+        self._learner = learner
         self._minibatches = Minibatches(settings.policy, settings.batch_size, 1, device)
         self._noise = Noise((learner.noises, settings.batch_size, settings.policy.sizes[-1]), device)
         self.report = torch.zeros(reports, device=device)
@@ -48,4 +46,4 @@ class Autograd(Generic[L]):
         return [[partial(self._update, number)]]
 
     def _update(self, number: int) -> None:
-        self.report.copy_(self.learner.update(number, self._minibatches[0], self._noise.values))
+        self.report.copy_(self._learner.update(number, self._minibatches[0], self._noise.values))

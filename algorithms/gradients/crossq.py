@@ -18,11 +18,12 @@ from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpda
 from erlbench.work.rollout import ExplorationNoise
 
 
-class CrossQCritics(Autograd[CrossQCriticBlock]):
+class CrossQCritics(Autograd):
     """Critics towards a frozen actor; the members of `programs.blocks.CriticProgram`."""
 
     def __init__(self, settings: CriticUpdate, device: str) -> None:
-        super().__init__(CrossQCriticBlock(settings, device), 1, device)
+        self.learner = CrossQCriticBlock(settings, device)
+        super().__init__(self.learner, 1, device)
         self.state = self.learner.critics
 
     def load(self, critic: np.ndarray, target_actor: np.ndarray, updates: int) -> None:
@@ -32,7 +33,7 @@ class CrossQCritics(Autograd[CrossQCriticBlock]):
         self.learner.begin(updates)
 
 
-class CrossQActor(Autograd[SoftActorBlock]):
+class CrossQActor(Autograd):
     """An actor up frozen critics, by their running statistics; the members of `programs.blocks.ActorProgram`."""
 
     def __init__(self, settings: ActorUpdate, device: str) -> None:
@@ -42,7 +43,8 @@ class CrossQActor(Autograd[SoftActorBlock]):
             torch.zeros(critic.shape[1], device=device),
         )
         q = renorm_critics(critic, self._critics)
-        super().__init__(SoftActorBlock(settings, self._state[0], self._state[1:], q, beta1=BETA1), 0, device)
+        self.learner = SoftActorBlock(settings, self._state[0], self._state[1:], q, beta1=BETA1)
+        super().__init__(self.learner, 0, device)
 
     def load(self, parameters: np.ndarray, critic: np.ndarray) -> None:
         """Take over an actor and the critics that it climbs."""
@@ -56,11 +58,12 @@ class CrossQActor(Autograd[SoftActorBlock]):
         return joined(self.learner.settings.policy, saved(self._state[0], "the actor"))
 
 
-class CrossQJoint(Autograd[CrossQLearner]):
+class CrossQJoint(Autograd):
     """Actor, critics and temperature, and the policy that acts; the members of `programs.td3.JointLearner`."""
 
     def __init__(self, settings: CrossQUpdate, device: str) -> None:
-        super().__init__(CrossQLearner(settings, device), 2, device)
+        self.learner = CrossQLearner(settings, device)
+        super().__init__(self.learner, 2, device)
         self.state = self.learner.state
 
     def load(self, array: np.ndarray, critic_updates: int, actor_updates: int) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import gymnasium
 import numpy as np
 
 from erlbench.algorithms.gradients.minibatches import arithmetic
 from erlbench.algorithms.training.update_settings import Episodes
-from erlbench.envs.registry import EnvSpec
 from erlbench.errors import NumericalError
-from erlbench.policy import PolicySpec
 from erlbench.work.contract import Infos, advance, reset
 from erlbench.work.replay import ReplayReader
 from erlbench.work.rollout import Episode
@@ -79,6 +78,7 @@ class Memory:
 
 Act = Callable[[np.ndarray, np.random.Generator, np.ndarray], object]
 MakeUpdate = Callable[[Memory, np.random.Generator, int], object]
+Denormalise = Callable[[np.ndarray], Any]
 
 
 def learn_episodes(
@@ -95,12 +95,13 @@ def learn_episodes(
     start_updates = settings.start_timesteps if settings.start_updates is None else settings.start_updates
     memory = Memory(view, workspace, limit * count, settings.replay_size, count)
     sampling, exploring = generator(*key, int(Purpose.MINIBATCH)), generator(*key, int(Purpose.EXPLORATION))
-    step, episodes, updates = _Step(policy, settings.env, workspace), [], 0
+    env, denormalise = workspace.environment(settings.env), policy.denormaliser()
+    episodes, updates = list[Episode](), 0
     for index in range(count):
         seed = environment_seed(*key, index)
         episode = Episode(limit, policy.sizes[0], policy.sizes[-1])
         episode.infos = Infos(settings.env.info)
-        episode.observations[0] = reset(step.env, seed)
+        episode.observations[0] = reset(env, seed)
         memory.begin(episode.observations[0])
         ended = False
         while episode.length < limit and not ended:
@@ -109,7 +110,7 @@ def learn_episodes(
                 act(episode.observations[episode.length], exploring, action)
             else:
                 action[:] = exploring.uniform(-1.0, 1.0, len(action))
-            ended = step(episode, seed)
+            ended = _step(env, denormalise, episode, seed)
             memory.add(episode)
             if steps >= start_updates:
                 with arithmetic():
@@ -121,23 +122,15 @@ def learn_episodes(
     return episodes, updates
 
 
-class _Step:
-    """Steps the environment with the action that stands in an episode, and records what came of it."""
-
-    def __init__(self, policy: PolicySpec, env: EnvSpec, workspace: Workspace) -> None:
-        self.env = workspace.environment(env)
-        self._denormalise = policy.denormaliser()
-
-    def __call__(self, episode: Episode, seed: int) -> bool:
-        """Whether the episode ended with this step; `seed` is named in errors."""
-        step = episode.length
-        if not np.isfinite(episode.actions[step]).all():
-            raise NumericalError(f"the action of step {step + 1} has a NaN or infinite value")
-        action = self._denormalise(episode.actions[step])
-        observation, reward, terminated, ended = advance(self.env, action, step + 1, seed, episode.infos)
-        episode.observations[step + 1] = observation
-        episode.rewards[step] = reward
-        episode.total += reward
-        episode.length += 1
-        episode.terminated = terminated
-        return ended
+def _step(env: gymnasium.Env[Any, Any], denormalise: Denormalise, episode: Episode, seed: int) -> bool:
+    """Step with the action that stands in the episode, and record what came of it; whether the episode ended."""
+    step = episode.length
+    if not np.isfinite(episode.actions[step]).all():
+        raise NumericalError(f"the action of step {step + 1} has a NaN or infinite value")
+    action = denormalise(episode.actions[step])
+    observation, reward, terminated, ended = advance(env, action, step + 1, seed, episode.infos)
+    episode.observations[step + 1], episode.rewards[step] = observation, reward
+    episode.total += reward
+    episode.length += 1
+    episode.terminated = terminated
+    return ended

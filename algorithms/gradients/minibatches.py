@@ -109,18 +109,6 @@ class Noise:
             self.values.copy_(self._host)
 
 
-class HostCopy:
-    """Parameters where numpy can read them: on a CPU the same memory, else a copy."""
-
-    def __init__(self, parameters: Tensor) -> None:
-        self._source, self.tensor = parameters, parameters.cpu()
-
-    def renew(self) -> None:
-        """Renew it after the parameters have changed: this waits for the device, so no program does it."""
-        if self.tensor.data_ptr() != self._source.data_ptr():
-            self.tensor.copy_(self._source)
-
-
 def load(tensor: Tensor, array: np.ndarray) -> None:
     """Copy an array into a tensor of the same shape."""
     if tuple(tensor.shape) != array.shape:

@@ -51,16 +51,22 @@ class PPOSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PPOIteration:
-    """Settings of the task of one iteration."""
+class OnPolicyIteration:
+    """Settings of the task of one iteration; PPO's and TRPO's have those of the algorithm beside them."""
 
-    ppo: PPOSettings
     problem: Problem
     steps: int  # of the environment
     last: bool  # whether the budget ends here
     progress: float  # what is left of the budget afterwards, from 1 to 0
-    updates: int  # gradient steps so far
+    updates: int  # gradient steps so far; of TRPO the value network's
     seed: int  # of the episode that goes on; -1 if there is none
+
+
+@dataclass(frozen=True, kw_only=True)
+class PPOIteration(OnPolicyIteration):
+    """Settings of an iteration of PPO."""
+
+    ppo: PPOSettings
 
 
 ZOO, CONTRIB = "rl-baselines3-zoo, MuJoCo", "sb3-contrib"
@@ -96,20 +102,13 @@ class TRPOSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TRPOIteration:
-    """Settings of the task of one iteration; but for the first, those of `PPOIteration`."""
+class TRPOIteration(OnPolicyIteration):
+    """Settings of an iteration of TRPO."""
 
     trpo: TRPOSettings
-    problem: Problem
-    steps: int
-    last: bool
-    progress: float
-    updates: int  # gradient steps of the value network so far
-    seed: int
 
 
 OnPolicySettings: TypeAlias = PPOSettings | TRPOSettings
-OnPolicyIteration: TypeAlias = PPOIteration | TRPOIteration
 
 
 def layer_sizes(problem: Problem, hidden: Sequence[int], outputs: int) -> list[tuple[int, int]]:

@@ -180,7 +180,7 @@ def test_updates_of_sac_equal_stable_baselines3(context, monkeypatch):
     def use(drawn):
         noises[:] = drawn.noise.flip(0)  # it samples for the actor first
 
-    vectors = mine._host.tensor, mine.critics.state[0], mine.critics.state[1]
+    vectors = mine._host, mine.critics.state[0], mine.critics.state[1]
     pairs = [*zip(vectors, (model.actor, model.critic, model.critic_target))]
     for noted in check_updates(context, mine, model, pairs, before=use):
         assert not noises

@@ -6,13 +6,14 @@ rows of its `BatchRenorm`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from erlbench.algorithms.gradients.learners.networks import MLP, FlatAdam
+from erlbench.algorithms.gradients.learners.networks import MLP, FlatAdam, views
 from erlbench.algorithms.gradients.learners.sac import GaussianPolicy, soft_values
 from erlbench.algorithms.gradients.minibatches import Minibatch
 from erlbench.algorithms.training.critic import NORM_EPSILON, CriticSpec, actor_size, learner_parts
@@ -127,11 +128,9 @@ class CrossQLearner:
     def __init__(self, settings: CrossQUpdate, device: str) -> None:
         policy, critic, rate = settings.policy, settings.critic, settings.actor_learning_rate
         shapes = learner_parts(policy, critic, False, settings.actor_norm)
-        sizes = [rows * columns for rows, columns in shapes.values()]
-        self.settings, self.state = settings, torch.zeros(sum(sizes), device=device)
-        actor, temperature, critics = (
-            part.view(shape) for part, shape in zip(torch.split(self.state, sizes), shapes.values())
-        )
+        self.settings = settings
+        self.state = torch.zeros(sum(map(math.prod, shapes.values())), device=device)
+        actor, temperature, critics = views(self.state, shapes).values()
         self.actor_adam = FlatAdam(actor[0], actor[1:], rate, beta1=BETA1)
         self.critic_adam = FlatAdam(critics[0], critics[1:], settings.critic_learning_rate, beta1=BETA1)
         self.alpha_adam = FlatAdam(temperature[0], temperature[1:], rate)

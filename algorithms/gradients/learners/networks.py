@@ -6,7 +6,8 @@ in place, so a checkpoint has the whole state, and nothing is copied.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,6 +23,12 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "leaky-relu": leaky_relu,
     "linear": lambda x: x,
 }
+
+
+def views(state: Tensor, shapes: Mapping[str, tuple[int, int]]) -> dict[str, Tensor]:
+    """The parts of a flat vector, one behind the other, as `learner_parts` has them."""
+    parts = torch.split(state, [math.prod(shape) for shape in shapes.values()])
+    return {name: part.view(shape) for (name, shape), part in zip(shapes.items(), parts)}
 
 
 class MLP:

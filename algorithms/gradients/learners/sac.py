@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.distributions import Normal
 from torch.nn.functional import mse_loss
 
-from erlbench.algorithms.gradients.learners.networks import MLP, FlatAdam, follow
+from erlbench.algorithms.gradients.learners.networks import MLP, FlatAdam, follow, views
 from erlbench.algorithms.gradients.learners.td3 import Critics, critic_loss, values
 from erlbench.algorithms.gradients.minibatches import Minibatch
 from erlbench.algorithms.training.critic import learner_parts, value_sizes
@@ -64,9 +64,7 @@ class SACLearner:
     def __init__(self, settings: SACUpdate, state: Tensor) -> None:
         """`state`: the flat vector of `sac.initial_learner`."""
         policy, critic, rate = settings.policy, settings.critic, settings.actor_learning_rate
-        shapes = learner_parts(policy, critic, settings.value_network)
-        parts = torch.split(state, [rows * columns for rows, columns in shapes.values()])
-        rows = {name: part.view(shape) for (name, shape), part in zip(shapes.items(), parts)}
+        rows = views(state, learner_parts(policy, critic, settings.value_network))
         self.settings, self.critics = settings, Critics(critic, rows["critic"], settings.critic_learning_rate)
         self.actor_adam = FlatAdam(rows["actor"][0], rows["actor"][1:], rate)
         self.actor = GaussianPolicy(policy, rows["actor"][0], self.actor_adam.gradients)

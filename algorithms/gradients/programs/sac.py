@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from erlbench.algorithms.gradients.learners.networks import views
 from erlbench.algorithms.gradients.minibatches import Minibatch
 from erlbench.algorithms.gradients.programs.networks import ALL, Adam, Network, polyak_update
 from erlbench.algorithms.gradients.programs.program import Program
@@ -170,9 +171,9 @@ class SACProgram(JointLearner):
         policy, critic, batch_size = settings.policy, settings.critic, settings.batch_size
         self._settings = settings
         shapes = learner_parts(policy, critic, settings.value_network)
-        sizes = [rows * columns for rows, columns in shapes.values()]
-        super().__init__(settings, sum(sizes), actor_size(policy), 2, device)  # noise: of the next actions, and its own
-        parts = {name: part.view(shapes[name]) for name, part in zip(shapes, torch.split(self.state, sizes))}
+        floats = sum(map(math.prod, shapes.values()))
+        super().__init__(settings, floats, actor_size(policy), 2, device)  # noise: of the next actions, and its own
+        parts = views(self.state, shapes)
         batch, rate, critic_rate = self._batch, settings.actor_learning_rate, settings.critic_learning_rate
         self.critics = Critics(critic, batch_size, parts["critic"], critic_rate, settings.discount, 0.5)
         critics = self.critics.state[0]
@@ -183,7 +184,7 @@ class SACProgram(JointLearner):
         self._value = Value(settings, parts["value"], batch, critic_rate) if settings.value_network else None
         self._observation = torch.zeros(1, policy.sizes[0])
         self._acting_noise = torch.zeros(1, policy.sizes[-1])
-        self._acting = GaussianActor(policy, self._host.tensor, self._observation)
+        self._acting = GaussianActor(policy, self._host, self._observation)
         self._act = self._acting.sample(self._acting_noise)
         self.report = torch.zeros(2, device=device)  # the critics' loss, and the mean log probability of the actions
         self.programs = [self._update()]

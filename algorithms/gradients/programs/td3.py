@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from erlbench.algorithms.gradients.minibatches import CriticInputs, HostCopy, Minibatches, Noise, Transitions, load
+from erlbench.algorithms.gradients.minibatches import CriticInputs, Minibatches, Noise, Transitions, load
 from erlbench.algorithms.gradients.programs.networks import Adam, Network, clipped, polyak_update
 from erlbench.algorithms.gradients.programs.program import Operation, Program
 from erlbench.algorithms.training.critic import CriticSpec
@@ -39,7 +39,7 @@ class JointLearner:
         self._minibatches = Minibatches(settings.policy, settings.batch_size, 1, device)
         self._batch = self._minibatches[0]
         self._noise = Noise((noises, settings.batch_size, settings.policy.sizes[-1]), device)
-        self._host = HostCopy(self.state[:actor_size])
+        self._host = self.state[:actor_size].cpu()  # where numpy can read it: on a CPU the same memory, else a copy
 
     def load(self, array: np.ndarray, critic_updates: int, actor_updates: int) -> None:
         """Take over a learner that has made so many updates."""
@@ -49,8 +49,9 @@ class JointLearner:
         self.renew_acting()
 
     def renew_acting(self) -> None:
-        """The policy that acts becomes that of the state, after programs have changed this."""
-        self._host.renew()
+        """The policy that acts becomes that of the state: this waits for the device, so no program does it."""
+        if self._host.data_ptr() != self.state.data_ptr():
+            self._host.copy_(self.state[: len(self._host)])
 
     def draw(self, source: Transitions, random: np.random.Generator) -> None:
         """A fresh minibatch, and the noise that goes with it, if there is any."""
@@ -190,7 +191,7 @@ class DeterministicLearner(JointLearner):
         rate = settings.actor_learning_rate
         self.actor = Actor(policy, critic, self._batch.observations, [online, *moments], q, rate)
         self._target = Network(policy.sizes, policy.activation, "tanh", target[None], self._batch.next_observations)
-        self._acting = NumpyPolicy(policy, self._host.tensor.numpy())
+        self._acting = NumpyPolicy(policy, self._host.numpy())
         self.report = self.critics.loss[None]
 
     def act(
