@@ -5,7 +5,7 @@
         return cma.CMAEvolutionStrategy(mean, sigma, {"seed": seed, "verbose": -9})
 
 Its parameters are what it needs: `mean`, where the search starts (float64, `(P,)`); `dimension`, that is P; `seed`,
-from 1 on; `problem`, EvoTorch's. All other parameters have defaults, and are settings. `docs/ask-tell.md` shows more.
+from 1 on. All other parameters have defaults, and are settings. `docs/ask-tell.md` shows more.
 """
 
 from __future__ import annotations
@@ -23,21 +23,13 @@ import numpy as np
 from erlbench.algorithms.individuals import FitnessSettings
 from erlbench.algorithms.policy_settings import PolicySettings, initial_mean
 from erlbench.algorithms.replayed import Replayed
-from erlbench.algorithms.search.ask_tell import (
-    MINIMISE,
-    Channel,
-    GlobalGenerators,
-    SearchObject,
-    check_candidates,
-    face_of,
-    problem_of,
-)
+from erlbench.algorithms.search.ask_tell import MINIMISE, GlobalGenerators, SearchObject, check_candidates, face_of
 from erlbench.errors import UsageError
 from erlbench.settings import setting
 from erlbench.work.seeding import Purpose, generator
 
 MAXIMISES, MINIMISES = "maximise", "minimise"
-GIVEN = ("mean", "dimension", "seed", "problem")
+GIVEN = ("mean", "dimension", "seed")
 KINDS = (bool, int, float, str)
 Maker = TypeVar("Maker", bound=Callable[..., Any])
 
@@ -70,18 +62,15 @@ class OneSearch:
         self._mean, self._generators = mean, GlobalGenerators(seed)
         self._asked: Sequence[np.ndarray] = ()
         self._best, self._record = mean, -math.inf
-        wanted, channel = inspect.signature(make).parameters, None
+        wanted = inspect.signature(make).parameters
         with self._generators():
             given: dict[str, Any] = {"mean": mean.copy(), "dimension": len(mean), "seed": seed}
-            if "problem" in wanted:
-                channel = Channel()
-                given["problem"] = problem_of(channel, make.direction, mean, seed)  # type: ignore[attr-defined]
             own = {name: getattr(settings, name) for name in wanted if name not in GIVEN}
             thing = make(**{name: given[name] for name in wanted if name in given}, **own)
             package = type(thing[0] if isinstance(thing, tuple) else thing).__module__.partition(".")[0]
             if package in MINIMISE and self._sign > 0:
                 raise UsageError(f"{self._name}: {package} minimises; declare it by @erlbench.minimise")
-            self._search: SearchObject = face_of(thing, mean, seed, channel)
+            self._search: SearchObject = face_of(thing, mean, seed)
 
     def ask(self, count: int) -> Sequence[np.ndarray]:
         """As many candidates as the object wants."""

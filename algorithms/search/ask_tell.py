@@ -5,17 +5,14 @@
 | one's own, pycma | `ask()`, `tell(f)` or `tell(X, f)` | as they are |
 | nevergrad | `ask()` gives one candidate with a `value` | `num_workers` of them, told one by one |
 | evosax 0.2 and later | `init`, `default_params`, `ask(key, state, params)` | keys and state are kept here |
-| EvoTorch | `step()`, on the problem that `problem_of` made | a thread steps, and waits for the values |
 """
 
 from __future__ import annotations
 
 import inspect
-import queue
 import random
 import sys
 import threading
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -38,16 +35,14 @@ class SearchObject(Protocol):
         """The mean of the search distribution, or what the object recommends; None where it has neither."""
 
 
-def face_of(thing: Any, mean: np.ndarray, seed: int, channel: Channel | None) -> SearchObject:
+def face_of(thing: Any, mean: np.ndarray, seed: int) -> SearchObject:
     """The face of an object; a `UsageError` for one that cannot be asked and told."""
     strategy, params = thing if isinstance(thing, tuple) and len(thing) == 2 else (thing, None)
     if all(hasattr(strategy, name) for name in ("init", "default_params", "ask", "tell")):
         return EvosaxObject(strategy, strategy.default_params if params is None else params, mean, seed)
-    if channel is not None and hasattr(thing, "step"):
-        return SteppedObject(thing, channel)
     if hasattr(thing, "ask") and hasattr(thing, "tell"):
         return NevergradObject(thing) if hasattr(thing, "num_workers") else AskTellObject(thing)
-    raise UsageError(f"a {type(thing).__name__} has neither ask() and tell() nor, on the problem given, step()")
+    raise UsageError(f"a {type(thing).__name__} has not both ask() and tell()")
 
 
 class AskTellObject:
@@ -123,77 +118,6 @@ class EvosaxObject:
     def _next_key(self) -> Any:
         self._key, key = self._jax.random.split(self._key)
         return key
-
-
-class Channel:
-    """Between a thread that steps a searcher and the loop that has its candidates played."""
-
-    def __init__(self) -> None:
-        self.asked: queue.Queue[Any] = queue.Queue()
-        self.told: queue.Queue[np.ndarray | None] = queue.Queue()
-
-    def evaluate(self, candidates: np.ndarray) -> np.ndarray:
-        """Called in the thread: wait until the candidates `(n, P)` have their values `(n,)`."""
-        self.asked.put(candidates)
-        values = self.told.get()
-        if values is None:
-            raise SystemExit  # of this thread: the run is over
-        return values
-
-    def step(self, searcher: Any) -> None:
-        """The thread: step without end."""
-        try:
-            while True:
-                searcher.step()
-        except Exception as error:
-            self.asked.put(error)
-
-
-class SteppedObject:
-    """A searcher that evaluates by itself, in `step()`. It always waits in the evaluation that comes next."""
-
-    def __init__(self, searcher: Any, channel: Channel) -> None:
-        self._searcher, self._channel = searcher, channel
-        threading.Thread(target=channel.step, args=(searcher,), name="erlbench-searcher", daemon=True).start()
-        weakref.finalize(self, channel.told.put, None)
-        self._next = self._arrived()
-
-    def ask(self) -> Sequence[np.ndarray]:
-        return [*self._next]
-
-    def tell(self, values: np.ndarray) -> None:
-        self._channel.told.put(values)
-        self._next = self._arrived()  # so that nothing moves while somebody looks
-
-    def mean(self) -> np.ndarray | None:
-        status = self._searcher.status
-        return np.array(status["center"], np.float64) if "center" in status else None
-
-    def _arrived(self) -> np.ndarray:
-        found = self._channel.asked.get()
-        if isinstance(found, Exception):
-            raise found
-        return np.array(found, np.float64)
-
-
-def problem_of(channel: Channel, direction: str, mean: np.ndarray, seed: int) -> Any:
-    """EvoTorch's problem whose solutions are played by the workers."""
-    import logging
-
-    import torch
-    from evotorch import Problem
-
-    logging.getLogger("evotorch").setLevel(logging.WARNING)
-
-    class Played(Problem):  # type: ignore[misc]
-        def _evaluate_batch(self, solutions: Any) -> None:
-            values = channel.evaluate(np.array(solutions.values, np.float64))
-            solutions.set_evals(torch.as_tensor(values, dtype=self.eval_dtype))
-
-    bounds = [torch.as_tensor(mean + side * SPREAD, dtype=torch.float32) for side in (-1, 1)]
-    return Played(
-        direction[:3], solution_length=len(mean), initial_bounds=bounds, dtype=torch.float32, seed=seed
-    )  # fmt: skip
 
 
 class GlobalGenerators:

@@ -16,7 +16,7 @@ import pytest
 import erlbench
 from erlbench.algorithms import registry
 from erlbench.algorithms.ask_tell import algorithm_of
-from erlbench.algorithms.search.ask_tell import Channel, EvosaxObject, SteppedObject
+from erlbench.algorithms.search.ask_tell import EvosaxObject
 from erlbench.errors import CellError, ErlbenchError, UsageError
 from tests.algorithms.fake import check_replay, played, sphere
 from tests.runs import all_rows
@@ -167,34 +167,12 @@ def test_what_declares_too_little_or_the_wrong_thing_is_refused(fake):
         "parameter 'start'": lambda: algorithm_of(maximise(lambda start: start)),
         "parameter 'hidden'": lambda: algorithm_of(maximise(lambda mean, hidden=3: mean)),
         "cma minimises": lambda: fake(maximise(types.FunctionType(my_cma.__code__, globals(), "up", (0.2,)))),
-        "neither ask": lambda: fake(maximise(lambda mean: object())),
+        "not both ask": lambda: fake(maximise(lambda mean: object())),
         "top level": lambda: registry.name_of(type("Local", (), {})),
     }
     for words, declared in cases.items():
         with pytest.raises(UsageError, match=words):
             declared()
-
-
-def test_a_searcher_that_steps_waits_in_its_evaluation():
-    class Searcher:
-        def __init__(self, channel):
-            self.channel, self.status, self.steps = channel, {"center": np.zeros(2)}, 0
-
-        def step(self):
-            values = self.channel.evaluate(np.full((3, 2), float(self.steps)))
-            self.steps += 1
-            self.status = {"center": values[:2]}
-            if self.steps == 3:
-                raise ValueError("no more")
-
-    channel = Channel()
-    stepped = SteppedObject(Searcher(channel), channel)
-    for step in range(2):
-        assert [x.tolist() for x in stepped.ask()] == [[step, step]] * 3
-        stepped.tell(np.array([1.0, 2.0, 3.0]) * step)
-        assert stepped.mean().tolist() == [step, 2 * step]
-    with pytest.raises(ValueError, match="no more"):
-        stepped.tell(np.zeros(3))
 
 
 def test_evosaxs_functions_get_their_keys_their_state_and_an_evaluated_population(monkeypatch):
