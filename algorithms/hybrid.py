@@ -16,11 +16,15 @@ import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context, Needs
 from erlbench.algorithms.coupling.coupling import Coupling, CouplingState
+from erlbench.algorithms.coupling.half import Half
+from erlbench.algorithms.coupling.side import SideCoupling
+from erlbench.algorithms.coupling.winners import Winners
 from erlbench.algorithms.individuals import FitnessSettings
 from erlbench.algorithms.policy_settings import PolicySettings, initial_mean
-from erlbench.algorithms.registry import find_named
 from erlbench.algorithms.schedule.chain import Chain, ChainSettings
+from erlbench.algorithms.schedule.phases import Phases
 from erlbench.algorithms.schedule.schedule import Schedule, ScheduleState
+from erlbench.algorithms.schedule.steady_state import SteadyState
 from erlbench.algorithms.search.evolution_strategy import NOISE_SUM, NoiseSum
 from erlbench.algorithms.search.search import INJECTIONS, SEARCHES, Search, SearchContext, SearchState, find_search
 from erlbench.algorithms.training.gradient_tasks import CriticState, critic_of, new_critic
@@ -35,18 +39,8 @@ from erlbench.work.tasks import ArrayRef, Result, Task
 
 OURS = "this suite"
 _OF_ALL = {field.name for kind in (PolicySettings, FitnessSettings) for field in fields(kind)}
-COUPLINGS = {
-    "half": "erlbench.algorithms.coupling.half:Half",
-    "side": "erlbench.algorithms.coupling.side:SideCoupling",
-    "winners": "erlbench.algorithms.coupling.winners:Winners",
-    "none": "erlbench.algorithms.coupling.coupling:Coupling",
-}
-SCHEDULES = {
-    "chain": "erlbench.algorithms.schedule.chain:Chain",
-    "phases": "erlbench.algorithms.schedule.phases:Phases",
-    "steady-state": "erlbench.algorithms.schedule.steady_state:SteadyState",
-}
-LEARNER_FUNCTIONS = {"side": "joint_function", "winners": "episode_function"}  # what a coupling needs of a learner
+COUPLINGS: Mapping[str, type[Coupling]] = {"half": Half, "side": SideCoupling, "winners": Winners, "none": Coupling}
+SCHEDULES: Mapping[str, type[Schedule]] = {"chain": Chain, "phases": Phases, "steady-state": SteadyState}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,8 +162,7 @@ class Hybrid(Algorithm[S, HybridState]):
     def parts(cls, settings: Any, env: str) -> Parts:
         """What the settings choose; `env` gives the values of its environment to what they leave open."""
         search = find_search(settings.search)
-        coupling = find_named("coupling", settings.coupling, COUPLINGS, Coupling)
-        schedule = find_named("schedule", settings.schedule, SCHEDULES, Schedule)
+        coupling, schedule = COUPLINGS[settings.coupling], SCHEDULES[settings.schedule]
         kinds = (search.settings_type, coupling.settings_type, schedule.settings_type)
         return Parts(search, coupling, schedule, *(part_settings(kind, settings, env) for kind in kinds))
 
@@ -185,7 +178,7 @@ class Hybrid(Algorithm[S, HybridState]):
                 f"schedule={settings.schedule} the mean moves between the two of a pair; use chain or phases"  # type: ignore[attr-defined]
             )
         if isinstance(settings, HybridSettings):
-            function = LEARNER_FUNCTIONS.get(settings.coupling)
+            function = parts.coupling.learner_function
             if function and not getattr(find_learner(settings.learner), function):
                 raise UsageError(f"coupling={settings.coupling} needs a learner's {function}: {settings.learner}")
             kinds = [parts.search.settings_type, parts.coupling.settings_type, parts.schedule.settings_type]

@@ -41,6 +41,8 @@ class Coupling:
     settings_type: ClassVar[type] = NoSettings
     shares_critic: ClassVar[bool] = True
     """Whether its critic is the run's, which all individuals share; else it is in its own state."""
+    learner_function: ClassVar[str] = ""
+    """The task function that it needs of a learner, besides those for critics and for actors."""
     records: ClassVar[bool] = True
     """Whether individuals' transitions are learnt from, where somebody learns."""
 

@@ -76,6 +76,7 @@ class SideCoupling(Coupling):
 
     settings_type: ClassVar[type] = SideSettings
     shares_critic: ClassVar[bool] = False
+    learner_function: ClassVar[str] = "joint_function"
     state: SideState
 
     def start(self) -> SideState:

@@ -123,6 +123,7 @@ class Winners(Coupling):
 
     settings_type: ClassVar[type] = WinnersSettings
     shares_critic: ClassVar[bool] = False
+    learner_function: ClassVar[str] = "episode_function"
     records: ClassVar[bool] = False  # the learner learns from its own transitions only
     state: WinnersState
 

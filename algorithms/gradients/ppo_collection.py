@@ -12,6 +12,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from stable_baselines3.common.running_mean_std import RunningMeanStd
 
 from erlbench.algorithms.parts.on_policy_settings import EPSILON, OBSERVATION_CLIP, OnPolicyIteration, OnPolicySettings
 from erlbench.errors import NumericalError, TaskError
@@ -22,20 +23,7 @@ from erlbench.work.seeding import Key, Purpose, environment_seed, generator
 from erlbench.work.workspace import Workspace
 
 REWARD_CLIP = 10.0  # standard deviations; of normalised rewards
-
-
-class RunningMoments:
-    """Running mean and variance of what comes one at a time (Chan et al., as stable-baselines3 has it)."""
-
-    def __init__(self, mean: np.ndarray, variance: np.ndarray, count: float) -> None:
-        self.mean, self.variance, self.count = mean, variance, count
-
-    def add(self, value: np.ndarray) -> None:
-        """Take in one value."""
-        total, delta = self.count + 1.0, value - self.mean
-        self.mean = self.mean + delta / total
-        self.variance = (self.variance * self.count + np.square(delta) * self.count / total) / total
-        self.count = total
+NO_VARIANCE = np.zeros(())  # of what comes one at a time
 
 
 class Statistics:
@@ -45,27 +33,29 @@ class Statistics:
         size = (len(array) - 5) // 2
         array = np.array(array, np.float64)
         count, mean, variance, returns, self.discounted = (float(value) for value in array[2 * size :])
-        self._observations = RunningMoments(array[:size], array[size : 2 * size], count)
-        self._returns = RunningMoments(np.float64(mean), np.float64(variance), returns)  # type: ignore[arg-type]
+        self._observations, self._returns = RunningMeanStd(), RunningMeanStd()
+        seen, scale = vars(self._observations), vars(self._returns)
+        seen.update(mean=array[:size], var=array[size : 2 * size], count=count)
+        scale.update(mean=np.float64(mean), var=np.float64(variance), count=returns)
         self._discount, self._normalise, self._scale = discount, observations, rewards
 
     def array(self) -> np.ndarray:
         """As `initial_statistics`."""
         seen, returns = self._observations, self._returns
-        rest = [seen.count, float(returns.mean), float(returns.variance), returns.count, self.discounted]
-        return np.concatenate([seen.mean, seen.variance, rest])
+        rest = [seen.count, float(returns.mean), float(returns.var), returns.count, self.discounted]
+        return np.concatenate([seen.mean, seen.var, rest])
 
     def see(self, observation: np.ndarray) -> None:
         """Take in an observation that an action follows."""
         if self._normalise:
-            self._observations.add(observation)
+            self._observations.update_from_moments(observation, NO_VARIANCE, 1)
 
     def normalised(self, observation: np.ndarray) -> np.ndarray:
         """What the networks see, float32."""
         if not self._normalise:
             return observation.astype(np.float32)
         seen = self._observations
-        scaled = (observation - seen.mean) / np.sqrt(seen.variance + EPSILON)
+        scaled = (observation - seen.mean) / np.sqrt(seen.var + EPSILON)
         return np.clip(scaled, -OBSERVATION_CLIP, OBSERVATION_CLIP).astype(np.float32)
 
     def reward(self, reward: float) -> np.float32:
@@ -74,8 +64,8 @@ class Statistics:
             return np.float32(reward)
         single = np.float32(reward)  # as the vector environments of stable-baselines3 give it
         self.discounted = self.discounted * self._discount + float(single)
-        self._returns.add(np.float64(self.discounted))  # type: ignore[arg-type]
-        scaled = single / np.sqrt(self._returns.variance + EPSILON)
+        self._returns.update_from_moments(np.array(self.discounted), NO_VARIANCE, 1)
+        scaled = single / np.sqrt(self._returns.var + EPSILON)
         return np.float32(np.clip(scaled, -REWARD_CLIP, REWARD_CLIP))
 
     def episode_ended(self) -> None:

@@ -26,15 +26,15 @@ FULL_FEWEST = 2.7  # individuals that the decompositions of a tiny population co
 RESTRICTED_MINIMUM = 10  # parameters from which on VD- and VkD-CMA are meant to be used
 
 
-def choose_covariance(name: str, size: int, memory: Callable[[], float] = available_memory) -> str:
+def choose_covariance(name: str, size: int) -> str:
     """The covariance model for `size` parameters; a `UsageError` when it would not work.
 
-    `auto` is full up to `FULL_LIMIT` parameters and diagonal beyond. `memory` gives the bytes that can be had.
+    `auto` is full up to `FULL_LIMIT` parameters and diagonal beyond.
     """
     if name == "auto":
         name = FULL if size <= FULL_LIMIT else "diagonal"
     if name == FULL:
-        check_memory(size, "--set covariance=diagonal (or vd, vkd)", memory)
+        check_memory(size, "--set covariance=diagonal (or vd, vkd)")
     if name in ("vd", "vkd") and size < RESTRICTED_MINIMUM:
         raise UsageError(
             f"covariance={name} is for {RESTRICTED_MINIMUM} parameters or more, the policy has {size}; "
@@ -43,9 +43,9 @@ def choose_covariance(name: str, size: int, memory: Callable[[], float] = availa
     return name
 
 
-def check_memory(size: int, instead: str, memory: Callable[[], float] = available_memory) -> None:
+def check_memory(size: int, instead: str) -> None:
     """A `UsageError` where a full covariance matrix of `size` parameters does not fit; `instead` is what to use."""
-    needed, available = full_memory(size), memory()
+    needed, available = full_memory(size), available_memory()
     if needed > available:
         raise UsageError(
             f"a full covariance matrix of {size} parameters needs {needed / 2**30:.1f} GiB of memory, "
