@@ -128,4 +128,4 @@ class ARS(MirroredSearch[ARSSettings, ARSState]):
         state.policy = self.publish(state.mean, state.statistics)
 
     def metrics(self) -> dict[str, float]:
-        return {"sigma_r": self.state.sigma_r, "parameter_norm": float(np.linalg.norm(self.state.mean))}
+        return {"sigma_r": self.state.sigma_r, **super().metrics()}

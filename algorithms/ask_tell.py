@@ -24,6 +24,7 @@ from erlbench.algorithms.individuals import FitnessSettings
 from erlbench.algorithms.policy_settings import PolicySettings, initial_mean
 from erlbench.algorithms.replayed import Replayed
 from erlbench.algorithms.search.ask_tell import MINIMISE, GlobalGenerators, SearchObject, check_candidates, face_of
+from erlbench.algorithms.search.search import with_worst
 from erlbench.errors import UsageError
 from erlbench.settings import setting
 from erlbench.work.seeding import Purpose, generator
@@ -103,16 +104,12 @@ class AskTell(Replayed[AskTellSettings, OneSearch]):
     make: ClassVar[Callable[..., Any]]
 
     def _new_search(self) -> OneSearch:
-        mean = np.array(initial_mean(self._policy, self.settings, self.key(Purpose.PARAMETERS)), np.float64)
+        mean = np.array(initial_mean(self.policy_spec, self.settings, self.key(Purpose.PARAMETERS)), np.float64)
         seed = 1 + int(generator(*self.key(Purpose.NOISE)).integers(2**31 - 2))
         return OneSearch(type(self).make, mean, seed, self.settings)
 
     def _values(self, fitness: Sequence[float]) -> np.ndarray:
-        """The fitness; what is not finite is as the worst that is."""
-        values = np.array(fitness, np.float64)
-        finite = np.isfinite(values)
-        values[~finite] = values[finite].min() if finite.any() else 0.0
-        return values
+        return with_worst(fitness)
 
     def _report(self) -> np.ndarray:
         return self._search.reported

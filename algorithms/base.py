@@ -101,6 +101,8 @@ class Algorithm(ABC, Generic[Settings, State]):
     generation_settings: ClassVar[tuple[str, ...]] = ("population", "episodes")
     """Settings that say how many training steps a generation has, where its settings class has them."""
     state: State
+    policy_spec: PolicySpec
+    """The network of every policy of a run."""
 
     def __init__(self, settings: Settings, context: Context) -> None:
         self.check(settings, context.problem)
@@ -108,7 +110,7 @@ class Algorithm(ABC, Generic[Settings, State]):
         self.context = context
         self.counters = Counters()
         self.time_is_up = False  # whether a generation has ended behind the minutes of the budget
-        self._policy = self.policy_for(settings, context.problem)
+        self.policy_spec = self.policy_for(settings, context.problem)
         self._ids = 0
 
     # -- before a run ---------------------------------------------------------------------------------------------
@@ -119,7 +121,7 @@ class Algorithm(ABC, Generic[Settings, State]):
 
         It raises `UsageError` for settings that do not go with the problem.
         """
-        return policy_of(problem, settings)  # type: ignore[arg-type]  # a subclass writes its own for other settings
+        return policy_of(problem, settings)
 
     @classmethod
     def check(cls, settings: Settings, problem: Problem) -> None:
@@ -226,11 +228,6 @@ class Algorithm(ABC, Generic[Settings, State]):
     @abstractmethod
     def policy(self) -> Input:
         """Parameters of the policy to report, usually the distribution's mean."""
-
-    @property
-    def policy_spec(self) -> PolicySpec:
-        """The network of every policy of this run."""
-        return self._policy
 
     def metrics(self) -> dict[str, float]:
         """Further columns for train.csv, one row per generation."""

@@ -80,7 +80,7 @@ class CMAES(Replayed[CMAESSettings, Strategy]):
         choose_covariance(settings.covariance, cls.policy_for(settings, problem).size)
 
     def _new_search(self) -> Strategy:
-        mean = initial_mean(self._policy, self.settings, self.key(Purpose.PARAMETERS))
+        mean = initial_mean(self.policy_spec, self.settings, self.key(Purpose.PARAMETERS))
         return Strategy(
             mean,
             self.settings.sigma_init,

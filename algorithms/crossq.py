@@ -75,11 +75,11 @@ class CrossQ(SoftEpisodeLearner[CrossQSettings]):
         return self.settings.actor_norm == "renorm"
 
     def initial(self) -> np.ndarray:
-        return initial_soft_learner(self._policy, self._critic, False, self.key(Purpose.PARAMETERS), self._norm)
+        return initial_soft_learner(self.policy_spec, self._critic, False, self.key(Purpose.PARAMETERS), self._norm)
 
     def actor_of(self, learner: np.ndarray) -> np.ndarray:
-        size = learner_parts(self._policy, self._critic, False, self._norm)["actor"][1]
-        return fold_norm(self._policy, learner[:size]) if self._norm else super().actor_of(learner)
+        size = learner_parts(self.policy_spec, self._critic, False, self._norm)["actor"][1]
+        return fold_norm(self.policy_spec, learner[:size]) if self._norm else super().actor_of(learner)
 
     def update(self) -> CrossQUpdate:
-        return CrossQUpdate.of(self._policy, self._critic, self.settings, actor_norm=self._norm)
+        return CrossQUpdate.of(self.policy_spec, self._critic, self.settings, actor_norm=self._norm)

@@ -85,10 +85,10 @@ class DDPG(EpisodeLearner[DDPGSettings, DDPGState]):
 
     def initial(self) -> np.ndarray:
         final_init = self.settings.final_init
-        return initial_learner(self._policy, self._critic, self.key(Purpose.PARAMETERS), final_init)
+        return initial_learner(self.policy_spec, self._critic, self.key(Purpose.PARAMETERS), final_init)
 
     def update(self) -> DDPGUpdate:
-        return DDPGUpdate.of(self._policy, self._critic, self.settings)
+        return DDPGUpdate.of(self.policy_spec, self._critic, self.settings)
 
     def exploration(self) -> dict[str, float]:
         settings = self.settings

@@ -116,11 +116,6 @@ class Parts:
     of_coupling: Any
     of_schedule: Any
 
-    @property
-    def trained(self) -> int:
-        """Actors that are trained in a generation."""
-        return self.coupling.trains(self.of_coupling)
-
 
 S = TypeVar("S")
 
@@ -151,7 +146,7 @@ class Hybrid(Algorithm[S, HybridState]):
         self.search: Search[Any, Any] = parts.search(parts.of_search, surroundings)
         self.coupling = parts.coupling(parts.of_coupling, cast(Any, self))
         self.schedule = parts.schedule(parts.of_schedule, cast(Any, self))
-        self.learns = parts.trained > 0
+        self.learns = parts.coupling.trains(parts.of_coupling) > 0
         critic = new_critic(self) if self.learns and self.coupling.shares_critic else None
         self.coupling.state = self.coupling.start()
         self.state = HybridState(
@@ -196,7 +191,7 @@ class Hybrid(Algorithm[S, HybridState]):
     @classmethod
     def gradient_workers(cls, settings: S, workers: int) -> int:
         parts = cls.parts(settings, "")
-        return parts.schedule.gradient_workers(parts.of_schedule, parts.trained, workers)
+        return parts.schedule.gradient_workers(parts.coupling.trains(parts.of_coupling), workers)
 
     def _another(self, number: int) -> np.ndarray:
         """A further initial policy."""

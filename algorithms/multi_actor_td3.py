@@ -96,15 +96,15 @@ class MultiActorTD3(Algorithm[MultiActorTD3Settings, MultiActorTD3State]):
 
     def __init__(self, settings: MultiActorTD3Settings, context: Context) -> None:
         super().__init__(settings, context)
-        self._critic = critic_spec(self._policy, settings.hidden, settings.critic_activation)
+        self._critic = critic_spec(self.policy_spec, settings.hidden, settings.critic_activation)
         critic = initial_critic(self._critic, self.key(Purpose.PARAMETERS, 1))
         self.state = MultiActorTD3State(
             actors=[self._actor(index) for index in range(settings.actors)], critic=self.share(critic)
         )
 
     def _actor(self, index: int) -> ActorState:
-        learner = np.zeros((4, self._policy.size), np.float32)
-        learner[:2] = initial_parameters(self._policy.sizes, self.key(Purpose.PARAMETERS, 0, index))
+        learner = np.zeros((4, self.policy_spec.size), np.float32)
+        learner[:2] = initial_parameters(self.policy_spec.sizes, self.key(Purpose.PARAMETERS, 0, index))
         return ActorState(self.share(learner), self.share(learner[0]))
 
     generation_settings: ClassVar[tuple[str, ...]] = ("actors",)
@@ -153,20 +153,14 @@ class MultiActorTD3(Algorithm[MultiActorTD3Settings, MultiActorTD3State]):
     def _blocks(self, updates: int) -> list[Task]:
         """`updates` TD3 updates of each actor, one after the other, since they share the critic."""
         critic: Input = self.state.critic
-        tasks = []
+        update, tasks = TD3Update.of(self.policy_spec, self._critic, self.settings), []
         for index, actor in enumerate(self.state.actors):
-            tasks.append(self._block(index, actor, critic, updates))
+            values = Updates(update, updates, self.state.critic_updates, actor.updates)
+            inputs: dict[str, Input] = {"actor": actor.learner, "critic": critic}
+            tasks.append(update_task(self, "critic", UPDATE, values, inputs, individual=index))
+            self.state.critic_updates += updates
             critic = tasks[-1].output("critic")
         return tasks
-
-    def _block(self, index: int, actor: ActorState, critic: Input, updates: int) -> Task:
-        """`updates` TD3 updates of one actor and the critic."""
-        settings, made = self.settings, self.state.critic_updates
-        update = TD3Update.of(self._policy, self._critic, settings)
-        values = Updates(update, updates, made, actor.updates)
-        self.state.critic_updates += updates
-        inputs: dict[str, Input] = {"actor": actor.learner, "critic": critic}
-        return update_task(self, "critic", UPDATE, values, inputs, individual=index)
 
     def _tell(self, task: Task, result: Result) -> None:
         """The last episode of a round decides how many updates follow it; the last block ends the round."""

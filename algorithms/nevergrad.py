@@ -115,7 +115,7 @@ class Nevergrad(Replayed[NevergradSettings, NevergradSearch]):
 
     def _new_search(self) -> NevergradSearch:
         settings, random = self.settings, generator(*self.key(Purpose.NOISE))
-        centre = initial_mean(self._policy, settings, self.key(Purpose.PARAMETERS))
+        centre = initial_mean(self.policy_spec, settings, self.key(Purpose.PARAMETERS))
         workers = settings.num_workers or self._batch
         return NevergradSearch(settings.optimizer, centre, settings.sigma_init, settings.budget, workers, random)
 

@@ -34,12 +34,10 @@ from erlbench.errors import UsageError
 from erlbench.policy import PolicySpec
 from erlbench.policy.pixels import pack_frames
 from erlbench.work.noise import NoiseTable
-from erlbench.work.seeding import Key, Purpose, environment_seed, generator
+from erlbench.work.seeding import Purpose, environment_seed, generator
 from erlbench.work.tasks import ArrayRef, Perturbed, Result, Task
 
-__all__ = ["PRESETS", "Gathered", "OpenAIES", "OpenAIESSettings", "OpenAIESState", "Pair"]
-
-SIGNS = (1, -1)
+__all__ = ["PRESETS", "OpenAIES", "OpenAIESSettings"]
 
 
 @dataclass
@@ -90,7 +88,7 @@ class OpenAIES(Algorithm[OpenAIESSettings, OpenAIESState]):
     def __init__(self, settings: OpenAIESSettings, context: Context) -> None:
         super().__init__(settings, context)
         problem = context.problem
-        self._size = self._policy.learnt_size
+        self._size = self.policy_spec.learnt_size
         self._noise = 0.0 if problem.discrete else settings.action_noise
         longest = problem.env.max_episode_steps
         self._limit = TimeLimit.parse(settings.time_limit, min(longest, settings.time_limit_max or longest))
@@ -98,10 +96,13 @@ class OpenAIES(Algorithm[OpenAIESSettings, OpenAIESState]):
         self._optimiser: Optimiser = Adam(settings.learning_rate)
         if settings.optimizer == SGD:
             self._optimiser = Sgd(settings.learning_rate, settings.momentum)
-        self._table = self._shared_table()
-        vector = initial_mean(self._policy, settings, self.key(Purpose.PARAMETERS))
-        if self._policy.reference:
-            images = play_reference(problem.env, self._policy, self.key(Purpose.EPISODE))
+        size = settings.noise_table
+        self._table = NoiseTable(size, settings.noise_table_seed) if size else None
+        if self._table:  # in shared memory from now on; also after a resume, as it is in no checkpoint
+            context.store.hold(self._table)
+        vector = initial_mean(self.policy_spec, settings, self.key(Purpose.PARAMETERS))
+        if self.policy_spec.reference:
+            images = play_reference(problem.env, self.policy_spec, self.key(Purpose.EPISODE))
             vector[self._size :] = pack_frames(images)
         mean = vector[: self._size].astype(np.float64)
         statistics = ObservationStatistics.create(0 if problem.image else problem.observation_size)
@@ -112,15 +113,6 @@ class OpenAIES(Algorithm[OpenAIESSettings, OpenAIESState]):
             policy=self.share(vector),
             limit=self._limit.first,
         )
-
-    def _shared_table(self) -> NoiseTable | None:
-        """The table of noise, in shared memory from now on; also after a resume, as it is in no checkpoint."""
-        size = self.settings.noise_table
-        if not size:
-            return None
-        table = NoiseTable(size, self.settings.noise_table_seed)
-        self.context.store.hold(table)
-        return table
 
     @classmethod
     def is_synchronous(cls, settings: OpenAIESSettings) -> bool:
@@ -197,9 +189,9 @@ class OpenAIES(Algorithm[OpenAIESSettings, OpenAIESState]):
         number = state.current.launched
         state.current.launched += 1
         state.pairs[place] = Pair(generation, number)
-        key = self._noise_key(generation, number)
+        key = self.key(Purpose.NOISE, generation, number)
         tasks = self.rollouts(
-            [Perturbed(state.policy, settings.sigma, key, sign, self._table, self._size) for sign in SIGNS],
+            [Perturbed(state.policy, settings.sigma, key, sign, self._table, self._size) for sign in (1, -1)],
             kind="es",
             episodes=settings.episodes,
             action_noise=self._noise,
@@ -208,17 +200,11 @@ class OpenAIES(Algorithm[OpenAIESSettings, OpenAIESState]):
             limit=state.limit if self._shortened else None,
             observe=settings.observation_share if settings.normalise_observations else 0.0,
         )
-        if settings.mean_share and self._drawn(generation, number) < settings.mean_share:
+        draws = generator(*self.key(Purpose.POPULATION, generation, number)) if settings.mean_share else None
+        if draws and draws.random() < settings.mean_share:
             tasks.append(self.rollout(state.policy, kind="unperturbed", individual=2 * place, mode=True))
             state.unperturbed += 1
         return tasks
-
-    def _drawn(self, generation: int, number: int) -> float:
-        """A pair's own number in [0, 1); a generator takes as long to make as a pair's tasks."""
-        return generator(*self.key(Purpose.POPULATION, generation, number)).random()
-
-    def _noise_key(self, generation: int, number: int) -> Key:
-        return self.key(Purpose.NOISE, generation, number)
 
     def _start_states(self, generation: int, number: int) -> list[int]:
         if self.settings.start_states != PAIR:
@@ -232,7 +218,7 @@ class OpenAIES(Algorithm[OpenAIESSettings, OpenAIESState]):
         numbers = sorted(current.returns)
         fitness = nan_as_worst(np.array([current.returns[number] for number in numbers]))
         weights = mirrored_weights(shaped(fitness, settings.shaping), settings.sigma, settings.scaling)
-        keys = [self._noise_key(self.counters.generation, number) for number in numbers]
+        keys = [self.key(Purpose.NOISE, self.counters.generation, number) for number in numbers]
         tasks = gradient_tasks(self, keys, weights, self._size, self._table)
         current.blocks = len(tasks)
         return tasks
@@ -278,7 +264,7 @@ class OpenAIES(Algorithm[OpenAIESSettings, OpenAIESState]):
         state.last = self._described(current, slope, step)
         state.mean = state.mean + step
         end = self.context.store.get(state.policy)[self._size :]  # the reference batch, or statistics
-        if self._policy.normalisation:
+        if self.policy_spec.normalisation:
             end = state.statistics.moments
         state.policy = self.share(np.concatenate((state.mean, end)).astype(np.float32))
         state.limit = self._limit.next(state.limit, current.lengths)

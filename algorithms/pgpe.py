@@ -139,6 +139,6 @@ class PGPE(MirroredSearch[PGPESettings, PGPEState]):
         state = self.state
         return {
             "stdev_mean": float(state.std.mean()),
-            "parameter_norm": float(np.linalg.norm(state.mean)),
+            **super().metrics(),
             "speed": float(np.linalg.norm(state.velocity.first)),
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -20,16 +20,6 @@ from erlbench.work.seeding import Key, Purpose, environment_seed, generator
 
 REFERENCE_EVERY = 20  # steps between the images of a reference batch
 OURS, GOODAI, OPENAI_ES = "this suite", "GoodAI comparison", "OpenAI-ES"
-
-
-class NetworkSettings(Protocol):
-    """Settings of a network."""
-
-    @property
-    def hidden(self) -> tuple[int, ...]: ...
-
-    @property
-    def activation(self) -> str: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +42,8 @@ class PolicySettings:
     )
 
 
-def policy_of(problem: Problem, settings: NetworkSettings, normalisation: bool = False) -> PolicySpec:
-    """The policy network for `problem`: a tanh MLP, or what `PolicySettings` say, or what SAC can train.
+def policy_of(problem: Problem, settings: Any, normalisation: bool = False) -> PolicySpec:
+    """The policy network for `problem`: a tanh MLP with `hidden` and `activation`, what `PolicySettings` say, or SAC's.
 
     Discrete actions are the argmax of as many outputs, which are squashed for gradients only. Where nothing is
     observed, as by a function to be minimised, the policy is the action itself, in the environment's units.

@@ -30,36 +30,40 @@ class AlgorithmEntry:
     library: str = ""  # a module of others that it imports only when it runs
 
 
+CLASSES = {
+    "td3": "TD3",
+    "ddpg": "DDPG",
+    "sac": "SAC",
+    "crossq": "CrossQ",
+    "esac": "ESAC",
+    "ppo": "PPO",
+    "trpo": "TRPO",
+    "nevergrad": "Nevergrad",
+    "openai-es": "OpenAIES",
+    "snes": "SNES",
+    "ga": "GA",
+    "ars": "ARS",
+    "pgpe": "PGPE",
+    "cem": "CEM",
+    "cma-es": "CMAES",
+    "cem-rl": "CEMRL",
+    "p-cem-rl": "PCEMRL",
+    "multi-actor-td3": "MultiActorTD3",
+    "evorainbow-exp": "EvoRainbowExp",
+    "pderl": "PDERL",
+    "erl": "ERL",
+    "aes-rl": "AESRL",
+}  # each in a module of its name
+EXTRAS = {"ppo": ("ppo", "stable_baselines3"), "trpo": ("trpo", "sb3_contrib"), "nevergrad": ("nevergrad", "nevergrad")}
+LIBRARIES = {"nevergrad": "nevergrad", "cma-es": "cma"}
 ALGORITHMS: Mapping[str, AlgorithmEntry] = MappingProxyType(
     {
-        "td3": AlgorithmEntry("erlbench.algorithms.td3:TD3"),
-        "ddpg": AlgorithmEntry("erlbench.algorithms.ddpg:DDPG"),
-        "sac": AlgorithmEntry("erlbench.algorithms.sac:SAC"),
-        "crossq": AlgorithmEntry("erlbench.algorithms.crossq:CrossQ"),
-        "esac": AlgorithmEntry("erlbench.algorithms.esac:ESAC"),
-        "ppo": AlgorithmEntry("erlbench.algorithms.ppo:PPO", extra=("ppo", "stable_baselines3")),
-        "trpo": AlgorithmEntry("erlbench.algorithms.trpo:TRPO", extra=("trpo", "sb3_contrib")),
-        "nevergrad": AlgorithmEntry(
-            "erlbench.algorithms.nevergrad:Nevergrad", extra=("nevergrad", "nevergrad"), library="nevergrad"
-        ),
-        "openai-es": AlgorithmEntry("erlbench.algorithms.openai_es:OpenAIES"),
-        "snes": AlgorithmEntry("erlbench.algorithms.snes:SNES"),
-        "ga": AlgorithmEntry("erlbench.algorithms.ga:GA"),
-        "ars": AlgorithmEntry("erlbench.algorithms.ars:ARS"),
-        "pgpe": AlgorithmEntry("erlbench.algorithms.pgpe:PGPE"),
-        "cem": AlgorithmEntry("erlbench.algorithms.cem:CEM"),
-        "cma-es": AlgorithmEntry("erlbench.algorithms.cma_es:CMAES", library="cma"),
-        "cem-rl": AlgorithmEntry("erlbench.algorithms.cem_rl:CEMRL"),
-        "p-cem-rl": AlgorithmEntry("erlbench.algorithms.p_cem_rl:PCEMRL"),
-        "multi-actor-td3": AlgorithmEntry("erlbench.algorithms.multi_actor_td3:MultiActorTD3"),
-        "evorainbow-exp": AlgorithmEntry("erlbench.algorithms.evorainbow_exp:EvoRainbowExp"),
-        "pderl": AlgorithmEntry("erlbench.algorithms.pderl:PDERL"),
-        "erl": AlgorithmEntry("erlbench.algorithms.erl:ERL"),
-        "aes-rl": AlgorithmEntry("erlbench.algorithms.aes_rl:AESRL"),
+        name: AlgorithmEntry(
+            f"erlbench.algorithms.{name.replace('-', '_')}:{kind}", EXTRAS.get(name), LIBRARIES.get(name, "")
+        )
+        for name, kind in CLASSES.items()
     }
 )
-
-
 GROUP = "erlbench.algorithms"  # entry points of packages that bring algorithms
 
 

@@ -105,10 +105,10 @@ class SAC(SoftEpisodeLearner[SACSettings]):
 
     def initial(self) -> np.ndarray:
         key = self.key(Purpose.PARAMETERS)
-        return initial_soft_learner(self._policy, self._critic, has_value_network(self.settings), key)
+        return initial_soft_learner(self.policy_spec, self._critic, has_value_network(self.settings), key)
 
     def update(self) -> SACUpdate:
-        return update_of(self.settings, self._policy, self._critic)
+        return update_of(self.settings, self.policy_spec, self._critic)
 
 
 def has_value_network(settings: SACSettings) -> bool:

@@ -73,10 +73,10 @@ class TD3(EpisodeLearner[TD3Settings, TD3State]):
     actor_updates: ClassVar[float] = 0.5
 
     def initial(self) -> np.ndarray:
-        return initial_learner(self._policy, self._critic, self.key(Purpose.PARAMETERS))
+        return initial_learner(self.policy_spec, self._critic, self.key(Purpose.PARAMETERS))
 
     def update(self) -> TD3Update:
-        return TD3Update.of(self._policy, self._critic, self.settings)
+        return TD3Update.of(self.policy_spec, self._critic, self.settings)
 
     def exploration(self) -> dict[str, float]:
         return {"exploration_noise": self.settings.exploration_noise}

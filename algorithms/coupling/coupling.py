@@ -54,6 +54,12 @@ class Coupling:
         """Its state when a run begins, if it has one."""
         return None
 
+    def fresh(self) -> dict[str, Any]:
+        """The fields `learner` and `actor` of the state of a coupling with a learner of its own, at the start."""
+        run, learner = self.run, self.run.new_learner()
+        actor = run.learner.actor(run.policy_spec, learner)
+        return {"learner": run.share(learner), "actor": run.share(actor)}
+
     @classmethod
     def check(cls, settings: Any, search: type[Search[Any, Any]], search_settings: Any) -> None:
         """Raise `UsageError` for what has no meaning with generations of this search."""

@@ -80,10 +80,7 @@ class SideCoupling(Coupling):
     state: SideState
 
     def start(self) -> SideState:
-        run = self.run
-        learner = run.new_learner()
-        actor = run.learner.actor(run.policy_spec, learner)
-        return SideState(learner=run.share(learner), actor=run.share(actor))
+        return SideState(**self.fresh())
 
     @classmethod
     def check(cls, settings: SideSettings, search: type[Search[Any, Any]], search_settings: Any) -> None:

@@ -129,11 +129,9 @@ class Winners(Coupling):
 
     def start(self) -> WinnersState:
         run = self.run
-        learner = run.new_learner()
-        actor = run.learner.actor(run.policy_spec, learner)
         fixed = getattr(run.settings, "temperature", None)
         temperature = (1.0 if fixed is None else fixed) if run.learner.stochastic else math.nan
-        return WinnersState(learner=run.share(learner), actor=run.share(actor), temperature=temperature)
+        return WinnersState(**self.fresh(), temperature=temperature)
 
     @classmethod
     def check(cls, settings: WinnersSettings, search: type[Search[Any, Any]], search_settings: Any) -> None:

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from erlbench.algorithms.gradients.minibatches import Minibatch, Minibatches, Noise, Transitions
+from erlbench.algorithms.gradients.minibatches import Minibatches, Noise, Transitions
 from erlbench.algorithms.gradients.programs.program import Program
 
 
-class AutogradLearner(Protocol):
-    """What it runs."""
-
-    noises: int  # actions of a minibatch for which noise is drawn
-    settings: Any
-
-    def update(self, number: int, batch: Minibatch, noise: Tensor) -> Tensor:
-        """One update; what it reports."""
-
-
 class Autograd:
-    """The minibatches and noise of a learner; each of its updates is a program of one operation."""
+    """The minibatches and noise of a learner; each of its updates is a program of one operation.
+
+    The learner has `settings`; `noises`, for how many actions of a minibatch noise is drawn; and `update(number, batch,
+    noise)`, which returns the `reports` numbers of an update.
+    """
 
     block = 1
 
-    def __init__(self, learner: AutogradLearner, reports: int, device: str) -> None:
+    def __init__(self, learner: Any, reports: int, device: str) -> None:
         settings = learner.settings
         self.programs = list[Program]()
         self._learner = learner

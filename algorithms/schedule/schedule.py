@@ -40,7 +40,7 @@ class Schedule(ABC):
         return True
 
     @classmethod
-    def gradient_workers(cls, settings: Any, trained: int, workers: int) -> int:
+    def gradient_workers(cls, trained: int, workers: int) -> int:
         """The most tasks with gradient steps at once, where `trained` actors are trained in a generation."""
         return trained + 1 if trained else 0
 

@@ -90,7 +90,7 @@ class SteadyState(Schedule):
         return False
 
     @classmethod
-    def gradient_workers(cls, settings: Any, trained: int, workers: int) -> int:
+    def gradient_workers(cls, trained: int, workers: int) -> int:
         return workers + 1 if trained else 0
 
     @property

@@ -79,8 +79,11 @@ class CEMSearch(GaussianSearch[CEMSearchSettings, CEMState]):
         )
 
     def samples(self, key: Callable[[int], Key]) -> list[Vector]:
-        size = self.settings.population
-        return list(self.state.distribution.population(size, self.settings.antithetic and size % 2 == 0, key))
+        """Antithetic: the second half has the first half's noise with the other sign, e_{size/2 + i} = -e_i."""
+        half, rest = divmod(self.settings.population, 2)
+        if rest or not self.settings.antithetic:
+            return super().samples(key)
+        return [self.state.distribution.sample(key(index), sign) for sign in (1, -1) for index in range(half)]
 
     def tell(self, individuals: Sequence[Individual]) -> None:
         """Eq. 1 to 3; the variance is taken around the old mean."""

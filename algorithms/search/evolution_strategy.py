@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -109,12 +110,5 @@ def noise_sum(settings: NoiseSum, inputs: Mapping[str, Any], key: Key, workspace
 
 def gradient(algorithm: Algorithm[Any, Any], results: Iterable[Result]) -> np.ndarray:
     """The sum of all blocks, `(size,)` float64; in their order, so that it does not depend on who finished first."""
-    total: np.ndarray | None = None
-    for result in sorted(results, key=lambda result: result.task):
-        block = algorithm.context.store.get(result.arrays["sum"])
-        if total is None:
-            total = block.copy()
-        else:
-            total += block
-    assert total is not None
-    return total
+    ordered = sorted(results, key=lambda result: result.task)
+    return reduce(np.add, [algorithm.context.store.get(result.arrays["sum"]) for result in ordered])

@@ -206,12 +206,12 @@ class GeneticSearch(Search[GeneticSettings, GeneticState]):
         result = vector.copy()
         for tensor in self.context.policy.tensors:
             if len(tensor.shape) == 2 and random.random() < 2.0 * random.random():
-                self._mutate(result[tensor.place], tensor, random)
+                self._mutate(result[tensor.place], random)
         return result
 
-    def _mutate(self, weights: np.ndarray, tensor: Tensor, random: np.random.Generator) -> None:
+    def _mutate(self, weights: np.ndarray, random: np.random.Generator) -> None:
         settings = self.settings
-        mutations = int(random.integers(math.ceil(settings.mutation_fraction * math.prod(tensor.shape))))
+        mutations = int(random.integers(math.ceil(settings.mutation_fraction * len(weights))))
         places, kinds = random.integers(len(weights), size=mutations), random.random(mutations)
         normal = random.standard_normal(mutations)
         boost, reset = settings.super_mutation_probability, settings.reset_probability

@@ -66,6 +66,3 @@ class OpenAIESSearch(MirroredSearch[OpenAIESSearchSettings, OpenAIESSearchState]
         slope /= len(individuals) * settings.sigma
         state.mean = state.mean + self._adam.step(state.moments, settings.l2 * state.mean - slope)
         state.policy = self.publish(state.mean, state.statistics)
-
-    def metrics(self) -> dict[str, float]:
-        return {"parameter_norm": float(np.linalg.norm(self.state.mean))}

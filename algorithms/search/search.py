@@ -177,7 +177,7 @@ class Search(ABC, Generic[S, D]):
     @classmethod
     def policy_for(cls, settings: S, problem: Problem) -> PolicySpec:
         """The policies that it searches when it runs alone."""
-        return policy_of(problem, settings)  # type: ignore[arg-type]
+        return policy_of(problem, settings)
 
     def extends(self, steps: int, individuals: int) -> bool:
         """Whether a generation with so many environment steps and individuals gets as many individuals more."""
@@ -255,7 +255,7 @@ class MirroredSearch(Search[S, M]):
     @classmethod
     def policy_for(cls, settings: S, problem: Problem) -> PolicySpec:
         normalised = getattr(settings, "normalise_observations", False) and problem.observation_size > 0
-        return policy_of(problem, settings, normalised)  # type: ignore[arg-type]
+        return policy_of(problem, settings, normalised)
 
     def begin(self, mean: np.ndarray) -> dict[str, Any]:
         """The fields of `MirroredState` before the first generation."""
@@ -291,6 +291,9 @@ class MirroredSearch(Search[S, M]):
 
     def observed(self, count: int, sums: np.ndarray) -> None:
         self.state.statistics.add(count, sums)
+
+    def metrics(self) -> dict[str, float]:
+        return {"parameter_norm": float(np.linalg.norm(self.state.mean))}
 
 
 def centre_of(z: Vector) -> ArrayRef:

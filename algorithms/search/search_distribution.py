@@ -50,16 +50,6 @@ class SearchDistribution:
         """The individual mean + sign * std * e with e ~ N(0, I) of `key`."""
         return Perturbed(self.mean_ref, self.std_ref, key, sign)
 
-    def population(self, size: int, antithetic: bool, key: Callable[[int], Key]) -> list[Perturbed]:
-        """`size` individuals, drawn from `key(0)`, `key(1)`, ...
-
-        Antithetic: the second half has the first half's noise with the other sign, e_{size/2 + i} = -e_i.
-        """
-        if not antithetic:
-            return [self.sample(key(index)) for index in range(size)]
-        half = size // 2
-        return [self.sample(key(index % half), 1 if index < half else -1) for index in range(size)]
-
 
 def ranking(fitness: Sequence[float]) -> list[int]:
     """Indices from best to worst. Ties keep their order; NaN and infinite values are the worst."""

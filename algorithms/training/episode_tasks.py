@@ -56,7 +56,7 @@ class EpisodeLearner(Algorithm[S, L]):
         super().__init__(settings, context)
         learner, given = LEARNERS[self.learner_name], vars(settings)
         network = given["critic_hidden"], given["critic_activation"]
-        self._critic = critic_spec(self._policy, *network, learner.critics, learner.normalised)
+        self._critic = critic_spec(self.policy_spec, *network, learner.critics, learner.normalised)
         vector = self.initial()
         self.state = self.state_type(self.share(vector), self.share(self.actor_of(vector)))
 
@@ -66,7 +66,7 @@ class EpisodeLearner(Algorithm[S, L]):
 
     def actor_of(self, learner: np.ndarray) -> np.ndarray:
         """The deterministic policy in a fresh learner, `(policy.size,)`."""
-        return learner[: self._policy.size]
+        return learner[: self.policy_spec.size]
 
     @abstractmethod
     def update(self) -> Update:
