@@ -176,8 +176,7 @@ class Hybrid(Algorithm[S, HybridState]):
             function = parts.coupling.learner_function
             if function and not getattr(find_learner(settings.learner), function):
                 raise UsageError(f"coupling={settings.coupling} needs a learner's {function}: {settings.learner}")
-            kinds = [parts.search.settings_type, parts.coupling.settings_type, parts.schedule.settings_type]
-            check_options(kinds, settings)
+            check_options([part.settings_type for part in (parts.search, parts.coupling, parts.schedule)], settings)
 
     @classmethod
     def depends_on_budget(cls, settings: S) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -37,14 +37,7 @@ from erlbench.work.workspace import Workspace
 
 ACTIVATION_MODULES = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU, "leaky-relu": torch.nn.LeakyReLU}
 Learning = TypeVar("Learning", bound=OnPolicySettings)
-
-
-class CountedSteps(NamedTuple):
-    """Gradient steps of an iteration, and what stable-baselines3 logs of it."""
-
-    critic: int
-    actor: int
-    metrics: dict[str, float]
+Steps = tuple[int, dict[str, float]]
 
 
 def iterate(
@@ -74,7 +67,7 @@ def iterate(
     network = actor_parameters(host, problem, learning.hidden)
     deviations = None if problem.discrete else np.exp(host[: problem.action_size])
     rollout = collect(learning, settings, inputs, network, deviations, key, workspace)
-    updates = learner.train(rollout, settings, generator(*key, int(Purpose.MINIBATCH)))
+    steps, metrics = learner.train(rollout, settings, generator(*key, int(Purpose.MINIBATCH)))
     state = saved(learner.state, "the learner")
     statistics = rollout.statistics.array()
     arrays = {
@@ -89,10 +82,10 @@ def iterate(
         "lengths": rollout.lengths,
         "steps": settings.steps,
         "replayed": rollout.replayed,
-        "critic_updates": updates.critic,
-        "actor_updates": updates.actor,
+        "critic_updates": steps,
+        "actor_updates": learner.actor_steps(steps, metrics),
         "seed": rollout.seed,
-        "metrics": updates.metrics,
+        "metrics": metrics,
         **info_values(rollout.infos),
     }
     return Outcome(values, arrays)
@@ -194,8 +187,8 @@ class OnPolicyLearner(ABC, Generic[Learning]):
         for count in self._counts:
             count.fill_(updates)
 
-    def train(self, rollout: Rollout, settings: OnPolicyIteration, random: np.random.Generator) -> CountedSteps:
-        """stable-baselines3's updates from a rollout."""
+    def train(self, rollout: Rollout, settings: OnPolicyIteration, random: np.random.Generator) -> Steps:
+        """stable-baselines3's updates from a rollout: gradient steps of the value network, and what it logs."""
         model, buffer = self._model, self._model.rollout_buffer
         assert isinstance(buffer, Buffer)
         self._fill(buffer, rollout)
@@ -207,11 +200,11 @@ class OnPolicyLearner(ABC, Generic[Learning]):
         metrics = {column: float(logged[name]) for column, name in self.columns.items() if name in logged}
         if not np.isfinite([metrics[name] for name in self.losses]).all():
             raise NumericalError(f"the loss of {type(model).__name__} has a NaN or infinite value")
-        return self.counted(int(self._counts[-1]) - settings.updates, metrics)
+        return int(self._counts[-1]) - settings.updates, metrics
 
-    def counted(self, steps: int, metrics: dict[str, float]) -> CountedSteps:
-        """The updates of an iteration in which the value network made so many `steps`: the policy as many."""
-        return CountedSteps(steps, steps, metrics)
+    def actor_steps(self, steps: int, metrics: dict[str, float]) -> int:
+        """Gradient steps of the policy in an iteration in which the value network made `steps`: as many."""
+        return steps
 
     def _fill(self, buffer: Buffer, rollout: Rollout) -> None:
         """The buffer with values, log probabilities and advantages; a truncated episode goes on in its value."""

@@ -68,10 +68,6 @@ class Statistics:
         scaled = single / np.sqrt(self._returns.var + EPSILON)
         return np.float32(np.clip(scaled, -REWARD_CLIP, REWARD_CLIP))
 
-    def episode_ended(self) -> None:
-        """The next reward begins another return."""
-        self.discounted = 0.0
-
 
 class Playing:
     """The episode under way: where it began, what was done in it, and where it stands."""
@@ -139,12 +135,6 @@ class Rollout:
         self.lengths.append(len(episode.actions))
         self.infos.append(episode.infos)
 
-    def leave(self, episode: Playing) -> None:
-        """Keep what the next iteration needs to go on with the episode."""
-        self.seed, self.observation = episode.seed, episode.observation
-        if episode.actions:
-            self.actions_to_replay = np.stack(episode.actions)
-
 
 def collect(
     learning: OnPolicySettings,
@@ -189,12 +179,14 @@ def collect(
         statistics.see(episode.observation)
         rollout.rewards[step] = statistics.reward(reward)
         if rollout.ended:
-            statistics.episode_ended()
+            statistics.discounted = 0.0  # the next reward begins another return
             if truncated:
                 rollout.truncated.append((step, statistics.normalised(final)))
         observation = statistics.normalised(episode.observation)
     rollout.next_observation = observation
-    rollout.leave(episode)
+    rollout.seed, rollout.observation = episode.seed, episode.observation
+    if episode.actions:
+        rollout.actions_to_replay = np.stack(episode.actions)
     if settings.last and episode.actions:
         rollout.count(episode)  # truncated by the budget
     return rollout

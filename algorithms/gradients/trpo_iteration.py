@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from sb3_contrib import TRPO
 
-from erlbench.algorithms.gradients.on_policy import CountedSteps, OnPolicyLearner, iterate
+from erlbench.algorithms.gradients.on_policy import OnPolicyLearner, iterate
 from erlbench.algorithms.parts.on_policy_settings import TRPOIteration, TRPOSettings
 from erlbench.work.seeding import Key
 from erlbench.work.tasks import Outcome
@@ -56,6 +56,6 @@ class TRPOLearner(OnPolicyLearner[TRPOSettings]):
         self.state[0].copy_(torch.nn.utils.parameters_to_vector(parameters).detach())  # the line search replaced some
         torch.nn.utils.vector_to_parameters(self.state[0], parameters)
 
-    def counted(self, steps: int, metrics: dict[str, float]) -> CountedSteps:
-        """The policy made one step, or none where no step length was accepted."""
-        return CountedSteps(steps, int(metrics["line_search_success"]), metrics)
+    def actor_steps(self, steps: int, metrics: dict[str, float]) -> int:
+        """One, or none where no step length was accepted."""
+        return int(metrics["line_search_success"])

@@ -78,7 +78,10 @@ class Chain(Schedule):
         state, run, alone = self.state, self.run, self.settings.warmup_gate == INDIVIDUAL
         if state.individuals:
             if state.sums is not None and not state.awaited:
-                return self._noise_sums()
+                weights = run.search.noise_weights(self._individuals()) or {}
+                tasks = gradient_tasks(run, list(weights), list(weights.values()), run.policy_spec.size)
+                state.awaited = len(tasks)
+                return tasks
             if not len(state.fitness) == state.asked < len(state.individuals):
                 return []
             return self.tasks_of(state.asked, state.asked + 1 if alone else len(state.individuals))
@@ -162,7 +165,12 @@ class Chain(Schedule):
                     return  # of a place that the learner's actor has taken, or a parent of what is bred
             state.individuals[place] = z
         elif task.kind == "gradient":
-            self._take_sum(result)
+            assert state.sums is not None
+            state.sums.append(result)
+            if len(state.sums) == state.awaited:
+                run.search.noise_sum = gradient(run, state.sums)
+                state.sums, state.awaited = None, 0
+                self._end()
             return
         elif task.kind == "mean":
             state.f_mean = mean_fitness(result)
@@ -195,27 +203,9 @@ class Chain(Schedule):
         for vector, sample, fitness in zip(state.individuals, state.samples, state.in_order):
             z = cast(Vector, vector)
             outside = self.run.coupling.comes_from_outside(z)
-            origin = None if outside else sample
-            injected = outside or z != sample
-            individuals.append(Individual(z=z, fitness=fitness, injected=injected, origin=origin, f_mean=f_mean))
+            origin, changed = None if outside else sample, outside or z != sample
+            individuals.append(Individual(z=z, fitness=fitness, injected=changed, origin=origin, f_mean=f_mean))
         return individuals
-
-    def _noise_sums(self) -> list[Task]:
-        """The tasks that add up the noise for an estimate of the search."""
-        weights = self.run.search.noise_weights(self._individuals())
-        assert weights is not None
-        tasks = gradient_tasks(self.run, list(weights), list(weights.values()), self.run.policy_spec.size)
-        self.state.awaited = len(tasks)
-        return tasks
-
-    def _take_sum(self, result: Result) -> None:
-        state, run = self.state, self.run
-        assert state.sums is not None
-        state.sums.append(result)
-        if len(state.sums) == state.awaited:
-            run.search.noise_sum = gradient(run, state.sums)
-            state.sums, state.awaited = None, 0
-            self._end()
 
     def _end(self) -> None:
         """Tell the search its generation."""
