@@ -61,14 +61,21 @@ class MLP:
 class FlatAdam:
     """Adam (Kingma and Ba 2015, PyTorch's defaults but for what is named) on one flat vector."""
 
-    def __init__(self, parameters: Tensor, moments: Tensor, learning_rate: float, **named: float) -> None:
-        """`parameters` `(n,)` and `moments` `(2, n)` are used in place; `named`: `beta1`, `weight_decay`, ..."""
-        self.gradients = torch.zeros_like(parameters)
+    def __init__(
+        self, parameters: Tensor, moments: Sequence[Tensor] | Tensor, learning_rate: float,
+        gradients: Tensor | None = None, **named: float,
+    ) -> None:  # fmt: skip
+        """`parameters` `(n,)`, `moments` `(2, n)` and `gradients` `(n,)`, by default new, are used in place.
+
+        `named`: `beta1`, `weight_decay`, ... `step` are the operations of a step.
+        """
+        self.gradients = torch.zeros_like(parameters) if gradients is None else gradients
         self.steps = parameters.new_zeros(())
         tensors: Any = [parameters], [self.gradients], [moments[0]], [moments[1]], [], [self.steps]
         defaults = {"beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0.0, "amsgrad": False, "maximize": False}
         options: dict[str, Any] = {**defaults, **named}
-        self._step = partial(torch._fused_adam_, *tensors, lr=learning_rate, **options)
+        fused = partial(torch._fused_adam_, *tensors, lr=learning_rate, **options)
+        self.step: list[Callable[[], object]] = [partial(self.steps.add_, 1), fused]
 
     def descend(self, loss: Tensor, clip: float | None = None) -> None:
         """One step down the gradient of `loss`, whose norm is at most `clip`."""
@@ -76,8 +83,8 @@ class FlatAdam:
         loss.backward()  # type: ignore[no-untyped-call]
         if clip is not None:  # as torch.nn.utils.clip_grad_norm_
             self.gradients.mul_((clip / (self.gradients.norm() + 1e-6)).clamp(max=1.0))
-        self.steps += 1
-        self._step()
+        for operation in self.step:
+            operation()
 
 
 def follow(target: Tensor, online: Tensor, tau: float) -> None:

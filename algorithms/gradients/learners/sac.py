@@ -139,11 +139,11 @@ class SoftActorBlock:
     noises = 1
 
     def __init__(
-        self, settings: ActorUpdate, parameters: Tensor, moments: Tensor, critics: Sequence[MLP], **adam: float
+        self, settings: ActorUpdate, parameters: Tensor, moments: Tensor, critics: Sequence[MLP], beta1: float = 0.9
     ) -> None:
-        """`parameters` as `GaussianPolicy` has them; `adam`: what is not its default."""
+        """`parameters` as `GaussianPolicy` has them; `beta1` is Adam's."""
         self.settings, self.q = settings, critics
-        self.adam = FlatAdam(parameters, moments, settings.learning_rate, **adam)
+        self.adam = FlatAdam(parameters, moments, settings.learning_rate, beta1=beta1)
         self.policy = GaussianPolicy(replace(settings.policy, stochastic=False), parameters, self.adam.gradients)
 
     def update(self, number: int, batch: Minibatch, noise: Tensor) -> Tensor:

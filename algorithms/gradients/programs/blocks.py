@@ -147,7 +147,7 @@ class ActorProgram:
         load(self._critics, critic[0])
         self._state.zero_()
         load(self._state[0], separated(self._policy, parameters) if self._policy.stochastic else parameters)
-        self.actor.adam.reset(0)
+        self.actor.adam.steps.zero_()
 
     def parameters(self) -> np.ndarray:
         """The actor; a NaN or infinite value raises `NumericalError`."""

@@ -1,4 +1,4 @@
-"""Networks and Adam: passes, and the update of targets, as operations on flat float32 vectors.
+"""Networks: passes, and the update of targets, as operations on flat float32 vectors.
 
 The one place where passes are written. A network may stand for several of the same shape (twin critics): its tensors
 have a leading axis for them. A pass can be asked for some of the networks only. On a CPU, `tanh` and many products are
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 import torch
@@ -146,31 +145,6 @@ class Network:
 def polyak_update(target: Tensor, online: Tensor, tau: float) -> Operation:
     """Target = (1 - tau) * target + tau * online."""
     return partial(target.lerp_, online, tau)
-
-
-class Adam:
-    """Adam (Kingma & Ba 2015, PyTorch's defaults) on one flat vector, in one fused pass."""
-
-    def __init__(
-        self, parameters: Tensor, gradient: Tensor, moments: Sequence[Tensor], learning_rate: float,
-        weight_decay: float = 0.0,
-    ) -> None:  # fmt: skip
-        """All contiguous and of the same length, used in place; `moments` are the first and the second.
-
-        `weight_decay` times the parameters is added to the gradient.
-        """
-        self._steps = parameters.new_zeros(())
-        tensors: Any = [parameters], [gradient], [moments[0]], [moments[1]], [], [self._steps]
-        more: dict[str, Any] = {"beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "amsgrad": False, "maximize": False}
-        self._fused = partial(torch._fused_adam_, *tensors, lr=learning_rate, weight_decay=weight_decay, **more)
-
-    def reset(self, steps: int) -> None:
-        """Go on after `steps` steps."""
-        self._steps.fill_(steps)
-
-    def step(self) -> Program:
-        """One step of descent."""
-        return [partial(self._steps.add_, 1), self._fused]
 
 
 def clipped(gradient: Tensor, bound: float | None) -> Program:

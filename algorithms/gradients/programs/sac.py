@@ -15,9 +15,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from erlbench.algorithms.gradients.learners.networks import views
+from erlbench.algorithms.gradients.learners.networks import FlatAdam, views
 from erlbench.algorithms.gradients.minibatches import Minibatch
-from erlbench.algorithms.gradients.programs.networks import ALL, Adam, Network, polyak_update
+from erlbench.algorithms.gradients.programs.networks import ALL, Network, polyak_update
 from erlbench.algorithms.gradients.programs.program import Program
 from erlbench.algorithms.gradients.programs.td3 import Critics, JointLearner
 from erlbench.algorithms.training.critic import CriticSpec, actor_size, learner_parts, value_sizes
@@ -133,9 +133,8 @@ class SoftActor:
         `policy` is the deterministic one, tanh(mean); `observations` `(batch, observation)`, `critics` `(2 * n,)`.
         """
         parameters, *moments = state
-        gradient = torch.zeros_like(parameters)
-        self.pi = GaussianActor(policy, parameters, observations, gradient)
-        self.adam = Adam(parameters, gradient, moments, learning_rate)
+        self.adam = FlatAdam(parameters, moments, learning_rate)
+        self.pi = GaussianActor(policy, parameters, observations, self.adam.gradients)
         self._observations, self._split, columns = observations, policy.sizes[0], slice(policy.sizes[0], None)
         self._inputs = parameters.new_zeros(len(observations), critic.sizes[0])
         networks = critics.view(critic.count, -1)
@@ -161,7 +160,7 @@ class SoftActor:
     def step(self, weight: Tensor) -> Program:
         """After `slope`, eq. 7: one Adam step on mean(alpha log pi(a|s) - min_k Q_k(s, a)); `weight`: alpha / batch."""
         slope = partial(torch.sum, self.q.input_gradient, 0, out=self._slope)
-        return [slope, *self.pi.backward(weight, self._slope), *self.adam.step()]
+        return [slope, *self.pi.backward(weight, self._slope), *self.adam.step]
 
 
 class SACProgram(JointLearner):
@@ -240,7 +239,7 @@ class SACProgram(JointLearner):
         super().load(array, critic_updates, actor_updates)
         self._temperature.reset(actor_updates)
         if self._value is not None:
-            self._value.adam.reset(critic_updates)
+            self._value.adam.steps.fill_(critic_updates)
 
     def act(
         self, observation: np.ndarray, random: np.random.Generator, action: np.ndarray, exploration: ExplorationNoise
@@ -265,14 +264,13 @@ class Temperature:
     def __init__(self, state: Tensor, learning_rate: float, fixed: float | None, target_entropy: float) -> None:
         """`state` `(3, 1)`: log alpha and Adam's moments, used in place; `fixed` None: it is learnt."""
         self._log, *moments = state
-        self._gradient = torch.zeros_like(self._log)
-        self._adam = Adam(self._log, self._gradient, moments, learning_rate)
+        self._adam = FlatAdam(self._log, moments, learning_rate)
         self._fixed, self._target = fixed, target_entropy
         self.alpha = torch.ones_like(self._log)
 
     def reset(self, steps: int) -> None:
         """Go on after so many steps."""
-        self._adam.reset(steps)
+        self._adam.steps.fill_(steps)
         if self._fixed is None:
             torch.exp(self._log, out=self.alpha)
         else:
@@ -282,9 +280,9 @@ class Temperature:
         """One Adam step on -log(alpha) * (mean log probability + target entropy); eq. 18 with log alpha for alpha."""
         if self._fixed is not None:
             return []
-        gradient = self._gradient[0]
+        gradient = self._adam.gradients[0]
         slope: Program = [partial(torch.add, log_probability, self._target, out=gradient), gradient.neg_]
-        return [*slope, *self._adam.step(), partial(torch.exp, self._log, out=self.alpha)]
+        return [*slope, *self._adam.step, partial(torch.exp, self._log, out=self.alpha)]
 
 
 class Value:
@@ -294,11 +292,10 @@ class Value:
         """`state`: online, target, Adam's moments, `(4, n)`, used in place."""
         sizes, activation = value_sizes(settings.policy, settings.critic), settings.critic.activation
         self._parameters, self._target, *moments = state
-        gradient = torch.zeros_like(self._parameters)
+        self.adam = FlatAdam(self._parameters, moments, learning_rate)
         online, observations = self._parameters[None], batch.observations
-        self._online = Network(sizes, activation, "linear", online, observations, gradient[None])
+        self._online = Network(sizes, activation, "linear", online, observations, self.adam.gradients[None])
         self.target = Network(sizes, activation, "linear", self._target[None], batch.next_observations)
-        self.adam = Adam(self._parameters, gradient, moments, learning_rate)
         self._values = torch.zeros_like(self._online.outputs[0])
 
     def step(self, q: Tensor, log_probability: Tensor, alpha: Tensor) -> Program:
@@ -312,7 +309,7 @@ class Value:
             partial(error.div_, len(values)),
             *online.backward(),
             *online.gradients(),
-            *self.adam.step(),
+            *self.adam.step,
         ]
 
     def polyak_update(self, tau: float) -> Program:

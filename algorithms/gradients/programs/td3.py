@@ -15,8 +15,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from erlbench.algorithms.gradients.learners.networks import FlatAdam
 from erlbench.algorithms.gradients.minibatches import CriticInputs, Minibatches, Noise, Transitions, load
-from erlbench.algorithms.gradients.programs.networks import Adam, Network, clipped, polyak_update
+from erlbench.algorithms.gradients.programs.networks import Network, clipped, polyak_update
 from erlbench.algorithms.gradients.programs.program import Operation, Program
 from erlbench.algorithms.training.critic import CriticSpec
 from erlbench.algorithms.training.update_settings import DDPGUpdate, TD3Update, Update
@@ -45,7 +46,7 @@ class JointLearner:
         """Take over a learner that has made so many updates."""
         load(self.state, array)
         self.critics.reset(critic_updates)
-        self.actor.adam.reset(actor_updates)
+        self.actor.adam.steps.fill_(actor_updates)
         self.renew_acting()
 
     def renew_acting(self) -> None:
@@ -85,7 +86,7 @@ class Critics:
         self.target = Network(*shape, target, self.inputs.next_pairs)
         tensors = (state[0], self._gradient, state[2], state[3])
         parts = zip(*(tensor.chunk(len(self.online.parts)) for tensor in tensors))
-        self._adams = [Adam(p, g, moments, learning_rate, weight_decay) for p, g, *moments in parts]
+        self._adams = [FlatAdam(p, moments, learning_rate, g, weight_decay=weight_decay) for p, g, *moments in parts]
         self._losses, self.loss = state.new_zeros(len(self.online.parts)), state.new_zeros(())
 
     def target_values(self) -> Program:
@@ -115,13 +116,13 @@ class Critics:
             *q.backward(part),
             *q.gradients(part),
             *clipped(self._gradient, self._clip),
-            *self._adams[k].step(),
+            *self._adams[k].step,
         ]
 
     def reset(self, updates: int) -> None:
         """Go on after so many updates."""
         for adam in self._adams:
-            adam.reset(updates)
+            adam.steps.fill_(updates)
 
     def polyak_update(self, tau: float) -> Operation:
         """The targets follow."""
@@ -137,12 +138,12 @@ class Actor:
     ) -> None:  # fmt: skip
         """`state`: rows of parameters and Adam's two moments; `critics` begin with Q_1; all are used in place."""
         parameters, *moments = state
-        gradient, q1 = torch.zeros_like(parameters), critics[None, : critic.size]
+        self.adam, q1 = FlatAdam(parameters, moments, learning_rate), critics[None, : critic.size]
         self._split, columns = policy.sizes[0], slice(policy.sizes[0], None)
         self._observations, self._inputs = observations, parameters.new_zeros(len(observations), critic.sizes[0])
-        self._pi = Network(policy.sizes, policy.activation, "tanh", parameters[None], observations, gradient[None])
+        gradient = self.adam.gradients[None]
+        self._pi = Network(policy.sizes, policy.activation, "tanh", parameters[None], observations, gradient)
         self._q1 = Network(critic.sizes, critic.activation, "linear", q1, self._inputs, input_columns=columns)
-        self.adam = Adam(parameters, gradient, moments, learning_rate)
 
     def step(self) -> Program:
         """One Adam step on -mean Q_1(s, pi(s))."""
@@ -158,7 +159,7 @@ class Actor:
             partial(pi.output_gradient.copy_, q1.input_gradient),
             *pi.backward(),
             *pi.gradients(),
-            *self.adam.step(),
+            *self.adam.step,
         ]
 
 
