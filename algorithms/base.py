@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import FunctionType, MappingProxyType
 from typing import Any, ClassVar, Generic, Self, TypeVar, final
@@ -64,7 +64,7 @@ class Needs:
     """About what a generation takes; for estimates."""
 
     steps: float  # of training
-    recorded: Callable[[float], float] = lambda generations: 1.0  # share of a run's that goes to the replay, if any
+    recorded: float = 1.0  # the share of them that goes to the replay, if any
     memory: float = 0.0  # bytes that the search holds; 0 where they are few beside those of the processes
     seconds: float = 0.0  # of the main process; 0 where they are few beside those of the tasks
 

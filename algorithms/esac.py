@@ -84,17 +84,11 @@ class ESAC(Hybrid[ESACSettings]):
 
     @classmethod
     def needs(cls, settings: ESACSettings, problem: Problem) -> Needs:
-        """With SAC's episodes, which some generations have, and which alone are recorded."""
+        """With SAC's episodes, which some generations have, and which alone are recorded: at most as at the start."""
         episodes = settings.population * (2 if settings.sampling == PAIRS else 1) * settings.episodes
         most = settings.sac_episodes / settings.gradient_interval  # of SAC in a generation, if it takes each chance
-
-        def recorded(generations: float) -> float:
-            end = 1e6 if settings.p_clock == BUDGET else generations * problem.env.max_episode_steps
-            sac = settings.mean_probability(end) * most
-            return sac / (episodes + sac)
-
-        middle = (settings.p_start + settings.p_end) / 2
-        return Needs.of_episodes(problem, episodes + middle * most, recorded=recorded)
+        middle, first = (settings.p_start + settings.p_end) / 2, settings.p_start * most
+        return Needs.of_episodes(problem, episodes + middle * most, recorded=first / (episodes + first))
 
     @property
     def generation(self) -> int:

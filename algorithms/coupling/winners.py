@@ -85,11 +85,6 @@ class WinnersSettings:
         """p(t) = end + (start - end) exp(-t / timesteps), of taking a chance for the learner to act and learn."""
         return self.p_end + (self.p_start - self.p_end) * math.exp(-t / self.p_timesteps)
 
-    def mean_probability(self, end: float) -> float:
-        """The mean of p(t) from 0 to `end` > 0."""
-        spans = end / self.p_timesteps
-        return self.p_end + (self.p_start - self.p_end) * -math.expm1(-spans) / spans
-
 
 @dataclass(kw_only=True)
 class WinnersState(CouplingState):

@@ -75,9 +75,7 @@ class OnPolicy(Algorithm[Settings, State]):
 
     @classmethod
     def needs(cls, settings: Settings, problem: Problem) -> Needs:
-        return Needs(
-            settings.rollout_steps, recorded=lambda generations: 0.0
-        )  # it learns from each iteration's own steps
+        return Needs(settings.rollout_steps, recorded=0.0)  # it learns from each iteration's own steps
 
     def policy(self) -> ArrayRef:
         return self.state.actor

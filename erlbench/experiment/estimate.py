@@ -55,7 +55,7 @@ def estimate(cell: Cell, problem: Problem, processes: int) -> Share:
     actors = trained * algorithm.actor_updates * size * costs.actor_update
     tasks = steps * STEPS.get(environment_name(cell.env), 1.0) * costs.timestep + critic + actors
     chain = critic + actors / max(1.0, algorithm.actor_updates)  # what no further process shortens
-    disk = 4.0 * planned * needs.recorded(planned / needs.steps) * observation_width(problem) if learns else 0.0
+    disk = 4.0 * planned * needs.recorded * observation_width(problem) if learns else 0.0
     memory = (1 + processes) * (GRADIENT_BYTES if learns else ROLLOUT_BYTES) + needs.memory
     alone = START_SECONDS + needs.seconds * planned / needs.steps  # while no task runs
     return Share(
