@@ -92,7 +92,8 @@ class CEMSearch(GaussianSearch[CEMSearchSettings, CEMState]):
         state.elites = ranked[: settings.elites]
         state.epsilon = decayed(state.epsilon, settings.tau_cem, settings.epsilon_end)
         weights = recombination_weights(settings.recombination, settings.elites)
-        mean, spread = weighted_moments(old.mean, self.positions(individuals[index] for index in state.elites), weights)
+        elites = [*self.positions(individuals[index] for index in state.elites)]
+        mean, spread = weighted_moments(old.mean, elites, weights)
         if settings.recombination == RANKS:
             mean = rank_move(old.mean, (self.load(individuals[index].z) for index in ranked), len(ranked))
         if self.injected == MEAN_ONLY:
@@ -101,7 +102,7 @@ class CEMSearch(GaussianSearch[CEMSearchSettings, CEMState]):
                 state.distribution = old.moved(mean, old.variance, self.context.share)
                 return
             weights = recombination_weights(settings.recombination, len(samples))
-            elites = (old.mean + own_displacement(self, individuals[index], old.mean) for index in samples)
+            elites = [old.mean + own_displacement(self, individuals[index], old.mean) for index in samples]
             _, spread = weighted_moments(old.mean, elites, weights)
         variance = cem_variance(spread, state.epsilon, settings.elites, settings.extra_ke_division)
         if self.injected == HANSEN:
