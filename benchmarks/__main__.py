@@ -20,7 +20,7 @@ import click  # noqa: E402
 from benchmarks.harness import Claim, Stolen  # noqa: E402
 from erlbench.machine import description  # noqa: E402
 
-NAMES = ("driver", "rollouts", "populations", "updates", "learning", "atari")
+NAMES = ("driver", "rollouts", "populations", "learning", "atari")
 CHOICES = ("OPENBLAS_", "MKL_", "OMP_")  # variables that may change the speed of products
 PEERS = ("stable-baselines3", "evotorch")
 
@@ -31,7 +31,7 @@ PEERS = ("stable-baselines3", "evotorch")
 def main(names: tuple[str, ...], out: Path | None) -> None:
     """Measure speed against targets, by all modules or those that are named; print a table and write JSON.
 
-    Modules: driver, rollouts, populations, updates, learning, atari.
+    Modules: driver, rollouts, populations, learning, atari.
     """
     import torch
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
+import erlbench
+
+ENVIRONMENT = "HalfCheetah-v5"
 NO_PEER = "not measured: install erlbench[bench]"
 
 
@@ -81,6 +86,14 @@ def take_turns(candidates: Mapping[str, Callable[[], float]], repeats: int) -> d
         candidate()
     turns = [[candidate() for candidate in candidates.values()] for _ in range(repeats)]
     return dict(zip(candidates, np.array(turns).T))
+
+
+def train(algo: str, steps: int, settings: Mapping[str, object]) -> pd.DataFrame:
+    """The rows of train.csv of a run on `ENVIRONMENT` in one process, with no evaluation on the way."""
+    rare = {"checkpoint_every": 1e9, "eval_freq": 10**9, "eval_episodes": 1, "final_episodes": 1}
+    with tempfile.TemporaryDirectory() as folder:
+        options = {"processes": 1, "total_timesteps": steps, "set": settings, "out": folder, "quiet": True}
+        return erlbench.run(algo, ENVIRONMENT, **options, **rare).generations
 
 
 def median(values: np.ndarray) -> float:

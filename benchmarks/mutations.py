@@ -17,8 +17,9 @@ import re
 import signal
 import subprocess
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -149,73 +150,56 @@ def _git(tree: Path, *arguments: str) -> str:
 
 
 def importers(tree: Path, path: str) -> list[str]:
-    """The test files that import a module by its name, the ones with the fewest imports first."""
+    """The test files that import a module by its name, or a name from it."""
     name = path if path.startswith("erlbench/") else f"erlbench/{path}"
-    module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    result = []
-    for test in _git(tree, "ls-files", "tests/**/test_*.py", "tests/test_*.py").splitlines():
-        imported = set()
-        for node in ast.walk(ast.parse((tree / test).read_bytes())):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                imported |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-            elif isinstance(node, ast.Import):
-                imported |= {alias.name for alias in node.names}
-        if module in imported:
-            result.append((len(imported), test))
-    return [test for _, test in sorted(result)]
+    package, _, module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".").rpartition(".")
+    imported = re.compile(rf"(from|import) {package}(\.{module}\b| import (\([^)]*?|.*?)\b{module}\b)")
+    tests = _git(tree, "ls-files", "tests/**/test_*.py", "tests/test_*.py").splitlines()
+    return [test for test in tests if imported.search((tree / test).read_text())]
 
 
-class Tests:
-    """Runs tests of the tree, each in a process of pytest, and remembers which pass without a mutation."""
-
-    def __init__(self, tree: Path):
-        self.tree, self.clean = tree, dict[str, bool]()
-
-    def first_failure(self, tests: list[str]) -> str:
-        """The first test that fails, or an empty text."""
-        command = [".venv/bin/python", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--tb=no"]
-        command += [f"--timeout={SECONDS_OF_A_TEST}", "-m", "not slow and not data", *tests]
-        output, errors = subprocess.PIPE, subprocess.STDOUT
-        environment = os.environ | {"COLUMNS": "400"}
-        process = subprocess.Popen(
-            command, cwd=self.tree, env=environment, stdout=output, stderr=errors, text=True, start_new_session=True
-        )
-        try:
-            text, _ = process.communicate(timeout=SECONDS)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-            return "(no end)"
-        if failed := re.search(r"^(?:FAILED|ERROR) (\S+?(?:\[.*?\])?)(?: - .*)?$", text, re.MULTILINE):
-            return failed[1]
-        return "" if process.returncode in (0, 5) else f"(exit {process.returncode})"
-
-    def passes_without(self, test: str) -> bool:
-        """Whether a test passes in the unchanged tree."""
-        if test not in self.clean:
-            self.clean[test] = test.startswith("(") or not self.first_failure([test])
-        return self.clean[test]
+def first_failure(tree: Path, tests: Iterable[str]) -> str:
+    """The first test of the tree that fails, in a process of pytest, or an empty text."""
+    command = [".venv/bin/python", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--tb=no"]
+    command += [f"--timeout={SECONDS_OF_A_TEST}", "-m", "not slow and not data", *tests]
+    output, errors = subprocess.PIPE, subprocess.STDOUT
+    environment = os.environ | {"COLUMNS": "400"}
+    process = subprocess.Popen(
+        command, cwd=tree, env=environment, stdout=output, stderr=errors, text=True, start_new_session=True
+    )
+    try:
+        text, _ = process.communicate(timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return "(no end)"
+    if failed := re.search(r"^(?:FAILED|ERROR) (\S+?(?:\[.*?\])?)(?: - .*)?$", text, re.MULTILINE):
+        return failed[1]
+    return "" if process.returncode in (0, 5) else f"(exit {process.returncode})"
 
 
-def judge(tree: Path, mutation: Mutation, wider: list[str], tests: Tests) -> str:
-    """The test that finds a mutation, or `survived`."""
+@cache
+def fails_without(tree: Path, test: str) -> bool:
+    """Whether a test fails in the unchanged tree."""
+    return not test.startswith("(") and bool(first_failure(tree, [test]))
+
+
+def judge(tree: Path, mutation: Mutation, wider: list[str], broken: set[str]) -> str:
+    """The test that finds a mutation, or `survived`; `broken` gets the tests that fail without it."""
     file = tree / mutation.path
     original = file.read_bytes()
     mutant = original[: mutation.start] + mutation.after.encode() + original[mutation.end :]
-    direct = importers(tree, mutation.path)
-    for selected in filter(None, [direct, wider]):
-        deselected = [test for test, passes in tests.clean.items() if not passes]
-        while True:
+    for selected in filter(None, [importers(tree, mutation.path), wider]):
+        failed = "(not begun)"
+        while failed:
             file.write_bytes(mutant)
             try:
-                failed = tests.first_failure([*selected, *(f"--deselect={test}" for test in deselected)])
+                failed = first_failure(tree, [*selected, *(f"--deselect={test}" for test in broken)])
             finally:
                 file.write_bytes(original)
-            if not failed or tests.passes_without(failed):
-                break
-            deselected.append(failed)
-        if failed:
-            return failed
+            if failed and not fails_without(tree, failed):
+                return failed
+            broken |= {failed} if failed else set()
     return "survived"
 
 
@@ -240,10 +224,10 @@ def main(
         folders, _, count = rest.partition("=")
         drawn += [(name, mutation) for mutation in draw(tree, folders.split(","), int(count), generator)]
     further = dict(text.split("=") for text in wider)
-    tests, rows = Tests(tree.resolve()), []
+    broken, rows = set[str](), []
     for name, mutation in drawn[skip:]:
         scope = next((further[prefix].split(",") for prefix in further if mutation.path.startswith(prefix)), [])
-        result = "" if show else judge(tree.resolve(), mutation, scope, tests)
+        result = "" if show else judge(tree.resolve(), mutation, scope, broken)
         row = {"group": name, "file": mutation.path, "line": mutation.line}
         rows.append(row | {"before": mutation.before, "after": mutation.after, "result": result})
         click.echo(" | ".join(re.sub(r"\s+", " ", str(value))[:100] for value in rows[-1].values()))

@@ -1,4 +1,4 @@
-"""The benchmarks' own arithmetic: what counts as met, the floors' products, and modules that fail."""
+"""The benchmarks' own arithmetic: what counts as met, and modules that fail."""
 
 import ast
 import json
@@ -8,21 +8,6 @@ from click.testing import CliRunner
 from benchmarks.__main__ import NAMES, main
 from benchmarks.harness import Claim
 from benchmarks.mutations import mutations
-from benchmarks.speed.floors import Floors
-
-
-def test_the_floors_have_the_multiplications_of_the_update_and_no_more():
-    s, a, h, k, batch = 5, 2, 16, 8, 4  # observation, action, hidden, hidden
-    actor, critic = s * h + h * k + k * a, (s + a) * h + h * k + k
-    floors = Floors(s, a, (h, k), batch)
-    assert multiplications(floors._critic) == batch * (actor + 4 * critic + 2 * (critic + critic - (s + a) * h))
-    expected = actor + critic + (critic - (s + a) * h + a * h) + (actor + actor - s * h)
-    assert multiplications(floors._actor) == batch * expected
-    assert floors.td3() > 0
-
-
-def multiplications(operations):
-    return sum(op.args[0].shape[0] * op.args[0].shape[1] * op.args[1].shape[1] for op in operations)
 
 
 def test_a_mutation_changes_one_place():
@@ -48,11 +33,11 @@ def test_a_benchmark_that_fails_costs_only_its_own_rows(tmp_path, monkeypatch):
         yield Claim("before", 1.0, 2.0)
         raise RuntimeError("no such thing")
 
-    monkeypatch.setattr("benchmarks.speed.updates.measure", fail)
+    monkeypatch.setattr("benchmarks.speed.learning.measure", fail)
     monkeypatch.setattr("benchmarks.speed.driver.measure", lambda: [Claim("other", 3.0, 2.0)])
-    done = CliRunner().invoke(main, ["updates", "driver", "--out", str(tmp_path / "bench.json")])
+    done = CliRunner().invoke(main, ["learning", "driver", "--out", str(tmp_path / "bench.json")])
     assert done.exit_code == 1
-    assert "end: updates" in done.output
+    assert "end: learning" in done.output
     claims = json.loads((tmp_path / "bench.json").read_text())["claims"]
     assert [claim["measured"] for claim in claims] == [1.0, 3.0]
     unknown = CliRunner().invoke(main, ["rolouts"])

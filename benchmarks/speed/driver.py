@@ -14,13 +14,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 
-from benchmarks.cells import ENVIRONMENT, train
-from benchmarks.harness import Claim, cpu_seconds, median
-from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.cem import CEM, CEMSettings
-from erlbench.algorithms.openai_es import OpenAIES, OpenAIESSettings
-from erlbench.settings import resolve
+from benchmarks.harness import Claim, cpu_seconds, median, train
+from erlbench.algorithms.base import Algorithm
+from erlbench.algorithms.cem import CEM
+from erlbench.algorithms.openai_es import OpenAIES
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.seeding import Key
 from erlbench.work.tasks import Outcome, Result, Task
@@ -38,13 +37,9 @@ def nothing(settings: RolloutSettings, inputs: Mapping[str, np.ndarray], key: Ke
 
 
 class Idle(Algorithm[Any, Any]):
-    """An algorithm whose episodes are no-ops, and which notes the processor time at the end of each generation."""
+    """An algorithm whose episodes are no-ops; train.csv has the processor time at the end of each generation."""
 
     task_functions: ClassVar[Mapping[str, type]] = {**OpenAIES.task_functions, NOTHING: RolloutSettings}
-
-    def __init__(self, settings: Any, context: Context) -> None:
-        super().__init__(settings, context)
-        self.ends: list[float] = []  # seconds
 
     def rollouts(self, *arguments: Any, **more: Any) -> list[Task]:
         tasks = super().rollouts(*arguments, **more)
@@ -53,31 +48,26 @@ class Idle(Algorithm[Any, Any]):
         return tasks
 
     def metrics(self) -> dict[str, float]:
-        self.ends.append(time.process_time())
-        return super().metrics()
-
-    @property
-    def generations(self) -> np.ndarray:
-        """The driver's processor time for each generation but the first, `(generations - 1,)` seconds."""
-        return np.diff(self.ends)
+        return super().metrics() | {"driver_s": time.process_time()}
 
 
 class IdleCEM(Idle, CEM):
     """CEM, which notes the processor time of its updates, too."""
 
-    def __init__(self, settings: CEMSettings, context: Context) -> None:
-        super().__init__(settings, context)
-        self.updates: list[float] = []  # seconds
+    update_s = 0.0
 
     def _tell(self, task: Task, result: Result) -> None:
         if len(self.schedule.state.fitness) == POPULATION - 1:
-            self.updates.append(cpu_seconds(lambda: CEM._tell(self, task, result)))
+            self.update_s = cpu_seconds(lambda: CEM._tell(self, task, result))
         else:
             super()._tell(task, result)
 
+    def metrics(self) -> dict[str, float]:
+        return super().metrics() | {"update_s": self.update_s}
+
 
 class IdleOpenAIES(Idle, OpenAIES):
-    """OpenAI-ES."""
+    """OpenAI-ES, whose workers add up the noise."""
 
 
 def measure() -> Iterator[Claim]:
@@ -94,26 +84,20 @@ def measure() -> Iterator[Claim]:
         yield Claim(claim, 1e6 * median(values) / POPULATION, TARGET, at_least=False, unit="µs", samples=seconds)
 
 
-def run_cem() -> IdleCEM:
-    """A run of CEM, with its rows, rankings and updates of the distribution; each task counts one step."""
-    settings = resolve(CEMSettings, ENVIRONMENT, {}, WIDTHS)
-    return train("cem", IdleCEM, settings, 1, POPULATION * GENERATIONS, POPULATION)[0]
-
-
-def run_openai_es() -> Idle:
-    """A run of OpenAI-ES, whose workers add up the noise."""
-    settings = resolve(OpenAIESSettings, ENVIRONMENT, {}, {**WIDTHS, "normalise_observations": False})
-    return train("openai-es", IdleOpenAIES, settings, 1, POPULATION * GENERATIONS, POPULATION)[0]
+def run(algorithm: type[Idle], **settings: Any) -> pd.DataFrame:
+    """The rows of a run but the first; each task counts one step. `driver_s` are the seconds of a generation."""
+    rows = train(f"benchmarks.speed.driver:{algorithm.__name__}", POPULATION * GENERATIONS, {**WIDTHS, **settings})
+    return rows.assign(driver_s=rows["driver_s"].diff()).iloc[1:]
 
 
 def main() -> None:
     """Print the seconds of each generation; the runs take turns."""
     seconds: dict[str, list[float]] = {"cem": [], "update": [], "openai-es": []}
     for _ in range(RUNS):
-        run = run_cem()
-        seconds["cem"] += run.generations.tolist()
-        seconds["update"] += run.updates[1:]
-        seconds["openai-es"] += run_openai_es().generations.tolist()
+        rows = run(IdleCEM)
+        seconds["cem"] += rows["driver_s"].tolist()
+        seconds["update"] += rows["update_s"].tolist()
+        seconds["openai-es"] += run(IdleOpenAIES, normalise_observations=False)["driver_s"].tolist()
     print(json.dumps(seconds))
 
 

@@ -11,11 +11,8 @@ from collections.abc import Iterator
 
 import torch
 
-from benchmarks.cells import ENVIRONMENT, train
-from benchmarks.harness import NO_PEER, Claim, median, take_turns, wall_seconds
-from erlbench.algorithms.cem import CEM, CEMSettings
+from benchmarks.harness import ENVIRONMENT, NO_PEER, Claim, median, take_turns, train, wall_seconds
 from erlbench.envs.registry import problem
-from erlbench.settings import resolve
 
 HIDDEN, POPULATION = (64, 64), 20
 GENERATIONS, REPEATS, SIGMA = 4, 5, 0.03  # the first generation of a turn is not counted
@@ -34,12 +31,12 @@ def measure() -> Iterator[Claim]:
 
 
 def train_cem() -> float:
-    """Seconds per environment step of a cell on a fresh pool: the generations after the first, by the run's clock."""
-    overrides = {"hidden": HIDDEN, "population": POPULATION, "elites": POPULATION // 2, "epsilon_end": 0.0}
-    settings = resolve(CEMSettings, ENVIRONMENT, {}, overrides | {"initial_variance": SIGMA**2})
-    total = GENERATIONS * POPULATION * problem(ENVIRONMENT).env.max_episode_steps
-    _, (first, *_, last) = train("cem", CEM, settings, 1, total, POPULATION)
-    return (last.train_time_s - first.train_time_s) / (last.timesteps - first.timesteps)
+    """Seconds per environment step of a run on a fresh pool: the generations after the first, by the run's clock."""
+    settings = {"hidden": HIDDEN, "population": POPULATION, "elites": POPULATION // 2, "epsilon_end": 0.0}
+    steps = GENERATIONS * POPULATION * problem(ENVIRONMENT).env.max_episode_steps
+    rows = train("cem", steps, settings | {"initial_variance": SIGMA**2})[["train_time_s", "timesteps"]]
+    seconds, counted = rows.iloc[-1] - rows.iloc[0]
+    return float(seconds / counted)
 
 
 class EvoTorch:
