@@ -11,15 +11,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
-from functools import partial
 from pathlib import Path
 
 import click
 import numpy as np
 import pandas as pd
 
+import erlbench
 from erlbench.errors import UsageError
 from erlbench.machine.description import describe
 from erlbench.records.read import read_columns
@@ -29,16 +27,7 @@ from erlbench.reporting.statistics import minutes_per_million_after
 STUDY, ENVIRONMENT, SERIAL = "aes-rl-table-1", "HalfCheetah-v5", "cem-rl"
 PROCESSES = {"aes-rl@w9": 10, "aes-rl": 6, "p-cem-rl-b256@barriers": 5, SERIAL: 1}  # of each entry
 STEPS, SEEDS = 30_000, 5
-OPTIONS = (
-    "--study", STUDY, "--profile", "laptop", "--env", ENVIRONMENT, "--total-timesteps", STEPS, "--eval-freq", STEPS,
-    "--eval-episodes", 1, "--one-core",
-)  # fmt: skip
-
-
-def command(name: str, seeds: int, out: Path, device: str) -> list[str]:
-    """The command that runs all seeds of an entry, one after the other."""
-    entry = ("--algo", name, "--seeds", seeds, "--processes", PROCESSES[name], "--device", device, "--out", out)
-    return [*map(str, (sys.executable, "-m", "erlbench", "run", *OPTIONS, *entry))]
+OPTIONS = {"profile": "laptop", "total_timesteps": STEPS, "eval_freq": STEPS, "eval_episodes": 1, "one_core": True}
 
 
 def run_entries(out: Path, seeds: int, device: str) -> None:
@@ -47,8 +36,9 @@ def run_entries(out: Path, seeds: int, device: str) -> None:
     if len(cores) < max(PROCESSES.values()):
         raise UsageError(f"{max(PROCESSES.values())} cores are needed, and there are {len(cores)}")
     for name, processes in PROCESSES.items():
-        pin = partial(os.sched_setaffinity, 0, cores[:processes])
-        subprocess.run(command(name, seeds, out, device), preexec_fn=pin, check=True)
+        os.sched_setaffinity(0, cores[:processes])
+        more = {"seeds": seeds, "processes": processes, "device": device, "out": out}
+        erlbench.run(name, ENVIRONMENT, study=STUDY, **OPTIONS, **more)
 
 
 def after_warm_up(folder: Path) -> tuple[int, float, float]:

@@ -27,14 +27,14 @@ def is_flat(space: gymnasium.Space[Any]) -> bool:
 class FlatObservation(gymnasium.ObservationWrapper[Any, Any, Any]):
     """Observes one float32 vector: the parts in the order of the space, a Discrete one-hot.
 
-    `layout` has the name and the number of numbers of each part, `dropped` the names of those without numbers. Raises
+    `flat_parts` has "name (numbers)" of each part, `parts_left_out` the names of those without numbers. Raises
     `UsageError` for a space whose flat size is not fixed, is zero, or is above `MOST`.
     """
 
     def __init__(self, env: Env, name: str) -> None:
         super().__init__(env)
-        self.dropped: list[str] = []
-        space = _numeric(env.observation_space, "", self.dropped, f"environment '{name}'")
+        self.parts_left_out: list[str] = []
+        space = _numeric(env.observation_space, "", self.parts_left_out, f"environment '{name}'")
         size = 0 if space is None else flatdim(space)
         if space is None or not size:
             raise UsageError(f"environment '{name}' observes no numbers ({env.observation_space})")
@@ -44,7 +44,7 @@ class FlatObservation(gymnasium.ObservationWrapper[Any, Any, Any]):
                 f"the networks here read up to {MOST:,}, and no images: register it with a smaller observation, as a "
                 "state, or by gymnasium.wrappers.ResizeObservation and GrayscaleObservation"
             )
-        self.layout = [(key or "all", flatdim(part)) for key, part in _leaves(space, "")]
+        self.flat_parts = [f"{key or 'all'} ({flatdim(part)})" for key, part in _leaves(space, "")]
         self._space, flat = space, flatten_space(space)
         assert isinstance(flat, Box)
         self.observation_space = Box(flat.low.astype(np.float32), flat.high.astype(np.float32), dtype=np.float32)

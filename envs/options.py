@@ -25,12 +25,12 @@ from gymnasium.envs.registration import load_env_creator
 from erlbench.envs.catalogue import FRESH, module_of, registered
 from erlbench.errors import UsageError, check_known, said_by
 from erlbench.files import plain_values
-from erlbench.settings import coerce, type_name
+from erlbench.settings import check_value, coerce, type_name
 
 NONE = "none"  # how a command says None, which TOML cannot
 OWN = ("max_episode_steps", "frame_skip", "fresh")
 _NOT_SETTINGS = ("self", "render_mode", "model_path", "observation_space", "kwargs", "render_kwargs", "args")
-MOST_STEPS = 10**9  # of an episode, or of a frame
+STEPS = {"minimum": 1, "maximum": 10**9}  # of an episode, or of a frame
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,11 @@ def checked_settings(env_id: str, settings: Mapping[str, Any]) -> Chosen:
     """What the settings come to; a `UsageError` names what is unknown or does not fit. Its module is imported."""
     known = keyword_arguments(env_id) if settings else {}
     values, remarks = plain_values(settings), []
-    limit, skip = (_positive(env_id, name, values.pop(name, None)) for name in OWN[:2])
+    limit, skip = (
+        None if value is None else check_value(value, int, f"{name} of environment '{env_id}'", STEPS)
+        for name in OWN[:2]
+        for value in [values.pop(name, None)]
+    )
     fresh = str(values.pop("fresh", ""))
     if fresh not in ("", *FRESH):
         raise UsageError(f"fresh of environment '{env_id}' must be {' or '.join(FRESH)}, not '{fresh}'")
@@ -119,16 +123,6 @@ def _annotations_of(function: Any) -> dict[str, Any]:
         return typing.get_type_hints(function)
     except Exception:  # of a name that only type checkers see
         return {}
-
-
-def _positive(env_id: str, name: str, value: Any) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not float(value).is_integer() or value < 1:
-        raise UsageError(f"{name} of environment '{env_id}' must be an integer of at least 1, not {value!r}")
-    if value > MOST_STEPS:
-        raise UsageError(f"{name} of environment '{env_id}' must be at most {MOST_STEPS:,}, not {value!r}")
-    return int(value)
 
 
 def _kind_of_default(default: Any) -> Any:

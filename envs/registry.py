@@ -245,10 +245,10 @@ def describe_problem(
             _check_zeros(env, name, preset)
             env = InsertZeros(env, zeros)
         found = _problem(env, spec)
-        layout, dropped = _flattened(env)
-        if dropped:
-            remarks.append(f"environment '{env_id}': the observation's {', '.join(dropped)} has no numbers; left out")
-        return Described(found, layout, tuple(remarks))
+        layout: list[str] = env.get_wrapper_attr("flat_parts") if env.has_wrapper_attr("flat_parts") else []
+        if layout and (absent := env.get_wrapper_attr("parts_left_out")):
+            remarks.append(f"environment '{env_id}': the observation's {', '.join(absent)} has no numbers; left out")
+        return Described(found, tuple(layout), tuple(remarks))
     finally:
         say("close()")
         env.close()
@@ -264,19 +264,6 @@ def _shortened(env: Env, env_id: str, limit: int | None, chosen: Chosen) -> Iter
         yield f"environment '{env_id}' ends its episodes after {limit} steps by a limit within it, not after {asked}"
     elif within is not None and limit is not None and within < limit * chosen.action_repeat:
         yield f"environment '{env_id}' ends its episodes by a limit of {within} steps within it"
-
-
-def _flattened(env: Env) -> tuple[tuple[str, ...], list[str]]:
-    """Parts and left out parts of an observation that is flattened; not of dm_control's, which always are."""
-    import gymnasium
-
-    from erlbench.envs.flattening import FlatObservation
-
-    while isinstance(env, gymnasium.Wrapper):
-        if isinstance(env, FlatObservation):
-            return tuple(f"{name} ({size})" for name, size in env.layout), env.dropped
-        env = env.env
-    return (), []
 
 
 def _check_version(env: Env, env_id: str) -> None:

@@ -75,11 +75,6 @@ def test_episodes_are_played_no_longer_than_they_were(changed):
     assert all("not" in check.text or check.outcome != UNKNOWN for check in policies(folder))
 
 
-def test_more_steps_than_are_played_are_not_begun(whole, monkeypatch):
-    monkeypatch.setattr(comparison, "MOST_STEPS", 10)
-    assert {(check.outcome, "more than the 10 " in check.text) for check in policies(whole)} == {(UNKNOWN, True)}
-
-
 @pytest.mark.parametrize("words", [["verify"], ["play", "--no-video"]], ids=["verify", "play"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_a_command_in_a_step_that_does_not_end(endless, words, number):
