@@ -209,11 +209,7 @@ def judge(tree: Path, mutation: Mutation, wider: list[str], broken: set[str]) ->
 @click.option("--listed", "file", type=click.Path(path_type=Path, exists=True), help="Mutations to run.")
 @click.option("--wider", multiple=True, metavar="PREFIX=TESTS", help="Tests of modules below a prefix.")
 @click.option("--out", type=click.Path(path_type=Path), default="mutations.csv", show_default=True)
-@click.option("--skip", default=0, help="How many of the first were judged before.")
-@click.option("--show", is_flag=True, help="Only print what is drawn.")
-def main(
-    tree: Path, groups: tuple[str, ...], file: Path | None, wider: tuple[str, ...], out: Path, skip: int, show: bool
-) -> None:
+def main(tree: Path, groups: tuple[str, ...], file: Path | None, wider: tuple[str, ...], out: Path) -> None:
     """Draw mutations of TREE, and print which test finds each."""
     if _git(tree, "status", "--porcelain", "--untracked-files=no"):
         raise click.UsageError(f"{tree}: tracked files differ from the commit")
@@ -225,14 +221,13 @@ def main(
         drawn += [(name, mutation) for mutation in draw(tree, folders.split(","), int(count), generator)]
     further = dict(text.split("=") for text in wider)
     broken, rows = set[str](), []
-    for name, mutation in drawn[skip:]:
+    for name, mutation in drawn:
         scope = next((further[prefix].split(",") for prefix in further if mutation.path.startswith(prefix)), [])
-        result = "" if show else judge(tree.resolve(), mutation, scope, broken)
+        result = judge(tree.resolve(), mutation, scope, broken)
         row = {"group": name, "file": mutation.path, "line": mutation.line}
         rows.append(row | {"before": mutation.before, "after": mutation.after, "result": result})
         click.echo(" | ".join(re.sub(r"\s+", " ", str(value))[:100] for value in rows[-1].values()))
-        if not show:
-            pd.DataFrame(rows).to_csv(out, index=False)
+        pd.DataFrame(rows).to_csv(out, index=False)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""What the wrappers around an environment do that nothing here may miss: time limits, statistics, repeated actions."""
+"""What an environment and its wrappers do that nothing here may miss: time limits, statistics, repeated actions."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 import gymnasium
 from gymnasium.wrappers import NormalizeObservation, NormalizeReward, OrderEnforcing, PassiveEnvChecker, TimeLimit
@@ -69,35 +68,19 @@ def check_chain(env: Env, env_id: str) -> None:
                 )
 
 
-def repeats(env: Env, env_id: str, times: int, known: Mapping[str, Any]) -> Iterator[str]:
-    """A remark on actions that the suite repeats `times` times on top of what the environment does by itself.
-
-    Where the environment has a setting for that, it is a `UsageError` that names it.
-    """
-    for name in known:
-        if _REPEAT.fullmatch(name.lower()):
-            raise UsageError(
-                f"environment '{env_id}' repeats actions by its own setting '{name}'; give --env-set {name}=N, not "
-                "frame_skip"
-            )
-    for where, name, count in _integers(env, _REPEAT):
-        if count > 1:
-            yield (
-                f"environment '{env_id}': frame_skip={times} repeats each action on top of the {count} frames that the "
-                f"environment takes by itself ({where}.{name}): {times * count} frames an action"
-            )
-            return
+def check_repeats(env_id: str, known: Iterable[str]) -> None:
+    """Refuse to repeat actions of an environment that has a setting for that, by the names of its settings."""
+    for name in filter(lambda name: _REPEAT.fullmatch(name.lower()), known):
+        raise UsageError(
+            f"environment '{env_id}' repeats actions by its own setting '{name}'; give --env-set {name}=N, not "
+            "frame_skip"
+        )
 
 
 def own_limit(env: Env) -> tuple[str, int] | None:
     """Name and value of the attribute by which an environment without a registered time limit ends its episodes."""
-    found = [(name, count) for _, name, count in _integers(env, _LIMIT) if 0 < count <= MOST_STEPS]
-    return found[0] if found else None
-
-
-def _integers(env: Env, names: re.Pattern[str]) -> Iterator[tuple[str, str, int]]:
-    """Class, attribute and value of the integers with such names in an environment and its wrappers."""
     for part in chain(env):
         for name, value in vars(part).items():
-            if isinstance(value, int) and not isinstance(value, bool) and names.fullmatch(name.lower()):
-                yield type(part).__name__, name, value
+            if _LIMIT.fullmatch(name.lower()) and type(value) is int and 0 < value <= MOST_STEPS:
+                return name, value
+    return None

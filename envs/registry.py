@@ -213,7 +213,7 @@ def describe_problem(
     those of the preset. `say` is given what comes next: its import, its constructor, close().
     """
     from erlbench.envs import options
-    from erlbench.envs.chain import check_chain, own_limit, repeats
+    from erlbench.envs.chain import check_chain, check_repeats, own_limit
     from erlbench.envs.wrappers import InsertZeros
 
     env_id, _ = catalogue.split_preset(name)
@@ -240,7 +240,7 @@ def describe_problem(
         repeat, zeros = chosen.action_repeat, dict(preset.zeros)
         spec = EnvSpec(env_id, limit, chosen.kwargs, bonus, repeat, preset.reward_before, zeros, chosen.fresh)
         if repeat > 1:
-            remarks += repeats(env, env_id, repeat, options.keyword_arguments(env_id))
+            check_repeats(env_id, options.keyword_arguments(env_id))
         if zeros:
             _check_zeros(env, name, preset)
             env = InsertZeros(env, zeros)

@@ -136,8 +136,7 @@ def _show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
 def _say_trust(cells: Sequence[Cell]) -> str:
     """How far the estimates of cells can be trusted."""
     if unknown := never_timed(cells):
-        what = unknown[0] if len(unknown) == 1 else f"{unknown[0]} and {counted(len(unknown) - 1, 'more environment')}"
-        return f"rough, as nobody has timed a step of {what} (HalfCheetah's is taken)"
+        return f"rough, as nobody has timed a step of {', '.join(unknown)} (HalfCheetah's is taken)"
     return "right within a factor of two or so"
 
 

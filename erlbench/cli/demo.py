@@ -55,16 +55,13 @@ def command(options: DemoOptions) -> None:
     cells = results.cells
     best = cells.sort_values("score").iloc[-1]
     film = out / ("swimmer.mp4" if find_spec("imageio_ffmpeg") else "swimmer.gif")
-    written = {"Report": page, "Film": f"{film} ({best['name']}, seed {best['seed']})", "Runs": out / "results"}
+    written = f"{film} ({best['name']}, seed {best['seed']})"
     try:
         play_run(Path(best["path"]), steps=FILM_STEPS, video=film)
     except ErlbenchError as error:  # nothing can be drawn or written
-        click.echo(f"No film: {error}", err=True)
-        del written["Film"]
-    click.echo(f"\nDone in {time.monotonic() - start:.0f} s.\n")
+        written = f"none: {error}"
+    click.echo(f"\nDone in {time.monotonic() - start:.0f} s.")
     for name, scores in cells.groupby("name", sort=False)["score"]:
         click.echo(f"  {name:<10} final scores {', '.join(f'{score:,.0f}' for score in scores)}")
-    click.echo()
-    for what, place in written.items():
-        click.echo(f"  {what:<7} {place}")
+    click.echo(f"\n  Report  {page}\n  Film    {written}\n  Runs    {out / 'results'}")
     click.echo(f"\nNext: erlbench show {out / 'results'}\n      erlbench run --help")

@@ -1,6 +1,6 @@
 """What a cell will take, and whether it can answer: time and memory by the built-in costs, and doubts before a run.
 
-Times are right within a factor of two or so. Doubts are of budgets that cannot answer, and of costly evaluations.
+Times are right within a factor of two or so. Doubts are of budgets that cannot answer.
 """
 
 from __future__ import annotations
@@ -26,9 +26,7 @@ ProblemOf = Callable[[str, Values], Problem]
 GRADIENT_BYTES, ROLLOUT_BYTES = 260e6, 70e6  # a process with torch, and one without
 
 FEW = 3  # doubts of one kind that are shown one by one
-# Why a cell cannot answer.
 NEVER_TRAINS = "never trains"
-COSTLY = "costly evaluation"  # of which is no warning: defaults are costly where episodes are long
 
 
 def estimate_cell(cell: Cell, processes: int, problem_of: ProblemOf) -> Share:
@@ -117,7 +115,7 @@ def find_doubts(cells: Iterable[Cell], problem_of: ProblemOf) -> Iterator[tuple[
             yield "fails", f"warning: {where} will fail: {error}"
             continue
         for kind, text in _doubt_budget(cell, problem):
-            yield kind, f"{'' if kind == COSTLY else 'warning: '}{where}: {text}"
+            yield kind, f"warning: {where}: {text}"
 
 
 def shorten_doubts(doubts: Iterable[tuple[str, str]]) -> Iterator[str]:
@@ -153,14 +151,6 @@ def _doubt_budget(cell: Cell, problem: Problem) -> Iterator[tuple[str, str]]:
             "not evaluated",
             f"it is evaluated at its start and its end only, for --eval-freq {cell.eval_freq:,} is above its "
             f"{planned:,.0f} steps; give --eval-freq {usual_frequency(planned)}",
-        )
-    # All episodes may reach the time limit; an evaluation waits for a generation's end.
-    episodes = (1 + planned // max(cell.eval_freq, generation)) * cell.eval_episodes + cell.final_episodes
-    if (played := episodes * problem.env.max_episode_steps) > planned:
-        yield (
-            COSTLY,
-            f"its evaluation plays up to {played:,.0f} steps beside {planned:,.0f} of training; --eval-freq and "
-            "--eval-episodes change that",
         )
 
 

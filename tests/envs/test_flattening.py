@@ -1,12 +1,13 @@
 """Observations of any shape, the actions' dtype, and repeated actions, against Gymnasium's own functions."""
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium.spaces import Dict
 from gymnasium.spaces.utils import flatten
 
-from erlbench.envs.chain import repeats
-from erlbench.envs.registry import build, describe_problem, make, problem
+from erlbench.envs.chain import check_repeats
+from erlbench.envs.registry import build, describe_problem, problem
 from erlbench.errors import UsageError
 from tests.faults import Goal
 
@@ -44,9 +45,10 @@ def test_actions_have_the_dtype_of_their_space_and_stay_within_its_bounds():
 
 
 def test_a_setting_that_repeats_actions_is_named():
-    env = make("tests.faults:Skipping-v0")[0]
-    assert "8 frames" in next(repeats(env, "x", 2, {}))
     for name in ("frameskip", "action_repeat", "n_substeps", "skip"):
         with pytest.raises(UsageError, match=f"--env-set {name}=N"):
-            next(repeats(env, "x", 2, {name: None}))
-    assert list(repeats(make("Pendulum-v1")[0], "x", 2, {"g": 1})) == []
+            check_repeats("x", ["g", name])
+    check_repeats("x", ["g"])
+    gymnasium.register("Skips-v0", lambda skip=4: gymnasium.make("Pendulum-v1").unwrapped, max_episode_steps=20)
+    with pytest.raises(UsageError, match="--env-set skip=N"):
+        problem("Skips-v0", {"frame_skip": 2})

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import erlbench
-from erlbench.envs.registry import build, describe_problem
+from erlbench.envs.registry import build, describe_problem, make
 from erlbench.envs.wrappers import RepeatAction
 from erlbench.errors import UsageError
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters
@@ -47,6 +47,10 @@ def test_an_episode_is_as_long_as_gymnasiums(name, limit):
             describe_problem(name, settings)
     else:
         assert played(name, settings) == there
+
+
+def test_a_limit_counts_steps_where_nobody_repeats_them():
+    assert make("tests.limited:LimitedFactory-v0")[1] == 50
 
 
 @pytest.mark.parametrize("limit", [10, 13, 17, 40])

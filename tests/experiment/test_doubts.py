@@ -9,7 +9,7 @@ from erlbench.envs.registry import problem
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import RunOptions
 from erlbench.experiment.command import requested_cells
-from erlbench.experiment.estimate import COSTLY, FEW, NEVER_TRAINS, find_doubts, shorten_doubts
+from erlbench.experiment.estimate import FEW, NEVER_TRAINS, find_doubts, shorten_doubts
 from erlbench.experiment.schedule import CellSchedule, Share
 from erlbench.records.run import NEVER_TRAINED, RunFiles
 from tests.calls import call
@@ -27,7 +27,7 @@ def cells(*words):
 
 
 def said(*words):
-    return [line for kind, line in find_doubts(cells(*words), problem) if kind != COSTLY]
+    return [line for _, line in find_doubts(cells(*words), problem)]
 
 
 @pytest.mark.parametrize("algo", four_first(WARM_UP))
@@ -60,13 +60,6 @@ def test_a_run_that_trains_nobody_on_purpose_has_a_score(tmp_path):
     assert (found.status, found.done) == ("done", True)
 
 
-def test_evaluation_that_costs_more_steps_than_training_is_announced():
-    """Evaluations of a hundred or of ten episodes of 200 steps, twenty times."""
-    words = ("--algo", "cem", "--env", ENV, "--total-timesteps", "100000", "--eval-freq", "5000", "--eval-episodes")
-    for episodes, told in (("100", True), ("10", False)):
-        assert (COSTLY in [kind for kind, _ in find_doubts(cells(*words, episodes), problem)]) == told
-
-
 def test_a_budget_of_one_generation_and_a_frequency_above_the_budget_are_named():
     (line,) = said("--algo", "openai-es", "--env", ENV, "--total-timesteps", "2000")
     assert "generation" in line
@@ -97,7 +90,7 @@ def test_cells_at_once_take_no_less_than_their_work_on_the_processes_that_they_s
 @pytest.mark.parametrize(("algos", "lines"), [("td3", 1), ("td3,sac,ddpg", FEW), ("td3,sac,ddpg,cem-rl", 1)])
 def test_many_doubts_of_one_kind_are_counted(algos, lines):
     words = ("--algo", algos, "--env", ENV, "--total-timesteps", "300")
-    doubts = [doubt for doubt in find_doubts(cells(*words), problem) if doubt[0] != COSTLY]
+    doubts = [*find_doubts(cells(*words), problem)]
     assert [kind for kind, _ in doubts] == [NEVER_TRAINS] * len(algos.split(","))
     assert len(list(shorten_doubts(doubts))) == lines
     assert "start_timesteps" in call("run", *words, "--dry-run").stderr
