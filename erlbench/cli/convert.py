@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from erlbench.records.run import run_folders
 from erlbench.words import counted
 
 BUNDLE = "bundle"
-SOURCES = ("sb3", "cleanrl", "csv", BUNDLE)
+SOURCES = ("sb3", "cleanrl", "csv")
 TARGETS = ("tensorboard", BUNDLE)
 
 
@@ -60,14 +59,13 @@ def command(asked: ConvertOptions) -> None:
       erlbench convert --from csv scores.csv --origin "table 3"
       erlbench convert --to tensorboard results --out curves
       erlbench convert --to bundle results --out study.zip
-      erlbench convert study.zip --out results
     """
-    source, target = choose_direction(asked)
+    target = choose_target(asked)
     facts = {
         item.name: value for item in fields(UserFacts) if (value := getattr(asked, item.name)) not in (None, "", {})
     }
-    if facts and (target or source == BUNDLE):
-        raise UsageError(f"--{next(iter(facts)).replace('_', '-')} is for --from {'|'.join(SOURCES[:-1])} alone")
+    if facts and target:
+        raise UsageError(f"--{next(iter(facts)).replace('_', '-')} is for --from {'|'.join(SOURCES)} alone")
     if target == BUNDLE:
         if asked.out is None:
             raise UsageError("--to bundle needs a file: --out FILE.zip")
@@ -78,38 +76,25 @@ def command(asked: ConvertOptions) -> None:
         out = asked.out or Path("export") / target
         written = export_events(load_results(*asked.paths), out)
         click.echo(f"{counted(len(written), 'folder')} in {out}; next: tensorboard --logdir {out}")
-    elif source == BUNDLE:
-        out = asked.out or Path("results")
-        if len(asked.paths) > 1 or not is_bundle(asked.paths[0]):
-            raise UsageError(f"--from bundle takes one file that ends with {SUFFIX}")
-        if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
-            raise UsageError(f"{out} is there already; choose another folder by --out")
-        with open_bundles(asked.paths) as (folder,):
-            shutil.copytree(folder, out, dirs_exist_ok=True)
-        click.echo(f"the runs of {asked.paths[0]} are in {out}; next: erlbench report {out}")
     else:
         out = asked.out or Path("results")
         if not asked.origin.strip():
             raise UsageError("give --origin WORDS: whose data they are; reports show it")
-        runs = import_runs(asked.paths, out, source=source, **facts)
+        runs = import_runs(asked.paths, out, source=asked.from_, **facts)
         rows = [(*row[:-1], f"{row[-1]:,}") for row in runs.itertuples(index=False)]
         print_table("", ("run", "read from", "returns of", "rows", "steps"), rows)
         click.echo(f"{counted(len(runs), 'run')} in {out}; next: erlbench report {out}")
 
 
-def choose_direction(asked: Direction) -> tuple[str, str]:
-    """The format to read and the one to write; without `to`, runs are taken in, of any format without `from`.
+def choose_target(asked: Direction) -> str:
+    """The format to write; empty where runs are taken in, of any format without `from`.
 
-    Raises `UsageError` where neither option nor PATH says it.
+    Raises `UsageError` where the options exclude one another, or neither they nor PATH say it.
     """
-    if asked.from_ and asked.to:
+    target = asked.to or (BUNDLE if asked.out and asked.out.suffix == SUFFIX else "")
+    if asked.from_ and target:
         raise UsageError("give --from or --to, not both; convert in two steps, with a folder of results between them")
-    if asked.from_ or asked.to:
-        return asked.from_, asked.to
-    if all(map(is_bundle, asked.paths)):
-        return BUNDLE, ""
-    if asked.out and asked.out.suffix == SUFFIX:
-        return "", BUNDLE
-    if any(path.is_dir() and run_folders(path) for path in asked.paths):
-        raise UsageError(f"{asked.paths[0]} holds runs of this suite; say what to write: --to {'|'.join(TARGETS)}")
-    return "", ""
+    holds_runs = (path for path in asked.paths if is_bundle(path) or (path.is_dir() and run_folders(path)))
+    if not target and (path := next(holds_runs, None)):
+        raise UsageError(f"{path} holds runs of this suite; say what to write: --to {'|'.join(TARGETS)}")
+    return target

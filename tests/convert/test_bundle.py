@@ -162,5 +162,5 @@ def test_commands_read_a_bundle_of_a_real_run_as_a_folder(tmp_path, home, monkey
     assert place.is_dir()
     del packed
     assert not place.exists()
-    succeed("convert", "x.zip", "--out", "again")
-    assert Path("again/CartPole-v1/cem/seed-001/eval.csv").read_bytes() == (whole.runs[1] / "eval.csv").read_bytes()
+    with zipfile.ZipFile("x.zip") as archive:
+        assert archive.read("mine/CartPole-v1/cem/seed-001/eval.csv") == (whole.runs[1] / "eval.csv").read_bytes()

@@ -34,10 +34,9 @@ def test_the_page_s_line_writes_evaluations_that_come_back(tmp_path):
     [
         (("mine",), "--to"),
         (("mine", "--to", "bundle"), "--out FILE.zip"),
-        (("mine", "--from", "bundle"), ".zip"),
         (("mine", "--to", "tensorboard", "--origin", "me"), "--origin"),
-        (("x.zip", "--env-set", "a=1"), "--env-set"),
-        (("x.zip", "--out", "mine"), "mine is there already"),
+        (("x.zip", "--out", "mine"), "--to"),
+        (("mine", "--from", "sb3", "--out", "y.zip"), "not both"),
         (("mine", "--to", "wandb"), "tensorboard"),
         (("logs", "--from", "sb3"), "--origin"),
         (("logs", "--origin", "a\nb"), "--origin"),

@@ -137,5 +137,6 @@ def test_a_fifo_and_a_sparse_file_are_no_bundles(packed):
 def test_a_hostile_bundle_is_one_line_of_every_command(packed, command, tmp_path):
     rewrite(packed, {"../evil": b"x"})
     words = ["--out", str(tmp_path / "out")] if command in ("report", "convert") else []
+    words += ["--to", "tensorboard"] if command == "convert" else []
     calls.refuse(packed, command, packed, *words)
     assert not (tmp_path / "out").exists()
