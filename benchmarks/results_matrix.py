@@ -37,9 +37,10 @@ def read_scores() -> pd.DataFrame:
              for name in registry.ALGORITHMS for preset in registry.presets(name)}  # fmt: skip
     runs["folder"] = [str(Path(path).parents[2]) for path in runs["path"]]
     runs = runs[runs["name"].isin(suite) & (runs["status"] == "done") & runs["score"].notna()]
-    config = runs["path"].map(lambda path: RunFiles(Path(path)).run_config()["run"])
-    is_timed = runs["path"].map(lambda path: RunFiles(Path(path)).meta().get("processes") == 1)
-    is_timed &= ~runs["shared_cores"].astype(bool) & ~config.map(lambda run: bool(run.get("simulated_time")))
+    files = runs["path"].map(Path).map(RunFiles)
+    config = files.map(lambda run: run.run_config()["run"])
+    is_timed = files.map(lambda run: run.meta().get("processes") == 1) & ~runs["shared_cores"].astype(bool)
+    is_timed &= ~config.map(lambda run: bool(run.get("simulated_time")))
     runs["minutes"] = runs["train_time_s"].where(is_timed) / 60
     runs = runs[config.map(lambda run: "total_minutes" not in run)]
     most = runs.groupby("env")["total_timesteps"].transform("max")

@@ -1,4 +1,4 @@
-"""The size of the source by package: `python -m benchmarks.size [--json] [COMMIT]`.
+"""The size of the source by package: `python -m benchmarks.size [COMMIT]`.
 
 Without a commit the working tree is measured, of the files that git knows. Tokens are Python's without comments,
 docstrings, line ends and indentation, so formatting does not change them. An f-string is one token, as Python 3.11
@@ -94,14 +94,13 @@ def measure_files(commit: str = "") -> pd.DataFrame:
 
 
 @click.command(help=(__doc__ or "").partition("\n")[0])
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.argument("commit", default="")
-def main(commit: str, as_json: bool) -> None:
+def main(commit: str) -> None:
     """Print the sums of each package, and those of the suite without benchmarks and tests."""
     table = measure_files(commit)
     sums = table.groupby("package").sum().sort_values("tokens", ascending=False)
     sums.loc[" + ".join(SUITE)] = sums[sums.index.str.split("/").str[0].isin(SUITE)].sum()
-    click.echo(sums.to_json(orient="index", indent=1) if as_json else sums.to_string())
+    click.echo(sums.to_string())
 
 
 if __name__ == "__main__":

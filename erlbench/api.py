@@ -15,7 +15,7 @@ from erlbench.bundle import open_bundles
 from erlbench.errors import ErlbenchError, Interrupted, UsageError, check_known, warn
 from erlbench.files import Table, Values, readable
 from erlbench.records.read import read_rows
-from erlbench.records.run import CONFIG, IDENTITY, RunFiles, imported_of, run_folders, shared_cores, without_runs
+from erlbench.records.run import CONFIG, IDENTITY, RunFiles, imported_of, require_runs, shared_cores
 from erlbench.records.schema import EpisodeRow, EvaluationRow, GenerationRow, Row, TaskRow, header
 from erlbench.words import counted
 
@@ -166,9 +166,7 @@ def load_results(*folders: Folder) -> Results:
     unpacked = ExitStack()
     runs = dict[Path, None]()
     for folder in unpacked.enter_context(open_bundles(_paths(folders or ("results",)))):
-        if not (below := run_folders(folder)):
-            raise UsageError(without_runs(folder))
-        runs |= dict.fromkeys(below)
+        runs |= dict.fromkeys(require_runs(folder))
     return Results(tuple(runs), unpacked)
 
 

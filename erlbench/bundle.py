@@ -126,9 +126,7 @@ def _find_runs(folders: Sequence[Path], hide: Hide) -> dict[str, Path]:
     """The folders of the runs by their names in the bundle, which begin with the name of their folder of results."""
     runs: dict[str, Path] = {}
     for folder in folders:
-        if not (below := records.run_folders(folder)):
-            raise UsageError(records.without_runs(folder))
-        for run in below:
+        for run in records.require_runs(folder):
             inside = run.relative_to(folder).parts
             first, *others = (*folder.resolve().parts, *inside)[-max(3, len(inside) + 1) :]
             if runs.setdefault(name := "/".join((hide(first), *others)), run) != run:

@@ -9,7 +9,6 @@ import tomllib
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ POLICIES = ("policy.safetensors", "policies/*.safetensors")
 STATE = "final state"
 KIND_REQUIRED, KIND_OPTIONAL = {"case", "old", "new", "reason"}, {"file", "column", "row", "old_like", "new_like"}
 MOST_KINDS = 15
-WIDTH, LINES_OF_CASE = 80, 10  # characters of a value, lines of a case
+WIDTH = 80  # characters of a value
 
 
 def read_runs(out: Path, measured: Container[str]) -> Evidence:
@@ -174,7 +173,7 @@ def describe(differences: Iterable[Difference]) -> list[str]:
     columns: dict[tuple[str, ...], list[Difference]] = {}
     for difference in (difference for difference in differences if not difference["kind"]):
         columns.setdefault(tuple(difference[key] for key in PLACES[:3]), []).append(difference)
-    lines: dict[str, list[str]] = {}
+    lines = []
     for (case, file, column), group in columns.items():
         place = ", ".join(filter(None, (file, column, group[0]["row"])))
         more = f" (and {len(group) - 1} more rows)" if len(group) > 1 else ""
@@ -182,8 +181,5 @@ def describe(differences: Iterable[Difference]) -> list[str]:
         same = next((index for index, (a, b) in enumerate(zip(*texts)) if a != b), 0)  # where long ones begin to differ
         start = max(0, same - WIDTH // 4)
         old, new = (text if len(text) <= WIDTH else f"...{text[start : start + WIDTH]}..." for text in texts)
-        lines.setdefault(case, []).append(f"{case}: {place}: {old} -> {new}{more}")
-    for case, texts_of_case in lines.items():
-        if (rest := len(texts_of_case) - LINES_OF_CASE) > 0:
-            texts_of_case[LINES_OF_CASE:] = [f"{case}: and {rest} more columns"]
-    return list(chain(*lines.values()))
+        lines.append(f"{case}: {place}: {old} -> {new}{more}")
+    return lines

@@ -1,7 +1,7 @@
 """The driver: its processor time per task of an evolution strategy, of CEM and of OpenAI-ES.
 
-CEM's update of a generation is timed by itself: it draws the noise of the elites again, which takes as long as the
-policy is large, whatever pool and driver do. OpenAI-ES has its workers do that.
+CEM's update of a generation draws the noise of the elites again, which takes as long as the policy is large, whatever
+pool and driver do. OpenAI-ES has its workers do that.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 
-from benchmarks.harness import Claim, cpu_seconds, median, train
+from benchmarks.harness import Claim, median, train
 from erlbench.algorithms.base import Algorithm
 from erlbench.algorithms.cem import CEM
 from erlbench.algorithms.openai_es import OpenAIES
 from erlbench.work.rollout import RolloutSettings
 from erlbench.work.seeding import Key
-from erlbench.work.tasks import Outcome, Result, Task
+from erlbench.work.tasks import Outcome, Task
 from erlbench.work.workspace import Workspace
 
 POPULATION, GENERATIONS, RUNS = 500, 6, 5
@@ -52,18 +51,7 @@ class Idle(Algorithm[Any, Any]):
 
 
 class IdleCEM(Idle, CEM):
-    """CEM, which notes the processor time of its updates, too."""
-
-    update_s = 0.0
-
-    def _tell(self, task: Task, result: Result) -> None:
-        if len(self.schedule.state.fitness) == POPULATION - 1:
-            self.update_s = cpu_seconds(lambda: CEM._tell(self, task, result))
-        else:
-            super()._tell(task, result)
-
-    def metrics(self) -> dict[str, float]:
-        return super().metrics() | {"update_s": self.update_s}
+    """CEM, whose update of a generation draws the noise of the elites again."""
 
 
 class IdleOpenAIES(Idle, OpenAIES):
@@ -77,27 +65,25 @@ def measure() -> Iterator[Claim]:
     seconds = {name: np.array(values) for name, values in json.loads(printed).items()}
     rows = {
         "driver time per ES task, 400-300 policy": seconds["cem"],
-        "the same without CEM's own update": seconds["cem"] - seconds["update"],
         "driver time per task of OpenAI-ES, 400-300 policy": seconds["openai-es"],
     }
     for claim, values in rows.items():
         yield Claim(claim, 1e6 * median(values) / POPULATION, TARGET, at_least=False, unit="µs", samples=seconds)
 
 
-def run(algorithm: type[Idle], **settings: Any) -> pd.DataFrame:
-    """The rows of a run but the first; each task counts one step. `driver_s` are the seconds of a generation."""
+def run(algorithm: type[Idle], **settings: Any) -> list[float]:
+    """The seconds of each generation of a run but the first; each task counts one step."""
     rows = train(f"benchmarks.speed.driver:{algorithm.__name__}", POPULATION * GENERATIONS, {**WIDTHS, **settings})
-    return rows.assign(driver_s=rows["driver_s"].diff()).iloc[1:]
+    seconds: list[float] = rows["driver_s"].diff().iloc[1:].tolist()
+    return seconds
 
 
 def main() -> None:
     """Print the seconds of each generation; the runs take turns."""
-    seconds: dict[str, list[float]] = {"cem": [], "update": [], "openai-es": []}
+    seconds: dict[str, list[float]] = {"cem": [], "openai-es": []}
     for _ in range(RUNS):
-        rows = run(IdleCEM)
-        seconds["cem"] += rows["driver_s"].tolist()
-        seconds["update"] += rows["update_s"].tolist()
-        seconds["openai-es"] += run(IdleOpenAIES, normalise_observations=False)["driver_s"].tolist()
+        seconds["cem"] += run(IdleCEM)
+        seconds["openai-es"] += run(IdleOpenAIES, normalise_observations=False)
     print(json.dumps(seconds))
 
 

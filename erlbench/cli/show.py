@@ -15,7 +15,7 @@ from erlbench import files
 from erlbench.bundle import open_bundles
 from erlbench.cli.options import options_command
 from erlbench.cli.tables import duration, print_table, setting_texts
-from erlbench.errors import UsageError, warn
+from erlbench.errors import warn
 from erlbench.files import Table
 from erlbench.options import argument, option
 from erlbench.records.read import read_rows
@@ -24,14 +24,12 @@ from erlbench.records.run import (
     NEVER_TRAINED,
     RunFiles,
     admission_marks,
-    run_folders,
+    require_runs,
     shared_cores,
-    without_runs,
 )
 from erlbench.records.schema import EvaluationRow
 from erlbench.records.training import WINDOW
 from erlbench.running.folder import RunFolder, lease_holder
-from erlbench.work.identity import fingerprint, last_identity
 
 TRAINING = "training"
 COLUMNS = ("run", "status", "steps", TRAINING, "last score", "message")
@@ -65,10 +63,7 @@ def command(options: ShowOptions) -> None:
             return
         rows: list[tuple[Any, ...]] = []
         for folder in folders:
-            runs = run_folders(folder)
-            if not runs:
-                raise UsageError(without_runs(folder))
-            for run in runs:
+            for run in require_runs(folder):
                 status = _status(run)
                 scores = [_number(status.get(name)) for name in ("training_return", "return_mean")]
                 place = run if len(folders) > 1 else run.relative_to(folder)
@@ -98,10 +93,7 @@ def _show_run(run: Path, last: int) -> None:
         facts["training return"] = f"{_number(status['training_return'])} (last {WINDOW} training episodes)"
     facts |= {name: status.get(name) for name in ("message", "updated")}
     facts |= {name: meta.get(name) for name in ("cpu", "cores", "commit")}
-    facts |= {
-        "identity": fingerprint(last_identity(meta))[:12] or "unknown",
-        "marked": "; ".join(admission_marks(meta)),
-    }
+    facts["marked"] = "; ".join(admission_marks(meta))
     with files.readable(path := run / EvaluationRow.file):
         rows = read_rows(run, EvaluationRow, warn) if path.exists() else None
     if rows is not None and not rows.empty:

@@ -13,7 +13,7 @@ from erlbench.cli.options import options_command
 from erlbench.cli.tables import print_table
 from erlbench.errors import UsageError
 from erlbench.options import argument, option
-from erlbench.records.run import run_folders, without_runs
+from erlbench.records.run import require_runs
 from erlbench.verification import verify_all
 from erlbench.verification.comparison import compare_runs, run_again
 from erlbench.verification.files import AGREES, DIFFERS, UNKNOWN, Check, load_files
@@ -55,11 +55,7 @@ def command(options: VerifyOptions) -> None:
     """
     paths = [*options.runs, *filter(None, [options.same_as])]
     with open_bundles(paths) as folders:
-        below: dict[Path, None] = {}
-        for folder in folders:
-            if not (runs := run_folders(folder)):
-                raise UsageError(without_runs(folder))
-            below |= dict.fromkeys(runs)
+        below = dict.fromkeys(run for folder in folders for run in require_runs(folder))
         if options.same_as:
             checks = {folders[0]: [*compare_runs(*map(load_files, folders))]}
         elif options.again is not None:

@@ -233,12 +233,12 @@ def folders(root: Path) -> Iterator[Path]:
         yield Path(folder)
 
 
-def without_runs(folder: Path) -> str:
-    """What is wrong with a path below which no run was found, and what to give."""
-    if folder.is_file():
-        return f"{folder} is a file; name a run's folder, such as results/Hopper-v5/td3/seed-000"
-    reason = "holds no runs" if folder.is_dir() else "does not exist"
-    return f"{folder} {reason}; give a folder such as results/Hopper-v5/td3/seed-000"
+def require_runs(folder: Path) -> list[Path]:
+    """As `run_folders`; a `UsageError` where there is none."""
+    if not (runs := run_folders(folder)):
+        reason = "is a file" if folder.is_file() else "holds no runs" if folder.is_dir() else "does not exist"
+        raise UsageError(f"{folder} {reason}; give a folder such as results/Hopper-v5/td3/seed-000")
+    return runs
 
 
 def _read_object(path: Path, inside: int = 0) -> dict[str, Any]:
