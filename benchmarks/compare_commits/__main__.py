@@ -1,6 +1,6 @@
 """Compare what two commits compute: python -m benchmarks.compare_commits A [B].
 
-A and B are tags, branches, hashes, or names of benchmarks/commits.toml. Exit code 0: equal, or only intended
+A and B are tags, branches or hashes. Exit code 0: equal, or only intended
 differences; 1: others, or a case that could not be compared; 2: wrong usage; 130: interrupted.
 """
 
@@ -96,7 +96,7 @@ def _is_of(name: str, places: Iterable[str]) -> bool:
 
 def make_trees(folder: Path, commits: tuple[str, str]) -> tuple[Tree, Tree]:
     """The files of both commits; the stored runs are those of B."""
-    trees = tuple(Tree(label, folder / label, folder / f"{label}-work", CASES["options"]) for label in "AB")
+    trees = tuple(Tree(label, folder / label, folder / f"{label}-work") for label in "AB")
     for tree, commit in zip(trees, commits, strict=True):
         extract(commit, tree.path, ROOT, with_stored=tree.label == "B")
         tree.work.mkdir()

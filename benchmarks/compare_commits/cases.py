@@ -8,7 +8,6 @@ import shutil
 import tomllib
 from collections.abc import Callable, Mapping
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -79,12 +78,9 @@ def _listed(tree: Tree, folder: Path) -> list[tuple[str, ...]]:
 
 def split_available(rows: list[tuple[str, ...]]) -> tuple[list[str], list[str]]:
     """The environments that can be made, presets included, and those whose extra is missing."""
-    extras = CASES["environments"]["extras"]
     names: tuple[list[str], list[str]] = [], []
     for env, *_, remarks in rows:
-        extra = re.search(r"extra (\S+)", remarks)
-        is_missing = extra is not None and extra[1] in extras and find_spec(extras[extra[1]]) is None
-        names[is_missing].extend([env, *(env + preset for preset in re.findall(r"@[^, ]+", remarks))])
+        names["not installed" in remarks].extend([env, *(env + preset for preset in re.findall(r"@[^, ]+", remarks))])
     return names
 
 

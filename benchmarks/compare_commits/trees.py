@@ -7,16 +7,14 @@ import signal
 import subprocess
 import sys
 import time
-import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 
 STORED = "results"  # the repository's runs
-COMMITS = Path("benchmarks", "commits.toml")
 PROBE = "import erlbench, erlbench.algorithms as a; print(erlbench.__file__, *a.__path__)"
 POLL = 0.02  # seconds
 
@@ -35,23 +33,12 @@ class Ended(NamedTuple):
 
 
 def resolve(name: str, root: Path) -> str:
-    """The full hash of a tag, branch or hash, else of a name in benchmarks/commits.toml.
-
-    Raises `click.UsageError` if neither git nor the table knows it, or if the clone lacks the table's commit.
-    """
-    if commit := _find_commit(name, root):
-        return commit
-    table = tomllib.loads((root / COMMITS).read_text(encoding="utf-8"))
-    if name not in table:
-        raise click.UsageError(f"no commit '{name}': git has no such name, and {COMMITS} has {', '.join(table)}")
-    if commit := _find_commit(table[name], root):
-        return commit
-    raise click.UsageError(f"'{name}' is commit {table[name]}, which this clone lacks; git fetch --unshallow gets it")
-
-
-def _find_commit(name: str, root: Path) -> str:
+    """The full hash of a tag, branch or hash; raises `click.UsageError` if git does not know it."""
     command = ["git", "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"]
-    return subprocess.run(command, cwd=root, capture_output=True, text=True).stdout.strip()
+    commit = subprocess.run(command, cwd=root, capture_output=True, text=True).stdout.strip()
+    if not commit:
+        raise click.UsageError(f"git knows no commit '{name}' here; git fetch --tags, or --unshallow, may get it")
+    return commit
 
 
 def extract(commit: str, folder: Path, root: Path, with_stored: bool = True) -> None:
@@ -76,9 +63,7 @@ class Tree:
     label: str
     path: Path
     work: Path
-    options: Mapping[str, Sequence[str]] = field(default_factory=dict)  # option -> spellings; "" leaves it out
     timeout: float = 900.0  # seconds of a command
-    help: str = ""  # of its command `run`
     stopped: bool = False  # set by another thread: end the command that runs, and begin no other
 
     def check(self) -> None:
@@ -86,16 +71,10 @@ class Tree:
         ended = self.run([sys.executable, "-c", PROBE], self.work)
         if ended.code or not all(Path(path).is_relative_to(self.path) for path in ended.out.split()):
             raise click.ClickException(f"{self.label}: Python imports another erlbench: {ended.out or ended.err}")
-        self.help = "".join(self.erlbench(["run", word], self.work).out for word in ("--help-all", "--help"))
 
     def erlbench(self, arguments: Sequence[str], folder: Path, until: Callable[[], bool] | None = None) -> Ended:
         """Run its command line in `folder`; `until`: see `run`."""
-        words = (self.spell(word) if word in self.options else word for word in arguments)
-        return self.run([sys.executable, "-m", "erlbench", *filter(None, words)], folder, until)
-
-    def spell(self, option: str) -> str:
-        """The first spelling of an option that this commit knows."""
-        return next((text for text in self.options[option] if not text or text in self.help.split()), option)
+        return self.run([sys.executable, "-m", "erlbench", *arguments], folder, until)
 
     def run(self, command: Sequence[str], folder: Path, until: Callable[[], bool] | None = None) -> Ended:
         """Run a command as a process group, with `kill -9` of the group as soon as `until` holds.
