@@ -9,7 +9,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from types import MappingProxyType
 from typing import Any
 
 from erlbench.errors import UsageError, nearest
@@ -57,15 +56,13 @@ class Listed:
     presets: Mapping[str, Preset] = field(default_factory=dict)  # the first is the default
 
 
-EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {  # extra -> modules that it installs
-        "box2d": ("Box2D",),
-        "dm-control": ("dm_control", "shimmy"),
-        "pybullet": ("pybullet", "pybullet_envs_gymnasium"),
-        "atari": ("ale_py", "cv2"),
-        "minatar": ("minatar",),
-    }
-)
+EXTRAS: Mapping[str, tuple[str, ...]] = {  # extra -> modules that it installs
+    "box2d": ("Box2D",),
+    "dm-control": ("dm_control", "shimmy"),
+    "pybullet": ("pybullet", "pybullet_envs_gymnasium"),
+    "atari": ("ale_py", "cv2"),
+    "minatar": ("minatar",),
+}
 
 # Version 4 paid the healthy reward on the terminating step, too (Gymnasium issue 500), as did versions 1 to 3. What
 # version 5 observes no longer was always zero (body 0 is the world) and is there again. docs/environments.md has all.
@@ -92,7 +89,7 @@ _MUJOCO_150 = {
     "Humanoid": Preset(terminal_reward=5.0, zeros={**_HUMANOID_ZEROS, 270: 6}),
     "HumanoidStandup": Preset(zeros={**_HUMANOID_ZEROS, 270: 6}),
 }
-PAPERS: Mapping[str, Mapping[str, Preset]] = MappingProxyType({"paper": _PAPER, "paper-mujoco-1.50": _MUJOCO_150})
+PAPERS: Mapping[str, Mapping[str, Preset]] = {"paper": _PAPER, "paper-mujoco-1.50": _MUJOCO_150}
 # Name: observation of v5 and of v4, action, limit
 _MUJOCO = {
     "Ant": (105, 27, 8, 1000),
@@ -171,7 +168,7 @@ def _listed() -> list[Listed]:
     return sorted(rows, key=lambda row: (row.id.partition("/")[0].partition(":")[0].islower(), row.id.lower()))
 
 
-LISTED: Mapping[str, Listed] = MappingProxyType({row.id: row for row in _listed()})
+LISTED: Mapping[str, Listed] = {row.id: row for row in _listed()}
 
 
 def split_preset(name: str) -> tuple[str, str]:

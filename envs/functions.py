@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import gymnasium
@@ -55,18 +54,16 @@ def _quadratic(x: np.ndarray) -> float:
 
 
 # Name: the function, half the width of the domain; the catalogue has the dimensions
-FUNCTIONS: Mapping[str, tuple[Callable[[np.ndarray], float], float]] = MappingProxyType(
-    {
-        "sphere": (_sphere, 5.0),
-        "ellipsoid": (_ellipsoid, 5.0),
-        "cigar": (_cigar, 5.0),
-        "rosenbrock": (_rosenbrock, 2.048),
-        "rastrigin": (_rastrigin, 5.12),
-        "ackley": (_ackley, 32.768),
-        "griewank": (_griewank, 600.0),
-        "quadratic": (_quadratic, 2.0),
-    }
-)
+FUNCTIONS: Mapping[str, tuple[Callable[[np.ndarray], float], float]] = {
+    "sphere": (_sphere, 5.0),
+    "ellipsoid": (_ellipsoid, 5.0),
+    "cigar": (_cigar, 5.0),
+    "rosenbrock": (_rosenbrock, 2.048),
+    "rastrigin": (_rastrigin, 5.12),
+    "ackley": (_ackley, 32.768),
+    "griewank": (_griewank, 600.0),
+    "quadratic": (_quadratic, 2.0),
+}
 
 
 def share_of_domain(share: float) -> dict[str, float]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import mujoco
@@ -220,13 +219,11 @@ def _contact_forces(env: Any) -> Callable[[], np.ndarray] | None:
     return forces if _feels(env) else None
 
 
-STEPS: Mapping[type, Callable[[Any], Step]] = MappingProxyType(
-    {
-        AntEnv: _ant,
-        HalfCheetahEnv: _runner,
-        HopperEnv: _hopper,
-        HumanoidEnv: _humanoid,
-        SwimmerEnv: _runner,
-        Walker2dEnv: _walker,
-    }
-)
+STEPS: Mapping[type, Callable[[Any], Step]] = {
+    AntEnv: _ant,
+    HalfCheetahEnv: _runner,
+    HopperEnv: _hopper,
+    HumanoidEnv: _humanoid,
+    SwimmerEnv: _runner,
+    Walker2dEnv: _walker,
+}

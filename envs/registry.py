@@ -116,17 +116,9 @@ def _reason(error: Exception, env_id: str) -> str:
         return f"{missing}; start from its folder, or set PYTHONPATH"
     hint = ""
     if not (env_id in catalogue.LISTED or module):
-        hint = nearest(env_id, _typed_ids()) or "; an environment of a package or of your own is typed MODULE:ID"
+        hint = nearest(env_id, catalogue.LISTED) or "; an environment of a package or of your own is typed MODULE:ID"
     text = str(error).replace(catalogue.FORM, "")
     return text.split(" Did you mean")[0].rstrip(".") + hint  # Gymnasium's guess has no version
-
-
-def _typed_ids() -> set[str]:
-    """The listed environments, and all games whose suite's form is registered."""
-    import gymnasium
-
-    games = (name.removeprefix(catalogue.FORM) for name in gymnasium.registry if name.startswith(catalogue.FORM))
-    return {*catalogue.LISTED, *games}
 
 
 def build(spec: EnvSpec) -> Env:

@@ -22,7 +22,6 @@ from erlbench.words import counted
 Names = str | Sequence[str]
 Made = Any  # a name, a class, a function, or a list of these
 Folder = str | Path
-EXAMPLES = {"set": '{"population": 20}', "env_set": '{"frame_skip": 2}'}
 RUN = ("algo", "preset", "workers", "eval_freq", "eval_episodes")  # of config.toml's table [run]
 STATUS = (  # of status.json
     "status",
@@ -127,9 +126,9 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
 
     _check_names(options, OPTIONS.keys() - {"dry_run", "verbose", "slurm"}, "run")
     envs, algos = (list(made) if isinstance(made, list | tuple) else [made] for made in (env, algo))
-    for key, example in EXAMPLES.items():
+    for key in ("set", "env_set"):
         if not isinstance(options.get(key, {}), dict):
-            raise UsageError(f"{key} of erlbench.run() must be a dict such as {example}, not {options[key]!r}")
+            raise UsageError(f"{key} must be a dict such as {{'population': 20}}, not {options[key]!r}")
     named: Table = {
         "algo": [made if isinstance(made, str) else name_of(made) for made in algos],
         "env": [made if isinstance(made, str) else environment_name_of(made) for made in envs],

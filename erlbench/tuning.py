@@ -24,7 +24,7 @@ from erlbench.records.older import unknown_setting
 from erlbench.records.run import STATUS, RunFiles
 from erlbench.running.command import run_cells
 from erlbench.running.folder import RunFolder
-from erlbench.settings import check_value, resolve, toml_values
+from erlbench.settings import check_value, resolve, setting_text, toml_values
 from erlbench.words import counted
 
 STORAGE, BEST = "optuna.db", "best.toml"
@@ -101,10 +101,7 @@ def tune(
     try:
         study = _open_study(cells, space, out)
         for trial in _next_trials(study, space, trials):
-            words = ", ".join(
-                f"{key}={value:.4g}" if isinstance(value, float) else f"{key}={value}"
-                for key, value in trial.params.items()
-            )
+            words = ", ".join(f"{key}={setting_text(value)}" for key, value in trial.params.items())
             try:
                 score = _run_trial(cells, trial.params, out / _folder(trial), options)
             except Interrupted:

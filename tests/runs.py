@@ -24,6 +24,7 @@ from erlbench.running.command import run_cells
 from erlbench.running.evaluation import evaluation_seeds
 from erlbench.running.loop import Run
 from erlbench.settings import resolve
+from erlbench.verification import Check, verify_all
 from erlbench.verification.comparison import MEASURED
 from erlbench.work.rollout import play
 
@@ -206,3 +207,8 @@ def check_counts(cell: Cell) -> None:
     assert sum(int(row["timesteps"]) for row in tasks) == sum(by_kind.values()) + fitness + played
     assert sum(int(row["critic_updates"]) for row in tasks) == int(last["critic_updates"])
     assert sum(int(row["actor_updates"]) for row in tasks) == int(last["actor_updates"])
+
+
+def verify(folder: Path, trusted: bool = False) -> list[Check]:
+    """All checks of one run."""
+    return verify_all([folder], trusted)[folder]

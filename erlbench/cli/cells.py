@@ -27,7 +27,6 @@ from erlbench.settings import list_settings, toml_values
 from erlbench.words import counted
 
 MOST_COMPARED = 4  # algorithms whose values are named
-MOST_KEPT = 6  # values of a folder that are named
 Settings = tuple[tuple[str, str], ...]  # names and values
 
 
@@ -69,8 +68,7 @@ def _describe(cells: Sequence[Cell], asked: RunArguments, rules: Rules) -> Itera
     yield from lines
     for kept, (first, *others) in folders.items():
         more = f" and {len(others)} more" if others else ""
-        further = f" and {len(kept) - MOST_KEPT} more" if len(kept) > MOST_KEPT else ""
-        yield f"{first}{more} keeps its own values: {'; '.join(kept[:MOST_KEPT])}{further}"
+        yield f"{first}{more} keeps its own values: {'; '.join(kept)}"
     settings = {cell.name: list_settings(cell.settings) for cell in cells}
     for key in asked.set:
         having = [name for name in settings if key in settings[name]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import typing
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields
 from functools import partial
@@ -48,12 +48,6 @@ def find_lines(text: str) -> dict[Keys, int]:
     return lines
 
 
-def nearest_line(lines: Mapping[Keys, int], *paths: Keys) -> int | None:
-    """The line of the path that is there, or of what comes nearest to one of them; None when nothing does."""
-    parents = (path[: len(path) - missing] for missing in range(max(map(len, paths))) for path in paths)
-    return next((lines[path] for path in parents if path in lines), None)
-
-
 def toml_key(item: Field[Any]) -> str:
     """The key of a dataclass's field in a file: its name, unless that is no name in Python."""
     return str(item.metadata.get("key", item.name))
@@ -75,7 +69,8 @@ class TomlFile:
 
     def fail(self, message: str, *where: Keys) -> NoReturn:
         """Raise a `UsageError` at the path of keys that is in the file, or nearest to being there."""
-        line = nearest_line(self._lines, *where)
+        parents = (path[: len(path) - missing] for missing in range(max(map(len, where))) for path in where)
+        line = next((self._lines[path] for path in parents if path in self._lines), 0)
         raise UsageError(f"{self._name}{f', line {line}' if line else ''}: {message}")
 
     @contextmanager

@@ -33,7 +33,7 @@ def apart(function: Callable[..., Any], *arguments: Any, seconds: float, **more:
         try:
             return future.result(seconds)
         except TimeoutError:
-            raise NoEnd(f"no end within the budget of {seconds:,.0f} s; --seconds gives more") from None
+            raise NoEnd(f"no end within the budget of {seconds:,.0f} s") from None
         except BrokenProcessPool:
             process.join()
             raise UsageError(f"the process that played ended by itself (exit code {process.exitcode})") from None

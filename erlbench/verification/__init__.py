@@ -29,18 +29,11 @@ from erlbench.verification.files import (
 from erlbench.work.identity import list_identities
 
 
-def verify(path: Path, trusted: bool = False) -> list[Check]:
-    """All checks of the run in a folder; raises `UsageError` when its config.toml cannot be read.
-
-    `trusted` imports the modules of an environment `MODULE:ID` and of an algorithm that is not the suite's.
-    """
-    return list(_check(load_files(path), trusted))
-
-
 def verify_all(paths: Iterable[Path], trusted: bool = False) -> dict[Path, list[Check]]:
-    """As `verify` of each run, and whether runs of different seeds are copies.
+    """All checks of each run in a folder, and whether runs of different seeds are copies.
 
-    A run whose config.toml cannot be read has one check, which says why.
+    A run whose config.toml cannot be read has one check, which says why. `trusted` imports the modules of an
+    environment `MODULE:ID` and of an algorithm that is not the suite's.
     """
     checks: dict[Path, list[Check]] = {}
     marks = {}

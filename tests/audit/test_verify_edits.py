@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from erlbench.records.run import run_folders
-from erlbench.verification import AGREES, DIFFERS, UNKNOWN, verify, verify_all
+from erlbench.verification import AGREES, DIFFERS, UNKNOWN, verify_all
 from erlbench.verification.comparison import run_again
 from tests.audit.edits import AGAIN, EDITS, NOTHING, config, move, renew, rows, table, update
 from tests.audit.page_numbers import REFERENCE, ROOT
-from tests.runs import make_cell, run
+from tests.runs import make_cell, run, verify
 
 
 def names(text):

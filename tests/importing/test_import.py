@@ -10,9 +10,10 @@ import pytest
 import erlbench
 from erlbench.conversion import export_results
 from erlbench.records.run import EVALUATIONS, TRAINING, UNSAID
-from erlbench.verification import AGREES, DIFFERS, UNKNOWN, verify
+from erlbench.verification import AGREES, DIFFERS, UNKNOWN
 from tests.calls import call, refuse, succeed
 from tests.reporting.compare import find_rows
+from tests.runs import verify
 
 DATA = Path(__file__).parent / "data"
 SB3, CLEANRL = DATA / "sb3", DATA / "cleanrl"

@@ -11,8 +11,8 @@ from erlbench.records.read import read_rows
 from erlbench.records.run import admission_marks
 from erlbench.records.schema import EpisodeRow, EvaluationRow
 from erlbench.running.admission import Rules, admit
-from erlbench.verification import AGREES, UNKNOWN, verify
-from tests.runs import make_cell, rows, run
+from erlbench.verification import AGREES, UNKNOWN
+from tests.runs import make_cell, rows, run, verify
 
 GENTLE = {"population": 4, "elites": 2, "hidden": (4,)}
 

@@ -8,8 +8,8 @@ import pytest
 from erlbench.records.schema import TaskRow
 from erlbench.running.evaluation import evaluation_seeds
 from erlbench.running.loop import Run
-from erlbench.verification import AGREES, DIFFERS, verify
-from tests.runs import all_rows, csv_rows, interrupt, listen, make_cell, replayed, returns, rows, run, stop
+from erlbench.verification import AGREES, DIFFERS
+from tests.runs import all_rows, csv_rows, interrupt, listen, make_cell, replayed, returns, rows, run, stop, verify
 
 
 def test_policies_are_equal_whatever_the_frequency_of_evaluations(tmp_path):

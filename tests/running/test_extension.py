@@ -9,8 +9,8 @@ from erlbench.errors import UsageError
 from erlbench.records.run import TRAINING_END
 from erlbench.running.folder import RunFolder
 from erlbench.running.loop import Run
-from erlbench.verification import DIFFERS, verify
-from tests.runs import all_rows, check_same_as_whole, interrupt, make_cell, replayed, returns, rows, run
+from erlbench.verification import DIFFERS
+from tests.runs import all_rows, check_same_as_whole, interrupt, make_cell, replayed, returns, rows, run, verify
 
 EXTENDED = {
     "cem", "cma-es", "nevergrad", "openai-es", "cem-rl", "p-cem-rl", "multi-actor-td3", "erl", "esac", "snes",

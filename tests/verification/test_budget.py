@@ -14,11 +14,11 @@ import psutil
 import pytest
 import tomli_w
 
-from erlbench.verification import UNKNOWN, comparison, verify
+from erlbench.verification import UNKNOWN, comparison
 from erlbench.verification.comparison import run_again
 from tests.calls import refuse
 from tests.processes import wait_for
-from tests.runs import heed_interrupts, make_cell, run
+from tests.runs import heed_interrupts, make_cell, run, verify
 
 ERLBENCH = Path(sys.executable).with_name("erlbench")
 SMALL = {"population": 4, "elites": 2}
@@ -66,7 +66,7 @@ def test_a_step_that_does_not_end_is_named_with_the_seconds(endless, monkeypatch
     again = run_again(endless, 0)
     assert (again.outcome, "within 5 s" in again.text) == (UNKNOWN, True)
     assert not multiprocessing.active_children()
-    refuse("budget of 3 s", "play", endless, "--no-video")
+    assert "--seconds" not in refuse("budget of 3 s", "play", endless, "--no-video")  # an option that is gone
     assert time.monotonic() - begun < 240
 
 

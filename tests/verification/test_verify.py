@@ -10,10 +10,10 @@ from erlbench.errors import UsageError
 from erlbench.machine import description
 from erlbench.records.run import file_checksum
 from erlbench.records.schema import EvaluationRow, header
-from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files, verify
+from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files
 from erlbench.verification.comparison import compare_runs
 from tests.calls import call, succeed
-from tests.runs import make_cell, run
+from tests.runs import make_cell, run, verify
 
 RETURNS = header(EvaluationRow).index("returns")
 REFERENCE = Path(__file__).parents[2] / "results" / "reference"
