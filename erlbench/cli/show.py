@@ -19,14 +19,7 @@ from erlbench.errors import warn
 from erlbench.files import Table
 from erlbench.options import argument, option
 from erlbench.records.read import read_rows
-from erlbench.records.run import (
-    CONFIG,
-    NEVER_TRAINED,
-    RunFiles,
-    admission_marks,
-    require_runs,
-    shared_cores,
-)
+from erlbench.records.run import CONFIG, NEVER_TRAINED, RunFiles, admission_marks, require_runs, shared_cores
 from erlbench.records.schema import EvaluationRow
 from erlbench.records.training import WINDOW
 from erlbench.running.folder import RunFolder, lease_holder
