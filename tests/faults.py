@@ -162,14 +162,6 @@ class Exact(Line):
         return super().step(action)
 
 
-class Skipping(Line):
-    """Repeats each action four times by itself."""
-
-    def __init__(self):
-        super().__init__()
-        self.frame_skip = 4
-
-
 class Goal(Line):
     """Observes a Dict with parts of all kinds, and says whether it has solved its task."""
 
@@ -277,7 +269,7 @@ class Typed(Line):
 
 
 for cls in (
-    Line, Global, Noisy, Ignoring, Curriculum, Wearing, Settling, Ageing, Constant, Silent, Whole, Exact, Skipping,
+    Line, Global, Noisy, Ignoring, Curriculum, Wearing, Settling, Ageing, Constant, Silent, Whole, Exact,
     Goal, Missing, Image, Growing, Answers, Typed,
 ):  # fmt: skip
     register(f"{cls.__name__}-v0", f"{__name__}:{cls.__name__}", max_episode_steps=LIMIT)

@@ -53,8 +53,6 @@ def test_what_is_strange_is_a_remark():
     constant = tried("Constant")
     assert constant.unrepeatable == ""
     assert "all seeds" in constant.described.remarks[0]
-    assert "12 frames" in tried("Skipping", {"frame_skip": 3}).described.remarks[0]
-    assert tried("Skipping").described.remarks == ()
 
 
 @pytest.mark.parametrize(("name", "word"), [("NormalizeReward", "NormalizeReward"), ("NormalizeObservation", "setting"),
