@@ -12,12 +12,12 @@ from importlib.util import find_spec
 from typing import Any
 
 from erlbench.errors import UsageError, nearest
+from erlbench.settings import FUNCTION
 
 FRESH = ("reset", "object")  # values of the setting `fresh`: before each episode a reset more, or another object
 
 OWN = "erlbench/"
 PYBULLET = "pybullet_envs_gymnasium:"
-FUNCTION = "function:"
 DM_CONTROL = "dm_control/"
 ALE, MINATAR = "ALE/", "MinAtar/"
 FORM = "erlbench-"  # before the id of a game in Gymnasium: the suite's form of it

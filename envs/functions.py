@@ -13,8 +13,9 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
 
-from erlbench.envs.catalogue import FUNCTION, LISTED, registered
+from erlbench.envs.catalogue import LISTED, registered
 from erlbench.errors import UsageError
+from erlbench.settings import FUNCTION
 
 TOY = np.array([0.5, 0.1, -0.3])  # the solution of the OpenAI-ES blog's code sample
 

@@ -16,11 +16,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from erlbench.envs.catalogue import FUNCTION
 from erlbench.errors import UsageError, check_known, nearest
 from erlbench.files import Table, Values
 from erlbench.records.older import unknown_setting
 
+FUNCTION = "function:"  # what ids of functions as environments begin with
 MOST = 10**12  # of anything that is counted over a whole run
 MOST_AT_ONCE = 100_000  # of anything that is held or asked for at one time: individuals, episodes, units, minibatches
 OVER_A_RUN = frozenset({  # settings that count over a whole run, or name a stream

@@ -10,9 +10,9 @@ LAYERS = (
     ("files", "machine"),
     ("records",),
     ("foreign_files",),
+    ("settings",),
     ("envs",),
     ("policy", "work"),  # `policy.spec` draws from the streams of `work.seeding`
-    ("settings",),
     ("options",),
     ("algorithms",),
     ("experiment",),

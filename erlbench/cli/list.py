@@ -30,7 +30,7 @@ from erlbench.experiment.study import Study, study_text
 from erlbench.options import argument, option
 from erlbench.records.run import RunFiles
 from erlbench.running.admission import UNTRIED, Rules, admit, problem_finder
-from erlbench.settings import setting_rows
+from erlbench.settings import FUNCTION, setting_rows
 from erlbench.words import counted
 
 
@@ -177,7 +177,7 @@ def _print_environment(name: str) -> None:
     import_module_of(env_id)
     defaults = dict.fromkeys(OWN) | {key: argument.default for key, argument in keyword_arguments(env_id).items()}
     defaults |= catalogue.preset_of(name).kwargs
-    function = FUNCTIONS.get(env_id.removeprefix(catalogue.FUNCTION))
+    function = FUNCTIONS.get(env_id.removeprefix(FUNCTION))
     if row and function is not None:
         defaults["dimension"] = row.action
     texts = [(key, "" if value is inspect.Parameter.empty else value_text(value)) for key, value in defaults.items()]
