@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -64,7 +65,7 @@ class Inspection:
             "paths": module_paths(), "module": function.__module__, "name": function.__name__,
             "arguments": encode(list(arguments), None), "limit": limit,
         }  # fmt: skip
-        self._limit = limit
+        self._limit, self._lock = limit, threading.Lock()
         self._end: tuple[Any, str] | None = None  # the last answer, once the process has ended
         self._output = tempfile.TemporaryFile()  # and no pipe, which a child of an environment would hold open
         try:
@@ -80,22 +81,29 @@ class Inspection:
 
     def answer(self, last: bool = True) -> tuple[Any, str]:
         """The last answer, once the process has ended; or the first one, as soon as it is there."""
-        if self._end is not None:
-            return self._end
         try:
-            while (code := self._process.poll()) is None and (last or ANSWER not in self._read_lines()):
+            while (answer := self._look(last)) is None:
                 if time.monotonic() > self._ends:
                     self._process.kill()
                 time.sleep(POLL_INTERVAL)
         except BaseException:  # such as Ctrl-C
             self._process.kill()
             raise
-        lines = self._read_lines()
-        answer = self._failure(lines, code) if ANSWER not in lines else (decode(lines[ANSWER], {}), "")
-        if code is not None:
-            self._end = answer
-            self._output.close()
         return answer
+
+    def _look(self, last: bool) -> tuple[Any, str] | None:
+        """The answer as soon as it is there; several threads may wait for it, and the one that sees the end closes."""
+        with self._lock:
+            if self._end is not None:
+                return self._end
+            code, lines = self._process.poll(), self._read_lines()
+            if code is None and (last or ANSWER not in lines):
+                return None
+            answer = self._failure(lines, code) if ANSWER not in lines else (decode(lines[ANSWER], {}), "")
+            if code is not None:
+                self._end = answer
+                self._output.close()
+            return answer
 
     def _failure(self, lines: dict[str, Any], code: int | None) -> tuple[None, str]:
         """Why there is no answer."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from erlbench.work.inspection import call_in_subprocess
+from erlbench.work.inspection import Inspection, call_in_subprocess
 from erlbench.work.trial import inspect
 from tests.faults import LIMIT
 
@@ -94,3 +95,18 @@ def test_a_process_has_a_limit_and_may_die_and_what_it_has_answered_counts(monke
     assert call_in_subprocess(end, 3, limit=9.0) == (None, "it ended its process in its import (exit code 3)")
     assert call_in_subprocess(answer_and_wait, (7, float("inf")), limit=0.2) == ((7, float("inf")), "")
     assert not {"PYTHONSAFEPATH", "CUDA_VISIBLE_DEVICES"} & {*os.environ}  # which the other process had
+
+
+def test_threads_that_wait_for_one_process_get_the_same_answer(monkeypatch):
+    """The one that sees its end closes the file that all others read."""
+    read = Inspection._read_lines
+
+    def slowly(inspection):
+        time.sleep(0.01)
+        return read(inspection)
+
+    monkeypatch.setattr(Inspection, "_read_lines", slowly)
+    inspection = Inspection(answer_and_wait, 7, limit=0.3)
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(lambda number: inspection.answer(last=number % 2 == 0), range(8)))
+    assert answers == [(7, "")] * 8

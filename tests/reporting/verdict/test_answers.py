@@ -194,6 +194,7 @@ def test_steps_to_a_score_count_to_the_end_where_it_is_not_reached(tmp_path):
     answer = answer_of(tmp_path / "one")
     assert (answer.standing, answer.samples[0].scores) == (Standing.HOLDS, (1000.0,) * 10)
     assert answer.samples[1].scores == (4000.0, 3000.0) * 5
+    assert answer.outcome["margin"] == pytest.approx(0.1 * 0.8 * 3500)  # of steps, whose origin is 0
     assert "5 of 10 runs of td3 never reach it" in answer.note
     write_study(tmp_path / "neither", 'metric = "reach", score = 90', seeds=20)
     write_runs(tmp_path / "neither", 2, 2, seeds=20)
