@@ -150,7 +150,7 @@ def find_named(what: str, name: str, table: Mapping[str, Any], kind: type) -> An
 def name_of(made: Any) -> str:
     """The name `module:Name` of a class or function; a `UsageError` where it cannot be found by that."""
     module, own = getattr(made, "__module__", ""), getattr(made, "__qualname__", "")
-    if getattr(sys.modules.get(module), own, None) is not made:
+    if not own or getattr(sys.modules.get(module), own, None) is not made:
         raise UsageError(f"an algorithm is a name, or a class or a function at the top level of a module, not {made!r}")
     return f"{module}:{own}"
 

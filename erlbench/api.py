@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from erlbench.bundle import open_bundles
@@ -125,13 +126,14 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     from erlbench.settings import setting_text
 
     _check_names(options, OPTIONS.keys() - {"dry_run", "verbose", "slurm"}, "run")
+    options = {name: _to_python(value) for name, value in options.items()}
     envs, algos = (list(made) if isinstance(made, list | tuple) else [made] for made in (env, algo))
     for key in ("set", "env_set"):
         if not isinstance(options.get(key, {}), dict):
             raise UsageError(f"{key} must be a dict such as {{'population': 20}}, not {options[key]!r}")
     named: Table = {
-        "algo": [made if isinstance(made, str) else name_of(made) for made in algos],
-        "env": [made if isinstance(made, str) else environment_name_of(made) for made in envs],
+        "algo": tuple(made if isinstance(made, str) else name_of(made) for made in algos),
+        "env": tuple(made if isinstance(made, str) else environment_name_of(made) for made in envs),
         "study": study,
         "quiet": (not is_watched() if quiet is None else quiet) or None,
     }
@@ -153,6 +155,15 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
         refused = "a cell was refused: `erlbench verify` says which of its files do not fit"
         raise ErlbenchError("; ".join(failed) or (refused if ended else "no run could begin; see above"))
     return results
+
+
+def _to_python(value: Any) -> Any:
+    """The value with Python's numbers and lists in place of NumPy's."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, dict):
+        return {key: _to_python(item) for key, item in value.items()}
+    return type(value)(map(_to_python, value)) if type(value) in (list, tuple) else value
 
 
 def _check_names(options: Values, known: set[str], function: str) -> None:
@@ -181,7 +192,7 @@ def report(*folders: Folder, out: Folder = "report", study: Names = (), **option
     from erlbench.reporting.options import ReportOptions
     from erlbench.reporting.request import requested_report
 
-    _check_names(options, list_options(ReportOptions).keys() - {"results", "side_by_side"}, "report")
+    _check_names(options, list_options(ReportOptions).keys() - {"results"}, "report")
     texts = {
         name: ",".join(map(str, value)) if isinstance(value, list | tuple) else value for name, value in options.items()
     }

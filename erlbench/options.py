@@ -67,7 +67,9 @@ class Option:
         if self.parse is not None:
             return self.parse(value, what)
         if self.type in (Path, tuple[Path, ...]):
-            paths = [value] if isinstance(value, str | Path) else value
+            paths = value if isinstance(value, list | tuple) else [value]
+            if not all(isinstance(path, str | Path) for path in paths):
+                raise UsageError(f"{what} must be a path, not {value!r}")
             return Path(value) if self.type is Path else tuple(map(Path, paths))
         if self.type == tuple[str, ...]:
             texts = [value] if isinstance(value, str) else value

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import erlbench
@@ -84,6 +85,9 @@ def test_what_is_done_is_only_read(results, tmp_path):
         (lambda: erlbench.run("cem", "Pendulum-v1", total_timestep=3), "'total_timestep'.*'total_timesteps'"),
         (lambda: erlbench.run("cem", "Pendulum-v1", set=5), "^set .*a dict .*population.*, not 5$"),
         (lambda: erlbench.run(5, "Pendulum-v1"), r"algorithm.*\b5\b"),
+        (lambda: erlbench.run(None, "Pendulum-v1"), "algorithm.*None"),
+        (lambda: erlbench.report(".", out=5), "--out .*5"),
+        (lambda: erlbench.report(".", paper={"width": 3}), "--paper .*width"),
         (lambda: erlbench.load_policy(5), r"^load_policy\(\) .*, not 5$"),
         (lambda: erlbench.report(".", at="soon"), "--at soon"),
         (lambda: erlbench.report(".", at=1000, study="aes-rl-table-1"), "--at cuts all runs"),
@@ -94,6 +98,25 @@ def test_a_mistake_is_an_error_and_no_exit(tmp_path, monkeypatch, call, message)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ErlbenchError, match=message):
         call()
+
+
+def test_studies_and_numbers_of_numpy_are_taken(tmp_path, monkeypatch):
+    known = []
+    monkeypatch.setattr("erlbench.running.command.run_cells", lambda cells, options: known.extend(cells) or 0)
+    erlbench.run(study="openai-es-quadratic", profile="smoke", out=tmp_path)
+    assert {cell.env for cell in known} == {"function:quadratic"}
+    known.clear()
+    numbers = {"seeds": np.int64(2), "total_timesteps": np.int64(600)}
+    erlbench.run("cem", "Pendulum-v1", env_set={"g": np.float32(9.5)}, out=tmp_path, **numbers)
+    assert [cell.seed for cell in known] == [0, 1]
+    assert [(cell.total_timesteps, cell.env_settings["g"]) for cell in known] == [(600, 9.5)] * 2
+
+
+def test_folders_are_set_side_by_side(tmp_path):
+    for folder in ("before", "after"):
+        make_run(tmp_path / folder, "Foo-v5", "cem", 0, [0, 10])
+    page = erlbench.report(tmp_path / "before", tmp_path / "after", out=tmp_path / "report", side_by_side=True)
+    assert "cem [after]" in page.read_text()
 
 
 def test_a_script_needs_no_guard(tmp_path):

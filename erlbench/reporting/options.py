@@ -104,7 +104,11 @@ def parse_scores(text: Any, what: str = "--reach") -> tuple[float, ...]:
 
 def parse_style(value: Any, what: str = "--paper") -> PaperStyle:
     """The style of a file, or the standard one."""
-    return PaperStyle() if value in (STANDARD, True) else read_style(Path(value))
+    if value in (STANDARD, True):
+        return PaperStyle()
+    if not isinstance(value, str | Path):
+        raise UsageError(f"{what} must be the path of a TOML file, not {value!r}")
+    return read_style(Path(value))
 
 
 @dataclass(frozen=True, kw_only=True)
