@@ -11,9 +11,9 @@ import numpy as np
 from erlbench.algorithms.registry import find_named
 from erlbench.algorithms.training.learners import ActorCriticSettings, find_learner
 from erlbench.envs.registry import EnvSpec, Problem, build
-from erlbench.errors import UsageError
+from erlbench.errors import UsageError, said_by
 from erlbench.policy import ACTIVATIONS, INITIALISATIONS, NETWORKS, SQUASHINGS, PolicySpec, initial_policy
-from erlbench.policy.spec import describe_parameters, new_module
+from erlbench.policy.spec import describe_parameters, new_module, try_module
 from erlbench.settings import at_least_one, setting
 from erlbench.work.contract import Infos, advance, reset
 from erlbench.work.seeding import Key, Purpose, environment_seed, generator
@@ -90,10 +90,13 @@ def _parameters_of(settings: PolicySettings, problem: Problem) -> tuple[str, ...
         raise UsageError(
             f"network={name} has outputs of its own: bins, stochastic and initialisation=normc need mlp or lstm"
         )
+    sizes = problem.observation_size, problem.action_size
     try:
-        return describe_parameters(new_module(name, problem.observation_size, problem.action_size))
-    except Exception as error:
-        raise UsageError(f"network '{name}' cannot be made: {type(error).__name__}: {error}") from error
+        module = new_module(name, *sizes)
+        try_module(module, *sizes)
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"network '{name}' cannot be used: {said_by(error)}") from error
+    return describe_parameters(module)
 
 
 def initial_mean(policy: PolicySpec, settings: object, key: Key) -> np.ndarray:

@@ -12,7 +12,7 @@ from importlib import metadata
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from erlbench.errors import UsageError, nearest
+from erlbench.errors import UsageError, nearest, said_by
 from erlbench.machine import process
 from erlbench.records.older import DEFAULT_PRESET, unknown_preset
 
@@ -102,8 +102,8 @@ def find(name: str) -> type[Algorithm[Any, Any]]:
     process.name_module(module if ":" in name else "")
     try:
         plugged = getattr(importlib.import_module(module), attribute)
-    except Exception as error:
-        raise UsageError(f"algorithm '{name}' cannot be imported ({where}): {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:  # a script may end its program
+        raise UsageError(f"algorithm '{name}' cannot be imported ({where}): {said_by(error)}") from error
     if isinstance(plugged, type) and issubclass(plugged, Algorithm | Search):
         return _algorithm_of(plugged)
     if callable(plugged):
@@ -140,8 +140,8 @@ def find_named(what: str, name: str, table: Mapping[str, Any], kind: type) -> An
         process.name_module(module)
     try:
         value = getattr(importlib.import_module(module), attribute)
-    except Exception as error:
-        raise UsageError(f"{what} '{name}' cannot be imported: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:  # a script may end its program
+        raise UsageError(f"{what} '{name}' cannot be imported: {said_by(error)}") from error
     if kind is object or isinstance(value, kind) or (isinstance(value, type) and issubclass(value, kind)):
         return value
     raise UsageError(f"{what} '{name}' is no {kind.__module__}.{kind.__name__}")

@@ -269,6 +269,25 @@ def new_module(name: str, observations: int, outputs: int) -> torch.nn.Module:
     return network
 
 
+def try_module(module: torch.nn.Module, observations: int, outputs: int) -> None:
+    """Raise `ValueError` unless two episodes that begin alike have equal outputs `(1, outputs)`."""
+    import torch
+
+    begins = []
+    with torch.inference_mode():
+        for _ in range(2):
+            if hasattr(module, "reset"):
+                module.reset()
+            begins.append(module.eval()(torch.linspace(-1.0, 1.0, observations)[None]))
+    first, second = (output.nan_to_num() for output in begins)
+    if first.shape != (1, outputs):
+        raise ValueError(f"its outputs are {tuple(first.shape)}, not {(1, outputs)}")
+    if not torch.equal(first, second):
+        raise ValueError(
+            "it draws random numbers, or keeps what no reset() clears: equal observations have two outputs"
+        )
+
+
 def describe_parameters(module: torch.nn.Module) -> tuple[str, ...]:
     """`NAME:8x3` of each parameter, in the module's order, which is that of the flat vector."""
     return tuple(f"{name}:{'x'.join(map(str, each.shape)) or '1'}" for name, each in module.named_parameters())

@@ -117,7 +117,7 @@ class CellRunner:
                 return shown.end(INTERRUPTED) if shown else INTERRUPTED
             except LostLease as error:
                 return self._fail(cell, str(error))
-            except Exception as error:
+            except (Exception, SystemExit) as error:  # a user's algorithm may end its program
                 self._starting = False
                 if self.context.stop.is_set() and not (shown and shown.run.begun):
                     return INTERRUPTED  # what a library has made of the signal, such as an ImportError
@@ -226,7 +226,7 @@ def describe_start(cell: Cell, context: CommandContext, pool: Pool) -> dict[str,
     }
 
 
-def record_error(error: Exception, directory: RunFolder, store: Store | None = None) -> str:
+def record_error(error: Exception | SystemExit, directory: RunFolder, store: Store | None = None) -> str:
     """One message for the user; a traceback, where there is one worth reading, goes to error.txt."""
     try:
         directory.check()  # else it says more than the error that came of it

@@ -19,6 +19,7 @@ from erlbench.algorithms.ask_tell import algorithm_of
 from erlbench.algorithms.search.ask_tell import EvosaxObject
 from erlbench.errors import CellError, ErlbenchError, UsageError
 from tests.algorithms.fake import check_replay, played, sphere
+from tests.calls import call, refuse
 from tests.runs import all_rows
 
 SEED = 5
@@ -230,3 +231,18 @@ def test_python_takes_the_page_s_search_and_an_environment_themselves(tmp_path, 
     for env, words in ((gymnasium.make("Pendulum-v1"), "worker processes can make"), (lambda: None, "top level")):
         with pytest.raises(UsageError, match=words):
             erlbench.run("cem", env, out=tmp_path)
+
+
+def test_a_search_that_ends_its_program_fails_and_the_next_one_runs(tmp_path, monkeypatch):
+    (tmp_path / "a_script.py").write_text("raise SystemExit(0)\n")
+    (tmp_path / "ends.py").write_text(
+        "import erlbench\n@erlbench.maximise\nclass Exits:\n    def __init__(self, dimension, seed): pass\n"
+        "    def ask(self): raise SystemExit(0)\n    def tell(self, *told): pass\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    words = "--env", "Pendulum-v1", "--total-timesteps", 400, "--eval-freq", 400, "--processes", 0, "--out", tmp_path
+    refuse("a_script:Search", "run", "--algo", "a_script:Search", *words)
+    result = call("run", "--algo", "ends:Exits,cem", *words)
+    assert result.exit_code == 1
+    assert "SystemExit" in result.stderr
+    assert erlbench.load_results(tmp_path).cells["status"].tolist() == ["failed", "done"]

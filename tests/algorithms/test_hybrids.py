@@ -165,5 +165,29 @@ def test_a_policy_s_file_runs_no_code(page_modules, tmp_path):
             policy_of(problem("InvertedPendulum-v5"), PolicySettings(network=network))
 
 
+UNUSABLE = """
+import torch
+class Draws(torch.nn.Linear):
+    def forward(self, x): return super().forward(x) + torch.randn(1)
+class Wide(torch.nn.Linear):
+    def forward(self, x): return super().forward(x).repeat(1, 2)
+class Counts(torch.nn.Linear):
+    seen = 0
+    def forward(self, x): self.seen += 1; return self.seen * super().forward(x)
+class Ends(torch.nn.Linear):
+    def forward(self, x): raise SystemExit(0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("Draws", "random"), ("Wide", r"\(1, 2\)"), ("Counts", "reset"), ("Ends", "SystemExit")]
+)
+def test_a_policy_that_could_not_be_repeated_or_has_no_actions_is_refused(tmp_path, monkeypatch, name, reason):
+    (tmp_path / "unusable.py").write_text(UNUSABLE)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UsageError, match=f"unusable:{name}.*{reason}"):
+        policy_of(problem("InvertedPendulum-v5"), PolicySettings(network=f"unusable:{name}"))
+
+
 def test_the_page_s_search_alone_conforms(page_modules, tmp_path):
     check_algorithm("my_search:BetterHalf", tmp_path / "runs", settings={"hidden": (8,)})
