@@ -269,7 +269,7 @@ def new_module(name: str, observations: int, outputs: int) -> torch.nn.Module:
     return network
 
 
-def try_module(module: torch.nn.Module, observations: int, outputs: int) -> None:
+def try_module(module: Any, observations: int, outputs: int) -> None:
     """Raise `ValueError` unless two episodes that begin alike have equal outputs `(1, outputs)`."""
     import torch
 
