@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from erlbench.words import counted
 Names = str | Sequence[str]
 Made = Any  # a name, a class, a function, or a list of these
 Folder = str | Path
+T = TypeVar("T")
 RUN = ("algo", "preset", "workers", "eval_freq", "eval_episodes")  # of config.toml's table [run]
 STATUS = (  # of status.json
     "status",
@@ -45,7 +46,7 @@ class Results:
     @property
     def cells(self) -> pd.DataFrame:
         """One row a run: status, counted steps, times in seconds, final score, settings as `settings.NAME`, folder."""
-        return pd.DataFrame(list(map(_read_cell, self.runs)))
+        return pd.DataFrame(list(_read_each(_read_cell, self.runs)))
 
     @property
     def evaluations(self) -> pd.DataFrame:
@@ -68,23 +69,32 @@ class Results:
         return self._read_rows(GenerationRow)
 
     def _read_rows(self, row: type[Row]) -> pd.DataFrame:
-        """The rows of one kind of all runs; damage is left out with a warning. All columns of the schema are there.
+        """The rows of one kind of all runs; damage is left out with a warning. All columns of the schema are there."""
 
-        A `UsageError` for a file that no run writes.
-        """
-        frames = [pd.DataFrame(columns=pd.Index([*IDENTITY, *header(row)]))]
-        for path in filter(lambda path: (path / row.file).exists(), self.runs):
-            run = RunFiles(path)
+        def read(path: Path) -> pd.DataFrame | None:
+            named = RunFiles(path).run_config()["run"]
             with readable(path / row.file):
                 rows = read_rows(path, row, warn)
-            if rows is not None and len(rows):
-                named = run.run_config()["run"]
-                identity = pd.DataFrame({column: named[column] for column in IDENTITY}, index=rows.index)
-                frames.append(identity.join(rows.drop(columns=[*IDENTITY], errors="ignore")))
-        return pd.concat(frames[1:] or frames, ignore_index=True)
+            if rows is None or not len(rows):
+                return None
+            identity = pd.DataFrame({column: named[column] for column in IDENTITY}, index=rows.index)
+            return identity.join(rows.drop(columns=[*IDENTITY], errors="ignore"))
+
+        paths = [path for path in self.runs if (path / row.file).exists()]
+        frames = [frame for frame in _read_each(read, paths) if frame is not None]
+        return pd.concat(frames or [pd.DataFrame(columns=pd.Index([*IDENTITY, *header(row)]))], ignore_index=True)
 
     def __repr__(self) -> str:
         return f"<{counted(len(self.runs), 'run')}; frames: cells, evaluations, episodes, tasks, generations>"
+
+
+def _read_each(read: Callable[[Path], T], paths: Iterable[Path]) -> Iterator[T]:
+    """What is read of each run; one with files of another kind is left out with a warning."""
+    for path in paths:
+        try:
+            yield read(path)
+        except UsageError as error:
+            warn(error)
 
 
 def _read_cell(path: Path) -> Table:

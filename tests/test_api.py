@@ -63,6 +63,11 @@ def test_only_a_finished_run_has_a_final_score_and_damaged_rows_are_told(tmp_pat
     assert results.cells["status"].tolist() == ["done", "failed", "running", "interrupted"]
     assert results.evaluations["return_mean"].tolist()[:2] == [0, 10]
     assert capsys.readouterr().err.startswith(f"warning: {path}:3: ")
+    config = path.with_name("config.toml")
+    config.write_text(config.read_text() + "[[[")
+    assert results.cells["status"].tolist() == ["failed", "running", "interrupted"]
+    assert {*results.evaluations["seed"]} == {1, 2, 3}
+    assert str(config) in capsys.readouterr().err
 
 
 def test_what_is_done_is_only_read(results, tmp_path):

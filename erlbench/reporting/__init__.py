@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from erlbench import errors
-from erlbench.errors import ErlbenchError, UsageError, nearest
+from erlbench.errors import ErlbenchError, UsageError, explain, nearest
 from erlbench.files import new_file, refuse_links
 from erlbench.reporting.answers import answer_study
 from erlbench.reporting.cells import LEFT_OUT, Warn, clean, list_rows
@@ -146,32 +149,52 @@ def _reference_pages(reference: Path, studies: Mapping[str, Study]) -> list[Page
     return pages
 
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
 def _write(options: ReportOptions, pages: Sequence[PageCells], found: pd.DataFrame, warnings: Warnings) -> Path:
-    """Write the pages and the index."""
-    out, runs = options.out, list_rows(found)
-    charts = ChartData(sum(len(page.runs) for page in pages if page.is_reference) + len(runs))
+    """Write the report beside an earlier one, which it replaces once it is whole; the path of its `index.html`."""
+    out = options.out
     try:
         prepare_folder(out)
-        maker = Maker(out=out, warn=warnings.add, options=options, charts=charts)
-        quiet = replace(maker, warn=_ignore)
-        written = []
-        for page in pages:
-            scored = score_page(page, options.metric, options.baseline)
-            written.append((quiet if page.is_reference else maker).write(scored))
-        if options.metric != AUTO and not any(len(cell.scores) for page in written for cell in page.rows):
-            warnings.add(f"--metric {options.metric}: no finished run has such a score")
-        answers = [page.answer for page in pages if page.answer]
-        write_verdicts(out / VERDICTS, {page.name: page.verdicts for page in written}, answers)
-        cells = [cell for page in written if not page.is_reference for cell in page.rows]
-        sources = [one for cell in cells for one in find_references(cell)]
-        write_references(out / REFERENCES, runs, sources)
-        index = write_index(out, written, runs, [*warnings.remarks], charts)
+        with tempfile.TemporaryDirectory(prefix=".new-", dir=out) as folder, np.errstate(all="ignore"):
+            new = Path(folder)
+            index = out / _write_pages(new, options, pages, list_rows(found), warnings).relative_to(new)
+            for path in sorted(new.rglob("*")):  # a folder before its files
+                place = out / path.relative_to(new)
+                if path.is_dir():
+                    place.mkdir(exist_ok=True)
+                else:
+                    path.replace(place)
     except OSError as error:
+        if error.errno in FULL:
+            raise ErlbenchError(f"the report is not written: {explain(error, out)}") from error
         reason = error.strerror or error
         raise UsageError(f"the report cannot be written to {out}: {reason}; choose another folder by --out") from error
     if left_out := sum(LEFT_OUT in warning for warning in warnings.remarks):
         raise ErlbenchError(f"{index} is written; folders left out of it: {left_out}; see the lines above")
     return index
+
+
+def _write_pages(
+    out: Path, options: ReportOptions, pages: Sequence[PageCells], runs: Sequence[Any], warnings: Warnings
+) -> Path:
+    """Write the pages and the index."""
+    charts = ChartData(sum(len(page.runs) for page in pages if page.is_reference) + len(runs))
+    maker = Maker(out=out, warn=warnings.add, options=options, charts=charts)
+    quiet = replace(maker, warn=_ignore)
+    written = []
+    for page in pages:
+        scored = score_page(page, options.metric, options.baseline)
+        written.append((quiet if page.is_reference else maker).write(scored))
+    if options.metric != AUTO and not any(len(cell.scores) for page in written for cell in page.rows):
+        warnings.add(f"--metric {options.metric}: no finished run has such a score")
+    answers = [page.answer for page in pages if page.answer]
+    write_verdicts(out / VERDICTS, {page.name: page.verdicts for page in written}, answers)
+    cells = [cell for page in written if not page.is_reference for cell in page.rows]
+    sources = [one for cell in cells for one in find_references(cell)]
+    write_references(out / REFERENCES, runs, sources)
+    return write_index(out, written, runs, [*warnings.remarks], charts)
 
 
 def _check_baseline(baseline: str, runs: pd.DataFrame) -> None:

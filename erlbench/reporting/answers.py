@@ -22,7 +22,7 @@ from erlbench.reporting.pairs import SIMILAR, decide, make_sample, selection_rea
 from erlbench.reporting.published import find_origin
 from erlbench.reporting.score import AUTO, CURVE, FINAL, LEARNING, MINUTES, TIMESTEPS, CurveStretch
 from erlbench.reporting.significance import UNKNOWN, Case, compare, judge, mean_difference, percent_more
-from erlbench.reporting.statistics import ends, mean, reached
+from erlbench.reporting.statistics import mean, reached
 from erlbench.reporting.studies import find_differences, make_answer_cells
 from erlbench.words import counted
 
@@ -172,8 +172,8 @@ def _why_not(kind: str, sides: list[Any], scores: list[Any], answer: SimpleNames
         if len(machines) > 1:
             yield f"measured on {len(machines)} machines"
     elif kind == REACH:
-        steps = [mean(ends(side.done, "timesteps")) for side in sides]
-        if answer.note and max(steps) > SIMILAR * min(steps):
+        budgets = [run.budget or run.timesteps for run in runs]
+        if answer.note and max(budgets) > SIMILAR * min(budgets):
             yield f"{answer.note.split('; ')[0]}, and the budgets differ"
     else:
         for side in sides:

@@ -205,7 +205,7 @@ def _bars(bars: pd.DataFrame) -> Record:
     return {"label": bars.label.iloc[0], "colour": int(bars.colour.iloc[0]), "row": bars.row.tolist(), **numbers}
 
 
-def _round(values: Array) -> list[float]:
-    """Finite numbers that are short in JSON: five digits, whole ones without a point."""
+def _round(values: Array) -> list[float | None]:
+    """Numbers that are short in JSON: five digits, whole ones without a point; None for what is not finite."""
     rounded = (float(f"{value:.{DIGITS}g}") for value in values.tolist())
-    return [int(value) if value.is_integer() else value for value in rounded]
+    return [int(value) if value.is_integer() else value if math.isfinite(value) else None for value in rounded]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 NONE = "–"  # what stands in a cell without a value
-SMALL = 0.005  # two digits after the point would make zero of what is smaller
+SMALL, LARGE = 0.1, 1e12  # below and above them a number has two and three digits
 
 
 def text(value: object) -> str:
@@ -16,11 +16,13 @@ def text(value: object) -> str:
 
 
 def number(value: float) -> str:
-    """1,234 or 56.7 or 0.12 or 0.0034 or 5.6e-07, and a dash for NaN."""
+    """1,234 or 56.7 or 0.12 or 0.034 or 5.6e-07 or 7.8e+20, and a dash for NaN."""
     if math.isnan(value):
         return NONE
     if 0 < abs(value) < SMALL:
         return f"{value:.2g}".replace("-", "−", value < 0)
+    if abs(value) >= LARGE:
+        return f"{value:.3g}".replace("-", "−", value < 0)
     digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 10 else 2
     return f"{value:,.{digits}f}".replace("-", "−")
 

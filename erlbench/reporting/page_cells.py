@@ -42,6 +42,7 @@ USUAL = {
     "departures": (),
 }  # fmt: skip
 KINDS = {False: "measured", True: "modelled"}  # minutes, by whether their time is simulated; never in one column
+UNRECORDED = "not recorded"  # the limit of runs whose files have no budget
 HEAD = ["group", *GROUP, "env_published", "environment", "limit", "slug"]  # the columns that a group shares
 
 
@@ -240,7 +241,7 @@ def describe_limit(head: Any, at: Moment | None = None, budget: str = "") -> str
     timesteps = f"{budget or f'{head.total_timesteps:,}'} steps" if head.total_timesteps else ""
     minutes = f"{head.total_minutes:g} modelled minutes" if head.total_minutes else ""
     limits = generations, " and ".join(filter(None, (timesteps, minutes)))
-    return " or ".join(filter(None, limits)) or "not recorded"
+    return " or ".join(filter(None, limits)) or UNRECORDED
 
 
 def _short_limit(head: Any, heads: Sequence[Any]) -> str:

@@ -17,7 +17,8 @@ from erlbench.records.older import ALGORITHMS, DEFAULT_PRESET
 from erlbench.records.run import EVALUATIONS, TRAINING
 from erlbench.reporting.cells import list_rows, same_setting
 from erlbench.reporting.documents import Record, Table, build_table
-from erlbench.reporting.page_cells import PageCells, find_cell, has_fitness_steps, scores_at_equal_steps
+from erlbench.reporting.formats import steps
+from erlbench.reporting.page_cells import UNRECORDED, PageCells, find_cell, has_fitness_steps, scores_at_equal_steps
 from erlbench.reporting.published import find_origin
 from erlbench.reporting.runs import run_tables
 from erlbench.reporting.score import TIMESTEPS
@@ -53,7 +54,10 @@ def compare_pairs(page: PageCells) -> pd.DataFrame:
     pairs = [(group, *pair) for group in page.groups for pair in _choose_pairs(page, group)]
     origins = {group.group: find_origin(group.env, group.cells) for group in page.groups}
     outcomes = decide(
-        [(one.scores, two.scores, origins[group.group], next(_why_not(one, two), "")) for group, one, two, _ in pairs]
+        [
+            (one.scores, two.scores, origins[group.group], next(_why_not(group, one, two), ""))
+            for group, one, two, _ in pairs
+        ]
     )
     rows, samples = [], {cell.Index: make_sample(cell) for cell in page.rows}
     for (group, one, two, shown), outcome in zip(pairs, outcomes):
@@ -97,13 +101,17 @@ def decide(pairs: Sequence[tuple[Array, Array, float, str]]) -> list[Record]:
     return rows
 
 
-def _why_not(one: Any, two: Any) -> Iterator[str]:
+def _why_not(group: Any, one: Any, two: Any) -> Iterator[str]:
     """Why the scores are no samples of the algorithms; none where they are."""
     yield from filter(None, [selection_reason((one, two))])
     if not all(math.isfinite(mean(side.scores)) and not math.isinf(std(side.scores)) for side in (one, two)):
         yield "the scores are too large for a mean and a spread"
     if (one.metric, one.stretch) != (two.metric, two.stretch):
         yield "their scores are of different evaluations"
+    ends_at = [mean(ends(side.done, "timesteps")) for side in (one, two)]
+    if group.limit == UNRECORDED and max(ends_at) > SIMILAR * min(ends_at):
+        after = " and ".join(map(steps, ends_at))
+        yield f"their files have no budget, and they end after {after} training steps"
 
 
 def selection_reason(sides: Sequence[Any]) -> str:

@@ -342,6 +342,8 @@ def _read(path: Path, warn: Warn) -> Record:
         return {}
     if not isinstance(value, dict):
         warn(f"{path}: not a JSON object; what it says is missing from the report")
+    elif path.suffix == ".toml" and not _mapping(value.get("run")):
+        warn(f"{path}: without a table [run]; what it says is missing from the report")
     return _mapping(value)
 
 

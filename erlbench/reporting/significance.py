@@ -48,7 +48,7 @@ class Case(StrEnum):
     """What is known of two algorithms."""
 
     DECIDED = "decided"
-    SMALL = "small difference"  # the ranks differ, and the means by less than the margin in the same direction
+    RANKS = "ranks alone"  # they differ, and the means by less than the margin, or in the other direction
     EQUIVALENT = "equivalent"
     UNDECIDED = "undecided"
     TOO_FEW = "too few"
@@ -247,7 +247,7 @@ def judge(x: Array, y: Array, found: Found, *, p: float, tests: int = 1, origin:
     if few < FEWEST_RUNS:
         case, missing = Case.TOO_FEW, FEWEST_RUNS - few
     elif p <= level and math.isfinite(interval) and math.isfinite(found["difference_high"]):
-        case = Case.DECIDED if found["gain"] >= margin else Case.SMALL
+        case = Case.DECIDED if found["gain"] >= margin else Case.RANKS
     elif equivalent(x, y, level=LEVEL / tests, origin=origin):
         case = Case.EQUIVALENT
     else:

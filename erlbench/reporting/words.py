@@ -15,6 +15,7 @@ from typing import Any
 from erlbench.reporting.answers import Standing
 from erlbench.reporting.documents import Record
 from erlbench.reporting.formats import interval, list_first, number, p_value, steps, with_interval
+from erlbench.reporting.page_cells import UNRECORDED
 from erlbench.reporting.pairs import SIMILAR
 from erlbench.reporting.significance import MARGIN, Case, seeds_for_tests, unseen_failures
 from erlbench.reporting.statistics import FEWEST_RUNS, group_items, mean
@@ -29,7 +30,7 @@ VALUES = (
     "case", "reason", "env", "budget", "axis", "score", "first", "second", "origin", "equal_steps", "unequal",
     "defaults",
 )  # fmt: skip
-DIFFER = (Case.DECIDED, Case.SMALL)
+DIFFER = (Case.DECIDED, Case.RANKS)
 OPEN = {  # what one comparison and several are, in the sentence over all
     Case.UNDECIDED: ("is undecided", "are undecided"),
     Case.TOO_FEW: ("has too few seeds", "have too few seeds"),
@@ -39,23 +40,23 @@ OPEN = {  # what one comparison and several are, in the sentence over all
 
 def sentence(pair: Any) -> str:
     """A comparison: its case, who, by how much, after what, and with how many seeds."""
-    case, where, needed = pair.case, f"on {pair.env} after {pair.budget}", ""
-    first, second, better, worse = pair.first.name, pair.second.name, *(side.name for side in order(pair))
+    pair = best_first(pair)
+    case, needed = pair.case, ""
+    where = f"on {pair.env}" + f" after {pair.budget}" * (pair.budget != UNRECORDED)
+    first, second = pair.first.name, pair.second.name
     size = with_interval(pair.difference, pair.difference_low, pair.difference_high)
-    margin = f" ({SHARE} is {number(pair.margin)})" if case in (Case.SMALL, Case.EQUIVALENT) else ""
+    margin = f" ({SHARE} is {number(pair.margin)})" if case in (Case.RANKS, Case.EQUIVALENT) else ""
     finding = f"{case.capitalize()}: {first} and {second} {where}"
     if case in DIFFER:
-        ends = pair.probability_better, pair.probability_low, pair.probability_high
-        if pair.probability_better <= 0.5:
-            ends = 1 - ends[0], 1 - ends[2], 1 - ends[1]
+        better = interval(pair.probability_better, pair.probability_low, pair.probability_high)
         means = f"; the means of these runs differ by {number(pair.gain)}{margin}"
         title = "Decided" if case == Case.DECIDED else f"Higher by less than {SHARE}"
-        if case == Case.SMALL and pair.gain < 0:
+        if case == Case.RANKS and pair.gain < 0:
             title, means = (
                 "Higher, with a lower mean",
-                f", but the mean of {better} is {number(-pair.gain)} lower in these runs",
+                f", but the mean of {first} is {number(-pair.gain)} lower in these runs",
             )
-        finding = f"{title}: runs of {better} score higher than runs of {worse} {where} (P = {interval(*ends)}){means}"
+        finding = f"{title}: runs of {first} score higher than runs of {second} {where} (P = {better}){means}"
     elif case == Case.EQUIVALENT:
         finding += f"; the means of these runs differ by {size}{margin}"
     elif case == Case.UNDECIDED:
@@ -78,9 +79,17 @@ def select_spoken(cases: Sequence[str]) -> list[int]:
     return sorted(spoken, key=lambda i: ranks.index(Case(cases[i])))
 
 
-def order(pair: Any) -> tuple[SimpleNamespace, SimpleNamespace]:
-    """The better one, the worse one, by the ranks."""
-    return (pair.first, pair.second) if pair.probability_better > 0.5 else (pair.second, pair.first)
+def best_first(pair: Any) -> Any:
+    """The comparison with the better side by the ranks first, where the rule says which one that is."""
+    if pair.case not in DIFFER or pair.probability_better > 0.5:
+        return pair
+    return pair._replace(
+        first=pair.second, second=pair.first, n=pair.n_against, n_against=pair.n,
+        difference=-pair.difference, difference_low=-pair.difference_high, difference_high=-pair.difference_low,
+        probability_better=1 - pair.probability_better, probability_low=1 - pair.probability_high,
+        probability_high=1 - pair.probability_low, equal_steps=pair.equal_steps and pair.equal_steps[::-1],
+        unequal={name: values[::-1] for name, values in pair.unequal.items()},
+    )  # fmt: skip
 
 
 def _seeds(first: SimpleNamespace, second: SimpleNamespace) -> str:
@@ -104,6 +113,7 @@ def _more_steps(first: SimpleNamespace, second: SimpleNamespace) -> str:
 
 def details(pair: Any) -> list[str]:
     """What stands behind it: test, means, what such runs show, score, steps of the simulator, settings."""
+    pair = best_first(pair)
     return [] if pair.case == Case.NOT_COMPARABLE else [*_numbers(pair), *_power(pair), *_circumstances(pair)]
 
 
@@ -191,9 +201,10 @@ def _short(pair: Any) -> tuple[str, str]:
     """A finding without its size and place, and the algorithm that it ends with."""
     if pair.case == Case.EQUIVALENT:
         return f"{pair.first.name} and {pair.second.name} are equivalent, within {SHARE},", ""
-    better, worse = order(pair)
+    pair = best_first(pair)
+    better, worse = pair.first, pair.second
     by = ", with a lower mean," if pair.gain < 0 else f" by less than {SHARE}"
-    return f"runs of {better.name} score higher{by * (pair.case == Case.SMALL)} than runs of ", worse.name
+    return f"runs of {better.name} score higher{by * (pair.case == Case.RANKS)} than runs of ", worse.name
 
 
 def _listed(texts: Sequence[str]) -> str:

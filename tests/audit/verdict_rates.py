@@ -123,7 +123,7 @@ def cases(x, y, tests=1):
     differs = differ(x, y, tests)
     gap = (x.mean(axis=1) - y.mean(axis=1)) * np.sign(better(x, y) - 0.5)
     large = gap >= MARGIN * abs(y.mean(axis=1))
-    case[differs & large], case[differs & ~large] = "decided", "small difference"
+    case[differs & large], case[differs & ~large] = "decided", "ranks alone"
     return case
 
 

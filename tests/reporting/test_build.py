@@ -1,5 +1,8 @@
 """A whole report: its files, its folder, and what it does with studies, damaged runs and the files of others."""
 
+import errno
+import json
+import os
 import re
 import subprocess
 import sys
@@ -186,3 +189,24 @@ def test_a_report_imports_nothing_of_the_run_side(results):
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=results.parent, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_a_report_that_cannot_be_finished_leaves_the_earlier_one_as_it_is(results, monkeypatch):
+    out = write_report(results)
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("erlbench.reporting.write_index", full)
+    refused = invoke("report", results, "--out", out, "--metric", "final-10")
+    assert (refused.exit_code, "disk is full" in refused.output) == (1, True)
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+
+
+def test_returns_beyond_all_bounds_leave_the_charts_of_others(results):
+    for seed in range(2):
+        make_run(results, "Huge-v5", "cem", seed, [0, 1e308])
+    page = read(write_report(results) / "index.html")
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[1]
+    json.loads(data, parse_constant=pytest.fail)  # Infinity and NaN are no JSON

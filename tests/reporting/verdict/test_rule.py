@@ -12,7 +12,7 @@ from scipy import stats
 from erlbench.reporting.formats import number
 from erlbench.reporting.pairs import compare_pairs, pairs_table
 from erlbench.reporting.significance import Case, compare, judge
-from erlbench.reporting.words import details, order, result, select_spoken, sentence
+from erlbench.reporting.words import best_first, details, result, select_spoken, sentence
 from tests.reporting.compare import page_of, pairs_of, read, run_report, write_report
 from tests.reporting.make_runs import make_cells, make_run
 
@@ -22,14 +22,14 @@ CLEAR = ([140.0, 150, 145, 160, 148, 151, 149], [100.0, 110, 90, 105, 95, 99, 98
 OVERLAPPING = ([100.0, 120, 90, 130, 80, 104, 103], [105.0, 95, 125, 85, 110, 99, 98])
 CASES = {  # scores of a and b, the case, and the first words about it
     "clear": (*CLEAR, Case.DECIDED, "Decided: runs of a score"),
-    "small": (100 + 0.1 * np.arange(10), 99 - 0.1 * np.arange(10), Case.SMALL, "Higher by less than 10 %: runs"),
+    "small": (100 + 0.1 * np.arange(10), 99 - 0.1 * np.arange(10), Case.RANKS, "Higher by less than 10 %: runs"),
     "overlapping": (*OVERLAPPING, Case.UNDECIDED, "Undecided"),
     "alike, many": (*NORMAL, Case.EQUIVALENT, "Equivalent"),
     "five": ([140.0, 150, 145, 160, 155], [1.0, 2, 3, 4, 5, 6], Case.TOO_FEW, "Undecided, too few seeds"),
     "a winner with the lower mean": (
         [12 + 0.01 * seed for seed in range(9)] + [-90.0],
         [10 + 0.01 * seed for seed in range(10)],
-        Case.SMALL,
+        Case.RANKS,
         "Higher, with a lower mean: runs of a score higher than runs of b",
     ),
 }
@@ -47,8 +47,8 @@ def test_each_case(tmp_path, what):
     pair = pair_of(tmp_path, a, b)
     assert pair.case == case
     assert sentence(pair).startswith(words)
-    if case in (Case.DECIDED, Case.SMALL):
-        assert [side.name for side in order(pair)] == ["a", "b"]
+    if case in (Case.DECIDED, Case.RANKS):
+        assert [side.name for side in (best_first(pair).first, best_first(pair).second)] == ["a", "b"]
         assert pair.gain == pytest.approx(np.mean(a) - np.mean(b))
         assert number(abs(pair.gain)) in sentence(pair)
     if case == Case.TOO_FEW:
@@ -56,8 +56,15 @@ def test_each_case(tmp_path, what):
         assert not [word for word in (" p ", "interval") if word in behind]
 
 
-def test_the_probability_is_that_of_the_side_that_is_named_first(tmp_path):
-    pair = pair_of(tmp_path, np.linspace(1, 2, 8), np.linspace(5, 6, 8))
+def test_all_sentences_have_the_better_side_first(tmp_path):
+    """Probability, difference, means, seeds, settings."""
+    pair = pair_of(tmp_path, np.linspace(1, 2, 8), np.linspace(5, 6, 9))
+    assert sentence(pair).endswith("; 9 and 8 seeds.")
+    pair = pair._replace(unequal={"hidden": ("of a", "of b")}, equal_steps=(1.0, 2.0))
+    first, means, *_, settings = details(pair)
+    assert first.startswith("Mean difference 4.00 [3.")
+    assert means == "Means: b 5.50 and a 1.50."
+    assert settings == "Settings differ: hidden of b and of a."
     assert pair.probability_low < pair.probability_high < 0.5
     ends = f"{1 - pair.probability_high:.2f}, {1 - pair.probability_low:.2f}"
     assert "runs of b score higher than runs of a" in sentence(pair)
@@ -165,3 +172,15 @@ def test_equivalence_takes_both_edges_of_the_margin_at_the_level_of_the_family(g
 def test_fewer_than_twenty_seeds_are_never_equivalent(seeds, case):
     y = 100 + np.arange(seeds) / 10
     assert judged(y, y, p=1.0) == case
+
+
+def test_runs_without_a_budget_are_compared_at_equal_lengths_alone(tmp_path):
+    for name, steps in (("a", [0, 500, 1000]), ("b", [0, 500])):
+        for seed in range(6):
+            folder = make_run(tmp_path, ENV, name, seed, [0, 50 + seed, 100 + seed][: len(steps)], steps=steps)
+            config, status = (folder / file for file in ("config.toml", "status.json"))
+            config.write_text(config.read_text().replace(f"total_timesteps = {steps[-1]}\n", ""))
+            status.write_text(json.dumps(json.loads(status.read_text()) | {"total_timesteps": None}))
+    (pair,) = pairs_of(page_of(tmp_path))
+    assert pair.case == Case.NOT_COMPARABLE
+    assert "1k and 500 training steps" in sentence(pair)
