@@ -28,7 +28,7 @@ class VerifyOptions:
     again: int | None = option(
         None, "run the run again up to its evaluation N, and compare the digests of its states", minimum=0
     )
-    import_: bool = option(False, "import the modules of environments MODULE:ID")
+    import_: bool = option(False, "import the modules of environments and networks MODULE:NAME")
     verbose: bool = option(False, "all checks of all runs, with the reasons", short="-v")
 
     def __post_init__(self) -> None:

@@ -147,7 +147,8 @@ def _summary(outcomes: Counter[str], cells: Sequence[Cell]) -> str:
         return done
     look = f" (erlbench show {folders})" if outcomes[FAILED] else ""
     result = str(cells[0].directory) if alone else folders
-    return f"{done}{look}. Results: {result}\nNext: erlbench report {folders}"
+    following = f"\nNext: erlbench report {folders}" if outcomes[DONE] else ""
+    return f"{done}{look}. Results: {result}{following}"
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ evaluations again, episode by episode; software, kernel and problem say whether 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -211,8 +212,10 @@ def _compare_returns(run: Files, policies: Sequence[Saved], alike: bool, trusted
         raise Unverifiable(f"{POLICY} is not there: only the score that was written down remains")
     if run.last["final"] != 1:
         raise Unverifiable("eval.csv has no final evaluation with start states of its own")
-    if (module := module_of(run.env)) and not trusted:
-        raise Unverifiable(f"its environment is in the module {module}, which runs code; --import allows that")
+    network = str(run.table("settings").get("network", ""))
+    modules = [*filter(None, map(module_of, (run.env, network)))]
+    if modules and not trusted:
+        raise Unverifiable(f"it needs the module {' and '.join(modules)}, which runs code; --import allows that")
     try:
         env = admit(run.env, run.table("env_settings"), UNTRIED).problem.env
     except ErlbenchError as error:
@@ -221,9 +224,9 @@ def _compare_returns(run: Files, policies: Sequence[Saved], alike: bool, trusted
         for path, row in policies:  # a row of an early version has no SHA-256
             if row["policy_sha256"] not in ("", hashlib.sha256(read_bytes(path, inside=1)).hexdigest()):
                 return [f"{path.name}: another policy than the one whose SHA-256 eval.csv has"], ""
-        played = _play_within_limits(run, env, policies)
+        played = _play_within_limits(run, env, policies, modules)
         wrong = [text for (_, row), episodes in zip(policies, played) if (text := _difference(row, episodes))]
-    except OSError as error:  # of this machine: no process, no memory
+    except (OSError, ImportError) as error:  # of this machine: no process, no memory, no such module
         raise Unverifiable(f"cannot be played here: {reason(error)}") from error
     except (ErlbenchError, KeyError, TypeError, ValueError) as error:
         return [f"cannot be played: {error}"], ""
@@ -233,7 +236,7 @@ def _compare_returns(run: Files, policies: Sequence[Saved], alike: bool, trusted
     return wrong, f"all {sum(map(len, played))} returns of {what} are equal to the last bit"
 
 
-def _play_within_limits(run: Files, env: EnvSpec, policies: Sequence[Saved]) -> list[Episodes]:
+def _play_within_limits(run: Files, env: EnvSpec, policies: Sequence[Saved], modules: Sequence[str]) -> list[Episodes]:
     """Returns and lengths of each evaluation, in the order of its start states.
 
     They are played by a process of their own, which is ended when the seconds are used up.
@@ -243,14 +246,18 @@ def _play_within_limits(run: Files, env: EnvSpec, policies: Sequence[Saved]) -> 
     limit = min(env.max_episode_steps, max(lengths, default=0) + 1)  # where an episode goes on, it is another one
     seconds = min(LONGEST, SECONDS + steps / STEPS_PER_SECOND)
     try:
-        played: list[Episodes] = apart(_play, env, int(run.table("run")["seed"]), policies, limit, seconds=seconds)
+        seed = int(run.table("run")["seed"])
+        played: list[Episodes] = apart(_play, env, seed, policies, limit, modules, seconds=seconds)
     except NoEnd as error:
         raise Unverifiable(f"no end within {seconds:,.0f} s for {steps:,} steps") from error
     return played
 
 
-def _play(spec: EnvSpec, seed: int, policies: Sequence[Saved], limit: int) -> list[Episodes]:
+def _play(spec: EnvSpec, seed: int, policies: Sequence[Saved], limit: int, modules: Sequence[str]) -> list[Episodes]:
     evaluations = []
+    for module in modules:
+        process.name_module(module)
+        importlib.import_module(module)
     with closing(build(spec)) as env:
         for path, row in policies:
             policy = load_policy(path, inside=1 if path.name == POLICY else 2)

@@ -84,7 +84,7 @@ class Episode:
             if not is_finite(self.observations[step]):  # first: a reward may be NaN because of it
                 raise NumericalError(f"the observation before step {step + 1} has a {NOT_FINITE}")
             if not is_finite(rewards[step]):
-                hint = "; --set nan_fitness=worst ranks such an individual last" if nan_fitness else ""
+                hint = "; in a new run, --set nan_fitness=worst ranks such an individual last" if nan_fitness else ""
                 raise NumericalError(f"the reward of step {step + 1} is {rewards[step]}, {BEYOND}{hint}")
         raise NumericalError(f"the observation after step {length} has a {NOT_FINITE}")
 

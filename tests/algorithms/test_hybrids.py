@@ -18,6 +18,7 @@ from erlbench.errors import UsageError
 from erlbench.policy import NumpyPolicy, initial_policy, load_policy, serialise_policy
 from erlbench.testing import check_algorithm
 from erlbench.work.values import decode, encode
+from tests.calls import succeed
 from tests.runs import all_rows, interrupt, make_cell, replayed, returns, rows, run
 
 SMALL = {"population": 4, "elites": 2, "n_grad": 2, "hidden": (4,), "batch_size": 4, "start_timesteps": 30}
@@ -131,6 +132,9 @@ def test_a_run_of_the_page_s_parts_is_interrupted_and_gives_the_same_rows(algo, 
     else:
         assert returns(last) == replayed(whole)
         assert load_policy(whole.directory).spec.parameters == ("decay:1", "layer.weight:1x8", "layer.bias:1")
+        for words, result in (((), "cannot be verified"), (("--import",), "agrees")):
+            checks = succeed("verify", whole.directory, "-v", *words)
+            assert re.search(rf"^policy +{result}", checks, re.MULTILINE), checks
 
 
 def test_a_policy_s_module_acts_as_torch_does_and_begins_anew(page_modules):

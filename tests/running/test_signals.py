@@ -72,3 +72,6 @@ def test_a_signal_within_the_import_of_a_library_ends_the_command():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (130, "erlbench: interrupted\n")
+    terminal, end = os.openpty()
+    subprocess.run([sys.executable, "-c", program], stderr=end)
+    assert os.read(terminal, 99) == b"\x1b[?25herlbench: interrupted\r\n"  # the cursor, which a bar hides
