@@ -17,6 +17,7 @@ from erlbench.errors import ErlbenchError, UsageError, explain, nearest
 from erlbench.files import new_file, refuse_links
 from erlbench.reporting.answers import answer_study
 from erlbench.reporting.cells import LEFT_OUT, Warn, clean, list_rows
+from erlbench.reporting.checklist import write_checklist
 from erlbench.reporting.citations import FILE as REFERENCES
 from erlbench.reporting.citations import write_references
 from erlbench.reporting.differences import make_sides_page, read_sides
@@ -194,7 +195,9 @@ def _write_pages(
     cells = [cell for page in written if not page.is_reference for cell in page.rows]
     sources = [one for cell in cells for one in find_references(cell)]
     write_references(out / REFERENCES, runs, sources)
-    return write_index(out, written, runs, [*warnings.remarks], charts)
+    remarks = [*warnings.remarks]
+    checklist = write_checklist(out, written, runs, remarks, sources) if options.checklist else None
+    return write_index(out, written, runs, remarks, charts, checklist)
 
 
 def _check_baseline(baseline: str, runs: pd.DataFrame) -> None:

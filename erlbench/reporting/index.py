@@ -36,17 +36,25 @@ CELL_COLUMNS = [
 
 
 def write_index(
-    out: Path, pages: Sequence[PageCells], runs: Sequence[Any], warnings: Sequence[str], charts: ChartData
+    out: Path,
+    pages: Sequence[PageCells],
+    runs: Sequence[Any],
+    warnings: Sequence[str],
+    charts: ChartData,
+    checklist: Content | None = None,
 ) -> Path:
     """Write `index.md`, `index.html` and `cells.csv`; return the path of `index.html`."""
     _write_cells(out / "cells.csv", pages, runs)
-    index = Content(template="index.jinja", title="Overview", values=_index(pages, runs, warnings))
+    index = Content(
+        template="index.jinja", title="Overview", values={**_index(pages, runs, warnings), "checklist": checklist}
+    )
     write_content(index, out)
     contents, studies = [index], Counter(page.study for page in pages)
     for page in pages:
         name, study = page.name, page.study
         title = name if study and studies[study] > 1 else study or page.title  # the name has the profile
         contents.append(replace(page.content, title=title))
+    contents += [checklist] if checklist else []
     path = out / "index.html"
     path.write_text(web_page(contents, charts.shared(), _first(pages)), encoding="utf-8")
     return path

@@ -162,6 +162,9 @@ class ReportOptions:
         parse=parse_panels,
     )
     reference: Path | None = option(None, "results to open the report with, on a page of their own", "DIR")
+    checklist: bool = option(
+        False, "the reproducibility checklist of NeurIPS, items 4 to 8 and 12, filled in from the runs"
+    )
     side_by_side: bool = option(
         False, "set the folders side by side, the first one against each other: two commits, machines or people"
     )

@@ -14,6 +14,7 @@ from erlbench.experiment.study import Study
 from erlbench.records.run import run_folders
 from erlbench.reporting import build_comparison, build_report
 from erlbench.reporting.cells import Warn
+from erlbench.reporting.checklist import NAME as CHECKLIST
 from erlbench.reporting.documents import Table
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.page_cells import ALL_RUNS, REFERENCE
@@ -59,7 +60,7 @@ def _page_studies(folders: Sequence[Path], warn: Warn) -> dict[str, Study]:
     )
     with_study = [folder for folder in above if (folder / FILE).is_file() and not (folder / FILE).is_symlink()]
     studies = known_studies(warn=warn, folders=with_study, joined=True)
-    for name in [name for name in studies if name == ALL_RUNS or f"{name}-".startswith(f"{REFERENCE}-")]:
+    for name in [name for name in studies if name in (ALL_RUNS, CHECKLIST) or f"{name}-".startswith(f"{REFERENCE}-")]:
         message = f"the study '{name}' has the name of another page of the report; give it another name"
         if not is_of_folder(studies[name]):
             raise UsageError(message)

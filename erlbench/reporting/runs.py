@@ -209,7 +209,7 @@ def read_run(path: Path, warn: Warn) -> Record | None:
         "simulated_time": simulated, "timed": simulated or not machine["shared_cores"],
         "settings": settings,
         "costs": {key: run[key] for key in MODELLED if key in run} | costs,
-
+        "total_time_s": _float(state.get("total_time_s")),
         "run_config": run, "imported": imported, "repeats": tuple(repeats_of(path, meta)),
         "labels": env_labels(env, env_settings) if imported else (),
     }  # fmt: skip
