@@ -349,7 +349,11 @@ def score_page(page: PageCells, metric: str = AUTO, baseline: str = "") -> PageC
         budget = at.value if at else minutes or head.total_timesteps
         kind = FINAL if metric == AUTO and head.total_generations else metric
         chosen = choose_score(cells, kind, budget, MINUTES if minutes else TIMESTEPS)
-        parts.append(score_cells(cells, *chosen))
+        scored = score_cells(cells, *chosen)
+        if at:
+            last, nearest = METRICS[FINAL].words, f"Return of the evaluation nearest to {at}"
+            scored["score_words"] = scored.score_words.str.replace(last, nearest)
+        parts.append(scored)
     return replace(page, cells=pd.concat(parts) if parts else page.cells, metric=metric, baseline=baseline)
 
 

@@ -139,6 +139,7 @@ def test_a_report_after_some_steps_has_one_table_for_all_budgets(tmp_path):
     make_run(tmp_path / "results", "Ant-v5", "td3", 0, [0, 10, 20, 30, 40], tasks=tasks)
     page = write_report(tmp_path / "results", at=Moment(2000)) / "all-runs"
     assert "(the nearest evaluations: 2,000 to 2,000)" in read(page / "index.md")
+    assert "return of the evaluation nearest to 2,000 training steps" in read(page / "index.md").lower()
     scores = pd.read_csv(page / "scores.csv")
     assert scores[["name", "total_timesteps", "mean"]].values.tolist() == [["cem", 2000, 2.0], ["td3", 2000, 20.0]]
     written = {path.name for path in page.iterdir()}
