@@ -23,7 +23,7 @@ def test_another_word_is_no_hint(word, words):
     assert nearest(word, words) == ""
 
 
-@pytest.mark.parametrize("command", [["show"], ["verify"], ["report"], ["convert", "--to", "csv"]])
+@pytest.mark.parametrize("command", [["show"], ["verify"], ["report"], ["convert", "--to", "tensorboard"]])
 def test_a_name_that_is_too_long_is_a_message(command):
     result = call(*command, "a" * 300)
     assert result.exit_code in (1, 2)

@@ -14,5 +14,5 @@ def test_a_class_has_a_unique_name():
         if not any(path.is_relative_to(link) for link in LINKS):
             names.update(node.name for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef))
     assert {"Cell", "AESRL", "Problem"} <= {*names}  # of each of the packages
-    # The same method for numpy's arrays and PyTorch's; pairs of entries that a study compares, and of directions.
-    assert {name for name, count in names.items() if count > 1 and not name.startswith("_")} == {"Adam", "Pair"}
+    # The same networks in a learner's losses and in its program; pairs of entries that a study compares, of directions.
+    assert {name for name, count in names.items() if count > 1 and not name.startswith("_")} == {"Critics", "Pair"}
