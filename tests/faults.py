@@ -139,6 +139,14 @@ class Crashes(Line):
             time.sleep(1000)
 
 
+class InPlace(Line):
+    """Changes the action that it is given."""
+
+    def step(self, action):
+        action *= 2.0
+        return super().step(action)
+
+
 class Silent(Line):
     """Raises without a word."""
 
@@ -269,7 +277,7 @@ class Typed(Line):
 
 
 for cls in (
-    Line, Global, Noisy, Ignoring, Curriculum, Wearing, Settling, Ageing, Constant, Silent, Whole, Exact,
+    Line, Global, Noisy, Ignoring, Curriculum, Wearing, Settling, Ageing, Constant, InPlace, Silent, Whole, Exact,
     Goal, Missing, Image, Growing, Answers, Typed,
 ):  # fmt: skip
     register(f"{cls.__name__}-v0", f"{__name__}:{cls.__name__}", max_episode_steps=LIMIT)

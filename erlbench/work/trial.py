@@ -207,7 +207,10 @@ class RepeatabilityTest:
         self._check_finite(observation, f"reset(seed={seed})")
         for step, action in enumerate(self._actions, 1):
             self._say(f"step {step} after reset(seed={seed})")
+            given = np.copy(action)
             observation, reward, terminated, ended = advance(env, action, step, seed, Infos())
+            if not np.array_equal(action, given):
+                raise UsageError(f"environment '{self._problem.env.id}' changes its action in step {step}; let it copy")
             self._check_finite(observation, f"step {step}")
             if not is_finite(reward):
                 raise UsageError(f"environment '{self._problem.env.id}' gives the reward {reward} in step {step}")

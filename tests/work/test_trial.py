@@ -67,6 +67,10 @@ def test_an_exception_without_a_text_has_its_place():
     assert all(word in refusal for word in ("faults.py", "raise AssertionError"))
 
 
+def test_an_action_that_a_step_changes_is_refused_and_no_random_number():
+    assert "changes its action in step 1" in tried("InPlace").refusal
+
+
 @pytest.mark.parametrize("how", ["vector reward", "list as info"])
 def test_a_step_that_is_none_is_refused_and_not_called_an_exception_of_the_environment(how):
     refusal = tried("Answers", {"how": how}).refusal
