@@ -201,6 +201,16 @@ def test_steps_to_a_score_count_to_the_end_where_it_is_not_reached(tmp_path):
     assert answer_of(tmp_path / "neither").standing is Standing.UNDECIDED  # and not equivalent
 
 
+def test_a_generation_that_ends_later_is_no_other_budget(tmp_path):
+    write_study(tmp_path, 'metric = "reach", score = 90', steps=4000, seeds=6)
+    for seed in range(6):
+        make_run(tmp_path, ENV, "cem", seed, [0, 95, 96], steps=[0, 1000, 8000], total=4000)
+        make_run(tmp_path, ENV, "td3", seed, [0, 1, 2], steps=[0, 1000, 4000], total=4000)
+    answer = answer_of(tmp_path)
+    assert "6 of 6 runs of td3 never reach it" in answer.note
+    assert (answer.reason, answer.samples[1].scores) == ("", (4000.0,) * 6)
+
+
 def test_what_differs_from_the_study_is_listed(tmp_path):
     path = write_study(tmp_path, more="settings = { initial_variance = 0.001 }\n", seeds=6)
     (study,) = load_studies(path).values()

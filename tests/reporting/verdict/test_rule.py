@@ -47,6 +47,7 @@ def test_each_case(tmp_path, what):
     pair = pair_of(tmp_path, a, b)
     assert pair.case == case
     assert sentence(pair).startswith(words)
+    assert (pair.seeds_missing == 0) == (case in (Case.DECIDED, Case.RANKS, Case.EQUIVALENT))
     if case in (Case.DECIDED, Case.RANKS):
         assert [side.name for side in (best_first(pair).first, best_first(pair).second)] == ["a", "b"]
         assert pair.gain == pytest.approx(np.mean(a) - np.mean(b))
