@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -273,17 +274,18 @@ def cell_rows(cells: pd.DataFrame) -> list[tuple[Any, dict[str, Any]]]:
 
 def everything(runs: pd.DataFrame, title: str = "All runs", at: Moment | None = None) -> PageCells:
     """The page of all runs, whatever study they belong to, by environment and budget; `at`: where they were cut."""
+    groups = group_items((tuple(getattr(run, column) for column in GROUP), run) for run in list_rows(runs))
     records = [
         {
             "group": number,
-            "env": of_cell.env.iloc[0],
-            "total_timesteps": int(of_cell.total_timesteps.iloc[0]),
+            "env": of_cell[0].env,
+            "total_timesteps": int(of_cell[0].total_timesteps),
             "name": name,
-            "planned": of_cell.seed.nunique(),
-            "runs": tuple(list_rows(of_cell)),
+            "planned": len({run.seed for run in of_cell}),
+            "runs": tuple(of_cell),
         }
-        for number, (_, of_group) in enumerate(runs.groupby([*GROUP]))
-        for name, of_cell in of_group.groupby("name", sort=False)
+        for number, (_, of_group) in enumerate(sorted(groups.items(), key=itemgetter(0)))
+        for name, of_cell in group_items((run.name, run) for run in of_group).items()
     ]
     return PageCells(name=ALL_RUNS, title=title, cells=make_cells(records, at=at), at=at)
 

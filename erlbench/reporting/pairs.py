@@ -108,10 +108,11 @@ def _why_not(group: Any, one: Any, two: Any) -> Iterator[str]:
         yield "the scores are too large for a mean and a spread"
     if (one.metric, one.stretch) != (two.metric, two.stretch):
         yield "their scores are of different evaluations"
-    ends_at = [mean(ends(side.done, "timesteps")) for side in (one, two)]
-    if group.limit == UNRECORDED and max(ends_at) > SIMILAR * min(ends_at):
-        after = " and ".join(map(steps, ends_at))
-        yield f"their files have no budget, and they end after {after} training steps"
+    if group.limit == UNRECORDED:
+        ends_at = [mean(ends(side.done, "timesteps")) for side in (one, two)]
+        if max(ends_at) > SIMILAR * min(ends_at):
+            after = " and ".join(map(steps, ends_at))
+            yield f"their files have no budget, and they end after {after} training steps"
 
 
 def selection_reason(sides: Sequence[Any]) -> str:

@@ -125,6 +125,7 @@ def was_run(page: PageCells) -> bool:
 def select_study_runs(study: Study, key: str, runs: pd.DataFrame, warn: Warn) -> pd.DataFrame:
     """The runs of the study with the profile `key`; one with other settings is named and is none."""
     profile, fits = study.profiles[key], []
+    runs = runs[runs.name.isin([entry.name for entry in study.entries]) & runs.seed.isin(profile.seeds)]
     for run in list_rows(runs):
         entry = _find_entry(run, study, profile)
         differing = _differing_settings(run, profile, entry) if entry else []
