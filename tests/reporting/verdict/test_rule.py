@@ -175,6 +175,12 @@ def test_fewer_than_twenty_seeds_are_never_equivalent(seeds, case):
     assert judged(y, y, p=1.0) == case
 
 
+@pytest.mark.parametrize(("origin", "margin"), [(0.0, 10.0), (-300.0, 40.0), (200.0, 10.0)])
+def test_the_margin_is_a_share_of_the_way_from_a_random_policy(origin, margin):
+    y = np.linspace(95, 105, 8)
+    assert judge(y, y, compare(y, y), p=1.0, origin=origin)["margin"] == pytest.approx(margin)
+
+
 def test_runs_without_a_budget_are_compared_at_equal_lengths_alone(tmp_path):
     for name, steps in (("a", [0, 500, 1000]), ("b", [0, 500])):
         for seed in range(6):
