@@ -296,6 +296,8 @@ def _check_pair(pair: Pair, study: Study) -> None:
         raise UsageError(f"'score' belongs to metric = \"{REACH}\", which needs it")
     if pair.more_by and pair.less_by:
         raise UsageError("a pair has 'more-by' or 'less-by', not both")
+    if pair.less_by.endswith("%") and float(pair.less_by.rstrip("% ")) > 100:
+        raise UsageError(f"'less-by' is at most \"100 %\", not '{pair.less_by}'")
     if pair.begin is None or pair.end is None:
         return
     if not pair.begin < pair.end:

@@ -70,6 +70,7 @@ PAIR = '{ first = "aes-rl@fixed-ratio", second = "cem-rl", metric = "minutes", l
          "'cem-rl'?"),
         (PAIR, PAIR.replace('"aes-rl@fixed-ratio"', '"cem-rl"'), "line 13: 'cem-rl' is compared with itself"),
 
+        (PAIR, PAIR.replace("75 %", "120 %"), "line 13: 'less-by' is at most "),
         (PAIR, PAIR.replace("less-by", "more-by = 3, less-by"), "line 13: a pair has 'more-by' or 'less-by', not both"),
 
 
