@@ -13,7 +13,7 @@ from typing import Any
 
 from multiprocess import forkserver
 
-from erlbench.errors import UsageError
+from erlbench.errors import UsageError, said_by
 from erlbench.machine.process import end_with_parent
 
 
@@ -34,6 +34,8 @@ def apart(function: Callable[..., Any], *arguments: Any, seconds: float, **more:
             return future.result(seconds)
         except TimeoutError:
             raise NoEnd(f"no end within the budget of {seconds:,.0f} s") from None
+        except SystemExit as error:  # of a user's module, such as a script
+            raise UsageError(f"the process that played ended by itself ({said_by(error)})") from None
         except BrokenProcessPool:
             process.join()
             raise UsageError(f"the process that played ended by itself (exit code {process.exitcode})") from None

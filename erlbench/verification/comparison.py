@@ -20,7 +20,7 @@ import numpy as np
 from erlbench.algorithms import registry
 from erlbench.envs.catalogue import module_of
 from erlbench.envs.registry import EnvSpec, build
-from erlbench.errors import ErlbenchError, UsageError
+from erlbench.errors import ErlbenchError, UsageError, said_by
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import RunOptions
 from erlbench.experiment.command import requested_cells
@@ -257,7 +257,10 @@ def _play(spec: EnvSpec, seed: int, policies: Sequence[Saved], limit: int, modul
     evaluations = []
     for module in modules:
         process.name_module(module)
-        importlib.import_module(module)
+        try:
+            importlib.import_module(module)
+        except SystemExit as error:
+            raise ImportError(f"{module} ends the program ({said_by(error)})") from error
     with closing(build(spec)) as env:
         for path, row in policies:
             policy = load_policy(path, inside=1 if path.name == POLICY else 2)

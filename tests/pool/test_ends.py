@@ -16,7 +16,9 @@ import psutil
 import pytest
 from multiprocess import forkserver
 
+from erlbench.errors import UsageError
 from erlbench.pool import local_pool
+from erlbench.pool.apart import apart
 from tests.processes import kill
 from tests.runs import heed_interrupts
 
@@ -52,7 +54,9 @@ def test_pools_leave_no_descriptor_and_no_process():
 DRIVER = """
 import faulthandler, sys, time
 from multiprocess import forkserver, resource_tracker
+from erlbench.errors import UsageError
 from erlbench.pool import local_pool
+from erlbench.pool.apart import apart
 from erlbench.work.tasks import Task
 
 functions = "tests.pool.functions:"
@@ -86,7 +90,9 @@ def path_of_tests():
 STUCK = """
 import os, signal, sys, threading, time
 from multiprocess import forkserver, resource_tracker
+from erlbench.errors import UsageError
 from erlbench.pool import local_pool
+from erlbench.pool.apart import apart
 from erlbench.work.tasks import Task
 
 functions = "tests.pool.functions:"
@@ -191,3 +197,8 @@ def test_a_fork_server_that_is_killed_is_started_anew_and_no_task_is_blamed(paus
             thread.join()
         assert one(pool, task(20)).task == 20
         assert {event.event for event in pool.events()} == {"fork server died"}
+
+
+def test_a_function_apart_that_ends_its_program_is_an_error():
+    with pytest.raises(UsageError, match="SystemExit: 3"):
+        apart(sys.exit, 3, seconds=60.0)
