@@ -158,7 +158,7 @@ def _read_monitors(paths: Sequence[Path], names: list[Values], notes: list[str])
     """
     frames = []
     for path in paths:
-        header, rows = _read_cells(path, ("r", "l", "t"))
+        header, rows = _read_cells(path, ("r", "l", "t"), notes)
         try:
             about = json.loads(header or "{}")
             begun, env = float(about.get("t_start", 0)), about.get("env_id")
@@ -202,8 +202,10 @@ def read_table(path: Path) -> Iterator[ForeignRun]:
         yield ForeignRun(paths=[path], program=TABLE, format="CSV", names=[names], evaluations=frame)
 
 
-def _read_cells(path: Path, needed: Sequence[str]) -> tuple[str, pd.DataFrame]:
+def _read_cells(path: Path, needed: Sequence[str], notes: list[str] | None = None) -> tuple[str, pd.DataFrame]:
     """The first line where it is a comment, and columns of a table, each row under the number of its line.
+
+    With `notes` of a program's file, a last line without its end is left out and noted: a run still writes it.
 
     Finite numbers in the columns `needed` but env and algo, else texts. Commas, semicolons or tabulators separate the
     cells, and headings may have capitals. Where no comma does, it may be the decimal sign: then a point is none, so
@@ -215,6 +217,9 @@ def _read_cells(path: Path, needed: Sequence[str]) -> tuple[str, pd.DataFrame]:
         refuse(path, "it is no text in UTF-8")
     if text.startswith("#"):
         comment, _, text = text.partition("\n")
+    if notes is not None and not text.endswith("\n"):
+        text = text[: text.rfind("\n") + 1]
+        notes.append(f"{path.name} ends within a row")
     if text.count("\n") > MOST_ROWS:
         refuse(path, f"it has more than {MOST_ROWS:,} lines")
     separator, begin = max(",;\t", key=text.partition("\n")[0].count), bool(comment)

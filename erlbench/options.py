@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -70,7 +71,8 @@ class Option:
             paths = value if isinstance(value, list | tuple) else [value]
             if not all(isinstance(path, str | Path) for path in paths):
                 raise UsageError(f"{what} must be a path, not {value!r}")
-            return Path(value) if self.type is Path else tuple(map(Path, paths))
+            paths = [Path(os.path.expanduser(path)) for path in paths]
+            return paths[0] if self.type is Path else tuple(paths)
         if self.type == tuple[str, ...]:
             texts = [value] if isinstance(value, str) else value
             if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):

@@ -69,10 +69,10 @@ class Episode:
         self.terminated = False
         self.infos = Infos()
 
-    def check(self, nan_fitness: str = "") -> None:
+    def check(self, nan_fitness: str = "", action: Any = 0.0) -> None:
         """Raise `NumericalError` for the first value that is NaN, infinite or beyond float32, which networks use.
 
-        A reward may be NaN where `nan_fitness` is `WORST`.
+        A reward may be NaN where `nan_fitness` is `WORST`. `action` is the policy's last one, which is named first.
         """
         length = self.length
         rewards = self.rewards[:length]
@@ -80,6 +80,8 @@ class Episode:
             rewards = np.nan_to_num(rewards, posinf=np.inf, neginf=-np.inf)
         if is_finite(rewards) and is_finite(self.observations[: length + 1]):
             return
+        if not is_finite(action):
+            raise NumericalError(f"the policy's action of step {length} has a {NOT_FINITE}")
         for step in range(length):
             if not is_finite(self.observations[step]):  # first: a reward may be NaN because of it
                 raise NumericalError(f"the observation before step {step + 1} has a {NOT_FINITE}")
@@ -161,7 +163,7 @@ def play(
         if ended:
             break
     episode.length, episode.total, episode.terminated = step, total, bool(terminated)
-    episode.check(nan_fitness)
+    episode.check(nan_fitness, action)
     return episode
 
 

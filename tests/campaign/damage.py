@@ -24,7 +24,7 @@ TEXTS = (
 READERS = (
     "verify {run}",
     "play {run} --no-video --steps 3",
-    "convert {out}/results --to sb3 --out {out}/export",
+    "convert {out}/results --to tensorboard --out {out}/export",
     "report {out}/results --out {out}/report",
 )
 

@@ -32,6 +32,13 @@ def test_report_takes_the_profile_from_the_folder(built, tmp_path):
     assert built == [(options, [*studies], "smoke")]
 
 
+def test_a_tilde_that_no_shell_expanded_is_the_home_folder(built, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "runs").mkdir()
+    succeed("report", "~/runs", "--out", "~/report")
+    assert (built[0][0].results, built[0][0].out) == ((tmp_path / "runs",), tmp_path / "report")
+
+
 def test_a_study_with_the_name_of_another_page_is_refused(built, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("all-runs", "reference", "reference-mine"):

@@ -73,6 +73,15 @@ def test_a_monitor_file_that_is_none_is_refused(tmp_path, text):
     refused(tmp_path, tmp_path / "monitor.csv")
 
 
+@pytest.mark.parametrize("row", ["3.0,1", "3.0,10,0.5"])
+def test_a_monitor_file_that_is_still_written_ends_with_its_last_whole_row(tmp_path, row):
+    (tmp_path / "monitor.csv").write_text(MONITOR + "1.0,10,0.1\n2.0,10,0.3\n" + row)
+    result = convert(tmp_path / "monitor.csv", tmp_path / "results", *WHOSE)
+    assert (result.exit_code, "ends within a row" in result.stderr) == (0, True)
+    (path,) = (tmp_path / "results").rglob("eval.csv")
+    assert path.read_text().splitlines()[-1].split(",")[2] == "20"
+
+
 @pytest.mark.parametrize("text", [
     HEAD, "env,algo,seed,step\nA-v1,x,0,1\n", HEAD + "A-v1,x,-1,1,1\n",
     HEAD + "A-v1,x,0,-1,1\n", HEAD + "../../x,x,0,1,1\n", HEAD + "A-v1,--out,0,1,1\n",

@@ -169,3 +169,11 @@ def test_parameters_that_are_not_finite_are_refused(workspace):
     parameters[3] = np.nan
     with pytest.raises(NumericalError, match="parameters"):
         rollout(RolloutSettings(task.env, spec), {"parameters": parameters}, (0,), workspace)
+
+
+def test_an_action_that_is_not_finite_is_the_policys(workspace, monkeypatch):
+    task = problem("Swimmer-v5")
+    env, policy = workspace.environment(task.env), NumpyPolicy(*small_policy(task))
+    monkeypatch.setattr(NumpyPolicy, "normalised", lambda self, observation: np.full(2, np.nan, np.float32))
+    with pytest.raises(NumericalError, match="the policy's action of step"):
+        play(env, policy, 5, 0)
