@@ -30,6 +30,7 @@ CHECKPOINTS, REPLAY = "checkpoint", "replay"  # folders of a run that is under w
 TRAINING_END = "training-end"  # the checkpoint from which a larger budget goes on
 NEVER_TRAINED = "done, never trained"  # the status in words of a run that ended before its first gradient step
 REDACTED = "redacted"  # in status.json of a run in a bundle: the checksums that files had before
+FORMAT = 5  # of a run's files; another number for every change of what they are made of
 ERROR = "error.txt"  # the traceback of a failed run
 ASIDE = ".old-"  # in the name of a run's folder that was moved aside; a number follows
 NOT_TRIED = "the environment was not tried"
@@ -98,6 +99,13 @@ class RunFiles:
 def starts(meta: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The starts that a run's meta.json lists, the oldest first; whatever else stands there is left out."""
     return _dicts(meta.get("starts"))
+
+
+def later_version(meta: Mapping[str, Any]) -> str:
+    """The later version of the suite that wrote a run, in words; empty for none."""
+    written = meta.get("format")
+    is_later = isinstance(written, int) and written > FORMAT
+    return f"a later version of erlbench (format {written}, here {FORMAT})" if is_later else ""
 
 
 def shared_cores(meta: Mapping[str, Any]) -> bool | None:

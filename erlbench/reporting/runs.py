@@ -29,6 +29,7 @@ from erlbench.records.run import (
     is_as_written,
     is_environment,
     is_name,
+    later_version,
     read_config,
     repeats_of,
     shared_cores,
@@ -190,6 +191,8 @@ def read_run(path: Path, warn: Warn) -> Record | None:
         _mapping(config.get(section)) for section in ("run", "env_settings", "settings", "costs")
     )
     state, meta = _read(path / STATUS, warn), _read(path / META, warn)
+    if later := later_version(meta):
+        warn(f"{path}: {later} wrote it, whose files may mean something else; install that version to read them")
     env, name, seed = _identity(path, run, warn)
     total = _int(run.get("total_timesteps")) or _int(state.get("total_timesteps"))
     evaluations, last, as_written = _read_evaluations(path, _mapping(state.get("files")), warn)

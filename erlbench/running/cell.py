@@ -19,12 +19,11 @@ from erlbench.experiment.schedule import Share
 from erlbench.machine import description, kernel
 from erlbench.machine.threads import ONE_THREAD, threads_of_libraries
 from erlbench.pool import Pool, make_pool
-from erlbench.records.run import ERROR, REPLAY, config_hash
+from erlbench.records.run import ERROR, FORMAT, REPLAY, config_hash
 from erlbench.records.schema import Row
 from erlbench.records.write import RowFiles
 from erlbench.running import state
 from erlbench.running.admission import admit, identity_of, rules_of
-from erlbench.running.checkpoint import FORMAT
 from erlbench.running.folder import DONE, FAILED, INTERRUPTED, LostLease, RunFolder
 from erlbench.running.loop import Run
 from erlbench.running.progress import Display, ShownRun

@@ -18,11 +18,11 @@ import numpy as np
 from safetensors.numpy import load, save
 
 from erlbench.files import read_bytes, sync_folder, write_durably
+from erlbench.records.run import FORMAT
 from erlbench.work.values import SUITE, decode, encode
 
 KEEP = 2
 LARGEST = 2**36  # bytes of a file
-FORMAT = 5  # of a run's files; another number for every change of what they are made of
 UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)  # of a damaged file
 WRITERS = {2: "0.1.0", 3: "0.2.0"}  # the last version that wrote a format of before
 

@@ -10,9 +10,9 @@ from erlbench.errors import UsageError
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.files import table_in
 from erlbench.machine import kernel
-from erlbench.records.run import CHECKPOINTS, META, POLICY, ROWS, TRAINING_END, checked, imported_of
+from erlbench.records.run import CHECKPOINTS, META, POLICY, ROWS, TRAINING_END, checked, imported_of, later_version
 from erlbench.running.admission import identity_of, rules_of
-from erlbench.running.checkpoint import FORMAT, format_of, unreadable
+from erlbench.running.checkpoint import format_of, unreadable
 from erlbench.running.folder import DONE, RunFolder
 from erlbench.work.identity import changes, last_identity
 
@@ -62,11 +62,10 @@ def check_saved(directory: RunFolder, cell: Cell, options: RunOptions) -> None:
 def check_continuing(directory: RunFolder, cell: Cell, options: RunOptions) -> None:
     """Raise `UsageError` when the run in `directory` would go on as something else than it was begun as."""
     meta, status = directory.meta(), directory.status()
-    written = meta.get("format")
-    if isinstance(written, int) and written > FORMAT:
+    if later := later_version(meta):
         raise UsageError(
-            f"{directory.path} was written by a later version of erlbench (format {written}, here {FORMAT}); install "
-            "that version, choose another --out, or start anew by --force (the old run is moved aside)"
+            f"{directory.path} was written by {later}; install that version, choose another --out, or start anew by "
+            "--force (the old run is moved aside)"
         )
     if status.get("status") == DONE and not is_short(status, cell):
         return

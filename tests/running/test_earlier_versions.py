@@ -9,8 +9,7 @@ import pytest
 
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
-from erlbench.records.run import CHECKPOINTS, TRAINING_END
-from erlbench.running.checkpoint import FORMAT
+from erlbench.records.run import CHECKPOINTS, FORMAT, TRAINING_END
 from erlbench.verification import AGREES, DIFFERS, load_files
 from erlbench.verification.comparison import compare_runs, run_again
 from tests.runs import csv_rows, four_first, interrupt, make_cell, run

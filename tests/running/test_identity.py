@@ -15,8 +15,8 @@ from gymnasium.envs.registration import registry as registered
 
 from erlbench.errors import UsageError
 from erlbench.machine.description import version
+from erlbench.records.run import FORMAT
 from erlbench.running.admission import identity_of
-from erlbench.running.checkpoint import FORMAT
 from erlbench.work import identity
 from tests.runs import interrupt, make_cell, run
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from erlbench.running.checkpoint import FORMAT
+from erlbench.records.run import FORMAT
 from erlbench.running.state import StateDigest
 from erlbench.verification import UNKNOWN
 from erlbench.verification.comparison import run_again

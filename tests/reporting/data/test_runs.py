@@ -38,6 +38,14 @@ def test_a_run_is_read_whole(tmp_path, warnings):
     assert warnings == []
 
 
+def test_a_run_of_a_later_version_is_named_and_counts(tmp_path, run, warnings):
+    meta = json.loads((run / "meta.json").read_text())
+    (run / "meta.json").write_text(json.dumps({**meta, "format": 99}))
+    assert find_rows([tmp_path], warnings.append)[0].done
+    assert len(warnings) == 1
+    assert "format 99" in warnings[0]
+
+
 def test_runs_are_found_below_profiles_and_from_a_single_cell(tmp_path, warnings):
     for profile, returns in (("laptop", [1, 2, 3]), ("smoke", [1, 2])):
         path = make_run(tmp_path / profile, "Ant-v5", "cem", 0, returns)
