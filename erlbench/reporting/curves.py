@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from erlbench.records.axes import AXES
 from erlbench.reporting.cells import sample_words
 from erlbench.reporting.drawing import GREY, PALETTE, STYLES
 from erlbench.reporting.page_cells import PageCells
@@ -20,24 +19,23 @@ from erlbench.reporting.published import (
     find_thresholds,
     points_over_generations,
 )
-from erlbench.reporting.statistics import FEWEST_RUNS, MOST_POINTS, Points, band_kind, band_words, mean_curve, points
+from erlbench.reporting.statistics import Points, band_kind, band_words, group_items, mean_curve, points
 from erlbench.words import counted
 
 # Columns of the frame: `label` in legends; `group`, which legends show and hide at once; `look` of `drawing.LOOKS`;
 # `number`, from which colour, dash and marker follow, or `GREY`; `colour` that a style file names; `symbol`: a marker
-# at each point; `averaged` seeds; `level`: a published mean; `note`: where it is from; `x`, `y` and the edges of bands
+# at each point; `averaged` seeds; `level`: a published mean; `note`: whose they are; `x`, `y` and the edges of the band
 # (points,); `runs`: name, x and y of each single run.
 CURVE = {"panel": "", "label": "", "group": "", "name": "", "look": "curve", "number": 0, "colour": "", "symbol": "",
-         "averaged": 1, "level": np.nan, "note": "", "runs": ()}  # fmt: skip
-EDGES = ("low", "high", "interval_low", "interval_high")
+         "averaged": 1, "level": np.nan, "note": "", "low": np.empty(0), "high": np.empty(0), "runs": ()}  # fmt: skip
 NUMBERED, SYMBOLS = STYLES["numbered"], STYLES["published"]
 Curve = dict[str, Any]
 RunPoints = list[tuple[Any, Points]]
 
 
 def curve_frame(curves: Iterable[Curve]) -> pd.DataFrame:
-    """A row for each curve; what it does not say is as in `CURVE`, and edges without values are empty."""
-    return pd.DataFrame([CURVE | dict.fromkeys(EDGES, np.empty(0)) | curve for curve in curves])
+    """A row for each curve; what it does not say is as in `CURVE`."""
+    return pd.DataFrame([CURVE | curve for curve in curves])
 
 
 def colour_numbers(names: Iterable[str]) -> dict[str, int]:
@@ -56,17 +54,14 @@ def colour_numbers(names: Iterable[str]) -> dict[str, int]:
 
 def run_points(tables: Iterable[tuple[Any, Any]], x: str, y: str = "return_mean", smooth: int = 1) -> RunPoints:
     """Runs with their points, of those that have some; `tables` are runs with what has the columns `x` and `y`."""
-    columns = [
-        (run, *(np.asarray(rows[name], np.float64) for name in (x, y))) for run, rows in tables if rows is not None
-    ]
-    curves = [(run, points(xs, ys, smooth)) for run, xs, ys in columns]
-    return [(run, curve) for run, curve in curves if len(curve[0])]
+    columns = [(run, *(np.asarray(rows[name], np.float64) for name in (x, y))) for run, rows in tables]
+    return [(run, curve) for run, xs, ys in columns if len((curve := points(xs, ys, smooth))[0])]
 
 
-def mean_of_runs(runs: RunPoints, interval: bool = False, most: int = MOST_POINTS) -> Curve:
-    """The mean over finished runs, or without any over all, with bands where it is over several, and single runs."""
+def mean_of_runs(runs: RunPoints, band: str) -> Curve:
+    """The mean over finished runs, or without any over all, with a band where it is over several, and single runs."""
     over = [pair for pair in runs if pair[0].done] or runs
-    curve, single = mean_curve([(run.seed, xy) for run, xy in over], interval, most), len(over) == 1
+    curve, single = mean_curve([(run.seed, xy) for run, xy in over], band == "interval"), len(over) == 1
     names = {run.path: f"seed {run.seed}" + ("" if run.status == "done" else f" ({run.status})") for run, _ in runs}
     return {
         **({name: curve[name] for name in "xy"} if single else curve),
@@ -75,24 +70,17 @@ def mean_of_runs(runs: RunPoints, interval: bool = False, most: int = MOST_POINT
     }
 
 
-def cell_curve(cell: Any, runs: RunPoints, most: int) -> Curve:
+def cell_curve(cell: Any, runs: RunPoints, band: str) -> Curve:
     """The curve of a cell by the evaluations of its runs."""
     seeds, done = ({run.seed for run, _ in chosen} for chosen in (runs, [pair for pair in runs if pair[0].done]))
     words = sample_words(len(seeds), len(runs), cell.planned)
     words += f", {len(seeds - done)} unfinished" if seeds - done else ""
-    curve = mean_of_runs(runs, len(done) >= FEWEST_RUNS, most)
-    return {**curve, "label": f"{cell.label} ({words})", "group": cell.label, "name": cell.name}
+    return {**mean_of_runs(runs, band), "label": f"{cell.label} ({words})", "group": cell.label, "name": cell.name}
 
 
-def last_point(cells: Sequence[Any], column: str) -> float:
-    """The end of the longest run; 0 where none has an evaluation."""
-    ends = (getattr(run.evaluations, column) for cell in cells for run in cell.runs)
-    return max((float(values[-1]) for values in ends if len(values)), default=0.0)
-
-
-def reference_curves(cells: Sequence[Any], numbers: Mapping[str, int]) -> list[Curve]:
+def reference_curves(cells: Sequence[Any], numbers: Mapping[str, int], last: float) -> list[Curve]:
     """Of each algorithm the runs of the first comparable source: their mean and band, as far as our longest run."""
-    last, curves = last_point(cells, "timesteps"), {}
+    curves = {}
     for cell in cells:
         theirs = next(iter(find_references(cell)), None)
         if theirs is None or id(theirs) in curves:
@@ -102,11 +90,8 @@ def reference_curves(cells: Sequence[Any], numbers: Mapping[str, int]) -> list[C
             continue
         kind = band_kind([len(runs)])
         label = f"{theirs.algorithm}, {theirs.source} ({counted(len(runs), 'run')})"
-        curve = mean_curve([*enumerate(runs)], kind == "interval")
-        edges = [curve[f"{'interval_' * (kind == 'interval')}{edge}"] for edge in ("low", "high")]
         curves[id(theirs)] = {
-            **curve,
-            **dict(zip(EDGES, edges * 2, strict=True)),  # the same band whatever kind its figure has
+            **mean_curve([*enumerate(runs)], kind == "interval"),
             "label": label,
             "group": label,
             "number": numbers[cell.name],
@@ -117,26 +102,24 @@ def reference_curves(cells: Sequence[Any], numbers: Mapping[str, int]) -> list[C
     return [*curves.values()]
 
 
-def published_curves(page: PageCells, group: Any, axis: str, numbers: Mapping[str, int]) -> list[Curve]:
+def published_curves(page: PageCells, group: Any, axis: str, numbers: Mapping[str, int], last: float) -> list[Curve]:
     """The points of the page's source, as far as our longest run.
 
     Over steps: at which each of its algorithms reached scores. Over generations: the curves of our cells, in their
     colours. The study says which environment they are of; what its profile sets there is part of that.
     """
-    last, env, sets = last_point(group.cells, AXES[axis].column), group.env.partition(" (")[0], []
+    env, sets = group.env.partition(" (")[0], list[tuple[Any, ...]]()
     if axis == "timesteps":
         scores = [one for one in find_thresholds(base_name(group.env)) if one.score.source == page.source]
-        reached = [(steps.algorithm, steps.value, one.score.value) for one in scores for steps in one.steps]
-        for name, symbol in zip(dict.fromkeys(name for name, *_ in reached), SYMBOLS, strict=False):
-            own = [point for algorithm, *point in reached if algorithm == name]
-            sets.append((name, own, GREY, symbol, scores[0].score.table))
+        reached = group_items((own.algorithm, (own.value, one.score.value)) for one in scores for own in one.steps)
+        sets = [(*curve, GREY, symbol) for curve, symbol in zip(reached.items(), SYMBOLS, strict=False)]
     elif axis == "generation" and comparable(env, group.env_published):
         for cell in (one for one in group.cells if one.runs):
             own = points_over_generations(page.source, page.table, group.env_published, cell.published)
-            sets.append((cell.label, own, numbers[cell.name], "square-open", page.table))
+            sets.append((cell.label, own, numbers[cell.name], "square-open"))
     return [
         {"label": f"{name}, published", "group": name, "look": "published", "x": near[:, 0], "y": near[:, 1],
-         "number": number, "symbol": symbol, "note": f"{page.source}, {table}"}
-        for name, own, number, symbol, table in sets
+         "number": number, "symbol": symbol, "note": f"{name} (open {SYMBOLS[symbol]}), {page.source}"}
+        for name, own, number, symbol in sets
         if len(near := np.array([point for point in own if point[0] <= last], np.float64))
     ]  # fmt: skip

@@ -86,7 +86,7 @@ def _draw_curves(canvas: Canvas, figure: Figure, width: float) -> tuple[float, R
     for place, (name, axes) in enumerate(zip(names, all_axes, strict=False)):
         panel = figure.panels[name]
         for curve in figure.data[figure.data.panel == name].itertuples():
-            handles[str(curve.label)] = _add_curve(axes, curve, figure.band)
+            handles[str(curve.label)] = _add_curve(axes, curve)
         axes.set_xlabel("" if kind == "columns" and place < len(names) - 1 else panel["x"])
         axes.set_ylabel(panel["y"] if place % columns == 0 else "")
         axes.set_title(textwrap.fill(panel.get("title", ""), int(width / columns / LETTER / 1.2)))
@@ -100,7 +100,7 @@ def _draw_curves(canvas: Canvas, figure: Figure, width: float) -> tuple[float, R
     return 0.5 + 1.9 * rows, handles
 
 
-def _add_curve(axes: Axes, curve: Any, band: str) -> Any:
+def _add_curve(axes: Axes, curve: Any) -> Any:
     """The line of a mean, with its band, its runs and its published mean."""
     from matplotlib.collections import LineCollection
 
@@ -111,10 +111,9 @@ def _add_curve(axes: Axes, curve: Any, band: str) -> Any:
         paths = [np.column_stack(xy) for _, *xy in curve.runs]
         axes.add_collection(LineCollection(paths, colors=colour, linewidths=RUN, alpha=0.45))
         axes.autoscale_view()
-    low, high = (curve.interval_low, curve.interval_high) if band == "interval" else (curve.low, curve.high)
-    if len(low):
+    if len(curve.low):
         hatch: Record = {"hatch": "////", "zorder": 0.5} if behind else {}
-        axes.fill_between(curve.x, low, high, color=colour, alpha=look["band"], linewidth=0, **hatch)
+        axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=look["band"], linewidth=0, **hatch)
     every = max(1, len(curve.x) // SOME)
     first = max(0, curve.number) * max(1, every // 4) % every  # so that markers do not hide each other
     (line,) = axes.plot(
@@ -142,7 +141,6 @@ RUN_POINTS = 40  # of a single run
 MOST_RUNS = 1000  # single runs of a page, about; of more each figure shows a share
 DIGITS = 5
 PLOTLY = {"shortdash": "4px,2px"}  # dashes for which Plotly has no name
-BANDS = {"range": "", "interval": "interval_"}
 
 
 class ChartData:
@@ -169,10 +167,10 @@ class ChartData:
                 panels[name] = {**panel, "rows": rows, "bars": bars}
             else:
                 panels[name] = {**panel, "series": [self._series(curve) for curve in data.itertuples()]}
-        return {"kind": figure.kind, "first": figure.paper[0], "band": figure.band, "panels": panels}
+        return {"kind": figure.kind, "first": figure.paper[0], "panels": panels}
 
     def _series(self, curve: Any) -> Record:
-        """A mean with its bands and its single runs."""
+        """A mean with its band and its single runs."""
         dash, symbol = dash_and_symbol(curve.look, curve.number, curve.symbol)
         kept = thinned(len(curve.x), POINTS)
         series = {
@@ -181,10 +179,8 @@ class ChartData:
             "fade": LOOKS[curve.look]["band"], "averaged": curve.averaged,
             "x": self._list(curve.x[kept]), "y": self._list(curve.y[kept]),
         }  # fmt: skip
-        for kind, prefix in BANDS.items():
-            edges = [getattr(curve, f"{prefix}{edge}") for edge in ("low", "high")]
-            if len(edges[0]):
-                series.setdefault("bands", {})[kind] = [self._list(edge[kept]) for edge in edges]
+        if len(curve.low):
+            series["band"] = [self._list(edge[kept]) for edge in (curve.low, curve.high)]
         if curve.runs:
             places = thinned(len(curve.runs), math.ceil(self._share * len(curve.runs)))
             names, *runs = zip(*(curve.runs[place] for place in places), strict=True)

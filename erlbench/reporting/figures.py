@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,6 @@ from erlbench.records.schema import GenerationRow
 from erlbench.reporting.agreement import caveats
 from erlbench.reporting.cells import Warn
 from erlbench.reporting.curves import (
-    SYMBOLS,
-    RunPoints,
     cell_curve,
     colour_numbers,
     curve_frame,
@@ -27,15 +24,12 @@ from erlbench.reporting.curves import (
     run_points,
 )
 from erlbench.reporting.documents import Figure
-from erlbench.reporting.drawing import GREY
 from erlbench.reporting.options import PaperStyle, ReportOptions, chosen
 from erlbench.reporting.page_cells import PageCells
 from erlbench.reporting.published import comparable, similar_budget
-from erlbench.reporting.score import CURVE
-from erlbench.reporting.statistics import MOST_POINTS, Points, band_kind, band_words, time_unit
+from erlbench.reporting.statistics import band_kind, band_words, time_unit
 
 GRID = "grid"
-FEWER_POINTS = 60  # of a mean that only the page shows
 
 
 def learning_curves(page: PageCells, group: Any, options: ReportOptions) -> Figure | None:
@@ -47,10 +41,18 @@ def learning_curves(page: PageCells, group: Any, options: ReportOptions) -> Figu
     steps = "frames" if any(run.frames_of_step > 0 for cell in group.cells for run in cell.runs) else "timesteps"
     usual = (steps if page.x == "timesteps" else page.x, steps, "time")
     wanted = [options.x] if options.x else list(dict.fromkeys(usual))[:2]
-    numbers, levels = colour_numbers(cell.name for cell in page.rows), _published_levels(page, group)
-    curves, panels, cells = [], {}, dict[str, list[Any]]()
+    numbers, colours = colour_numbers(cell.name for cell in page.rows), options.style.colours
+    levels = {  # published means that may be drawn beside our curves
+        cell.name: number.value
+        for cell in group.cells
+        if comparable(group.env, group.env_published)
+        and (number := page.find_published(cell, "mean"))
+        and similar_budget(group.total_timesteps, number.steps)
+    }
+    band = _band([cell for cell in group.cells if any(len(run.evaluations) for run in cell.runs)], options)
+    curves, panels = [], {}
     for axis in AXES:
-        drawn: list[tuple[Any, RunPoints]] = []
+        drawn = []
         for cell in group.cells:
             tables = [(run, run.evaluations) for run in cell.runs]
             runs = run_points(tables, AXES[axis].column, smooth=options.style.smooth)
@@ -58,60 +60,61 @@ def learning_curves(page: PageCells, group: Any, options: ReportOptions) -> Figu
                 drawn.append((cell, runs))
         if not drawn:
             continue
-        label, unit = axis_label(axis, (points for _, runs in drawn for _, points in runs))
-        panels[axis], cells[axis] = {"x": label, "y": "Evaluation return"}, [cell for cell, _ in drawn]
-        most = MOST_POINTS if axis in wanted else FEWER_POINTS
+        last = max(float(x[-1]) for _, runs in drawn for _, (x, _) in runs)
+        label, unit = axis_label(axis, last)
+        panels[axis] = {"x": label, "y": "Evaluation return"}
         on_axis = [
-            {**cell_curve(cell, runs, most), "number": numbers[cell.name], "level": levels.get(cell.name, np.nan)}
+            {**cell_curve(cell, runs, band), "number": numbers[cell.name], "colour": colours.get(cell.name, ""),
+             "level": levels.get(cell.name, np.nan)}
             for cell, runs in drawn
-        ]
+        ]  # fmt: skip
         if axis == "timesteps":
-            on_axis += reference_curves(cells[axis], numbers)
-        for curve in on_axis + published_curves(page, group, axis, numbers):
+            on_axis += reference_curves([cell for cell, _ in drawn], numbers, last)
+        for curve in on_axis + published_curves(page, group, axis, numbers, last):
             single = [(name, x / unit, y) for name, x, y in curve.get("runs", ())]
-            colour = options.style.colours.get(curve.get("name", ""), "")
-            curves.append({**curve, "panel": axis, "colour": colour, "x": curve["x"] / unit, "runs": single})
+            curves.append({**curve, "panel": axis, "x": curve["x"] / unit, "runs": single})
     paper = [axis for axis in wanted if axis in panels]
     if not paper:
         return None
-    figure = Figure(
+    data = curve_frame(curves)
+    over = " and over ".join(AXES[axis].words for axis in paper)
+    beside = dict.fromkeys(filter(None, data.note[data.panel.isin(paper)]))
+    nominal = [cell.label for cell in group.cells if cell.nominal]
+    notes = [
+        f"{' and '.join(nominal)}: that budget counts a generation as one episode of full length." if nominal else "",
+        _smoothing_note(options.style.smooth, "evaluations"),
+        untimed_note(group.cells) if options.x in ("", "time") else "",
+        "Runs in simulated time: their times are modelled, not measured."
+        if any(run.simulated_time for cell in group.cells for run in cell.runs) else "",
+        f"Dotted: mean published in {page.source}, {page.table}, on {group.env_published}." if levels else "",
+        f"Not ours: {'; '.join(beside)}." if beside else "",
+    ]  # fmt: skip
+    return Figure(
         name=f"curves-{group.slug}",
         title=f"Learning curves, {group.environment}",
-        caption=(),
+        caption=[
+            f"{group.env}: return of the evaluations over {over}; budget {group.limit}. Lines: mean of the finished "
+            "runs, if there are some, up to where the first of them ends; thin: single runs; band: "
+            f"{band_words(band)}.",
+            *filter(None, notes),
+        ],
         heading=group.env,
-        data=curve_frame(curves),
+        data=data,
         panels=panels,
         paper=paper,
-        band=_band(cells[paper[0]], options),
+        band=band,
     )
-    return replace(figure, caption=_caption(page, group, cells[paper[0]], figure, options))
-
-
-def _averaged(cell: Any) -> tuple[Any, ...]:
-    """The runs that the mean is over."""
-    return cell.done or cell.runs
 
 
 def _band(cells: Sequence[Any], options: ReportOptions) -> str:
-    return band_kind([len({run.seed for run in _averaged(cell)}) for cell in cells], options.style.band)
+    return band_kind([len({run.seed for run in cell.done or cell.runs}) for cell in cells], options.style.band)
 
 
-def _published_levels(page: PageCells, group: Any) -> dict[str, float]:
-    """The published means that may be drawn beside our curves, by the names of their cells."""
-    return {
-        cell.name: number.value
-        for cell in group.cells
-        if comparable(group.env, group.env_published)
-        and (number := page.find_published(cell, "mean"))
-        and similar_budget(group.total_timesteps, number.steps)
-    }
-
-
-def axis_label(axis: str, curves: Iterable[Points]) -> tuple[str, float]:
-    """The label with its unit for all points of some curves, and by what to divide values."""
+def axis_label(axis: str, last: float) -> tuple[str, float]:
+    """The label with its unit for values up to `last`, and by what to divide them."""
     if AXES[axis].column != "seconds":
         return AXES[axis].label, 1.0
-    name, scale = time_unit(max(float(x[-1]) for x, _ in curves))
+    name, scale = time_unit(last)
     return f"{AXES[axis].label} ({name})", scale
 
 
@@ -122,57 +125,12 @@ def untimed_note(cells: Sequence[Any]) -> str:
         if seeds := [str(run.seed) for run in cell.runs if len(run.evaluations) and not run.timed]:
             some = any(run.timed for run in cell.runs)
             left_out.append(cell.label + f" (seed {', '.join(seeds)})" * some)
-    if not left_out:
-        return ""
-    return (
-        f"Not drawn over training time: {', '.join(left_out)}. Other cells of the command ran on the cores of these "
-        "runs, so that their minutes do not count; `--jobs 1` runs one cell at a time."
-    )
-
-
-def _caption(page: PageCells, group: Any, cells: Sequence[Any], figure: Figure, options: ReportOptions) -> list[str]:
-    """What the lines are, then notes on scores, times, and other people's numbers; `cells` are those on paper."""
-    shown = figure.data[figure.data.panel.isin(figure.paper)]
-    references, points = (shown[shown["look"] == look] for look in ("reference", "published"))
-    runs = [run for cell in cells for run in cell.runs]
-    timed = runs if "time" in figure.paper else []
-    dotted = shown.level.notna().any()
-    which = "finished runs" if any(cell.done for cell in cells) else "runs"
-    seeds = ", a seed by the mean of its runs" if any(len(cell.done) > len(cell.seeds) for cell in cells) else ""
-    sentences = [
-        f"{group.env}: return of the evaluations over "
-        f"{' and over '.join(AXES[axis].words for axis in figure.paper)}; budget {group.limit}.",
-        f"Lines: mean of the {which}{seeds}, up to where the first of them ends; thin: single runs; band: "
-        f"{band_words(figure.band)}."
-        if max(len(_averaged(cell)) for cell in cells) > 1
-        else "Lines: single runs, no band.",
-        "Dotted: published mean." if dotted else "",
-    ]
-    nominal = [cell.label for cell in cells if cell.nominal]
-    kind = "budget" if comparable(group.env, group.env_published) else f"environment ({group.env_published})"
-    names = [f"{name} (open {SYMBOLS[symbol]})" for name, symbol in zip(points.group, points.symbol)]
-    notes = [
-        *[f"The scores of the tables are means of these curves {cell.stretch}." for cell in cells
-          if cell.metric == CURVE and cell.stretch][:1],
-        f"{' and '.join(nominal)}: that budget counts a generation as one episode of full length." if nominal else "",
-        _smoothing_note(options.style.smooth, "evaluations"),
-        "Some runs are in simulated time: their times are modelled, not measured."
-        if any(run.simulated_time for run in timed) else "",
-        untimed_note(group.cells) if options.x in ("", "time") else "",
-        f"Dotted: mean published in {page.source}, {page.table}, on {group.env_published}." if dotted else
-        f"Published final values are left out: they belong to another {kind}."
-        if any(page.find_published(cell, "mean") for cell in cells) else "",
-        f"Dash-dotted and hatched: reference runs of others, mean and band: {'; '.join(references.note)}."
-        if len(references) else "",
-        "" if not names else f"Grey: points of the curves of {' and '.join(names)} in {points.note.iloc[0]}."
-        if points.number.iloc[0] == GREY else f"Open squares: points of the published curves, {points.note.iloc[0]}.",
-    ]  # fmt: skip
-    return [" ".join(filter(None, sentences)), *filter(None, notes)]
+    shared = "other cells ran on their cores; `--jobs 1` runs one at a time"
+    return f"Not drawn over training time: {', '.join(left_out)}: {shared}." if left_out else ""
 
 
 def _smoothing_note(window: int, what: str) -> str:
-    average = f"the moving average over its last {window} {what} (at the beginning over those there are)"
-    return f"Each run's curve is {average}." if window > 1 else ""
+    return f"Each run's curve is the moving average over its last {window} {what}." if window > 1 else ""
 
 
 def environments_grid(page: PageCells, figures: Sequence[tuple[Any, Figure]], style: PaperStyle) -> Figure | None:
@@ -195,16 +153,14 @@ def environments_grid(page: PageCells, figures: Sequence[tuple[Any, Figure]], st
             panels[group.slug] = {**figure.panels[figure.paper[0]], "title": title}
     if not parts:
         return None
-    bands = {figure.band for _, figure in shown}
-    band = bands.pop() if len(bands) == 1 else "range"
-    words = f"Evaluation returns on all environments of the page, mean over runs; band: {band_words(band)}."
+    bands = " or ".join(dict.fromkeys(band_words(figure.band) for _, figure in shown))
+    words = f"Evaluation returns on all environments of the page, mean over runs; band: {bands}."
     return Figure(
         name=GRID,
         title="Learning curves, all environments",
         kind=GRID,
         panels=panels,
         paper=[*panels],
-        band=band,
         data=pd.concat(parts).sort_values("name", key=lambda column: column.map(order.index), kind="stable"),
         caption=[words, *caveats(page)],
     )
@@ -216,41 +172,29 @@ def columns_of_train(page: PageCells, group: Any, options: ReportOptions, warn: 
     over, left_out = AXES[axis].train_column, untimed_note(group.cells) if axis == "time" else ""
     tables = {
         cell.name: [
-            (run, rows)
-            for run in _averaged(cell)
+            (run, rows.assign(**{name: np.nan for name in sum(options.columns, ()) if name not in rows}))
+            for run in cell.done or cell.runs
             if (run.timed or axis != "time") and (rows := read_rows(run.path, GenerationRow, warn)) is not None
         ]
         for cell in group.cells
     }
-    drawn: list[tuple[tuple[str, ...], str, Any, int, RunPoints]] = []
+    band, numbers, curves, there = _band(group.cells, options), colour_numbers(tables), [], set[str]()
     for columns in options.columns:
+        single = len(columns) == 1
         for place, (cell, column) in enumerate(itertools.product(group.cells, columns)):
-            columns_of = [(run, rows.reindex(columns=[over, column])) for run, rows in tables[cell.name]]
-            if runs := run_points(columns_of, over, column, options.style.smooth):
-                drawn.append((columns, column, cell, place, runs))
-    there = {column for _, column, *_ in drawn}
+            if runs := run_points(tables[cell.name], over, column, options.style.smooth):
+                there.add(column)
+                words = cell.label if len(group.cells) > 1 else "", "" if single else column
+                look = {"label": " ".join(filter(None, words)), "number": numbers[cell.name] if single else place}
+                curves.append({**mean_of_runs(runs, band), **look, "panel": "+".join(columns), "runs": ()})
     for name in (name for columns in options.columns for name in columns if name not in there):
         message = f"no train.csv of {group.env} has a value in a column '{name}'; nothing is drawn for it"
         warn(f"{message}. {left_out}" if left_out else message)
-    if not drawn:
+    if not curves:
         return None
-    label, unit = axis_label(axis, (points for *_, runs in drawn for _, points in runs))
-    band, numbers, curves, panels = _band(group.cells, options), colour_numbers(tables), [], {}
-    for columns, column, cell, place, runs in drawn:
-        panel, single = "+".join(columns), len(columns) == 1
-        panels[panel] = {"x": label, "y": column if single else ""}
-        words = cell.label if len(group.cells) > 1 else "", "" if single else column
-        curve = mean_of_runs(runs, band == "interval")
-        curves.append(
-            {
-                **curve,
-                "panel": panel,
-                "label": " ".join(filter(None, words)),
-                "x": curve["x"] / unit,
-                "runs": (),
-                "number": numbers[cell.name] if single else place,
-            }
-        )
+    data = curve_frame(curves)
+    label, unit = axis_label(axis, max(float(x[-1]) for x in data.x))
+    panels = {name: {"x": label, "y": "" if "+" in name else name} for name in data.panel}
     caption = (
         f"{group.env}: columns of train.csv over {AXES[axis].words} ({'; '.join(panels).replace('+', ', ')}). Mean "
         f"over the finished runs, where there are several; band: {band_words(band)}."
@@ -260,7 +204,7 @@ def columns_of_train(page: PageCells, group: Any, options: ReportOptions, warn: 
         title=f"Columns of train.csv, {group.environment}",
         kind="columns",
         heading=group.env,
-        data=curve_frame(curves),
+        data=data.assign(x=[x / unit for x in data.x]),
         panels=panels,
         paper=[*panels],
         band=band,

@@ -226,12 +226,11 @@ def _mean(curves: Points) -> Points:
 
 
 def mean_curve(runs: Sequence[tuple[int, Points]], interval: bool = False, most: int = MOST_POINTS) -> dict[str, Array]:
-    """`x`, mean `y`, and the edges of its bands, all (points,), of runs (seed, (x, y)); a seed is the mean of its runs.
+    """`x`, mean `y`, and the edges of its band, all (points,), of runs (seed, (x, y)); a seed is the mean of its runs.
 
     The curve begins where the last run begins and stops where the first one ends: beyond, it would be a mean over other
     runs. It has at most `most` points. `low` and `high` are those of the lowest and highest run: means of several runs
-    spread less. With an `interval`, of two seeds and more, `interval_low` and `interval_high` are the 95 % bootstrap
-    interval of the mean.
+    spread less. With an `interval`, of two seeds and more, they are the 95 % bootstrap interval of the mean.
     """
     x, values = align(by_seed(runs))
     if not len(x):
@@ -239,10 +238,10 @@ def mean_curve(runs: Sequence[tuple[int, Points]], interval: bool = False, most:
     kept = thinned(len(x), most)
     x, values = x[kept], np.ascontiguousarray(values[:, kept])
     single = np.array([np.interp(x, *curve) for _, curve in runs if len(curve[0])])
-    line = {"x": x, "y": values.mean(axis=0), "low": single.min(axis=0), "high": single.max(axis=0)}
+    low, high = single.min(axis=0), single.max(axis=0)
     if interval and len(values) > 1:
-        line["interval_low"], line["interval_high"] = bootstrap_mean_band(values)
-    return line
+        low, high = bootstrap_mean_band(values)
+    return {"x": x, "y": values.mean(axis=0), "low": low, "high": high}
 
 
 def band_kind(seeds: Sequence[int], wanted: str = "auto") -> str:

@@ -32,7 +32,7 @@ def test_a_figure_over_each_axis(tmp_path):
         assert figure.paper == [name]
         assert means_of(figure, name)["cem (1 run)"].x[-1] == pytest.approx(end)
         assert f"over {AXES[name].words}; budget 3,000 steps." in figure.caption[0]
-    units = [axis_label("time", [(np.array([0.0, end]), np.zeros(2))])[0] for end in (119.0, 120.0, 7200.0, 2e5)]
+    units = [axis_label("time", end)[0] for end in (119.0, 120.0, 7200.0, 2e5)]
     assert units == [f"Training time ({unit})" for unit in ("seconds", "minutes", "hours", "days")]
 
 
@@ -98,7 +98,7 @@ def test_published_points_stand_in_the_figure(tmp_path):
         kind="curves", published_source="OpenAI-ES paper", table="Table 3", baseline="", not_run=(), envs_published={},
         entries=(Entry("openai-es", "openai-es", label="OpenAI-ES"),), profiles={"p": Profile((0,), 300_000, (env,))},
     )))  # fmt: skip
-    assert "points of the curves of TRPO (open squares) and OpenAI-ES (open diamonds)" in figure.caption[-1]
+    assert "TRPO (open squares), OpenAI-ES paper; OpenAI-ES (open diamonds), OpenAI-ES paper" in figure.caption[-1]
     trpo, es = (means_of(figure)[f"{name}, published"] for name in ("TRPO", "OpenAI-ES"))
     assert (trpo.symbol, trpo.x.tolist()) == ("square-open", [221_000, 273_000])
     assert (es.symbol, es.x.tolist()) == ("diamond-open", [62_500, 143_000, 255_000])

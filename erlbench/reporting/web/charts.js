@@ -31,7 +31,7 @@ const percent = (share) => `${Math.round(100 * share)} %`;
 
 // ---- curves
 const panelOf = (chart) => chart.panels[chart.kind === "curves" && state.x ? state.x : chart.first] || { series: [] };
-const bandOf = (chart, series) => series.bands?.[state.band === "auto" ? chart.band : state.band]?.map(list);
+const bandOf = (series) => state.band !== "none" && series.band?.map(list);
 // A legend's text in lines that fit: Plotly cuts off what is wider than the chart.
 function wrapped(text, width) {
     const most = Math.max(16, Math.floor((width - 110) / 7)), // pixels: a mark beside the text, and a letter
@@ -42,12 +42,12 @@ function wrapped(text, width) {
     }
     return rows.join("<br>");
 }
-function tracesOf(chart, panel, series, width) {
+function tracesOf(series, width) {
     const color = colour(series.colour),
         x = list(series.x),
         common = { legendgroup: series.group, hovertemplate: "%{y:,.4~g}" },
         edge = { x, mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false, legendgroup: series.group },
-        [low, high] = bandOf(chart, series) || [],
+        [low, high] = bandOf(series) || [],
         [names, xs, ys] = series.runs && (state.single || series.averaged === 1) ? series.runs.map(list) : [[]];
     return [
         ...(low ? [{ ...edge, y: low }, { ...edge, y: high, fill: "tonexty", fillcolor: faded(color, series.fade) }] : []),
@@ -78,7 +78,7 @@ function lines(chart, width) {
         missing = `No run of this figure counts ${state.x && DATA.axes[state.x].label.toLowerCase()}.`,
         levels = panel.series.filter((series) => series.level !== undefined);
     return [
-        panel.series.flatMap((series) => tracesOf(chart, panel, series, width)),
+        panel.series.flatMap((series) => tracesOf(series, width)),
         layout({
             height: 400 + 9 * panel.series.length,
             hovermode: "x unified",
@@ -95,10 +95,10 @@ function lines(chart, width) {
 }
 function lineRows(chart) {
     const panel = panelOf(chart),
-        banded = panel.series.some((series) => series.bands),
+        banded = panel.series.some((series) => series.band),
         rows = [["Algorithm", panel.x, panel.y, ...(banded ? ["Band, low", "Band, high"] : [])]];
     for (const series of panel.series) {
-        const columns = [list(series.x), list(series.y), ...(banded ? bandOf(chart, series) || [[], []] : [])],
+        const columns = [list(series.x), list(series.y), ...(banded ? bandOf(series) || [[], []] : [])],
             last = columns[0].length - 1,
             every = series.every ? 1 : Math.max(1, Math.ceil((last + 1) / 10));
         for (let i = Math.max(0, last) % every; i <= last; i += every)

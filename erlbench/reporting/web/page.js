@@ -36,8 +36,6 @@ all("main > section")
         );
         choice("Band", "band", [
             ["auto", "each figure's own"],
-            ["interval", "95 % interval of the mean"],
-            ["range", "lowest to highest run"],
             ["none", "none"],
         ]);
         const box = make("label"),
