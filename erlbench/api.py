@@ -46,7 +46,9 @@ class Results:
     @property
     def cells(self) -> pd.DataFrame:
         """One row a run: status, counted steps, times in seconds, final score, settings as `settings.NAME`, folder."""
-        return pd.DataFrame(list(_read_each(_read_cell, self.runs)))
+        rows = list(_read_each(_read_cell, self.runs))
+        columns = (*IDENTITY, *RUN, *STATUS, "score", "path", "shared_cores")
+        return pd.DataFrame(rows) if rows else pd.DataFrame(columns=pd.Index(columns))
 
     @property
     def evaluations(self) -> pd.DataFrame:

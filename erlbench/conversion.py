@@ -261,12 +261,15 @@ def _fill(folder: Path, run: ForeignRun) -> None:
 def export_events(results: Results, out: Path) -> list[Path]:
     """Write the curves of `results` as event files of TensorBoard below the folder `out`; the folders of the runs.
 
-    Raises `UsageError` for a missing package, two runs of one name, a folder that cannot be written, a link below
-    `out`, and event files in a run's folder, as TensorBoard would draw both.
+    A run that cannot be read is left out with a warning. Raises `UsageError` for a missing package, no run that can be
+    read, two runs of one name, a folder that cannot be written, a link below `out`, and event files in a run's folder,
+    as TensorBoard would draw both.
     """
     if importlib.util.find_spec("tensorboard") is None:
         raise UsageError("--to tensorboard needs a package: pip install 'erlbench[exports]'")
-    cells = results.cells[["path", "env", "name", "seed"]].itertuples(index=False, name=None)
+    cells = [*results.cells[["path", "env", "name", "seed"]].itertuples(index=False, name=None)]
+    if not cells:
+        raise UsageError("nothing to export: none of the runs can be read")
     with writable(out, "; choose another folder by --out"):
         places = _find_places(cells, out, "export their folders one by one")
         for folder in places:
@@ -274,8 +277,8 @@ def export_events(results: Results, out: Path) -> list[Path]:
             refuse_links(folder)
             if any(folder.glob(EVENTS)):
                 raise UsageError(f"{folder} has event files already; remove them, or give another folder by --out")
-        for run, folder in zip(results.runs, places):
-            _write_events(Results((run,)), folder)
+        for (path, *_), folder in zip(cells, places):
+            _write_events(Results((Path(path),)), folder)
     return places
 
 

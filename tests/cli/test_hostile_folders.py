@@ -59,7 +59,7 @@ READERS = {
     "verify all": ["verify", "{out}"],
     "verify --same-as": ["verify", "{run}", "--same-as", "{run}"],
     "play": ["play", "{run}", "--no-video", "--steps", "3"],
-    "convert": ["convert", "{out}", "--to", "sb3", "--out", "{out}/../export"],
+    "convert": ["convert", "{out}", "--to", "tensorboard", "--out", "{out}/../export"],
     "convert to a bundle": ["convert", "{out}", "--out", "{out}/../export.zip"],
     **dict.fromkeys(("cells", "evaluations", "episodes", "tasks", "generations")),  # frames of erlbench.load_results
 }

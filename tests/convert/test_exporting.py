@@ -7,7 +7,7 @@ import pytest
 import erlbench
 from erlbench.conversion import export_events
 from erlbench.errors import UsageError
-from tests.calls import refuse
+from tests.calls import call, refuse, succeed
 from tests.reporting.make_runs import make_run
 
 
@@ -48,3 +48,26 @@ def test_tensorboard_reads_the_scores(results, tmp_path, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"'erlbench\[exports\]'"):
         export_events(results, tmp_path / "more")
+
+
+def test_a_run_that_cannot_be_read_is_left_out_and_no_other_has_its_curves(tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    for seed in (0, 1):
+        make_run(tmp_path / "results", "Hopper-v5", "td3", seed, [1.0 + seed, 2.0 + seed])
+    (tmp_path / "results/Hopper-v5/td3/seed-000/config.toml").write_bytes(b"")
+    words = ("convert", tmp_path / "results", "--to", "tensorboard", "--out", tmp_path / "export")
+    assert "1 folder" in succeed(*words)
+    (place,) = (path.parent for path in (tmp_path / "export").rglob("*tfevents*"))
+    read = EventAccumulator(str(place))
+    read.Reload()
+    values = [event.value for event in read.Scalars("eval/mean_reward")]
+    assert (place.name, values) == ("seed-001", [2.0, 3.0])
+    (tmp_path / "results/Hopper-v5/td3/seed-001/config.toml").write_bytes(b"")
+    result = call(*words)
+    assert (result.exit_code, "none of the runs" in result.stderr) == (2, True)
+    assert list(erlbench.load_results(tmp_path / "results").cells[["name", "seed", "score"]]) == [
+        "name",
+        "seed",
+        "score",
+    ]
