@@ -121,7 +121,7 @@ class PageCells:
     @property
     def score_title(self) -> str:
         """What a heading calls them."""
-        titles = {METRICS[cell.metric].title for cell in self.entries}
+        titles = {"return" if self.at and cell.metric == FINAL else METRICS[cell.metric].title for cell in self.entries}
         return titles.pop() if len(titles) == 1 else "scores"
 
     @property

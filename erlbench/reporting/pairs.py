@@ -270,26 +270,17 @@ def pairs_table(page: PageCells, pairs: pd.DataFrame) -> Table | None:
 
 
 def _describe_tests(page: PageCells, pairs: pd.DataFrame) -> Iterator[str]:
-    tests, here = pairs["tests"].max(), int(pairs["p_rank"].notna().sum())
-    of = "all pairs of this table" if tests > here else "this table"
+    tests = pairs["tests"].max()
     yield f"{page.score_words}."
     yield (
-        f"p: the ranks' p after Holm's correction for the tests of {of} ({tests} in all). The ranks differ where it is "
-        f"at most its level ({level_words()}, on the side with fewer seeds); a difference is decided where the means "
-        f"differ by {100 * MARGIN:g} % or more, too. Below {FEWEST_RUNS} seeds there is no interval and no test."
+        f"p: after Holm's correction for all {tests} tests; below {FEWEST_RUNS} seeds there is no test, no interval. "
+        f"The ranks differ at p up to a level ({level_words()}, on the side with fewer seeds); a difference is decided "
+        f"where the means differ by {100 * MARGIN:g} % or more, too. Undecided is no sign that two are equal."
     )
-    if here and not pairs["decidable"].any():
+    if tests and not pairs["decidable"].any():
         yield f"No row can be decided: {tests} tests need {seeds_for_tests(tests)} seeds per side."
-    names = [{*rows["name"], *rows["name_against"]} for _, rows in pairs.groupby("group")]
-    if page.pairs is None and any(page.baseline not in of and len(of) > MOST_CELLS for of in names):
-        yield (
-            f"Where an environment has more than {MOST_CELLS} algorithms, the table has the pairs of the one with "
-            f"the highest mean, of those with at least {FEWEST_RUNS} seeds if there are several."
-        )
-    yield (
-        "Undecided is no sign that two are equal: smaller differences than Detectable are often missed. It is reckoned "
-        "at the level of Holm's first step."
-    )
+    if len(pairs) < tests:
+        yield f"Of more than {MOST_CELLS} algorithms, the pairs of the one with the highest mean are shown."
 
 
 def aggregate_tables(page: PageCells) -> Iterator[Table]:

@@ -89,18 +89,13 @@ def _finite(value: float) -> float:
 
 def _notes(page: PageCells) -> Iterator[str]:
     gaps = [np.diff(run.evaluations.timesteps) for run in page.done if len(run.evaluations) > 1]
-    episodes = episode_counts(page.done, "eval_episodes")
-    of = f" of {' or '.join(episodes)} episodes" if episodes else ""
-    apart = ""
-    if gaps:
-        low, high = min(gap.min() for gap in gaps), max(gap.max() for gap in gaps)
-        apart = f"; evaluations are {low:,.0f} to {high:,.0f} training steps apart, and nothing is known between them"
+    apart = f" Evaluations are {min(map(min, gaps)):,.0f} to {max(map(max, gaps)):,.0f} steps apart." if gaps else ""
+    episodes = " or ".join(episode_counts(page.done, "eval_episodes"))
     yield (
-        "Training steps (Median), and minutes of training time (median), at a run's first evaluation whose mean return"
-        f"{of} of the deterministic reported policy is at or above the score{apart}. Reached: of the finished runs, "
-        "the only ones that count. Median: over them, a run that never reached the score counting as later than all "
-        "others (– where the middle is such a run). Mean curve: where the average of the finished runs, interpolated "
-        "linearly between evaluations, is first at or above it."
+        f"At the first evaluation whose mean return{f' of {episodes} episodes' * bool(episodes)} reaches the score. "
+        "Reached: of the finished runs, the only ones that count. Median: of their training steps and "
+        "minutes; a run that never reached the score is later than all others. Mean curve: where the average of the "
+        f"finished runs, linear between evaluations, is first at or above it.{apart}"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,11 +49,9 @@ def scores_table(page: PageCells, pairs: pd.DataFrame) -> Table:
     bases = {cell.group: cell.mean for cell in page.entries if cell.name == page.baseline}
     numbers, rows = [], list[Record]()
     for cell, row in cell_rows(page.cells):
-        beside = {
-            name: number
-            for name in STATISTICS
-            if (number := page.find_published(cell, page.statistic if name == "mean" else name))
-        }
+        kinds = {name: page.statistic if name == "mean" else name for name in STATISTICS}
+        beside = {name: number for name, kind in kinds.items() if (number := page.find_published(cell, kind))}
+        numbers += [(cell, number) for number in beside.values()]
         row |= {
             **_measure(page, cell),
             **{f"published_{name}": number.value for name, number in beside.items()},
@@ -65,25 +63,13 @@ def scores_table(page: PageCells, pairs: pd.DataFrame) -> Table:
         if pair := tested.get((cell.group, cell.name)):
             row |= {"p_holm": pair.p_holm, "mark": mark(pair.case, pair.difference)}
         rows.append(row)
-        numbers.append((cell, list(beside.values())))
-    remarks = [*_score_notes(page)]
-    if page.base_label and all(math.isnan(row.get("improvement_pct", math.nan)) for row in rows):
-        remarks.append(
-            f"Nothing is compared with {page.base_label}: that takes finished runs of it and of another entry."
-        )
-    if page.published:
-        remarks += published_notes(page, numbers)
+    remarks = [*_score_notes(page), *(published_notes(page, numbers) if page.published else ()), *page.notes]
     return build_table(
-        "scores", page.heading("return" if _is_cut_final(page) else page.score_title), rows, [*remarks, *page.notes],
-        base=page.base_label, tests=max((pair.tests for pair in tested.values()), default=0), level=level_words(),
+        "scores", page.heading(page.score_title), rows, remarks, base=page.base_label,
+        tests=max((pair.tests for pair in tested.values()), default=0), level=level_words(),
         margin=f"{100 * MARGIN:g} %", published=page.published, fitness=any(map(has_fitness_steps, page.rows)),
         success=["success"] * (page.metric in SUCCESSES),
     )  # fmt: skip
-
-
-def _is_cut_final(page: PageCells) -> bool:
-    """Whether scores are of evaluations that need not be the final ones."""
-    return page.at is not None and page.by_final
 
 
 def _measure(page: PageCells, cell: Any) -> Record:
@@ -103,42 +89,36 @@ def _measure(page: PageCells, cell: Any) -> Record:
 
 
 def _score_notes(page: PageCells) -> Iterator[str]:
-    words, episodes = "Return" if _is_cut_final(page) else page.score_words, ""
-    if page.by_final:  # other scores are of many evaluations
-        counts = episode_counts(page.runs)
-        of = f" of {' or '.join(counts)} episodes" if counts else ""
-        episodes = f" (mean{of}, deterministic policy)"
-    yield f"{words}{episodes} after {page.budget}."
+    counts = " or ".join(episode_counts(page.runs)) if page.by_final else ""  # other scores are of many evaluations
+    yield page.score_words + f" (of {counts} episodes, deterministic policy)" * bool(counts) + f" after {page.budget}."
     if nominal := [cell for cell in page.rows if cell.nominal]:
-        reached = [run.timesteps for cell in nominal for run in cell.done]
-        yield (
-            f"{' and '.join(dict.fromkeys(cell.label for cell in nominal))}: that budget is counted as in the "
-            "paper, a generation as one episode of full length, however many it plays"
-            + (f"; they took {say_range(reached)} training steps." if reached else ".")
-        )
-    budgets = group_items(
-        (cell.label, f"{cell.own_timesteps:,} on {cell.env}") for cell in page.rows if cell.own_timesteps
-    )
-    for label, texts in budgets.items():
-        yield f"{label} has budgets of its own: {', '.join(texts)}."
+        reached = say_range([run.timesteps for cell in nominal for run in cell.done])
+        labels = " and ".join(dict.fromkeys(cell.label for cell in nominal))
+        took = f"; they took {reached} training steps" * bool(reached)
+        yield f"{labels}: that budget counts a generation as one episode of full length{took}."
+    own = group_items((cell.label, f"{cell.own_timesteps:,} on {cell.env}") for cell in page.rows if cell.own_timesteps)
+    yield from (f"{label} has budgets of its own: {', '.join(texts)}." for label, texts in own.items())
     cells = [(f"{cell.label} on {cell.env}", cell.done) for cell in page.rows]
     yield from find_disagreements(cells, by_final=page.by_final)
     yield from departure_notes(page.rows)
     if page.by_time:
         yield from machine_notes(page.runs)
-    if page.profile:
-        yield f"Profile: {page.profile}."
 
 
 def metrics_table(page: PageCells) -> Table:
     """Final return, mean of the last ten evaluations, maximum of the average, area under the curve."""
     rows = [row | _metrics(cell) for cell, row in cell_rows(page.cells[page.cells.exists])]
-    for group in page.groups:
-        _add_near_best(group, [row for row in rows if row["group"] == group.group])
-    remarks = ["Mean over the n seeds ± sample standard deviation."]
-    if any(row["runs"] > row["n"] for row in rows):
-        remarks = [f"Mean over the n seeds, a seed by the mean of its runs, ± {STD}."]
-    return build_table("metrics", page.heading("other metrics"), rows, remarks)
+    for group in page.groups:  # the share of the seeds that are near the best mean
+        own = [row for row in rows if row["group"] == group.group]
+        best = max((row["final_mean"] for row in own if row["runs"]), default=0.0)
+        near = best - MARGIN * abs(best - find_origin(group.env, group.cells))
+        for row in (row for row in own if row["n"] >= FEWEST_RUNS):
+            count, seeds = int((row["finals"] >= near).sum()), len(row["finals"])
+            row["near_best"], (row["near_best_low"], row["near_best_high"]) = (
+                count / seeds,
+                share_interval(count, seeds),
+            )
+    return build_table("metrics", page.heading("other metrics"), rows, [f"Mean over the seeds; ±: {STD}."])
 
 
 def _metrics(cell: Any) -> Record:
@@ -159,44 +139,20 @@ def _metrics(cell: Any) -> Record:
     return record
 
 
-def _add_near_best(group: Any, rows: list[Record]) -> None:
-    """The share of the seeds of each row that are near the best mean of the group."""
-    best = max((row["final_mean"] for row in rows if row["runs"]), default=0.0)
-    near = best - MARGIN * abs(best - find_origin(group.env, group.cells))
-    for row in (row for row in rows if row["n"] >= FEWEST_RUNS):
-        count, seeds = int((row["finals"] >= near).sum()), len(row["finals"])
-        row["near_best"], (row["near_best_low"], row["near_best_high"]) = count / seeds, share_interval(count, seeds)
-
-
-def published_notes(page: PageCells, beside: Sequence[tuple[Any, list[Any]]]) -> Iterator[str]:
+def published_notes(page: PageCells, beside: Sequence[tuple[Any, Any]]) -> Iterator[str]:
     """On the published numbers that stand beside cells."""
-    numbers = [number for _, of_cell in beside for number in of_cell]
-    if not numbers:
-        yield f"{page.source} has no numbers for these environments."
-        return
-    statistic = "mean ± standard deviation" if page.statistic == "mean" else page.statistic.replace("_", " ")
-    yield (
-        f"Published: {page.source}, {page.table}, {statistic}{seeds_words(numbers)}, on "
-        f"{', '.join(sorted({number.env for number in numbers}))}."
-    )
-    by_budget = group_items(
-        (cell.own_timesteps or cell.total_timesteps, number.steps)
-        for cell, of_cell in beside
-        for number in of_cell
-        if number.steps
-    )
-    yield from filter(None, (budget_note(ours, by_budget[ours]) for ours in sorted(by_budget)))
+    numbers, budgets = [number for _, number in beside], dict[int, set[int]]()
+    statistic = page.statistic.replace("_", " ")
+    envs = ", ".join(sorted({number.env for number in numbers})) or "other environments alone"
+    yield f"Published: {page.source}, {page.table}, {statistic}{seeds_words(numbers)}, on {envs}."
+    for cell, number in beside:
+        if number.steps and number.steps != (ours := cell.own_timesteps or cell.total_timesteps):
+            budgets.setdefault(ours, set()).add(number.steps)
+    for ours, others in sorted(budgets.items()):
+        theirs = " or ".join(f"{value:,}" for value in sorted(others))
+        yield f"Different budgets: published after {theirs} training steps, ours after {ours:,}. Do not compare them."
     yield from environment_notes(page.groups)
     yield from number_notes(numbers)
-
-
-def budget_note(ours: int, published: Iterable[int]) -> str:
-    """The warning that budgets differ, or an empty text; `published` are the steps of numbers beside ours."""
-    others = sorted({*published} - {ours})
-    if not others:
-        return ""
-    listed = " or ".join(f"{value:,}" for value in others)
-    return f"Different budgets: published after {listed} training steps, ours after {ours:,}. Do not compare them."
 
 
 def references_table(page: PageCells) -> Table | None:
@@ -218,12 +174,9 @@ def references_table(page: PageCells) -> Table | None:
         "Other people's runs, seed by seed, where dynamics and reward are those of our environment; mean ± sample "
         "standard deviation at the nearest common step. Sources differ as much as algorithms do and are never pooled."
     ]
-    for name in dict.fromkeys(row["source"] for row in rows):
-        sets = [row["theirs"] for row in rows if row["source"] == name]
-        returns = "; ".join(dict.fromkeys(f"{one.algorithm}: {one.returns}" for one in sets))
-        first = sets[0]
-        remarks.append(
-            f"{name}: {first.repository}, commit {first.commit}, on {first.environments}; {first.description}. "
-            f"{returns}."
-        )
+    sources = group_items((row["source"], row["theirs"]) for row in rows)
+    for name, (first, *more) in sources.items():
+        returns = "; ".join(dict.fromkeys(f"{one.algorithm}: {one.returns}" for one in (first, *more)))
+        where = f"{first.repository}, commit {first.commit}, on {first.environments}"
+        remarks.append(f"{name}: {where}; {first.description}. {returns}.")
     return build_table("reference-runs", page.heading("reference runs"), rows, remarks) if rows else None

@@ -29,7 +29,6 @@ from erlbench.reporting.statistics import (
 from erlbench.reporting.timeline import Timeline
 from erlbench.words import counted, say_range
 
-MILLION = 1_000_000
 PARTS = ("whole", "after_warmup")
 PER_GENERATION = "seconds_per_generation"  # the statistic of studies of papers that measure it
 
@@ -58,9 +57,7 @@ def times_table(page: PageCells, warn: Warn, find_tasks: Any = lambda cell: None
         )
     measured = [run for of_cell in times.values() for run in of_cell]
     kinds = {run["modelled"] for run in measured} or {False}
-    remarks = [*_notes(page, [run["after_steps"] for run in measured if run["after_steps"]])]
-    if any(timelines.values()):
-        remarks.append("Use of the processes: of one run a row, the first that is finished, else the first.")
+    remarks = _notes(page, [run["after_steps"] for run in measured if run["after_steps"]])
     return build_table(
         "times", f"{page.title}: training minutes per million steps", rows, [*remarks, *page.notes],
         base=page.base_label, measured=False in kinds, modelled=True in kinds, published=page.published,
@@ -140,21 +137,12 @@ def _measure_after_warmup(run: Any, warn: Warn) -> tuple[float, int]:
 
 
 def _notes(page: PageCells, after_steps: list[int]) -> Iterator[str]:
-    lengths = sorted({run.timesteps for run in page.done})
-    if lengths and lengths[0] >= MILLION:
-        yield "Measured over runs of at least 1,000,000 training steps."
-    elif lengths:
-        yield f"Extrapolated to 1,000,000 training steps from runs of {say_range(lengths)} steps."
-    span = f", over {say_range(after_steps)} steps" if after_steps else ""
+    lengths, span = say_range([run.timesteps for run in page.done]), say_range(after_steps)
     yield (
-        "Whole run: training time divided by training steps; a short run is flattered by its warm-up, which has no "
-        "gradient steps. After warm-up: the same between the first and the last row of train.csv with gradient steps"
-        f"{span} (– without two such rows). Mean ± sample standard deviation over the finished runs; "
-        "training time leaves out the evaluation of the reported policy. Workers: individuals in flight (– for an "
-        "algorithm that does not count them)."
+        "Training time without evaluations and pauses per million training steps, mean ± sample standard deviation "
+        f"over the finished runs{f' of {lengths} steps' * bool(lengths)}. After warm-up: from the first to the last "
+        f"row of train.csv with gradient steps{f', over {span} steps' * bool(span)}. Percentages: negative is faster."
     )
-    if page.baseline:
-        yield "Percentages: change of the time against the baseline in the same environment; negative is faster."
     yield from machine_notes(page.done)
     yield from departure_notes(page.rows)
     if page.published:
@@ -166,17 +154,13 @@ def machine_notes(done: Sequence[Any]) -> Iterator[str]:
     """What of machines and processes makes the times of runs compare, or not."""
     if any(run.simulated_time for run in done):
         yield "Some of the times are modelled (simulated time), not measured."
-    hardware = sorted({run.hardware for run in done})
+    hardware, threads = sorted({run.hardware for run in done}), sorted({run.threads for run in done if run.threads})
     if len(hardware) > 1:
         yield f"NOT COMPARABLE: measured on {len(hardware)} machines: {'; '.join(hardware)}."
     elif hardware:
-        threads = sorted({run.threads for run in done if run.threads})
-        yield f"Measured on {hardware[0]}" + (f", {' or '.join(threads)} thread(s) per process." if threads else ".")
-    if shared := [run for run in done if not run.timed]:
-        yield (
-            f"No minutes of {counted(len(shared), 'run')} that shared cores with other cells of the command; "
-            "`--jobs 1` runs one cell at a time."
-        )
+        yield f"Measured on {hardware[0]}" + f", {' or '.join(threads)} thread(s) per process" * bool(threads) + "."
+    if shared := sum(not run.timed for run in done):
+        yield f"No minutes of {counted(shared, 'run')} that shared cores with other cells; `--jobs 1` runs one alone."
     jobs = sorted({run.jobs for run in done if run.shared_cores is None and run.jobs not in ("", "1")})
     if jobs:
         yield f"Some runs shared the machine with others ({' or '.join(jobs)} cells at once): their times are too long."

@@ -1,7 +1,6 @@
 """Learning curves, the grid of environments, and columns: their data, captions, files, and style."""
 
 import matplotlib as mpl
-import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
