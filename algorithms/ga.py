@@ -71,5 +71,4 @@ class GA(Search[GASettings, GAState]):
         last = len(individuals) - 1
         fitness = [each.fitness for each in reversed(individuals)]
         self.state.elites = [last - place for place in ranking(fitness)[: self.settings.parents]]
-        chosen = [individuals[place].z for place in self.state.elites]
-        self.state.parents = [z if isinstance(z, ArrayRef) else self.share_policy(self.load(z)) for z in chosen]
+        self.state.parents = self.shared(individuals[place] for place in self.state.elites)

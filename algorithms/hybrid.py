@@ -199,7 +199,7 @@ class Hybrid(Algorithm[S, HybridState]):
     @property
     def acts_by_mode(self) -> bool:
         """Whether the individuals of a learner that draws its actions act by their mode."""
-        return not getattr(self.settings, "stochastic", True)
+        return self.has_learner and not getattr(self.settings, "stochastic", True)
 
     @property
     def critic(self) -> CriticState:

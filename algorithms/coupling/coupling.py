@@ -66,8 +66,8 @@ class Coupling:
 
     @classmethod
     def trains(cls, settings: Any) -> int:
-        """How many actors are trained at once in a generation; 0: there is no critic either."""
-        return 0
+        """How many actors are trained at once in a generation; 0: there is no critic either. By default its own."""
+        return 0 if cls.shares_critic else 1
 
     @property
     def count(self) -> int:

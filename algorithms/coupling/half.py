@@ -7,15 +7,13 @@ probability that keeps their share (AES-RL, Lee et al., NeurIPS 2020, eq. 3).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from erlbench.algorithms.coupling.coupling import Coupling
+from erlbench.algorithms.search.search import Search
 from erlbench.errors import UsageError
 from erlbench.settings import at_least_zero, fraction
 from erlbench.work.seeding import Purpose, generator
-
-if TYPE_CHECKING:
-    from erlbench.algorithms.search.search import Search
 
 CEM_RL, AES_CODE = "CEM-RL, public code", "AES-RL, public code"
 

@@ -18,8 +18,7 @@ from erlbench.algorithms.coupling.coupling import Coupling, CouplingState
 from erlbench.algorithms.individuals import fitness_of
 from erlbench.algorithms.search.search import Individual, Search, Vector
 from erlbench.algorithms.search.search_distribution import ranking
-from erlbench.algorithms.training.gradient_tasks import update_task
-from erlbench.algorithms.training.update_settings import Updates
+from erlbench.algorithms.training.gradient_tasks import joint_task
 from erlbench.errors import UsageError
 from erlbench.settings import at_least_one, at_least_zero, fraction
 from erlbench.work.tasks import ArrayRef, Output, Result, Task
@@ -65,8 +64,7 @@ class SideState(CouplingState):
     pending: Vector | None = None  # the best individual, towards which the actor moves when its updates are done
     champion: Vector | None = None  # the best individual of the generation before
     episode: float = math.nan  # return of its latest noisy episode
-    # of the generation before:
-    learner_return: float = math.nan
+    learner_return: float = math.nan  # of the generation before, as what follows
     rank: int = 0  # of the copy, 1 is best; 0: there was none
     critic_loss: float = 0.0  # mean over the last block of updates
 
@@ -87,16 +85,23 @@ class SideCoupling(Coupling):
         if search.population_of(search_settings) < 2:
             raise UsageError("coupling=side replaces the worst of a population, and one individual is all of it")
 
-    @classmethod
-    def trains(cls, settings: SideSettings) -> int:
-        return 1
+    def tell(self, task: Task, result: Result) -> bool:
+        state = self.state
+        if task.kind == "critic":
+            state.learner, state.actor = result.arrays["learner"], result.arrays["actor"]
+            state.critic_loss = result.values["critic_loss"]
+        elif task.kind == "rl":
+            state.episode = fitness_of(result)
+        else:
+            return super().tell(task, result)
+        state.under_way -= 1
+        self._move_softly()
+        return True
 
-    def _update(self, updates: int) -> Task:
-        """So many updates of all of the learner."""
-        run, state, counters = self.run, self.state, self.run.counters
-        values = Updates(run.joint_update(), updates, counters.critic_updates, counters.actor_updates)
-        state.under_way += 1
-        return update_task(run, "critic", run.learner.joint_function, values, {"learner": state.learner})
+    def metrics(self) -> dict[str, float]:
+        state = self.state
+        columns = {"learner_return": state.learner_return, "learner_rank": state.rank, "critic_loss": state.critic_loss}
+        return columns | self.scores()
 
     # -- in generations -------------------------------------------------------------------------------------------
 
@@ -106,8 +111,9 @@ class SideCoupling(Coupling):
         updates = int(self.settings.updates_per_step * steps)
         if not (updates and warm and run.context.replay.length > WARM * run.settings.batch_size):
             return []
-        task = self._update(updates)
+        task = joint_task(run, state.learner, updates)
         state.learner, state.actor = task.output("learner"), task.output("actor")
+        state.under_way += 1
         return [task]
 
     def inject(self, individuals: list[Vector | Output]) -> None:
@@ -160,24 +166,5 @@ class SideCoupling(Coupling):
         return self.state.actor if number % period == period - 1 else None
 
     def stream(self, updates: int) -> list[Task]:
-        return [self._update(updates)]
-
-    # -- both -----------------------------------------------------------------------------------------------------
-
-    def tell(self, task: Task, result: Result) -> bool:
-        state = self.state
-        if task.kind == "critic":
-            state.learner, state.actor = result.arrays["learner"], result.arrays["actor"]
-            state.critic_loss = result.values["critic_loss"]
-        elif task.kind == "rl":
-            state.episode = fitness_of(result)
-        else:
-            return super().tell(task, result)
-        state.under_way -= 1
-        self._move_softly()
-        return True
-
-    def metrics(self) -> dict[str, float]:
-        state = self.state
-        columns = {"learner_return": state.learner_return, "learner_rank": state.rank, "critic_loss": state.critic_loss}
-        return columns | self.scores()
+        self.state.under_way += 1
+        return [joint_task(self.run, self.state.learner, updates)]

@@ -138,10 +138,6 @@ class Winners(Coupling):
                 "the mean; lower winner_fraction or sac_members"
             )
 
-    @classmethod
-    def trains(cls, settings: WinnersSettings) -> int:
-        return 1
-
     @property
     def _size(self) -> int:
         return self.run.search.population_of(self.run.search.settings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -48,6 +49,24 @@ class Schedule(ABC):
     @abstractmethod
     def warm(self) -> bool:
         """Whether there is enough experience to learn from."""
+
+    def episodes(self, policies: Sequence[Input], kind: str, individual: int, number: int) -> list[Task]:
+        """The episodes that are the fitness of individuals from `individual` on; see `start_states` on `number`.
+
+        Where somebody learns from everybody, they go to the replay.
+        """
+        run = self.run
+        return run.rollouts(
+            policies,
+            kind=kind,
+            individual=individual,
+            episodes=run.settings.episodes,
+            seeds=start_states(run, number),
+            observe=float(run.policy_spec.normalisation),
+            record=run.learns and run.coupling.records,
+            random_actions=kind == "random",
+            mode=run.acts_by_mode,
+        )
 
     def measurement(self, mean: Input, number: int, individual: int = 0) -> Task:
         """The episodes of the mean, where the search compares individuals with it; see `start_states`."""

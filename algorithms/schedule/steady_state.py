@@ -12,13 +12,12 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from erlbench.algorithms.individuals import start_states
 from erlbench.algorithms.schedule.schedule import Schedule, ScheduleState, mean_fitness
 from erlbench.algorithms.search.search import Individual, Vector
 from erlbench.algorithms.training.gradient_tasks import actor_task
 from erlbench.settings import at_least_one, at_least_zero, setting
 from erlbench.work.seeding import Purpose
-from erlbench.work.tasks import ArrayRef, Input, Result, Task
+from erlbench.work.tasks import ArrayRef, Result, Task
 
 if TYPE_CHECKING:
     from erlbench.algorithms.hybrid import Hybrid
@@ -102,8 +101,11 @@ class SteadyState(Schedule):
 
     def ask(self) -> list[Task]:
         """Measurements of the mean, a new individual for every free place, and the critic's next block."""
-        run, individuals = self.run, self.state.individuals
-        tasks = [self._measurement(place, each) for place, each in individuals.items() if each.snapshot is not None]
+        run, individuals, tasks = self.run, self.state.individuals, list[Task]()
+        for place, individual in individuals.items():
+            if individual.snapshot is not None:
+                tasks.append(self.measurement(individual.snapshot, individual.number, place))
+                individual.snapshot = None
         if not run.exhausted:
             free = [place for place in range(run.context.workers) if place not in individuals]
             for place in free if self._critic_keeps_up else ():
@@ -114,12 +116,10 @@ class SteadyState(Schedule):
     @property
     def _critic_keeps_up(self) -> bool:
         """Whether individuals need not wait for the critic; with a fixed ratio it may be one block behind."""
-        settings, counters = self.settings, self.run.counters
-        if settings.critic_updates_per_step is None or not self.run.learns or not self.warm:
+        ratio, counters = self.settings.critic_updates_per_step, self.run.counters
+        if ratio is None or not self.run.learns or not self.warm:
             return True
-        return bool(
-            counters.critic_updates + settings.critic_block > settings.critic_updates_per_step * counters.timesteps
-        )
+        return bool(counters.critic_updates + self.settings.critic_block > ratio * counters.timesteps)
 
     def _launch(self, place: int) -> list[Task]:
         """Sample an individual (no mirrored pairs), train it by gradients or not, and play its episodes."""
@@ -128,28 +128,12 @@ class SteadyState(Schedule):
         copy = run.coupling.replaces(number) if self.warm else None
         kind = self._choose(number) if copy is None else "copy"
         z = sample if copy is None else copy
-        state.launched += 1
-        state.individuals[place] = Underway(
-            kind=kind, parameters=z, sample=sample, born=run.counters.generation, number=number
-        )
+        state.launched, born = number + 1, run.counters.generation
+        state.individuals[place] = Underway(kind=kind, parameters=z, sample=sample, born=born, number=number)
         if kind != "rl":
-            return [self._evaluation(z, place)]
+            return self.episodes([z], "es" if kind == "copy" else kind, place, number)
         training = actor_task(run, z, run.critic.parameters, sum(state.lengths), place)
-        return [training, self._evaluation(training.output("parameters"), place)]
-
-    def _evaluation(self, parameters: Input, place: int) -> Task:
-        """The episodes that are an individual's fitness; they go to the replay."""
-        individual, run = self.state.individuals[place], self.run
-        return run.rollout(
-            parameters,
-            kind="es" if individual.kind == "copy" else individual.kind,
-            episodes=run.settings.episodes,
-            seeds=start_states(run, individual.number),
-            record=run.learns and run.coupling.records,
-            random_actions=individual.kind == "random",
-            mode=run.acts_by_mode,
-            individual=place,
-        )
+        return [training, *self.episodes([training.output("parameters")], kind, place, number)]
 
     def _choose(self, number: int) -> str:
         """The kind of the next individual; no RL during the warm-up."""
@@ -162,24 +146,13 @@ class SteadyState(Schedule):
         state.n_es += 1
         return "es"
 
-    def _measurement(self, place: int, individual: Underway) -> Task:
-        """The episodes that measure f(mu) on the mean of the moment when the individual's episodes ended.
-
-        Shared start states are the individual's, as far as there are as many.
-        """
-        snapshot, individual.snapshot = individual.snapshot, None
-        assert snapshot is not None
-        return self.measurement(snapshot, individual.number, place)
-
     def _critic_block(self) -> list[Task]:
         """The next block of critic updates: one at a time, never begun ahead of the timesteps times their ratio."""
         settings, run = self.settings, self.run
-        ratio = 1.0 if settings.critic_updates_per_step is None else settings.critic_updates_per_step
         if not run.learns or run.coupling.learns_now or not self.warm:
             return []
-        if run.coupling.updates >= ratio * run.counters.timesteps:
-            return []
-        return run.coupling.stream(settings.critic_block)
+        ahead = run.coupling.updates >= (settings.critic_updates_per_step or 1.0) * run.counters.timesteps
+        return [] if ahead else run.coupling.stream(settings.critic_block)
 
     def tell(self, task: Task, result: Result) -> None:
         state, run = self.state, self.run
@@ -212,15 +185,8 @@ class SteadyState(Schedule):
         individual = state.individuals.pop(place)
         assert individual.fitness is not None
         age = run.counters.generation - individual.born
-        changed = individual.parameters != individual.sample
-        evaluated = Individual(
-            z=individual.parameters,
-            fitness=individual.fitness,
-            injected=changed or individual.kind == "copy",
-            origin=None if individual.kind == "copy" else individual.sample,
-            age=age,
-            f_mean=f_mean,
-        )
+        z, sample, copied = individual.parameters, individual.sample, individual.kind == "copy"
+        evaluated = Individual.of(z, sample, copied, fitness=individual.fitness, age=age, f_mean=f_mean)
         state.finished.append(evaluated)
         told = len(state.finished) >= run.search.at_once
         if told:

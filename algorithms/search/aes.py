@@ -180,13 +180,10 @@ class AESSearch(GaussianSearch[AESSearchSettings, AESState]):
         return 1
 
     @property
-    def _rank_based(self) -> tuple[bool, bool]:
-        return self.settings.mean_update == OLDEST, self.settings.variance_update == RANK_BASED
-
-    @property
     def mean_episodes(self) -> int:
-        needed = self.settings.always_measure or not all(self._rank_based)
-        return self.settings.mean_episodes if needed else 0
+        settings = self.settings
+        ranks_alone = settings.mean_update == OLDEST and settings.variance_update == RANK_BASED
+        return 0 if ranks_alone and not settings.always_measure else settings.mean_episodes
 
     def seen(self, fitness: float, warm: bool) -> None:
         if self.state.scale is not None:
@@ -199,7 +196,8 @@ class AESSearch(GaussianSearch[AESSearchSettings, AESState]):
     def _update(self, individual: Individual) -> float:
         """Move mean and variance; the ratio p that was used, for the oldest rule 1 / window."""
         settings, state, f_z, f_mean = self.settings, self.state, individual.fitness, individual.f_mean
-        centre, spread = self._rank(individual) if any(self._rank_based) else (None, None)
+        ranks = settings.mean_update == OLDEST or settings.variance_update == RANK_BASED
+        centre, spread = self._rank(individual) if ranks else (None, None)
         old, variance = state.distribution.mean, state.distribution.variance
         z = np.asarray(self.context.store.load(individual.z))
         if individual.injected and self.injected == HANSEN:
@@ -216,10 +214,7 @@ class AESSearch(GaussianSearch[AESSearchSettings, AESState]):
         elif not individual.injected:
             z = old + own_displacement(self, individual, old)
             variance = self._adapted(variance, z, old, move(old, z, p), p, spread, f_z > f_mean)
-        if self.injected == HANSEN:
-            bounds = (state.distribution.variance * math.exp(sign) for sign in (-2.0, 2.0))
-            variance = np.clip(variance, *bounds)
-        state.distribution = state.distribution.moved(mean, variance, self.context.share)
+        self.move(mean, variance)
         return p
 
     def _adapted(
@@ -240,11 +235,8 @@ class AESSearch(GaussianSearch[AESSearchSettings, AESState]):
             return cem_variance(spread, state.epsilon, settings.elites, settings.extra_ke_division)
         remember = freeze if rule == SUCCESS_RULE_FROZEN else slide
         state.successes, acts = remember(state.successes, success, settings.window)
-        if not acts:
-            return variance
-        return success_rule(
-            variance, state.successes, settings.success_threshold, settings.success_factor, settings.variance_min
-        )
+        constants = settings.success_threshold, settings.success_factor, settings.variance_min
+        return success_rule(variance, state.successes, *constants) if acts else variance
 
     def _rank(self, individual: Individual) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Put an individual into the ring, in the oldest one's place; the elites' moments once the ring is full."""

@@ -76,16 +76,9 @@ def baseline_relative(f_z: float, f_mean: float, scale: float, psg: Psg = (1.0, 
     return _scaled(x / (scale + x), psg[0] if x >= 0.0 else psg[1])
 
 
-RATIOS: Mapping[str, Ratio] = MappingProxyType(
-    {
-        "full-move": full_move,
-        "fixed-range-linear": fixed_range_linear,
-        "fixed-range-sigmoid": fixed_range_sigmoid,
-        "baseline-absolute": baseline_absolute,
-        "baseline-absolute-clipped": baseline_absolute_clipped,
-        "baseline-relative": baseline_relative,
-    }
-)
+_BASELINES = baseline_absolute, baseline_absolute_clipped, baseline_relative
+_RULES = full_move, fixed_range_linear, fixed_range_sigmoid, *_BASELINES
+RATIOS: Mapping[str, Ratio] = MappingProxyType({rule.__name__.replace("_", "-"): rule for rule in _RULES})
 
 OLDEST = "oldest"
 MEAN_UPDATES = (*RATIOS, OLDEST)
@@ -158,7 +151,10 @@ def online_fixed(
     floor: float = FLOOR,
 ) -> np.ndarray:
     """Eq. 11, element-wise, with constant n: v + ((z - old)(z - new) - v) / n for the means before and after."""
-    return _online(variance, z, old, new, p, n, floor)
+    if p < SMALLEST_RATIO:
+        return variance
+    z = z.astype(np.float64)
+    return np.maximum(variance + ((z - old) * (z - new) - variance) / n, floor)
 
 
 def online_adaptive(
@@ -166,16 +162,7 @@ def online_adaptive(
 ) -> np.ndarray:
     """Eq. 11, element-wise, with n = max((1 - p) / p, 1) of eq. 12."""
     n = max((1.0 - p) / p, 1.0) if p >= SMALLEST_RATIO else 1.0
-    return _online(variance, z, old, new, p, n, floor)
-
-
-def _online(
-    variance: np.ndarray, z: np.ndarray, old: np.ndarray, new: np.ndarray, p: float, n: float, floor: float
-) -> np.ndarray:
-    if p < SMALLEST_RATIO:
-        return variance
-    z = z.astype(np.float64)
-    return np.maximum(variance + ((z - old) * (z - new) - variance) / n, floor)
+    return online_fixed(variance, z, old, new, p, n, floor)
 
 
 FEWEST = 10  # individuals whose returns give a scale

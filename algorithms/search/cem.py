@@ -14,7 +14,6 @@ import numpy as np
 
 from erlbench.algorithms.search.search import (
     AS_SAMPLES,
-    HANSEN,
     MEAN_ONLY,
     GaussianSearch,
     GaussianState,
@@ -105,9 +104,7 @@ class CEMSearch(GaussianSearch[CEMSearchSettings, CEMState]):
             elites = [old.mean + own_displacement(self, individuals[index], old.mean) for index in samples]
             _, spread = weighted_moments(old.mean, elites, weights)
         variance = cem_variance(spread, state.epsilon, settings.elites, settings.extra_ke_division)
-        if self.injected == HANSEN:
-            variance = np.clip(variance, old.variance * np.exp(-2.0), old.variance * np.exp(2.0))
-        state.distribution = old.moved(mean, variance, self.context.share)
+        self.move(mean, variance)
 
     def metrics(self) -> dict[str, float]:
         return {"epsilon": self.state.epsilon, **super().metrics()}

@@ -21,6 +21,8 @@ from erlbench.settings import at_least_one, at_least_zero, fraction, setting
 from erlbench.work.seeding import Key, generator
 from erlbench.work.tasks import ArrayRef
 
+PAPER, CODE = "ERL", "ERL, public code"
+LIMIT = 1e6  # of a mutated weight
 REPLACE, EXCHANGE = "replace", "exchange"
 CROSSOVERS = (REPLACE, EXCHANGE)
 
@@ -57,10 +59,6 @@ def taken(parts: int, replacements: int, exchange: bool, random: np.random.Gener
     return np.unique(places[to_first]), np.unique(places[~to_first])
 
 
-PAPER, CODE = "ERL", "ERL, public code"
-LIMIT = 1e6  # of a mutated weight
-
-
 @dataclass(frozen=True, kw_only=True)
 class GeneticSettings:
     """Hyper-parameters of the operators."""
@@ -86,11 +84,12 @@ class GeneticSettings:
 
 @dataclass
 class Selection:
-    """Who goes on: indices into the population; `elites` best first, `offspring` without repetition but the last."""
+    """Who goes on: places in the population; `elites` best first, `offspring` without repetition but the last."""
 
     elites: list[int]
+    clones: list[int]  # where each of them is cloned: free places, and where there is none, an offspring's
     offspring: list[int]
-    free: list[int]  # neither, in random order
+    free: list[int]  # none of these, in random order
 
 
 def select(ranks: Sequence[int], elites: int, tournament: int, random: np.random.Generator) -> Selection:
@@ -104,13 +103,9 @@ def select(ranks: Sequence[int], elites: int, tournament: int, random: np.random
     if len(offspring) % 2:
         offspring.append(offspring[random.integers(len(offspring))])
     chosen = list(ranks[:elites])
-    free = [index for index in range(count) if index not in offspring and index not in chosen]
-    return Selection(chosen, offspring, [free[place] for place in random.permutation(len(free))])
-
-
-def place_clones(selection: Selection) -> list[int]:
-    """Take a place for a clone of each elite: of the free ones, and where there is none, an offspring's."""
-    return [(selection.free or selection.offspring).pop(0) for _ in selection.elites]
+    others = [index for index in range(count) if index not in offspring and index not in chosen]
+    free = [others[place] for place in random.permutation(len(others))]
+    return Selection(chosen, [(free or offspring).pop(0) for _ in chosen], offspring, free)
 
 
 @dataclass(kw_only=True)
@@ -130,8 +125,7 @@ class GeneticSearch(Search[GeneticSettings, GeneticState]):
 
     def start(self, mean: np.ndarray) -> GeneticState:
         assert self.context.another is not None
-        vectors = [self.context.another(index) for index in range(self.settings.population)]
-        population = [self.context.share(vector) for vector in vectors]
+        population = [self.context.share(self.context.another(index)) for index in range(self.settings.population)]
         return GeneticState(population=population, champion=population[0])
 
     @property
@@ -147,10 +141,6 @@ class GeneticSearch(Search[GeneticSettings, GeneticState]):
     def samples(self, key: Callable[[int], Key]) -> list[Vector]:
         self.state.key = key(0)[:-1]
         return [*self.state.population]
-
-    def shared(self, individuals: Sequence[Individual]) -> list[ArrayRef]:
-        """The individuals as arrays of the store."""
-        return [z if isinstance(z := each.z, ArrayRef) else self.share_policy(self.load(z)) for each in individuals]
 
     def tell(self, individuals: Sequence[Individual]) -> None:
         """Algorithm 1, lines 9 to 14: rank, select, cross over, mutate."""
@@ -175,7 +165,7 @@ class GeneticSearch(Search[GeneticSettings, GeneticState]):
         settings, tensors = self.settings, self.context.policy.tensors
         elites = max(1, int(settings.elite_fraction * len(population)))
         selection = select(ranks, elites, settings.tournament, random)
-        free, clones = selection.free, place_clones(selection)
+        free, clones = selection.free, selection.clones
         for place, elite in zip(clones, selection.elites):
             population[place] = population[elite].copy()
         if len(free) % 2:
@@ -203,22 +193,17 @@ class GeneticSearch(Search[GeneticSettings, GeneticState]):
         weights, drawn with replacement, gets w + N(0, (strength w)^2), or with `super_mutation_probability` the same
         with `super_mutation_strength`, or with `reset_probability` N(0, 1).
         """
-        result = vector.copy()
-        for tensor in self.context.policy.tensors:
-            if len(tensor.shape) == 2 and random.random() < 2.0 * random.random():
-                self._mutate(result[tensor.place], random)
-        return result
-
-    def _mutate(self, weights: np.ndarray, random: np.random.Generator) -> None:
-        settings = self.settings
-        mutations = int(random.integers(math.ceil(settings.mutation_fraction * len(weights))))
-        places, kinds = random.integers(len(weights), size=mutations), random.random(mutations)
-        normal = random.standard_normal(mutations)
+        settings, result = self.settings, vector.copy()
         boost, reset = settings.super_mutation_probability, settings.reset_probability
-        for place, kind, draw in zip(places, kinds, normal):  # one after the other: a weight may be drawn again
-            if boost <= kind < boost + reset:
-                value = draw
-            else:
+        for tensor in self.context.policy.tensors:
+            if len(tensor.shape) != 2 or random.random() >= 2.0 * random.random():
+                continue
+            weights = result[tensor.place]
+            mutations = int(random.integers(math.ceil(settings.mutation_fraction * len(weights))))
+            places, kinds = random.integers(len(weights), size=mutations), random.random(mutations)
+            normal = random.standard_normal(mutations)
+            for place, kind, draw in zip(places, kinds, normal):  # one after the other: a weight may be drawn again
                 strength = settings.super_mutation_strength if kind < boost else settings.mutation_strength
-                value = weights[place] * (1.0 + strength * draw)
-            weights[place] = min(max(value, -LIMIT), LIMIT)
+                value = draw if boost <= kind < boost + reset else weights[place] * (1.0 + strength * draw)
+                weights[place] = min(max(value, -LIMIT), LIMIT)
+        return result

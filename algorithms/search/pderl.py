@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from erlbench.algorithms.search.genetic import GeneticSearch, GeneticSettings, GeneticState, place_clones, select
+from erlbench.algorithms.search.genetic import GeneticSearch, GeneticSettings, GeneticState, select
 from erlbench.algorithms.search.search import Individual
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.training.breeding import Distillation, ProximalMutation
@@ -91,7 +91,7 @@ class PDERLSearch(GeneticSearch):
                 state.memories[place] = [*state.memories.get(count, []), *state.memories[place][-1:]]
         state.elites, state.champion = ranks[:1], population[ranks[0]]
         chosen = select(ranks, max(1, int(settings.elite_fraction * count)), settings.tournament, random)
-        free, clones = chosen.free, place_clones(chosen)
+        clones = chosen.clones
         for place, elite in zip(clones, chosen.elites):
             population[place], state.memories[place] = population[elite], [*state.memories[elite]]
             if settings.pair_fitness == ELITE:
@@ -101,7 +101,7 @@ class PDERLSearch(GeneticSearch):
         )
         state.children = [
             Child(place, *sorted(pairs[number % len(pairs)], key=lambda each: -fitness[each]))
-            for number, place in enumerate(free if pairs else ())
+            for number, place in enumerate(chosen.free if pairs else ())
         ]
         mutates = [random.random() < settings.mutation_probability for _ in range(count)]
         state.mutations = [place for place in range(count) if mutates[place] and place not in clones]

@@ -52,6 +52,11 @@ class Individual:
     age: int = 0  # updates of the search since it was sampled
     f_mean: float = float("nan")  # f(mu) of the moment, where the search asks for it
 
+    @classmethod
+    def of(cls, z: Vector, sample: Vector, outside: bool, **more: Any) -> Individual:
+        """One that was `sample` before it was perhaps trained, or that was put in from `outside` in its place."""
+        return cls(z=z, injected=outside or z != sample, origin=None if outside else sample, **more)
+
 
 @dataclass(kw_only=True)
 class SearchState:
@@ -188,6 +193,10 @@ class Search(ABC, Generic[S, D]):
         vector = mean if moments is None else np.concatenate((mean, moments))
         return self.context.share(vector.astype(np.float32))
 
+    def shared(self, individuals: Iterable[Individual]) -> list[ArrayRef]:
+        """The individuals as arrays of the store."""
+        return [z if isinstance(z := each.z, ArrayRef) else self.share_policy(self.load(z)) for each in individuals]
+
     def load(self, z: Vector) -> np.ndarray:
         """The learnt part of an individual, `(P,)` float64."""
         return np.asarray(self.context.store.load(z))[: self.context.policy.learnt_size].astype(np.float64)
@@ -219,6 +228,13 @@ class GaussianSearch(Search[S, G]):
 
     def around(self, centre: ArrayRef, key: Key) -> Vector:
         return Perturbed(centre, self.state.distribution.std_ref, key)
+
+    def move(self, mean: np.ndarray, variance: np.ndarray) -> None:
+        """Go to the next mean and variance, `(P,)`; where `injected` is hansen, log sigma changes by at most 1."""
+        old = self.state.distribution
+        if self.injected == HANSEN:
+            variance = np.clip(variance, old.variance * np.exp(-2.0), old.variance * np.exp(2.0))
+        self.state.distribution = old.moved(mean, variance, self.context.share)
 
     def positions(self, individuals: Iterable[Individual]) -> Iterator[np.ndarray]:
         """Where they count, `(P,)` float64 each: z, or where `injected` is hansen the mean + `displacement`."""

@@ -87,6 +87,13 @@ def actor_task(
     return update_task(algorithm, "actor", function, Updates(update, updates), inputs, individual)
 
 
+def joint_task(run: Any, learner: Input, updates: int) -> Task:
+    """A task of `updates` updates of all of a hybrid's learner beside the population; see `Learner.joint_function`."""
+    counters = run.counters
+    values = Updates(run.joint_update(), updates, counters.critic_updates, counters.actor_updates)
+    return update_task(run, "critic", run.learner.joint_function, values, {"learner": learner})
+
+
 def update_task(
     algorithm: Algorithm[Any, Any],
     kind: str,

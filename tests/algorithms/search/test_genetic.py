@@ -29,8 +29,9 @@ def test_tournaments_prefer_the_better_and_never_lose_the_elites():
         chosen = select(ranks, 2, 3, generator(seed))
         assert chosen.elites == [7, 3]
         assert len(chosen.offspring) % 2 == 0
-        assert not set(chosen.free) & (set(chosen.offspring) | {7, 3})
-        assert set(chosen.free) | set(chosen.offspring) | {7, 3} == set(range(10))
+        assert len({*chosen.clones}) == 2
+        assert not {*chosen.free} & {*chosen.clones, *chosen.offspring, 7, 3}
+        assert {*chosen.free, *chosen.clones, *chosen.offspring, 7, 3} == set(range(10))
         wins[list(set(chosen.offspring))] += 1
     shares = wins[ranks] / 3000
     # Rank r (from 0) wins a tournament of three with probability ((10 - r)^3 - (9 - r)^3) / 1000; eight are held.
