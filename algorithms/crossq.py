@@ -14,11 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from erlbench.algorithms.sac import SACState, SoftEpisodeLearner
-from erlbench.algorithms.training.critic import fold_norm, initial_soft_learner, learner_parts
-from erlbench.algorithms.training.update_settings import CrossQUpdate
+from erlbench.algorithms.training.critic import fold_norm, learner_parts
 from erlbench.policy import ACTIVATIONS
 from erlbench.settings import at_least_one, at_least_zero, fraction, setting
-from erlbench.work.seeding import Purpose
 
 CODE = "CrossQ, public code"
 NORMS = "renorm", "none"
@@ -74,12 +72,9 @@ class CrossQ(SoftEpisodeLearner[CrossQSettings]):
     def _norm(self) -> bool:
         return self.settings.actor_norm == "renorm"
 
-    def initial(self) -> np.ndarray:
-        return initial_soft_learner(self.policy_spec, self._critic, False, self.key(Purpose.PARAMETERS), self._norm)
+    def networks(self) -> dict[str, Any]:
+        return {"actor_norm": self._norm}
 
     def actor_of(self, learner: np.ndarray) -> np.ndarray:
         size = learner_parts(self.policy_spec, self._critic, False, self._norm)["actor"][1]
         return fold_norm(self.policy_spec, learner[:size]) if self._norm else super().actor_of(learner)
-
-    def update(self) -> CrossQUpdate:
-        return CrossQUpdate.of(self.policy_spec, self._critic, self.settings, actor_norm=self._norm)

@@ -11,14 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
-from erlbench.algorithms.training.critic import initial_learner
 from erlbench.algorithms.training.episode_tasks import EpisodeLearner, Learning
-from erlbench.algorithms.training.update_settings import DDPGUpdate
 from erlbench.policy import ACTIVATIONS
 from erlbench.settings import at_least_one, at_least_zero, fraction, setting
-from erlbench.work.seeding import Purpose
 
 PAPER = "DDPG, section 7"
 OU, GAUSSIAN = "ou", "gaussian"
@@ -83,14 +78,9 @@ class DDPG(EpisodeLearner[DDPGSettings, DDPGState]):
     state_type: ClassVar[type] = DDPGState
     learner_name: ClassVar[str] = "ddpg"
 
-    def initial(self) -> np.ndarray:
-        final_init = self.settings.final_init
-        return initial_learner(self.policy_spec, self._critic, self.key(Purpose.PARAMETERS), final_init)
-
-    def update(self) -> DDPGUpdate:
-        return DDPGUpdate.of(self.policy_spec, self._critic, self.settings)
+    def networks(self) -> dict[str, Any]:
+        return {"final_init": self.settings.final_init}
 
     def exploration(self) -> dict[str, float]:
-        settings = self.settings
-        decay = settings.ou_theta if settings.noise == OU else 1.0  # white noise forgets all at once
-        return {"exploration_noise": settings.exploration_noise, "noise_decay": decay}
+        decay = self.settings.ou_theta if self.settings.noise == OU else 1.0  # white noise forgets all at once
+        return {**super().exploration(), "noise_decay": decay}

@@ -12,21 +12,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from erlbench.algorithms.base import Needs
 from erlbench.algorithms.coupling.winners import BUDGET, Winners, WinnersSettings
 from erlbench.algorithms.hybrid import Hybrid, Parts
 from erlbench.algorithms.individuals import FitnessSettings
-from erlbench.algorithms.sac import SACSettings, has_value_network, update_of
+from erlbench.algorithms.sac import SACSettings, value_network_of
 from erlbench.algorithms.schedule.chain import Chain, ChainSettings
 from erlbench.algorithms.search.esac import CODE, PAIRS, PAPER, RANK, ESACSearch, ESACSearchSettings
-from erlbench.algorithms.training.critic import initial_soft_learner
-from erlbench.algorithms.training.gradient_tasks import critic_of
-from erlbench.algorithms.training.update_settings import SACUpdate
 from erlbench.envs.registry import Problem
 from erlbench.settings import at_least_one, at_least_zero
-from erlbench.work.seeding import Purpose
 
 # v1: Algorithm 1's critics with a state-value network. code: sizes and timing of the public code, not its faults.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
@@ -66,6 +60,7 @@ class ESAC(Hybrid[ESACSettings]):
     settings_type: ClassVar[type] = ESACSettings
     learner_name: ClassVar[str] = "sac"
     mean_stream: ClassVar[tuple[int, ...]] = (4,)  # 0 to 3 are the learner's
+    learner_stream: ClassVar[tuple[int, ...]] = ()
     critic_updates: ClassVar[float] = 0.02
     actor_updates: ClassVar[float] = 0.02
     knows_budget: ClassVar[bool] = True
@@ -100,12 +95,8 @@ class ESAC(Hybrid[ESACSettings]):
         """The authors' counter: one longest episode a generation, whatever is simulated."""
         return self.counters.generation * self.context.problem.env.max_episode_steps
 
-    def new_learner(self) -> np.ndarray:
-        with_value = has_value_network(self.settings)
-        return initial_soft_learner(self.policy_spec, critic_of(self), with_value, self.key(Purpose.PARAMETERS))
-
-    def joint_update(self) -> SACUpdate:
-        return update_of(self.settings, self.policy_spec, critic_of(self))
+    def networks(self) -> dict[str, Any]:
+        return value_network_of(self.settings)
 
     def metrics(self) -> dict[str, float]:
         columns = super().metrics()

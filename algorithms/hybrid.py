@@ -133,6 +133,8 @@ class Hybrid(Algorithm[S, HybridState]):
     """Its learner where its settings have none."""
     mean_stream: ClassVar[tuple[int, ...]] = ()
     """Which stream of random numbers the initial mean is from."""
+    learner_stream: ClassVar[tuple[int, ...]] = (0,)
+    """The same of a learner beside the population."""
 
     def __init__(self, settings: S, context: Context) -> None:
         super().__init__(settings, context)
@@ -214,12 +216,18 @@ class Hybrid(Algorithm[S, HybridState]):
 
     def new_learner(self) -> np.ndarray:
         """A fresh learner beside the population, flat float32."""
-        scale = getattr(self.coupling.settings, "final_scale", 1.0)
-        return self.learner.start(self.policy_spec, critic_of(self), self.key(Purpose.PARAMETERS, 0), scale)
+        key = self.key(Purpose.PARAMETERS, *self.learner_stream)
+        return self.learner.start(self.policy_spec, critic_of(self), key, **self.networks())
 
     def joint_update(self) -> Update:
         """An update of all of that learner."""
-        return self.learner.update(self.policy_spec, critic_of(self), self.settings, self.coupling.settings)
+        settings = self.settings, self.coupling.settings
+        return self.learner.update(self.policy_spec, critic_of(self), *settings, **self.networks())
+
+    def networks(self) -> dict[str, Any]:
+        """What `Learner.start` and that update need besides."""
+        scale = getattr(self.coupling.settings, "final_scale", 1.0)
+        return {} if self.learner.stochastic else {"final_scale": scale}
 
     def policy(self) -> ArrayRef:
         return self.coupling.reported or self.search.mean_ref

@@ -12,15 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-import numpy as np
-
 from erlbench.algorithms.base import Context
-from erlbench.algorithms.training.critic import CriticSpec, initial_soft_learner
 from erlbench.algorithms.training.episode_tasks import EpisodeLearner, Learning
-from erlbench.algorithms.training.update_settings import SACUpdate
-from erlbench.policy import ACTIVATIONS, PolicySpec
+from erlbench.policy import ACTIVATIONS
 from erlbench.settings import at_least_one, at_least_zero, fraction, setting
-from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import Result
 
 V2 = "SAC v2"
@@ -103,19 +98,10 @@ class SAC(SoftEpisodeLearner[SACSettings]):
     state_type: ClassVar[type] = SACState
     learner_name: ClassVar[str] = "sac"
 
-    def initial(self) -> np.ndarray:
-        key = self.key(Purpose.PARAMETERS)
-        return initial_soft_learner(self.policy_spec, self._critic, has_value_network(self.settings), key)
-
-    def update(self) -> SACUpdate:
-        return update_of(self.settings, self.policy_spec, self._critic)
+    def networks(self) -> dict[str, Any]:
+        return value_network_of(self.settings)
 
 
-def has_value_network(settings: SACSettings) -> bool:
-    """Whether a state-value network is learnt beside the critics."""
-    return settings.critic == "v1"
-
-
-def update_of(settings: SACSettings, policy: PolicySpec, critic: CriticSpec) -> SACUpdate:
-    """The update of `SACSettings`."""
-    return SACUpdate.of(policy, critic, settings, value_network=has_value_network(settings))
+def value_network_of(settings: SACSettings) -> dict[str, Any]:
+    """Whether a state-value network is learnt beside the critics, for `networks`."""
+    return {"value_network": settings.critic == "v1"}

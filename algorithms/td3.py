@@ -11,14 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
-from erlbench.algorithms.training.critic import initial_learner
 from erlbench.algorithms.training.episode_tasks import EpisodeLearner, Learning
-from erlbench.algorithms.training.update_settings import TD3Update
 from erlbench.policy import ACTIVATIONS
 from erlbench.settings import at_least_one, at_least_zero, fraction, setting
-from erlbench.work.seeding import Purpose
 
 CODE = "TD3, authors' code"
 
@@ -71,12 +66,3 @@ class TD3(EpisodeLearner[TD3Settings, TD3State]):
     state_type: ClassVar[type] = TD3State
     learner_name: ClassVar[str] = "td3"
     actor_updates: ClassVar[float] = 0.5
-
-    def initial(self) -> np.ndarray:
-        return initial_learner(self.policy_spec, self._critic, self.key(Purpose.PARAMETERS))
-
-    def update(self) -> TD3Update:
-        return TD3Update.of(self.policy_spec, self._critic, self.settings)
-
-    def exploration(self) -> dict[str, float]:
-        return {"exploration_noise": self.settings.exploration_noise}

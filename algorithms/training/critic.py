@@ -133,7 +133,7 @@ def initial_learner(
 
 
 def initial_soft_learner(
-    policy: PolicySpec, critic: CriticSpec, value_network: bool, key: Key, actor_norm: bool = False
+    policy: PolicySpec, critic: CriticSpec, key: Key, value_network: bool = False, actor_norm: bool = False
 ) -> np.ndarray:
     """A fresh learner of SAC or CrossQ, flat float32, of `learner_parts`: PyTorch's default weights, log alpha = 0."""
     sizes = policy.sizes

@@ -5,7 +5,6 @@ The loop itself is in `gradients/episode_loop.py`, which imports torch; this mod
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
@@ -13,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from erlbench.algorithms.base import Algorithm, Context
-from erlbench.algorithms.training.critic import critic_spec
+from erlbench.algorithms.training.gradient_tasks import critic_of
 from erlbench.algorithms.training.learners import LEARNERS
 from erlbench.algorithms.training.update_settings import Episodes, Update
 from erlbench.work.seeding import Purpose
@@ -27,7 +26,7 @@ L = TypeVar("L", bound="Learning")
 class Learning:
     """Where such an algorithm stands; the base of their states."""
 
-    learner: ArrayRef  # see `EpisodeLearner.initial`
+    learner: ArrayRef  # see `Learner.start`
     actor: ArrayRef  # the deterministic policy in it, alone
     running: bool = False  # whether an episode is under way
     critic_loss: float = 0.0  # mean over the last episode
@@ -54,27 +53,22 @@ class EpisodeLearner(Algorithm[S, L]):
 
     def __init__(self, settings: S, context: Context) -> None:
         super().__init__(settings, context)
-        learner, given = LEARNERS[self.learner_name], vars(settings)
-        network = given["critic_hidden"], given["critic_activation"]
-        self._critic = critic_spec(self.policy_spec, *network, learner.critics, learner.normalised)
-        vector = self.initial()
+        self.learner = LEARNERS[self.learner_name]
+        self._critic = critic_of(self)
+        vector = self.learner.start(self.policy_spec, self._critic, self.key(Purpose.PARAMETERS), **self.networks())
         self.state = self.state_type(self.share(vector), self.share(self.actor_of(vector)))
 
-    @abstractmethod
-    def initial(self) -> np.ndarray:
-        """A fresh learner, flat float32."""
+    def networks(self) -> dict[str, Any]:
+        """What `Learner.start` and its update need besides."""
+        return {}
 
     def actor_of(self, learner: np.ndarray) -> np.ndarray:
         """The deterministic policy in a fresh learner, `(policy.size,)`."""
         return learner[: self.policy_spec.size]
 
-    @abstractmethod
-    def update(self) -> Update:
-        """What an update of all of the learner is."""
-
     def exploration(self) -> dict[str, float]:
         """The fields of `Episodes` about noise on actions, for actors that do not draw theirs."""
-        return {}
+        return {"exploration_noise": getattr(self.settings, "exploration_noise", 0.0)}
 
     @classmethod
     def depends_on_budget(cls, settings: S) -> str:
@@ -89,8 +83,9 @@ class EpisodeLearner(Algorithm[S, L]):
         if self.state.running or self.exhausted:
             return []
         self.state.running = True
-        function = LEARNERS[self.learner_name].episode_function
-        return [episode_task(self, function, self.state.learner, self.update(), **self.exploration())]
+        learner = self.learner
+        update = learner.update(self.policy_spec, self._critic, self.settings, **self.networks())
+        return [episode_task(self, learner.episode_function, self.state.learner, update, **self.exploration())]
 
     def _tell(self, task: Task, result: Result) -> None:
         self.state.take(result)

@@ -59,15 +59,17 @@ class Learner:
         episodes = filter(None, (self.episode_function,))
         return dict.fromkeys(updates, Updates) | dict.fromkeys(episodes, Episodes)
 
-    def start(self, policy: PolicySpec, critic: CriticSpec, key: Key, final_scale: float = 1.0) -> np.ndarray:
-        """A fresh learner, flat float32: actor and critics with targets and Adam's moments."""
-        if self.stochastic:
-            return initial_soft_learner(replace(policy, stochastic=False), critic, False, key)
-        return initial_learner(policy, critic, key, final_scale=final_scale)
+    def start(self, policy: PolicySpec, critic: CriticSpec, key: Key, **networks: Any) -> np.ndarray:
+        """A fresh learner, flat float32: actor and critics with targets and Adam's moments.
 
-    def update(self, policy: PolicySpec, critic: CriticSpec, *settings: Any) -> Update:
-        """A joint update whose fields are those of the first of `settings` that has them."""
-        return self.joint_update.of(replace(policy, stochastic=False), critic, *settings)
+        `networks` are further arguments of `initial_soft_learner`, or of `initial_learner`.
+        """
+        initial = initial_soft_learner if self.stochastic else initial_learner
+        return initial(replace(policy, stochastic=False), critic, key, **networks)
+
+    def update(self, policy: PolicySpec, critic: CriticSpec, *settings: Any, **networks: Any) -> Update:
+        """A joint update whose fields are those of `networks`, else of the first of `settings` that has them."""
+        return self.joint_update.of(replace(policy, stochastic=False), critic, *settings, **networks)
 
     def actor(self, policy: PolicySpec, learner: np.ndarray) -> np.ndarray:
         """The policy in a learner's vector, `(policy.size,)`."""

@@ -164,7 +164,7 @@ def test_updates_of_sac_equal_stable_baselines3(context, monkeypatch):
     Its correction for tanh is the same formula with the same epsilon. It steps the temperature first, but uses the
     old one in the losses.
     """
-    model, array = their_model(stable_baselines3.SAC), initial_soft_learner(POLICY, TWINS, False, (1,))
+    model, array = their_model(stable_baselines3.SAC), initial_soft_learner(POLICY, TWINS, (1,))
     actor, q = flat_parameters(model.actor), flat_parameters(model.critic)
     array[: len(actor)] = actor
     start = 3 * len(actor) + 3

@@ -106,7 +106,7 @@ def test_sacs_programs_equal_its_losses(variant, context):
     update = SACUpdate(
         policy, critic, BATCH, **both_rates(3e-4), discount=0.99, tau=0.005, target_entropy=-2.0, **settings
     )
-    array = initial_soft_learner(policy, critic, update.value_network, (5,))
+    array = initial_soft_learner(policy, critic, (5,), update.value_network)
     array[actor_size(policy) - 1] = 2.0  # a log std around the bound
     memory = filled_memory(context, np.random.default_rng(0), ACTION)
     theirs, state, expected = learnt(SACLearner, update, array, memory, np.random.default_rng(1), 2)
