@@ -45,10 +45,6 @@ class AESRLSettings(AESSearchSettings, SteadyStateSettings, ShareSettings, Hybri
     batch_size: int = at_least_one(256, "transitions per gradient step", CODE)
     replay_size: int = at_least_one(200_000, "latest transitions to learn from", CODE)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.check_learner()
-
 
 class AESRL(Hybrid[AESRLSettings]):
     """AES-RL: asynchronous evolution strategy with TD3-trained individuals."""

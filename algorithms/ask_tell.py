@@ -23,7 +23,7 @@ import numpy as np
 from erlbench.algorithms.individuals import FitnessSettings
 from erlbench.algorithms.policy_settings import PolicySettings, initial_mean
 from erlbench.algorithms.replayed import Replayed
-from erlbench.algorithms.search.ask_tell import MINIMISE, GlobalGenerators, SearchObject, check_candidates, face_of
+from erlbench.algorithms.search.ask_tell import MINIMISE, GlobalGenerators, SearchFace, check_candidates, face_of
 from erlbench.algorithms.search.search import with_worst
 from erlbench.errors import UsageError
 from erlbench.settings import setting
@@ -58,6 +58,8 @@ class AskTellSettings(PolicySettings, FitnessSettings):
 class OneSearch:
     """An object of a run: with generators of its own, returns turned into its direction, and its best candidate."""
 
+    values = staticmethod(with_worst)
+
     def __init__(self, make: Callable[..., Any], mean: np.ndarray, seed: int, settings: AskTellSettings) -> None:
         self._name, self._sign = make.__name__, 1.0 if make.direction == MAXIMISES else -1.0  # type: ignore[attr-defined]
         self._mean, self._generators = mean, GlobalGenerators(seed)
@@ -71,7 +73,7 @@ class OneSearch:
             package = type(thing[0] if isinstance(thing, tuple) else thing).__module__.partition(".")[0]
             if package in MINIMISE and self._sign > 0:
                 raise UsageError(f"{self._name}: {package} minimises; declare it by @erlbench.minimise")
-            self._search: SearchObject = face_of(thing, mean, seed)
+            self._search: SearchFace = face_of(thing, mean, seed)
 
     def ask(self, count: int) -> Sequence[np.ndarray]:
         """As many candidates as the object wants."""
@@ -107,12 +109,6 @@ class AskTell(Replayed[AskTellSettings, OneSearch]):
         mean = np.array(initial_mean(self.policy_spec, self.settings, self.key(Purpose.PARAMETERS)), np.float64)
         seed = 1 + int(generator(*self.key(Purpose.NOISE)).integers(2**31 - 2))
         return OneSearch(type(self).make, mean, seed, self.settings)
-
-    def _values(self, fitness: Sequence[float]) -> np.ndarray:
-        return with_worst(fitness)
-
-    def _report(self) -> np.ndarray:
-        return self._search.reported
 
     def metrics(self) -> dict[str, float]:
         return {**self.state.extremes(), "evaluations": self.state.told, "steps": self.state.previous_steps}

@@ -32,12 +32,6 @@ class CEMRLSettings(ChainSettings, CEMSearchSettings, HybridSettings):
 
     n_grad: int = at_least_zero(5, "individuals of a generation that are trained by gradients", CEM_RL)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.check_learner()
-        if (self.search, self.coupling) == ("cem", "half") and self.n_grad > self.population:
-            raise ValueError(f"n_grad ({self.n_grad}) cannot exceed population ({self.population})")
-
 
 class CEMRL(Hybrid[CEMRLSettings]):
     """CEM-RL: half of CEM's population trained by gradients (TD3; DDPG, SAC) on a shared critic."""

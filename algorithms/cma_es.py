@@ -7,11 +7,9 @@ and Hansen, GECCO 2014; VkD-CMA: Akimoto and Hansen, GECCO 2016.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
-
-import numpy as np
 
 from erlbench.algorithms.base import Context, Needs
 from erlbench.algorithms.individuals import FitnessSettings, NanSettings
@@ -23,7 +21,6 @@ from erlbench.algorithms.search.pycma import (
     Strategy,
     choose_covariance,
     default_population,
-    losses,
     needs_of,
 )
 from erlbench.envs.functions import share_of_domain
@@ -88,12 +85,6 @@ class CMAES(Replayed[CMAESSettings, Strategy]):
             self._covariance,
             lambda stream: generator(*self.key(Purpose.NOISE, stream)),
         )
-
-    def _values(self, fitness: Sequence[float]) -> np.ndarray:
-        return losses(fitness)
-
-    def _report(self) -> np.ndarray:
-        return self._search.mean
 
     def metrics(self) -> dict[str, float]:
         stds = self._search.stds

@@ -165,6 +165,8 @@ class Hybrid(Algorithm[S, HybridState]):
 
     @classmethod
     def check(cls, settings: S, problem: Problem) -> None:
+        if isinstance(settings, HybridSettings):
+            settings.check_learner()
         super().check(settings, problem)
         parts = cls.parts(settings, problem.env.id)
         if parts.schedule.generations:

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import importlib.util
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
-
-import numpy as np
 
 from erlbench.algorithms.base import Context, Needs
 from erlbench.algorithms.individuals import FitnessSettings
 from erlbench.algorithms.policy_settings import OURS, PolicySettings, initial_mean
 from erlbench.algorithms.replayed import Replayed
-from erlbench.algorithms.search.nevergrad_search import WORST, NevergradSearch, check_optimizer, parallel
+from erlbench.algorithms.search.nevergrad_search import NevergradSearch, check_optimizer, parallel
 from erlbench.algorithms.search.pycma import check_memory, default_population, needs_of
 from erlbench.envs.functions import share_of_domain
 from erlbench.envs.registry import Problem
@@ -117,7 +115,8 @@ class Nevergrad(Replayed[NevergradSettings, NevergradSearch]):
         settings, random = self.settings, generator(*self.key(Purpose.NOISE))
         centre = initial_mean(self.policy_spec, settings, self.key(Purpose.PARAMETERS))
         workers = settings.num_workers or self._batch
-        return NevergradSearch(settings.optimizer, centre, settings.sigma_init, settings.budget, workers, random)
+        more = settings.budget, workers, random, settings.report == "mean"
+        return NevergradSearch(settings.optimizer, centre, settings.sigma_init, *more)
 
     def _size(self, told: int) -> int:
         """A batch, within the generation."""
@@ -125,14 +124,6 @@ class Nevergrad(Replayed[NevergradSettings, NevergradSearch]):
 
     def _ends(self, told: int) -> bool:
         return not told % self._population
-
-    def _values(self, fitness: Sequence[float]) -> np.ndarray:
-        return np.array([-value if math.isfinite(value) else WORST for value in fitness])
-
-    def _report(self) -> np.ndarray:
-        if not self._search.told:
-            return self._search.centre
-        return self._search.mean() if self.settings.report == "mean" else self._search.recommendation()
 
     def metrics(self) -> dict[str, float]:
         state, step_size = self.state, self._search.step_size

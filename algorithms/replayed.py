@@ -29,8 +29,15 @@ class Searcher(Protocol):
     def ask(self, count: int) -> Sequence[np.ndarray]:
         """Candidates, `(P,)` each: `count` of them, or as many as it wants."""
 
+    def values(self, fitness: Sequence[float]) -> np.ndarray:
+        """What it is told of candidates with this fitness, float64 `(candidates,)`."""
+
     def tell(self, values: np.ndarray) -> None:
-        """Take in the values of the candidates asked for last, float64 `(candidates,)`."""
+        """Take in the values of the candidates asked for last."""
+
+    @property
+    def reported(self) -> np.ndarray:
+        """The policy to report when a generation has ended, float64 `(P,)`."""
 
 
 @dataclass(kw_only=True)
@@ -50,7 +57,7 @@ class ToldState(Generation):
 
 
 class Replayed(Algorithm[Chosen, ToldState], Generic[Chosen, Own]):
-    """A search by one object: a subclass makes it, and says what it is told and which policy is reported."""
+    """A search by one object, which a subclass makes."""
 
     draws: ClassVar[str] = "a package"
     """What may be another than before where the object does not come out the same."""
@@ -58,20 +65,12 @@ class Replayed(Algorithm[Chosen, ToldState], Generic[Chosen, Own]):
     def __init__(self, settings: Chosen, context: Context) -> None:
         super().__init__(settings, context)
         self._search: Own = self._new_search()
-        first = self._report()
+        first = self._search.reported
         self.state = ToldState(reported=first, reported_ref=self.share(first.astype(np.float32)), losses=np.zeros(256))
 
     @abstractmethod
     def _new_search(self) -> Own:
         """The object as it is when a run begins."""
-
-    @abstractmethod
-    def _values(self, fitness: Sequence[float]) -> np.ndarray:
-        """What the object is told of candidates with this fitness, float64 `(candidates,)`."""
-
-    @abstractmethod
-    def _report(self) -> np.ndarray:
-        """The policy to report when a generation has ended, float64 `(P,)`."""
 
     def _size(self, told: int) -> int:
         """How many candidates are asked for when `told` evaluations are told; 0 where the object decides."""
@@ -106,7 +105,7 @@ class Replayed(Algorithm[Chosen, ToldState], Generic[Chosen, Own]):
         if len(state.fitness) < len(state.candidates):
             return
         fitness = state.in_order
-        values = self._values(fitness)
+        values = self._search.values(fitness)
         after = state.told + len(values)
         if after > len(state.losses):
             state.losses = np.concatenate((state.losses, np.zeros(after)))
@@ -119,7 +118,7 @@ class Replayed(Algorithm[Chosen, ToldState], Generic[Chosen, Own]):
 
     def _next_generation(self) -> None:
         state = self.state
-        state.reported = self._report()
+        state.reported = self._search.reported
         state.reported_ref = self.share(state.reported.astype(np.float32))
         state.end(state.generation)
         state.generation = []
@@ -131,14 +130,14 @@ class Replayed(Algorithm[Chosen, ToldState], Generic[Chosen, Own]):
         state = self.state
         state.losses = state.losses.copy()  # what comes from a file may be read-only
         self._search = self._new_search()
-        told, digest, reported = 0, "", self._report()
+        told, digest, reported = 0, "", self._search.reported
         while told < state.told:
             asked = self._search.ask(self._size(told))
             digest = _digest(digest, asked)
             self._search.tell(state.losses[told : told + len(asked)])
             told += len(asked)
             if self._ends(told):
-                reported = self._report()
+                reported = self._search.reported
         if state.candidates:
             digest = _digest(digest, self._search.ask(len(state.candidates)))
         if told != state.told or digest != state.asked or not np.array_equal(reported, state.reported):

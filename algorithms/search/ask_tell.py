@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -26,16 +26,7 @@ MINIMISE = ("cma", "nevergrad", "evosax")  # packages that minimise, whatever is
 _GLOBALS = threading.RLock()  # one search at a time uses the global generators
 
 
-class SearchObject(Protocol):
-    """An object behind its face."""
-
-    def ask(self) -> Sequence[np.ndarray]: ...
-    def tell(self, values: np.ndarray) -> None: ...
-    def mean(self) -> np.ndarray | None:
-        """The mean of the search distribution, or what the object recommends; None where it has neither."""
-
-
-def face_of(thing: Any, mean: np.ndarray, seed: int) -> SearchObject:
+def face_of(thing: Any, mean: np.ndarray, seed: int) -> SearchFace:
     """The face of an object; a `UsageError` for one that cannot be asked and told."""
     strategy, params = thing if isinstance(thing, tuple) and len(thing) == 2 else (thing, None)
     if all(hasattr(strategy, name) for name in ("init", "default_params", "ask", "tell")):
@@ -61,6 +52,7 @@ class AskTellObject:
         self._thing.tell(*((self._asked, values) if self._both else (values,)))
 
     def mean(self) -> np.ndarray | None:
+        """The mean of the search distribution, or what the object recommends; None where it has neither."""
         found = getattr(self._thing, "mean", None)
         return found() if callable(found) else found
 
@@ -118,6 +110,9 @@ class EvosaxObject:
     def _next_key(self) -> Any:
         self._key, key = self._jax.random.split(self._key)
         return key
+
+
+SearchFace = AskTellObject | NevergradObject | EvosaxObject
 
 
 class GlobalGenerators:

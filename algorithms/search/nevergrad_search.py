@@ -6,6 +6,7 @@ parametrisation, whose random state is seeded, and the losses in the order in wh
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -40,18 +41,26 @@ def parallel(name: str) -> bool:
     return not optimizers()[name].no_parallelization
 
 
+def losses(fitness: Sequence[float]) -> np.ndarray:
+    """What nevergrad is to minimise, `(candidates,)`."""
+    return np.array([-value if math.isfinite(value) else WORST for value in fitness])
+
+
 class NevergradSearch:
     """One run of one of the `optimizers` around `centre`, in units of `sigma`."""
 
+    values = staticmethod(losses)
+
     def __init__(
-        self, name: str, centre: np.ndarray, sigma: float, budget: int | None, workers: int, random: np.random.Generator
-    ) -> None:
+        self, name: str, centre: np.ndarray, sigma: float, budget: int | None, workers: int,
+        random: np.random.Generator, reports_mean: bool = True,
+    ) -> None:  # fmt: skip
         """`budget`: the number of evaluations that the optimiser plans for; `workers`: candidates under way."""
         import nevergrad
 
-        self.centre, self._sigma = np.array(centre, np.float64), sigma
-        self.told = 0  # evaluations
-        parametrization = nevergrad.p.Array(init=self.centre).set_mutation(sigma=sigma)
+        self._centre, self._sigma, self._reports_mean = np.array(centre, np.float64), sigma, reports_mean
+        self._told = False
+        parametrization = nevergrad.p.Array(init=self._centre).set_mutation(sigma=sigma)
         parametrization.random_state = np.random.RandomState(random.bit_generator)
         self._asked: list[Any] = []
         self._name, self._warning = name, nevergrad.errors.NevergradWarning
@@ -69,18 +78,19 @@ class NevergradSearch:
         with self._explained():
             for candidate, loss in zip(self._asked, losses, strict=True):
                 self._optimizer.tell(candidate, float(loss))
-        self.told += len(losses)
-        self._asked = []
+        self._told, self._asked = True, []
 
-    def recommendation(self) -> np.ndarray:
-        """What the optimiser recommends, `(P,)` float64: for its CMA-ES the best candidate ever told."""
+    @property
+    def reported(self) -> np.ndarray:
+        """What the optimiser recommends, `(P,)` float64: for its CMA-ES the best candidate ever told.
+
+        Where the mean is wanted, that of the search distribution, if there is one (CMA-ES by pycma).
+        """
+        if not self._told:
+            return self._centre
+        if self._reports_mean and self._strategy is not None:
+            return self._centre + self._sigma * np.asarray(self._strategy.mean)
         return np.array(self._optimizer.recommend().value, np.float64)
-
-    def mean(self) -> np.ndarray:
-        """The mean of the search distribution where there is one (CMA-ES by pycma), else the recommendation."""
-        if self._strategy is None:
-            return self.recommendation()
-        return self.centre + self._sigma * np.asarray(self._strategy.mean)
 
     @property
     def step_size(self) -> float | None:

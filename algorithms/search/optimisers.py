@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -20,16 +19,6 @@ class Moments:
     first: np.ndarray
     second: np.ndarray  # empty where the optimiser needs none
     steps: int = 0
-
-
-class Optimiser(Protocol):
-    """Turns gradients into steps; all it remembers is in the `Moments` that it made."""
-
-    def start(self, size: int) -> Moments:
-        """The moments before the first step of `size` parameters."""
-
-    def step(self, moments: Moments, gradient: np.ndarray) -> np.ndarray:
-        """What to add to the parameters, `(P,)` float64; `moments` move on."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +35,11 @@ class Adam:
     epsilon: float = 1e-8
 
     def start(self, size: int) -> Moments:
+        """The moments before the first step of `size` parameters: all that is remembered."""
         return Moments(np.zeros(size), np.zeros(size))
 
     def step(self, moments: Moments, gradient: np.ndarray) -> np.ndarray:
+        """What to add to the parameters, `(P,)` float64; `moments` move on."""
         moments.steps += 1
         moments.first = self.beta1 * moments.first + (1.0 - self.beta1) * gradient
         moments.second = self.beta2 * moments.second + (1.0 - self.beta2) * gradient**2
@@ -77,6 +68,9 @@ class Sgd:
         moments.first = self.momentum * moments.first + (1.0 - self.momentum) * gradient
         step: np.ndarray = -self.learning_rate * moments.first
         return step
+
+
+Optimiser = Adam | Sgd
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,8 @@ def losses(fitness: Sequence[float]) -> np.ndarray:
 class Strategy:
     """One run of pycma. `noise` gives the generator of a stream: 0 of the start, g + 1 of generation g."""
 
+    values = staticmethod(losses)
+
     def __init__(
         self,
         mean: np.ndarray,
@@ -125,7 +127,7 @@ class Strategy:
         self._samples = []
 
     @property
-    def mean(self) -> np.ndarray:
+    def reported(self) -> np.ndarray:
         """The distribution's mean, `(P,)` float64, a copy."""
         return np.array(self._es.gp.pheno(self._es.mean), np.float64)
 

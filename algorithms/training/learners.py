@@ -23,6 +23,7 @@ from erlbench.algorithms.training.update_settings import (
     Update,
     Updates,
 )
+from erlbench.errors import UsageError
 from erlbench.policy import ACTIVATIONS, PolicySpec
 from erlbench.settings import at_least_one, at_least_zero, fraction, setting
 from erlbench.work.seeding import Key
@@ -170,9 +171,9 @@ class ActorCriticSettings:
     )
 
     def check_learner(self) -> None:
-        """Raise a `ValueError` where the networks do not fit the learner."""
+        """Raise `UsageError` where the networks do not fit the learner."""
         stochastic = find_learner(self.learner).stochastic
         if self.stochastic and not stochastic:
-            raise ValueError(f"stochastic individuals need learner=sac or crossq, not {self.learner}")
+            raise UsageError(f"stochastic individuals need learner=sac or crossq, not {self.learner}")
         if stochastic and not self.hidden:
-            raise ValueError(f"learner={self.learner} needs at least one hidden layer")
+            raise UsageError(f"learner={self.learner} needs at least one hidden layer")

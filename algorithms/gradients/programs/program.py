@@ -7,7 +7,6 @@ for no device. So a program can be recorded once and replayed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 import torch
 
@@ -15,17 +14,11 @@ Operation = Callable[[], object]
 Program = list[Operation]  # also a part of one
 
 
-class Executor(Protocol):
-    """Runs programs; the only place that knows how."""
-
-    def run(self, program: Program) -> None:
-        """Run all operations; return when all have ended, or on a GPU when all are in its queue."""
-
-
 class InTurn:
     """One operation after another, in this process; on a GPU each is put into its queue (eager)."""
 
     def run(self, program: Program) -> None:
+        """Run all operations; return when all have ended, or on a GPU when all are in its queue."""
         for operation in program:
             operation()
 
@@ -55,3 +48,6 @@ class CudaGraphs:
             with torch.cuda.device(self._device), torch.cuda.graph(graph):
                 self._in_turn.run(program)  # only recorded
         graph.replay()
+
+
+Executor = InTurn | CudaGraphs
