@@ -122,7 +122,7 @@ def ddpg(clip=0.1):
 def sac(temperature=None, value_network=False):
     more = {"reward_scale": 2.0, "temperature": temperature, "target_entropy": -2.0, "value_network": value_network}
     learner = SACProgram(SACUpdate(PLAIN, TWINS, BATCH, **NUMBERS, **more), DEVICE)
-    return learner, learner.state, lambda: learner.load(initial_soft_learner(PLAIN, TWINS, value_network, (1,)), 0, 0)
+    return learner, learner.state, lambda: learner.load(initial_soft_learner(PLAIN, TWINS, (1,), value_network), 0, 0)
 
 
 def critics(policy, noise):
