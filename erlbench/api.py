@@ -201,8 +201,8 @@ def report(*folders: Folder, out: Folder = "report", study: Names = (), **option
     Raises `UsageError` for a mistake in the arguments and when there is no run.
     """
     from erlbench.options import list_options, make_options
+    from erlbench.reporting import requested_report
     from erlbench.reporting.options import ReportOptions
-    from erlbench.reporting.request import requested_report
 
     _check_names(options, list_options(ReportOptions).keys() - {"results"}, "report")
     texts = {

@@ -48,8 +48,8 @@ def command(options: ReportOptions) -> None:
       erlbench report results --paper style.toml --formats png,pdf
       erlbench report results-before results-after --side-by-side
     """
+    from erlbench.reporting import requested_report
     from erlbench.reporting.cells import fold
-    from erlbench.reporting.request import requested_report
 
     warnings: list[str] = []
     try:

@@ -13,26 +13,28 @@ import numpy as np
 import pandas as pd
 
 from erlbench import errors
-from erlbench.errors import ErlbenchError, UsageError, explain, nearest
+from erlbench.bundle import STUDY, is_bundle, open_bundles
+from erlbench.errors import ErlbenchError, UsageError, check_known, explain
+from erlbench.errors import nearest as nearest
 from erlbench.files import new_file, refuse_links
+from erlbench.records.run import run_folders
 from erlbench.reporting.answers import answer_study
 from erlbench.reporting.cells import LEFT_OUT, Warn, clean, list_rows
+from erlbench.reporting.checklist import NAME as CHECKLIST
 from erlbench.reporting.checklist import write_checklist
 from erlbench.reporting.citations import FILE as REFERENCES
 from erlbench.reporting.citations import write_references
 from erlbench.reporting.differences import make_sides_page, read_sides
 from erlbench.reporting.documents import Table
 from erlbench.reporting.drawing import ChartData
-from erlbench.reporting.index import write_index
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.page import SMOKE, Maker
-from erlbench.reporting.page_cells import REFERENCE, PageCells, everything, score_page, without_judgement
+from erlbench.reporting.page import SMOKE, Maker, write_index
+from erlbench.reporting.page_cells import ALL_RUNS, REFERENCE, PageCells, everything, score_page, without_judgement
 from erlbench.reporting.published import find_references
 from erlbench.reporting.runs import find_runs
 from erlbench.reporting.score import AUTO, cut_runs
 from erlbench.reporting.studies import (
     add_departures,
-    check_profile,
     is_of_folder,
     make_study_page,
     make_study_pages,
@@ -44,6 +46,55 @@ from erlbench.reporting.words import write_verdicts
 
 if TYPE_CHECKING:
     from erlbench.experiment.study import Study
+
+RESULTS = (Path("results"),)
+
+
+def requested_report(options: ReportOptions, warn: Warn | None = None) -> tuple[Path, Table | None]:
+    """Write the report; the path of its `index.html`, and the table of folders side by side.
+
+    Folders may be bundles. A folder that is named after a profile of studies chooses it.
+
+    Raises `UsageError` for a folder, study or option that cannot be used, and when there is no run.
+    """
+    folders = [*(options.results or RESULTS), *([options.reference] if options.reference else [])]
+    for folder in folders:
+        if not folder.is_dir() and not is_bundle(folder):
+            raise UsageError(f"there is no folder {folder}; give the folders that `erlbench run` wrote")
+    with open_bundles(folders) as opened:
+        reference = opened.pop() if options.reference else None
+        options = replace(options, results=tuple(opened), reference=reference)
+        if options.side_by_side:
+            return build_comparison(options, warn)
+        known = _page_studies(opened, warn or errors.warn)
+        for name in options.study:
+            check_known(name, known, f"unknown study '{name}'")
+        chosen = {name: known[name] for name in options.study or known}
+        profiles = {name for study in chosen.values() for name in study.profiles}
+        names = {folder.resolve().name for folder in opened}
+        profile = names.pop() if len(names) == 1 and names <= profiles and not options.at else None
+        return build_report(options, chosen, profile, warn), None
+
+
+def _page_studies(folders: Sequence[Path], warn: Warn) -> dict[str, Study]:
+    """The studies that have names for pages: the suite's, the user's, and those of the folders.
+
+    These are in a study.toml, no link, in one of `folders` or between it and one of its runs.
+    """
+    from erlbench.experiment.studies import known_studies  # imports the registry of algorithms
+
+    runs = [(root, run) for root in folders for run in run_folders(root)]
+    above = dict.fromkeys(
+        folder for root, run in runs for folder in reversed(run.parents) if root in (folder, *folder.parents)
+    )
+    with_study = [folder for folder in above if (folder / STUDY).is_file() and not (folder / STUDY).is_symlink()]
+    studies = known_studies(warn=warn, folders=with_study, joined=True)
+    for name in [name for name in studies if name in (ALL_RUNS, CHECKLIST) or f"{name}-".startswith(f"{REFERENCE}-")]:
+        message = f"the study '{name}' has the name of another page of the report; give it another name"
+        if not is_of_folder(studies[name]):
+            raise UsageError(message)
+        warn(f"{studies.pop(name).file}: {message}; left out")
+    return studies
 
 
 def build_report(
@@ -57,14 +108,14 @@ def build_report(
     come first: a page of all, and one of each study with some.
 
     `warn` gets whatever cannot be used (default: it is printed on standard error); the report lists it. Raises
-    `UsageError` when there is no run, no such profile, or the report cannot be written.
+    `UsageError` when there is no run, or the report cannot be written.
     """
     warnings, named = Warnings(warn or errors.warn), bool(options.study)
-    if options.at and (named or profile is not None):
+    if options.at and named:
         raise UsageError("--at cuts all runs at the same moment, whatever study they belong to; leave --study out")
-    check_profile(studies, profile)
     runs = find_runs(options.results, warnings.add)
-    _check_baseline(options.baseline, runs)
+    if options.baseline:
+        check_known(options.baseline, sorted({*runs.name}), f"--baseline {options.baseline}: no run has that name")
     options.style.check(runs.name, runs.env)
     references = _reference_pages(options.reference, studies) if options.reference else []
     if at := options.at:
@@ -195,16 +246,8 @@ def _write_pages(
     cells = [cell for page in written if not page.is_reference for cell in page.rows]
     sources = [one for cell in cells for one in find_references(cell)]
     write_references(out / REFERENCES, runs, sources)
-    remarks = [*warnings.remarks]
-    checklist = write_checklist(out, written, runs, remarks, sources) if options.checklist else None
-    return write_index(out, written, runs, remarks, charts, checklist)
-
-
-def _check_baseline(baseline: str, runs: pd.DataFrame) -> None:
-    names = sorted(set(runs.name))
-    if baseline and baseline not in names:
-        hint = nearest(baseline, names) or f"; there are {', '.join(names)}"
-        raise UsageError(f"--baseline {baseline}: no run has that name{hint}")
+    checklist = write_checklist(out, written, runs, warnings.remarks, sources) if options.checklist else None
+    return write_index(out, written, runs, warnings.remarks, charts, checklist)
 
 
 def _prepared(page: PageCells, study: Study) -> PageCells:

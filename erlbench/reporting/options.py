@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from erlbench.errors import UsageError, nearest
+from erlbench.errors import UsageError, check_known
 from erlbench.experiment.toml_file import TomlFile
 from erlbench.options import argument, option
 from erlbench.records.axes import AXES
@@ -50,9 +50,7 @@ class PaperStyle:
             ("algorithm or environment", self.labels, [*known, *places]),
         ):
             for name in names:
-                if name not in there:
-                    hint = nearest(name, there) or f"; there are {', '.join(there)}"
-                    raise UsageError(f"--paper: no run has the {what} '{name}'{hint}")
+                check_known(name, there, f"--paper: no run has the {what} '{name}'")
 
 
 def read_style(path: Path) -> PaperStyle:

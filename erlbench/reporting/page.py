@@ -1,27 +1,43 @@
-"""The page of one comparison: its tables and figures, written to a folder of its own."""
+"""The pages of the report: of each comparison with its tables and figures, and the first one, which is index.html.
+
+The first page has the matrix, what is decided, what did not finish, and how to repeat it.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from erlbench.files import strip_unpacked
 from erlbench.reporting.agreement import fairness_table, imported_table, tuning_table
-from erlbench.reporting.cells import Warn, list_rows
-from erlbench.reporting.documents import Content, Figure, Record, Table, build_table, write_content
+from erlbench.reporting.cells import Warn, fold, list_rows
+from erlbench.reporting.documents import (
+    OVERVIEW,
+    Content,
+    Figure,
+    Record,
+    Table,
+    build_table,
+    csv_lines,
+    web_page,
+    write_content,
+)
 from erlbench.reporting.drawing import ChartData, draw
 from erlbench.reporting.figures import GRID, columns_of_train, environments_grid, learning_curves, untimed_note
-from erlbench.reporting.matrix import paper_table
+from erlbench.reporting.matrix import overview, paper_table
 from erlbench.reporting.options import FORMATS, ReportOptions
-from erlbench.reporting.page_cells import CURVES, STATISTICS, TIMES, PageCells
+from erlbench.reporting.page_cells import CURVES, STATISTICS, TIMES, PageCells, run_status
 from erlbench.reporting.pairs import aggregate_tables, compare_pairs, pairs_table
 from erlbench.reporting.reach import reach_table
 from erlbench.reporting.scores import metrics_table, references_table, scores_table
 from erlbench.reporting.significance import level_words
+from erlbench.reporting.statistics import group_items
 from erlbench.reporting.timeline import Timeline, draw_timelines, load_timeline
 from erlbench.reporting.times import times_table
 from erlbench.reporting.words import FILE, answer_sentence, details, effect_words, result, select_spoken, sentence
@@ -57,12 +73,6 @@ def _record(one: Any) -> Record:
         "p_holm": one.outcome["p_holm"] if one.outcome else math.nan,
         "seeds": " and ".join(str(len(side.scores)) for side in one.samples or ()),
     }
-
-
-def differences_from_study(answer: Any) -> Table:
-    """What differs from the study, a row each; without rows where nothing does."""
-    remarks = [] if answer.differences else ["Nothing differs from the study."]
-    return build_table("differences", "What differs from the study", answer.differences, remarks)
 
 
 MOST_PANELS = 8  # timelines in a figure
@@ -106,14 +116,20 @@ class Maker:
         parts = FOLDED if CURVES in page.parts else {}
         folded = {title: [block for block in blocks if block.name.startswith(names)] for title, names in parts.items()}
         verdicts = list_rows(pairs)
+        spoken = [verdicts[i] for i in select_spoken([one.case for one in verdicts])]
+        more = f" {len(spoken) - MOST_VERDICTS} more verdicts stand in {FILE}." if len(spoken) > MOST_VERDICTS else ""
         lines, answers, study = answer_blocks(page.answer) if page.answer else ([], [], [])
+        if page.source:
+            beside = "" if page.item == page.table else f", beside the numbers of {page.table}"
+            lines.insert(0, f"After {page.item} of the {page.source}{beside}. Profile: {page.profile}.")
         values = {
             "title": page.title,
             "banner": SMOKE_BANNER if page.profile == SMOKE else "",
-            "lines": [*_head(page), *lines],
+            "lines": lines,
             "answers": answers,
             "study": study,
-            **_verdict_words(verdicts),
+            "result": result(verdicts) + more,
+            "verdicts": [(sentence(one), details(one)) for one in spoken[:MOST_VERDICTS]],
             "missing": missing,
             "first": [block for block in blocks if not block.name.startswith(sum(parts.values(), ()))],
             "parts": [(title, behind) for title, behind in folded.items() if behind],
@@ -147,25 +163,25 @@ class Maker:
         return [*([grid] if grid else []), *(figure for _, figure in drawn)], missing
 
     def _others(self, page: PageCells) -> Iterator[Figure]:
-        """Columns of train.csv, and timelines of the runs that stand for the run sets."""
+        """Columns of train.csv, and timelines of the runs that stand for the cells."""
         for group in page.groups if self.options.columns else ():
             if figure := columns_of_train(page, group, self.options, self.warn):
                 yield figure
         for group in page.groups if TIMES in page.parts and not page.at else ():
-            shown = [run_set for run_set in group.cells if run_set.runs][:MOST_PANELS]
-            timelines = [(run_set.label, timeline) for run_set in shown if (timeline := self._timeline(run_set))]
-            if timelines:
-                title = f"Worker timeline, {group.environment}"
-                yield draw_timelines(f"timeline-{group.slug}", title, group.env, timelines)
+            shown = [cell for cell in group.cells if cell.runs][:MOST_PANELS]
+            found = [(cell.label, timeline) for cell in shown if (timeline := self._timeline(cell))]
+            if found:
+                yield draw_timelines(
+                    f"timeline-{group.slug}", f"Worker timeline, {group.environment}", group.env, found
+                )
 
-    def _timeline(self, run_set: Any) -> Timeline | None:
-        """The tasks of the run that stands for a run set: the first that is done, else the first."""
-        if not run_set.runs:
-            return None
-        run = (run_set.done or run_set.runs)[0]
-        if run.path not in self.timelines:
-            self.timelines[run.path] = load_timeline(run, self.warn)
-        return self.timelines[run.path]
+    def _timeline(self, cell: Any) -> Timeline | None:
+        """The tasks of the run that stands for a cell: the first that is done, else the first."""
+        for run in (cell.done or cell.runs)[:1]:
+            if run.path not in self.timelines:
+                self.timelines[run.path] = load_timeline(run, self.warn)
+            return self.timelines[run.path]
+        return None
 
     def _tables(self, page: PageCells, pairs: pd.DataFrame) -> list[Table]:
         parts, options = page.parts, self.options
@@ -186,12 +202,6 @@ class Maker:
         return [table for table in tables if table is not None]
 
 
-def _head(page: PageCells) -> Iterator[str]:
-    if page.source:
-        beside = "" if page.item == page.table else f", beside the numbers of {page.table}"
-        yield f"After {page.item} of the {page.source}{beside}. Profile: {page.profile}."
-
-
 def answer_blocks(answer: Any) -> tuple[list[str], list[str], list[Table]]:
     """What a study's page begins with: the claim with its source, a line for each pair, their tables."""
     study = answer.study
@@ -199,13 +209,101 @@ def answer_blocks(answer: Any) -> tuple[list[str], list[str], list[Table]]:
     lines = [f"Claim: {study.claim}{source}"] if study.claim else []
     if answer.standing and len(answer.answers) > 1:
         lines.append(f"All comparisons together: {answer.standing}.")
+    remarks = [] if answer.differences else ["Nothing differs from the study."]
+    differences = build_table("differences", "What differs from the study", answer.differences, remarks)
     tables: list[Table] = [answers_table(answer)] if answer.answers else []
-    return lines, [answer_sentence(one) for one in answer.answers], [*tables, differences_from_study(answer)]
+    return lines, [answer_sentence(one) for one in answer.answers], [*tables, differences]
 
 
-def _verdict_words(verdicts: Sequence[Any]) -> Record:
-    """What the page's comparisons say: one sentence over all, then each, decided ones first."""
-    spoken = [verdicts[i] for i in select_spoken([one.case for one in verdicts])]
-    more = f" {len(spoken) - MOST_VERDICTS} more verdicts stand in {FILE}." if len(spoken) > MOST_VERDICTS else ""
-    sentences = [(sentence(one), details(one)) for one in spoken[:MOST_VERDICTS]]
-    return {"result": result(verdicts) + more if verdicts else "", "verdicts": sentences}
+MOST_LINES = 200  # of one list; the rest is in cells.csv
+CELL_COLUMNS = [
+    "env", "name", "seed", "status", "timesteps", "total_timesteps", "return_mean", "train_time_s", "updated",
+    "message", "studies", "path", "command",
+]  # fmt: skip
+
+
+def write_index(
+    out: Path,
+    pages: Sequence[PageCells],
+    runs: Sequence[Any],
+    warnings: Iterable[str],
+    charts: ChartData,
+    checklist: Content | None = None,
+) -> Path:
+    """Write `index.md`, `index.html` and `cells.csv`; return the path of `index.html`."""
+    _write_cells(out / "cells.csv", pages, runs)
+    index = Content(
+        template="index.jinja", title="Overview", values={**_index(pages, runs, warnings), "checklist": checklist}
+    )
+    write_content(index, out)
+    contents, studies = [index], Counter(page.study for page in pages)
+    for page in pages:
+        several = studies[page.study] > 1  # then the name has the profile
+        contents.append(replace(page.content, title=page.name if page.study and several else page.study or page.title))
+    contents += [checklist] if checklist else []
+    path, first = out / "index.html", OVERVIEW
+    # A reader sees the only page first, unless it has a matrix, which the overview opens with.
+    if len(pages) == 1 and (len(pages[0].groups) == 1 or len({cell.name for cell in pages[0].entries}) == 1):
+        first = pages[0].name
+    path.write_text(web_page(contents, charts.shared(), first), encoding="utf-8")
+    return path
+
+
+def _index(pages: Sequence[PageCells], runs: Sequence[Any], warnings: Iterable[str]) -> Record:
+    """What the template prints."""
+    new = [page for page in pages if not page.is_reference]
+    commands = Counter(run.command for run in runs if run.command)
+    unknown = len(runs) - commands.total()
+    states = ", ".join(f"{count} {status}" for status, count in sorted(Counter(run.status for run in runs).items()))
+    machines = Counter(run.hardware for run in runs), Counter(run.software for run in runs)
+    lists = {
+        "Warnings": fold(warnings),
+        "Runs that are not finished": [
+            f"{run.name} on {run.env}, seed {run.seed}: {run_status(run)}"
+            + f", last update {run.updated}" * bool(run.updated)
+            for run in runs
+            if not run.done
+        ],
+        "Machines and versions": [
+            f"{text} ({counted(count, 'run')})" for texts in machines for text, count in texts.most_common()
+        ],
+    }
+    contents = [
+        {**vars(page), "link": f"{page.name}/index.md", "done": sum(len(cell.seeds) for cell in page.entries),
+         "planned": sum(cell.planned for cell in page.entries)}
+        for page in pages
+    ]  # fmt: skip
+    return {
+        "reference": [overview(page) for page in pages if page.is_reference and not page.study],
+        "banner": SMOKE_BANNER if {page.profile for page in new if page.study} == {SMOKE} else "",
+        "studies": [(page.title, *answer_blocks(page.answer)[:2]) for page in new if page.answer],
+        "comparisons": [
+            (overview(page) if page.groups else None, result(page.verdicts)) for page in new if not page.study
+        ],
+        "summary": f"{counted(len(runs), 'run')}: {states}. All of them, one a line: ",
+        "contents": build_table("contents", "", contents, name=""),
+        "lists": [(title, _limited(lines)) for title, lines in lists.items()],
+        "commands": _limited([" ".join(command.split()) for command in commands]),
+        "commands_of": "The command lines of the runs (each run's last start), from meta.json"
+        + f"; {counted(unknown, 'run')} without one" * bool(unknown) + ":",
+    }  # fmt: skip
+
+
+def _write_cells(path: Path, pages: Sequence[PageCells], runs: Sequence[Any]) -> None:
+    shown = (page for page in pages if page.study and not page.is_reference)
+    studies = group_items((run.path, page.name) for page in shown for run in page.runs)
+    rows = [
+        {
+            **run._asdict(),
+            "return_mean": run.evaluations.return_mean[-1] if len(run.evaluations) else None,
+            "studies": " ".join(studies.get(run.path, [])),
+            "path": strip_unpacked(str(run.path)),
+        }
+        for run in runs
+    ]
+    path.write_text(csv_lines(rows, CELL_COLUMNS), encoding="utf-8")
+
+
+def _limited(lines: list[str]) -> list[str]:
+    more = len(lines) - MOST_LINES
+    return lines[:MOST_LINES] + ([f"... and {more} more"] if more > 0 else [])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from erlbench.errors import UsageError, nearest
+from erlbench.bundle import STUDY
 from erlbench.experiment.fairness import find_defaults
 from erlbench.records.run import ASIDE
 from erlbench.reporting.cells import Warn, list_rows, same_setting
@@ -107,9 +107,7 @@ def select_folder_runs(study: Study, runs: pd.DataFrame) -> pd.DataFrame:
 
 def is_of_folder(study: Study) -> bool:
     """Whether a study stands in the study.toml of a folder of results."""
-    from erlbench.experiment.studies import FILE
-
-    return study.file is not None and study.file.name == FILE
+    return study.file is not None and study.file.name == STUDY
 
 
 def was_run(page: PageCells) -> bool:
@@ -274,11 +272,3 @@ def _list_seeds(seeds: Iterable[int]) -> str:
     listed = list(dict.fromkeys(seeds))
     more = f" and {len(listed) - MOST_SEEDS} more" if len(listed) > MOST_SEEDS else ""
     return ", ".join(map(str, listed[:MOST_SEEDS])) + more
-
-
-def check_profile(studies: Mapping[str, Study], profile: str | None) -> None:
-    """Raise `UsageError` for a profile that no study has."""
-    names = {key for study in studies.values() for key in study.profiles}
-    if profile is not None and profile not in names:
-        hint = nearest(profile, names) or f"; there are {', '.join(sorted(names)) or 'none'}"
-        raise UsageError(f"no study has a profile '{profile}'{hint}")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from erlbench.reporting import request
+import erlbench.reporting
 from erlbench.reporting.options import PaperStyle, ReportOptions
 from tests.calls import call, refuse, succeed
 from tests.reporting.make_runs import make_run
@@ -19,7 +19,7 @@ def built(monkeypatch):
         calls.append((options, list(studies), profile))
         return options.out / "index.html"
 
-    monkeypatch.setattr(request, "build_report", build)
+    monkeypatch.setattr(erlbench.reporting, "build_report", build)
     return calls
 
 

@@ -47,7 +47,7 @@ def test_a_whole_report(whole):
     ):
         assert words in text
     assert "never" not in text  # a study that nobody ran is not listed
-    assert "Published final values are left out" in read(out / "study" / "index.md")  # of another budget
+    assert "Dotted" not in read(out / "study" / "index.md")  # published means are of another budget
     assert [warning.rpartition("/")[2] for warning in warnings] == ["tasks.csv: no task yet"]
     cells = pd.read_csv(out / "cells.csv")
     assert [*cells.status] == ["failed", "done", "done", "done", "done"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from erlbench.reporting import requested_report
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.request import requested_report
 from tests.reporting.make_runs import make_run
 
 STUDY = """[studies.{name}]

@@ -7,7 +7,6 @@ from html.parser import HTMLParser
 
 import numpy as np
 
-from erlbench.reporting.curves import curve_frame
 from erlbench.reporting.documents import (
     BOLD,
     Column,
@@ -21,6 +20,7 @@ from erlbench.reporting.documents import (
     web_page,
 )
 from erlbench.reporting.drawing import MOST_RUNS, POINTS, ChartData
+from erlbench.reporting.figures import curve_frame
 from erlbench.reporting.formats import NONE, exact, interval, number, percent, plus_minus, share, significant, steps
 
 CHART = {"kind": "curves", "panels": {"<!--<script>": 1}}
