@@ -19,7 +19,7 @@ from erlbench.cli.tables import print_table, settings_line
 from erlbench.envs import catalogue
 from erlbench.envs.functions import FUNCTIONS
 from erlbench.envs.options import OWN, keyword_arguments, value_text
-from erlbench.envs.registry import import_module_of
+from erlbench.envs.registry import import_module_of, problem, remember_problems
 from erlbench.errors import UsageError, nearest
 from erlbench.experiment.arguments import arguments
 from erlbench.experiment.cells import run_folder
@@ -263,7 +263,8 @@ def _is_done(run: Path) -> bool:
 
 def _price(study: Study, profile: str) -> str:
     """The core-hours of the runs that are missing; `UsageError` where there is no number."""
-    problem_of = problem_finder(Rules(anyway=True))
+    tried = problem_finder(Rules(anyway=True))  # those of users; a price needs no trial of the catalogue's
+    problem_of = remember_problems(lambda env, given: (tried if catalogue.module_of(env) else problem)(env, given))
     request = {"study": (study.name,), "profile": profile or None, "out": str(_results_folder(study, profile))}
     cells = [cell for cell in requested_cells(arguments(request), problem_of) if not _is_done(cell.directory)]
     hours = sum(estimate_cell(cell, 1, problem_of).core_seconds for cell in cells) / 3600
