@@ -15,7 +15,6 @@ import pandas as pd
 from erlbench import errors
 from erlbench.bundle import STUDY, is_bundle, open_bundles
 from erlbench.errors import ErlbenchError, UsageError, check_known, explain
-from erlbench.errors import nearest as nearest
 from erlbench.files import new_file, refuse_links
 from erlbench.records.run import run_folders
 from erlbench.reporting.answers import answer_study
