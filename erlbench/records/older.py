@@ -46,10 +46,9 @@ ALGORITHMS = (*LEARNERS, "nevergrad", "openai-es", "snes", "ga", "ars", "pgpe", 
 DEFAULT_PRESET, OLD_DEFAULT_PRESET = "default", "paper"
 WITH_PAPER_PRESET = ("crossq",)
 
-# What a version and all later ones write: entries of meta.json, and columns of eval.csv in each row.
-_IN_META: Mapping[tuple[int, ...], tuple[str, ...]] = MappingProxyType({(0, 1, 0): ("starts",), (0, 2, 0): ("format",)})
-_IN_ROWS: Mapping[tuple[int, ...], tuple[str, ...]] = MappingProxyType({(0, 2, 0): ("digest", "policy_sha256")})
-_OF_FORMATS = (0, 2, 0)  # the first version that writes a format, and checksums of the files of each done run
+# The first version that writes a format, these columns in each row of eval.csv, and checksums of a done run's files.
+_OF_FORMATS = (0, 2, 0)
+_IN_ROWS = ("digest", "policy_sha256")
 # The files with checksums, at first, and since each start records the SHA-256 of config.toml.
 _SUMMED = ("eval.csv", "episodes.csv", "tasks.csv", "train.csv", "policy.safetensors")
 _SUMMED_LATER = (*_SUMMED, "events.csv", "config.toml", "meta.json")
@@ -102,15 +101,13 @@ def find_missing(
     version = version_of(meta)
     if not version:
         return ["meta.json does not name the version of erlbench, which each version writes"]
-    missing = [f"{name} in meta.json" for name in _written(_IN_META, version) if not meta.get(name)]
+    entries = ("starts", "format") if version >= _OF_FORMATS else ("starts",)
+    missing = [f"{name} in meta.json" for name in entries if not meta.get(name)]
+    if version < _OF_FORMATS:
+        return missing
     if len(starts) < 2 or starts[0].get("format"):
-        missing += [f"{name} in eval.csv" for name in _written(_IN_ROWS, version) if (evaluations[name] == "").any()]
-    if version >= _OF_FORMATS and status.get("status") == "done":
+        missing += [f"{name} in eval.csv" for name in _IN_ROWS if (evaluations[name] == "").any()]
+    if status.get("status") == "done":
         summed = _SUMMED_LATER if any(start.get("config_sha256") for start in starts) else _SUMMED
         missing += [f"the checksum of {name}" for name in summed if name not in table_in(status, "files")]
     return missing
-
-
-def _written(table: Mapping[tuple[int, ...], tuple[str, ...]], version: tuple[int, ...]) -> list[str]:
-    """The names in a table that `version` writes."""
-    return [name for since, names in table.items() if version >= since for name in names]

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Warn = Callable[[str], None]
-T = TypeVar("T")
 NAMED = 3  # damaged rows of a file that are named one by one
 BLOCK = 10_000  # rows
 # pandas is imported by the functions that need it: commands that read no rows start sooner.
@@ -52,42 +51,27 @@ def ignore(message: object) -> None:
     """A reader that wants no warnings."""
 
 
-def read_rows(folder: Path, row: type[Row], warn: Warn = ignore) -> pd.DataFrame | None:
-    """The rows of a run's file, a column each; see this module for the rules."""
-    return _read(parse_rows, folder, row, warn)
-
-
-def read_columns(folder: Path, row: type[Row], warn: Warn = ignore) -> dict[str, Any] | None:
-    """As `read_rows`, an array for each column."""
-    return _read(parse_columns, folder, row, warn)
-
-
-def parse_columns(data: bytes, row: type[Row], path: Path, warn: Warn = ignore) -> dict[str, Any] | None:
-    """As `parse_rows`, an array for each column."""
-    columns = _parse_file(data, row, path, warn)
-    return None if columns is None else {name: np.asarray(values) for name, values in columns.items()}
-
-
-def parse_rows(data: bytes, row: type[Row], path: Path, warn: Warn = ignore) -> pd.DataFrame | None:
-    """As `read_rows`, of a file's content; `path` names it in warnings."""
+def read_rows(folder: Path, row: type[Row], warn: Warn = ignore, data: bytes | None = None) -> pd.DataFrame | None:
+    """The rows of a run's file, a column each; see this module for the rules. `data`: its content, if it is known."""
     import pandas as pd
 
-    columns = _parse_file(data, row, path, warn)
+    columns = _read(folder / row.file, row, warn, data)
     return None if columns is None else pd.DataFrame(columns)
 
 
-def _read(parse: Callable[..., T], folder: Path, row: type[Row], warn: Warn) -> T | None:
-    path = folder / row.file
+def read_columns(folder: Path, row: type[Row], warn: Warn = ignore, data: bytes | None = None) -> dict[str, Any] | None:
+    """As `read_rows`, an array for each column."""
+    columns = _read(folder / row.file, row, warn, data)
+    return None if columns is None else {name: np.asarray(values) for name, values in columns.items()}
+
+
+def _read(path: Path, row: type[Row], warn: Warn, data: bytes | None) -> dict[str, Any] | None:
+    """The values of each column, in the order of the schema."""
     try:
-        data = read_bytes(path, inside=1)
+        data = read_bytes(path, inside=1) if data is None else data
     except OSError as error:
         warn(f"{path}: cannot be read ({reason(error)}); what it holds is missing")
         return None
-    return parse(data, row, path, warn)
-
-
-def _parse_file(data: bytes, row: type[Row], path: Path, warn: Warn) -> dict[str, Any] | None:
-    """The values of each column, in the order of the schema."""
     if not _PLAIN.fullmatch(data):
         data = printable(data.decode("utf-8", errors="replace").replace("\r\n", "\n")).encode()
     end = data.rfind(b"\n") + 1

@@ -16,7 +16,7 @@ from erlbench import files
 from erlbench.envs.catalogue import FRESH, frames_of_step
 from erlbench.errors import UsageError
 from erlbench.records.older import LEARNERS
-from erlbench.records.read import parse_columns, read_columns
+from erlbench.records.read import read_columns
 from erlbench.records.run import (
     CONFIG,
     META,
@@ -309,12 +309,11 @@ def _identity(path: Path, run: Record, warn: Warn) -> tuple[str, str, int]:
 
 def _read_evaluations(path: Path, sums: Record, warn: Warn) -> tuple[dict[str, Array], Record, bool]:
     """The columns of eval.csv, the last row's episodes, and whether the file has its checksum of status.json."""
-    file = path / EvaluationRow.file
     try:
-        data = files.read_bytes(file, inside=1)
+        data = files.read_bytes(path / EvaluationRow.file, inside=1)
     except OSError:
         data = None
-    rows = read_columns(path, EvaluationRow, warn) if data is None else parse_columns(data, EvaluationRow, file, warn)
+    rows = read_columns(path, EvaluationRow, warn, data)
     as_written = data is None or is_as_written(data, sums.get(EvaluationRow.file))
     last: Record = {"last_returns": (), "last_success": (), "last_success_ever": ()}
     if rows is None:

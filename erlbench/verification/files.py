@@ -15,7 +15,7 @@ from erlbench.algorithms import registry
 from erlbench.envs.catalogue import module_of
 from erlbench.files import Table, restore_hint, table_in
 from erlbench.records.older import find_missing, version_of
-from erlbench.records.read import parse_rows
+from erlbench.records.read import read_rows
 from erlbench.records.run import ASIDE, CONFIG, HASHED, REDACTED, RunFiles, checked, config_hash, imported_of, starts
 from erlbench.records.schema import COUNTED, EpisodeRow, EvaluationRow, Row, TaskRow, header
 from erlbench.records.training import MEASURED, WINDOW
@@ -121,7 +121,7 @@ def load_files(path: Path) -> Files:
         if name in kinds:
             data = data if run.is_done else data[: data.rfind(b"\n") + 1]  # a running one writes on
             try:
-                if (rows := parse_rows(data, kinds[name], Path(name), run.damage.append)) is not None:
+                if (rows := read_rows(Path(), kinds[name], run.damage.append, data)) is not None:
                     run.rows[kinds[name]] = rows
             except ValueError as error:
                 run.damage.append(f"{name}: {error}")

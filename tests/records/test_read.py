@@ -12,7 +12,7 @@ import pytest
 
 from erlbench.files import Unusable
 from erlbench.records import read
-from erlbench.records.read import NAMED, parse_rows, read_rows
+from erlbench.records.read import NAMED, read_rows
 from erlbench.records.run import run_folders, starts
 from erlbench.records.schema import ROWS, EvaluationRow, EventRow, TaskRow, columns_of, header  # fmt: skip
 
@@ -27,7 +27,7 @@ CELLS = (
 
 def parsed(text: str, row=TaskRow) -> tuple[pd.DataFrame | None, list[str]]:
     warnings: list[str] = []
-    return parse_rows(text.encode(), row, Path(row.file), warnings.append), warnings
+    return read_rows(Path(), row, warnings.append, text.encode()), warnings
 
 
 @pytest.mark.data
@@ -132,7 +132,7 @@ def test_blocks_and_rows_that_are_looked_at_one_by_one_give_the_same_frames(monk
             with monkeypatch.context() as patch:
                 patch.setattr(read, name, value)
                 try:
-                    frames.append(parse_rows(data, row, Path("x")))
+                    frames.append(read_rows(Path(), row, data=data))
                 except Unusable:
                     frames.append(pd.DataFrame())
         for frame in frames[1:]:
