@@ -53,12 +53,13 @@ def describe() -> dict[str, Any]:
 
     libraries = [library for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"]
     libraries.sort(key=lambda library: "numpy" not in library["filepath"])  # SciPy's may be loaded, too
-    chosen = libraries[0] if libraries else {}
+    chosen, processor = libraries[0] if libraries else {}, first_core()
+    flags = processor.get("flags") or processor.get("Features") or ""  # of x86 or ARM
     return {
         "blas": " ".join(str(chosen.get(name) or "") for name in ("internal_api", "version")).strip() or "unknown",
         "kernel": str(chosen.get("architecture") or "unknown"),
         "products": products(),
-        "cpu_flags": [flag for flag in INSTRUCTIONS if flag in _flags()],
+        "cpu_flags": [flag for flag in INSTRUCTIONS if flag in flags.split()],
         "overrides": {name: os.environ[name] for name in OVERRIDES if name in os.environ},
     }
 
@@ -77,12 +78,6 @@ def in_words(meta: Mapping[str, Any], learns: bool = True) -> str:
     if meta.get("threads") not in (None, 1):  # a sum over several threads has another order
         parts.append(f"{meta['threads']} threads")
     return ", ".join([*parts, *(f"{key}={value}" for key, value in sorted(overrides.items()))])
-
-
-def _flags() -> set[str]:
-    """The instruction sets of this processor, as Linux names them."""
-    processor = first_core()
-    return set((processor.get("flags") or processor.get("Features") or "").split())
 
 
 @cache

@@ -52,7 +52,7 @@ class Display:
         )  # fmt: skip
         self._all = self._progress.add_task("", total=cells, words="")
         self._bars: dict[str, TaskID] = {}
-        self._trained: set[str] = set()
+        self._shares: dict[str, float] = {}  # of the training of the cells that run
         self._printed: dict[str, float] = {}
         self._drawn = 0.0
         self._progress.start()
@@ -90,6 +90,7 @@ class Display:
         with self._lock:
             self._ended += 1
             if cell in self._bars:
+                del self._shares[cell]
                 self._progress.remove_task(self._bars.pop(cell))
                 self._progress.refresh()
             self.message(f"{cell}: {text}", important=failed)
@@ -103,18 +104,13 @@ class Display:
         if cell not in self._bars:
             self._bars[cell] = self._progress.add_task(cell, total=total, words="")
         bar = self._bars[cell]
-        if is_trained and cell not in self._trained:
-            self._trained.add(cell)
+        if self._bar(bar).total != total:  # the training is over
             self._progress.reset(bar, total=total)
         self._progress.update(bar, completed=done, words=words)
-        trained = [
-            1.0 if name in self._trained else self._bar(bar).completed / (self._bar(bar).total or 1)
-            for name, bar in self._bars.items()
-        ]
+        self._shares[cell] = 1.0 if is_trained else done / total
         number = min(self._cells, max(1, self._ended + len(self._bars)))
-        self._progress.update(
-            self._all, completed=self._ended + sum(trained), description=f"cell {number} of {self._cells}"
-        )
+        completed = self._ended + sum(self._shares.values())
+        self._progress.update(self._all, completed=completed, description=f"cell {number} of {self._cells}")
         return self._bar(bar)
 
     def _bar(self, number: TaskID) -> Task:
@@ -183,7 +179,7 @@ class ShownRun:
             return
         self._shown = time.monotonic()
         self.record_measured()
-        played, evaluations = self._evaluations()
+        played, evaluations = self.run.evaluations.progress() if self.run.clock.ended else (0, 0)
         done, total = (played, evaluations) if evaluations else self._work()
         words = self._words(played, evaluations)
         self.display.update(self.run.cell.label, done, total, words, is_trained=evaluations > 0)
@@ -220,10 +216,6 @@ class ShownRun:
             self.run.directory.amend_meta(device=self.run.pool.device)
             self.write(status, message)
         return status
-
-    def _evaluations(self) -> tuple[int, int]:
-        """Once the training is over, how many evaluations were played, and how many the run has; before it, zeros."""
-        return self.run.evaluations.progress() if self.run.clock.ended else (0, 0)
 
     def _work(self) -> tuple[float, int]:
         """How far the training is: by its steps and minutes or by its generations, whichever ends it first.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import json
 import os
 import re
 import sys
@@ -52,11 +51,6 @@ def import_modules(report: object, names: Iterable[str]) -> dict[str, str]:
     for name in names:
         importlib.import_module(name)
     return list_loaded_files()
-
-
-def fingerprint(identity: Identity | None) -> str:
-    """SHA-256 of an identity that a start recorded; empty without one."""
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest() if identity else ""
 
 
 def _is_pythons(file: str) -> bool:

@@ -83,22 +83,14 @@ def inspect(
     `tell("phase", text)` is told what comes next, so that somebody knows it if this process ends. The algorithm's
     `modules` are imported afterwards, so that one process gives all of a run's identity.
     """
-    admission = _inspect_or_refuse(lambda phase: tell("phase", phase), name, settings, tries)
-    if not modules or admission.refusal:
-        return admission
-    tell("answer", admission)
-    return replace(admission, imported=modules, all_files=identity.import_modules(tell, modules))
-
-
-def _inspect_or_refuse(say: Say, name: str, settings: Mapping[str, Any], tries: bool) -> Admission:
     last = ["its import"]
 
-    def next_is(phase: str) -> None:
+    def say(phase: str) -> None:
         last[0] = phase
-        say(phase)
+        tell("phase", phase)
 
     try:
-        return _inspect(next_is, name, settings, tries)
+        admission = _inspect(say, name, settings, tries)
     except ErlbenchError as error:
         text = str(error)
         refusal = text if isinstance(error, UsageError) else f"environment '{name}' is refused: {text}"
@@ -107,6 +99,10 @@ def _inspect_or_refuse(say: Say, name: str, settings: Mapping[str, Any], tries: 
     except BaseException as error:  # of the environment, which may raise SystemExit
         refusal = f"environment '{name}' raised {said_by(error)} in {last[0]} (-v shows the traceback)"
         return Admission(refusal=refusal, details="".join(traceback.format_exception(error)))
+    if not modules:
+        return admission
+    tell("answer", admission)
+    return replace(admission, imported=modules, all_files=identity.import_modules(tell, modules))
 
 
 def _inspect(say: Say, name: str, settings: Mapping[str, Any], tries: bool) -> Admission:
@@ -114,11 +110,8 @@ def _inspect(say: Say, name: str, settings: Mapping[str, Any], tries: bool) -> A
     say("its constructor")
     env = build(described.problem.env)
     files, model = identity.list_loaded_files(), identity.model_digest(env)
-    if not tries:
-        say("close()")
-        env.close()
-        return Admission(described=described, files=files, model=model)
-    fresh, unrepeatable, remarks = try_problem(say, described.problem, env)
+    untried: tuple[str, str, tuple[str, ...]] = described.problem.env.fresh, "", ()
+    fresh, unrepeatable, remarks = try_problem(say, described.problem, env) if tries else untried
     say("close()")
     env.close()
     problem = replace(described.problem, env=replace(described.problem.env, fresh=fresh))
@@ -127,7 +120,7 @@ def _inspect(say: Say, name: str, settings: Mapping[str, Any], tries: bool) -> A
     return Admission(
         described=replace(described, problem=problem, remarks=all_remarks),
         unrepeatable=unrepeatable,
-        tried=True,
+        tried=tries,
         files=files,
         model=model,
     )
