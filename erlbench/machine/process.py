@@ -10,8 +10,9 @@ import os
 import re
 import signal
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from math import inf
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import IO, Any
 from erlbench.errors import UsageError
 
 A_WORKER = 3  # open files of the driver for one worker process: its connection, its end, what it is sent at the start
-SPARE = 64  # for CSV files, locks, arrays and libraries
+SPARE = 128  # for CSV files, locks, arrays and libraries
 # Modules that workers and processes that try environments load first, so that both load the same (`work.identity`).
 PRELOAD = ("numpy", "mujoco", "gymnasium", "erlbench.envs.mujoco_fast", "erlbench.pool.worker", "erlbench.work.rollout")
 
@@ -79,30 +80,20 @@ class Unbroken:
 
 
 def allow_workers(processes: int) -> None:
-    """Raise this process's limit of open files to what so many processes of a pool need, with two workers each.
+    """Raise this process's limit of open files to the most that the shell allows.
 
-    Raises `UsageError` when the machine does not allow even one worker for each.
+    Raises `UsageError` when that is too little for one worker in each of so many processes of a pool.
     """
     import resource  # not at the top: Windows has none
 
-    opened = _open_files() + SPARE
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    least, most = (opened + A_WORKER * workers for workers in (processes, 2 * processes))
-    if soft == resource.RLIM_INFINITY or most <= soft:
-        return
-    if hard != resource.RLIM_INFINITY and least > hard:
+    needed, (_, hard) = SPARE + A_WORKER * processes, resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and needed > hard:
         raise UsageError(
-            f"too many open files: {processes} processes need about {least}, and this shell allows {hard}; "
-            f"raise the limit (ulimit -Hn {least}, or LimitNOFILE of the service), or lower --processes or --jobs"
+            f"too many open files: {processes} processes need about {needed}, and this shell allows {hard}; "
+            f"raise the limit (ulimit -Hn {needed}, or LimitNOFILE of the service), or lower --processes or --jobs"
         )
     with suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
-
-
-def _open_files() -> int:
-    with suppress(OSError):
-        return len(list(Path("/proc/self/fd").iterdir()))
-    return 0
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 # -- processes that end with the one that started them, whatever both are doing; a promise of Linux alone --------------
@@ -116,6 +107,27 @@ def end_with_parent() -> None:
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+# -- signals -----------------------------------------------------------------------------------------------------------
+
+
+class Interruption(threading.local):
+    """Of each thread: whether a signal may end what it does by KeyboardInterrupt, and whether one has."""
+
+    allowed = came = False
+
+    @contextmanager
+    def allow(self) -> Iterator[None]:
+        """Inside, it may, as what is done there is done again later."""
+        before, self.allowed, self.came = self.allowed, True, False
+        try:
+            yield
+        finally:
+            self.allowed = before
+
+
+INTERRUPTION = Interruption()
 
 
 # -- settings of libraries, made before they are imported --------------------------------------------------------------

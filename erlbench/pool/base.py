@@ -1,4 +1,4 @@
-"""What all pools share: interface, options, and how an error of a task travels from a worker to the driver."""
+"""What all pools share: interface, kinds, and how an error of a task travels from a worker to the driver."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import time
 import traceback
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
-from typing import Self
 
-from erlbench.errors import ErlbenchError, Interrupted, TaskError
-from erlbench.machine.threads import ONE_THREAD
+from erlbench.errors import ErlbenchError, Interrupted, TaskError, UsageError
+from erlbench.experiment.cells import LOCAL, RunOptions
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
 
@@ -45,7 +44,6 @@ class Pool(ABC):
         self._finished: deque[Result | ErlbenchError] = deque()
         self._ends: dict[int, list[str]] = {}  # task -> how the workers or nodes ended that had it
         self._events: list[PoolEvent] = []
-        self._entered = ExitStack()
 
     @abstractmethod
     def prepare(self, task: Task, workers: int, stop: threading.Event | None = None) -> None:
@@ -90,13 +88,6 @@ class Pool(ABC):
         events, self._events = self._events, []
         return events
 
-    def interrupt_task(self) -> bool:
-        """Have the task run again that runs in this thread now; False where none does.
-
-        For the handler of a signal: where it is True, the handler may raise KeyboardInterrupt.
-        """
-        return False
-
     def reset(self) -> None:
         """Forget all tasks and outputs, and stop the tasks that run; ids may be used again."""
         self._tasks.clear()
@@ -107,16 +98,6 @@ class Pool(ABC):
     @abstractmethod
     def close(self) -> None:
         """End the workers and remove the store."""
-
-    def __enter__(self) -> Self:
-        self._entered.enter_context(ONE_THREAD.hold())
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        try:
-            self.close()
-        finally:
-            self._entered.close()
 
     # -- for kinds of pools: how tasks end ----------------------------------------------------------------------------
 
@@ -160,6 +141,41 @@ def check_stop(stop: threading.Event | None) -> None:
     """Raise `Interrupted` while workers are prepared, once `stop` is set."""
     if stop is not None and stop.is_set():
         raise Interrupted(UNPREPARED)
+
+
+# -- kinds of pools: `process` on this machine (0: in this process), `ray` on a cluster --------------------------------
+
+
+@contextmanager
+def connected(kind: str) -> Iterator[None]:
+    """What pools of `kind` need of this process; raises `UsageError` when there is no cluster."""
+    if kind == LOCAL:
+        yield
+        return
+    from erlbench.pool.ray_nodes import connect
+
+    with connect(kind.partition("://")[2] or "auto"):
+        yield
+
+
+def make_pool(options: RunOptions) -> Pool:
+    """A pool of the kind `options.pool`, which the caller closes; within `connected`."""
+    if options.pool != LOCAL:
+        from erlbench.pool.ray_pool import RayPool
+
+        return RayPool(options)
+    if options.processes < 0:
+        raise UsageError(f"the number of processes is {options.processes}; it must be 0 (this process) or more")
+    if options.processes:
+        from erlbench.pool.processes import ProcessPool
+
+        return ProcessPool(options)
+    from erlbench.pool.serial import SerialPool
+
+    return SerialPool(options.device)
+
+
+# -- how an error of a task travels ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 
 from erlbench.errors import Interrupted
+from erlbench.machine.process import INTERRUPTION
 from erlbench.machine.threads import ONE_THREAD
 from erlbench.pool.base import UNPREPARED, Pool, as_error, failure
 from erlbench.pool.worker import prepare_torch
@@ -19,7 +20,7 @@ from erlbench.work.workspace import Workspace
 class SerialPool(Pool):
     """Runs one task within each call of `next_result`, whatever its timeout.
 
-    Where `interrupt_task` was called meanwhile, the task runs again later and the result is None.
+    Where a signal has ended the task, it runs again later and the result is None.
     """
 
     processes = 0
@@ -30,7 +31,6 @@ class SerialPool(Pool):
         self.device = device
         self._workspace = Workspace(self.store, cpu=time.thread_time)
         self._has_torch = False
-        self._runs = self._interrupted = False
 
     def prepare(self, task: Task, workers: int, stop: threading.Event | None = None) -> None:
         self.submit([task])
@@ -40,24 +40,19 @@ class SerialPool(Pool):
     def next_result(self, timeout: float | None = None) -> Result | None:
         return super().next_result(0.0)
 
-    def interrupt_task(self) -> bool:
-        self._interrupted = self._runs
-        return self._runs
-
     def _advance(self, end: float) -> None:
         task = self._tasks[self._ready[0][1]]
         if task.gradient and not self._has_torch:
             self._workspace.device = self.device = prepare_torch(self.device, 0)
             self._has_torch = True
         ONE_THREAD.renew()
-        self._interrupted, self._runs = False, True
+        outcome: Result | BaseException
         try:
-            outcome: Result | BaseException = self._workspace.run(task)
+            with INTERRUPTION.allow():
+                outcome = self._workspace.run(task)
         except BaseException as error:
             outcome = error
-        finally:
-            self._runs = False
-        if self._interrupted:  # whatever a library has made of it, such as an ImportError
+        if INTERRUPTION.came:  # whatever a library has made of it, such as an ImportError
             self._workspace.close()  # what it keeps may be half done
             return
         heapq.heappop(self._ready)

@@ -17,13 +17,14 @@ from erlbench.errors import ADVICE, CellError, ErlbenchError, Interrupted, TaskE
 from erlbench.experiment.cells import LOCAL, Cell, RunOptions, differences
 from erlbench.experiment.schedule import Share
 from erlbench.machine import description, kernel
+from erlbench.machine.process import INTERRUPTION
 from erlbench.machine.threads import ONE_THREAD, threads_of_libraries
-from erlbench.pool import Pool, make_pool
+from erlbench.pool.base import Pool, make_pool
 from erlbench.records.run import ERROR, FORMAT, REPLAY, config_hash
 from erlbench.records.schema import Row
 from erlbench.records.write import RowFiles
-from erlbench.running import state
 from erlbench.running.admission import admit, identity_of, rules_of
+from erlbench.running.checkpoint import find_checkpoint
 from erlbench.running.folder import DONE, FAILED, INTERRUPTED, LostLease, RunFolder
 from erlbench.running.loop import Run
 from erlbench.running.progress import Display, ShownRun
@@ -50,24 +51,20 @@ class CommandContext:
 
 
 class CellRunner:
-    """Runs cells one after another in a thread, on one pool as long as they need the same one.
-
-    From here to `close` the libraries of this process compute with one thread.
-    """
+    """Runs cells one after another in a thread, on one pool as long as they need the same one."""
 
     def __init__(self, context: CommandContext) -> None:
         self.context = context
         self._pool: tuple[RunOptions, Pool] | None = None
-        self._starting = False
-        self._run: Run | None = None
-        self._limit = contextlib.ExitStack()
-        self._limit.enter_context(ONE_THREAD.hold())
 
+    @ONE_THREAD.hold()
     def run(self, cell: Cell) -> str:
-        """Run one cell to its end and return how it ended; a failure is reported here and stays here."""
+        """Run one cell to its end and return how it ended; a failure is reported here and stays here.
+
+        The libraries of this process compute with one thread meanwhile.
+        """
         if self.context.stop.is_set():
             return INTERRUPTED
-        ONE_THREAD.renew()
         directory = RunFolder(cell.directory)
         try:
             directory.hold()
@@ -82,42 +79,30 @@ class CellRunner:
                 if not is_short(status, cell):
                     self.context.display.finished(cell.label, f"already done in {directory.path}")
                     return DONE
-                if self.context.options.verbosity >= 0:
-                    steps = status.get("timesteps", 0)
-                    self.context.display.message(f"{cell.label}: goes on from {steps:,} steps")
+                steps = status.get("timesteps", 0)
+                self.context.display.message(f"{cell.label}: goes on from {steps:,} steps", important=False)
             return self._train(cell, directory, extends=status.get("status") == DONE)
         finally:
             directory.release()
 
-    def interrupt(self) -> bool:
-        """Have what its thread does now done again by the next start; False where it must go on.
-
-        It can be left while a run starts, and in a task that runs in this process: the handler of a signal may raise
-        KeyboardInterrupt there.
-        """
-        return self._run.pool.interrupt_task() if self._run is not None and self._run.begun else self._starting
-
     def close(self) -> None:
         """End the workers."""
-        with self._limit:
-            if self._pool is not None:
-                self._pool[1].close()
+        if self._pool is not None:
+            self._pool[1].close()
 
     def _train(self, cell: Cell, directory: RunFolder, extends: bool) -> str:
         shown = None
-        self._starting = True
         with contextlib.ExitStack() as opened:
             try:
-                shown = open_run(cell, directory, self._pool_for(cell), self.context, opened)
-                self._run = shown.run
-                self._run.run()
+                with INTERRUPTION.allow():
+                    shown = open_run(cell, directory, self._pool_for(cell), self.context, opened)
+                shown.run.run()
                 outcome = shown.finish()
             except (Interrupted, KeyboardInterrupt):
                 return shown.end(INTERRUPTED) if shown else INTERRUPTED
             except LostLease as error:
                 return self._fail(cell, str(error))
             except (Exception, SystemExit) as error:  # a user's algorithm may end its program
-                self._starting = False
                 if self.context.stop.is_set() and not (shown and shown.run.begun):
                     return INTERRUPTED  # what a library has made of the signal, such as an ImportError
                 message = record_error(error, directory, shown.run.pool.store if shown else None)
@@ -127,8 +112,6 @@ class CellRunner:
                     with contextlib.suppress(OSError, CellError):
                         directory.write_status(status=FAILED, message=message)
                 return self._fail(cell, message)
-            finally:
-                self._run, self._starting = None, False
         directory.discard_checkpoints()
         self.context.display.finished(cell.label, outcome)
         return DONE
@@ -186,7 +169,7 @@ def open_run(
     files = RowFiles(directory.path, cell.env, directory.check)
     opened.callback(files.close)
     run = Run(cell, options, algorithm, pool, directory, files, context.stop, pauses=context.pauses.spans)
-    run.saved = state.find_checkpoint(run)  # before anything is written
+    run.saved = find_checkpoint(run)  # before anything is written
     changes = differences(directory.saved_config() or cell.config(), cell.config())
     directory.write_config(cell.config())
     written = {"config_sha256": config_hash(directory.path), **({"config_changes": changes} if changes else {})}

@@ -1,30 +1,83 @@
-"""Checkpoints without pickle: plain values as JSON, arrays as safetensors, the last two kept.
+"""The state of a run: what a checkpoint holds of it, the checkpoint's files, its digest, and going on from it.
 
-A checkpoint is a folder `checkpoint/<number>` that appears by a rename when it is complete. Its `state.json` holds
-a checksum over itself and the arrays, so a damaged one is noticed and the one before is used.
+A checkpoint is plain values as JSON and arrays as safetensors, without pickle: a folder `checkpoint/<number>` that
+appears by a rename when it is complete. Its `state.json` holds a checksum over itself and the arrays, so a damaged one
+is noticed and the one before is used.
+
+The digest is of values and arrays in a fixed order. No name of a module, class, field or array is in it, nothing that
+was measured, and nothing of a pool: equal runs have equal digests, whatever ran them. Simulated time is in it, as it
+decides the order of results.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 import shutil
+import struct
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from safetensors.numpy import load, save
+from safetensors import numpy as safetensors
 
+from erlbench.algorithms.base import ROLLOUT, Algorithm
+from erlbench.errors import CellError
 from erlbench.files import read_bytes, sync_folder, write_durably
-from erlbench.records.run import FORMAT
-from erlbench.work.values import SUITE, decode, encode
+from erlbench.records.run import CHECKPOINTS, FORMAT, TRAINING_END
+from erlbench.records.schema import RESUMED, EventRow
+from erlbench.running.evaluation import FIRST_ID
+from erlbench.work.store import Store
+from erlbench.work.tasks import ArrayRef, ReplayView, Result, Task
+from erlbench.work.values import SUITE, Length, decode, encode, leaves, references
 
-KEEP = 2
+if TYPE_CHECKING:
+    from erlbench.running.loop import Run
+
+KEEP = 2  # checkpoints of a run that is under way
 LARGEST = 2**36  # bytes of a file
+WRITERS = {2: "version 0.1.0", 3: "version 0.2.0"}  # the last version that wrote a format of before
 UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)  # of a damaged file
-WRITERS = {2: "0.1.0", 3: "0.2.0"}  # the last version that wrote a format of before
+WRONG = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)  # of a state that no run wrote
+DIGITS = 32  # of a digest, hexadecimal: 128 bits of SHA-256
+DIGESTED_FIELDS: Mapping[type, tuple[str, ...]] = {
+    Task: ("id", "kind", "key", "inputs", "counts", "individual", "after"),
+    Result: ("task", "values", "arrays"),
+    ReplayView: ("start", "stop"),
+}
+
+
+def state_of(run: Run) -> dict[str, Any]:
+    """All that the next start needs to go on with the same numbers: values, dataclasses, and references of arrays."""
+    return {
+        "algorithm": run.algorithm.snapshot(),
+        "tasks": list(run.graph.tasks.values()),
+        "requests": run.graph.state(),
+        "order": run.order.state(),
+        "evaluations": run.evaluations.state,
+        "replay": run.algorithm.context.replay.state(),
+        "clock": run.clock.state(),
+        "asynchrony": run.asynchrony,
+        "files": run.files.state(),
+    }
+
+
+def save(run: Run, folder: str, keep: int) -> None:
+    """Write a checkpoint; the files that it describes reach the disk before it does."""
+    run.files.sync()
+    replay = run.algorithm.context.replay
+    replay.flush()
+    sync_folder(replay.folder)
+    state = state_of(run)
+    arrays = {ref.name: run.pool.store.get(ref).copy() for ref in references(state)}  # copied: a map is an open file
+    save_checkpoint(run.directory.path / folder, state, arrays, keep)
+    sync_folder(run.directory.path)
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
 
 
 class DamagedCheckpoint(Exception):
@@ -39,7 +92,7 @@ def save_checkpoint(folder: Path, payload: Any, arrays: Mapping[str, np.ndarray]
     number = max(_numbers(folder), default=0) + 1
     collected = dict(arrays)
     text = json.dumps({"format": FORMAT, "payload": encode(payload, collected)})
-    data = save({name: np.ascontiguousarray(array) for name, array in collected.items()})
+    data = safetensors.save({name: np.ascontiguousarray(array) for name, array in collected.items()})
     part = folder / f"part-{number:06d}"
     shutil.rmtree(part, ignore_errors=True)
     folder.mkdir(exist_ok=True)  # not what is above it: whoever removes a run directory does not get it back
@@ -59,20 +112,11 @@ def checkpoints(folder: Path) -> list[Path]:
     return [folder / f"{number:06d}" for number in reversed(_numbers(folder))]
 
 
-def format_of(folder: Path) -> int | None:
-    """The format of the newest checkpoint in `folder`; None where there is none, or it does not say."""
-    for path in checkpoints(folder)[:1]:
-        with suppress(*UNREADABLE):
-            _, _, text = read_bytes(path / "state.json", inside=3).partition(b"\n")
-            return int(json.loads(text)["format"])
-    return None
-
-
 def unreadable(written: Any) -> str:
     """Why a checkpoint of this format cannot be gone on from; empty where it can."""
     if written == FORMAT:
         return ""
-    writer = f"version {WRITERS[written]}" if written in WRITERS else "another version"
+    writer = WRITERS.get(written, "another version")
     return f"{writer} of erlbench wrote it (format {written}, here {FORMAT})"
 
 
@@ -86,7 +130,7 @@ def load_checkpoint(path: Path, packages: Collection[str] = (SUITE,)) -> tuple[A
         stored = json.loads(text)
         if reason := unreadable(stored["format"]):
             raise DamagedCheckpoint(reason)
-        arrays = load(data)
+        arrays = safetensors.load(data)
         return decode(stored["payload"], arrays, packages), arrays
     except UNREADABLE as error:
         raise DamagedCheckpoint(str(error)) from error
@@ -101,3 +145,177 @@ def _checksum(*parts: bytes) -> str:
     for part in parts:
         digest.update(part)
     return digest.hexdigest()
+
+
+# -- digests -----------------------------------------------------------------------------------------------------------
+
+
+class StateDigest:
+    """Digests of one run's states. Arrays of a store never change, so each of them is hashed once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._arrays: dict[str, bytes] = {}  # hashes by name, of the last state and this one
+        self._last: dict[str, bytes] = {}
+
+    def __call__(self, run: Run) -> str:
+        """The digest of a run's state."""
+        snapshot, evaluations = run.algorithm.snapshot(), run.evaluations.state
+        counters = snapshot["counters"] | {"evaluation_timesteps": 0}  # evaluations may be under way
+        return self.of({
+            "seed": run.algorithm.context.seed,
+            "counters": list(counters.values()),
+            "ids": snapshot["ids"],
+            "time is up": snapshot.get("time_is_up", False),
+            "algorithm": snapshot["state"],
+            "tasks": list(run.graph.tasks.values()),
+            "evaluations": [evaluations.taken, evaluations.last_timesteps],
+            "replay": list(run.algorithm.context.replay.state().values()),
+            "simulated time": [_training(value) for value in run.order.state().values()],
+        })  # fmt: skip
+
+    def of(self, parts: Mapping[str, Any]) -> str:
+        """The digest of the parts of a state in their order; references stand for their arrays."""
+        self._last, self._arrays = self._arrays, {}
+        digest = hashlib.sha256()
+        for name, part in parts.items():
+            digest.update(f"{name}\n".encode())
+            for leaf in leaves(part, DIGESTED_FIELDS):
+                digest.update(self._bytes(leaf))
+        return digest.hexdigest()[:DIGITS]
+
+    def _bytes(self, leaf: Any) -> bytes:
+        """A value with its kind, so that no two sequences of values are the same bytes."""
+        if isinstance(leaf, Length):
+            return b"(%d;" % leaf
+        if leaf is None or isinstance(leaf, bool | np.bool_):
+            return {None: b"n", False: b"-", True: b"+"}[None if leaf is None else bool(leaf)]
+        if isinstance(leaf, int | np.integer):
+            return b"i%d;" % leaf
+        if isinstance(leaf, float | np.floating):
+            return b"f" + struct.pack("<d", leaf)
+        if isinstance(leaf, str):
+            return b"s%d;%s" % (len(leaf.encode()), leaf.encode())
+        if isinstance(leaf, ArrayRef):
+            digest = self._last.get(leaf.name) or self._arrays.get(leaf.name) or _hash(self._store.get(leaf))
+            self._arrays[leaf.name] = digest
+            return b"a" + digest
+        if isinstance(leaf, np.ndarray):
+            return b"a" + _hash(leaf)
+        raise TypeError(f"a state cannot hold a {type(leaf).__name__}: {leaf!r}")
+
+
+def _training(value: Any) -> Any:
+    """A part of the order's state without the tasks of evaluations."""
+    return [entry for entry in value if entry[0] < FIRST_ID] if isinstance(value, list) else value
+
+
+def _hash(array: np.ndarray) -> bytes:
+    data = np.ascontiguousarray(array)
+    return hashlib.sha256(f"{data.dtype.str}{data.shape}".encode() + data.tobytes()).digest()
+
+
+# -- going on ---------------------------------------------------------------------------------------------------------
+
+
+Saved = tuple[Path, dict[str, Any], dict[str, np.ndarray], list[str]]  # with what is wrong with later checkpoints
+
+
+def find_checkpoint(run: Run) -> Saved | None:
+    """The newest checkpoint that is whole; None where there is none. The files of rows stay as they are.
+
+    Raises `CellError` when there are only damaged checkpoints.
+    """
+    reasons: list[str] = []
+    folder = run.directory.path
+    for path in (path for name in (CHECKPOINTS, TRAINING_END) for path in checkpoints(folder / name)):
+        try:
+            state, arrays = load_checkpoint(path, _packages(run))
+            _check(run, state, arrays)
+            run.files.check(state["files"])
+            run.algorithm.context.replay.restore(state["replay"])
+        except (DamagedCheckpoint, CellError, *WRONG) as error:
+            reasons.append(f"{path.parent.name} {path.name} cannot be used: {error}")
+        else:
+            return path, state, arrays, reasons
+    if reasons:
+        raise CellError(f"{folder}: {'; '.join(reasons)}; repair the files, or start anew by --force")
+    return None
+
+
+def restore(run: Run, saved: Saved) -> None:
+    """Go on from a checkpoint that was found."""
+    path, state, arrays, reasons = saved
+    try:
+        run.files.restore(state["files"])
+        _restore(run, state, arrays, ended=path.parent.name == TRAINING_END)
+    except WRONG as error:
+        raise CellError(f"{path} cannot be used: {error!r}; start anew by --force") from error
+    run.write(*(EventRow(run.clock.total, "discarded", reason) for reason in reasons))
+    steps = run.algorithm.counters.timesteps
+    run.write(EventRow(run.clock.total, RESUMED, f"continued at {steps} timesteps from {path.parent.name} {path.name}"))
+
+
+def _packages(run: Run) -> set[str]:
+    """Whose dataclasses the state may hold: this package's, the algorithm's, and those of its state as it begins."""
+    bases = [base.__module__ for base in type(run.algorithm).__mro__ if issubclass(base, Algorithm)]
+    begins = re.findall(r'"\$type": "(\w+)', json.dumps(encode(run.algorithm.state, {})))
+    return {SUITE, *begins, *(module.partition(".")[0] for module in bases)}
+
+
+def _check(run: Run, state: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    """Raise `DamagedCheckpoint` for the state of another algorithm, or one that names files, code or an environment."""
+    if not isinstance(state["algorithm"]["state"], type(run.algorithm.state)):
+        raise DamagedCheckpoint("its state is none of the algorithm of this command")
+    for ref in references(state):
+        if "/" in ref.name or ref.name not in arrays:
+            raise DamagedCheckpoint(f"{ref.name[:80]!r} is no array of it")
+    played, env = [pending.task for pending in state["evaluations"].pending], run.algorithm.context.problem.env
+    run.algorithm.check_declared(state["tasks"])
+    if any(task.function != ROLLOUT for task in played):
+        raise DamagedCheckpoint("an evaluation of it plays no episodes")
+    if any(getattr(task.settings, "env", env) != env for task in [*state["tasks"], *played]):
+        raise DamagedCheckpoint("a task of it plays another environment than the command's")
+
+
+def _restore(run: Run, state: dict[str, Any], arrays: Mapping[str, np.ndarray], ended: bool) -> None:
+    """Take in a state; one of the end of a training goes on with a larger budget."""
+    for name in {ref.name for ref in references(state)}:
+        run.pool.store.put(name, arrays[name])
+    run.asynchrony = state["asynchrony"]
+    run.algorithm.restore(state["algorithm"])
+    run.evaluations.state = state["evaluations"]
+    run.order.restore(state["order"])
+    clock = state["clock"]
+    if ended:
+        clock = clock | {"total": clock["trained"], "trained": None}
+        run.clock.restore(clock)
+        if run.evaluations.due():  # at the end of the smaller budget only the final evaluation was
+            run.begin_evaluation()
+    tasks = state["tasks"]
+    if not tasks and not run.evaluations.state.final:
+        tasks = run.algorithm.ask()  # of a run that was stopped before its first task
+    run.prepare(tasks)
+    run.clock.restore(clock)
+    run.submit(tasks)
+    run.graph.restore(state["requests"], run.order.simulated)  # real clocks begin anew
+    run.play_beside()
+
+
+# -- arrays of the store that nothing refers to any more ---------------------------------------------------------------
+
+
+SWEEP_FROM = 64  # arrays, at least, between two searches for those that can be freed
+
+
+def free_arrays(run: Run) -> None:
+    """Free the arrays that nothing refers to any more, where there are many; the search costs as much as it finds."""
+    names = [name for name in os.listdir(run.pool.store.folder) if name[0].isdigit()]
+    if len(names) < run.sweep_at:
+        return
+    holders = run.algorithm.snapshot(), run.graph.tasks, run.evaluations.state, run.order.undelivered
+    live = {ref.name for ref in references(holders)}
+    # a task that is out may be writing its arrays, which begin with its number
+    dead = [name for name in names if name not in live and int(name.partition(".")[0]) not in run.graph.tasks]
+    run.pool.store.free(dead)
+    run.sweep_at = len(names) - len(dead) + max(SWEEP_FROM, len(live) // 2)

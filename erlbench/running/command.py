@@ -24,8 +24,8 @@ from erlbench.experiment.cells import LOCAL, Cell, RunOptions
 from erlbench.experiment.estimate import estimate_cell, never_timed
 from erlbench.experiment.schedule import CellQueue, CellSchedule, Share, plan
 from erlbench.machine.description import gpus
-from erlbench.machine.process import allow_workers, available_memory
-from erlbench.pool import connected
+from erlbench.machine.process import INTERRUPTION, allow_workers, available_memory
+from erlbench.pool.base import connected
 from erlbench.running.admission import problem_finder, rules_of
 from erlbench.running.cell import CellRunner, CommandContext, processes_for
 from erlbench.running.folder import DONE, FAILED, INTERRUPTED, RunFolder
@@ -49,8 +49,7 @@ def run_cells(
     `schedule`: that of `schedule_cells`, where the caller has made it.
     """
     stop = stop or threading.Event()
-    runner_here: list[CellRunner] = []  # the one of this thread
-    with connected(options.pool), catch_signals(stop, lambda: any(runner.interrupt() for runner in runner_here)):
+    with connected(options.pool), catch_signals(stop):
         _allow_workers(cells, options)
         check_cells(cells, options)
         if options.force:
@@ -63,7 +62,7 @@ def run_cells(
         shares = {cell.directory: share for cell, share in zip(cells, schedule.shares, strict=True)}
         context = CommandContext(options=options, display=display, stop=stop, shares=shares, at_once=at_once)
         try:
-            outcomes = Counter(run_all(context, cells, schedule, runner_here))
+            outcomes = Counter(run_all(context, cells, schedule))
         finally:
             context.pauses.close()
             display.close()
@@ -92,13 +91,8 @@ def _add_studies(texts: Mapping[Path, Mapping[str, str]]) -> None:
             part.replace(path)
 
 
-def run_all(
-    context: CommandContext, cells: Sequence[Cell], schedule: CellSchedule, here: list[CellRunner]
-) -> list[str]:
-    """Run the cells by `schedule`; how each of them ended.
-
-    One at a time runs in this thread, by a runner that is added to `here`; several run in threads.
-    """
+def run_all(context: CommandContext, cells: Sequence[Cell], schedule: CellSchedule) -> list[str]:
+    """Run the cells by `schedule`, one at a time in this thread, or several in threads; how each of them ended."""
     queue, lock, outcomes = CellQueue(schedule), threading.Lock(), [INTERRUPTED] * len(cells)
 
     def next_cell(ended: int | None = None) -> int | None:
@@ -107,21 +101,20 @@ def run_all(
                 queue.end(ended)
             return None if context.stop.is_set() else queue.start()
 
-    def work(number: int | None, runners: list[CellRunner]) -> None:
+    def work(number: int | None) -> None:
         with contextlib.closing(CellRunner(context)) as runner:  # its memory is another cell's afterwards
-            runners.append(runner)
             while number is not None:
                 outcomes[number] = runner.run(cells[number])
                 number = next_cell(number)
 
     if context.at_once <= 1:
-        work(next_cell(), here)
+        work(next_cell())
         return outcomes
     threads: list[Future[None]] = []
     with ThreadPoolExecutor(len(cells)) as executor:
         while True:
             while (number := next_cell()) is not None:
-                threads.append(executor.submit(work, number, []))
+                threads.append(executor.submit(work, number))
             if not wait(threads, timeout=0.2).not_done:  # wakes up for signals
                 break
     for thread in threads:
@@ -152,10 +145,10 @@ def _summary(outcomes: Counter[str], cells: Sequence[Cell]) -> str:
 
 
 @contextlib.contextmanager
-def catch_signals(stop: threading.Event, interrupt: Callable[[], bool] = lambda: False) -> Iterator[None]:
+def catch_signals(stop: threading.Event) -> Iterator[None]:
     """Inside, a signal of `STOPPING` sets `stop`; a second one acts as it does outside.
 
-    Where `interrupt` gives True, what this thread does ends by KeyboardInterrupt: a task, which runs again later.
+    A run that starts in this thread, or a task, ends by KeyboardInterrupt: the next start does it again.
     """
     before: dict[signal.Signals, Any] = {}
 
@@ -163,7 +156,8 @@ def catch_signals(stop: threading.Event, interrupt: Callable[[], bool] = lambda:
         stop.set()
         for signal_number, handler in before.items():
             signal.signal(signal_number, handler)
-        if interrupt():
+        if INTERRUPTION.allowed:
+            INTERRUPTION.came = True
             raise KeyboardInterrupt
 
     if threading.current_thread() is threading.main_thread():

@@ -16,25 +16,23 @@ from erlbench.algorithms import registry
 from erlbench.algorithms.base import Algorithm
 from erlbench.errors import CellError, Interrupted
 from erlbench.experiment.cells import Cell, RunOptions
+from erlbench.machine.process import INTERRUPTION
 from erlbench.machine.threads import ONE_THREAD
 from erlbench.policy import serialise_policy
-from erlbench.pool import Pool
+from erlbench.pool.base import Pool
 from erlbench.records.run import CHECKPOINTS, POLICY, TRAINING_END, checksum
 from erlbench.records.schema import EventRow, Row
 from erlbench.records.write import RowFiles
-from erlbench.running import state
-from erlbench.running.checkpoint import KEEP
+from erlbench.running import checkpoint
 from erlbench.running.evaluation import Evaluations
 from erlbench.running.folder import LostLease, RunFolder
-from erlbench.running.graph import TaskGraph
-from erlbench.running.orders import delivery_order
+from erlbench.running.orders import TaskGraph, delivery_order
 from erlbench.running.refusals import keeps_end
 from erlbench.running.rows import Asynchrony, Clock, episode_rows, generation_row, task_row
 from erlbench.work.rollout import WORST
 from erlbench.work.tasks import Result, Task
 
 PATIENCE = 0.2  # seconds that a step waits for a result
-FIRST_SAVE = 10.0  # seconds that a run trains before it is first saved; a longer interval counts from then on
 
 
 @dataclass(eq=False, repr=False)
@@ -56,7 +54,7 @@ class Run:
     listeners: list[Callable[[Row], None]] = field(default_factory=list)
     watch: Callable[[], None] = lambda: None
     pauses: Sequence[tuple[float, float]] = ()  # it grows
-    saved: state.Saved | None = None  # a checkpoint to go on from
+    saved: checkpoint.Saved | None = None  # a checkpoint to go on from
     begun = False  # whether the run has begun, or gone on from a checkpoint
 
     def __post_init__(self) -> None:
@@ -65,11 +63,11 @@ class Run:
         self.clock = Clock(self.order.now)
         self.asynchrony = Asynchrony()
         self.evaluations = Evaluations(self.algorithm, self.cell, self.directory)
-        self.sweep_at = state.SWEEP_FROM  # arrays in the store
-        self.digest = state.StateDigest(self.pool.store)
+        self.sweep_at = checkpoint.SWEEP_FROM  # arrays in the store
+        self.digest = checkpoint.StateDigest(self.pool.store)
         self.sums: dict[str, str] = {}  # of the files of a finished run
         self._known_pauses = len(self.pauses)
-        self._save_at = time.monotonic() + min(self.options.checkpoint_every, FIRST_SAVE)
+        self._save_at = time.monotonic() + self.options.checkpoint_every
 
     def run(self) -> None:
         """Train and evaluate to the end of the budget.
@@ -77,7 +75,8 @@ class Run:
         Where it ends by a signal or an error of the pool, the state is saved; by any other error, the rows alone are.
         """
         try:
-            self._begin()
+            with INTERRUPTION.allow():
+                self._begin()
             self.begun = True
             if not self.evaluations.state.final:
                 self.train()
@@ -97,7 +96,7 @@ class Run:
     def _begin(self) -> None:
         """Go on from the checkpoint that was found; without one, begin."""
         if self.saved is not None:
-            state.restore(self, self.saved)
+            checkpoint.restore(self, self.saved)
             self.saved = None
             return
         self.files.start()
@@ -191,7 +190,7 @@ class Run:
             if self.evaluations.due():
                 self.begin_evaluation()
                 self.play_beside()
-            state.free_arrays(self)
+            checkpoint.free_arrays(self)
 
     def _between_steps(self) -> None:
         """Nothing is half done here: the one place where a run is shown, saved from time to time, and stopped."""
@@ -244,12 +243,11 @@ class Run:
             if workers:
                 self.pool.prepare(replace(task, gradient=gradient), workers, self.stop)
 
-    def save(self, folder: str = CHECKPOINTS, keep: int = KEEP) -> None:
+    def save(self, folder: str = CHECKPOINTS, keep: int = checkpoint.KEEP) -> None:
         """Write a checkpoint; the last `keep` of `folder` stay."""
-        state.save(self, folder, keep)
+        checkpoint.save(self, folder, keep)
         if folder == CHECKPOINTS:  # from which a run that is killed goes on
-            every = self.options.checkpoint_every
-            self._save_at = time.monotonic() + (every if self.begun else min(every, FIRST_SAVE))
+            self._save_at = time.monotonic() + self.options.checkpoint_every
 
     def write(self, *rows: Row) -> None:
         """Write rows to their files, and say so to the listeners."""

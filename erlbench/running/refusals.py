@@ -10,9 +10,9 @@ from erlbench.errors import UsageError
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.files import table_in
 from erlbench.machine import kernel
-from erlbench.records.run import CHECKPOINTS, META, POLICY, ROWS, TRAINING_END, checked, imported_of, later_version
+from erlbench.records.run import META, POLICY, ROWS, TRAINING_END, checked, imported_of, later_version
 from erlbench.running.admission import identity_of, rules_of
-from erlbench.running.checkpoint import format_of, unreadable
+from erlbench.running.checkpoint import unreadable
 from erlbench.running.folder import DONE, RunFolder
 from erlbench.work.identity import changes, last_identity
 
@@ -69,12 +69,10 @@ def check_continuing(directory: RunFolder, cell: Cell, options: RunOptions) -> N
         )
     if status.get("status") == DONE and not is_short(status, cell):
         return
-    folder = directory.path / (TRAINING_END if status.get("status") == DONE else CHECKPOINTS)
-    written = format_of(folder)
-    if written is not None and (reason := unreadable(written)):
+    if isinstance(written := meta.get("format"), int) and (reason := unreadable(written)):
         raise UsageError(
-            f"{folder} cannot be gone on from: {reason}; finish the run with the version that began it, or start anew "
-            "by --force (the old run is moved aside)"
+            f"{directory.path} cannot be gone on from: {reason}; finish the run with the version that began it, or "
+            "start anew by --force (the old run is moved aside)"
         )
     if not options.anyway:
         _check_kernel(directory, meta, cell)

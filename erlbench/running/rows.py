@@ -26,7 +26,7 @@ import numpy as np
 
 from erlbench.algorithms.base import Counters
 from erlbench.records.schema import NO_INDIVIDUALS, EpisodeRow, GenerationRow, TaskRow
-from erlbench.running.graph import Request
+from erlbench.running.orders import Request
 from erlbench.work.tasks import Counts, Result, Task, timesteps_of
 
 INFO_VALUES = {"success": None, "success_ever": None, "info": ()}  # what infos may have said of an episode, or nothing

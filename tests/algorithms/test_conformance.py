@@ -10,7 +10,7 @@ import pytest
 
 from erlbench.algorithms import registry
 from erlbench.experiment.cells import RunOptions
-from erlbench.running import state
+from erlbench.running import checkpoint
 from erlbench.running.cell import CellRunner, CommandContext
 from erlbench.running.loop import Run
 from erlbench.running.progress import Display
@@ -49,7 +49,7 @@ def watched(tmp_path_factory):
             counts.append(len(list(run.pool.store.folder.iterdir())))
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(state, "SWEEP_FROM", SWEEP_FROM)
+            patch.setattr(checkpoint, "SWEEP_FROM", SWEEP_FROM)
             patch.setattr(Run, "_deliver", counted)
             assert run(cell) == 0
         return cell, counts

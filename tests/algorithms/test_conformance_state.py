@@ -10,12 +10,12 @@ import pytest
 from erlbench.algorithms import registry
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
-from erlbench.pool import local_pool
 from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
 from erlbench.settings import setting_rows
 from erlbench.work.replay import Replay
 from erlbench.work.values import references
 from tests.algorithms.kept_settings import FILE, resolved_settings
+from tests.pool.helpers import local_pool
 from tests.runs import four_first, make_cell, rows, run
 
 ALGORITHMS = list(registry.ALGORITHMS)

@@ -18,9 +18,8 @@ from erlbench.errors import Interrupted, UsageError
 from erlbench.machine import kernel
 from erlbench.machine.process import cores
 from erlbench.machine.threads import ONE_THREAD, threads_of_libraries
-from erlbench.pool import local_pool
 from erlbench.reporting.runs import parse_machine
-from tests.pool.helpers import one, task
+from tests.pool.helpers import local_pool, one, task
 from tests.runs import interrupt, make_cell, run
 
 NUMBERS = """
@@ -133,8 +132,7 @@ print(json.dumps({"inside": inside, "after": [numbers(), numbers_of_new_thread()
 def test_a_worker_has_one_thread_though_somebody_else_started_the_fork_server():
     code = """
 import multiprocess
-from erlbench.pool import local_pool
-from tests.pool.helpers import one, task
+from tests.pool.helpers import local_pool, one, task
 if __name__ == "__main__":
     multiprocess.set_forkserver_preload(["numpy"])
     process = multiprocess.get_context("forkserver").Process(target=print)

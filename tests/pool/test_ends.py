@@ -17,16 +17,15 @@ import pytest
 from multiprocess import forkserver
 
 from erlbench.errors import UsageError
-from erlbench.pool import local_pool
 from erlbench.pool.apart import apart
 from tests.processes import kill
 from tests.runs import heed_interrupts
 
-from .helpers import gone, one, results, task
+from .helpers import gone, local_pool, one, open_pool, results, task
 
 
 def test_reset_and_close_end_the_workers_at_once():
-    pool = local_pool(2)
+    pool = open_pool(2)
     for number, end in ((1, pool.reset), (4, pool.close)):
         pid = one(pool, task(number, "surroundings")).values["pid"]
         pool.submit([task(number + 1, "busy"), task(number + 2, "busy", gradient=True)])
@@ -55,12 +54,12 @@ DRIVER = """
 import faulthandler, sys, time
 from multiprocess import forkserver, resource_tracker
 from erlbench.errors import UsageError
-from erlbench.pool import local_pool
 from erlbench.pool.apart import apart
 from erlbench.work.tasks import Task
+from tests.pool.helpers import local_pool, open_pool
 
 functions = "tests.pool.functions:"
-pool = local_pool(3)
+pool = open_pool(3)
 pool.submit([Task(1, "test", functions + "draw", (1,), gradient=True)])
 pool.next_result()
 pool.submit([
@@ -91,9 +90,9 @@ STUCK = """
 import os, signal, sys, threading, time
 from multiprocess import forkserver, resource_tracker
 from erlbench.errors import UsageError
-from erlbench.pool import local_pool
 from erlbench.pool.apart import apart
 from erlbench.work.tasks import Task
+from tests.pool.helpers import local_pool, open_pool
 
 functions = "tests.pool.functions:"
 pids, ready = [], threading.Barrier(3)
@@ -104,7 +103,7 @@ def brief():
         pool.next_result(60)
 
 def cell():
-    pool = local_pool(3)
+    pool = open_pool(3)
     pool.submit([Task(index, "test", functions + "sleep", (1,), {"seconds": 0.3}) for index in (1, 2, 3)])
     for _ in range(3):
         pool.next_result(60)

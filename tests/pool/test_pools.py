@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 from erlbench.errors import CellError, Interrupted, NumericalError, TaskError, UsageError
-from erlbench.pool import local_pool
 from erlbench.running.command import catch_signals
 from erlbench.work.tasks import Priority
 
-from .helpers import one, results, task
+from .helpers import local_pool, one, open_pool, results, task
 
 
 @pytest.fixture(params=[0, 2])
@@ -98,7 +97,7 @@ def test_priorities_decide_what_starts_first():
 
 def test_a_negative_number_of_processes_is_refused():
     with pytest.raises(UsageError, match="-1"):
-        local_pool(-1)
+        open_pool(-1)
 
 
 def soon(act, *given):
@@ -114,7 +113,7 @@ def soon(act, *given):
 @pytest.mark.parametrize("made_of_it", ["nothing", "an ImportError", "an outcome"])
 def test_a_signal_ends_a_task_which_runs_again_whatever_a_library_makes_of_it(made_of_it):
     stop = threading.Event()
-    with local_pool(0) as pool, catch_signals(stop, pool.interrupt_task):
+    with local_pool(0) as pool, catch_signals(stop):
         pool.submit([task(1, "sleep_in_parts", {"seconds": 20.0, "made_of_it": made_of_it})])
         begun = time.monotonic()
         assert soon(pool.next_result) is None
@@ -126,12 +125,12 @@ def test_a_signal_ends_a_task_which_runs_again_whatever_a_library_makes_of_it(ma
 
 
 def test_a_signal_ends_preparations():
-    with local_pool(0) as pool, catch_signals(threading.Event(), pool.interrupt_task), pytest.raises(Interrupted):
+    with local_pool(0) as pool, catch_signals(threading.Event()), pytest.raises(Interrupted):
         soon(pool.prepare, task(-1, "sleep_in_parts", {"seconds": 20.0}), 1)
 
 
 def test_errors_of_imports_are_errors():
-    with local_pool(0) as pool, catch_signals(threading.Event(), pool.interrupt_task):
+    with local_pool(0) as pool, catch_signals(threading.Event()):
         pool.submit([task(1, "wrong", {"error": "import"})])
         with pytest.raises(TaskError, match="ModuleNotFoundError"):
             pool.next_result()

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from erlbench.errors import TaskError
-from erlbench.pool import local_pool
 from erlbench.pool.processes import CHUNK, Durations, ProcessPool
 from erlbench.work.tasks import Result, Task
 
-from .helpers import one, results, task
+from .helpers import local_pool, one, results, task
 
 
 def test_a_rollout_worker_is_small_and_has_one_thread_no_torch_and_no_gpu(monkeypatch):

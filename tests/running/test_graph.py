@@ -8,8 +8,7 @@ import pytest
 
 from erlbench.algorithms.base import Counters
 from erlbench.errors import TaskError
-from erlbench.running.graph import Request, TaskGraph
-from erlbench.running.orders import ArrivalOrder, TaskOrder
+from erlbench.running.orders import ArrivalOrder, Request, TaskGraph, TaskOrder
 from erlbench.work.tasks import ArrayRef, Output, Result, Task
 
 BEFORE, LATER = Counters(generation=1, critic_updates=10), Counters(generation=2, critic_updates=30)

@@ -26,16 +26,15 @@ from erlbench.algorithms.base import Counters
 from erlbench.envs.registry import problem
 from erlbench.experiment.cells import OWN, SHARED, RunOptions
 from erlbench.experiment.costs import BUILT_IN, Costs, built_in_costs, load_costs
-from erlbench.pool import local_pool
 from erlbench.pool.base import Pool
-from erlbench.running.graph import TaskGraph
 from erlbench.running.loop import Run
-from erlbench.running.orders import ArrivalOrder, SimulatedOrder, TaskOrder
+from erlbench.running.orders import ArrivalOrder, SimulatedOrder, TaskGraph, TaskOrder
 from erlbench.running.rows import Clock
 from erlbench.work.replay import Replay
 from erlbench.work.seeding import generator
 from erlbench.work.store import Store
 from erlbench.work.tasks import Counts, Output, Perturbed, Priority, Result, Task, timesteps_of
+from tests.pool.helpers import local_pool
 from tests.runs import make_cell
 
 COSTS = replace(built_in_costs(), spread=0.0)
@@ -117,7 +116,7 @@ def schedule(cell, costs, processors, lengths, critic):
     cell.directory.mkdir(parents=True, exist_ok=True)
     narrow = replace(cell, settings=replace(cell.settings, hidden=NARROW))
     with (
-        ImaginedPool(lengths) as inner,
+        closing(ImaginedPool(lengths)) as inner,
         closing(Replay(cell.directory / "replay", task.observation_size, task.action_size)) as replay,
     ):
         run = Run(
@@ -223,7 +222,7 @@ def task(task_id, lengths=(), critic=0, actor=0, priority=Priority.ROLLOUT, need
 
 def times(workers, costs, tasks):
     """The schedule of tasks on so many virtual processors: (task, start, end, processor)."""
-    with closing(local_pool(0)) as pool:
+    with local_pool(0) as pool:
         graph, ended = TaskGraph(), []
         order = SimulatedOrder(ArrivalOrder(graph), workers, costs)
         ready = graph.add(tasks, 0.0, Counters())

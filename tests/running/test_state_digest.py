@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from erlbench.records.run import FORMAT
-from erlbench.running.state import StateDigest
+from erlbench.running.checkpoint import StateDigest
 from erlbench.verification import UNKNOWN
 from erlbench.verification.comparison import run_again
 from erlbench.work.store import Store

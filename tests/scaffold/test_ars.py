@@ -8,10 +8,10 @@ import pytest
 
 from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
-from erlbench.pool import local_pool
 from erlbench.testing import check_algorithm
 from erlbench.work.replay import Replay
 from erlbench.work.tasks import Result
+from tests.pool.helpers import local_pool
 
 PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"
 

@@ -12,10 +12,10 @@ import pytest
 from erlbench.envs.registry import build, problem
 from erlbench.errors import TaskError
 from erlbench.policy import NumpyPolicy, PolicySpec
-from erlbench.pool import local_pool
 from erlbench.work.contract import Infos, advance, reset
 from erlbench.work.rollout import play
 from erlbench.work.tasks import Outcome, Task
+from tests.pool.helpers import local_pool
 
 
 def player(name, settings=None):

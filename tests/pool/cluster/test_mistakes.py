@@ -9,6 +9,7 @@ import socketserver
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -81,7 +82,7 @@ def test_a_task_that_ends_three_nodes_fails_and_the_pool_goes_on(nodes, ray):
 
     nodes.settle()
     added = [nodes.add() for _ in range(2)]
-    with RayPool(RunOptions(1, device="cpu")) as pool:
+    with closing(RayPool(RunOptions(1, device="cpu"))) as pool:
         pool.submit([task(1, "sleep", {"seconds": 100.0})])
         with pytest.raises(TaskError, match=r"^task 1 \(test\) has ended 3 nodes$") as caught:
             wait_for(kill_the_one_that_runs_it)
