@@ -89,8 +89,6 @@ class Algorithm(ABC, Generic[Settings, State]):
     """Gradient steps of actors per training step, about; for estimates."""
     simulated_steps: ClassVar[float] = 1.0
     """Environment steps simulated per training step, about; for estimates."""
-    single_episodes: ClassVar[bool] = False
-    """Whether it plays one episode after the other; the ESAC paper then counts all steps (nominal steps)."""
     knows_budget: ClassVar[bool] = False
     """Whether its steps depend on the budget, so that a run cut early is none of a smaller budget."""
     open_episodes: ClassVar[bool] = False

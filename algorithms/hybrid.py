@@ -27,7 +27,8 @@ from erlbench.algorithms.schedule.schedule import Schedule, ScheduleState
 from erlbench.algorithms.schedule.steady_state import SteadyState
 from erlbench.algorithms.search.evolution_strategy import NOISE_SUM, NoiseSum
 from erlbench.algorithms.search.search import INJECTIONS, SEARCHES, Search, SearchContext, SearchState, find_search
-from erlbench.algorithms.training.gradient_tasks import CriticState, critic_of, new_critic
+from erlbench.algorithms.training.critic import initial_critic
+from erlbench.algorithms.training.gradient_tasks import CriticState, critic_of
 from erlbench.algorithms.training.learners import LEARNER_TASKS, ActorCriticSettings, Learner, find_learner
 from erlbench.algorithms.training.update_settings import Update
 from erlbench.envs.registry import Problem
@@ -149,7 +150,9 @@ class Hybrid(Algorithm[S, HybridState]):
         self.coupling = parts.coupling(parts.of_coupling, cast(Any, self))
         self.schedule = parts.schedule(parts.of_schedule, cast(Any, self))
         self.learns = parts.coupling.trains(parts.of_coupling) > 0
-        critic = new_critic(self) if self.learns and self.coupling.shares_critic else None
+        critic = None
+        if self.learns and self.coupling.shares_critic:
+            critic = CriticState(self.share(initial_critic(critic_of(self), self.key(Purpose.PARAMETERS, 1))))
         self.coupling.state = self.coupling.start()
         self.state = HybridState(
             search=self.search.state, schedule=self.schedule.state, critic=critic, coupling=self.coupling.state

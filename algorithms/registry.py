@@ -92,39 +92,25 @@ def entry(name: str) -> AlgorithmEntry:
 
 def find(name: str) -> type[Algorithm[Any, Any]]:
     """The class of the algorithm `name`, imported now; a `UsageError` for a plug-in that is none."""
-    where = entry(name).where
-    module, _, attribute = where.partition(":")
-    if name in ALGORITHMS:
-        return _algorithm_of(getattr(importlib.import_module(module), attribute))
     from erlbench.algorithms.base import Algorithm
     from erlbench.algorithms.search.search import Search
 
-    process.name_module(module if ":" in name else "")
-    try:
-        plugged = getattr(importlib.import_module(module), attribute)
-    except (Exception, SystemExit) as error:  # a script may end its program
-        raise UsageError(f"algorithm '{name}' cannot be imported ({where}): {said_by(error)}") from error
-    if isinstance(plugged, type) and issubclass(plugged, Algorithm | Search):
-        return _algorithm_of(plugged)
-    if callable(plugged):
+    where = entry(name).where
+    found = find_named("algorithm", name, {} if ":" in name else {name: where}, object)
+    if isinstance(found, type) and issubclass(found, Search):
+        from erlbench.algorithms.hybrid import search_alone
+
+        return search_alone(found)
+    if isinstance(found, type) and issubclass(found, Algorithm):
+        return found
+    if callable(found):
         from erlbench.algorithms.ask_tell import algorithm_of  # an object with ask and tell, or what makes one
 
-        return algorithm_of(plugged)
+        return algorithm_of(found)
     raise UsageError(
         f"algorithm '{name}' ({where}) is neither a subclass of erlbench.algorithms.base.Algorithm nor makes an object "
         "with ask and tell"
     )
-
-
-def _algorithm_of(listed: type[Any]) -> type[Algorithm[Any, Any]]:
-    """The class itself, or the algorithm of a search alone."""
-    from erlbench.algorithms.search.search import Search
-
-    if not issubclass(listed, Search):
-        return listed
-    from erlbench.algorithms.hybrid import search_alone
-
-    return search_alone(listed)
 
 
 def find_named(what: str, name: str, table: Mapping[str, Any], kind: type) -> Any:
@@ -141,7 +127,8 @@ def find_named(what: str, name: str, table: Mapping[str, Any], kind: type) -> An
     try:
         value = getattr(importlib.import_module(module), attribute)
     except (Exception, SystemExit) as error:  # a script may end its program
-        raise UsageError(f"{what} '{name}' cannot be imported: {said_by(error)}") from error
+        place = "" if where == name else f" ({where})"
+        raise UsageError(f"{what} '{name}' cannot be imported{place}: {said_by(error)}") from error
     if kind is object or isinstance(value, kind) or (isinstance(value, type) and issubclass(value, kind)):
         return value
     raise UsageError(f"{what} '{name}' is no {kind.__module__}.{kind.__name__}")

@@ -46,7 +46,6 @@ class OnPolicy(Algorithm[Settings, State]):
     state_type: ClassVar[type]
     iteration: ClassVar[str]
     """The task function of an iteration."""
-    single_episodes: ClassVar[bool] = True
     knows_budget: ClassVar[bool] = True
     open_episodes: ClassVar[bool] = True
     generation_settings: ClassVar[tuple[str, ...]] = ("rollout_steps",)

@@ -73,9 +73,8 @@ class Phases(Chain):
     def _critic_stream(self) -> list[Task]:
         """With a parallel critic: its next block towards the mean's targets, as long as there is budget."""
         run = self.run
-        if not self.settings.parallel_critic or not run.learns or run.exhausted or not self.warm:
-            return []
-        if run.coupling.learns_now:
+        waits = run.exhausted or not self.warm or not self.settings.parallel_critic
+        if not run.learns or waits or run.coupling.learns_now:
             return []
         # It never ends, so it must not go before the actors that wait for the same processes.
         tasks = run.coupling.stream(self.settings.critic_block)

@@ -20,17 +20,17 @@ Psg = tuple[float, float]
 Ratio = Callable[[float, float, float, Psg], float]
 
 
-def full_move(f_z: float, f_mean: float, scale: float = 0.0, psg: Psg = (1.0, 0.0)) -> float:
+def full_move(f_z: float, f_mean: float, scale: float, psg: Psg) -> float:
     """Eq. 5, the (1+1)-ES: all the way to a strictly better individual; `scale` and `psg` play no part."""
     return 1.0 if f_z > f_mean else 0.0
 
 
-def fixed_range_linear(f_z: float, f_mean: float, scale: float, psg: Psg = (1.0, 0.0)) -> float:
+def fixed_range_linear(f_z: float, f_mean: float, scale: float, psg: Psg) -> float:
     """Eq. 6 and 7: the difference over the range r = `scale`, clipped to [-1, 1], times p_positive or p_negative."""
     return _scaled((f_z - f_mean) / scale, psg[0] if f_z > f_mean else psg[1])
 
 
-def fixed_range_sigmoid(f_z: float, f_mean: float, scale: float, psg: Psg = (1.0, 1.0)) -> float:
+def fixed_range_sigmoid(f_z: float, f_mean: float, scale: float, psg: Psg) -> float:
     """Eq. 8: the sigmoid of the difference over r = `scale`.
 
     With (1, 1), as in the authors' public code, p runs smoothly from 0 to 1 and is 1/2 at a tie; with (1, 0) it
@@ -40,7 +40,7 @@ def fixed_range_sigmoid(f_z: float, f_mean: float, scale: float, psg: Psg = (1.0
     return _scaled(1.0 / (1.0 + math.exp(-x)), psg[0] if f_z > f_mean else psg[1])
 
 
-def baseline_absolute(f_z: float, f_mean: float, scale: float, psg: Psg = (1.0, 1.0)) -> float:
+def baseline_absolute(f_z: float, f_mean: float, scale: float, psg: Psg) -> float:
     """Eq. 9 with the baseline f_b = `scale`; `psg` plays no part.
 
     Where the ratio has no meaning: an individual below the baseline does not move the mean; a mean at or below
@@ -53,7 +53,7 @@ def baseline_absolute(f_z: float, f_mean: float, scale: float, psg: Psg = (1.0, 
     return (f_z - scale) / ((f_mean - scale) + (f_z - scale))
 
 
-def baseline_absolute_clipped(f_z: float, f_mean: float, scale: float, psg: Psg = (1.0, 1.0)) -> float:
+def baseline_absolute_clipped(f_z: float, f_mean: float, scale: float, psg: Psg) -> float:
     """Eq. 9 as in the authors' public code: clipped to [0, 1], whatever the sign of the denominator.
 
     It rejects every individual when the mean lies far below the baseline. 0 where the denominator is 0.
@@ -64,7 +64,7 @@ def baseline_absolute_clipped(f_z: float, f_mean: float, scale: float, psg: Psg 
     return max(0.0, min(1.0, 1.0 - (f_mean - scale) / total))
 
 
-def baseline_relative(f_z: float, f_mean: float, scale: float, psg: Psg = (1.0, 0.0)) -> float:
+def baseline_relative(f_z: float, f_mean: float, scale: float, psg: Psg) -> float:
     """Eq. 10 with f_b = `scale` > 0 and the moving baseline f_rb = f(mu) - f_b: x / (f_b + x) for x = f(z) - f_rb.
 
     1/2 at a tie, 2/3 at f(mu) + f_b, 0 from f(mu) - f_b downwards if p_negative is 0. Otherwise the ratio is

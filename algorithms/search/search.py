@@ -188,9 +188,8 @@ class Search(ABC, Generic[S, D]):
         """Whether a generation with so many environment steps and individuals gets as many individuals more."""
         return False
 
-    def share_policy(self, mean: np.ndarray, moments: np.ndarray | None = None) -> ArrayRef:
-        """The mean as a policy, with the moments of observations at its end where it normalises them."""
-        vector = mean if moments is None else np.concatenate((mean, moments))
+    def share_policy(self, vector: np.ndarray) -> ArrayRef:
+        """A vector as a policy, float32 in the store."""
         return self.context.share(vector.astype(np.float32))
 
     def shared(self, individuals: Iterable[Individual]) -> list[ArrayRef]:
@@ -280,8 +279,8 @@ class MirroredSearch(Search[S, M]):
 
     def publish(self, mean: np.ndarray, statistics: ObservationStatistics) -> ArrayRef:
         """The mean as a policy, with the moments of observations at its end where it normalises them."""
-        moments = self.moments(statistics) if self.context.policy.normalisation else None
-        return self.share_policy(mean, moments)
+        normalises = self.context.policy.normalisation
+        return self.share_policy(np.concatenate((mean, self.moments(statistics))) if normalises else mean)
 
     def moments(self, statistics: ObservationStatistics) -> np.ndarray:
         """Mean and standard deviation of the observations, `(2 * observation,)`."""

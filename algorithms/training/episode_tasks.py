@@ -49,7 +49,6 @@ class EpisodeLearner(Algorithm[S, L]):
     }
     critic_updates: ClassVar[float] = 1.0
     actor_updates: ClassVar[float] = 1.0
-    single_episodes: ClassVar[bool] = True
 
     def __init__(self, settings: S, context: Context) -> None:
         super().__init__(settings, context)

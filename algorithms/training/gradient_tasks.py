@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from erlbench.algorithms.base import Algorithm
-from erlbench.algorithms.training.critic import CriticSpec, critic_spec, initial_critic
+from erlbench.algorithms.training.critic import CriticSpec, critic_spec
 from erlbench.algorithms.training.learners import Learner, find_learner
 from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, Updates
 from erlbench.work.seeding import Purpose
@@ -25,11 +25,6 @@ class CriticState:
     parameters: ArrayRef
     step: int = 0  # updates so far, those in flight included
     in_flight: bool = False
-
-
-def new_critic(algorithm: Algorithm[Any, Any]) -> CriticState:
-    """A fresh critic of the run, in the store."""
-    return CriticState(algorithm.share(initial_critic(critic_of(algorithm), algorithm.key(Purpose.PARAMETERS, 1))))
 
 
 def critic_of(algorithm: Algorithm[Any, Any]) -> CriticSpec:

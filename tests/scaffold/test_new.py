@@ -74,7 +74,10 @@ def test_what_is_no_algorithm_and_names_and_folders_that_cannot_be_are_named(tmp
     ):
         refuse(message, "new", "algorithm", name, "--out", tmp_path / out)
     assert not (tmp_path / "there").exists()
-    for name, message in (("nowhere:Thing", "(nowhere:Thing): ModuleNotFoundError"), ("math:pi", "is neither")):
+    for name, message in (
+        ("nowhere:Thing", "'nowhere:Thing' cannot be imported: ModuleNotFoundError"),
+        ("math:pi", "is neither"),
+    ):
         refuse(message, "run", "--algo", name, "--env", "Pendulum-v1")
 
 
