@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from erlbench.files import strip_unpacked
 from erlbench.reporting.agreement import change_between, find_disagreements
 from erlbench.reporting.cells import Warn, list_rows
 from erlbench.reporting.documents import Record, build_table
-from erlbench.reporting.page_cells import PageCells, everything, score_page
+from erlbench.reporting.page_cells import PageCells, everything, find_cell, score_page
 from erlbench.reporting.pairs import compare_pairs, mark
 from erlbench.reporting.runs import find_runs, run_tables
 from erlbench.reporting.significance import level_words
@@ -54,28 +55,25 @@ def _name_of_side(name: str, side: str) -> str:
 
 def make_sides_page(runs: pd.DataFrame, metric: str) -> PageCells:
     """The page of the runs of `read_sides`, whose comparisons are those of its table: each folder with the first."""
-    first, *others = sides = [*dict.fromkeys(runs.side)]
+    first, *others = dict.fromkeys(runs.side)
     names = [*dict.fromkeys(run.name.removesuffix(_name_of_side("", run.side)) for run in list_rows(runs))]
     pairs = [(_name_of_side(name, side), _name_of_side(name, first)) for name in names for side in others]
     page = replace(score_page(everything(runs, "All runs side by side"), metric), pairs=pairs)
     compared = {(pair.group, pair.name): pair for pair in list_rows(compare_pairs(page))}
     rows = []
-    for group in page.groups:
-        cells = {cell.name: cell for cell in group.cells}
-        for name in names:
-            base, *rest = [cells.get(_name_of_side(name, side)) for side in sides]
-            for side, cell in zip(others, rest):
-                if base or cell:
-                    row = {"name": name, "folder": side, **_compare_sides(base, cell, side)}
-                    if pair := compared.get((group.group, _name_of_side(name, side))):
-                        row |= {column: getattr(pair, column) for column in TESTED}
-                        row["mark"] = mark(pair.case, pair.difference)
-                    rows.append({**group._asdict(), **row})
+    for group, name, side in itertools.product(page.groups, names, others):
+        base, cell = (find_cell(group, _name_of_side(name, one)) for one in (first, side))
+        if base or cell:
+            row = {**group._asdict(), "name": name, "folder": side, **_compare_sides(base, cell, side)}
+            if pair := compared.get((group.group, _name_of_side(name, side))):
+                row |= {column: getattr(pair, column) for column in TESTED}
+                row["mark"] = mark(pair.case, pair.difference)
+            rows.append(row)
     remarks = [f"{page.score_words}. Runs are compared where environment, budget and name are the same."]
     remarks += find_disagreements((f"{cell.name} on {cell.env}", cell.done) for cell in page.rows)
     table = build_table(
         "sides",
-        f"{', '.join(sides[:-1])} and {sides[-1]}, side by side",
+        f"{', '.join((first, *others))}, side by side",
         rows,
         remarks,
         name="differences",

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from erlbench.records.axes import AXES
 from erlbench.records.training import thinned
@@ -163,7 +162,11 @@ class ChartData:
             data = figure.data[figure.data.panel == name]
             if figure.kind == "timeline":
                 rows = [[process, *_round(np.array([busy]))] for process, busy in panel["rows"]]
-                bars = [_bars(bars) for _, bars in data.groupby("label", sort=False)]
+                bars = [
+                    {"label": label, "colour": int(bars.colour.iloc[0]), "row": bars.row.tolist()}
+                    | {name: _round(bars[name].to_numpy(np.float64)) for name in ("start", "length", "share")}
+                    for label, bars in data.groupby("label", sort=False)
+                ]
                 panels[name] = {**panel, "rows": rows, "bars": bars}
             else:
                 panels[name] = {**panel, "series": [self._series(curve) for curve in data.itertuples()]}
@@ -194,11 +197,6 @@ class ChartData:
         """The index of the list of these values; numbers are rounded."""
         items = tuple(_round(values) if isinstance(values, np.ndarray) else values)
         return self.lists.setdefault(items, len(self.lists))
-
-
-def _bars(bars: pd.DataFrame) -> Record:
-    numbers = {name: _round(bars[name].to_numpy(np.float64)) for name in ("start", "length", "share")}
-    return {"label": bars.label.iloc[0], "colour": int(bars.colour.iloc[0]), "row": bars.row.tolist(), **numbers}
 
 
 def _round(values: Array) -> list[float | None]:

@@ -46,7 +46,18 @@ from erlbench.words import counted
 
 def answers_table(answer: Any) -> Table:
     """A row for each pair and environment."""
-    rows = [_record(one) for one in answer.answers]
+    rows: list[Record] = [
+        {
+            **vars(one),
+            **dict(zip(("effect", "low", "high"), one.effect, strict=True)),
+            "effect_in_words": effect_words(one),
+            "verdict": str(one.standing or one.case or ""),
+            "case": str(one.case or ""),
+            "p_holm": one.outcome["p_holm"] if one.outcome else math.nan,
+            "seeds": " and ".join(str(len(side.scores)) for side in one.samples or ()),
+        }
+        for one in answer.answers
+    ]
     tests = sum(not math.isnan(row["p_holm"]) for row in rows)
     return build_table(
         "answers",
@@ -58,21 +69,6 @@ def answers_table(answer: Any) -> Table:
         claims=any(one.standing is not None for one in answer.answers),
         reasons=any(row["reason"] for row in rows),
     )
-
-
-def _record(one: Any) -> Record:
-    effect, low, high = one.effect
-    return {
-        **vars(one),
-        "effect": effect,
-        "low": low,
-        "high": high,
-        "effect_in_words": effect_words(one),
-        "verdict": str(one.standing or one.case or ""),
-        "case": str(one.case or ""),
-        "p_holm": one.outcome["p_holm"] if one.outcome else math.nan,
-        "seeds": " and ".join(str(len(side.scores)) for side in one.samples or ()),
-    }
 
 
 MOST_PANELS = 8  # timelines in a figure

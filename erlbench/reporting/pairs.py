@@ -149,17 +149,6 @@ def mark(case: Case, difference: float) -> str:
     return "" if case != Case.DECIDED else "bold" if difference > 0 else "italic"
 
 
-def get_scores(group: Any, name: str) -> Array:
-    """The scores (seeds,) of an entry; empty when it has none."""
-    cell = find_cell(group, name)
-    return np.empty(0) if cell is None else np.asarray(cell.scores)
-
-
-def groups_with_baseline(page: PageCells) -> list[Any]:
-    """The environments in which the baseline has a score."""
-    return [group for group in page.groups if len(get_scores(group, page.baseline))]
-
-
 def make_sample(cell: Any, scores: Any = None) -> SimpleNamespace:
     """One side of a comparison: scores, one a seed; the seeds with a finished run; how many runs failed.
 
@@ -200,33 +189,30 @@ def _at_equal_steps(group: Any, one: Any, two: Any) -> tuple[float, float] | Non
 
 WORDS = "each scaled so that 0 is a random policy (random_scores.csv, else runs before training) and 1 the best mean"
 Scores = Mapping[str, Sequence[Array]]  # of entries, an array (seeds,) per environment
+Origins = Mapping[str, float]  # of environments, the score of a random policy
+BETTER = ("probability_of_improvement", "probability_low", "probability_high")
+IQM = ("iqm", "iqm_low", "iqm_high")
 
 
-def pooled_scores(page: PageCells) -> tuple[Scores, list[float]]:
-    """The scores of the entries in all environments of the baseline, and those of random policies there.
-
-    No entry that lacks one; none at all with fewer than two environments, or where no algorithm is above a random
-    policy.
-    """
-    groups = groups_with_baseline(page)
-    origins = [find_origin(group.env, group.cells) for group in groups]
-    names = [one.name for one in groups[0].cells] if len(groups) > 1 else []
-    scores = {name: [get_scores(group, name) for group in groups] for name in names}
-    scores = {name: own for name, own in scores.items() if all(map(len, own))}
-    above = scores and all(best > origin for best, origin in zip(_best_means(scores), origins))
-    return scores if above else {}, origins
+def pooled_scores(page: PageCells) -> tuple[Scores, Origins]:
+    """The scores in all environments of the baseline, of the entries that have one in each, and the origins there."""
+    found = {group.env: {cell.name: cell.scores for cell in group.cells} for group in page.groups}
+    found = {env: scores for env, scores in found.items() if len(scores.get(page.baseline, ()))}
+    names = [name for name in next(iter(found.values()), {}) if all(len(own.get(name, ())) for own in found.values())]
+    origins = {group.env: find_origin(group.env, group.cells) for group in page.groups if group.env in found}
+    return {name: [own[name] for own in found.values()] for name in names}, origins
 
 
-def normalise(scores: Scores, origins: Sequence[float]) -> dict[str, list[Array]]:
+def normalise(scores: Scores, origins: Origins) -> dict[str, list[Array]]:
     """Scores that can be pooled over environments: 0 is a random policy, 1 the best mean of those compared."""
-    best_means = _best_means(scores)
+    scales = [*zip(origins.values(), _best_means(scores), strict=True)]
     return {
-        name: [(values - zero) / (best - zero) for values, zero, best in zip(own, origins, best_means)]
+        name: [(values - zero) / (best - zero) for values, (zero, best) in zip(own, scales)]
         for name, own in scores.items()
     }
 
 
-def pooled_iqm(scores: Scores, origins: Sequence[float], name: str, resamples: int = 500) -> tuple[float, float, float]:
+def pooled_iqm(scores: Scores, origins: Origins, name: str, resamples: int = 500) -> tuple[float, float, float]:
     """The interquartile mean of an entry over all environments, with its 95 % bootstrap interval.
 
     The best means are no constants, so all entries are resampled. No interval below `FEWEST_RUNS` seeds.
@@ -243,10 +229,6 @@ def pooled_iqm(scores: Scores, origins: Sequence[float], name: str, resamples: i
 
 def _best_means(scores: Scores) -> list[float]:
     return [max(map(mean, own)) for own in zip(*scores.values(), strict=True)]
-
-
-BETTER = ("probability_of_improvement", "probability_low", "probability_high")
-IQM = ("iqm", "iqm_low", "iqm_high")
 
 
 def pairs_table(page: PageCells, pairs: pd.DataFrame) -> Table | None:
@@ -285,44 +267,34 @@ def _describe_tests(page: PageCells, pairs: pd.DataFrame) -> Iterator[str]:
 
 def aggregate_tables(page: PageCells) -> Iterator[Table]:
     """All environments at once against the baseline, budget by budget on the page of all runs."""
-    parts = [part for part in page.by_budget() if len(groups_with_baseline(part)) > 1]
+    parts = [(part, *pooled_scores(part)) for part in page.by_budget()]
+    parts = [part for part in parts if len(part[2]) > 1]
     for number, part in enumerate(parts, 1):
-        yield aggregate_table(part, "aggregate" if len(parts) == 1 else f"aggregate-{number}")
+        yield aggregate_table(*part, "aggregate" if len(parts) == 1 else f"aggregate-{number}")
 
 
-def aggregate_table(page: PageCells, name: str = "aggregate") -> Table:
-    """All environments of a page, of which at least two have runs of the baseline."""
-    groups = groups_with_baseline(page)
-    environments, pooled = [group.env for group in groups], pooled_scores(page)
+def aggregate_table(page: PageCells, scores: Scores, origins: Origins, name: str) -> Table:
+    """All environments with runs of the baseline, at least two."""
+    bases, envs, width = scores[page.baseline], ", ".join(origins), len(origins)
+    above = all(best > origin for best, origin in zip(_best_means(scores), origins.values()))
+    labels, rows = {cell.name: cell.label for cell in page.entries}, []
+    for entry, own in scores.items():
+        row: Record = {"name": entry, "algorithm": labels[entry], "seeds": sum(map(len, own)), "environments": envs,
+                       "count": f"{width} environments"}  # fmt: skip
+        if entry != page.baseline and min(map(len, (*own, *bases))) >= FEWEST_RUNS:
+            interval = bootstrap_interval(
+                lambda drawn: probability_of_improvement(drawn[:width], drawn[width:]), [*own, *bases]
+            )
+            row |= zip(BETTER, (probability_of_improvement(own, bases), *interval), strict=True)
+        if above:
+            row |= zip(IQM, pooled_iqm(scores, origins, entry), strict=True)
+        rows.append(row)
     remarks = (
-        f"{page.score_words} on {', '.join(environments)} after {page.budget}.",
-        f"P(better): the probability that a random run scores above a random run of {page.base_label} in the same "
-        "environment, averaged over environments. IQM: interquartile mean of all returns; every environment weighs "
-        f"the same; {WORDS if pooled[0] else 'left out: somewhere nobody is above a random policy'}.",
+        f"{page.score_words} on {envs} after {page.budget}.",
+        f"P(better): that a random run scores above one of {page.base_label} in the same environment, averaged over "
+        "environments. IQM: interquartile mean of all returns; every environment weighs the same; "
+        f"{WORDS if above else 'left out: somewhere nobody is above a random policy'}.",
         "In brackets 95 % bootstrap intervals: 500 resamples of seeds within algorithm and environment, and of the "
         f"baseline's where it is part of the number; none, and no P(better), below {FEWEST_RUNS} seeds.",
     )
-    shared = {"environments": ", ".join(environments), "count": f"{len(environments)} environments"}
-    rows = [{**shared, **row} for row in _aggregate_rows(page, pooled)]
     return build_table("aggregate", page.heading("all environments"), rows, remarks, name, base=page.base_label)
-
-
-def _aggregate_rows(page: PageCells, pooled: tuple[Scores, list[float]]) -> Iterator[Record]:
-    groups = groups_with_baseline(page)
-    bases = [get_scores(group, page.baseline) for group in groups]
-    for cell in groups[0].cells:
-        scores = [get_scores(group, cell.name) for group in groups]
-        if not all(map(len, scores)):
-            continue
-        row: Record = {"name": cell.name, "algorithm": cell.label, "seeds": sum(map(len, scores))}
-        if cell.name != page.baseline and min(map(len, (*scores, *bases))) >= FEWEST_RUNS:
-            interval = bootstrap_interval(_improvement_of_first_half, [*scores, *bases])
-            row |= zip(BETTER, (probability_of_improvement(scores, bases), *interval), strict=True)
-        if pooled[0]:
-            row |= zip(IQM, pooled_iqm(*pooled, cell.name), strict=True)
-        yield row
-
-
-def _improvement_of_first_half(scores: Sequence[np.ndarray]) -> float:
-    half = len(scores) // 2
-    return probability_of_improvement(scores[:half], scores[half:])

@@ -292,22 +292,12 @@ def find_thresholds(env: str) -> list[Threshold]:
     """The scores to which the steps are known in an environment, as the sources name it; lowest first."""
     rows = [row for row in read_published().values() if row.env == env]
     scores = [(match[1], row) for row in rows if (match := _THRESHOLD.fullmatch(row.statistic))]
-    return sorted(
-        (
-            Threshold(
-                score,
-                percent,
-                tuple(
-                    row
-                    for row in rows
-                    if (row.source, row.table, row.statistic)
-                    == (score.source, score.table, f"timesteps_to_{percent}pct")
-                ),
-            )
-            for percent, score in scores
-        ),
-        key=lambda threshold: float(threshold.score.value),
-    )
+    steps = group_items(((row.source, row.table, row.statistic), row) for row in rows)
+    found = [
+        Threshold(score, percent, tuple(steps.get((score.source, score.table, f"timesteps_to_{percent}pct"), ())))
+        for percent, score in scores
+    ]
+    return sorted(found, key=lambda threshold: float(threshold.score.value))
 
 
 def points_over_generations(*where: str) -> list[list[float]]:

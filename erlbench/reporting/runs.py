@@ -58,42 +58,28 @@ def parse_machine(meta: Record) -> Record:
     last = {**meta, **(all_starts[-1] if all_starts else {})}
     each = all_starts or [last]
     found: Record = {column: _text(last, key) for column, key in TEXTS.items()}
-    named = [start.get("studies") for start in all_starts]
+    named = [names for start in all_starts if isinstance(names := start.get("studies"), list | Mapping)]
+    hashes = [pair for names in named if isinstance(names, Mapping) for pair in names.items()]
     identities = list_identities(meta)
-    versions = last.get("versions")
+    versions = tuple((str(name), str(version)) for name, version in files.table_in(last, "versions").items())
+    # Programs beside the suite record only the kernel of the machine.
+    usual = ", ".join(filter(None, (_text(last, "blas"), _text(last, "kernel"))))
+    hardware = f"{found['cpu'] or 'CPU not recorded'}, {found['cores'] or '?'} cores, {found['gpus'] or 'no GPU'}"
+    software = ", ".join(" ".join(pair) for pair in (("Python", found["python"]), *versions) if pair[1])
     found |= {
         "threads": _text(last, "threads") or _text(last, "threads_per_process"),  # the name of 0.2
         "shared_cores": shared_cores(meta),
-        "versions": tuple((str(k), str(v)) for k, v in versions.items()) if isinstance(versions, Mapping) else (),
+        "versions": versions,
         "started": tuple(filter(None, (_text(start, "started") for start in each))),
-        "kernels": tuple(sorted(filter(None, {_kernel(start, last) for start in each}))),
-        "studies": _unique(str(name) for names in named if isinstance(names, list | Mapping) for name in names),
-        "study_hashes": _unique(
-            (str(name), str(digest)) for names in named if isinstance(names, Mapping) for name, digest in names.items()
-        ),
+        "kernels": tuple(sorted(filter(None, {_text(start, "arithmetic") or usual for start in each}))),
+        "studies": tuple(dict.fromkeys(str(name) for names in named for name in names)),
+        "study_hashes": tuple(dict.fromkeys((str(name), str(digest)) for name, digest in hashes)),
         "identities": tuple(item for number, item in enumerate(identities) if item not in identities[:number]),
         "marks": tuple(admission_marks(meta)),
+        "hardware": hardware if found["cpu"] or found["cores"] else "not recorded",
+        "software": (software or "not recorded") + (f", commit {found['commit'][:12]}" if found["commit"] else ""),
     }
-    return {**found, "hardware": _hardware(found), "software": _software(found)}
-
-
-def _hardware(found: Record) -> str:
-    """CPU, cores and GPU in one line."""
-    if not found["cpu"] and not found["cores"]:
-        return "not recorded"
-    return f"{found['cpu'] or 'CPU not recorded'}, {found['cores'] or '?'} cores, {found['gpus'] or 'no GPU'}"
-
-
-def _software(found: Record) -> str:
-    """Python, packages and commit in one line."""
-    versions = [*([("Python", found["python"])] if found["python"] else []), *found["versions"]]
-    text = ", ".join(f"{name} {version}" for name, version in versions)
-    return (text or "not recorded") + (f", commit {found['commit'][:12]}" if found["commit"] else "")
-
-
-def _kernel(start: Record, last: Record) -> str:
-    """The kernel of a start; programs beside the suite record only that of the machine."""
-    return _text(start, "arithmetic") or ", ".join(filter(None, (_text(last, "blas"), _text(last, "kernel"))))
+    return found
 
 
 def _text(values: Record, key: str) -> str:
@@ -101,10 +87,6 @@ def _text(values: Record, key: str) -> str:
     if isinstance(value, list):
         return ", ".join(f"{value.count(item)} x {item}" for item in dict.fromkeys(map(str, value)))
     return "" if value is None or isinstance(value, Mapping) else str(value)
-
-
-def _unique(values: Any) -> tuple[Any, ...]:
-    return tuple(dict.fromkeys(values))
 
 
 FILES = (CONFIG, STATUS, META, EvaluationRow.file)
@@ -286,9 +268,8 @@ def run_tables(run: Any) -> dict[str, Record]:
 
 
 def _run_folders(folder: Path) -> list[Path]:
-    if _SEED.fullmatch(folder.resolve().name):
-        return [folder]
-    return sorted(path for path in folders(folder) if _SEED.fullmatch(path.name))
+    is_run = _SEED.fullmatch(folder.resolve().name)
+    return [folder] if is_run else sorted(path for path in folders(folder) if _SEED.fullmatch(path.name))
 
 
 def _identity(path: Path, run: Record, warn: Warn) -> tuple[str, str, int]:

@@ -52,14 +52,10 @@ class Timeline:
         tasks = self.training if len(self.training) else self.tasks
         return float(tasks.start_s.min()), float(tasks.end_s.max())
 
-    @property
-    def within(self) -> tuple[Array, Array]:
-        """Starts and ends of all tasks (tasks,), cut to the span."""
-        return self.tasks.start_s.clip(*self.span).to_numpy(), self.tasks.end_s.clip(*self.span).to_numpy()
-
     def utilisation(self) -> dict[int, float]:
         """The share of the span during which each process was busy (overlapping tasks count once)."""
-        (first, last), (start, end) = self.span, self.within
+        first, last = self.span
+        start, end = (self.tasks[name].clip(first, last).to_numpy() for name in ("start_s", "end_s"))
         rows = {process: (self.tasks.process == process).to_numpy() for process in self.processes}
         length = last - first
         return {key: busy(start[own], end[own]) / length if length > 0 else 0.0 for key, own in rows.items()}
@@ -188,10 +184,8 @@ def draw_timelines(name: str, title: str, env: str, timelines: Sequence[tuple[st
             "length": stop - start,
             "end": last - start,
         }
-        workers = f", {run.workers} worker{'s' if run.workers != '1' else ''}" if run.workers else ""
         parts.append(
-            f"{label} (seed {run.seed}{workers}): seconds {start:,.1f} to {min(stop, last):,.1f} of "
-            f"{first:,.1f} to {last:,.1f}"
+            f"{label}, seed {run.seed}, {start:,.1f} to {min(stop, last):,.1f} s of {first:,.1f} to {last:,.1f}"
         )
     virtual = any(timeline.run.simulated_time for _, timeline in timelines)
     caption = [
