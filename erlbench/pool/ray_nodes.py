@@ -17,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +28,9 @@ from erlbench.experiment.cells import RunOptions
 from erlbench.machine import kernel
 from erlbench.pool.base import Failure, PoolEvent, failure
 from erlbench.pool.processes import ProcessPool
-from erlbench.work.noise import NoiseTable
 from erlbench.work.replay import OBSERVATIONS, ROWS, TRANSITIONS
 from erlbench.work.store import make_store_folder, shared_memory_folder
-from erlbench.work.tasks import Perturbed, Result, Task
+from erlbench.work.tasks import Result, Task
 
 PATIENCE = 10.0  # seconds to wait for the head
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"  # HTTP/2 begins so: RFC 9113, section 3.4
@@ -132,8 +131,6 @@ class Agent:
         if order.prepare is not None:
             self._pool.prepare(*order.prepare)
         tasks: list[Task] = [pickle.loads(task) for task in order.tasks]
-        for table in _noise_tables(tasks):
-            store.hold(table)
         self._unfinished.update(task.id for task in tasks)
         self._pool.submit(tasks)
 
@@ -166,18 +163,6 @@ def facts() -> Facts:
     memory = status.f_frsize * status.f_blocks
     arithmetic, python = kernel.in_words(kernel.describe()), ".".join(platform.python_version_tuple()[:2])
     return Facts(erlbench.__version__, python, arithmetic, memory)
-
-
-def _noise_tables(tasks: Sequence[Task]) -> set[NoiseTable]:
-    """The tables of noise that tasks name in their inputs and settings."""
-    values: list[Any] = []
-    for task in tasks:
-        values += [value.table for value in task.inputs.values() if isinstance(value, Perturbed)]
-        if is_dataclass(task.settings):
-            values += [getattr(task.settings, item.name) for item in fields(task.settings)]
-        else:
-            values += task.settings.values()
-    return {value for value in values if isinstance(value, NoiseTable)}
 
 
 # -- copies of a replay, whose files only grow -------------------------------------------------------------------------

@@ -45,7 +45,6 @@ class Node:
         self.first_slot = first_slot  # slots are numbered through all nodes
         self.call: Any = None
         self.sent: dict[int, Task] = {}  # tasks that have not come back, in their order
-        self.prepares = False
         self.copies: dict[str, dict[str, int]] = {}  # replay -> the bytes of each file that are there
         self._arrays: set[str] = set()  # that are there
         self._waiting: list[tuple[Task, bytes]] = []  # tasks for the next call
@@ -54,21 +53,6 @@ class Node:
     def load(self) -> float:
         """Tasks per process."""
         return len(self.sent) / self.slots
-
-    def missing(self, task: Task) -> int:
-        """Bytes that would have to be sent for `task`, beside its message."""
-        total = 0
-        for value in task.inputs.values():
-            if isinstance(value, ReplayView):
-                absent_steps = max(0, value.stop - self._transitions(value))
-                total += 4 * absent_steps * (value.observation_size + value.action_size + 3)
-            absent = [ref for ref in arrays_of(value) if ref.name not in self._arrays]
-            total += sum(math.prod(ref.shape) * np.dtype(ref.dtype).itemsize for ref in absent)
-        return total
-
-    def _transitions(self, view: ReplayView) -> int:
-        """How many transitions of a replay are there."""
-        return self.copies.get(view.replay, {}).get(ROWS, 0) // 4
 
     def add(self, task: Task) -> None:
         """Have a task go with the next call; raises what pickle raises."""
@@ -85,10 +69,12 @@ class Node:
         replays: dict[str, ReplayPart] = {}
         for task, _ in self._waiting:
             for value in task.inputs.values():
-                if isinstance(value, ReplayView) and self._transitions(value) < value.stop:
-                    part = read_part(store.replay_folder(value.replay), self.copies.get(value.replay, {}))
-                    self.copies[value.replay] = {name: begin + len(data) for name, (begin, data) in part.items()}
-                    replays[value.replay] = part
+                if isinstance(value, ReplayView):
+                    copy = self.copies.get(value.replay, {})
+                    if copy.get(ROWS, 0) // 4 < value.stop:  # a row's number has four bytes
+                        part = read_part(store.replay_folder(value.replay), copy)
+                        self.copies[value.replay] = {name: begin + len(data) for name, (begin, data) in part.items()}
+                        replays[value.replay] = part
                 for ref in arrays_of(value):
                     if ref.name not in self._arrays:
                         self._arrays.add(ref.name)
@@ -98,11 +84,6 @@ class Node:
         wait = WAIT if len(self.sent) >= self.slots else WAIT_IDLE
         self.call = self.agent.exchange.remote(Order(tasks=tasks, arrays=arrays, replays=replays, free=free, wait=wait))
 
-    def prepare(self, task: Task, workers: int) -> None:
-        """Run `task` on `workers` workers of the node now."""
-        self.prepares = True
-        self.call = self.agent.exchange.remote(Order(prepare=(task, workers)))
-
     def add_arrays(self, names: Iterable[str]) -> None:
         """The node has arrays that its own tasks made."""
         self._arrays.update(names)
@@ -111,7 +92,6 @@ class Node:
         """Have the node forget all tasks, arrays and replays; what a call that is under way returns is not heard."""
         self.sent.clear()
         self.copies.clear()
-        self.prepares = False
         self._arrays.clear()
         self._waiting.clear()
         self.call = self.agent.exchange.remote(Order(reset=True))
@@ -145,8 +125,9 @@ class RayPool(Pool):
     def prepare(self, task: Task, workers: int, stop: threading.Event | None = None) -> None:
         share = workers / max(1, self.processes)
         for node in self._nodes:
-            node.prepare(task, min(node.slots, math.ceil(share * node.slots)))
-        while any(node.prepares for node in self._nodes):
+            count = min(node.slots, math.ceil(share * node.slots))
+            node.call = node.agent.exchange.remote(Order(prepare=(task, count)))
+        while any(node.call is not None for node in self._nodes):
             self._wait(LOOK)
             check_stop(stop)
             if self._finished and isinstance(item := self._finished.popleft(), ErlbenchError):
@@ -216,7 +197,7 @@ class RayPool(Pool):
     def _receive(self, node: Node, call: Any) -> None:
         import ray
 
-        node.call, node.prepares = None, False
+        node.call = None
         try:
             report: Report = ray.get(call)
         except ray.exceptions.RayTaskError as error:  # the agent lives: this is a mistake, not a loss
@@ -295,10 +276,12 @@ class RayPool(Pool):
 def place(task: Task, nodes: Iterable[Node]) -> Node | None:
     """The node for a task: with the smallest load; None where no node has room.
 
-    A gradient task goes where a process is idle and least must be sent, if there is such a node.
+    A gradient task goes to the first node that has an idle process: it mostly has the replay already.
     """
-    nodes = [node for node in nodes if node.load < AHEAD]
-    idle = [node for node in nodes if node.load < 1]
-    if task.gradient and idle:
-        return min(idle, key=lambda node: (node.missing(task), node.load, node.first_slot))
-    return min(nodes, key=lambda node: (node.load, node.first_slot), default=None)
+
+    def load(node: Node) -> float:
+        return 0.0 if task.gradient and node.load < 1 else node.load
+
+    return min(
+        (node for node in nodes if node.load < AHEAD), key=lambda node: (load(node), node.first_slot), default=None
+    )

@@ -130,30 +130,37 @@ class Store:
         centre = self.get(value.centre)
         size = centre.size if value.size is None else value.size
         noise = self.noise(value.key, size, value.table)
-        vector = _displaced(noise, self._scale(value), value.sign, centre[:size], out=None if value.table else noise)
+        scale = self.get(value.scale) if isinstance(value.scale, ArrayRef) else np.float32(value.scale)
+        vector = np.multiply(noise, scale, out=None if value.table else noise)  # a table's is read-only
+        if value.sign < 0:
+            np.negative(vector, out=vector)
+        vector += centre[:size]
         return vector if size == centre.size else np.concatenate((vector, centre[size:]))
-
-    def _scale(self, value: Perturbed) -> np.ndarray | np.float32:
-        return self.get(value.scale) if isinstance(value.scale, ArrayRef) else np.float32(value.scale)
 
     def noise(self, key: Key, size: int, table: NoiseTable | None = None) -> np.ndarray:
         """The standard normal numbers `(size,)` float32 of `key`; read-only where they are a slice of `table`."""
         if table is None:
             return draw_noise(key, size)
         if self._table is None or self._table[0] != table:
+            self.hold(table)  # on a node of a cluster the first task that needs it makes it
             self._table = table, table.open(self._tables)
         return slice_of(self._table[1], key, size)
 
     def hold(self, table: NoiseTable) -> None:
-        """Put `table` into shared memory until the store is closed; the driver and a node's agent call this.
+        """Put `table` into shared memory until the store is closed; one process does it, and others wait.
 
         Raises `CellError` when there is no room for it.
         """
         if table.path(self._tables).exists():
             return
-        shutil.rmtree(self._tables, ignore_errors=True)
-        self._tables.mkdir()
-        make_table(table, self._tables)
+        import fcntl  # not at the top: Windows has none
+
+        with open(self.folder / "lock", "wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not table.path(self._tables).exists():
+                shutil.rmtree(self._tables, ignore_errors=True)
+                self._tables.mkdir()
+                make_table(table, self._tables)
 
     @property
     def _tables(self) -> Path:
@@ -185,14 +192,3 @@ class Store:
         if self._is_own:
             shutil.rmtree(self.folder, ignore_errors=True)
             self._is_own = False
-
-
-def _displaced(
-    noise: np.ndarray, scale: np.ndarray | np.float32, sign: int, centre: np.ndarray, out: np.ndarray | None
-) -> np.ndarray:
-    """`centre + sign * scale * noise`, written to `out` if there is one."""
-    vector = np.multiply(noise, scale, out=out)
-    if sign < 0:
-        np.negative(vector, out=vector)
-    vector += centre
-    return vector

@@ -58,12 +58,11 @@ def test_kinds_of_pools():
 
 
 class Machine(Node):
-    """A node of `slots` processes with `load` tasks, which lacks `lacks` bytes of what any task needs."""
+    """A node of `slots` processes with `load` tasks."""
 
-    def __init__(self, first_slot: int, slots: int, load: int = 0, lacks: int = 0) -> None:
+    def __init__(self, first_slot: int, slots: int, load: int = 0) -> None:
         super().__init__(f"node {first_slot}", None, slots, first_slot)
         self.sent = {-1 - number: Task(-1 - number, "es", "m:f", (0,)) for number in range(load)}
-        self.missing = lambda task: lacks
 
 
 def given(nodes: list[Machine], tasks: int, gradient: bool = False) -> list[int]:
@@ -83,7 +82,6 @@ def test_rollouts_go_where_least_is_to_be_done_per_process():
     assert given([Machine(*node) for node in shape], 100) == [4, 8, 16]  # as much again as runs
 
 
-def test_gradient_tasks_go_where_least_must_be_sent():
-    for tasks, expected in ((2, [0, 2]), (3, [1, 2])):
-        nodes = [Machine(0, 2, lacks=10**6), Machine(2, 2, lacks=10)]
-        assert given(nodes, tasks, gradient=True) == expected
+def test_gradient_tasks_go_to_the_first_idle_node():
+    for tasks, expected in ((2, [2, 0]), (3, [2, 1]), (5, [3, 2])):
+        assert given([Machine(0, 2), Machine(2, 2)], tasks, gradient=True) == expected
