@@ -149,7 +149,7 @@ def mark(case: Case, difference: float) -> str:
     return "" if case != Case.DECIDED else "bold" if difference > 0 else "italic"
 
 
-def make_sample(cell: Any) -> SimpleNamespace:
+def make_sample(cell: Any, scores: Any = None) -> SimpleNamespace:
     """One side of a comparison: scores, one a seed; the seeds with a finished run; how many runs failed.
 
     Steps are means over runs: of training, and of the simulator with those that measure the mean for learning. Minutes
@@ -158,7 +158,7 @@ def make_sample(cell: Any) -> SimpleNamespace:
     runs, minutes = cell.done, [(run.simulated_time, run.timed, run.seconds / 60) for run in cell.done]
     return SimpleNamespace(
         name=cell.label,
-        scores=tuple(map(float, cell.scores)),
+        scores=tuple(float(score) for score in (cell.scores if scores is None else scores)),
         seeds=cell.seeds,
         runs=tuple("/".join(run.path.parts[-4:]) for run in runs),
         failed=len(cell.failed),

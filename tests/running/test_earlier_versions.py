@@ -70,12 +70,12 @@ def test_the_dataclasses_of_a_checkpoint_have_the_names_of_its_format(tmp_path, 
 
 
 def made_by(cell, number, folder):
-    """Have a run's newest checkpoint, and its meta.json, be of another format."""
+    """Have a run's newest checkpoint, and its meta.json, be of another format, which 0.1.0 did not write there."""
     for state in cell.directory.glob(f"{folder}/*/state.json"):
         state.write_bytes(state.read_bytes().replace(b'{"format": %d,' % FORMAT, b'{"format": %d,' % number))
     meta = json.loads((cell.directory / "meta.json").read_text())
     for start in [meta, *meta["starts"]]:
-        if "format" in start:
+        if start.pop("format", None) and number != 2:
             start["format"] = number
     (cell.directory / "meta.json").write_text(json.dumps(meta))
 
