@@ -80,20 +80,22 @@ class Unbroken:
 
 
 def allow_workers(processes: int) -> None:
-    """Raise this process's limit of open files to the most that the shell allows.
+    """Raise this process's limit of open files to what so many processes of a pool need, with two workers each.
 
-    Raises `UsageError` when that is too little for one worker in each of so many processes of a pool.
+    Raises `UsageError` when the shell does not allow one worker for each.
     """
     import resource  # not at the top: Windows has none
 
-    needed, (_, hard) = SPARE + A_WORKER * processes, resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed, (soft, hard) = SPARE + A_WORKER * processes, resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and needed > hard:
         raise UsageError(
             f"too many open files: {processes} processes need about {needed}, and this shell allows {hard}; "
             f"raise the limit (ulimit -Hn {needed}, or LimitNOFILE of the service), or lower --processes or --jobs"
         )
-    with suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    if soft != resource.RLIM_INFINITY and soft < (wanted := needed + A_WORKER * processes):
+        with suppress(OSError, ValueError):
+            limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 # -- processes that end with the one that started them, whatever both are doing; a promise of Linux alone --------------

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from erlbench.machine.process import allow_workers
+from erlbench.machine.process import A_WORKER, SPARE, allow_workers
 from tests.users import as_user
 
 ERLBENCH = str(Path(sys.executable).with_name("erlbench"))
@@ -49,13 +49,16 @@ def test_a_closed_stream_is_open_before_any_other_file(tmp_path):
     assert (done.returncode, (tmp_path / "x").read_text()) == (0, "")
 
 
-def test_the_limit_of_open_files_grows_to_what_the_shell_allows():
+def test_the_limit_of_open_files_grows_as_workers_need_it_to_what_the_shell_allows():
     def limits() -> list[int]:
         resource.setrlimit(resource.RLIMIT_NOFILE, (512, 2048))
-        allow_workers(2)
-        return [*resource.getrlimit(resource.RLIMIT_NOFILE)]
+        soft = []
+        for processes in (2, 300, 500):
+            allow_workers(processes)
+            soft.append(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+        return soft
 
-    assert as_user(os.geteuid(), limits) == [2048, 2048]
+    assert as_user(os.geteuid(), limits) == [512, SPARE + 600 * A_WORKER, 2048]
 
 
 def test_more_workers_than_the_shell_allows_are_named_before_a_start(tmp_path):
