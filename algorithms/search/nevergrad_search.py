@@ -52,9 +52,15 @@ class NevergradSearch:
     values = staticmethod(losses)
 
     def __init__(
-        self, name: str, centre: np.ndarray, sigma: float, budget: int | None, workers: int,
-        random: np.random.Generator, reports_mean: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        name: str,
+        centre: np.ndarray,
+        sigma: float,
+        budget: int | None,
+        workers: int,
+        random: np.random.Generator,
+        reports_mean: bool = True,
+    ) -> None:
         """`budget`: the number of evaluations that the optimiser plans for; `workers`: candidates under way."""
         import nevergrad
 

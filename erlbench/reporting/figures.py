@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -147,13 +147,7 @@ def learning_curves(page: PageCells, group: Any, options: ReportOptions) -> Figu
     usual = (steps if page.x == "timesteps" else page.x, steps, "time")
     wanted = [options.x] if options.x else list(dict.fromkeys(usual))[:2]
     numbers, colours = colour_numbers(cell.name for cell in page.rows), options.style.colours
-    levels = {  # published means that may be drawn beside our curves
-        cell.name: number.value
-        for cell in group.cells
-        if comparable(group.env, group.env_published)
-        and (number := page.find_published(cell, "mean"))
-        and similar_budget(group.total_timesteps, number.steps)
-    }
+    levels = _published_levels(page, group)
     band = _band([cell for cell in group.cells if any(len(run.evaluations) for run in cell.runs)], options)
     curves, panels = [], {}
     for axis in AXES:
@@ -169,10 +163,14 @@ def learning_curves(page: PageCells, group: Any, options: ReportOptions) -> Figu
         label, unit = axis_label(axis, last)
         panels[axis] = {"x": label, "y": "Evaluation return"}
         on_axis = [
-            {**cell_curve(cell, runs, band), "number": numbers[cell.name], "colour": colours.get(cell.name, ""),
-             "level": levels.get(cell.name, np.nan)}
+            cell_curve(cell, runs, band)
+            | {
+                "number": numbers[cell.name],
+                "colour": colours.get(cell.name, ""),
+                "level": levels.get(cell.name, np.nan),
+            }
             for cell, runs in drawn
-        ]  # fmt: skip
+        ]
         if axis == "timesteps":
             on_axis += reference_curves([cell for cell, _ in drawn], numbers, last)
         for curve in on_axis + published_curves(page, group, axis, numbers, last):
@@ -182,18 +180,8 @@ def learning_curves(page: PageCells, group: Any, options: ReportOptions) -> Figu
     if not paper:
         return None
     data = curve_frame(curves)
+    notes = [*_notes(page, group, options, bool(levels)), *_sources(data[data.panel.isin(paper)])]
     over = " and over ".join(AXES[axis].words for axis in paper)
-    beside = dict.fromkeys(filter(None, data.note[data.panel.isin(paper)]))
-    nominal = [cell.label for cell in group.cells if cell.nominal]
-    notes = [
-        f"{' and '.join(nominal)}: that budget counts a generation as one episode of full length." if nominal else "",
-        _smoothing_note(options.style.smooth, "evaluations"),
-        untimed_note(group.cells) if options.x in ("", "time") else "",
-        "Runs in simulated time: their times are modelled, not measured."
-        if any(run.simulated_time for cell in group.cells for run in cell.runs) else "",
-        f"Dotted: mean published in {page.source}, {page.table}, on {group.env_published}." if levels else "",
-        f"Not ours: {'; '.join(beside)}." if beside else "",
-    ]  # fmt: skip
     return Figure(
         name=f"curves-{group.slug}",
         title=f"Learning curves, {group.environment}",
@@ -209,6 +197,35 @@ def learning_curves(page: PageCells, group: Any, options: ReportOptions) -> Figu
         paper=paper,
         band=band,
     )
+
+
+def _published_levels(page: PageCells, group: Any) -> dict[str, float]:
+    """The published means that may be drawn beside our curves, by the names of their cells."""
+    return {
+        cell.name: number.value
+        for cell in group.cells
+        if comparable(group.env, group.env_published)
+        and (number := page.find_published(cell, "mean"))
+        and similar_budget(group.total_timesteps, number.steps)
+    }
+
+
+def _notes(page: PageCells, group: Any, options: ReportOptions, dotted: bool) -> Iterator[str]:
+    """What the caption of a group's curves says besides; empty texts where nothing has to be said."""
+    if nominal := [cell.label for cell in group.cells if cell.nominal]:
+        yield f"{' and '.join(nominal)}: that budget counts a generation as one episode of full length."
+    yield _smoothing_note(options.style.smooth, "evaluations")
+    yield untimed_note(group.cells) if options.x in ("", "time") else ""
+    if any(run.simulated_time for cell in group.cells for run in cell.runs):
+        yield "Runs in simulated time: their times are modelled, not measured."
+    if dotted:
+        yield f"Dotted: mean published in {page.source}, {page.table}, on {group.env_published}."
+
+
+def _sources(data: pd.DataFrame) -> Iterator[str]:
+    """Whose the curves are that are not ours."""
+    if beside := dict.fromkeys(filter(None, data.note)):
+        yield f"Not ours: {'; '.join(beside)}."
 
 
 def _band(cells: Sequence[Any], options: ReportOptions) -> str:

@@ -265,10 +265,14 @@ def _index(pages: Sequence[PageCells], runs: Sequence[Any], warnings: Iterable[s
         ],
     }
     contents = [
-        {**vars(page), "link": f"{page.name}/index.md", "done": sum(len(cell.seeds) for cell in page.entries),
-         "planned": sum(cell.planned for cell in page.entries)}
+        {
+            **vars(page),
+            "link": f"{page.name}/index.md",
+            "done": sum(len(cell.seeds) for cell in page.entries),
+            "planned": sum(cell.planned for cell in page.entries),
+        }
         for page in pages
-    ]  # fmt: skip
+    ]
     return {
         "reference": [overview(page) for page in pages if page.is_reference and not page.study],
         "banner": SMOKE_BANNER if {page.profile for page in new if page.study} == {SMOKE} else "",
@@ -281,8 +285,9 @@ def _index(pages: Sequence[PageCells], runs: Sequence[Any], warnings: Iterable[s
         "lists": [(title, _limited(lines)) for title, lines in lists.items()],
         "commands": _limited([" ".join(command.split()) for command in commands]),
         "commands_of": "The command lines of the runs (each run's last start), from meta.json"
-        + f"; {counted(unknown, 'run')} without one" * bool(unknown) + ":",
-    }  # fmt: skip
+        + f"; {counted(unknown, 'run')} without one" * bool(unknown)
+        + ":",
+    }
 
 
 def _write_cells(path: Path, pages: Sequence[PageCells], runs: Sequence[Any]) -> None:

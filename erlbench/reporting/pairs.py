@@ -279,8 +279,13 @@ def aggregate_table(page: PageCells, scores: Scores, origins: Origins, name: str
     above = all(best > origin for best, origin in zip(_best_means(scores), origins.values()))
     labels, rows = {cell.name: cell.label for cell in page.entries}, []
     for entry, own in scores.items():
-        row: Record = {"name": entry, "algorithm": labels[entry], "seeds": sum(map(len, own)), "environments": envs,
-                       "count": f"{width} environments"}  # fmt: skip
+        row: Record = {
+            "name": entry,
+            "algorithm": labels[entry],
+            "seeds": sum(map(len, own)),
+            "environments": envs,
+            "count": f"{width} environments",
+        }
         if entry != page.baseline and min(map(len, (*own, *bases))) >= FEWEST_RUNS:
             interval = bootstrap_interval(
                 lambda drawn: probability_of_improvement(drawn[:width], drawn[width:]), [*own, *bases]
