@@ -10,7 +10,8 @@ from erlbench.errors import UsageError
 from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.files import table_in
 from erlbench.machine import kernel
-from erlbench.records.run import FORMAT, META, POLICY, ROWS, TRAINING_END, checked, imported_of, later_version
+from erlbench.records.older import version_of
+from erlbench.records.run import META, POLICY, ROWS, TRAINING_END, checked, imported_of, later_version
 from erlbench.running.admission import identity_of, rules_of
 from erlbench.running.checkpoint import unreadable
 from erlbench.running.folder import DONE, RunFolder
@@ -69,7 +70,7 @@ def check_continuing(directory: RunFolder, cell: Cell, options: RunOptions) -> N
         )
     if status.get("status") == DONE and not is_short(status, cell):
         return
-    written = meta.get("format", 2 if meta else FORMAT)  # 0.1.0 wrote format 2 and did not say so
+    written = meta.get("format", 2 if version_of(meta) == (0, 1, 0) else None)  # that version did not say so
     if isinstance(written, int) and (reason := unreadable(written)):
         raise UsageError(
             f"{directory.path} cannot be gone on from: {reason}; finish the run with the version that began it, or "

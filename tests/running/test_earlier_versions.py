@@ -77,6 +77,7 @@ def made_by(cell, number, folder):
     for start in [meta, *meta["starts"]]:
         if start.pop("format", None) and number != 2:
             start["format"] = number
+    meta["versions"]["erlbench"] = "0.1.0" if number == 2 else "9.0"
     (cell.directory / "meta.json").write_text(json.dumps(meta))
 
 
