@@ -64,8 +64,14 @@ def _cells(folder: Path) -> dict[bool, Cell]:
 
 
 def _make(cells: dict[bool, Cell]) -> None:
+    """Run them; whatever reads a folder reads one that is not damaged."""
     assert run(cells[True]) == 0
     interrupt(cells[False], 30, 10)
+    shutil.copytree(cells[True].out, cells[True].out.parent / "read" / "results")
+    for reader in READERS:
+        words = reader.format(run=cells[True].directory, out=cells[True].out.parent / "read")
+        code, output = invoke(*words.split())
+        check(code == 0, f"{words}: {output[-800:]}")
 
 
 def _rows(cell: Cell) -> dict[str, bytes | None]:
