@@ -42,6 +42,7 @@ from erlbench.reporting.studies import (
 )
 from erlbench.reporting.words import FILE as VERDICTS
 from erlbench.reporting.words import write_verdicts
+from erlbench.words import counted
 
 if TYPE_CHECKING:
     from erlbench.experiment.study import Study
@@ -118,8 +119,11 @@ def build_report(
     options.style.check(runs.name, runs.env)
     references = _reference_pages(options.reference, studies) if options.reference else []
     if at := options.at:
-        runs = cut_runs(runs, at, warnings.add)
-        return _write(options, [*references, everything(runs, f"All runs after {at}", at)], runs, warnings)
+        cut = cut_runs(runs, at, warnings.add)
+        page = everything(cut, f"All runs after {at}", at)
+        if left := len({*runs.path} - {*cut.path}):
+            page = replace(page, note=f"Left out: {counted(left, 'run')}; the warnings of the overview say why.")
+        return _write(options, [*references, page], cut, warnings)
     pages: list[PageCells] = []
     for study in studies.values():
         of_study = _study_pages(study, runs, profile, named, options.metric, warnings)

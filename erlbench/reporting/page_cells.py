@@ -71,7 +71,7 @@ class PageCells:
     baseline: str = ""
     profile: str = ""
     statistic: str = "mean"  # of the published numbers that stand beside our means
-    note: str = ""  # how the study's cells differ from what was published
+    note: str = ""  # how a study's cells differ from what was published, or what is left out
     x: str = "timesteps"  # what its curves are drawn over first
     item: str = ""  # of the source: what the page repeats
     pairs: Sequence[tuple[str, str]] | None = None  # of names, which are compared; None: as `compare_pairs` chooses
@@ -131,7 +131,7 @@ class PageCells:
 
     @property
     def notes(self) -> list[str]:
-        """The study's note, for captions; none where it has none."""
+        """Its note, for captions; none where it has none."""
         return [self.note] if self.note else []
 
     @property

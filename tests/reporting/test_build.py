@@ -137,7 +137,9 @@ def test_a_report_after_some_steps_has_one_table_for_all_budgets(tmp_path):
     tasks = make_tasks(5, 20)
     make_run(tmp_path / "results", "Ant-v5", "cem", 0, [0, 1, 2], tasks=tasks)
     make_run(tmp_path / "results", "Ant-v5", "td3", 0, [0, 10, 20, 30, 40], tasks=tasks)
-    page = write_report(tmp_path / "results", at=Moment(2000)) / "all-runs"
+    make_run(tmp_path / "results", "Ant-v5", "td3", 1, [0, 10])  # ends before
+    page = write_report(tmp_path / "results", lambda _: None, at=Moment(2000)) / "all-runs"
+    assert read(page / "index.md").count("Left out: 1 run;") == 2  # at the curves and at the scores
     assert "(the nearest evaluations: 2,000 to 2,000)" in read(page / "index.md")
     assert "return of the evaluation nearest to 2,000 training steps" in read(page / "index.md").lower()
     scores = pd.read_csv(page / "scores.csv")
