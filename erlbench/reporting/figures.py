@@ -217,7 +217,7 @@ def _notes(page: PageCells, group: Any, options: ReportOptions, dotted: bool) ->
     yield _smoothing_note(options.style.smooth, "evaluations")
     yield untimed_note(group.cells) if options.x in ("", "time") else ""
     if any(run.simulated_time for cell in group.cells for run in cell.runs):
-        yield "Runs in simulated time: their times are modelled, not measured."
+        yield "Some runs are in simulated time: their times are modelled, not measured."
     if dotted:
         yield f"Dotted: mean published in {page.source}, {page.table}, on {group.env_published}."
 
