@@ -8,6 +8,7 @@ from contextlib import closing
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.summary.writer import event_file_writer
 
 from erlbench.errors import UsageError
 from erlbench.experiment.cells import RunOptions
@@ -53,7 +54,9 @@ def all_points(monkeypatch):
     monkeypatch.setattr(live_curves, "EVERY", 0.0)
 
 
-def test_the_curves_are_those_of_the_files(tmp_path):
+def test_the_curves_are_those_of_the_files(tmp_path, monkeypatch):
+    number = event_file_writer.AtomicCounter(10)  # files of one second are read by their numbers' texts: 10 before 9
+    monkeypatch.setattr(event_file_writer, "_global_uid", number)
     cell = interrupt(make_cell("cem", tmp_path, steps=1500), 15, 10, tensorboard=True)
     assert run(cell, tensorboard=True) == 0
     assert len(list(cell.directory.glob("events.out.tfevents.*"))) == 3
