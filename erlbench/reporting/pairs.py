@@ -261,7 +261,8 @@ def _describe_tests(page: PageCells, pairs: pd.DataFrame) -> Iterator[str]:
     )
     if tests and not pairs["decidable"].any():
         yield f"No row can be decided: {tests} tests need {seeds_for_tests(tests)} seeds per side."
-    if len(pairs) < tests:
+    names = [{*rows["name"], *rows["name_against"]} for _, rows in pairs.groupby("group")]
+    if page.pairs is None and any(page.baseline not in of and len(of) > MOST_CELLS for of in names):
         yield f"Of more than {MOST_CELLS} algorithms, the pairs of the one with the highest mean are shown."
 
 

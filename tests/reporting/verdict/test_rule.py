@@ -118,6 +118,13 @@ def test_of_many_algorithms_the_best_one_is_compared_with_the_rest_and_all_pairs
     assert {pair.name_against for pair in pairs_of(page_of(tmp_path, baseline="a"))} == {"a"}
 
 
+@pytest.mark.parametrize(("names", "is_said"), [("abcdefg", True), ("abcdef", False)])
+def test_the_table_says_that_it_has_the_pairs_of_the_best_one_also_without_tests(tmp_path, names, is_said):
+    make_cells(tmp_path, ENV, {name: [number, number + 1] for number, name in enumerate(names)})
+    page = page_of(tmp_path)
+    assert ("highest mean" in " ".join(pairs_table(page, compare_pairs(page)).notes)) == is_said
+
+
 def test_below_six_seeds_no_table_has_an_interval_or_a_p(tmp_path):
     for env in (ENV, "Other-v0"):
         make_cells(tmp_path / "runs", env, {"a": [10, 11], "b": [1, 2]})
