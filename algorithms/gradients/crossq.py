@@ -32,6 +32,9 @@ class CrossQCritics(Autograd):
         load(self.learner.target_actor, separated(self.learner.settings.policy, target_actor))
         self.learner.begin(updates)
 
+    def kind(self, number: int) -> bool:
+        return self.learner.count()
+
 
 class CrossQActor(Autograd):
     """An actor up frozen critics, by their running statistics; the members of `programs.blocks.ActorProgram`."""
@@ -70,6 +73,9 @@ class CrossQJoint(Autograd):
         """Take over a learner that has made so many updates."""
         load(self.state, array)
         self.learner.begin(critic_updates, actor_updates)
+
+    def kind(self, number: int) -> tuple[bool, ...]:
+        return self.learner.count(number)
 
     def renew_acting(self) -> None:
         """The policy that acts is the learner's own."""

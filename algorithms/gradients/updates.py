@@ -14,7 +14,6 @@ from typing import Any, Protocol
 import numpy as np
 from torch import Tensor
 
-from erlbench.algorithms.gradients.autograd import Autograd
 from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.minibatches import Transitions, arithmetic, saved
 from erlbench.algorithms.gradients.programs.blocks import ActorProgram, CriticProgram
@@ -38,7 +37,6 @@ class LearnerProgram(Protocol):
 
     block: int  # minibatches that one `draw` reads
     report: Tensor  # numbers of the last update: as many of `NUMBERS` as there are
-    programs: list[Program]  # all
 
     def draw(self, source: Transitions, random: np.random.Generator) -> None:
         """Read minibatches, and draw the noise that goes with them."""
@@ -56,8 +54,7 @@ def learner_of(workspace: Workspace, kind: MakeProgram, settings: Update) -> tup
     name = kind, settings
     if name not in learners:
         learner = kind(settings, workspace.device)
-        in_turn = workspace.device == "cpu" or isinstance(learner, Autograd)
-        learners[name] = learner, InTurn() if in_turn else CudaGraphs(workspace.device)
+        learners[name] = learner, InTurn() if workspace.device == "cpu" else CudaGraphs(workspace.device)
         if len(learners) > KEPT:
             learners.popitem(last=False)
     learners.move_to_end(name)

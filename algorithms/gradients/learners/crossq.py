@@ -32,7 +32,7 @@ class BatchRenorm:
 
     def __init__(self, widths: Sequence[int], vector: Tensor, gradients: Tensor | None) -> None:
         """`vector` `(4 * sum(widths),)`: scale, bias, running mean, running variance. With `gradients` it trains."""
-        self.training, self.calls = gradients is not None, 0  # calls: of the network in training, those before included
+        self.training, self.warm = gradients is not None, False  # warm: after the updates without r and d
         self._layers = [*zip(*(torch.split(row, list(widths)) for row in vector.view(4, -1)))]
         # autograd must not take the running statistics, which move in a forward pass, for the parameters beside them
         self._layers = [(scale, bias, mean.data, variance.data) for scale, bias, mean, variance in self._layers]
@@ -49,14 +49,14 @@ class BatchRenorm:
         return len(self._layers)
 
     def __call__(self, layer: int, x: Tensor) -> Tensor:
-        """The inputs of a layer, `(batch, width)`, normalised; the last layer's end a call of the network."""
+        """The inputs of a layer, `(batch, width)`, normalised."""
         scale, bias, running_mean, running_variance = self._layers[layer]
         if not self.training:
             return (x - running_mean) / (running_variance + NORM_EPSILON).sqrt() * scale + bias
         mean = x.mean(0)
         variance = ((x * x).mean(0) - mean * mean).clamp(min=0.0)  # biased
         centre, spread = mean, variance
-        if self.calls >= WARM:
+        if self.warm:
             with torch.no_grad():  # constants, of the statistics before this minibatch
                 running = (running_variance + NORM_EPSILON).sqrt()
                 r = ((variance + NORM_EPSILON).sqrt() / running).clamp(1.0 / R_MAX, R_MAX)
@@ -67,7 +67,6 @@ class BatchRenorm:
         with torch.no_grad():
             running_mean.lerp_(mean, MOMENTUM)
             running_variance.lerp_(variance, MOMENTUM)
-        self.calls += layer == len(self) - 1
         return (x - centre) / (spread + NORM_EPSILON).sqrt() * scale + bias
 
 
@@ -121,7 +120,10 @@ def joint_critic_loss(
 
 
 class CrossQLearner:
-    """Actor, twin critics and temperature, and Adam, on one flat vector; there are no targets."""
+    """Actor, twin critics and temperature, and Adam, on one flat vector; there are no targets.
+
+    `count` comes before each `update`.
+    """
 
     noises = 2  # of a', and of a
 
@@ -147,10 +149,17 @@ class CrossQLearner:
         self.critic_adam.steps.fill_(critic_updates)
         for adam in (self.actor_adam, self.alpha_adam):
             adam.steps.fill_(actor_updates)
+        self._updates = critic_updates, actor_updates
+
+    def count(self, number: int) -> tuple[bool, ...]:
+        """Begin the update `number`: whether it moves the actor, and whether critics and actor are warm."""
+        moves, (critics, actor) = number % self.settings.policy_delay == 0, self._updates
+        self._updates = critics + 1, actor + moves
         for critic in self.q:
-            critic.norms.calls = critic_updates
+            critic.norms.warm = critics >= WARM
         if isinstance(self.actor, RenormPolicy):
-            self.actor.norms.calls = actor_updates
+            self.actor.norms.warm = actor >= WARM
+        return moves, critics >= WARM, actor >= WARM
 
     @property
     def alpha(self) -> Tensor:
@@ -178,7 +187,10 @@ class CrossQLearner:
 
 
 class CrossQCriticBlock:
-    """The critics of a population, whose next actions are those of one actor, as in `learners/sac.py`."""
+    """The critics of a population, whose next actions are those of one actor, as in `learners/sac.py`.
+
+    `count` comes before each `update`.
+    """
 
     noises = 1
 
@@ -193,8 +205,14 @@ class CrossQCriticBlock:
     def begin(self, critic_updates: int) -> None:
         """Go on after so many updates."""
         self.adam.steps.fill_(critic_updates)
+        self._updates = critic_updates
+
+    def count(self) -> bool:
+        """Begin an update: whether the critics are warm."""
+        warm, self._updates = self._updates >= WARM, self._updates + 1
         for critic in self.q:
-            critic.norms.calls = critic_updates
+            critic.norms.warm = warm
+        return warm
 
     def update(self, number: int, batch: Minibatch, noise: Tensor) -> Tensor:
         """The critics' loss."""

@@ -43,7 +43,8 @@ class GaussianPolicy:
     def sample(self, observations: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
         """Actions, reparameterised with `noise` ~ N(0, 1), and their log probabilities `(batch, 1)` (appendix C)."""
         features = self.features(observations)
-        gaussian = Normal(self._mean(features), self._log_std(features).clamp(-20, 2).exp())
+        std = self._log_std(features).clamp(-20, 2).exp()
+        gaussian = Normal(self._mean(features), std, validate_args=False)  # a check would wait for a GPU
         u = gaussian.mean + gaussian.stddev * noise
         actions = torch.tanh(u)
         density: Tensor = gaussian.log_prob(u)  # type: ignore[no-untyped-call]

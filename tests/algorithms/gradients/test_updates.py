@@ -161,6 +161,11 @@ def test_not_a_number_is_an_error(stochastic, replay, workspace):
     given["parameters"][0] = np.inf
     with pytest.raises(NumericalError, match="actor has a NaN"):
         train_actor(settings_of(train_actor, policy, critic), given, KEY, workspace)
+    if stochastic:
+        given, critic = inputs(policy, normalised := replace(critic, normalised=True), replay), normalised
+        given["target_actor"][0] = np.nan
+        with pytest.raises(NumericalError, match=r"update 1\b.*nan"):
+            update_critics(settings_of(update_critic, policy, critic), given, KEY, workspace)
 
 
 def test_a_task_of_many_updates_is_as_many_tasks_in_a_row(replay, workspace):

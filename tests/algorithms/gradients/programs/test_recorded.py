@@ -7,6 +7,7 @@ calls that return new memory or a Python number. From then on it repeats the cal
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -15,6 +16,9 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from erlbench.algorithms.gradients.crossq import CrossQActor, CrossQCritics, CrossQJoint
+from erlbench.algorithms.gradients.learners.crossq import WARM
+from erlbench.algorithms.gradients.learners.networks import FlatAdam
 from erlbench.algorithms.gradients.minibatches import arithmetic
 from erlbench.algorithms.gradients.programs.blocks import ActorProgram, CriticProgram
 from erlbench.algorithms.gradients.programs.program import CudaGraphs, InTurn
@@ -25,6 +29,7 @@ from erlbench.algorithms.training.critic import critic_spec, initial_critic, ini
 from erlbench.algorithms.training.update_settings import (
     ActorUpdate,
     CriticUpdate,
+    CrossQUpdate,
     DDPGUpdate,
     SACUpdate,
     TD3Update,
@@ -154,6 +159,37 @@ LEARNERS = {
 }
 
 
+NORMALISED, ENDING = replace(TWINS, normalised=True), WARM - 10  # updates before: the warm-up ends in the test
+
+
+def crossq(temperature=None, norm=True):
+    more = {"policy_delay": 3, "temperature": temperature, "target_entropy": -2.0, "actor_norm": norm}
+    update = CrossQUpdate(PLAIN, NORMALISED, BATCH, **both_rates(1e-3), discount=0.99, **more)
+    learner, initial = CrossQJoint(update, DEVICE), initial_soft_learner(PLAIN, NORMALISED, (1,), actor_norm=norm)
+    return learner, learner.state, lambda: learner.load(initial, ENDING, WARM - 3)
+
+
+def normalised_critics():
+    more = {"target_noise": 0.0, "noise_clip": 0.0, "temperature": 0.2}
+    update = CriticUpdate(SOFT, NORMALISED, BATCH, learning_rate=1e-3, discount=0.99, tau=0.0, **more)
+    learner, initial = CrossQCritics(update, DEVICE), (initial_critic(NORMALISED, (1,)), initial_policy(SOFT, (2,)))
+    return learner, learner.state, lambda: learner.load(*initial, ENDING)
+
+
+def actor_up_normalised_critics():
+    learner = CrossQActor(ActorUpdate(SOFT, NORMALISED, BATCH, 1e-3, 0.2), DEVICE)
+    initial = initial_policy(SOFT, (2,)), initial_critic(NORMALISED, (1,))
+    return learner, learner._state, lambda: learner.load(*initial)
+
+
+AUTOGRAD = {
+    "crossq": crossq,
+    "crossq, fixed temperature, plain actor": partial(crossq, 0.2, False),
+    "crossq, critics": normalised_critics,
+    "crossq, actor": actor_up_normalised_critics,
+}
+
+
 class Source:
     """A hundred random transitions."""
 
@@ -189,9 +225,51 @@ def test_a_recorded_program_repeats_every_bit(name, monkeypatch):
     assert updated(learner, *more, recorder) == expected, "recorded once, it goes on from any state"
 
 
+class Waits(TorchDispatchMode):
+    """Refuses calls that give Python a number, for which a GPU must have ended."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        if any(not isinstance(leaf, torch.Tensor | None) for leaf in tree_leaves(result)):
+            raise NotRecordable(f"{func} returns {result!r} to Python")
+        return result
+
+
+class Twice:
+    """An executor that runs each program, and then again from the state before it, as if for another update."""
+
+    def __init__(self, *tensors):
+        self._tensors, self.programs = tensors, {}
+
+    def run(self, program):
+        self.programs[id(program)] = program
+        before = [tensor.clone() for tensor in self._tensors]
+        for again in (True, False):
+            with Waits():
+                for operation in program:
+                    operation()
+            if again:
+                first = [tensor.clone() for tensor in self._tensors]
+                for tensor, value in zip(self._tensors, before):
+                    tensor.copy_(value)
+        assert all(map(torch.equal, first, self._tensors)), "what an update counts is not in the program"
+
+
+@pytest.mark.parametrize("name", AUTOGRAD)
+def test_an_update_by_autograd_can_be_recorded_once_for_each_kind(name):
+    """Mutations: counting in `update`, a kind that forgets the warm-up or the delay, distributions that check."""
+    learner, state, begin = AUTOGRAD[name]()
+    adams = [value for value in vars(learner.learner).values() if isinstance(value, FlatAdam)]
+    twice = Twice(state, *(adam.steps for adam in adams))
+    assert updated(learner, state, begin, twice) == updated(*AUTOGRAD[name](), InTurn())
+    kinds = {"crossq": 6, "crossq, fixed temperature, plain actor": 6, "crossq, critics": 2, "crossq, actor": 1}
+    assert len(twice.programs) == kinds[name]
+
+
 @on_a_gpu
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", [*LEARNERS, *AUTOGRAD])
 def test_cuda_graphs_repeat_every_bit(name):
-    graphs, expected = CudaGraphs(DEVICE), updated(*LEARNERS[name](), InTurn())
-    learner, *more = LEARNERS[name]()
+    make = {**LEARNERS, **AUTOGRAD}[name]
+    graphs, expected = CudaGraphs(DEVICE), updated(*make(), InTurn())
+    learner, *more = make()
     assert [updated(learner, *more, graphs) for _ in range(2)] == [expected] * 2
