@@ -146,6 +146,11 @@ class Algorithm(ABC, Generic[Settings, State]):
         return Needs.of_episodes(problem, getattr(settings, "population", 1) * getattr(settings, "episodes", 1))
 
     @classmethod
+    def update_cost(cls, settings: Settings) -> float:
+        """By how much a gradient step takes longer than TD3's with the same networks, about; for estimates."""
+        return 1.0
+
+    @classmethod
     def warmup(cls, settings: Settings) -> int:
         """Training steps before the first gradient step: by default `start_timesteps` of the settings, else 0."""
         return int(getattr(settings, "start_timesteps", 0) or 0)

@@ -199,6 +199,10 @@ class Hybrid(Algorithm[S, HybridState]):
         parts = cls.parts(settings, "")
         return parts.schedule.gradient_workers(parts.coupling.trains(parts.of_coupling), workers)
 
+    @classmethod
+    def update_cost(cls, settings: S) -> float:
+        return find_learner(getattr(settings, "learner", cls.learner_name)).update_cost
+
     def _another(self, number: int) -> np.ndarray:
         """A further initial policy."""
         return initial_mean(self.policy_spec, self.settings, self.key(Purpose.PARAMETERS, 1, number))

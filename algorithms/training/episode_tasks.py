@@ -70,6 +70,10 @@ class EpisodeLearner(Algorithm[S, L]):
         return {"exploration_noise": getattr(self.settings, "exploration_noise", 0.0)}
 
     @classmethod
+    def update_cost(cls, settings: S) -> float:
+        return LEARNERS[cls.learner_name].update_cost
+
+    @classmethod
     def depends_on_budget(cls, settings: S) -> str:
         return "the last episode ends with the budget"
 

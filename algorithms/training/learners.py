@@ -47,6 +47,7 @@ class Learner:
     target_noise: bool = False  # on the actions of the target policy
     stochastic: bool = False  # a Gaussian actor, with entropy in its loss and in the targets
     normalised: bool = False  # critics with BatchRenorm, and without targets
+    update_cost: float = 1.0  # of an update's time, relative to TD3's; for estimates
     critic_function: str = f"{MODULE}:update_critic"
     actor_function: str = f"{MODULE}:train_actor"
     joint_function: str = ""
@@ -107,6 +108,7 @@ LEARNERS: Mapping[str, Learner] = MappingProxyType(
         "crossq": Learner(
             stochastic=True,
             normalised=True,
+            update_cost=2.6,
             critic_function=f"{CROSSQ}:update_critics",
             actor_function=f"{CROSSQ}:train_actor",
             joint_function=f"{CROSSQ}:update_crossq",

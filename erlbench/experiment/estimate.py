@@ -47,7 +47,7 @@ def estimate(cell: Cell, problem: Problem, processes: int) -> Share:
     steps = planned * algorithm.simulated_steps + evaluations * problem.env.max_episode_steps / 2
     trained = max(0, planned - algorithm.warmup(cell.settings))
     learns = algorithm.critic_updates > 0 and algorithm.gradient_workers(cell.settings, cell.workers) > 0
-    size = update_size(cell.settings, problem) / MEASURED if learns else 0.0
+    size = update_size(cell.settings, problem) / MEASURED * algorithm.update_cost(cell.settings) if learns else 0.0
     caught_up = trained if algorithm.is_synchronous(cell.settings) else planned  # AES-RL's critic catches up
     critic = caught_up * algorithm.critic_updates * size * costs.critic_update
     actors = trained * algorithm.actor_updates * size * costs.actor_update
@@ -100,7 +100,8 @@ def update_size(settings: Any, problem: Problem) -> int:
     """Minibatch x weights of an actor and a critic, to which an update's time is nearly proportional."""
     hidden, batch = getattr(settings, "hidden", ()), getattr(settings, "batch_size", 0)
     observation, action = problem.observation_size, problem.action_size
-    networks = ((observation, *hidden, action), (observation + action, *hidden, 1))
+    critic = getattr(settings, "critic_hidden", hidden)
+    networks = ((observation, *hidden, action), (observation + action, *critic, 1))
     return batch * sum(inputs * outputs for sizes in networks for inputs, outputs in pairwise(sizes))
 
 
