@@ -90,6 +90,7 @@ def test_a_claim_is_tested_by_its_size(tmp_path, size, first, second, spread, se
     amount = float(size.split("'")[1].rstrip(" %")) if size else 0
     sign = -1 if size.startswith("less") else 1
     assert answer.in_percent == ("%" in size)
+    assert answer.measure == "return of the final evaluation"
     if answer.in_percent:
         effect, other = 100 * sign * (a.mean() / b.mean() - 1), b * (1 + sign * amount / 100)
     else:
