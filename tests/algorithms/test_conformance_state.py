@@ -14,7 +14,7 @@ from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
 from erlbench.settings import setting_rows
 from erlbench.work.replay import Replay
 from erlbench.work.values import references
-from tests.algorithms.kept_settings import FILE, resolved_settings
+from tests.algorithms.kept_settings import FILE, PARTS, resolved_settings, settings_of_parts
 from tests.pool.helpers import local_pool
 from tests.runs import four_first, make_cell, rows, run
 
@@ -63,8 +63,12 @@ def test_every_setting_is_documented(algo):
 @pytest.mark.parametrize("algo", ALGORITHMS)
 def test_presets_have_the_settings_that_were_kept(algo):
     kept = json.loads(FILE.read_text())
-    assert [*kept] == ALGORITHMS
+    assert [*kept] == [*ALGORITHMS, PARTS]
     assert json.loads(json.dumps(resolved_settings(algo))) == kept[algo]
+
+
+def test_parts_of_hybrids_have_the_settings_that_were_kept():
+    assert json.loads(json.dumps(settings_of_parts())) == json.loads(FILE.read_text())[PARTS]
 
 
 def test_no_algorithm_imports_torch_on_the_drivers_side():
