@@ -1,9 +1,10 @@
 """CEM-RL: CEM whose first individuals are trained by TD3's gradients before they are evaluated.
 
 Pourchot and Sigaud, "CEM-RL: Combining evolutionary and gradient-based methods for policy search", ICLR 2019,
-algorithm 1, with the constants of github.com/apourchot/CEM-RL. The algorithm reads in five
-files: the search `search/cem.py`, the schedule `chain` (`schedule/chain.py`: who learns on which critic), the coupling
-`half` (`coupling/half.py`: the first `n_grad` individuals are trained), and the losses, `gradients/learners/td3.py`.
+algorithm 1, with the constants of github.com/apourchot/CEM-RL. The algorithm reads in five files: this one, the search
+`search/cem.py`, the schedule `chain` (`schedule/chain.py`: who learns on which critic), the coupling `half`
+(`coupling/half.py`: the first `n_grad` individuals are trained), and the losses, `gradients/learners/td3.py`.
+`schedule/generations.py` keeps the books of all schedules with generations, in `ask` and `tell`.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ class Chain(Generations):
             if task.kind == "actor":
                 parameters[task.individual] = task.output("parameters")
         random = self.settings.random_warmup and not warm
-        return tasks + self.evaluations(parameters, range(first, state.asked), random)
+        return tasks + self.fitness_episodes(parameters, range(first, state.asked), random)
 
     def training(self, parameters: Sequence[Input], trained: Sequence[int]) -> list[Task]:
         """A chain of critic blocks, and the actors' training.

@@ -40,7 +40,7 @@ class Generations(Schedule):
             return tasks
         return self.tasks_of(state.asked) if len(state.fitness) == state.asked < len(state.individuals) else []
 
-    def evaluations(self, parameters: Sequence[Input], individuals: range, random: bool) -> list[Task]:
+    def fitness_episodes(self, parameters: Sequence[Input], individuals: range, random: bool) -> list[Task]:
         """The episodes of `individuals`, which act uniformly at `random`, or by themselves."""
         kinds = {index: "random" if random else "rl" if index in self.state.trained else "es" for index in individuals}
         tasks = list[Task]()

@@ -1,7 +1,8 @@
 """The pool of worker processes on this machine.
 
 A task is a pure function of its message, so whatever happens to its worker, it runs again somewhere else. A slot runs
-one task at a time. It has up to two workers: one for rollouts, which never imports torch, and one for gradient tasks.
+one task at a time. It has up to two workers: one for rollouts, which imports torch for policies that need it alone,
+and one for gradient tasks.
 
 Several short tasks go to a worker at once. What is sent together is started by nobody else, so it is short against what
 a user could notice, and a small part of what is ready (guided self-scheduling: Polychronopoulos and Kuck, IEEE

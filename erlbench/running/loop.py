@@ -207,7 +207,7 @@ class Run:
     # -- evaluations --------------------------------------------------------------------------------------------------
 
     def begin_evaluation(self, final: bool = False) -> None:
-        """Copy the policy as it is now; it is played after the training, or beside it (`evaluate = "during"`)."""
+        """Note the policy as it is now; it is played after the training, or beside it (`evaluate = "during"`)."""
         self.evaluations.begin(self.clock, self.digest(self), final)
 
     def play_beside(self) -> None:
