@@ -2,8 +2,9 @@
 
 python -m benchmarks.atari noise OUT [--networks N]         # perturbed networks on images of random play
 python -m benchmarks.atari keys OUT KIND SEED --frames N    # KIND: actions, networks, normalised
+python -m benchmarks.atari compare OUT                      # keys per episode of all files, by kind
 
-Both write a CSV file to the folder OUT and print the means with 95 % intervals over networks, or over episodes.
+The first two write a CSV file to the folder OUT and print means with 95 % intervals over networks, or over episodes.
 """
 
 from __future__ import annotations
@@ -119,6 +120,28 @@ def keys(out: Path, kind: str, seed: int, frames: int) -> None:
     keys, episodes = int(table.key.sum()), len(table)
     low, high = share_interval(keys, episodes)
     click.echo(f"{kind}: {keys} keys in {episodes} episodes [{low:.5f}, {high:.5f}], {table.frames.sum():,} frames")
+
+
+def share_difference(of: int, runs: int, of_other: int, others: int) -> tuple[float, float, float]:
+    """A share minus another one, with Newcombe's 95 % interval from Wilson's of both (1998, method 10)."""
+    first, second = of / runs, of_other / others
+    (low, high), (other_low, other_high) = share_interval(of, runs), share_interval(of_other, others)
+    below, above = np.hypot(first - low, other_high - second), np.hypot(high - first, second - other_low)
+    return first - second, first - second - float(below), first - second + float(above)
+
+
+@main.command
+@click.argument("out", type=click.Path(path_type=Path, exists=True))
+def compare(out: Path) -> None:
+    """Keys per episode of each kind, and those of networks minus those of random actions."""
+    table = pd.concat([pd.read_csv(path) for path in sorted(out.glob("keys-*.csv"))])
+    kinds = table.groupby("kind").agg(keys=("key", "sum"), episodes=("key", "size"), frames=("frames", "sum"))
+    for kind, (keys, episodes, frames) in kinds.iterrows():
+        line = f"{kind}: {keys} keys in {episodes:,} episodes, {frames:,} frames"
+        if kind != "actions":
+            value, low, high = share_difference(keys, episodes, *kinds.loc["actions", ["keys", "episodes"]])
+            line += f"; keys per episode minus those of actions {value:.4f} [{low:.4f}, {high:.4f}]"
+        click.echo(line)
 
 
 def play_for_key(task: Problem, env: Any, spec: PolicySpec, vector: np.ndarray | None, number: int) -> dict[str, Any]:

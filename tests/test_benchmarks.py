@@ -3,9 +3,12 @@
 import ast
 import json
 
+import pytest
 from click.testing import CliRunner
+from statsmodels.stats import proportion
 
 from benchmarks.__main__ import NAMES, main
+from benchmarks.atari import share_difference
 from benchmarks.harness import Claim
 from benchmarks.mutations import mutations
 
@@ -42,3 +45,10 @@ def test_a_benchmark_that_fails_costs_only_its_own_rows(tmp_path, monkeypatch):
     assert [claim["measured"] for claim in claims] == [1.0, 3.0]
     unknown = CliRunner().invoke(main, ["rolouts"])
     assert (unknown.exit_code, all(name in unknown.output for name in NAMES)) == (2, True)
+
+
+@pytest.mark.parametrize("counts", [(0, 296, 8, 4394), (5, 40, 0, 30), (17, 50, 20, 60)])
+def test_the_interval_of_a_difference_of_shares_is_newcombes(counts):
+    low, high = proportion.confint_proportions_2indep(*counts, method="newcomb")
+    of, runs, of_other, others = counts
+    assert share_difference(*counts) == pytest.approx((of / runs - of_other / others, low, high))
