@@ -147,7 +147,7 @@ def online_fixed(
     old: np.ndarray,
     new: np.ndarray,
     p: float,
-    n: float = 10.0,
+    n: float,
     floor: float = FLOOR,
 ) -> np.ndarray:
     """Eq. 11, element-wise, with constant n: v + ((z - old)(z - new) - v) / n for the means before and after."""

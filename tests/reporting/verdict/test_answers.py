@@ -203,10 +203,10 @@ def test_steps_to_a_score_count_to_the_end_where_it_is_not_reached(tmp_path):
 
 
 def test_a_score_beyond_all_numbers_is_not_comparable(tmp_path):
-    """The area below a curve of 1e308 is infinite."""
+    """The area below a curve of 1e308 is infinite; one such seed is enough."""
     write_study(tmp_path, 'metric = "curve", from = 500, to = 2000, axis = "steps"', steps=3000, seeds=6)
     for seed in range(6):
-        make_run(tmp_path, ENV, "cem", seed, [0, 1e308, 1e308, 1])
+        make_run(tmp_path, ENV, "cem", seed, [0, 1, 1, 1] if seed else [0, 1e308, 1e308, 1])
         make_run(tmp_path, ENV, "td3", seed, [0, 50, 50 + seed, 1])
     assert answer_of(tmp_path).reason == "a score is not finite"
 
