@@ -103,7 +103,7 @@ def test_the_variance_by_each_rule():
     np.testing.assert_allclose(success_rule(np.array([0.1]), [True] * 2 + [False] * 8), [0.1 * 0.99])
     np.testing.assert_allclose(success_rule(np.array([0.1]), [True] * 3 + [False] * 7), [0.1 / 0.99])
     floor, zero = np.full(2, 1e-5), np.zeros(2)
-    np.testing.assert_array_equal(online_fixed(floor, zero, zero, zero, 0.5), floor)
+    np.testing.assert_array_equal(online_fixed(floor, zero, zero, zero, 0.5, 10.0), floor)
     np.testing.assert_array_equal(success_rule(floor, [False] * 10), floor)
 
 
