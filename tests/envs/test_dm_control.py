@@ -36,7 +36,7 @@ def test_observations_are_gymnasiums_flattening_as_float32(task):
 
 
 def test_an_episode_has_the_frames_of_its_task_and_never_terminates():
-    for settings, steps in (({}, 1000), ({"frame_skip": 4}, 250), ({"max_episode_steps": 100}, 100)):
+    for settings, steps in (({}, 1000), ({"frame_skip": 4}, 250), ({"max_episode_steps": 1000}, 1000)):
         task = problem("dm_control/cartpole-swingup-v0", settings)
         sizes = (task.observation_size, task.action_size)
         spec = PolicySpec(sizes, "tanh", task.action_low, task.action_high)
