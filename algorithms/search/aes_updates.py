@@ -142,13 +142,7 @@ def success_rule(
 
 
 def online_fixed(
-    variance: np.ndarray,
-    z: np.ndarray,
-    old: np.ndarray,
-    new: np.ndarray,
-    p: float,
-    n: float,
-    floor: float = FLOOR,
+    variance: np.ndarray, z: np.ndarray, old: np.ndarray, new: np.ndarray, p: float, n: float, floor: float = FLOOR
 ) -> np.ndarray:
     """Eq. 11, element-wise, with constant n: v + ((z - old)(z - new) - v) / n for the means before and after."""
     if p < SMALLEST_RATIO:

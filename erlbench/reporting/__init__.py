@@ -132,7 +132,8 @@ def build_report(
             warnings.add(f"no run belongs to the study '{study.name}'{chosen}; it has no page")
         pages += of_study
     whole = everything(runs)
-    if {run.path for run in whole.runs} <= {run.path for page in pages if page.pairs == () for run in page.runs}:
+    asked = {run.path for page in pages if page.pairs == () for run in page.runs}
+    if not options.baseline and {run.path for run in whole.runs} <= asked:
         whole = replace(whole, pairs=())  # what studies compare is tested there
     if pages and all(page.profile == SMOKE for page in pages):
         whole = without_judgement(whole)

@@ -18,7 +18,7 @@ import pandas as pd
 from erlbench.reporting.cells import Warn, list_rows, seed_means, values_by_seed
 from erlbench.reporting.documents import Record
 from erlbench.reporting.page_cells import choose_score, score_cells
-from erlbench.reporting.pairs import SIMILAR, decide, make_sample, selection_reason
+from erlbench.reporting.pairs import SIMILAR, decide, make_sample, selection_reason, unscored_reason
 from erlbench.reporting.published import find_origin
 from erlbench.reporting.score import AUTO, CURVE, FINAL, LEARNING, MINUTES, TIMESTEPS, CurveStretch
 from erlbench.reporting.significance import UNKNOWN, Case, compare, judge, mean_difference, percent_more
@@ -176,9 +176,7 @@ def _why_not(kind: str, sides: list[Any], scores: list[Any], answer: SimpleNames
         if answer.note and max(budgets) > SIMILAR * min(budgets):
             yield f"{answer.note.split('; ')[0]}, and the budgets differ"
     else:
-        for side in sides:
-            if unknown := len(side.seeds) - len(side.scores):
-                yield f"{unknown} of {counted(len(side.seeds), 'seed')} of {side.label} have no such score"
+        yield from filter(None, map(unscored_reason, sides))
     yield from filter(None, [selection_reason(sides)])
     if not all(np.isfinite(values).all() for values in scores):
         yield "a score is not finite"

@@ -62,8 +62,8 @@ def count_runs(runs: pd.DataFrame, warn: Warn) -> pd.DataFrame:
     for path, seed, other in zip(runs.path, runs.seed, first):
         if path != other:
             warn(
-                f"{path}: repeats seed {seed} of {other} with the same kernel and software; listed only, the first "
-                "finished run of a seed counts"
+                f"{path}: repeats seed {seed} of {other} with the same kernel and software; it does not count, the "
+                "first finished run of a seed does"
             )
     return runs[runs.path == first].sort_values([*KEY], kind="stable", ignore_index=True)
 

@@ -37,6 +37,7 @@ from erlbench.reporting.statistics import (
     std,
 )
 from erlbench.settings import setting_text
+from erlbench.words import counted
 
 MOST_CELLS = 6  # of an environment whose pairs are all shown; of more, those of the best one
 SIMILAR = 1.1  # times the simulator steps of the other side: more is said
@@ -87,9 +88,10 @@ def decide(pairs: Sequence[tuple[Array, Array, float, str]]) -> list[Record]:
     """What `compare` and `judge` say of each pair, corrected for all of them, `tests` in number.
 
     A pair has the scores of both sides, one a seed, the score of a random policy, and a reason why they are not
-    comparable, or an empty text.
+    comparable, or an empty text. Those that are not comparable are not tested.
     """
-    compared = [_compare(x.tobytes(), y.tobytes()) for x, y, *_ in pairs]
+    untested = {"p_rank": math.nan}
+    compared = [_compare(x.tobytes(), y.tobytes()) | (untested if reason else {}) for x, y, _, reason in pairs]
     p_values = holm(*([found[name] for found in compared] for name in ("p_rank", "level")))
     tests = int(np.isfinite(p_values).sum())
     rows = []
@@ -103,7 +105,7 @@ def decide(pairs: Sequence[tuple[Array, Array, float, str]]) -> list[Record]:
 
 def _why_not(group: Any, one: Any, two: Any) -> Iterator[str]:
     """Why the scores are no samples of the algorithms; none where they are."""
-    yield from filter(None, [selection_reason((one, two))])
+    yield from filter(None, [selection_reason((one, two)), *map(unscored_reason, (one, two))])
     if not all(math.isfinite(mean(side.scores)) and not math.isinf(std(side.scores)) for side in (one, two)):
         yield "the scores are too large for a mean and a spread"
     if (one.metric, one.stretch) != (two.metric, two.stretch):
@@ -125,6 +127,12 @@ def selection_reason(sides: Sequence[Any]) -> str:
     if TRAINING in kinds and len(kinds) > 1:
         return f"scores of one are returns of {TRAINING}, those of the other are not"
     return ""
+
+
+def unscored_reason(side: Any) -> str:
+    """How many seeds have no score of this kind, such as a mean of ten evaluations; else empty."""
+    unknown = len(side.seeds) - len(side.scores)
+    return f"{unknown} of {counted(len(side.seeds), 'seed')} of {side.label} have no such score" if unknown else ""
 
 
 def _choose_pairs(page: PageCells, group: Any) -> Iterator[tuple[Any, Any, bool]]:
@@ -182,7 +190,7 @@ def _at_equal_steps(group: Any, one: Any, two: Any) -> tuple[float, float] | Non
     if not (budget and any(more) and np.isfinite(used).all() and max(used) > SIMILAR * min(used)):
         return None
     first, second = (
-        mean(scores_at_equal_steps(side, budget) if counted else side.scores) for side, counted in zip(sides, more)
+        mean(scores_at_equal_steps(side, budget) if measured else side.scores) for side, measured in zip(sides, more)
     )
     return first, second
 

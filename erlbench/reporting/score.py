@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from erlbench.errors import UsageError
+from erlbench.records.read import ignore
 from erlbench.reporting.cells import Warn, count_runs, list_rows
 from erlbench.reporting.formats import number
 from erlbench.reporting.runs import disagreement
@@ -172,11 +173,14 @@ def parse_moment(text: str) -> Moment:
 def cut_runs(runs: pd.DataFrame, moment: Moment, warn: Warn) -> pd.DataFrame:
     """Each run up to its evaluation that is nearest to `moment`, the later of two, as if this had been its end.
 
-    A run without an evaluation within a tenth of it, or with a damaged one there, is left out with a warning. Runs of
-    several budgets are one cell then, if their algorithm does not compute with its budget (`cells.py`). Raises
-    `UsageError` when no run is left.
+    A run without an evaluation within a tenth of it, or with a damaged one there, is left out with a warning, but a
+    failed one stays as it is. Runs of several budgets are one cell then, if their algorithm does not compute with its
+    budget (`cells.py`). Raises `UsageError` when no run is left.
     """
-    ends = {run.Index: end for run in list_rows(runs) if (end := _end(run, moment, warn)) is not None}
+    failed, budget = runs.status == "failed", {"total_generations": 0, "total_minutes": 0.0}
+    budget |= {"total_timesteps": 0 if moment.minutes else int(moment.value)}
+    found = {run.Index: _end(run, moment, ignore if failed[run.Index] else warn) for run in list_rows(runs)}
+    ends = {index: end for index, end in found.items() if end is not None}
     if not ends:
         raise UsageError(f"--at: no run has an evaluation within {NEAR:.0%} of {moment}")
     cut = runs.loc[[*ends]].copy()
@@ -187,9 +191,7 @@ def cut_runs(runs: pd.DataFrame, moment: Moment, warn: Warn) -> pd.DataFrame:
     last = pd.DataFrame(np.concatenate([rows[-1:] for rows in cut.evaluations]), index=cut.index)
     cut["final_episodes"] = cut.final_episodes.where(last.final == 1, cut.eval_episodes)
     cut = cut.assign(
-        total_timesteps=0 if moment.minutes else int(moment.value),
-        total_generations=0,
-        total_minutes=0.0,
+        **budget,
         status="done",
         done=True,
         message="",
@@ -197,7 +199,8 @@ def cut_runs(runs: pd.DataFrame, moment: Moment, warn: Warn) -> pd.DataFrame:
         train_time_s=last.train_time_s,
         seconds=last.seconds,
     )
-    return count_runs(cut, warn)
+    before = runs.loc[failed & ~runs.index.isin(ends)].assign(**budget)
+    return count_runs(pd.concat([cut, before]) if len(before) else cut, warn)
 
 
 def _end(run: Any, moment: Moment, warn: Warn) -> int | None:

@@ -22,6 +22,7 @@ from erlbench.reporting.statistics import (
     FEWEST_RUNS,
     NO_INTERVAL,
     Array,
+    dense_ranks,
     flat,
     mean,
     probability_of_improvement,
@@ -122,7 +123,7 @@ def rank_test(x: ArrayLike, y: ArrayLike) -> float:
     The larger one of two. Mann and Whitney's is exact for equal distributions where no two scores are equal, but also
     finds unequal spreads. Brunner and Munzel's (2000) finds P(better) alone, but promises too much with few runs.
     """
-    a, b = flat(x), flat(y)
+    a, b = dense_ranks(x, y)
     values = np.unique(np.concatenate([a, b]))
     tied = len(values) < a.size + b.size
     exact = float(scipy.stats.mannwhitneyu(a, b, method="asymptotic" if tied else "exact").pvalue)

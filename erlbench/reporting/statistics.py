@@ -18,6 +18,7 @@ Key = TypeVar("Key")
 Item = TypeVar("Item")
 NO_INTERVAL = (math.nan, math.nan)
 FEWEST_RUNS = 6  # per side, for an interval or a test: below, only the scores are shown
+ROUNDING = 1e-12  # of the largest score: by more, equal ones do not differ that were summed in another order
 
 
 def group_items(pairs: Iterable[tuple[Key, Item]]) -> dict[Key, list[Item]]:
@@ -95,8 +96,16 @@ def probability_of_improvement(x: Sequence[ArrayLike], y: Sequence[ArrayLike]) -
 
     `x[i]` and `y[i]` are the scores of the runs in environment i; their lengths may differ (Agarwal et al. 2021).
     """
-    gaps = [np.subtract.outer(flat(a), flat(b)) for a, b in zip(x, y, strict=True)]
-    return mean([np.mean((gap > 0) + 0.5 * (gap == 0)) for gap in gaps])
+    ranks = [dense_ranks(a, b) for a, b in zip(x, y, strict=True)]
+    return mean([np.mean((a[:, None] > b) + 0.5 * (a[:, None] == b)) for a, b in ranks])
+
+
+def dense_ranks(x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
+    """The ranks of both samples' values among the different values of both; those that differ by rounding are equal."""
+    a, b = flat(x), flat(y)
+    values = np.sort(np.concatenate([a, b]))
+    levels = values[np.diff(values, prepend=-math.inf) > ROUNDING * np.abs(values).max(initial=0.0)]
+    return levels.searchsorted(a, "right"), levels.searchsorted(b, "right")
 
 
 def flat(values: ArrayLike) -> Array:

@@ -1,13 +1,17 @@
 """One comparison has one score: the curve's mean over the same stretch, the final evaluation, or that at a moment."""
 
+import math
+
 import pandas as pd
 import pytest
 
 from erlbench.errors import UsageError
 from erlbench.experiment.study import Profile
 from erlbench.reporting.page_cells import everything, score_page
+from erlbench.reporting.pairs import compare_pairs
 from erlbench.reporting.runs import find_runs
 from erlbench.reporting.score import CURVE, FINAL, Moment, cut_runs
+from erlbench.reporting.significance import Case
 from tests.reporting.compare import read, write_report
 from tests.reporting.make_runs import make_cells, make_run
 from tests.reporting.make_studies import make_study
@@ -105,6 +109,44 @@ def test_a_run_without_a_whole_evaluation_near_the_steps_is_left_out(tmp_path):
     assert [run.seed for run in cut(tmp_path, 1000)[0]] == [3]  # the evaluations before it are whole
     with pytest.raises(UsageError, match=r"--at: no run has an evaluation within 10% of 5,000 training steps"):
         cut(tmp_path, 5000)
+
+
+def test_runs_that_failed_before_the_moment_stay_failed(tmp_path):
+    make_cells(tmp_path, ENV, {"a": range(6), "b": range(20, 26)}, before=range(4))
+    failed = {"status": "failed", "total": 4000}
+    make_run(tmp_path, ENV, "b", 6, [0, 1], **failed)  # no evaluation at the moment
+    make_run(tmp_path, ENV, "b", 7, [0, 1, 2, 3, 4], **failed)  # it failed later
+    for run in ({"total": 4000, "status": "running"}, failed):
+        make_run(tmp_path, "Hopper-v5", "a", len([*tmp_path.glob("Hopper-v5/a/*")]), [0, 1], **run)
+    runs, told = cut(tmp_path, 4000)
+    assert [(run.name, run.seed) for run in runs if not run.done] == [("b", 6), ("a", 1)]
+    assert len(told) == 1
+    assert told[0].startswith("0: no evaluation")
+    page = score_page(everything(cut_runs(find_runs([tmp_path], lambda _: None), Moment(4000), lambda _: None)))
+    (pair,) = compare_pairs(page).itertuples()
+    assert (pair.case, pair.first.failed, pair.second.failed) == (Case.NOT_COMPARABLE, 0, 1)
+
+
+def test_a_seed_without_such_a_score_makes_its_pair_not_comparable(tmp_path):
+    """Its mean of ten evaluations is unknown, and might be the lowest."""
+    for seed in range(7):
+        make_run(tmp_path, ENV, "a", seed, [*range(seed, seed + 12)])
+        steps = range(0, 12_000, 1000) if seed else (*range(0, 7000, 1000), 11_000)
+        make_run(tmp_path, ENV, "b", seed, [90] * len(steps), steps=steps)
+    (pair,) = compare_pairs(score_page(everything(find_runs([tmp_path], lambda _: None)), "final-10")).itertuples()
+    assert (pair.case, len(pair.second.scores)) == (Case.NOT_COMPARABLE, 6)
+    assert "1 of 7 seeds" in pair.reason
+
+
+def test_pairs_that_are_not_comparable_are_not_tested(tmp_path):
+    """They share no level, as in studies: the one p is not corrected."""
+    make_cells(tmp_path, ENV, {"a": range(6), "b": range(20, 26), "c": range(40, 46)}, before=range(4))
+    make_run(tmp_path, ENV, "c", 6, [0, 1], total=4000, status="failed")
+    pairs = compare_pairs(score_page(everything(find_runs([tmp_path], lambda _: None))))
+    assert pairs.case.tolist() == [Case.DECIDED, Case.NOT_COMPARABLE, Case.NOT_COMPARABLE]
+    assert {*pairs.tests} == {1}
+    assert pairs.p_holm[0] == pytest.approx(2 / math.comb(12, 6))
+    assert pairs[["p_rank", "p_holm"]][1:].isna().all(axis=None)
 
 
 def test_episodes_and_successes_are_those_of_the_evaluation_at_the_moment(tmp_path):

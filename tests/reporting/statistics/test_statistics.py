@@ -9,7 +9,7 @@ from scipy import stats
 from statsmodels.stats.power import TTestIndPower
 
 from erlbench.reporting import statistics
-from erlbench.reporting.significance import detectable, holm, smallest_difference, welch_power
+from erlbench.reporting.significance import compare, detectable, holm, rank_test, smallest_difference, welch_power
 from erlbench.reporting.statistics import bootstrap_interval, expanded_tail, superiority_interval
 from tests.reporting.compare import find_rows
 from tests.reporting.make_runs import make_run
@@ -62,6 +62,16 @@ def test_a_moving_average_is_numpys_convolution_once_the_window_is_full():
     assert_allclose(smooth[19:], np.convolve(values, np.ones(20) / 20, mode="valid"), atol=1e-12)
     x, y = statistics.points(np.array([0.0, 1.0, 1.0, np.nan, 2.0]), np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
     assert (x.tolist(), y.tolist()) == ([0, 1, 2], [1, 3, 5])
+
+
+@pytest.mark.parametrize("value", [63.17, -46.04, 1e300, 1e-300])
+def test_scores_that_differ_by_rounding_are_ties(value):
+    """A mean over other evaluations of the same constant differs in the last digit."""
+    same, more = [value] * 6, [value * (1 + 1e-11)] * 6
+    rounded = [np.nextafter(value, np.inf)] * 6
+    assert (rank_test(same, rounded), compare(same, rounded)["probability_better"]) == (1.0, 0.5)
+    assert rank_test(same, more) < 0.01
+    assert compare(same, more)["probability_better"] == float(value < 0)
 
 
 def test_superiority_interval_of_samples_apart_has_a_width():

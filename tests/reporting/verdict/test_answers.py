@@ -202,6 +202,19 @@ def test_steps_to_a_score_count_to_the_end_where_it_is_not_reached(tmp_path):
     assert answer_of(tmp_path / "neither").standing is Standing.UNDECIDED  # and not equivalent
 
 
+@pytest.mark.parametrize(("percent", "first"), [(70, 300), (90, 100), (80, 200), (40, 600)])
+def test_an_effect_of_exactly_the_claimed_size_is_undecided(tmp_path, percent, first):
+    """1000 (1 - 0.7) is more than 300, and 1000 (1 - 0.9) less than 100."""
+    write_study(tmp_path, f'metric = "reach", score = 9, less-by = "{percent} %"', steps=1000, seeds=6)
+    for name, step in (("cem", first), ("td3", 1000)):
+        for seed in range(6):
+            make_run(
+                tmp_path, ENV, name, seed, [9 * (x >= step) for x in range(0, 1001, 100)], steps=range(0, 1001, 100)
+            )
+    answer = answer_of(tmp_path)
+    assert (answer.standing, answer.effect[0]) == (Standing.UNDECIDED, pytest.approx(percent))
+
+
 def test_a_score_beyond_all_numbers_is_not_comparable(tmp_path):
     """The area below a curve of 1e308 is infinite; one such seed is enough."""
     write_study(tmp_path, 'metric = "curve", from = 500, to = 2000, axis = "steps"', steps=3000, seeds=6)
@@ -259,6 +272,16 @@ def test_the_report_of_a_folder_answers_its_study(tmp_path):
     assert page.index("Claim: CEM scores higher.") < page.index("What the study compares") < page.index("curves")
     assert "What differs from the study" in page
     assert index.index("Claim: ") < index.index("| Algorithm |")
+
+
+def test_a_baseline_is_tested_beside_what_a_study_compares(tmp_path):
+    write_study(tmp_path / "runs", seeds=6)
+    write_runs(tmp_path / "runs", 2000, 1000, seeds=6)
+    for words, pairs in (((), []), (("--baseline", "td3"), [("cem", "td3")])):
+        run_report(tmp_path / "runs", "--out", tmp_path / "report", *words)
+        verdicts = json.loads(read(tmp_path / "report" / "verdict.json"))["verdicts"]
+        assert [(pair["first"]["name"], pair["second"]["name"]) for pair in verdicts["all-runs"]] == pairs
+        assert verdicts["asked"] == []
 
 
 def test_studies_that_cannot_be_read_are_left_out_and_none_is_more_than_text(tmp_path):
