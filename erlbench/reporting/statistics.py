@@ -18,7 +18,7 @@ Key = TypeVar("Key")
 Item = TypeVar("Item")
 NO_INTERVAL = (math.nan, math.nan)
 FEWEST_RUNS = 6  # per side, for an interval or a test: below, only the scores are shown
-ROUNDING = 1e-12  # of the largest score: by more, equal ones do not differ that were summed in another order
+ROUNDING = 1e-12  # of a score: by more, equal ones do not differ that were summed in another order
 
 
 def group_items(pairs: Iterable[tuple[Key, Item]]) -> dict[Key, list[Item]]:
@@ -104,7 +104,8 @@ def dense_ranks(x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     """The ranks of both samples' values among the different values of both; those that differ by rounding are equal."""
     a, b = flat(x), flat(y)
     values = np.sort(np.concatenate([a, b]))
-    levels = values[np.diff(values, prepend=-math.inf) > ROUNDING * np.abs(values).max(initial=0.0)]
+    larger = np.maximum(np.abs(values[1:]), np.abs(values[:-1]))
+    levels = np.concatenate([values[:1], values[1:][np.diff(values) > ROUNDING * larger]])
     return levels.searchsorted(a, "right"), levels.searchsorted(b, "right")
 
 
