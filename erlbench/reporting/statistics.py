@@ -106,7 +106,7 @@ def dense_ranks(x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     values = np.sort(np.concatenate([a, b]))
     larger = np.maximum(np.abs(values[1:]), np.abs(values[:-1]))
     levels = np.concatenate([values[:1], values[1:][np.diff(values) > ROUNDING * larger]])
-    return levels.searchsorted(a, "right"), levels.searchsorted(b, "right")
+    return flat(levels.searchsorted(a, "right")), flat(levels.searchsorted(b, "right"))
 
 
 def flat(values: ArrayLike) -> Array:
