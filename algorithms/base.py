@@ -80,7 +80,7 @@ class Algorithm(ABC, Generic[Settings, State]):
     settings_type: ClassVar[type]
     """Dataclass of hyper-parameters."""
     default_workers: ClassVar[int | None] = None
-    """Individuals in flight; None: as many as the definition allows."""
+    """Individuals in flight; None: as many as the definition allows. See `usual_workers`."""
     bounded: ClassVar[bool] = True
     """Whether a synchronous run takes at most `workers` processes, where it has that number."""
     critic_updates: ClassVar[float] = 0.0
@@ -130,6 +130,11 @@ class Algorithm(ABC, Generic[Settings, State]):
     def is_synchronous(cls, settings: Settings) -> bool:
         """Whether results are told in task order with these settings, so that nothing depends on timing."""
         return True
+
+    @classmethod
+    def usual_workers(cls, settings: Settings) -> int | None:
+        """The default of `--workers` with these settings; None where they mean nothing."""
+        return cls.default_workers
 
     @classmethod
     def gradient_workers(cls, settings: Settings, workers: int) -> int:

@@ -195,6 +195,10 @@ class Hybrid(Algorithm[S, HybridState]):
         return parts.schedule.is_synchronous(parts.of_schedule)
 
     @classmethod
+    def usual_workers(cls, settings: S) -> int | None:
+        return cls.default_workers or cls.parts(settings, "").schedule.default_workers
+
+    @classmethod
     def gradient_workers(cls, settings: S, workers: int) -> int:
         parts = cls.parts(settings, "")
         return parts.schedule.gradient_workers(parts.coupling.trains(parts.of_coupling), workers)

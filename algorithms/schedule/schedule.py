@@ -31,6 +31,7 @@ class Schedule(ABC):
 
     settings_type: ClassVar[type]
     generations: ClassVar[bool] = True
+    default_workers: ClassVar[int | None] = None  # of an algorithm that has no number of its own
     state: Any
 
     def __init__(self, settings: Any, run: Hybrid[Any]) -> None:

@@ -78,6 +78,7 @@ class SteadyState(Schedule):
 
     settings_type: ClassVar[type] = SteadyStateSettings
     generations: ClassVar[bool] = False
+    default_workers: ClassVar[int | None] = 5  # as AES-RL
     state: InFlight
 
     def __init__(self, settings: Any, run: Hybrid[Any]) -> None:

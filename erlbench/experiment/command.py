@@ -71,6 +71,8 @@ def requested_cells(arguments: RunArguments, problem_of: ProblemOf = problem) ->
     for statement in statements:
         with statement.place:
             cells = [*build_cells(statement, problem_of, fresh=arguments.force)]
+            if arguments.study and statement.run["workers"] and not any(cell.workers for cell in cells):
+                raise UsageError(f"'workers' means nothing to {statement.algo}, which has no workers of its own")
         for cell in cells:
             first = distinct.setdefault(cell.directory, cell)
             if different := differences(first.config(), cell.config()):
@@ -78,6 +80,11 @@ def requested_cells(arguments: RunArguments, problem_of: ProblemOf = problem) ->
                     f"two different cells would share the folder {cell.directory} ({'; '.join(different)}); run them "
                     "by two commands, with another --out each"
                 )
+    if arguments.workers is not None and not any(cell.workers for cell in distinct.values()):
+        raise UsageError(
+            f"--workers means nothing to {', '.join(arguments.algo)}, which has no workers of its own; --processes "
+            "sets how many processes share the work"
+        )
     return [*distinct.values()]
 
 
@@ -91,11 +98,6 @@ def _state_command(arguments: RunArguments) -> Iterator[Statement]:
         raise UsageError("--name needs one algorithm: runs of several would share a folder")
     owners = [(name, name.partition("@")[0]) for name in arguments.algo]
     algos = [algo for _, algo in owners]
-    if arguments.workers is not None and all(registry.find(algo).default_workers is None for algo in algos):
-        raise UsageError(
-            f"--workers means nothing to {', '.join(algos)}, which has no workers of its own; --processes sets how "
-            "many processes share the work"
-        )
     settings = share_settings(arguments.set, {owner: registry.find(owner[1]).settings_type for owner in owners})
     envs = dict.fromkeys(map(canonical, arguments.env))
     require_extras((env, algo) for env in envs for algo in algos)
@@ -213,7 +215,8 @@ def _fill(statement: Statement, problem_of: ProblemOf, saved: Values, path: Path
         )
     values.setdefault("total_timesteps", 0 if minutes else 1_000_000)
     values.setdefault("costs", load_costs(path) if "costs" in saved else built_in_costs())
-    values["workers"] = values.get("workers", algorithm.default_workers) if algorithm.default_workers else 0
+    workers = algorithm.usual_workers(resolved)
+    values["workers"] = values.get("workers", workers) if workers else 0
     values["info"] = tuple(values.get("info", ()))
     cell = Cell(
         algo=statement.algo,

@@ -92,9 +92,6 @@ def _state_entry(
     if arguments.set or arguments.env_set:  # a mistake may be the command's
         place = nullcontext
     at_entry: list[Keys] = [("studies", study.name, "entries", study.entries.index(entry))]
-    with place(at_entry):
-        if entry.workers and registry.find(entry.algo).default_workers is None:
-            raise UsageError(f"'workers' means nothing to {entry.algo}, which has no workers of its own")
     with place(at_entry if entry.env_settings else profile_places(study.name, name, "envs")):
         longest = problem_of(env, env_settings).env.max_episode_steps
     if arguments.total_timesteps:

@@ -83,7 +83,7 @@ def once(folder: Path, make: Callable[[Path], None]) -> Path:
 
 def write_config(cell, path: Path, **options: float) -> Path:
     """A cell as a file for `--config`, with further options."""
-    own = registry.find(cell.algo).default_workers or 0  # 0: what config.toml says of algorithms that have none
+    own = registry.find(cell.algo).usual_workers(cell.settings) or 0  # as in config.toml
     path.write_text(tomli_w.dumps(options | replace(cell, workers=min(cell.workers, own)).config()))
     return path
 

@@ -119,6 +119,14 @@ def test_mistakes_in_cells_name_the_line_and_the_nearest_word(tmp_path, monkeypa
     assert str(caught.value).startswith(f"studies.toml, {message}")
 
 
+def test_an_entry_has_workers_where_its_schedule_has(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    entry = '"cem-rl", workers = 2, settings = { schedule = "steady-state" } }]'
+    Path("studies.toml").write_text(SMALL.replace('"td3" }]', entry, 1))
+    cells = requested_cells(arguments({"study": "one,two"}))
+    assert {cell.workers for cell in cells if cell.algo == "cem-rl"} == {2}
+
+
 LIKE = """
 [studies.three]
 like = "one"
