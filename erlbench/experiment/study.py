@@ -199,7 +199,7 @@ class Study:
             {key: value for key, value in entry.items() if key not in ENTRY_TEXTS} for entry in table["entries"]
         ]
         return hashlib.sha256(
-            json.dumps(table, sort_keys=True, separators=(",", ":"), default=str).encode()
+            json.dumps(_whole(table), sort_keys=True, separators=(",", ":"), default=str).encode()
         ).hexdigest()
 
 
@@ -226,11 +226,20 @@ def _changed_values(record: Any, *left_out: str) -> Table:
 
 
 def _plain(value: Any) -> Any:
-    """A value as TOML and JSON hold it; 1e6 is 1000000, so that both have one hash."""
+    """A value as TOML and JSON hold it."""
     if is_dataclass(value):
         return _changed_values(value)
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
+    return value
+
+
+def _whole(value: Any) -> Any:
+    """A plain value for the hash alone: 1e6 is 1000000, so that both have one. Environments may tell them apart."""
+    if isinstance(value, dict):
+        return {key: _whole(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -102,6 +102,19 @@ def test_the_text_of_a_study_is_that_study(tmp_path, stored):
         assert again.sha256 == study.sha256
 
 
+@pytest.mark.parametrize("table", ["env_settings", "settings"])
+def test_the_text_of_a_study_keeps_what_kind_its_numbers_are(tmp_path, table):
+    """To an environment, 2.0 may be another thing than 2; the hash takes them for one."""
+    mixed = "{ batch_size = 64, tau = 1.0, by = [2, 2.0], deep = { gain = 3.0 } }"
+    study = load(tmp_path, "total_timesteps = 30_000", f"total_timesteps = 30_000\n{table} = {mixed}")
+    path = tmp_path / "written.toml"
+    path.write_text(study_text(study.name, study.as_table))
+    again = load_studies(path)[study.name]
+    first, second = (repr(dict(getattr(each.profiles[NO_PROFILE], table))) for each in (study, again))
+    assert first == second == "{'batch_size': 64, 'tau': 1.0, 'by': [2, 2.0], 'deep': {'gain': 3.0}}"
+    assert load(tmp_path, "seeds = 5", f"seeds = 5\n{table} = {mixed.replace('3.0', '3')}").sha256 == again.sha256
+
+
 @pytest.mark.parametrize(
     ("old", "new", "same"),
     [
