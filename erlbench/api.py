@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -216,4 +217,4 @@ def _paths(names: Sequence[Folder]) -> list[Path]:
     for name in names:
         if not isinstance(name, str | Path):
             raise UsageError(f"folders of results are given by their names, not as {name!r}")
-    return [Path(name) for name in names]
+    return [Path(os.path.expanduser(name)) for name in names]

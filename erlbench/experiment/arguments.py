@@ -110,7 +110,7 @@ class RunArguments:
     env_set: Values = option(
         {}, "max_episode_steps, frame_skip or a keyword argument of the environments", "KEY=VALUE", table="env_settings"
     )
-    config: str | None = option(
+    config: Path | None = option(
         None, "TOML file with any of these options and tables [settings], [env_settings]", "FILE"
     )
     simulated_time: bool | int = option(
@@ -130,7 +130,7 @@ class RunArguments:
         choices=(OWN, SHARED),
         file_only=True,
     )
-    costs: str | None = option(None, "task durations for --simulated-time, a TOML file", "FILE", file_only=True)
+    costs: Path | None = option(None, "task durations for --simulated-time, a TOML file", "FILE", file_only=True)
     eval_freq: int | None = _steps(
         "training steps between two evaluations, which wait for a generation's end [default: 5000, or a tenth of the "
         "budget where that is less]",
@@ -181,7 +181,7 @@ class RunArguments:
     pool: str = option(
         "process", "where tasks run: process (this machine), ray or ray://HOST:PORT [default: process]", "KIND"
     )
-    out: str | None = option(
+    out: Path | None = option(
         None,
         "folder of the results [default: results; with --study, results/PROFILE or results/STUDY]",
         "DIR",
@@ -236,7 +236,7 @@ TABLES = {name: option.table for name, option in OPTIONS.items() if option.is_ta
 def arguments(given: Values) -> RunArguments:
     """The arguments from what the command line gave (the rest None or empty) over what its --config file gives."""
     path = given.get("config")
-    values = _read_file(Path(OPTIONS["config"].check(path, "--config"))) if path else {}
+    values = _read_file(OPTIONS["config"].check(path, "--config")) if path else {}
     return make_options(RunArguments, given, values)
 
 

@@ -108,7 +108,7 @@ def _state_command(arguments: RunArguments) -> Iterator[Statement]:
                 algo=algo,
                 env=env,
                 name=arguments.name or entry_name(algo, preset),
-                out=Path(arguments.out or RESULTS),
+                out=arguments.out or RESULTS,
                 seeds=arguments.seeds or (0,),
                 run=stated_options(arguments) | ({"preset": preset} if "@" in name or arguments.preset else {}),
                 settings=settings[name, algo],
@@ -156,7 +156,7 @@ def stated_options(arguments: RunArguments) -> Table:
     given = {name: value for name in STORED if (value := getattr(arguments, name, None)) not in (None, False, ())}
     if processors := given.get("simulated_time"):
         given |= {"simulated_time": True} | ({} if processors is True else {"simulated_processes": processors})
-    return given | ({"costs": load_costs(Path(arguments.costs))} if arguments.costs else {})
+    return given | ({"costs": load_costs(arguments.costs)} if arguments.costs else {})
 
 
 def build_cells(statement: Statement, problem_of: ProblemOf, *, fresh: bool = False) -> Iterator[Cell]:

@@ -145,7 +145,7 @@ def list_studies(arguments: RunArguments, warn: Callable[[str], None]) -> dict[s
     mistakes: list[str] = []
     studies = known_studies(warn=mistakes.append)
     names = (*arguments.study, arguments.profile or PROFILE)
-    folders = [Path(arguments.out)] if arguments.out else [RESULTS / name for name in names]
+    folders = [arguments.out] if arguments.out else [RESULTS / name for name in names]
     stored = known_studies([file for folder in folders if (file := folder / FILE).is_file()], mistakes.append)
     for name in arguments.study:
         if mistakes and (name not in stored or stored[name].file):  # none of the suite's
@@ -163,4 +163,4 @@ def list_studies(arguments: RunArguments, warn: Callable[[str], None]) -> dict[s
 def study_folder(study: Study, arguments: RunArguments) -> Path:
     """The folder of a study's results: --out, or one named after the profile, or after a study that has none."""
     name = arguments.profile or PROFILE if study.has_profiles else study.name
-    return Path(arguments.out or RESULTS / name)
+    return arguments.out or RESULTS / name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -106,7 +107,7 @@ def parse_style(value: Any, what: str = "--paper") -> PaperStyle:
         return PaperStyle()
     if not isinstance(value, str | Path):
         raise UsageError(f"{what} must be the path of a TOML file, not {value!r}")
-    return read_style(Path(value))
+    return read_style(Path(os.path.expanduser(value)))
 
 
 @dataclass(frozen=True, kw_only=True)

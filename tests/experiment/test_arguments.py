@@ -1,10 +1,14 @@
 """What `erlbench run` makes of its options, its --config file and bad input."""
 
+import os
+
 import pytest
 
+import erlbench
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import arguments, seed_list
 from erlbench.experiment.command import requested_cells
+from erlbench.reporting.options import parse_style
 
 
 @pytest.mark.parametrize(
@@ -59,6 +63,18 @@ def test_a_value_that_does_not_fit_an_option_is_named(given, message):
 def write(tmp_path, text):
     (tmp_path / "my.toml").write_text(text)
     return str(tmp_path / "my.toml")
+
+
+def test_a_tilde_is_the_home_wherever_a_path_is_given(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    here = write(tmp_path, 'out = "~/there"\ncosts = "~/costs.toml"\nsimulated_time = true\n')
+    asked = arguments({"config": f"~/{os.path.basename(here)}"})
+    assert (asked.out, asked.costs) == (tmp_path / "there", tmp_path / "costs.toml")
+    assert arguments({"out": "~/res"}).out == tmp_path / "res"
+    with pytest.raises(UsageError, match=f"{tmp_path}/style.toml cannot be read"):
+        parse_style("~/style.toml")
+    with pytest.raises(UsageError, match=f"{tmp_path}/runs"):
+        erlbench.load_results("~/runs")
 
 
 def test_the_command_line_wins_over_the_file(tmp_path):
