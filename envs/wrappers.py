@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
+
+from erlbench.envs.answers import EARLIER, is_real, solved
 
 Step = tuple[Any, float, bool, bool, dict[str, Any]]
 Env = gymnasium.Env[Any, Any]
@@ -54,19 +56,29 @@ class InsertZeros(gymnasium.ObservationWrapper[Any, Any, Any]):
 
 
 class RepeatAction(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Takes each action `times` times, or until the episode ends; the rewards are summed."""
+    """Takes each action `times` times, or until the episode ends; the rewards are summed.
+
+    The info is the last one, with `EARLIER` where one before it says whether the task is solved.
+    """
 
     def __init__(self, env: Env, times: int) -> None:
         super().__init__(env)
         self.times = times
 
     def step(self, action: np.ndarray) -> Step:
-        total = 0.0
-        for _ in range(self.times):
-            observation, reward, terminated, truncated, info = self.env.step(action)
+        total, earlier = 0.0, None
+        for left in reversed(range(self.times)):
+            outcome: Any = self.env.step(action)
+            if not (isinstance(outcome, tuple) and len(outcome) == 5 and is_real(outcome[1])):
+                return cast(Step, outcome)  # refused as any other step
+            observation, reward, terminated, truncated, info = outcome
             total += float(reward)
-            if terminated or truncated:
+            if terminated or truncated or not left or not isinstance(info, Mapping):
                 break
+            if (success := solved(info)) is not None:
+                earlier = success, success or (earlier is not None and earlier[1])
+        if earlier is not None and isinstance(info, Mapping):
+            info = {**info, EARLIER: earlier}
         return observation, total, terminated, truncated, info
 
 

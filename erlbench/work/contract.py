@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from erlbench.envs.answers import EARLIER, NUMBERS, is_real, number, solved
 from erlbench.errors import TaskError, text_of
 
 if TYPE_CHECKING:
     from erlbench.envs.wrappers import Env
-
-REALS = frozenset({float, int, np.float64, np.float32})  # what rewards mostly are; others are looked at
-NUMBERS = "fiub"  # kinds of dtypes
-SOLVED, IS_SOLVED = "success", "is_success"  # in an info: whether the task is solved
 
 
 @dataclass(slots=True)
@@ -32,14 +29,15 @@ class Infos:
 
     def update(self, info: Mapping[str, Any]) -> None:
         """Take in the info of a step."""
-        for name in (SOLVED, IS_SOLVED):
-            if name in info and (value := _number(info[name])) == value:
-                self.success = value != 0
-                self.ever = self.ever or self.success
-                break
+        if EARLIER in info:
+            self.success, ever = info[EARLIER]
+            self.ever = self.ever or ever
+        if (success := solved(info)) is not None:
+            self.success = success
+            self.ever = self.ever or success
         for key in self.keys:
             if key in info:
-                self.numbers[key] = _number(info[key])
+                self.numbers[key] = number(info[key])
 
     def values(self) -> tuple[float, ...]:
         """The numbers in the order of the keys, NaN where no info had one."""
@@ -55,15 +53,6 @@ def info_values(infos: Sequence[Infos]) -> dict[str, list[Any]]:
     if any(entry.keys for entry in infos):
         values["info"] = [entry.values() for entry in infos]
     return values
-
-
-def _number(value: Any) -> float:
-    """A real number, or an array of one; NaN for anything else."""
-    try:
-        array = np.asarray(value)
-        return float(array.item()) if array.size == 1 and array.dtype.kind in NUMBERS else float("nan")
-    except Exception:  # of a foreign object
-        return float("nan")
 
 
 def reset(env: Env, seed: int) -> np.ndarray:
@@ -134,10 +123,7 @@ def check_observation(observation: Any, shape: tuple[int, ...] | None, when: str
 
 def real(reward: Any, step: int) -> float:
     """A reward as a float; `TaskError` where it is no real number. An infinite one is refused elsewhere."""
-    if type(reward) in REALS:
-        return float(reward)
-    is_single = np.shape(reward) == () and not isinstance(reward, np.ma.MaskedArray)
-    if not is_single or np.asarray(reward).dtype.kind not in NUMBERS:
+    if not is_real(reward):
         raise TaskError(f"the environment's reward of step {step} is {_kind(reward)}; it must be one real number")
     return float(reward)
 

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from erlbench.envs.answers import EARLIER, IS_SOLVED, REALS, SOLVED
 from erlbench.envs.registry import EnvSpec
 from erlbench.errors import NumericalError
 from erlbench.policy import NumpyPolicy, PolicySpec
-from erlbench.work.contract import IS_SOLVED, REALS, SOLVED, Infos, checked_step, info_values, raised, reset
+from erlbench.work.contract import Infos, checked_step, info_values, raised, reset
 from erlbench.work.seeding import Key, Purpose, environment_seed, generator
 from erlbench.work.tasks import Outcome
 from erlbench.work.workspace import Workspace
@@ -154,7 +155,7 @@ def play(
         if not usual:  # the last step of an episode, or what only looks like a step
             observation, reward, terminated, ended, info = checked_step(outcome, shape, step + 1)
             dtype = observation.dtype
-        if info and (keys or SOLVED in info or IS_SOLVED in info):
+        if info and (keys or SOLVED in info or IS_SOLVED in info or EARLIER in info):
             infos.update(info)
         step += 1
         observations[step] = observation

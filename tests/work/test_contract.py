@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from erlbench.envs.registry import build, problem
+from erlbench.envs.wrappers import RepeatAction
 from erlbench.errors import TaskError
 from erlbench.policy import NumpyPolicy, PolicySpec
 from erlbench.work.contract import Infos, advance, reset
@@ -39,6 +40,50 @@ def test_a_later_step_is_checked_as_the_first_ones(how):
         advance(env, np.zeros(1, np.float32), 4, 0, Infos())
     assert str(one.value) == str(other.value)
     assert "raised" not in str(one.value)  # it is no exception of the environment
+
+
+@pytest.mark.parametrize("how", ["vector reward", "array of one", "no reward", "text as reward", "complex reward",
+                                 "four values", "text as end", "list as info"])  # fmt: skip
+@pytest.mark.parametrize("repeat", [3, 8])  # the first of an action's frames, and one in their middle
+def test_a_frame_of_a_repeated_action_is_checked_as_a_step(how, repeat):
+    """The fourth frame is in the second action, or in the first."""
+    alone, policy = player("Answers", {"how": how, "early": False})
+    env, _ = player("Answers", {"how": how, "early": False, "frame_skip": repeat})
+    with pytest.raises(TaskError) as expected:
+        play(alone, policy, 20, 0)
+    with pytest.raises(TaskError) as found:
+        play(env, policy, 20, 0)
+    assert str(found.value).replace(f"step {1 + 3 // repeat}", "step 4") == str(expected.value)
+
+
+def test_a_reward_that_is_no_number_stays_so_in_a_sum():
+    env = RepeatAction(player("Line")[0], 2)
+    env.reset(seed=0)
+    plain = env.env.step
+    env.env.step = lambda action: (*plain(action)[:1], float("nan"), False, False, {})
+    assert np.isnan(env.step(np.zeros(1, np.float32))[1])
+
+
+@pytest.mark.parametrize("keys", [(), ("steps",)])
+@pytest.mark.parametrize("repeat", [3, 6, 20])
+def test_a_success_in_any_frame_counts(repeat, keys):
+    """The fourth frame alone has one, and the numbers are those of the last frame."""
+    env, policy = player("Goal", {"frame_skip": repeat})
+    infos = play(env, policy, 2, 0, keys=keys).infos
+    assert (infos.success, infos.ever) == (False, True)
+    assert infos.values() == (2 * repeat - 1,) * len(keys)
+
+
+def test_the_last_frame_that_says_so_decides_the_last_success():
+    env, asked = RepeatAction(player("Line")[0], 3), iter([{"success": 1}, {}, {"d": 2}, {}, {"success": 0}, {}])
+    env.reset(seed=0)
+    plain = env.env.step
+    env.env.step = lambda action: (*plain(action)[:4], next(asked))
+    infos = Infos(("d",))
+    for expected in ((True, True), (False, True)):
+        infos.update(env.step(np.zeros(1, np.float32))[4])
+        assert (infos.success, infos.ever) == expected
+    assert infos.values() == (2.0,)
 
 
 @pytest.mark.parametrize("how", ["usual", "numpy's", "whole numbers"])
