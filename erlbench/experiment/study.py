@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, is_dataclass
+from decimal import Decimal
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -121,7 +122,7 @@ class Profile:
 
 def read_amount(value: Any, what: str) -> str:
     """A claimed difference as a text: "75 %" of the second's mean, or a number."""
-    text = f"{value:.15g}" if type(value) in (int, float) else str(value)
+    text = f"{Decimal(f'{value:.15g}'):f}" if type(value) is float else str(value)  # without an exponent
     if not re.fullmatch(r"\d+(\.\d+)?( ?%)?", text):
         raise UsageError(f"{what} must be a number or a percentage such as \"75 %\", not '{text}'")
     return text

@@ -6,7 +6,7 @@ import pytest
 
 from erlbench.errors import UsageError
 from erlbench.experiment.studies import BENCHMARKS, load_studies
-from erlbench.experiment.study import NO_PROFILE, Pair, study_text
+from erlbench.experiment.study import NO_PROFILE, Pair, read_amount, study_text
 
 RESULTS = Path(__file__).parents[2] / "results"
 WALL_CLOCK = """\
@@ -47,6 +47,25 @@ def test_a_study_of_ten_lines(tmp_path):
     curve = 'metric = "curve", from = 5000, to = 10_000, axis = "simulator-steps", envs = ["Hopper-v5"]'
     (pair,) = load(tmp_path, 'metric = "minutes", less-by = "75 %"', curve).compare
     assert pair == Pair(pair.first, pair.second, ("Hopper-v5",), "curve", 5000.0, 10_000.0, "simulator-steps")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("0.00001", "0.00001"), ("1e-7", "0.0000001"), ("1e16", "1" + 16 * "0"),
+        ("10_000_000_000_000_000", "1" + 16 * "0"), ("3", "3"), ("2.50", "2.5"), ("0.0", "0"),
+        ('"7.5 %"', "7.5 %"), ('"12"', "12"),
+    ],
+)  # fmt: skip
+def test_a_claimed_difference_is_any_number_or_a_percentage(tmp_path, value, text):
+    (pair,) = load(tmp_path, 'less-by = "75 %"', f"more-by = {value}").compare
+    assert pair.more_by == text == read_amount(text, "more-by")
+
+
+@pytest.mark.parametrize("value", ["-1", "-1e-7", "inf", "nan", "true", '"much"', '"1e-7 %"'])
+def test_a_claimed_difference_that_is_no_amount_is_refused(tmp_path, value):
+    with pytest.raises(UsageError, match="line 13: 'more-by' must be a number or a percentage"):
+        load(tmp_path, 'less-by = "75 %"', f"more-by = {value}")
 
 
 PAIR = '{ first = "aes-rl@fixed-ratio", second = "cem-rl", metric = "minutes", less-by = "75 %" }'
