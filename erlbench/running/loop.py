@@ -113,8 +113,15 @@ class Run:
         while not self._reached():
             self.submit(self.algorithm.ask())
             if not self.graph:
+                self._check_spent()
                 return
             self.step()
+
+    def _check_spent(self) -> None:
+        """Raise `CellError` where the algorithm has stopped by itself: the run would be one of a smaller budget."""
+        if not self.algorithm.exhausted:
+            steps = self.algorithm.counters.timesteps
+            raise CellError(f"{self.cell.algo} asked for no task after {steps} steps, which are not all of its budget")
 
     def _end_training(self) -> None:
         if self._reached():

@@ -98,6 +98,17 @@ def test_a_run_can_end_after_so_many_generations(tmp_path):
     assert cell.config()["run"]["total_generations"] == 3
 
 
+def test_a_run_whose_algorithm_stops_below_its_budget_is_not_done(tmp_path, monkeypatch):
+    kind = registry.find("cem")
+    ask = kind._ask
+    monkeypatch.setattr(kind, "_ask", lambda self: [] if self.counters.generation else ask(self))
+    cell = make_cell("cem", tmp_path)
+    assert run(cell) == 1
+    steps = rows(cell.directory, "train.csv")[-1]["timesteps"]
+    assert (status(cell)["status"], int(steps) < 1000) == ("failed", True)
+    assert f"cem asked for no task after {steps} steps" in status(cell)["message"]
+
+
 @pytest.mark.parametrize(
     ("number", "message"),
     [
