@@ -21,11 +21,12 @@ import numpy as np
 from PIL import Image
 
 from erlbench.envs.catalogue import LISTED
-from erlbench.errors import ErlbenchError, UsageError, explain
+from erlbench.errors import ErlbenchError, TaskError, UsageError, explain, text_of
 from erlbench.files import Table
 from erlbench.policy import load_policy
 from erlbench.records.run import CONFIG, RunFiles
 from erlbench.running.evaluation import evaluation_seeds
+from erlbench.work.contract import kind_of
 
 OFFSCREEN = ("egl", "osmesa")  # in the order of their speed
 PACKAGES = {"egl": "libegl1", "osmesa": "libosmesa6"}  # of Debian and Ubuntu
@@ -139,6 +140,7 @@ class Film(gymnasium.Wrapper[Any, Any, Any, Any]):
         if self._is_gif:
             options = {"duration": 1000 * self._every / rate, "loop": 0}
         self._writer, self._frames = imageio.get_writer(path, **options), 0
+        self._shape: tuple[int, ...] = ()  # of the first frame
         self._error: OSError | None = None  # no more is written after it, and `close` raises it
 
     def reset(self, **arguments: Any) -> Any:
@@ -152,12 +154,29 @@ class Film(gymnasium.Wrapper[Any, Any, Any, Any]):
         return outcome
 
     def _add(self) -> None:
+        if not self._error and not self._frames % self._every:
+            self._write(self._draw())
         self._frames += 1
-        if self._error or (self._frames - 1) % self._every:
-            return
-        frame = np.asarray(self.env.render())
-        if frame.dtype.kind == "f":  # MinAtar's colours, from 0 to 1
-            frame = np.round(255 * frame).astype(np.uint8)
+
+    def _draw(self) -> np.ndarray:
+        """A frame, uint8. Raises `TaskError` where the environment gives nothing that a film can have."""
+        try:
+            frame: Any = self.env.render()
+        except Exception as error:
+            raise TaskError(f"the environment raised {type(error).__name__} in render(): {text_of(error)}") from error
+        is_array = isinstance(frame, np.ndarray) and frame.size and (frame.dtype == np.uint8 or frame.dtype.kind == "f")
+        if not is_array or frame.shape[2:] not in ((3,), (4,), ()) or frame.ndim < 2:
+            raise TaskError(
+                f"the environment's render() gave {kind_of(frame)}; a film needs an array (height, width, 3) of uint8"
+            )
+        self._shape = self._shape or frame.shape
+        if frame.shape != self._shape:
+            text = f"gave {kind_of(frame)} after one of shape {self._shape}; a film's frames have one shape"
+            raise TaskError(f"the environment's render() {text}")
+        is_float = frame.dtype.kind == "f"  # MinAtar's colours, from 0 to 1
+        return np.round(255 * frame).astype(np.uint8) if is_float else frame
+
+    def _write(self, frame: np.ndarray) -> None:
         if (times := LEAST // min(frame.shape[:2])) > 1:  # its screen is 10 x 10
             frame = frame.repeat(times, axis=0).repeat(times, axis=1)
         if self._is_gif:
@@ -173,7 +192,8 @@ class Film(gymnasium.Wrapper[Any, Any, Any, Any]):
         """End the film. Raises `ErlbenchError` when it is not whole."""
         try:
             self._writer.close()
-            if not self._is_gif and b"moov" not in self._path.read_bytes():  # the index, which ffmpeg writes last
+            # ffmpeg writes the index last.
+            if self._frames and not self._is_gif and b"moov" not in self._path.read_bytes():
                 raise OSError
         except OSError as error:
             self._error = self._error or error

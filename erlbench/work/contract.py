@@ -65,7 +65,7 @@ def reset(env: Env, seed: int) -> np.ndarray:
         name = type(error).__name__
         raise TaskError(f"the environment raised {name} in reset(seed={seed}): {text_of(error)}") from error
     if not isinstance(outcome, tuple) or len(outcome) != 2:
-        raise TaskError(f"the environment's reset(seed={seed}) gave {_kind(outcome)}, not an observation and an info")
+        raise TaskError(f"the environment's reset(seed={seed}) gave {kind_of(outcome)}, not an observation and an info")
     check_observation(outcome[0], env.observation_space.shape, f"of reset(seed={seed})")
     observation: np.ndarray = outcome[0]
     return observation
@@ -100,13 +100,13 @@ def checked_step(outcome: Any, shape: tuple[int, ...] | None, step: int) -> tupl
     """
     if not isinstance(outcome, tuple) or len(outcome) != 5:
         raise TaskError(
-            f"the environment's step {step} gave {_kind(outcome)}; it must give five values: observation, reward, "
+            f"the environment's step {step} gave {kind_of(outcome)}; it must give five values: observation, reward, "
             "terminated, truncated, info"
         )
     observation, reward, terminated, truncated, info = outcome
     check_observation(observation, shape, f"of step {step}")
     if not isinstance(info, Mapping):
-        raise TaskError(f"the environment's info of step {step} is {_kind(info)}; it must be a dictionary")
+        raise TaskError(f"the environment's info of step {step} is {kind_of(info)}; it must be a dictionary")
     ends = truth(terminated, "terminated", step)
     return observation, real(reward, step), ends, truth(truncated, "truncated", step) or ends, info
 
@@ -116,7 +116,7 @@ def check_observation(observation: Any, shape: tuple[int, ...] | None, when: str
     array = isinstance(observation, np.ndarray) and not isinstance(observation, np.ma.MaskedArray)
     if not array or observation.shape != shape or observation.dtype.kind not in NUMBERS:
         raise TaskError(
-            f"the environment's observation {when} is {_kind(observation)}; its observation_space says an array of "
+            f"the environment's observation {when} is {kind_of(observation)}; its observation_space says an array of "
             f"numbers of shape {shape}"
         )
 
@@ -124,7 +124,7 @@ def check_observation(observation: Any, shape: tuple[int, ...] | None, when: str
 def real(reward: Any, step: int) -> float:
     """A reward as a float; `TaskError` where it is no real number. An infinite one is refused elsewhere."""
     if not is_real(reward):
-        raise TaskError(f"the environment's reward of step {step} is {_kind(reward)}; it must be one real number")
+        raise TaskError(f"the environment's reward of step {step} is {kind_of(reward)}; it must be one real number")
     return float(reward)
 
 
@@ -136,10 +136,10 @@ def truth(value: Any, name: str, step: int) -> bool:
         return bool(value)
     if type(value) is np.ndarray and value.dtype.kind == "b" and value.size == 1:
         return bool(value.item())
-    raise TaskError(f"the environment's {name} of step {step} is {_kind(value)}; it must be True or False")
+    raise TaskError(f"the environment's {name} of step {step} is {kind_of(value)}; it must be True or False")
 
 
-def _kind(value: Any) -> str:
+def kind_of(value: Any) -> str:
     """What a value is, in words."""
     name = type(value).__name__
     if isinstance(value, np.ndarray):

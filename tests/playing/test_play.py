@@ -3,16 +3,22 @@
 import resource
 import subprocess
 import sys
+from contextlib import closing
+from typing import ClassVar
 
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.envs.classic_control import PendulumEnv
 from PIL import Image
 
 from erlbench import playing
-from erlbench.playing import play_run
+from erlbench.errors import TaskError
+from erlbench.playing import Film, play_run
 from erlbench.policy import load_policy
+from erlbench.work.contract import reset
 from tests.calls import call, refuse, succeed
+from tests.faults import Line
 from tests.runs import csv_rows, make_cell, run
 
 
@@ -125,6 +131,56 @@ def test_a_film_that_cannot_be_ended_names_its_file(pendulum, tmp_path, capfd, s
     assert message in result.stderr
     assert str(file) in result.stderr
     assert (result.stderr.count("\n"), result.stdout, capfd.readouterr().err) == (1, "", "")
+
+
+FRAMES = {
+    "nothing": ("None (NoneType)", None),
+    "list": ("a list of 2 values", [np.zeros((200, 200, 3), np.uint8)] * 2),
+    "int64": ("a ndarray of shape (200, 200, 3) and dtype int64", np.zeros((200, 200, 3), np.int64)),
+    "pair": ("a ndarray of shape (200, 200, 2) and dtype uint8", np.zeros((200, 200, 2), np.uint8)),
+    "flat": ("a ndarray of shape (200,) and dtype uint8", np.zeros(200, np.uint8)),
+    "empty": ("a ndarray of shape (0, 0, 3) and dtype uint8", np.zeros((0, 0, 3), np.uint8)),
+}
+
+
+class Picture(Line):
+    metadata: ClassVar = {"render_modes": ["rgb_array"], "render_fps": 30}
+
+    def __init__(self, render_mode=None):
+        super().__init__()
+        self.render_mode = render_mode
+
+
+@pytest.mark.parametrize("suffix", ["gif", "mp4"])
+@pytest.mark.parametrize(("what", "frame"), FRAMES.values(), ids=FRAMES)
+def test_what_no_film_can_have_is_said_to_come_from_the_drawing(tmp_path, what, frame, suffix):
+    env = Picture("rgb_array")
+    env.render = lambda: frame
+    with pytest.raises(TaskError) as caught, closing(Film(env, tmp_path / f"a.{suffix}")) as film:
+        reset(film, 0)
+    needed = "a film needs an array (height, width, 3) of uint8"
+    assert str(caught.value) == f"the environment's render() gave {what}; {needed}"
+
+
+@pytest.mark.parametrize("suffix", ["gif", "mp4"])
+def test_a_later_frame_and_an_error_of_the_drawing_are_its_own(tmp_path, suffix):
+    env, shapes = Picture("rgb_array"), iter([(200, 200, 3), (200, 200, 3), (200, 100, 3)])
+    env.render = lambda: np.zeros(next(shapes), np.uint8)
+    with closing(Film(env, tmp_path / f"a.{suffix}")) as film:
+        reset(film, 0)
+        reset(film, 0)
+        with pytest.raises(TaskError, match=r"render\(\) gave .* after one of shape \(200, 200, 3\)"):
+            reset(film, 0)
+    with closing(Film(env, tmp_path / f"b.{suffix}")) as film, pytest.raises(TaskError, match=r"in render\(\): "):
+        reset(film, 0)
+
+
+def test_a_run_whose_drawing_gives_nothing_has_one_line(pendulum, tmp_path, monkeypatch):
+    monkeypatch.setattr(PendulumEnv, "render", lambda self: None)
+    for suffix in ("gif", "mp4"):
+        result = call("play", pendulum, "--video", tmp_path / f"a.{suffix}")
+        assert (result.exit_code, result.stderr.count("\n"), result.stdout) == (1, 1, "")
+        assert "render() gave None" in result.stderr
 
 
 def test_floors_have_no_end_and_nothing_else_changes():
