@@ -322,9 +322,9 @@ def minutes_per_million_after(timesteps: Array, seconds: Array, critic_updates: 
     """The same, between the first and the last row (rows,) in which gradient steps had begun, and the steps between.
 
     A short run's figure over the whole is biased by the warm-up, which has no gradient steps; this one is not. NaN
-    and 0 without two such rows.
+    and 0 without two such rows that have seconds.
     """
-    rows = np.flatnonzero(critic_updates > 0)
+    rows = np.flatnonzero((critic_updates > 0) & np.isfinite(seconds))
     if len(rows) < 2 or timesteps[rows[-1]] <= timesteps[rows[0]]:
         return math.nan, 0
     first, last = rows[0], rows[-1]
