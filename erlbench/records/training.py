@@ -69,7 +69,9 @@ def running_means(rows: pd.DataFrame) -> pd.DataFrame:
 
 def thinned(count: int, most: int) -> np.ndarray:
     """At most `most` of the indices 0 to `count` - 1, evenly spaced, the first and the last among them."""
-    return np.unique(np.linspace(0, max(0, count - 1), min(count, most)).round().astype(int))
+    if count <= most:
+        return np.arange(count)
+    return np.unique(np.linspace(0, count - 1, most).round().astype(int))
 
 
 def _trained(rows: pd.DataFrame) -> pd.DataFrame:
