@@ -194,7 +194,7 @@ class Maker:
             tables += [pairs_table(page, pairs), *aggregate_tables(page), metrics_table(page)]
             tables.append(tuning_table(page))
         if TIMES in parts and not page.at:
-            tables.append(times_table(page, self._timeline))
+            tables.append(times_table(page, self.warn, self._timeline))
         return [table for table in tables if table is not None]
 
 

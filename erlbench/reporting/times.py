@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from erlbench.records.read import read_columns
+from erlbench.records.schema import GenerationRow
 from erlbench.reporting.agreement import departure_notes
+from erlbench.reporting.cells import Warn
 from erlbench.reporting.documents import Record, Table, build_table
 from erlbench.reporting.formats import NONE
 from erlbench.reporting.page_cells import KINDS, PageCells, cell_rows
@@ -27,16 +30,16 @@ from erlbench.reporting.timeline import Timeline
 from erlbench.words import counted, say_range
 
 PARTS = ("whole", "after_warmup")
-MEASURED = ("timesteps", "seconds", "critic_updates")
+FINE = 10  # evaluations after the warm-up that measure its minutes without train.csv
 PER_GENERATION = "seconds_per_generation"  # the statistic of studies of papers that measure it
 
 
-def times_table(page: PageCells, find_tasks: Any = lambda cell: None) -> Table:
+def times_table(page: PageCells, warn: Warn, find_tasks: Any = lambda cell: None) -> Table:
     """Minutes per million steps over the whole run and after the warm-up, against baseline and paper.
 
     `find_tasks` gives the tasks of the run that stands for a cell.
     """
-    times = {cell.Index: measure_runs(cell) for cell in page.rows}
+    times = {cell.Index: measure_runs(cell, warn) for cell in page.rows}
     timelines = {cell.Index: find_tasks(cell) for cell in page.rows}
     places = {(cell.group, cell.name): cell.Index for cell in page.rows}
     rows = []
@@ -107,7 +110,7 @@ def _task_record(timeline: Timeline | None) -> Record:
     return record
 
 
-def measure_runs(cell: Any) -> list[Record]:
+def measure_runs(cell: Any, warn: Warn) -> list[Record]:
     """Minutes per million steps of each finished run of a cell: `whole`, and `after_warmup`.
 
     `after_steps`: over which the latter was measured; `modelled`: whether a run's minutes are those of simulated time,
@@ -115,10 +118,25 @@ def measure_runs(cell: Any) -> list[Record]:
     """
     rows: list[Record] = []
     for run in cell.done:
-        after, steps = minutes_per_million_after(*(run.evaluations[name] for name in MEASURED))
+        after, steps = _measure_after_warmup(run, warn)
         rows.append({"whole": minutes_per_million(run), "after_warmup": after, "after_steps": steps,
                      "modelled": run.simulated_time, "timed": run.timed})  # fmt: skip
     return rows
+
+
+def _measure_after_warmup(run: Any, warn: Warn) -> tuple[float, int]:
+    """By the evaluations; where few of them come after the warm-up, by the rows of train.csv."""
+    evaluations = run.evaluations
+    after = minutes_per_million_after(evaluations.timesteps, evaluations.seconds, evaluations.critic_updates)
+    if not run.timed or run.imported or not 0 < (evaluations.critic_updates > 0).sum() < FINE:
+        return after
+    rows = read_columns(run.path, GenerationRow, warn)
+    if rows is None:
+        return after
+    finer = minutes_per_million_after(
+        rows["timesteps"], rows["train_time_s"] - np.nan_to_num(rows["paused_s"]), rows["critic_updates"]
+    )
+    return finer if finer[1] else after
 
 
 def _notes(page: PageCells, after_steps: list[int]) -> Iterator[str]:
@@ -126,7 +144,8 @@ def _notes(page: PageCells, after_steps: list[int]) -> Iterator[str]:
     yield (
         "Training time without evaluations and pauses per million training steps, mean ± sample standard deviation "
         f"over the finished runs{f' of {lengths} steps' * bool(lengths)}. After warm-up: from the first to the last "
-        f"evaluation with gradient steps{f', over {span} steps' * bool(span)}. Percentages: negative is faster."
+        f"evaluation with gradient steps, or row of train.csv with fewer than {FINE} of them"
+        f"{f', over {span} steps' * bool(span)}. Percentages: negative is faster."
     )
     yield from machine_notes(page.done)
     yield from departure_notes(page.rows)

@@ -160,6 +160,8 @@ def test_minutes_are_those_of_the_raw_files(report):
             seconds = state.get("train_time_s", evaluations["train_time_s"].iloc[-1])  # where status.json does not say
             whole.append(seconds / 60 / state["timesteps"] * 1e6)
             learning = evaluations[evaluations["critic_updates"] > 0]
+            if 0 < len(learning) < 10 and (path / "train.csv").exists():
+                learning = (train := pd.read_csv(path / "train.csv"))[train["critic_updates"] > 0]
             if len(learning) > 1:
                 ends = learning.iloc[[0, -1]]
                 slopes.append(np.ptp(ends["train_time_s"]) / 60 / np.ptp(ends["timesteps"]) * 1e6)

@@ -49,7 +49,7 @@ def test_asynchrony_stands_beside_the_times(tmp_path):
     def tasks(cell):
         return load_timeline(cell.runs[0], pytest.fail) if cell.name == "aes-rl" and cell.runs else None
 
-    _, record = records(times_table(times_page(tmp_path), tasks))
+    _, record = records(times_table(times_page(tmp_path), pytest.fail, tasks))
     assert record["utilisation"] == pytest.approx((7.5 + 7.5) / 20)
     late = {"staleness": (1.5, 2.7), "critic_lag": (15, 27), "queueing": (0.5, 1.7)}
     for name, expected in late.items():
@@ -63,15 +63,26 @@ def test_measured_minutes_against_baseline_and_paper_and_modelled_ones_in_column
             out, returns = tmp_path / folder, [0, 0, 0]
             make_run(out, CHEETAH, "cem-rl", seed, returns, seconds_per_step=pace)
             make_run(out, CHEETAH, "aes-rl", seed, returns, seconds_per_step=pace / 2, simulated=simulated)
-    _, aes = records(times_table(times_page(tmp_path / "measured")))
+    _, aes = records(times_table(times_page(tmp_path / "measured"), pytest.fail))
     assert (aes["after_warmup_vs_baseline_pct"], aes["whole_vs_baseline_pct"]) == pytest.approx((-50, -50))
     assert (aes["published_min"], aes["published_change_pct"]) == (83, -82.1)
-    table = times_table(times_page(tmp_path / "modelled"))
+    table = times_table(times_page(tmp_path / "modelled"), pytest.fail)
     cem, aes = records(table)
     minutes = [f"{kind}_whole_min_per_million" for kind in ("measured", "modelled")]
     assert (cem[minutes[0]], aes[minutes[1]]) == (pytest.approx(4000), pytest.approx(2000))
     assert cem[minutes[1]] is aes[minutes[0]] is aes["whole_vs_baseline_pct"] is None
     assert {"Measured, whole run (min)", "Modelled, after warm-up (min)"} <= set(table.header)
+
+
+def test_a_missing_train_csv_falls_back_to_the_evaluations(tmp_path):
+    path = make_run(tmp_path, CHEETAH, "cem-rl", 0, [0] * 3, seconds_per_step=0.06) / "train.csv"
+    path.unlink()
+    warnings, page = [], times_page(tmp_path)
+    for warn in (warnings.append, pytest.fail):
+        cem, _ = records(times_table(page, warn))
+        assert cem["measured_after_warmup_min_per_million"] == pytest.approx(1000)
+        path.write_text("")  # no generation has ended: nothing is wrong
+    assert "train.csv" in warnings[0]
 
 
 def reach(results, *scores):
@@ -193,7 +204,7 @@ def test_one_start_on_shared_cores_is_enough():
 
 def test_no_table_has_minutes_of_shared_cores(runs, page):
     (timed,) = make_study_pages(make_study("time", "Table 1"), runs, None, pytest.fail)
-    table = times_table(timed)
+    table = times_table(timed, pytest.fail)
     rows = {row["name"]: row for row in table.records if row["env"] == CHEETAH}
     for part in ("whole", "after_warmup"):
         assert rows["cem-rl"][f"measured_{part}_min_per_million"] == pytest.approx(1000)
