@@ -125,8 +125,9 @@ NETWORKS = "hidden layers"  # an aspect of `compare_algorithms`
 
 def caveats(page: PageCells) -> list[str]:
     """A sentence each for several budgets, unlike numbers of simulator steps, and unlike networks."""
-    budgets = {group.env: group.limit for group in page.groups}
-    lines = [f"Budgets: {_listed(budgets)}."] if len(set(budgets.values())) > 1 else []
+    budgets = group_items((group.limit, group.env) for group in page.groups)
+    listed = "; ".join(f"{limit} ({', '.join(envs)})" for limit, envs in budgets.items())
+    lines = [f"Budgets: {listed}."] if len(budgets) > 1 else []
     for group in page.groups:
         used = {cell.name: cell.learning_timesteps for cell in group.cells if cell.done}
         if used and max(used.values()) > SIMILAR * min(used.values()):

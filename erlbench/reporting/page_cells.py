@@ -44,6 +44,8 @@ USUAL = {
 }  # fmt: skip
 KINDS = {False: "measured", True: "modelled"}  # minutes, by whether their time is simulated; never in one column
 UNRECORDED = "not recorded"  # the limit of runs whose files have no budget
+MOST_SCORES = 2  # of which a caption prints the stretches
+ALL_SHARE = "over the last fifth of the budget that all runs of an environment share"
 HEAD = ["group", *GROUP, "env_published", "environment", "limit", "slug"]  # the columns that a group shares
 
 
@@ -113,7 +115,10 @@ class PageCells:
     @property
     def score_words(self) -> str:
         """What the scores are, environment by environment where they differ."""
-        kinds = group_items((cell.score_words, cell.environment) for cell in self.entries)
+        words = [(cell.score_words, cell) for cell in self.entries]
+        if len({text for text, _ in words}) > MOST_SCORES:
+            words = [(text.replace(str(cell.stretch), ALL_SHARE), cell) for text, cell in words]
+        kinds = group_items((text, cell.environment) for text, cell in words)
         if len(kinds) < 2:
             return next(iter(kinds), METRICS[FINAL].words)
         return "; ".join(f"{words} ({', '.join(dict.fromkeys(names))})" for words, names in kinds.items())

@@ -173,6 +173,17 @@ def test_a_cell_has_the_statistic_its_spread_and_its_seeds(tmp_path):
     assert float(iqm["Foo-v5_low"]) < float(iqm["Foo-v5_value"]) == statistics.iqm(scores) < float(iqm["Foo-v5_high"])
 
 
+def test_the_note_names_the_budgets_of_one_environment_and_no_stretch_of_many(tmp_path):
+    for number, steps in enumerate((20_000, 20_020, 20_040, 40_000)):
+        points = [*range(0, steps + 1, steps // 20)]
+        make_run(tmp_path, f"Env{number % 3}-v5", f"cem{number}", 0, points, steps=points)
+    note = " ".join(paper_table(page_of(tmp_path), "mean", ROWS).notes)
+    assert note.count("Mean of the evaluation curve") == 1
+    assert "15,000" not in note
+    assert "20,000 steps (Env0-v5)" in note
+    assert "40,000 steps (Env0-v5)" in note
+
+
 @pytest.mark.needs("pdflatex")
 def test_the_table_for_a_paper_compiles(tmp_path):
     for number in range(9):
