@@ -53,6 +53,8 @@ class AskTellObject:
 
     def mean(self) -> np.ndarray | None:
         """The mean of the search distribution, or what the object recommends; None where it has neither."""
+        if hasattr(self._thing, "gp"):  # pycma's own mean is in other coordinates where it has bounds or scales
+            return np.array(self._thing.result.xfavorite, np.float64)
         found = getattr(self._thing, "mean", None)
         return found() if callable(found) else found
 

@@ -117,6 +117,21 @@ def test_pycmas_means_are_its_own_and_nobody_elses_generator_moves(fake):
     np.testing.assert_allclose(ours.algorithm.state.reported, alone.mean, rtol=1e-9)
 
 
+@pytest.mark.parametrize("options", [{"bounds": [-0.2, 0.2]}, {"scaling_of_variables": 9.0}])
+def test_pycmas_reported_mean_is_in_the_coordinates_of_its_candidates(fake, options):
+    @erlbench.minimise
+    def transformed(mean, seed):
+        values = {name: value * np.ones(len(mean)) if name[0] == "s" else value for name, value in options.items()}
+        return cma.CMAEvolutionStrategy(0 * mean, 0.1, {"seed": seed, "verbose": -9, **values})
+
+    ours = fake(transformed)
+    for _ in range(60):
+        asked = played(ours)
+    reported = ours.algorithm.state.reported
+    assert np.abs(reported).max() <= options.get("bounds", [0.0, np.inf])[1]
+    np.testing.assert_allclose(reported, np.mean(asked, axis=0), atol=0.05)
+
+
 @erlbench.minimise
 def my_de(mean, seed):
     import nevergrad
