@@ -309,6 +309,6 @@ def _problem(env: Env, spec: EnvSpec) -> Problem:
             f"environment '{spec.id}' has actions {action}, which are whole numbers, and policies act by real ones; "
             "wrap it with a Discrete, or with a Box of floats that it rounds"
         )
-    if not (np.isfinite(action.low).all() and np.isfinite(action.high).all()):
+    if not (np.abs([action.low, action.high]) <= np.finfo(np.float32).max / 2).all():  # half their sum is computed
         raise UsageError(f"environment '{spec.id}' has unbounded actions {action}; wrap it with finite bounds")
     return Problem(spec, size, action.shape[0], tuple(map(float, action.low)), tuple(map(float, action.high)))

@@ -160,6 +160,12 @@ class Whole(Line):
     action_space = Box(0, 5, (2,), np.int32)
 
 
+class Boundless(Line):
+    """Its bounds are the largest numbers of float32, whose differences are infinite."""
+
+    action_space = Box(-np.finfo(np.float32).max, np.finfo(np.float32).max, (1,))
+
+
 class Exact(Line):
     """Takes only actions that its space of float64 contains; its bound is no float32."""
 
@@ -278,7 +284,7 @@ class Typed(Line):
 
 for cls in (
     Line, Global, Noisy, Ignoring, Curriculum, Wearing, Settling, Ageing, Constant, InPlace, Silent, Whole, Exact,
-    Goal, Missing, Image, Growing, Answers, Typed,
+    Goal, Missing, Image, Growing, Answers, Typed, Boundless,
 ):  # fmt: skip
     register(f"{cls.__name__}-v0", f"{__name__}:{cls.__name__}", max_episode_steps=LIMIT)
 for place in ("constructor", "reset", "step", "close"):

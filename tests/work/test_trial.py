@@ -57,7 +57,8 @@ def test_what_is_strange_is_a_remark():
 
 
 @pytest.mark.parametrize(("name", "word"), [("NormalizeReward", "NormalizeReward"), ("NormalizeObservation", "setting"),
-                                            ("Whole", "whole numbers"), ("Growing", "size changes")])  # fmt: skip
+                                            ("Whole", "whole numbers"), ("Growing", "size changes"),
+                                            ("Boundless", "unbounded")])  # fmt: skip
 def test_what_no_run_could_use_is_refused_without_a_trial(name, word):
     assert word in tried(name, tries=False).refusal
 
