@@ -216,7 +216,8 @@ class ModuleRow:
 
     def __call__(self) -> None:
         with self._torch.inference_mode():
-            self._output[...] = self._module(self._observation).numpy()[0]
+            # a copy, for the module may keep it and the next observation is written over this one
+            self._output[...] = self._module(self._observation.clone()).numpy()[0]
 
 
 # -- files: safetensors with the tensors by PyTorch's names, and the policy's description as metadata ------------------

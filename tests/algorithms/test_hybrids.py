@@ -15,7 +15,7 @@ from erlbench.algorithms.search.search import SEARCHES, find_search
 from erlbench.algorithms.training.learners import LEARNERS
 from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
-from erlbench.policy import NumpyPolicy, initial_policy, load_policy, serialise_policy
+from erlbench.policy import NumpyPolicy, PolicySpec, initial_policy, load_policy, serialise_policy
 from erlbench.testing import check_algorithm
 from erlbench.work.values import decode, encode
 from tests.calls import succeed
@@ -154,6 +154,31 @@ def test_a_policy_s_module_acts_as_torch_does_and_begins_anew(page_modules):
         for observation in observations:
             expected = torch.tanh(theirs(torch.from_numpy(observation[None]))).detach().numpy()[0]
             np.testing.assert_allclose(mine.normalised(observation), expected, atol=1e-6)
+
+
+def test_a_policy_s_module_may_keep_its_observations(tmp_path, monkeypatch):
+    (tmp_path / "difference.py").write_text(DIFFERENCE)
+    monkeypatch.syspath_prepend(tmp_path)
+    spec = PolicySpec(
+        (2, 2), "tanh", (), (), network="difference:Difference", parameters=("gain:1",), squashing="linear"
+    )
+    policy = NumpyPolicy(spec, np.full(1, 2.0, np.float32))
+    policy.reset()
+    outputs = [policy.normalised(np.array(each, np.float32)).tolist() for each in ([1.0, 1.0], [4.0, 2.0], [4.0, 3.0])]
+    assert outputs == [[2.0, 2.0], [6.0, 2.0], [0.0, 2.0]]
+
+
+DIFFERENCE = """
+import torch
+class Difference(torch.nn.Module):
+    def __init__(self, observations, outputs):
+        super().__init__()
+        self.gain = torch.nn.Parameter(torch.ones(1))
+    def reset(self): self.last = torch.zeros(1, 2)
+    def forward(self, x):
+        change, self.last = x - self.last, x
+        return self.gain * change
+"""
 
 
 def test_a_policy_s_file_runs_no_code(page_modules, tmp_path):
