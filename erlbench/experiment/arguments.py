@@ -257,5 +257,7 @@ def _read_file(path: Path) -> Table:
                 continue  # what config.toml says of algorithms that have none
             with file.at((*where, key)):
                 check_known(name, known, f"unknown option '{key}'")
+                if name in values:
+                    raise UsageError(f"'{name}' is given twice")
                 values[name] = OPTIONS[name].check(value, f"'{key}'")
     return values | {option: file.table(tables.get(name, {}), (name,)) for option, name in TABLES.items()}

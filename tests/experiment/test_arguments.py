@@ -100,6 +100,7 @@ def test_the_command_line_wins_over_the_file(tmp_path):
         ("[run]\nworkers = -1", "my.toml, line 2: 'workers' must be at least 1, not -1"),
         ("a = ", "my.toml cannot be read: Invalid value"),
         ("env = 3", "my.toml, line 1: 'env' must be a name or a list of names, not 3"),
+        ("seeds = 5\n[run]\nseed = 0", "my.toml, line 3: 'seeds' is given twice"),
         ("force = 1", "my.toml, line 1: 'force' must be true or false, not 1"),
     ],
 )
