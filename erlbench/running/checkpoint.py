@@ -171,7 +171,7 @@ class StateDigest:
             "tasks": list(run.graph.tasks.values()),
             "evaluations": [evaluations.taken, evaluations.last_timesteps],
             "replay": list(run.algorithm.context.replay.state().values()),
-            "simulated time": [_training(value) for value in run.order.state().values()],
+            "simulated time": [_training(value) for value in _order_of(run.order.state(), run.clock.ended).values()],
         })  # fmt: skip
 
     def of(self, parts: Mapping[str, Any]) -> str:
@@ -203,6 +203,11 @@ class StateDigest:
         if isinstance(leaf, np.ndarray):
             return b"a" + _hash(leaf)
         raise TypeError(f"a state cannot hold a {type(leaf).__name__}: {leaf!r}")
+
+
+def _order_of(state: Mapping[str, Any], ended: bool) -> Mapping[str, Any]:
+    """The state of an order; of one whose training has ended without the time of the evaluations since."""
+    return {**state, "now": state["clock"]} if ended and state else state
 
 
 def _training(value: Any) -> Any:
@@ -285,7 +290,7 @@ def _restore(run: Run, state: dict[str, Any], arrays: Mapping[str, np.ndarray], 
     run.asynchrony = state["asynchrony"]
     run.algorithm.restore(state["algorithm"])
     run.evaluations.state = state["evaluations"]
-    run.order.restore(state["order"])
+    run.order.restore(_order_of(state["order"], ended))
     clock = state["clock"]
     if ended:
         clock = clock | {"total": clock["trained"], "trained": None}

@@ -275,7 +275,7 @@ class SimulatedOrder(ArrivalOrder):
 
         Tasks of the training start only when one of them ends, or when none runs: lowest (priority, id) first.
         """
-        if sum(map(len, self._idle_processors.values())) > self.workers:
+        if not self._is_idle() and sum(map(len, self._idle_processors.values())) > self.workers:
             self._clock = self._now  # no virtual processor has a task
         for lane, ready in self._startable.items():
             while ready and self._idle_processors[lane]:

@@ -47,10 +47,12 @@ def test_settings_decide(algo, settings, reason, tmp_path):
         run(make_cell(algo, tmp_path, settings=settings))
 
 
-@pytest.mark.parametrize(("processes", "evaluate"), [(0, "during"), (2, "after")])
-def test_extended_twice_and_interrupted_wherever_that_is(tmp_path, processes, evaluate):
+@pytest.mark.parametrize(
+    ("processes", "changes"), [(0, {"evaluate": "during"}), (2, {"evaluate": "after"}), (0, {"simulated_time": True})]
+)
+def test_extended_twice_and_interrupted_wherever_that_is(tmp_path, processes, changes):
     for steps in (400, 900, 1500):
-        cell = make_cell("cem", tmp_path / "parts", steps=steps, evaluate=evaluate)
+        cell = make_cell("cem", tmp_path / "parts", steps=steps, **changes)
         interrupt(cell, 1, 5, processes=processes)
         assert run(cell, processes=processes) == 0
         assert len(list((cell.directory / TRAINING_END).iterdir())) == 1
