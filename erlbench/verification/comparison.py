@@ -89,6 +89,10 @@ def compare_rows(
     if row.unique:  # tasks finish in any order
         ours, theirs = (rows.sort_values(row.unique, ignore_index=True) for rows in (ours, theirs))
     ours, theirs = (rows.reindex(columns=columns).head(length) for rows in (ours, theirs))
+    # several numbers as text, for a tuple with NaN is equal to no other
+    ours, theirs = (
+        rows.apply(lambda cells: cells.map(repr) if cells.dtype == object else cells) for rows in (ours, theirs)
+    )
     equal = ((ours == theirs) | (ours.isna() & theirs.isna())).to_numpy()
     if not equal.all():
         index, column = np.argwhere(~equal)[0]

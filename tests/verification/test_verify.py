@@ -11,7 +11,7 @@ from erlbench.machine import description
 from erlbench.records.run import file_checksum
 from erlbench.records.schema import EvaluationRow, header
 from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files
-from erlbench.verification.comparison import compare_runs
+from erlbench.verification.comparison import compare_rows, compare_runs
 from tests.calls import call, succeed
 from tests.runs import make_cell, run, verify
 
@@ -231,3 +231,9 @@ def test_reference_results_agree_with_themselves(folder):
     for path in sorted(path.parent for path in (REFERENCE / folder).rglob("config.toml")):
         differing = [check for check in verify(path) if check.outcome == DIFFERS]
         assert not differing, (path, differing)
+
+
+def test_numbers_that_an_info_lacked_are_equal():
+    ours, theirs, others = (pd.DataFrame({"info": [(1.0, float(text))]}) for text in ("nan", "nan", "2"))
+    assert compare_rows(EvaluationRow, ours, theirs)[0] == []
+    assert compare_rows(EvaluationRow, ours, others)[0] != []
