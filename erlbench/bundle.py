@@ -43,6 +43,7 @@ _NAME = re.compile(
     rf"(?:\w[\w .@+()=,-]{{0,199}}/){{1,9}}(?:{re.escape(STUDY)}|seed-\d{{1,20}}(?:{re.escape(ASIDE)}\d{{1,6}})?"
     rf"/(?:{'|'.join(map(re.escape, (*SMALL, *LARGE)))}|{POLICIES}/\d{{1,9}}\.safetensors))"
 )
+_UNUSUAL = re.compile(r"^\W|[^\w .@+()=,-]")  # characters of the names of folders that `_NAME` lacks
 _HOMES = r"(?:/home|/Users)/[^/\s'\":;,]+|/root(?![\w-])"
 
 
@@ -129,7 +130,8 @@ def _find_runs(folders: Sequence[Path], hide: Hide) -> dict[str, Path]:
         for run in records.require_runs(folder):
             inside = run.relative_to(folder).parts
             first, *others = (*folder.resolve().parts, *inside)[-max(3, len(inside) + 1) :]
-            if runs.setdefault(name := "/".join((hide(first), *others)), run) != run:
+            name = "/".join(_UNUSUAL.sub("_", part) for part in (hide(first), *others))
+            if runs.setdefault(name, run) != run:
                 raise UsageError(f"{run} and {runs[name]} would have one name in the bundle; rename one's folder")
     return runs
 

@@ -122,6 +122,13 @@ def test_a_bundle_holds_files_of_runs_alone_and_the_study_as_it_is(tmp_path, cap
     assert not names & {"notes.txt", "error.txt", "checkpoint/000001/state.json"}
 
 
+def test_a_folder_of_any_name_is_bundled(tmp_path):
+    for number, name in enumerate(("it's mine & yours", ".results", "a[1]")):
+        make_run(tmp_path / name, "Foo-v5", "cem", number, [0, 10])
+        write_bundle([tmp_path / name], tmp_path / "x.zip")
+        assert erlbench.load_results(tmp_path / "x.zip").cells["seed"].tolist() == [number]
+
+
 def test_only_a_bundle_is_replaced(tmp_path):
     results = make_run(tmp_path / "mine", "Foo-v5", "cem", 0, [0, 10])
     with zipfile.ZipFile(tmp_path / "photos.zip", "w") as archive:
