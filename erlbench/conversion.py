@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import math
 import re
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -53,6 +54,7 @@ LAYOUT = "{env}__{algo}__{seed}__{time}"  # CleanRL's
 WORDS = {"env": "environment", "algo": "algorithm", "seed": "seed", "total_timesteps": "budget"}
 RETURNS = {"": UNSAID, "evaluations": EVALUATIONS, "training": TRAINING}
 EVENTS = "events.out.tfevents.*"
+OVERSHOOT = 1.1  # a program may end its last iteration beyond the budget, by this factor at most
 MOST_EXPORTED = 1000  # points of the curve of training returns that TensorBoard draws
 
 
@@ -167,6 +169,8 @@ def _describe_run(run: ForeignRun, stated: UserFacts, settings: Values) -> Forei
         texts = rows[["returns", "lengths", "success"]].map(lambda values: " ".join(map(str, values)))
         steps = steps.where(steps > 0).astype("Int64")
         rows = rows.assign(**texts, evaluation_timesteps=steps, return_std=deviations)
+    if (typed := stated.total_timesteps) and (last := rows["timesteps"].max()) > OVERSHOOT * typed:
+        refuse(path, f"it goes on to {last:,} steps, and --total-timesteps is {typed:,}; give the budget of its run")
     imported = Imported(
         format=run.format,
         origin=stated.origin.strip(),
@@ -287,11 +291,12 @@ def _write_events(run: Results, folder: Path) -> None:
     from torch.utils.tensorboard import SummaryWriter
 
     generations, means = run.generations, running_means(run.episodes).rename(columns={"t": "train_time_s"})
-    means = means.dropna(subset=["timesteps", "train_time_s"])
+    means = means.dropna(subset="timesteps")
     curves = {f"{SEARCH}{name}": (generations, name) for name in generations if name not in KEYS}
     curves |= {tag: (run.evaluations, name) for tag, name in EVALUATION.items()}
     curves[training.TRAINING] = means.iloc[thinned(len(means), MOST_EXPORTED)], "mean"
     with SummaryWriter(str(folder)) as writer:
         for tag, (rows, name) in curves.items():
-            for step, time, value in rows[["timesteps", "train_time_s", name]].dropna().itertuples(index=False):
-                writer.add_scalar(tag, value, int(step), time)
+            known = rows[["timesteps", "train_time_s", name]].dropna(subset=["timesteps", name])
+            for step, time, value in known.itertuples(index=False):
+                writer.add_scalar(tag, value, int(step), 0.0 if math.isnan(time) else time)  # else it were the clock's

@@ -24,6 +24,7 @@ from erlbench.files import Table, Values, printable, read_bytes, readable
 from erlbench.records.run import folders
 
 LARGEST, MOST_ROWS = 256 * 2**20, 5_000_000
+LARGEST_NUMBER = 1e100  # sums and squares of these are finite
 MOST_STEPS, MOST = 2**53, 2**31 - 1  # what a float64 counts; of seeds and of the steps of an episode
 SB3, CLEANRL, TABLE = "sb3", "cleanrl", "imported"  # programs
 ARCHIVES = ("evaluations.npz", "final_evaluation.npz")
@@ -68,7 +69,7 @@ def read_runs(path: Path) -> Iterator[ForeignRun]:
     Raises `UsageError` for a file that cannot be read, and where there is none.
     """
     if path.is_dir():
-        within = ([file for file in sorted(folder.iterdir()) if not file.is_dir()] for folder in folders(path))
+        within = ([file for file in sorted(folder.iterdir()) if _is_of_run(file)] for folder in folders(path))
         runs = [run for files in within if (run := _read_files(files))]
         if not runs:
             raise UsageError(f"{path} holds nothing to import; there may be {FORMATS}, which is named as a file")
@@ -83,12 +84,18 @@ def read_runs(path: Path) -> Iterator[ForeignRun]:
         raise UsageError(f"{path} is nothing that can be imported; give {FORMATS}")
 
 
+def _is_of_run(path: Path) -> bool:
+    """Whether a file may be one of a run by its name; hidden ones and other arrays are of other programs."""
+    is_other = path.name.startswith(".") or (path.suffix == ".npz" and path.name not in ARCHIVES)
+    return not is_other and not path.is_dir()
+
+
 def _read_files(files: Sequence[Path]) -> ForeignRun | None:
     """The one run that the files of a folder are of.
 
     Of Stable-Baselines3 these are evaluations of EvalCallback, training episodes of Monitor, or both.
     """
-    archives = [path for path in files if path.name in ARCHIVES or (path.suffix == ".npz" and len(files) == 1)]
+    archives = [path for path in files if path.suffix == ".npz"]
     monitors = [path for path in files if path.name.endswith(MONITOR)]
     events = [path for path in files if EVENTS in path.name]
     if not archives and not monitors:
@@ -161,7 +168,7 @@ def _read_monitors(paths: Sequence[Path], names: list[Values], notes: list[str])
         header, rows = _read_cells(path, ("r", "l", "t"), notes)
         try:
             about = json.loads(header or "{}")
-            begun, env = float(about.get("t_start", 0)), about.get("env_id")
+            begun, env = float(about.get("t_start", 0 if len(paths) == 1 else "")), about.get("env_id")
             if not abs(begun) < 1e12:
                 raise ValueError
         except (ValueError, RecursionError, AttributeError, TypeError, OverflowError):
@@ -223,7 +230,7 @@ def _read_cells(path: Path, needed: Sequence[str], notes: list[str] | None = Non
     if text.count("\n") > MOST_ROWS:
         refuse(path, f"it has more than {MOST_ROWS:,} lines")
     separator, begin = max(",;\t", key=text.partition("\n")[0].count), bool(comment)
-    lines = csv.reader(StringIO(text), delimiter=separator, strict=True)
+    lines = csv.reader(StringIO(text), delimiter=separator, skipinitialspace=True, strict=True)
     try:
         rows = [(lines.line_num + begin, [cell.strip() for cell in row]) for row in lines if row]
     except csv.Error as error:
@@ -329,7 +336,7 @@ def _refuse_cell(path: Path, cells: pd.Series, why: str) -> NoReturn:
 def _check(path: Path, name: str, values: Any, cells: pd.Series | None = None, hint: str = "") -> np.ndarray:
     """Finite numbers, whole ones within the limits of `WHOLE`; `cells` are their texts by lines."""
     array = np.asarray(values, np.float64)
-    is_right, kind = np.isfinite(array), "finite number"
+    is_right, kind = np.abs(array) < LARGEST_NUMBER, f"number within ±{LARGEST_NUMBER:g}"
     if name in WHOLE:
         least, most = WHOLE[name]
         is_right &= (array % 1 == 0) & (array >= least) & (array <= most)

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 import erlbench
-from erlbench.conversion import export_events
+from erlbench.conversion import export_events, import_runs
 from erlbench.errors import UsageError
 from tests.calls import call, refuse, succeed
+from tests.importing.files import write_evaluations
 from tests.reporting.make_runs import make_run
 
 
@@ -48,6 +49,18 @@ def test_tensorboard_reads_the_scores(results, tmp_path, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"'erlbench\[exports\]'"):
         export_events(results, tmp_path / "more")
+
+
+def test_curves_without_times_are_exported(tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    path = write_evaluations(tmp_path / "evaluations.npz", (100, 200))
+    import_runs([path], tmp_path, origin="me", env="A-v1", algo="x", seed=0)
+    (place,) = export_events(erlbench.load_results(tmp_path), tmp_path / "export")
+    read = EventAccumulator(str(place))
+    read.Reload()
+    assert [(event.step, event.value) for event in read.Scalars("eval/mean_reward")] == [(100, 0.5), (200, 2.5)]
+    assert "time/train_time_s" not in read.Tags()["scalars"]
 
 
 def test_a_run_that_cannot_be_read_is_left_out_and_no_other_has_its_curves(tmp_path):

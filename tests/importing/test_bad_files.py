@@ -53,7 +53,7 @@ def test_objects_in_an_archive_are_not_loaded(tmp_path, monkeypatch):
     {"results": None}, {"results": [[1.0]]}, {"timesteps": [-1, 1]},
     {"results": [[1.0], [np.nan]]}, {"results": [1.0, 2.0]}, {"timesteps": [], "results": np.zeros((0, 3))},
     {"ep_lengths": [[-1], [2]]}, {"ep_lengths": [[2**62], [2]]},
-    {"timesteps": [2**53, 2**53]},
+    {"timesteps": [2**53, 2**53]}, {"results": [[1e308], [1e308]]},
 ])  # fmt: skip
 def test_arrays_that_are_no_evaluations_are_refused(tmp_path, changes):
     arrays = {"timesteps": [1, 2], "results": [[1.0], [2.0]]} | changes
@@ -73,6 +73,13 @@ def test_a_monitor_file_that_is_none_is_refused(tmp_path, text):
     refused(tmp_path, tmp_path / "monitor.csv")
 
 
+def test_monitor_files_without_their_clocks_are_not_merged(tmp_path):
+    (tmp_path / "logs").mkdir()
+    for number, text in enumerate((MONITOR, MONITOR.partition("\n")[2])):
+        (tmp_path / f"logs/{number}.monitor.csv").write_text(text + "1,10,0.5\n")
+    assert "1.monitor.csv" in refused(tmp_path, tmp_path / "logs")
+
+
 @pytest.mark.parametrize("row", ["3.0,1", "3.0,10,0.5"])
 def test_a_monitor_file_that_is_still_written_ends_with_its_last_whole_row(tmp_path, row):
     (tmp_path / "monitor.csv").write_text(MONITOR + "1.0,10,0.1\n2.0,10,0.3\n" + row)
@@ -85,7 +92,7 @@ def test_a_monitor_file_that_is_still_written_ends_with_its_last_whole_row(tmp_p
 @pytest.mark.parametrize("text", [
     HEAD, "env,algo,seed,step\nA-v1,x,0,1\n", HEAD + "A-v1,x,-1,1,1\n",
     HEAD + "A-v1,x,0,-1,1\n", HEAD + "../../x,x,0,1,1\n", HEAD + "A-v1,--out,0,1,1\n",
-    HEAD + "A-v1,x,0,1e300,1\n", HEAD + "A-v1,x,0,1,1,1\n", HEAD + "A-v1,x,0,1,\x001\n",
+    HEAD + "A-v1,x,0,1e300,1\n", HEAD + "A-v1,x,0,1,1e308\n", HEAD + "A-v1,x,0,1,1,1\n", HEAD + "A-v1,x,0,1,\x001\n",
     "\udcff\udcfe",
 ])  # fmt: skip
 def test_a_table_that_is_none_is_refused(tmp_path, text):

@@ -42,6 +42,14 @@ def test_monitors_of_several_workers_that_started_twice_are_merged_by_the_clock(
     assert episodes["timesteps"].tolist() == [10, 15, 20, 30, 40, 45]
 
 
+def test_files_of_other_programs_beside_those_of_a_run_are_left_out(results, tmp_path):
+    write_evaluations(tmp_path / "logs/evaluations.npz")
+    (tmp_path / "logs/._0.monitor.csv").write_bytes(b"\0\5\x16\7")  # as macOS packs them
+    (tmp_path / "logs/weights").mkdir()
+    np.savez(tmp_path / "logs/weights/layer.npz", bias=[1.0])
+    assert len(results(tmp_path / "logs", **NAMES).evaluations) == 2
+
+
 def test_event_files_of_two_starts_are_one_run(results, tmp_path):
     folder = tmp_path / "A-v1__ppo__1__5"
     for clock, steps in ((0, (10, 20, 30)), (500, (10, 20))):
@@ -88,6 +96,7 @@ HEAD = "env,algo,seed,step,return\n"
 @pytest.mark.parametrize("text", [
     "\ufeffEnv; Algo;SEED;Step;Return;Note\r\nA-v1;x;0;1000;1,5;hé, ho\r\n\r\nA-v1;x;0;2000;-1,5e1;\r\n",
     "env;algo;seed;step;return\nA-v1;x;0;1000,0;1,5\nA-v1;x;0,0;2000;-15,0\n",
+    '"env", "algo", "seed", "step", "return"\n"A-v1", "x", "0", "1000", "1.5"\n"A-v1", "x", "0", "2000", "-15"\n',
     "STEP,Other,Return,seed,algo,env\n1000,step,1.5,0,x,A-v1\n2000,,-15,0,x,A-v1\n",
 ])  # fmt: skip
 def test_tables_of_spreadsheets_are_read(results, tmp_path, text):

@@ -11,6 +11,7 @@ import erlbench
 from erlbench.records.run import EVALUATIONS, TRAINING, UNSAID
 from erlbench.verification import AGREES, DIFFERS, UNKNOWN
 from tests.calls import call, refuse, succeed
+from tests.importing.files import write_monitor
 from tests.reporting.compare import find_rows
 from tests.runs import verify
 
@@ -118,6 +119,24 @@ def test_a_report_names_the_origin_and_frames_have_the_numbers_of_the_files(take
         file, mine = np.load(SB3 / f"ppo/Pendulum-v1_{seed}" / "evaluations.npz"), rows[rows["seed"] == seed]
         for name, column in (("timesteps", "timesteps"), ("results", "returns"), ("ep_lengths", "lengths")):
             np.testing.assert_array_equal(file[name], [*mine[column]])
+
+
+def test_verify_finds_no_difference_in_what_another_program_may_write(taken, tmp_path):
+    """Equal returns and a mean near 0, training beyond the last evaluation, and evaluations that miss the budget."""
+    path = write_monitor(tmp_path / "logs/monitor.csv", "A-v1")
+    returns = [[0.1, 0.1, 0.1], [0.1, 0.2, -0.3], [1.0, 2.0, 4.0]]
+    np.savez(path.parent / "evaluations.npz", timesteps=[10, 20, 28], results=returns, ep_lengths=np.ones((3, 3)))
+    out = taken(path.parent, "--algo", "ppo", "--seed", 0, "--total-timesteps", 30)
+    checks = {check.name: check.outcome for check in verify(out / "A-v1/sb3-ppo/seed-000")}
+    assert DIFFERS not in checks.values()
+    assert {checks[name] for name in ("status", "evaluations", "scores")} == {AGREES}
+    assert checks["episodes"] == UNKNOWN
+
+
+def test_a_budget_below_the_steps_of_the_files_is_refused(tmp_path):
+    words = ("convert", DATA / SB3, "--layout", LAYOUT, "--origin", "me", "--out", tmp_path / "out")
+    refuse("--total-timesteps", *words, "--total-timesteps", 1000)
+    assert not (tmp_path / "out").exists()
 
 
 def test_verify_checks_the_files_and_says_that_it_can_check_no_more(taken):
