@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 import erlbench.reporting.formats as formats
+from erlbench.files import printable
 from erlbench.reporting.formats import slug, text
 
 if TYPE_CHECKING:
@@ -289,8 +290,10 @@ def csv_value(value: Any) -> Any:
 
     Texts of numbers, such as the scores of several runs, stay as they are.
     """
-    formula = isinstance(value, str) and value.lstrip()[:1] in FORMULAS and not NUMBERS.fullmatch(value)
-    return f"'{value}" if formula else value
+    if not isinstance(value, str):
+        return value
+    value = printable(value)  # a path may be no text of UTF-8
+    return f"'{value}" if value.lstrip()[:1] in FORMULAS and not NUMBERS.fullmatch(value) else value
 
 
 def to_latex(table: Table, page: str) -> str:

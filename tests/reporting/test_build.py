@@ -169,6 +169,15 @@ def test_a_study_that_was_not_run_has_no_page_unless_it_is_named(tmp_path, names
         assert ("no run belongs to the study 'study'; it has no page" in warnings) == (named and not page)
 
 
+def test_the_name_of_a_folder_need_not_be_text(tmp_path):
+    results = tmp_path / os.fsdecode(b"\xffresults")
+    for seed in range(3):
+        make_run(results, "Hopper-v5", "td3", seed, [1.0, 2.0])
+    (results / "Hopper-v5/td3/seed-002/eval.csv").write_text("")
+    write_report(results, lambda text: None, out=tmp_path / "report")
+    assert "results/Hopper-v5/td3/seed-001" in (tmp_path / "report/cells.csv").read_text()
+
+
 def test_broken_runs_never_stop_the_report(tmp_path):
     results, warnings = tmp_path / "results", []
     spoil = {0: ("eval.csv", ""), 1: ("eval.csv", "timesteps"), 2: ("status.json", "{"), 3: ("tasks.csv", "\x00\xff")}
