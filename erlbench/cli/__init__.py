@@ -105,7 +105,7 @@ class Commands(click.Group):
                 text, code, cause = f"unexpected {said_by(error)}", 1, error
                 if isinstance(error, OSError) and error.errno in ADVICE:
                     text = explain(error)
-                elif not ctx.meta.get("verbose", False):
+                elif ctx.meta.get("verbose") is False:  # of a command with -v
                     text += " (run again with -v for the traceback)"
         message(f"erlbench: {strip_unpacked(printable(text))}")
         if cause is not None and ctx.meta.get("verbose", False):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from erlbench.cli import cells as command
+from erlbench.cli import show
 from erlbench.errors import Interrupted
 from erlbench.experiment.cells import Cell, RunOptions
 from tests.calls import call, refuse, succeed
@@ -59,6 +60,8 @@ def test_an_unexpected_error_has_its_traceback_with_v(monkeypatch):
     result = call("run", "--algo", "cem", "--env", "Hopper-v5", "-v")
     assert result.exit_code == 1
     assert "Traceback" in result.stderr
+    monkeypatch.setattr(show, "open_bundles", lambda paths: broken(paths, None, None))
+    assert call("show", "results").stderr == "erlbench: unexpected RuntimeError: broken\n"  # it has no -v
 
 
 @pytest.mark.parametrize(
