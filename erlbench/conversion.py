@@ -10,6 +10,7 @@ import hashlib
 import importlib.util
 import json
 import math
+import os
 import re
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -189,10 +190,11 @@ def _read_layout(path: Path, layout: str) -> Table:
     kinds = {"seed": r"(?P<seed>\d{1,9})", "env": "(?P<env>[^/]+)", "algo": "(?P<algo>[^/]+)"}
     pattern = re.sub(r"\\\{(\w*)\\\}", lambda word: kinds.get(word[1], "[^/]+"), re.escape(layout.strip("/")))
     try:
-        match = re.search(f"(?:^|/){pattern}$", path.resolve().parent.as_posix(), re.ASCII)
+        places = (Path(os.path.abspath(path)), path.resolve())  # a link may have the names, or its target
+        matches = [re.search(f"(?:^|/){pattern}$", place.parent.as_posix(), re.ASCII) for place in places]
     except re.error:
         raise UsageError(f"--layout {layout!r} names one of its parts twice") from None
-    names = match.groupdict() if match else {}
+    names = next((match.groupdict() for match in matches if match), {})
     return {name: int(text) if name == "seed" else text for name, text in names.items()}
 
 

@@ -105,13 +105,16 @@ def _read_files(files: Sequence[Path]) -> ForeignRun | None:
         new = _read_archive(path, notes)
         earlier = evaluations[evaluations["timesteps"] < new["timesteps"].iloc[0]] if len(evaluations) else evaluations
         evaluations = pd.concat([earlier, new], ignore_index=True)
+    episodes = _read_monitors(monitors, names, notes)
+    if episodes.empty and evaluations.empty:
+        refuse(monitors[0], "it has no row")
     return ForeignRun(
         paths=[*archives, *monitors],
         program=SB3,
         format="Stable-Baselines3's " + " and ".join([ARCHIVES[0]] * bool(archives) + [MONITOR] * bool(monitors)),
         names=names,
         evaluations=evaluations,
-        episodes=_read_monitors(monitors, names, notes),
+        episodes=episodes,
         notes=notes,
     )
 
@@ -174,6 +177,8 @@ def _read_monitors(paths: Sequence[Path], names: list[Values], notes: list[str])
         except (ValueError, RecursionError, AttributeError, TypeError, OverflowError):
             refuse(path, "its first line is no header of Stable-Baselines3's Monitor")
         names.append({"env": env if isinstance(env, str) and env != "None" else ""})
+        if rows.empty:  # no episode of a worker has ended
+            continue
         starts = _find_starts(path, np.diff(rows["t"]) < 0, notes)
         success = next((_read_success(path, rows[name]) for name in SUCCESS if name in rows), np.nan)
         seconds = _count_on(rows["t"].to_numpy(), starts)
@@ -240,7 +245,7 @@ def _read_cells(path: Path, needed: Sequence[str], notes: list[str] | None = Non
         hint = nearest(missing[0], header) or f"; it has {printable(', '.join(header)[:100])}"
         what = "several columns" if missing[0] in header else "no column"
         refuse(path, f"it has {what} {', '.join(missing)}{hint}")
-    if not rows:
+    if not rows and notes is None:
         refuse(path, "it has no row")
     for line, row in rows:
         if len(row) != len(header):

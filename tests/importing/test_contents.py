@@ -50,6 +50,13 @@ def test_files_of_other_programs_beside_those_of_a_run_are_left_out(results, tmp
     assert len(results(tmp_path / "logs", **NAMES).evaluations) == 2
 
 
+def test_a_worker_whose_first_episode_goes_on_has_no_row(results, tmp_path):
+    for number, text in enumerate(("1,10,1\n", "", "2,")):
+        path = write_monitor(tmp_path / f"logs/{number}.monitor.csv", "A-v1")
+        path.write_text(HEADER.format("A-v1") + text)
+    assert results(tmp_path / "logs", **NAMES).episodes["r"].tolist() == [1]
+
+
 def test_event_files_of_two_starts_are_one_run(results, tmp_path):
     folder = tmp_path / "A-v1__ppo__1__5"
     for clock, steps in ((0, (10, 20, 30)), (500, (10, 20))):

@@ -100,6 +100,15 @@ def test_a_folder_of_the_zoo_is_imported_where_its_name_is_not_the_environment(i
     assert ("Walker2d-v5", "sb3-sac", 1) in imported(tmp_path / "logs", layout=LAYOUT, env="Walker2d-v5")
 
 
+def test_a_link_or_its_target_may_have_the_names(imported, tmp_path):
+    (tmp_path / "logs").mkdir()
+    for place, link in (("store/17", "logs/ppo/A-v1_3"), ("store/ppo/A-v1_4", "logs/latest")):
+        write_evaluations(tmp_path / place / "evaluations.npz")
+        (tmp_path / link).parent.mkdir(exist_ok=True)
+        (tmp_path / link).symlink_to(tmp_path / place)
+    assert imported(tmp_path / "logs", layout=LAYOUT) == [("A-v1", "sb3-ppo", 3), ("A-v1", "sb3-ppo", 4)]
+
+
 def test_runs_of_the_users_environment_stand_in_one_table_with_ours(imported, tmp_path):
     """Monitor writes the id without the module; the environment has no limit of steps, so each run is given one."""
     env, limit = "tests.limited:LimitedEndless-v0", {"max_episode_steps": 10}
