@@ -138,9 +138,13 @@ def _find_runs(folders: Sequence[Path], hide: Hide) -> dict[str, Path]:
 
 def _read_files(runs: dict[str, Path], hide: Hide) -> Iterator[tuple[str, bytes]]:
     """Names and contents in the bundle: of studies, which stay as they are, of runs, and of those moved aside."""
-    results = {name.rsplit("/", 3)[0]: run.parents[2] for name, run in runs.items() if name.count("/") > 2}
-    for name, folder in results.items():
-        yield from _read(folder, [STUDY], f"{name}/")
+    studies = dict[str, bytes]()
+    tops = dict.fromkeys((name.rsplit("/", 3)[0], run.parents[2]) for name, run in runs.items() if name.count("/") > 2)
+    for top, folder in tops:
+        for file, data in _read(folder, [STUDY], f"{top}/"):
+            if studies.setdefault(file, data) != data:
+                raise UsageError(f"{folder / STUDY} is not the other {file} of the bundle; rename one's folder")
+    yield from studies.items()
     for name, run in runs.items():
         for folder in (run, *sorted(run.parent.glob(f"{run.name}{ASIDE}*"))):
             place = f"{name}{folder.name.removeprefix(run.name)}/"

@@ -129,6 +129,19 @@ def test_a_folder_of_any_name_is_bundled(tmp_path):
         assert erlbench.load_results(tmp_path / "x.zip").cells["seed"].tolist() == [number]
 
 
+def test_the_study_of_each_of_several_folders_is_bundled_or_refused(tmp_path):
+    folders = [tmp_path / name / "results" for name in ("mine", "more", "others")]
+    for seed, folder in enumerate(folders):
+        make_run(folder, "Foo-v5", "cem", seed, [0, 10])
+    (folders[0] / bundle.STUDY).write_text("[studies.mine]\n")
+    write_bundle(folders, tmp_path / "x.zip")
+    with open_bundles([tmp_path / "x.zip"]) as (folder,):
+        assert files_of(folder)[bundle.STUDY] == b"[studies.mine]\n"
+    (folders[2] / bundle.STUDY).write_text("[studies.other]\n")
+    with pytest.raises(UsageError, match=f"others/results/{bundle.STUDY}"):
+        write_bundle(folders, tmp_path / "x.zip")
+
+
 def test_only_a_bundle_is_replaced(tmp_path):
     results = make_run(tmp_path / "mine", "Foo-v5", "cem", 0, [0, 10])
     with zipfile.ZipFile(tmp_path / "photos.zip", "w") as archive:
