@@ -248,8 +248,8 @@ def _fill(folder: Path, run: ForeignRun) -> None:
     about = {"imported": now, "erlbench": __version__}
     (folder / META).write_text(f"{json.dumps(about, indent=1)}\n", encoding="utf-8")
     last, steps = rows.iloc[-1:].to_dict("records")[0], rows["timesteps"]
-    # Done where one more row, as far from the last one as rows lie apart, would be beyond the budget.
-    done = budget is None or last["timesteps"] + steps.diff().fillna(steps).max() > budget
+    # Done where one more row, as far from the last one as rows lie apart (else 1 step), would be beyond the budget.
+    done = budget is None or last["timesteps"] + steps.diff().fillna(1).max() > budget
     status = {
         "status": "done" if done else "interrupted",
         "timesteps": last["timesteps"],

@@ -133,6 +133,15 @@ def test_verify_finds_no_difference_in_what_another_program_may_write(taken, tmp
     assert checks["episodes"] == UNKNOWN
 
 
+@pytest.mark.parametrize(("steps", "status"), [
+    ([600], "interrupted"), ([1000], "done"), ([0, 300, 600], "interrupted"), ([0, 400, 800], "done"),
+])  # fmt: skip
+def test_a_run_is_done_where_no_further_row_is_within_the_budget(taken, tmp_path, steps, status):
+    (tmp_path / "scores.csv").write_text("env,algo,seed,step,return\n" + "".join(f"A-v1,x,0,{n},1\n" for n in steps))
+    out = taken(tmp_path / "scores.csv", "--total-timesteps", 1000)
+    assert erlbench.load_results(out).cells["status"].tolist() == [status]
+
+
 def test_a_budget_below_the_steps_of_the_files_is_refused(tmp_path):
     words = ("convert", DATA / SB3, "--layout", LAYOUT, "--origin", "me", "--out", tmp_path / "out")
     refuse("--total-timesteps", *words, "--total-timesteps", 1000)
