@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from enum import StrEnum
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -57,12 +58,12 @@ def answer_study(study: Study, profile: str, runs: pd.DataFrame, warn: Warn, met
     cells = make_answer_cells(study, profile, runs, warn)
     places = {(cell.name, cell.study_env): cell.Index for cell in list_rows(cells)}
     measured = []
-    for pair in study.compare:
-        for env in pair.envs or budget.envs:
-            indices = [places.get((name, env)) for name in (pair.first, pair.second)]
-            if None not in indices:
-                kind = pair.metric or (FINAL if study.published_source and metric == AUTO else metric)
-                measured.append(_measure(pair, kind, _score(pair, kind, cells.loc[indices], budget, env)))
+    tests = ((replace(pair, envs=()), env) for pair in study.compare for env in pair.envs or budget.envs)
+    for pair, env in dict.fromkeys(tests):  # each once, also where two pairs have it
+        indices = [places.get((name, env)) for name in (pair.first, pair.second)]
+        if None not in indices:
+            kind = pair.metric or (FINAL if study.published_source and metric == AUTO else metric)
+            measured.append(_measure(pair, kind, _score(pair, kind, cells.loc[indices], budget, env)))
     outcomes = decide([(*test["scores"], test["origin"], "") for _, test in measured])
     for (answer, test), outcome in zip(measured, outcomes):
         claims = bool(study.claim) or test["amount"] is not None

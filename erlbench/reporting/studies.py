@@ -146,8 +146,7 @@ def _find_entry(run: Any, study: Study, profile: Profile) -> Entry | None:
         return None
     if (run.total_minutes or None) != profile.total_minutes:
         return None
-    counted = profile.total_generations and not entry.nominal
-    return None if counted and run.total_generations != profile.total_generations else entry
+    return entry if entry.nominal or (run.total_generations or None) == profile.total_generations else None
 
 
 def _unlike(run: Any, settings: Record) -> list[str]:
@@ -162,9 +161,13 @@ def _differing_settings(run: Any, profile: Profile, entry: Entry) -> list[str]:
     names = _unlike(run, {**profile.settings, **entry.settings})
     if entry.workers is not None and run.workers not in ("", str(entry.workers)):
         names.append("workers")
-    if profile.simulated_time is not None:
+    if (simulated := profile.simulated_time) is not None:
+        processors = simulated.processes or run.workers or 1
+        modelled = {"simulated_processes": processors, "simulated_critic": simulated.critic, **profile.costs}
         names += ["simulated_time"] * (not run.simulated_time)
-        names += [f"costs.{key}" for key, value in profile.costs.items() if run.costs.get(key, value) != value]
+        names += [
+            f"costs.{key}" for key, value in modelled.items() if not same_setting(run.costs.get(key, value), value)
+        ]
     return names
 
 
@@ -189,6 +192,8 @@ def find_departures(runs: Sequence[Any], profile: Profile, entry: Entry, env: st
                 f"{name} {_shorten(run.settings[name])}, not {_shorten(settings[name])}"
                 for name in _unlike(run, settings)
             )
+        if entry.processes is not None and run.processes not in ("", str(entry.processes)):
+            texts[f"processes {run.processes}, not {entry.processes}"] += 1
     return tuple(
         text if count == len(runs) else f"{text} (in {count} of {len(runs)} runs)" for text, count in texts.items()
     )

@@ -39,15 +39,16 @@ def test_profiles_of_one_study_come_on_pages_of_their_own_without_unplanned_seed
 
 def test_runs_with_other_settings_or_generations_are_not_the_studys(tmp_path):
     warnings = []
-    make_run(tmp_path, CHEETAH, "cem-rl", 0, [0, 1, 2], generations=2)
-    make_run(tmp_path, CHEETAH, "aes-rl", 0, [0, 1, 2], workers=9, generations=3)
-    runs = find_runs([tmp_path], pytest.fail)
+    for folder, limits in (("steps", (0, 0)), ("generations", (2, 3))):
+        make_run(tmp_path / folder, CHEETAH, "cem-rl", 0, [0, 1, 2], generations=limits[0])
+        make_run(tmp_path / folder, CHEETAH, "aes-rl", 0, [0, 1, 2], workers=9, generations=limits[1])
+    runs = find_runs([tmp_path / "steps"], pytest.fail)
     plan = Profile((0,), 2000, (CHEETAH,), settings={"initial_variance": 0.5})
     assert make_study_pages(make_study(profiles={"p": plan}), runs, None, warnings.append) == []
     assert "other settings (initial_variance, workers" in warnings[0]
     assert "other settings (initial_variance)" in warnings[1]
     plan = Profile((0,), 2000, (CHEETAH,), total_generations=2)
-    page = comparison_of(tmp_path, make_study(profiles={"p": plan}))
+    page = comparison_of(tmp_path / "generations", make_study(profiles={"p": plan}))
     assert [run.name for run in page.runs] == ["cem-rl"]
     assert page.budget == "2 generations or 2,000 training steps (2,000 steps)"
 

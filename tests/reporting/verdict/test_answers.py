@@ -255,6 +255,31 @@ def test_what_differs_from_the_study_is_listed(tmp_path):
     assert ("td3", "left out", "another seed: seed 7") in listed
 
 
+def test_runs_with_another_end_or_other_processors_are_not_the_studys(tmp_path):
+    path = write_study(tmp_path, seeds=8, more="simulated_time = { processes = 4 }\n")
+    path.write_text(path.read_text().replace('algo = "td3"', 'algo = "td3", processes = 1'))
+    write_runs(tmp_path, 2000, 1000, seeds=6, simulated=True)
+    make_run(tmp_path, ENV, "cem", 6, [0, 0, -9000], simulated=True, generations=2)
+    config = make_run(tmp_path, ENV, "cem", 7, [0, 0, -9000], simulated=True) / "config.toml"
+    config.write_text(config.read_text().replace("simulated_time", "simulated_processes = 1\nsimulated_time"))
+    answers = answered(tmp_path, lambda said: None)
+    assert answers.answers[0].samples[0].seeds == (0, 1, 2, 3, 4, 5)
+    assert {(row["entry"], row["what"], row["details"]) for row in answers.differences} == {
+        ("cem", "seeds missing", "6, 7"), ("td3", "seeds missing", "6, 7"),
+        ("cem", "left out", "another budget: seed 6"),
+        ("cem", "left out", "costs.simulated_processes: seed 7"),
+        ("td3", "settings", "processes 5, not 1"),
+    }  # fmt: skip
+
+
+def test_what_stands_twice_in_compare_is_tested_once(tmp_path):
+    path = write_study(tmp_path, f"envs = ['{ENV}', '{ENV}']", seeds=6)
+    text = path.read_text()
+    path.write_text(text.replace("compare = [", 'compare = [{ first = "cem", second = "td3" }, '))
+    write_runs(tmp_path, 2000, 1000, seeds=6)
+    assert answer_of(tmp_path).outcome["tests"] == 1
+
+
 def test_the_report_of_a_folder_answers_its_study(tmp_path):
     """The study lies above the runs, and the report names a folder above both."""
     results, out = tmp_path / "results", tmp_path / "report"
