@@ -67,7 +67,7 @@ def known_studies(
 ) -> dict[str, Study]:
     """All studies by name: the suite's, those of `HERE`, of `FILE` in `folders`, of files `named`; later ones win.
 
-    `joined`: studies of several folders that differ in their seeds alone are one, of all these seeds.
+    `joined`: studies of several folders that differ in seeds and texts alone are one, of all these seeds.
 
     Nothing in one file makes another one unusable: a mistake in `HERE` or in a folder's file, which nobody has named,
     leaves the file out with a warning. A mistake in one of `named`, and a name that the suite has, is a `UsageError`.
@@ -85,12 +85,16 @@ def known_studies(
                 raise
             warn(f"{error}{LEFT_OUT}")
         else:
-            studies |= {name: _join(studies.get(name), loaded[name]) if joined else loaded[name] for name in loaded}
+            for name, study in loaded.items():
+                studies[name] = _join(studies.get(name), study, warn) if joined else study
     return studies
 
 
-def _join(first: Study | None, second: Study) -> Study:
-    """One study of the seeds of both, where both stand in folders of results and are equal but for their seeds."""
+def _join(first: Study | None, second: Study, warn: Callable[[str], None]) -> Study:
+    """One study of the seeds of both, where both stand in folders of results and are equal but for seeds and texts.
+
+    Else the second one, with a warning where the other stands in a folder of results, too.
+    """
     if first is None or not (first.file and second.file and first.file.name == second.file.name == FILE):
         return second
     seeds: dict[str, dict[int, None]] = {}
@@ -101,7 +105,13 @@ def _join(first: Study | None, second: Study) -> Study:
         replace(study, profiles={name: replace(old, seeds=tuple(seeds[name])) for name, old in study.profiles.items()})
         for study in (first, second)
     )
-    return replace(ours, more_files=(*first.more_files, second.file)) if ours == theirs else second
+    if ours.sha256 == theirs.sha256:
+        return replace(ours, more_files=(*first.more_files, second.file))
+    warn(
+        f"{first.file}: the study '{first.name}' is another one in {second.file}, which is answered instead; report "
+        "the folders apart to answer both"
+    )
+    return second
 
 
 _suite_studies = cache(load_studies)

@@ -24,3 +24,19 @@ def test_a_study_whose_runs_all_repeat_another_folders_has_a_page_without_runs(t
     index, _ = requested_report(ReportOptions(results=folders, out=tmp_path / "out"), warnings.append)
     assert [text for text in warnings if ": repeats seed 0 of " in text]
     assert {page.parent.name for page in index.parent.glob("*/index.md")} == {"first", "second", "all-runs"}
+
+
+def test_studies_of_one_name_are_one_unless_they_ask_otherwise(tmp_path):
+    text = STUDY.format(name="shared")
+    for folder, seed in (("first", 0), ("second", 1), ("third", 2)):
+        make_run(tmp_path / folder, "Ant-v5", "cem", seed, [0, 4, 8])
+        (tmp_path / folder / "study.toml").write_text(text.replace("seeds = 1", f"seeds = [{seed}]"))
+    second, third = (tmp_path / name / "study.toml" for name in ("second", "third"))
+    second.write_text(second.read_text().replace('title = "shared"', 'title = "Reworded"'))
+    third.write_text(third.read_text() + "final_episodes = 3\n")
+    for names, runs, kept in ((("first", "second"), 2, 0), (("first", "third"), 1, 1)):
+        warnings = []
+        folders = tuple(tmp_path / name for name in names)
+        index, _ = requested_report(ReportOptions(results=folders, out=tmp_path / "out"), warnings.append)
+        assert len([text for text in warnings if str(third) in text]) == kept
+        assert f",{runs}," in (index.parent / "shared" / "scores.csv").read_text().splitlines()[1]
