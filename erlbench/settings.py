@@ -202,7 +202,9 @@ def type_name(kind: Any) -> str:
         return f"a list of {len(arguments)} items"
     if _is_list(origin or kind):
         return f"a list, each {type_name(arguments[0])}" if origin in LISTS else "a list"
-    return "a table" if (origin or kind) in (Mapping, dict) else str(getattr(kind, "__name__", kind))
+    if (origin or kind) in (Mapping, dict):
+        return f"a table, each {type_name(arguments[1])}" if arguments[1:] not in ((), (Any,)) else "a table"
+    return str(getattr(kind, "__name__", kind))
 
 
 class SettingRow(NamedTuple):

@@ -300,8 +300,9 @@ def _check_pair(pair: Pair, study: Study) -> None:
     for env in pair.envs or [""] * (not shared):
         if env not in shared:
             raise UsageError(f"'{pair.first}' and '{pair.second}' do not both run on {env or 'any environment'}")
-    if (pair.metric == CURVE) != (pair.begin is not None) or (pair.begin is None) != (pair.end is None):
-        raise UsageError(f"'from' and 'to' belong to metric = \"{CURVE}\", which needs both")
+    stretch = (pair.begin, pair.end, pair.axis)
+    if None in stretch if pair.metric == CURVE else stretch != (None, None, STEPS):
+        raise UsageError(f"'from', 'to' and 'axis' belong to metric = \"{CURVE}\", which needs 'from' and 'to'")
     if (pair.metric == REACH) != (pair.score is not None):
         raise UsageError(f"'score' belongs to metric = \"{REACH}\", which needs it")
     if pair.more_by and pair.less_by:

@@ -123,7 +123,7 @@ class Profile:
 def read_amount(value: Any, what: str) -> str:
     """A claimed difference as a text: "75 %" of the second's mean, or a number."""
     text = f"{Decimal(f'{value:.15g}'):f}" if type(value) is float else str(value)  # without an exponent
-    if not re.fullmatch(r"\d+(\.\d+)?( ?%)?", text):
+    if not re.fullmatch(r"[0-9]{1,99}(\.[0-9]+)?( ?%)?", text):
         raise UsageError(f"{what} must be a number or a percentage such as \"75 %\", not '{text}'")
     return text
 

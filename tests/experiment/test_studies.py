@@ -85,6 +85,12 @@ def test_a_small_file(tmp_path):
         ("seeds = [4]", "env_timesteps = { \"Hoper-v5\" = 7 }", "line 27: 'Hoper-v5' is not in the profile's envs; did "
          "you mean 'Hopper-v5'?"),
 
+        ("seeds = [4]", "env_timesteps = { \"Hopper-v5\" = 7.5 }",
+         "line 27: 'env_timesteps' must be a table, each an integer, not {'Hopper-v5': 7.5}"),
+        ('"td3" }]', '"td3" }, { algo = "sac" }]\ncompare = [{ first = "td3", second = "sac", axis = "minutes" }]',
+         "line 25: 'from', 'to' and 'axis' belong to metric = \"curve\""),
+        ('"td3" }]', '"td3" }, { algo = "sac" }]\ncompare = [{ first = "td3", second = "sac", more-by = "1'
+         + 400 * "0" + ' %" }]', "line 25: 'more-by' must be a number or a percentage"),
         ("seeds = 2", "seeds = = 2", "cannot be read: Invalid value (at line 2"),
     ],
 )  # fmt: skip
