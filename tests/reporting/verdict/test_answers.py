@@ -202,6 +202,19 @@ def test_steps_to_a_score_count_to_the_end_where_it_is_not_reached(tmp_path):
     assert answer_of(tmp_path / "neither").standing is Standing.UNDECIDED  # and not equivalent
 
 
+def test_runs_that_never_reach_a_score_refute_no_size(tmp_path):
+    """TD3 never does: it may need any multiple of the steps."""
+    for size, pair, standing in (
+        ("less-by = '50 %'", "cem td3", Standing.UNDECIDED), ("more-by = '99 %'", "td3 cem", Standing.UNDECIDED),
+        ("less-by = '50 %'", "td3 cem", Standing.FAILS), ("more-by = '50 %'", "cem td3", Standing.FAILS),
+    ):  # fmt: skip
+        folder = tmp_path / f"{size[:4]}-{pair[:3]}"
+        write_study(folder, f'metric = "reach", score = 90, {size}', pairs=(pair,), steps=4000)
+        make_cells(folder, ENV, {"cem": [95] * 10}, (0, 0, 0, 95))
+        make_cells(folder, ENV, {"td3": [1] * 10}, (0, 0, 0, 1))
+        assert answer_of(folder).standing is standing
+
+
 @pytest.mark.parametrize(("percent", "first"), [(70, 300), (90, 100), (80, 200), (40, 600)])
 def test_an_effect_of_exactly_the_claimed_size_is_undecided(tmp_path, percent, first):
     """1000 (1 - 0.7) is more than 300, and 1000 (1 - 0.9) less than 100."""
