@@ -77,7 +77,7 @@ def test_no_text_becomes_markup():
     assert "<" not in data  # such a text would hide the end of the script from browsers
 
 
-HOSTILE = "50 % & more: #1 {x} ~ \\ ^ λ_"
+HOSTILE = "50 % & more: #1 {x} ~ \\ ^ 中_"
 TABLE = Table(
     "sizes",
     "Sizes_of",
@@ -114,6 +114,8 @@ def test_in_latex_texts_are_escaped_and_decided_cells_bold():
     assert r"a\_name@1 & \textbf{$-$1,234 $\pm$ 1} \\" in text
     assert text.count(r"50 \% \& more: \#1 \{x\} \textasciitilde{} \textbackslash{} \textasciicircum{} ?\_") == 2
     assert r"\label{tab:all-t}" in text
+    columns[0] = Column("λ, τ", ("name",))
+    assert r"$\lambda$, $\tau$ & Env-v5 \\" in to_latex(Table("t", "μ", columns, rows, [], for_paper=True), "all")
 
 
 def test_numbers_are_printed_in_their_form():
