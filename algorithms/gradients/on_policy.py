@@ -125,6 +125,7 @@ class OnPolicyLearner(ABC, Generic[Learning]):
 
     def __init__(self, problem: Problem, learning: Learning, steps: int, device: str) -> None:
         rate, constant = learning.learning_rate, learning.learning_rate_schedule == "constant"
+        several = steps > getattr(learning, "subsampling", 1)  # one advantage has no deviation
         with torch.random.fork_rng(devices=[]):  # the initial parameters, which are overwritten
             self._model = self.model(
                 learning,
@@ -133,7 +134,7 @@ class OnPolicyLearner(ABC, Generic[Learning]):
                 batch_size=learning.batch_size,
                 gamma=learning.discount,
                 gae_lambda=learning.gae_lambda,
-                normalize_advantage=learning.normalise_advantages,
+                normalize_advantage=learning.normalise_advantages and several,
                 target_kl=learning.target_divergence,
                 rollout_buffer_class=Buffer,
                 policy_kwargs={

@@ -44,6 +44,14 @@ def test_three_iterations_equal_those_of_sb3_contrib(env, settings, start, monke
         assert np.abs(after - before).max() > 1e-2
 
 
+@pytest.mark.parametrize(("steps", "subsampling"), [(1, 1), (6, 6)])
+def test_a_policy_steps_on_a_single_transition(steps, subsampling, start):
+    algorithm, workspace = start(problem("Pendulum-v1"), total=steps, subsampling=subsampling)
+    iterate(algorithm, workspace)
+    assert np.isfinite(workspace.store.get(algorithm.state.learner)).all()
+    assert algorithm.counters.timesteps == steps
+
+
 def test_a_refused_step_leaves_the_policy_as_it_was(start, monkeypatch):
     """Down the gradient no step length improves the objective."""
     monkeypatch.setattr(
