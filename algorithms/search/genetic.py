@@ -199,7 +199,7 @@ class GeneticSearch(Search[GeneticSettings, GeneticState]):
             if len(tensor.shape) != 2 or random.random() >= 2.0 * random.random():
                 continue
             weights = result[tensor.place]
-            mutations = int(random.integers(math.ceil(settings.mutation_fraction * len(weights))))
+            mutations = int(random.integers(max(1, math.ceil(settings.mutation_fraction * len(weights)))))
             places, kinds = random.integers(len(weights), size=mutations), random.random(mutations)
             normal = random.standard_normal(mutations)
             for place, kind, draw in zip(places, kinds, normal):  # one after the other: a weight may be drawn again

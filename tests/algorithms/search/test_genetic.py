@@ -75,6 +75,11 @@ def test_mutations_change_weights_by_the_three_rules_and_no_bias():
     assert 9 < once < 14  # 0.1 * 100; a little more where a weight was drawn twice
 
 
+def test_a_share_of_zero_mutates_no_weight():
+    mutating, vector = genetics(ERLSettings(mutation_fraction=0.0)), np.ones(SPEC.size, np.float32)
+    assert all((mutating.mutated(vector, generator(seed)) == vector).all() for seed in range(5))
+
+
 def test_a_weight_never_leaves_its_limit():
     spec = PolicySpec((3, 2), "tanh", (-1.0,) * 2, (1.0,) * 2)
     settings = ERLSettings(
