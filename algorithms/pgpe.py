@@ -68,7 +68,9 @@ class PGPESettings(PolicySettings, FitnessSettings):
     )
     momentum: float = fraction(0.9, "momentum of the velocity", PAPER, symbol="m")
     stdev_learning_rate: float = at_least_zero(0.1, "step of the standard deviations", PAPER, symbol="eta_sigma")
-    stdev_max_change: float = at_least_zero(0.2, "largest change of a standard deviation, relative", PAPER)
+    stdev_max_change: float = setting(
+        0.2, "largest change of a standard deviation, relative", PAPER, minimum=0, maximum=0.99
+    )
     normalise_observations: bool = setting(
         True, "normalise observations by mean and standard deviation of all that were seen", PAPER,
         by_env={"LunarLanderContinuous": False},
