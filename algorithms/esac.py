@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from erlbench.algorithms.base import Needs
-from erlbench.algorithms.coupling.winners import BUDGET, Winners, WinnersSettings
+from erlbench.algorithms.coupling.winners import Winners, WinnersSettings
 from erlbench.algorithms.hybrid import Hybrid, Parts
 from erlbench.algorithms.individuals import FitnessSettings
 from erlbench.algorithms.sac import SACSettings, value_network_of
@@ -72,10 +72,6 @@ class ESAC(Hybrid[ESACSettings]):
     @classmethod
     def warmup(cls, settings: ESACSettings) -> int:
         return 0  # SAC acts at random at first, and learns at once
-
-    @classmethod
-    def depends_on_budget(cls, settings: ESACSettings) -> str:
-        return "p_clock=budget scales the share of SAC by the budget" if settings.p_clock == BUDGET else ""
 
     @classmethod
     def needs(cls, settings: ESACSettings, problem: Problem) -> Needs:

@@ -39,7 +39,8 @@ from erlbench.work.seeding import Purpose
 from erlbench.work.tasks import ArrayRef, Result, Task
 
 OURS = "this suite"
-_OF_ALL = {field.name for kind in (PolicySettings, FitnessSettings) for field in fields(kind)}
+_NOT_OF_PARTS = {field.name for kind in (PolicySettings, FitnessSettings) for field in fields(kind)}
+_NOT_OF_PARTS |= {"normalise_observations"}  # a hybrid's policies do not
 COUPLINGS: Mapping[str, type[Coupling]] = {"half": Half, "side": SideCoupling, "winners": Winners, "none": Coupling}
 SCHEDULES: Mapping[str, type[Schedule]] = {"chain": Chain, "phases": Phases, "steady-state": SteadyState}
 
@@ -87,7 +88,7 @@ def part_settings(kind: type, settings: Any, env: str) -> Any:
 def check_options(kinds: list[type], settings: Any) -> None:
     """Raise `UsageError` for options that none of the parts has, or that the algorithm itself has as a setting."""
     own = {field.name for field in fields(settings)}
-    known = {field.name for kind in kinds for field in fields(kind)} - own - _OF_ALL
+    known = {field.name for kind in kinds for field in fields(kind)} - own - _NOT_OF_PARTS
     for name in parse_options(settings.options):
         if name in own:
             raise UsageError(f"'{name}' is a setting of the algorithm: --set {name}=VALUE instead of options")
@@ -187,7 +188,8 @@ class Hybrid(Algorithm[S, HybridState]):
 
     @classmethod
     def depends_on_budget(cls, settings: S) -> str:
-        return ""
+        parts = cls.parts(settings, "")
+        return parts.coupling.depends_on_budget(parts.of_coupling)
 
     @classmethod
     def is_synchronous(cls, settings: S) -> bool:

@@ -69,6 +69,11 @@ class Coupling:
         """How many actors are trained at once in a generation; 0: there is no critic either. By default its own."""
         return 0 if cls.shares_critic else 1
 
+    @classmethod
+    def depends_on_budget(cls, settings: Any) -> str:
+        """As `Algorithm.depends_on_budget`."""
+        return ""
+
     @property
     def count(self) -> int:
         """How many individuals of a generation are trained: the first ones."""

@@ -138,6 +138,10 @@ class Winners(Coupling):
                 "the mean; lower winner_fraction or sac_members"
             )
 
+    @classmethod
+    def depends_on_budget(cls, settings: WinnersSettings) -> str:
+        return "p_clock=budget scales the share of the learner by the budget" if settings.p_clock == BUDGET else ""
+
     @property
     def _size(self) -> int:
         return self.run.search.population_of(self.run.search.settings)

@@ -123,6 +123,7 @@ p-cem-rl stochastic=true | learner=sac or crossq, not td3
 p-cem-rl warmup_gate=individual | 'individual' is cem-rl's
 cem-rl options=directions | must be NAME=VALUE
 cem-rl options=top=3 | unknown option 'top'
+cem-rl search=ars options=normalise_observations=true | unknown option 'normalise_observations'
 cem-rl options=population=3 | --set population=VALUE instead
 cem-rl search=none population=1 n_grad=1 elites=1 | at least 2
 cem-rl search=none coupling=side population=1 n_grad=0 elites=1 | at least 2

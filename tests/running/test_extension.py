@@ -37,7 +37,8 @@ def test_a_larger_budget_gives_the_numbers_of_a_longer_run_or_is_refused(algo, t
     [
         ("td3", {}, "the last episode ends with the budget"),
         ("openai-es", {"timesteps_per_batch": 500}, "timesteps_per_batch"),
-        ("esac", {"p_clock": "budget"}, "p_clock=budget scales the share of SAC"),
+        ("esac", {"p_clock": "budget"}, "p_clock=budget"),
+        ("cem-rl", {"coupling": "winners", "learner": "sac", "options": "p_clock=budget"}, "p_clock=budget"),
         ("p-cem-rl", {"parallel_critic": True}, "is asynchronous"),
     ],
 )
