@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from erlbench.work.rollout import LARGEST
+
 PRIOR = 1e-2  # how many observations with mean 0 and mean square 1 there were before the first
 LOWEST_VARIANCE = 1e-2
 LOWEST_OF_ARS = 1e-7  # standard deviation below which an input is 0
@@ -41,10 +43,10 @@ class ObservationStatistics:
 
     @property
     def moments_of_ars(self) -> np.ndarray:
-        """As `moments`, by ARS's public code: ddof 1, plus 1e-8, and infinite (so the input is 0) below 1e-7."""
+        """As `moments`, by ARS's public code: ddof 1, plus 1e-8; below 1e-7 the largest number, so the input is 0."""
         if self.count < 2:
             return np.concatenate((np.zeros_like(self.total), np.ones_like(self.total)))
         mean = self.total / self.count
         variance = np.maximum(self.squares - self.count * mean**2, 0.0) / (self.count - 1)
         std = np.sqrt(variance)
-        return np.concatenate((mean, np.where(std < LOWEST_OF_ARS, np.inf, std + 1e-8)))
+        return np.concatenate((mean, np.where(std < LOWEST_OF_ARS, LARGEST, std + 1e-8)))
