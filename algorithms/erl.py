@@ -21,8 +21,8 @@ from erlbench.settings import at_least_one, at_least_zero, fraction, setting
 
 
 @dataclass(frozen=True, kw_only=True)
-class ERLSettings(GeneticSettings, FitnessSettings):
-    """Hyper-parameters of ERL."""
+class LearnerSettings(FitnessSettings):
+    """Hyper-parameters of ERL, but for its operators."""
 
     episodes: int = at_least_one(
         1,
@@ -56,6 +56,11 @@ class ERLSettings(GeneticSettings, FitnessSettings):
     )
     ou_theta: float = fraction(0.15, "how much of that noise decays per step", CODE)
     replay_size: int = at_least_one(1_000_000, "the latest transitions that are learnt from", PAPER)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ERLSettings(GeneticSettings, LearnerSettings):
+    """Hyper-parameters of ERL."""
 
 
 class ERL(Hybrid[ERLSettings]):

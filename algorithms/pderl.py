@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from erlbench.algorithms.erl import ERL, ERLSettings
+from erlbench.algorithms.erl import ERL, LearnerSettings
 from erlbench.algorithms.hybrid import Parts
 from erlbench.algorithms.search.pderl import ELITE, MODULE, PUBLIC, PDERLSearch, PDERLSearchSettings
 from erlbench.algorithms.training.breeding import Distillation, ProximalMutation
@@ -20,7 +20,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {"elite-fitness": {"pair_fitness": EL
 
 
 @dataclass(frozen=True, kw_only=True)
-class PDERLSettings(PDERLSearchSettings, ERLSettings):
+class PDERLSettings(PDERLSearchSettings, LearnerSettings):
     """Hyper-parameters of PDERL; those of the learner are ERL's."""
 
     episodes: int = at_least_one(

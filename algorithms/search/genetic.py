@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -60,8 +60,8 @@ def taken(parts: int, replacements: int, exchange: bool, random: np.random.Gener
 
 
 @dataclass(frozen=True, kw_only=True)
-class GeneticSettings:
-    """Hyper-parameters of the operators."""
+class SelectionSettings:
+    """Hyper-parameters of the selection, and how many mutate."""
 
     population: int = setting(10, "individuals per generation", PAPER, minimum=2)
     elite_fraction: float = setting(
@@ -69,8 +69,14 @@ class GeneticSettings:
         by_env={"Hopper": 0.3, "Ant": 0.3, "Walker2d": 0.2, "Reacher": 0.2}, minimum=0, maximum=0.5,
     )  # fmt: skip
     tournament: int = at_least_one(3, "individuals in a tournament", CODE)
-    crossover_probability: float = fraction(0.0, "probability that the winners of two tournaments cross over", CODE)
     mutation_probability: float = fraction(0.9, "probability that an individual mutates", PAPER)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneticSettings(SelectionSettings):
+    """Hyper-parameters of the operators."""
+
+    crossover_probability: float = fraction(0.0, "probability that the winners of two tournaments cross over", CODE)
     mutation_fraction: float = fraction(0.1, "largest share of a matrix's weights that mutate", PAPER)
     mutation_strength: float = at_least_zero(0.1, "size of a mutation, relative to the weight", PAPER)
     super_mutation_probability: float = fraction(0.05, "probability that a mutation is a strong one", PAPER)
@@ -117,7 +123,7 @@ class GeneticState(SearchState):
     key: Key = ()  # of the generation under way, from which the operators draw
 
 
-class GeneticSearch(Search[GeneticSettings, GeneticState]):
+class GeneticSearch(Search[Any, GeneticState]):
     """ERL's genetic algorithm: one epoch after another; the champion is reported."""
 
     settings_type: ClassVar[type] = GeneticSettings

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from erlbench.algorithms.search.genetic import GeneticSearch, GeneticSettings, GeneticState, select
+from erlbench.algorithms.search.genetic import GeneticSearch, GeneticState, SelectionSettings, select
 from erlbench.algorithms.search.search import Individual
 from erlbench.algorithms.search.search_distribution import ranking
 from erlbench.algorithms.training.breeding import Distillation, ProximalMutation
@@ -30,7 +30,7 @@ CODE, ELITE = "code", "elite-fitness"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PDERLSearchSettings(GeneticSettings):
+class PDERLSearchSettings(SelectionSettings):
     """Hyper-parameters of the operators."""
 
     memory: int = setting(8000, "latest transitions that an individual keeps", PUBLIC, minimum=2)

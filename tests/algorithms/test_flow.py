@@ -133,6 +133,7 @@ aes-rl stochastic=true | learner=sac or crossq, not td3
 aes-rl mean_update=oldest | use 'rank-based'
 esac population=10 sac_members=4 winner_fraction=0.6 | 6 winners and 4 copies
 pgpe stdev_max_change=1 | at most 0.99
+pderl mutation_strength=1 | unknown setting 'mutation_strength'
 openai-es population=3 | population must be even
 openai-es time_limit=adaptive:10,2,1.5 | 'adaptive:10,2,1.5'
 openai-es noise_table=2 | noise_table
