@@ -88,7 +88,8 @@ class PDERLSearch(GeneticSearch):
         population = self.shared(individuals)
         for place, each in enumerate(individuals):
             if each.injected and each.origin is None:  # the learner's actor, with its memory
-                state.memories[place] = [*state.memories.get(count, []), *state.memories[place][-1:]]
+                copied = [*state.memories.get(count, []), *state.memories[place][-1:]]
+                state.memories[place] = latest(copied, settings.memory)
         state.elites, state.champion = ranks[:1], population[ranks[0]]
         chosen = select(ranks, max(1, int(settings.elite_fraction * count)), settings.tournament, random)
         clones = chosen.clones

@@ -56,6 +56,17 @@ def test_children_are_of_the_fittest_pairs_and_the_fitter_parent_is_the_first(pa
     assert fake.algorithm.policy() == population[1]
 
 
+def test_no_individual_remembers_more_than_its_memory_not_even_the_learners_copy(new_fake):
+    settings = resolve(PDERLSettings, "Fake-v0", {}, SMALL | {"sync_period": 1, "memory": 25})
+    fake, most = new_fake(PDERL, settings), 0
+    while fake.algorithm.counters.generation < 8:
+        for task in fake.ask():
+            fake.finish(task, fitness=float(task.id % 7))
+        memories = fake.algorithm.search.state.memories.values()
+        most = max([most, *(sum(stop - start for start, stop in memory) for memory in memories)])
+    assert most == 25
+
+
 def test_a_memory_keeps_the_latest():
     assert latest([(0, 10), (30, 35), (50, 58)], 10) == [(33, 35), (50, 58)]
     assert latest([(0, 10)], 20) == [(0, 10)]
