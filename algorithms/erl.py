@@ -68,6 +68,7 @@ class ERL(Hybrid[ERLSettings]):
 
     settings_type: ClassVar[type] = ERLSettings
     learner_name: ClassVar[str] = "ddpg"
+    learner_stream: ClassVar[tuple[int, ...]] = (0,)
     actor_updates: ClassVar[float] = 1.0
 
     @classmethod

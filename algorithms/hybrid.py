@@ -135,8 +135,8 @@ class Hybrid(Algorithm[S, HybridState]):
     """Its learner where its settings have none."""
     mean_stream: ClassVar[tuple[int, ...]] = ()
     """Which stream of random numbers the initial mean is from."""
-    learner_stream: ClassVar[tuple[int, ...]] = (0,)
-    """The same of a learner beside the population."""
+    learner_stream: ClassVar[tuple[int, ...]] = (2,)
+    """The same of a learner beside the population; a key with zeros at its end is that without them."""
 
     def __init__(self, settings: S, context: Context) -> None:
         super().__init__(settings, context)

@@ -67,6 +67,16 @@ def test_all_combinations_run_train_and_go_on_from_a_checkpoint(choices, new_fak
     assert fake.algorithm.metrics().keys() == twin.algorithm.metrics().keys()
 
 
+@pytest.mark.parametrize(("coupling", "learner"), [("side", "td3"), ("winners", "sac")])
+def test_the_learner_and_the_search_start_from_different_weights(coupling, learner, new_fake):
+    algorithm = new_fake(CEMRL, settings_of("cem", learner, coupling)).algorithm
+    first = algorithm.policy_spec.tensors[0].place
+    mean, actor = (
+        algorithm.context.store.load(ref)[first] for ref in (algorithm.search.mean_ref, algorithm.coupling.state.actor)
+    )
+    assert (mean != actor).all()
+
+
 def test_a_learner_at_the_side_replaces_the_worst_and_moves_to_the_best(new_fake):
     fake = new_fake(CEMRL, settings_of("cem", coupling="side", options="soft_update=0.25 sync_period=2"))
     state, told = fake.algorithm.state.coupling, []
