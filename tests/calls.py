@@ -1,6 +1,10 @@
-"""The command `erlbench`, called within this process."""
+"""The command `erlbench`, called within this process, and programs in a new one."""
 
 from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
 
 from click.testing import CliRunner, Result
 
@@ -24,3 +28,9 @@ def refuse(named: object, *words: object) -> str:
     assert (result.exit_code, result.stderr.count("\n"), result.stdout) == (2, 1, ""), result.output
     assert str(named) in result.stderr
     return result.stderr
+
+
+def python(*words: object, **more: Any) -> subprocess.CompletedProcess[str]:
+    """What a new interpreter does with these words; `more` are options of `subprocess.run`."""
+    options = {"capture_output": True, "text": True, "timeout": 600} | more
+    return subprocess.run([sys.executable, *map(str, words)], **options)

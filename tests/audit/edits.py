@@ -2,13 +2,14 @@
 
 import csv
 import hashlib
-import json
 import re
 import shutil
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.files import edit_json, read_json
 
 AGAIN = "only `--again`"
 NOTHING = "nothing"
@@ -84,25 +85,18 @@ def final_returns(folder):
     status(lambda values: values.update(return_mean=values["return_mean"] + 1))(folder)
 
 
-def edit_json(folder, name, change):
-    values = json.loads((folder / name).read_text())
-    change(values)
-    (folder / name).write_text(json.dumps(values, indent=2) + "\n")
-
-
 def status(change):
-    return lambda folder: edit_json(folder, "status.json", change)
+    return lambda folder: edit_json(folder / "status.json", change)
 
 
 def renew(folder):
     """Have all hashes and checksums be those of the files as they are."""
     digest = hashlib.sha256((folder / "config.toml").read_bytes()).hexdigest()
     edit_json(
-        folder, "meta.json", lambda meta: [part.update(config_sha256=digest) for part in (meta, meta["starts"][-1])]
+        folder / "meta.json", lambda meta: [part.update(config_sha256=digest) for part in (meta, meta["starts"][-1])]
     )
-    contents = {
-        name: (folder / name).read_bytes() for name in json.loads((folder / "status.json").read_text()).get("files", {})
-    }
+    names = filter(lambda name: (folder / name).is_file(), read_json(folder / "status.json").get("files", ()))
+    contents = {name: (folder / name).read_bytes() for name in names}
     sums = {name: f"{len(data)}:{zlib.crc32(data):08x}" for name, data in contents.items()}
     status(lambda values: values.update(files=sums) if sums else None)(folder)
 
@@ -146,7 +140,7 @@ EDITS = (
          "checksums, version", "version"),
     Edit("all checksums deleted", status(lambda values: values.pop("files")), "version", "version"),
     Edit("the format in meta.json deleted",
-         lambda folder: edit_json(folder, "meta.json", lambda meta: meta.pop("format")),
+         lambda folder: edit_json(folder / "meta.json", lambda meta: meta.pop("format")),
          "checksums, version", "version"),
 )  # fmt: skip
 

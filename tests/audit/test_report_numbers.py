@@ -1,6 +1,6 @@
-"""Every number of a synthetic and of two reference reports, computed again from the raw files by other packages.
+"""Scores, tests, metrics and minutes of a synthetic and of two reference reports, computed again from the raw files.
 
-pandas, SciPy, statsmodels and rliable only: nothing here calls the report's code but the command itself.
+By pandas, SciPy, statsmodels and rliable only: nothing here calls the report's code but the command itself.
 """
 
 import json
@@ -40,7 +40,7 @@ def report(request, tmp_path_factory):
     if not raw:
         raw = [tmp_path_factory.mktemp("raw")]
         make_synthetic(raw[0])
-    run_report(*raw, "--baseline", baseline, "--metric", "final", "--reach=55,900,2000", "--out", out)
+    run_report(*raw, "--baseline", baseline, "--metric", "final", "--out", out)
     runs = {}
     for path in sorted(path.parent for folder in raw for path in folder.rglob("eval.csv")):
         if json.loads((path / "status.json").read_text())["status"] == "done":
@@ -170,35 +170,3 @@ def test_minutes_are_those_of_the_raw_files(report):
         assert row[names].tolist() == pytest.approx(expected)
         after = np.mean(slopes) if slopes else np.nan
         assert row["measured_after_warmup_min_per_million"] == pytest.approx(after, nan_ok=True)
-
-
-def test_first_evaluations_at_a_score(report):
-    """Line by line of eval.csv."""
-    table = report.tables["reach"]
-    assert len(table) == 3 * len(report.runs)
-    for _, row in table.iterrows():
-        steps = []
-        for evaluations in report.evaluations[row["env"], row["name"]]:
-            pairs = zip(evaluations["timesteps"], evaluations["return_mean"], strict=True)
-            steps.append(next((step for step, value in pairs if value >= row["score"]), np.inf))
-        middle = np.median(steps)
-        assert row["steps_median"] == pytest.approx(middle if np.isfinite(middle) else np.nan, nan_ok=True)
-
-
-def test_the_use_of_processes(report):
-    """Busy shares and asynchrony of the run that stands for a cell, from its tasks.csv, where it has tasks."""
-    for key, row in rows(report, "times"):
-        path = report.runs[key][0] / "tasks.csv"
-        tasks = pd.read_csv(path) if path.exists() else pd.DataFrame()
-        training = tasks[tasks["kind"] != "evaluation"] if len(tasks) else tasks
-        if not len(training):
-            assert pd.isna(row["utilisation"])
-            continue
-        begin, end = training["start_s"].min(), training["end_s"].max()
-        meta = json.loads((path.parent / "meta.json").read_text())
-        processes = max(meta["processes"], training["process"].nunique())
-        here = tasks[tasks["process"].isin(training["process"])]  # with evaluations that ran on these processes
-        seconds = here["end_s"].clip(begin, end) - here["start_s"].clip(begin, end)
-        assert row["utilisation"] == pytest.approx(seconds.sum() / processes / (end - begin), rel=0.01)
-        if "staleness" in training:
-            assert row["staleness_median"] == training[training["timesteps"] > 0]["staleness"].median()

@@ -16,7 +16,8 @@ from erlbench.errors import UsageError
 from erlbench.experiment import studies
 from erlbench.records.run import REDACTED, config_hash, file_checksum
 from tests.calls import succeed
-from tests.reporting.make_runs import make_run, write_json
+from tests.files import contents, edit_json
+from tests.reporting.make_runs import make_run
 
 SMALL = ("config.toml", "meta.json", "events.csv")
 RUN = "Foo-v5/cem/seed-000"
@@ -27,9 +28,7 @@ pytestmark = pytest.mark.usefixtures("home")
 
 def seal(run):
     """Write the checksums of a run's files."""
-    status = json.loads((run / "status.json").read_text())
-    sums = {name: file_checksum(run / name) for name in (*SMALL, "eval.csv")}
-    write_json(run / "status.json", {**status, "files": sums})
+    edit_json(run / "status.json", files={name: file_checksum(run / name) for name in (*SMALL, "eval.csv")})
 
 
 def study(folder, home):
@@ -37,31 +36,26 @@ def study(folder, home):
     run = make_run(folder, "Foo-v5", "cem", 0, [0, 10, 20])
     config = erlbench.files.read_toml(run / "config.toml")
     (run / "config.toml").write_text(tomli_w.dumps({**config, "env_settings": {"xml_file": f"{home}/robots/ant.xml"}}))
-    meta = json.loads((run / "meta.json").read_text())
-    meta["starts"][0] |= {"config_sha256": config_hash(run), "command_line": f"{home}/bin/erlbench run --key hf_abcdef"}
-    write_json(run / "meta.json", {**meta, "command_line": "erlbench run", "overrides": {"cwd": "/scratch/alice/x"}})
+    start = {"config_sha256": config_hash(run), "command_line": f"{home}/bin/erlbench run --key hf_abcdef"}
+    more = {"command_line": "erlbench run", "overrides": {"cwd": "/scratch/alice/x"}}
+    edit_json(run / "meta.json", lambda meta: meta["starts"][0].update(start), **more)
     with open(run / "events.csv", "a") as file:
         file.write(f"1.0,worker died,in {home}/x on bigbox\n3.0,worker died,/home/bob/y\n")
-    status = json.loads((run / "status.json").read_text())
-    write_json(run / "status.json", {**status, "message": f"{home}/robots/ant.xml is gone from bigbox.lab, says alice"})
+    edit_json(run / "status.json", message=f"{home}/robots/ant.xml is gone from bigbox.lab, says alice")
     seal(run)
     return folder
-
-
-def files_of(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_no_member_names_host_user_or_home_and_checksums_hold(tmp_path, home, monkeypatch):
     results = study(home / "alice-results", home)
     shutil.copytree(results / RUN, results / f"{RUN}.old-1")
-    before = files_of(results)
+    before = contents(results)
     for name in ("x.zip", "y.zip"):
         assert write_bundle([results], tmp_path / name) == 1
     assert (tmp_path / "x.zip").read_bytes() == (tmp_path / "y.zip").read_bytes()
-    assert files_of(results) == before
+    assert contents(results) == before
     with open_bundles([tmp_path / "x.zip"]) as (folder,):
-        members = files_of(folder)
+        members = contents(folder)
         assert (folder.name, f"{RUN}.old-1/status.json" in members) == ("user-results", True)
         for name, content in members.items():
             for secret in ("alice", "bigbox", "bob", "people", "command_line", "hf_abcdef"):
@@ -115,7 +109,7 @@ def test_a_bundle_holds_files_of_runs_alone_and_the_study_as_it_is(tmp_path, cap
     write_bundle([results], tmp_path / "x.zip")
     assert bundle.STUDY in capsys.readouterr().err
     with open_bundles([tmp_path / "x.zip"]) as (folder,):
-        members = files_of(folder)
+        members = contents(folder)
     assert members[bundle.STUDY] == text
     names = {name.removeprefix(f"{RUN}/") for name in members}
     assert {"policies/000001.safetensors", "eval.csv"} <= names
@@ -136,7 +130,7 @@ def test_the_study_of_each_of_several_folders_is_bundled_or_refused(tmp_path):
     (folders[0] / bundle.STUDY).write_text("[studies.mine]\n")
     write_bundle(folders, tmp_path / "x.zip")
     with open_bundles([tmp_path / "x.zip"]) as (folder,):
-        assert files_of(folder)[bundle.STUDY] == b"[studies.mine]\n"
+        assert contents(folder)[bundle.STUDY] == b"[studies.mine]\n"
     (folders[2] / bundle.STUDY).write_text("[studies.other]\n")
     with pytest.raises(UsageError, match=f"others/results/{bundle.STUDY}"):
         write_bundle(folders, tmp_path / "x.zip")
@@ -148,11 +142,11 @@ def test_only_a_bundle_is_replaced(tmp_path):
         archive.writestr("summer/1.jpg", b"x")
     (tmp_path / "x.zip").write_bytes(b"my thesis")
     (tmp_path / "link.zip").symlink_to(tmp_path / "x.zip")
-    before = files_of(tmp_path)
+    before = contents(tmp_path)
     for name in ("x.zip", "photos.zip", "link.zip"):
         with pytest.raises(UsageError, match=name):
             write_bundle([results], tmp_path / name)
-    assert files_of(tmp_path) == before
+    assert contents(tmp_path) == before
     (tmp_path / ".z.zip").symlink_to(tmp_path / "x.zip")  # where the new file is made
     for _ in range(2):
         write_bundle([results], tmp_path / "z.zip")

@@ -1,12 +1,10 @@
 """Scores that were edited after the run: a report and a comparison say so at the cell, and do not count them."""
 
-import json
-import zlib
-
 import pandas as pd
 import pytest
 
-from erlbench.records.run import checksum
+from erlbench.records.run import file_checksum
+from tests.files import edit_json
 from tests.reporting.compare import find_rows, read, run_report
 from tests.reporting.make_runs import make_run
 
@@ -16,10 +14,7 @@ def run(tmp_path):
     """A finished run whose status.json has the checksum of its eval.csv, beside another one."""
     make_run(tmp_path / "results", "Hopper-v5", "td3", 0, [1.0, 2.0])
     run = make_run(tmp_path / "results", "Hopper-v5", "td3", 3, [1.0, 2.0])
-    data = (run / "eval.csv").read_bytes()
-    status = json.loads(read(run / "status.json"))
-    sums = {"files": {"eval.csv": checksum(len(data), zlib.crc32(data))}}
-    (run / "status.json").write_text(json.dumps(status | sums))
+    edit_json(run / "status.json", files={"eval.csv": file_checksum(run / "eval.csv")})
     return run
 
 

@@ -4,14 +4,14 @@ import errno
 import json
 import os
 import re
-import subprocess
-import sys
 
 import pandas as pd
 import pytest
 
 from erlbench.reporting import MARKER
 from erlbench.reporting.score import Moment
+from tests.calls import python
+from tests.files import contents
 from tests.reporting.compare import invoke, read, write_report
 from tests.reporting.make_runs import make_run, make_tasks
 from tests.reporting.make_studies import make_study
@@ -80,9 +80,8 @@ def test_links_lead_somewhere_and_the_page_loads_nothing_from_elsewhere(whole):
 def test_the_same_results_give_the_same_bytes(whole, tmp_path):
     out, _ = whole
     again = write_report(out.parent / "results", out=tmp_path, studies=STUDIES, formats=("png",))
-    files = sorted(path.relative_to(out) for path in out.rglob("*") if path.is_file())
-    assert len(files) > 30
-    assert [file for file in files if (out / file).read_bytes() != (again / file).read_bytes()] == []
+    assert len(contents(out)) > 30
+    assert contents(again) == contents(out)
 
 
 @pytest.fixture
@@ -114,12 +113,12 @@ def test_no_file_of_others_is_removed_and_no_link_followed(results):
     out.mkdir()
     for path in (thesis, out / "thesis.tex"):
         path.write_text("thesis")
-    before = {path: path.read_bytes() for path in results.rglob("*") if path.is_file()}
+    before = contents(results)
     for folder, words in ((out, "holds other files and no report"), (results, str(results))):
         refused = invoke("report", results, "--out", folder)
         assert refused.exit_code == 2
         assert words.replace(" ", "") in "".join(refused.output.split())
-    assert {path: path.read_bytes() for path in results.rglob("*") if path.is_file()} == before
+    assert contents(results) == before
     assert [path.name for path in out.iterdir()] == ["thesis.tex"]
     (out / MARKER).write_text("../thesis.tex\nthesis.tex\n")  # a stranger's marker names no file to remove
     write_report(results)
@@ -199,13 +198,13 @@ def test_a_report_imports_nothing_of_the_run_side(results):
         "print([m for m in sys.modules if m.startswith(('torch', 'gymnasium', 'mujoco', 'matplotlib', 'erlbench.pool', "
         "'erlbench.running.loop', 'erlbench.running.command', 'erlbench.running.folder', 'erlbench.algorithms'))])"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=results.parent, capture_output=True, text=True, check=True)
+    done = python("-c", code, cwd=results.parent, check=True)
     assert done.stdout == "[]\n"
 
 
 def test_a_report_that_cannot_be_finished_leaves_the_earlier_one_as_it_is(results, monkeypatch):
     out = write_report(results)
-    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    before = contents(out)
 
     def full(*arguments):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -213,7 +212,7 @@ def test_a_report_that_cannot_be_finished_leaves_the_earlier_one_as_it_is(result
     monkeypatch.setattr("erlbench.reporting.write_index", full)
     refused = invoke("report", results, "--out", out, "--metric", "final-10")
     assert (refused.exit_code, "disk is full" in refused.output) == (1, True)
-    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+    assert contents(out) == before
 
 
 def test_returns_beyond_all_bounds_leave_the_charts_of_others(results):

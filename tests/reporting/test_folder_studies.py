@@ -1,7 +1,5 @@
 """Studies of folders of results: study.toml."""
 
-from __future__ import annotations
-
 from erlbench.reporting import requested_report
 from erlbench.reporting.options import ReportOptions
 from tests.reporting.make_runs import make_run

@@ -3,8 +3,6 @@
 import csv
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -14,6 +12,8 @@ from erlbench.cli import COMMANDS
 from erlbench.errors import ErlbenchError
 from erlbench.reporting.cells import LEFT_OUT
 from erlbench.reporting.options import PaperStyle
+from tests.calls import python
+from tests.files import edit_json
 from tests.reporting.compare import invoke, read, write_report
 from tests.reporting.make_runs import make_run
 
@@ -27,10 +27,6 @@ KINDS = ("a$b_{c$", "$\\frac{$", "\x1b[2J\x00", "-->", "<!--<script>", "a" * 300
 @pytest.fixture
 def run(tmp_path):
     return make_run(tmp_path / "results", "Hopper-v5", "td3", 0, [1.0, 2.0])
-
-
-def edit(folder, name, **values):
-    (folder / name).write_text(json.dumps(json.loads(read(folder / name)) | values))
 
 
 def config(folder, *, env="Hopper-v5", name="td3", more=""):
@@ -52,7 +48,7 @@ BAD = {
     "mathtext in the name": lambda run: config(run, name="a$b_{c$"),
     "a name that commands the terminal": lambda run: config(run, env="\\u001b[2J"),
     "deep JSON": lambda run: (run / "status.json").write_text("[" * 50_000 + "]" * 50_000),
-    "a number of 400 digits": lambda run: edit(run, "status.json", timesteps=int("9" * 400)),
+    "a number of 400 digits": lambda run: edit_json(run / "status.json", timesteps=int("9" * 400)),
     "a FIFO": lambda run: special(run / "eval.csv", os.mkfifo),
     "a device": lambda run: special(run / "train.csv", lambda path: path.symlink_to("/dev/zero")),
     "a folder": lambda run: special(run / "tasks.csv", Path.mkdir),
@@ -93,8 +89,8 @@ def hostile(tmp_path, run):
             tmp_path / "results", "Hopper-v5", "td3", seed, [1.0, 2.0], status="failed", message=text, cpu=text,
             tasks=tasks,
         )  # fmt: skip
-        edit(folder, "meta.json", command_line=text, commit=text, gpus=[text], python=text, versions={text: text})
-        edit(folder, "status.json", updated=text)
+        edit_json(folder / "meta.json", command_line=text, commit=text, gpus=[text], python=text, versions={text: text})
+        edit_json(folder / "status.json", updated=text)
         text = json.dumps(text)
         config(folder, more=f"workers = {text}\n[settings]\n{text} = {text}\n")
     make_run(tmp_path / "results", "Hopper-v5", "cem", 0, [1.0, 2.0], tasks=tasks)
@@ -134,8 +130,7 @@ def test_reading_results_imports_nothing_that_they_name(tmp_path, command):
         config(run, env="trap:Trap-v0", more='algo = "trap"\n[settings]\nx = "trap:f"\n')
     (tmp_path / "trap.py").write_text("open('sprung', 'w').close()\n")
     out = ["two", "--side-by-side", "--out", "report"] if command == "report" else []
-    program = [sys.executable, "-m", "erlbench", command, "one", *out]
-    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    done = python("-m", "erlbench", command, "one", *out, cwd=tmp_path)
     assert "Traceback" not in done.stderr
     assert done.returncode == 0 or command == "verify"
     assert not (tmp_path / "sprung").exists()

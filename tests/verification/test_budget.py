@@ -75,13 +75,14 @@ def test_episodes_are_played_no_longer_than_they_were(changed):
     assert all("not" in check.text or check.outcome != UNKNOWN for check in policies(folder))
 
 
-@pytest.mark.parametrize("words", [["verify"], ["play", "--no-video"]], ids=["verify", "play"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("words", "number"), [(["verify"], signal.SIGINT), (["play", "--no-video"], signal.SIGTERM)], ids=["verify", "play"]
+)
 def test_a_signal_ends_a_command_in_a_step_that_does_not_end(endless, words, number):
     line = [ERLBENCH, *words, endless]
     pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     process = psutil.Popen(line, **pipes, preexec_fn=heed_interrupts)
-    family: list[psutil.Process] = []
+    family = []
 
     def spins():
         """Whether another process than the first has used the processor for long, as a step that does not end does."""

@@ -8,11 +8,12 @@ import pytest
 
 from erlbench.errors import UsageError
 from erlbench.machine import description
-from erlbench.records.run import file_checksum
 from erlbench.records.schema import EvaluationRow, header
 from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files
 from erlbench.verification.comparison import compare_rows, compare_runs
+from tests.audit.edits import renew
 from tests.calls import call, succeed
+from tests.files import edit, edit_json
 from tests.runs import make_cell, run, verify
 
 RETURNS = header(EvaluationRow).index("returns")
@@ -21,9 +22,9 @@ REFERENCE = Path(__file__).parents[2] / "results" / "reference"
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A finished run of a gradient algorithm, the same run once more, and one with another seed."""
+    """A finished run, the same run once more, and one with another seed."""
     folders = [tmp_path_factory.mktemp(name) for name in ("first", "again", "other")]
-    cells = [make_cell("p-cem-rl", folder, seed=seed) for folder, seed in zip(folders, (0, 0, 1), strict=True)]
+    cells = [make_cell("cem", folder, seed=seed) for folder, seed in zip(folders, (0, 0, 1), strict=True)]
     assert [run(cell) for cell in cells] == [0, 0, 0]
     return [cell.directory for cell in cells]
 
@@ -38,30 +39,9 @@ def outcomes(folder, outcome=DIFFERS):
     return {check.name for check in verify(folder) if check.outcome == outcome}
 
 
-def edit(path, old, new):
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new, 1))
-
-
-def change_json(path, change):
-    values = json.loads(path.read_text())
-    change(values)
-    path.write_text(json.dumps(values))
-
-
 def change_rows(folder, **values):
     """Set columns of all rows of eval.csv."""
     pd.read_csv(folder / "eval.csv", dtype=str).assign(**values).to_csv(folder / "eval.csv", index=False)
-
-
-def renew_sums(folder):
-    """Write the checksums of the files as they are."""
-    sums = {path.name: file_checksum(path) for path in folder.iterdir() if path.is_file()}
-    change_json(
-        folder / "status.json",
-        lambda status: status.update(files={name: sums[name] for name in status["files"] if name in sums}),
-    )
 
 
 def raise_a_return(folder):
@@ -71,15 +51,10 @@ def raise_a_return(folder):
     edit(folder / "eval.csv", row[RETURNS], row[RETURNS].replace(first, repr(float(first) + 1), 1))
 
 
-def empty_column(folder, column):
-    change_rows(folder, **{column: ""})
-    renew_sums(folder)
-
-
 def lose_rows(folder):
     for name in ("episodes.csv", "tasks.csv"):
         (folder / name).write_text("".join((folder / name).read_text().splitlines(keepends=True)[:-1]))
-    renew_sums(folder)
+    renew(folder)
 
 
 def remove(folder, *names):
@@ -90,7 +65,8 @@ def remove(folder, *names):
 def remove_policies(folder):
     shutil.rmtree(folder / "policies")
     remove(folder, "policy.safetensors")
-    empty_column(folder, "policy_sha256")
+    change_rows(folder, policy_sha256="")
+    renew(folder)
 
 
 def change_starts(run, *lost):
@@ -101,8 +77,8 @@ def change_starts(run, *lost):
             meta.pop(name, None)
             meta["starts"][0].pop(name, None)
 
-    change_json(run / "meta.json", change)
-    renew_sums(run)
+    edit_json(run / "meta.json", change)
+    renew(run)
 
 
 def add_a_start(run):
@@ -111,8 +87,8 @@ def add_a_start(run):
         other["identity"]["versions"]["mujoco"] = "0.0.1"
         meta["starts"].insert(0, other)
 
-    change_json(run / "meta.json", add)
-    renew_sums(run)
+    edit_json(run / "meta.json", add)
+    renew(run)
 
 
 LARGE = "episodes.csv", "tasks.csv"
@@ -132,11 +108,9 @@ LARGE = "episodes.csv", "tasks.csv"
             "episodes tasks",
         ),
         (remove_policies, "version", "policy"),
-        (lambda run: change_json(run / "status.json", lambda status: status.pop("files")), "version", "checksums"),
-        (lambda run: empty_column(run, "digest"), "version", ""),
+        (lambda run: edit_json(run / "status.json", lambda status: status.pop("files")), "version", "checksums"),
         (lambda run: (run / "policy.safetensors").write_bytes(b"nothing"), "checksums policy", ""),
         (lambda run: edit(run / "eval.csv", "0,0,", "0,x,"), "checksums damage evaluations policies", ""),
-        (lambda run: change_json(run / "status.json", lambda s: s.update(training_return=0.5)), "episodes", ""),
         (lambda run: change_starts(run, "kernel", "arithmetic"), "", "software"),
         (lambda run: change_starts(run, "identity"), "", "identity"),
         (add_a_start, "", "identity software"),
@@ -161,7 +135,7 @@ def test_another_policy_differs_by_its_returns(made, folder):
     row = (folder / "eval.csv").read_text().splitlines()[-1].split(",")
     edit(folder / "eval.csv", row[header(EvaluationRow).index("policy_sha256")], "")  # an early run has no SHA-256
     shutil.copy(made[2] / "policy.safetensors", folder)
-    renew_sums(folder)
+    renew(folder)
     checks = {check.name: check for check in verify(folder)}
     assert checks["checksums"].outcome == AGREES
     assert (checks["policy"].outcome, "returns differ" in checks["policy"].text) == (DIFFERS, True)

@@ -1,7 +1,6 @@
 """One rule of which runs are of one cell, which of a seed's runs count, and what is said where they disagree."""
 
 import itertools
-import json
 import math
 import shutil
 from dataclasses import fields
@@ -19,15 +18,16 @@ from erlbench.reporting.options import PaperStyle
 from erlbench.reporting.page_cells import everything, score_page
 from erlbench.reporting.runs import find_runs
 from erlbench.reporting.score import FINAL, Moment, cut_runs
+from tests.files import edit_json, read_json
 from tests.reporting.compare import curves_of, load_run, means_of, page_of, read, run_report, write_report
-from tests.reporting.make_runs import make_run
+from tests.reporting.make_runs import make_run, write_json
 
 
 def edited(run, *, started=2, settings="", **recorded):
     """The run with other records of its start, on a day of January 2025, and with more settings."""
-    meta = json.loads((run / "meta.json").read_text())
+    meta = read_json(run / "meta.json")
     start = {**meta["starts"][0], "started": f"2025-01-0{started}T03:04:05+00:00", **recorded}
-    (run / "meta.json").write_text(json.dumps({**meta, **start, "starts": [start]}))
+    write_json(run / "meta.json", meta | start | {"starts": [start]})
     with (run / "config.toml").open("a") as file:
         file.write(settings)
     return run
@@ -77,16 +77,6 @@ def test_runs_of_two_budgets_are_one_cell_at_a_step_unless_the_algorithm_knows_i
         edited(make_run(tmp_path, "Ant-v5", name, 0, [0, 1, 2]), arithmetic="Haswell")
         edited(make_run(tmp_path / "long", "Ant-v5", name, 0, [0, 1, 6, 9]), arithmetic="SkylakeX")
     assert cells(tmp_path, at=2000)[0] == {"cem": [4], "ppo": [2], "ppo (total_timesteps=3000)": [6]}
-
-
-def test_a_cell_does_not_depend_on_the_folders_that_are_named(tmp_path):
-    rng = np.random.default_rng(0)
-    for seed, kernel, folder in itertools.product(range(3), "ab", "xy"):
-        place = tmp_path / folder / kernel
-        cem(place, seed, float(rng.normal()), arithmetic=kernel, started=int(rng.integers(1, 9)))
-    parts = [tmp_path / folder / kernel for folder, kernel in itertools.product("xy", "ab")]
-    for order in itertools.permutations(parts):
-        assert cells(*order)[0] == cells(tmp_path)[0]
 
 
 def test_what_readers_hold_of_the_suites_algorithms_is_what_these_are():
@@ -167,12 +157,10 @@ CHANGE = "package mujoco 3.1.0 -> 3.2.0"
 def made(out, seed, *identities, kernel="k"):
     """A finished run whose starts have these identities; None: not recorded."""
     folder = make_run(out, "Ant-v5", "td3", seed, [0, 10 + seed])
-    meta = json.loads((folder / "meta.json").read_text())
+    meta = read_json(folder / "meta.json")
     (start,) = meta["starts"]
-    meta["starts"] = [
-        start | {"arithmetic": kernel} | ({"identity": known} if known else {}) for known in identities or (None,)
-    ]
-    (folder / "meta.json").write_text(json.dumps(meta))
+    identified = ({"identity": known} if known else {} for known in identities or (None,))
+    write_json(folder / "meta.json", meta | {"starts": [start | {"arithmetic": kernel} | more for more in identified]})
     return folder
 
 
@@ -180,10 +168,9 @@ def moved_aside(run, number, score):
     """A copy of the run beside it, which `--force` moved aside, with this score."""
     aside = run.with_name(f"{run.name}.old-{number}")
     shutil.copytree(run, aside)
-    status = json.loads((aside / "status.json").read_text()) | {"return_mean": score}
-    (aside / "status.json").write_text(json.dumps(status if score is not None else status | {"status": "failed"}))
-    meta = (aside / "meta.json").read_text()
-    (aside / "meta.json").write_text(meta.replace("2025-01-02", f"2024-01-0{number}"))
+    edit_json(aside / "status.json", return_mean=score, **({"status": "failed"} if score is None else {}))
+    started = f"2024-01-0{number}T03:04:05+00:00"
+    edit_json(aside / "meta.json", lambda meta: [part.update(started=started) for part in (meta, *meta["starts"])])
 
 
 def loaded(*folders):

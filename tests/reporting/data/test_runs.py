@@ -1,10 +1,10 @@
-import json
 import re
 
 import pytest
 
 from erlbench.errors import UsageError
 from erlbench.reporting.runs import find_runs
+from tests.files import edit, edit_json
 from tests.reporting.compare import find_rows, load_run, page_of
 from tests.reporting.make_runs import make_run
 
@@ -17,12 +17,6 @@ def warnings():
 @pytest.fixture
 def run(tmp_path):
     return make_run(tmp_path, "Ant-v5", "cem", 4, [1, 2, 3])
-
-
-def edit(run, old, new, name="eval.csv"):
-    text = (run / name).read_text()
-    assert old in text
-    (run / name).write_text(text.replace(old, new))
 
 
 def test_a_run_is_read_whole(tmp_path, warnings):
@@ -39,8 +33,7 @@ def test_a_run_is_read_whole(tmp_path, warnings):
 
 
 def test_a_run_of_a_later_version_is_named_and_counts(tmp_path, run, warnings):
-    meta = json.loads((run / "meta.json").read_text())
-    (run / "meta.json").write_text(json.dumps({**meta, "format": 99}))
+    edit_json(run / "meta.json", format=99)
     assert find_rows([tmp_path], warnings.append)[0].done
     assert len(warnings) == 1
     assert "format 99" in warnings[0]
@@ -67,7 +60,7 @@ def test_runs_are_found_below_profiles_and_from_a_single_cell(tmp_path, warnings
     ],
 )
 def test_a_finished_run_needs_the_whole_row_that_says_it_is_the_final_one(run, warnings, old, new, words):
-    edit(run, old, new)
+    edit(run / "eval.csv", old, new)
     row = load_run(run, warnings.append)
     assert (row.status, row.done) == ("incomplete", False)
     assert words in row.message
@@ -94,7 +87,7 @@ def test_unreadable_files_are_told(run, warnings):
 
 @pytest.mark.parametrize("budget", ["", "total_minutes = nan\n", "total_minutes = inf\n"])
 def test_budgets_and_steps_that_no_run_has_leave_no_run_out(run, tmp_path, budget):
-    edit(run, "total_timesteps = 2000\n", budget, "config.toml")
+    edit(run / "config.toml", "total_timesteps = 2000\n", budget)
     for steps in (2000, 1e300, -5, "many", None):
-        (run / "status.json").write_text(json.dumps({"status": "done", "total_timesteps": steps, "timesteps": steps}))
+        edit_json(run / "status.json", total_timesteps=steps, timesteps=steps)
         assert [row.seed for row in page_of(tmp_path, lambda _: None).runs] == [4]

@@ -12,6 +12,7 @@ from erlbench.reporting.pairs import compare_pairs
 from erlbench.reporting.runs import find_runs
 from erlbench.reporting.score import CURVE, FINAL, Moment, cut_runs
 from erlbench.reporting.significance import Case
+from tests.files import edit
 from tests.reporting.compare import read, write_report
 from tests.reporting.make_runs import make_cells, make_run
 from tests.reporting.make_studies import make_study
@@ -77,12 +78,6 @@ def cut(folder, value):
     return list(runs.itertuples()), [warning.partition("seed-00")[2] for warning in warnings]
 
 
-def edit(run, old, new, name="eval.csv"):
-    text = read(run / name)
-    assert old in text
-    (run / name).write_text(text.replace(old, new))
-
-
 def test_runs_of_different_budgets_are_compared_after_the_same_steps(tmp_path):
     """At 2,000: a run that ends there, a longer one, and two with evaluations on both sides, of which the later counts
     if both are as near."""
@@ -101,7 +96,7 @@ def test_a_run_without_a_whole_evaluation_near_the_steps_is_left_out(tmp_path):
     make_run(tmp_path, ENV, "cem", 0, [0, 1], steps=[0, 2200])
     make_run(tmp_path, ENV, "cem", 1, [0, 1, 2], steps=[0, 1799, 2201])
     make_run(tmp_path, ENV, "cem", 2, [], status="running")
-    edit(make_run(tmp_path, ENV, "cem", 3, [0, 1, 2]), "1.0 3.0", "1.0 9.0")
+    edit(make_run(tmp_path, ENV, "cem", 3, [0, 1, 2]) / "eval.csv", "1.0 3.0", "1.0 9.0")
     runs, warnings = cut(tmp_path, 2000)
     far = "no evaluation within 10% of 2,000 training steps; left out"
     damaged = "the last row of eval.csv is damaged: return_mean is 2, but its returns have the mean 5; left out"
@@ -152,7 +147,7 @@ def test_pairs_that_are_not_comparable_are_not_tested(tmp_path):
 def test_episodes_and_successes_are_those_of_the_evaluation_at_the_moment(tmp_path):
     """Successes are kept of the last evaluation only, so a run that is cut before it has none."""
     run = make_run(tmp_path, ENV, "cem", 0, [0, 1, 2])
-    edit(run, "eval_episodes = 2\n", "eval_episodes = 2\nfinal_episodes = 50\n", "config.toml")
+    edit(run / "config.toml", "eval_episodes = 2\n", "eval_episodes = 2\nfinal_episodes = 50\n")
     rows = pd.read_csv(run / "eval.csv", dtype=str, keep_default_na=False)
     rows.loc[2, "success"] = "1 1"
     rows.to_csv(run / "eval.csv", index=False)

@@ -1,6 +1,5 @@
 """`report --checklist`: what files of runs do not say is unknown, and no path of anybody is left."""
 
-import json
 import math
 
 import pandas as pd
@@ -8,12 +7,9 @@ import pytest
 
 from erlbench.reporting.checklist import TOTAL, checklist
 from erlbench.reporting.documents import Content, render
+from tests.files import edit_json
 from tests.reporting.compare import find_rows, read, write_report
-from tests.reporting.make_runs import make_cells, make_run, write_json
-
-
-def edit(run, name, **values):
-    write_json(run / name, {**json.loads(read(run / name)), **values})
+from tests.reporting.make_runs import make_cells, make_run
 
 
 def answers(folder):
@@ -32,8 +28,8 @@ def run(tmp_path):
 def test_hours_are_those_of_finished_and_other_runs_without_pauses(tmp_path, run):
     failed = make_run(tmp_path, "Hopper-v5", "td3", 1, [0, 1], status="failed")
     make_run(tmp_path, "Hopper-v5", "aes-rl", 0, [0, 1], simulated=True)
-    edit(run, "status.json", total_time_s=3 * 3600)
-    edit(failed, "status.json", total_time_s=1800)
+    edit_json(run / "status.json", total_time_s=3 * 3600)
+    edit_json(failed / "status.json", total_time_s=1800)
     rows = [line.split(",") for line in read(run / "eval.csv").splitlines()]
     rows[-1][rows[0].index("paused_s")] = "3600.0"
     (run / "eval.csv").write_text("".join(",".join(row) + "\n" for row in rows))
@@ -47,7 +43,7 @@ def test_hours_are_those_of_finished_and_other_runs_without_pauses(tmp_path, run
 
 @pytest.mark.parametrize("value", ["soon", True, -5, {"a": 1}])
 def test_a_total_time_that_is_none_is_unknown_and_not_zero(tmp_path, run, value):
-    edit(run, "status.json", total_time_s=value, train_time_s=math.nan)
+    edit_json(run / "status.json", total_time_s=value, train_time_s=math.nan)
     assert math.isnan(answers(tmp_path)["compute"].rows[0]["hours"])
     assert "1 runs whose computing time is not recorded" in text_of(tmp_path)
 
@@ -55,7 +51,9 @@ def test_a_total_time_that_is_none_is_unknown_and_not_zero(tmp_path, run, value)
 def test_command_lines_lose_home_folder_user_and_host(tmp_path, run, monkeypatch):
     monkeypatch.setattr("platform.node", lambda: "bigbox")
     monkeypatch.setenv("LOGNAME", "alice")
-    edit(run, "meta.json", starts=[{"command_line": "erlbench run --out /home/janedoe/results --name alice@bigbox"}])
+    edit_json(
+        run / "meta.json", starts=[{"command_line": "erlbench run --out /home/janedoe/results --name alice@bigbox"}]
+    )
     assert "erlbench run --out ~/results --name user@host" in text_of(tmp_path)
 
 

@@ -16,7 +16,6 @@ from erlbench.reporting.differences import make_sides_page, read_sides
 from erlbench.reporting.documents import BOLD, to_csv, to_latex
 from erlbench.reporting.matrix import overview_table, paper_table
 from erlbench.reporting.options import PaperStyle
-from erlbench.reporting.scores import metrics_table
 from tests.reporting.compare import comparison_of, page_of, rows_of, scores_of
 from tests.reporting.make_runs import make_cells, make_run
 from tests.reporting.make_studies import make_study
@@ -52,12 +51,6 @@ def test_score_table_by_hand_where_missing_cells_are_never_zero(three_seeds):
     assert texts(aes, "n", "Mean", "vs CEM-RL", "Status") == ["0/3", "–", "–", "not run"]
     assert texts(sac, "n", "Mean", "Status") == ["–", "–", "not run: not in the suite"]
     assert sac["Published"] == "4,268 ± 435"
-
-
-def test_metrics_table_by_hand(three_seeds):
-    cem = rows_of(metrics_table(three_seeds))[CHEETAH, "CEM-RL"]
-    assert texts(cem, "Final", "Final-10", "Max of average") == ["200.0 ± 100.0", "–", "200.0"]
-    assert cem["Area under curve"] == "75.0 ± 25.0"  # (25 + (50 + x) / 2) / 2 for x = 100, 200, 300
 
 
 def test_bold_only_after_holm_above_the_margin_and_of_whole_samples(tmp_path):

@@ -1,6 +1,5 @@
 """What a study answers: each verdict from hand-made runs, and effect, interval and p by other code."""
 
-import json
 import math
 
 import numpy as np
@@ -11,6 +10,7 @@ from erlbench.experiment.studies import load_studies
 from erlbench.reporting.answers import Standing, answer_study
 from erlbench.reporting.runs import find_runs
 from erlbench.reporting.significance import Case, mean_difference, percent_more
+from tests.files import read_json
 from tests.reporting.compare import read, run_report
 from tests.reporting.make_runs import make_cells, make_run
 
@@ -300,7 +300,7 @@ def test_the_report_of_a_folder_answers_its_study(tmp_path):
     write_runs(results / "mine", 2000, 1000, 50)
     write_runs(results / "others", 1.0, 2.0, fitness=4)  # not the study's, although their cells are alike
     assert "Claim: CEM scores higher. (Test, 1.1)" in run_report(results, "--out", out)
-    (stored,) = json.loads(read(out / "verdict.json"))["studies"]
+    (stored,) = read_json(out / "verdict.json")["studies"]
     (study,) = load_studies(path).values()
     assert (stored["study"], stored["sha256"], stored["standing"]) == ("asked", study.sha256, "holds")
     (pair,) = stored["pairs"]
@@ -317,7 +317,7 @@ def test_a_baseline_is_tested_beside_what_a_study_compares(tmp_path):
     write_runs(tmp_path / "runs", 2000, 1000, seeds=6)
     for words, pairs in (((), []), (("--baseline", "td3"), [("cem", "td3")])):
         run_report(tmp_path / "runs", "--out", tmp_path / "report", *words)
-        verdicts = json.loads(read(tmp_path / "report" / "verdict.json"))["verdicts"]
+        verdicts = read_json(tmp_path / "report" / "verdict.json")["verdicts"]
         assert [(pair["first"]["name"], pair["second"]["name"]) for pair in verdicts["all-runs"]] == pairs
         assert verdicts["asked"] == []
 
@@ -335,5 +335,5 @@ def test_studies_that_cannot_be_read_are_left_out_and_none_is_more_than_text(tmp
     assert "study.toml, line" in said
     assert "'all-runs' has the name of another page" in said
     assert "<script>alert(1)" not in read(tmp_path / "report" / "index.html")
-    stored = json.loads(read(tmp_path / "report" / "verdict.json"))
+    stored = read_json(tmp_path / "report" / "verdict.json")
     assert [study["study"] for study in stored["studies"]] == ["asked"]

@@ -1,6 +1,5 @@
 """The verdicts of hand-made runs: in the terminal, on the page and in verdict.json; and the rule at its boundaries."""
 
-import json
 import math
 from itertools import combinations
 
@@ -13,6 +12,7 @@ from erlbench.reporting.formats import number
 from erlbench.reporting.pairs import compare_pairs, pairs_table
 from erlbench.reporting.significance import Case, compare, judge
 from erlbench.reporting.words import best_first, details, result, select_spoken, sentence
+from tests.files import edit, edit_json, read_json
 from tests.reporting.compare import page_of, pairs_of, read, run_report, write_report
 from tests.reporting.make_runs import make_cells, make_run
 
@@ -92,7 +92,7 @@ def test_one_sentence_over_all_comparisons_names_what_is_decided_and_counts_the_
     assert [pairs[i].env for i in select_spoken([pair.case for pair in pairs])] == ["One-v0", "Two-v0", "Four-v0"]
     printed, out = run_report(tmp_path / "runs", "--out", tmp_path / "out"), tmp_path / "out"
     page = read(out / "all-runs" / "index.md").replace("\\", "")
-    stored = {pair["env"]: pair for pair in json.loads(read(out / "verdict.json"))["verdicts"]["all-runs"]}
+    stored = {pair["env"]: pair for pair in read_json(out / "verdict.json")["verdicts"]["all-runs"]}
     pair = stored["One-v0"]
     assert (pair["case"], pair["first"]["scores"]) == ("decided", CLEAR[0])
     least = 4 * 2 / math.comb(14, 7)  # all of one side above the other, in one of three tests; the table has three
@@ -192,9 +192,8 @@ def test_runs_without_a_budget_are_compared_at_equal_lengths_alone(tmp_path):
     for name, steps in (("a", [0, 500, 1000]), ("b", [0, 500])):
         for seed in range(6):
             folder = make_run(tmp_path, ENV, name, seed, [0, 50 + seed, 100 + seed][: len(steps)], steps=steps)
-            config, status = (folder / file for file in ("config.toml", "status.json"))
-            config.write_text(config.read_text().replace(f"total_timesteps = {steps[-1]}\n", ""))
-            status.write_text(json.dumps(json.loads(status.read_text()) | {"total_timesteps": None}))
+            edit(folder / "config.toml", f"total_timesteps = {steps[-1]}\n", "")
+            edit_json(folder / "status.json", total_timesteps=None)
     (pair,) = pairs_of(page_of(tmp_path))
     assert pair.case == Case.NOT_COMPARABLE
     assert "1k and 500 training steps" in sentence(pair)

@@ -1,0 +1,32 @@
+"""Files of runs, as tests read and edit them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def read_json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    """Replace a text that the file has, where it stands first."""
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+def edit_json(path: Path, change: Callable[[Any], object] = lambda values: None, **more: Any) -> None:
+    """Have `change` edit the object of a JSON file, and set more of its keys."""
+    values = read_json(path)
+    change(values)
+    path.write_text(json.dumps(values | more, indent=2) + "\n")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """All files, but for the lock and the lease of a run."""
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(("lock", "lease-")))
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
