@@ -4,7 +4,6 @@ import ctypes
 import os
 import random
 import time
-from functools import partial
 
 import gymnasium
 import numpy as np
@@ -292,4 +291,3 @@ for place in ("constructor", "reset", "step", "close"):
 for name in ("NormalizeReward", "NormalizeObservation"):
     wrapper = WrapperSpec(name, f"gymnasium.wrappers:{name}", {})
     register(f"{name}-v0", f"{__name__}:Line", max_episode_steps=LIMIT, additional_wrappers=(wrapper,))
-register("Bound-v0", partial(Line), max_episode_steps=LIMIT)

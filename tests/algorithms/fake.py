@@ -1,7 +1,5 @@
 """An executor for state machines: tasks finish when and how the test says, without environments and torch."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from erlbench.algorithms.base import Context

@@ -1,7 +1,5 @@
 """Objects with ask and tell: what they are told, replay, refusals; pycma against itself, alone."""
 
-from __future__ import annotations
-
 import math
 import re
 import sys

@@ -1,8 +1,6 @@
 """What every registered algorithm must do: its seeds, settings and state."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -15,6 +13,7 @@ from erlbench.settings import setting_rows
 from erlbench.work.replay import Replay
 from erlbench.work.values import references
 from tests.algorithms.kept_settings import FILE, PARTS, resolved_settings, settings_of_parts
+from tests.calls import python
 from tests.pool.helpers import local_pool
 from tests.runs import four_first, make_cell, rows, run
 
@@ -76,5 +75,5 @@ def test_no_algorithm_imports_torch_on_the_drivers_side():
         "import sys; from erlbench.algorithms import registry; found = [*map(registry.find, registry.ALGORITHMS)]; "
         "print(len(found), 'torch' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = python("-c", code)
     assert done.stdout.split() == [str(len(registry.ALGORITHMS)), "False"]

@@ -1,7 +1,5 @@
 """ESAC: the gradient of its population, and the probability of SAC."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

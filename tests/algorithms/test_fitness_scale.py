@@ -1,7 +1,5 @@
 """AES-RL finds the scale of returns by itself where no paper has one, and so it selects on every scale."""
 
-from __future__ import annotations
-
 import json
 from statistics import stdev
 

@@ -23,7 +23,8 @@ from tests.runs import all_rows, interrupt, make_cell, replayed, returns, rows, 
 
 SMALL = {"population": 4, "elites": 2, "n_grad": 2, "hidden": (4,), "batch_size": 4, "start_timesteps": 30}
 OPTIONS = {"ars": "directions=2 top=1", "ga": "parents=2", "aes": "baseline=100 window=4"}
-MATRIX = list(itertools.product(SEARCHES, LEARNERS, COUPLINGS, SCHEDULES))
+IN_TURN = itertools.cycle((*LEARNERS, *LEARNERS, *LEARNERS, "td3"))  # each place has other learners at the next search
+MATRIX = [*zip(itertools.product(SEARCHES, COUPLINGS, SCHEDULES), IN_TURN)]
 REFUSED = {(search, "steady-state") for search in SEARCHES if find_search(search).pairs}
 
 
@@ -42,14 +43,15 @@ def finish_all(fake, generations):
     return fake.algorithm.counters.actor_updates
 
 
-@pytest.mark.parametrize("choices", MATRIX, ids=" ".join)
-def test_all_combinations_run_train_and_go_on_from_a_checkpoint(choices, new_fake):
-    search, _, coupling, schedule = choices
+@pytest.mark.parametrize(("places", "learner"), MATRIX, ids=str)
+def test_all_combinations_run_train_and_go_on_from_a_checkpoint(places, learner, new_fake):
+    search, coupling, schedule = places
+    settings = settings_of(search, learner, coupling, schedule)
     if (search, schedule) in REFUSED:
         with pytest.raises(UsageError, match="mirrored pairs around one mean"):
-            new_fake(CEMRL, settings_of(*choices))
+            new_fake(CEMRL, settings)
         return
-    fake, twin = (new_fake(CEMRL, settings_of(*choices), workers=2) for _ in range(2))
+    fake, twin = (new_fake(CEMRL, settings, workers=2) for _ in range(2))
     rounds = 9 if (search, schedule) == ("aes", "steady-state") else 3  # AES-RL's rules learn from each individual
     trained, _ = (finish_all(each, rounds) for each in (fake, twin))
     assert (trained > 0) == (coupling != "none")

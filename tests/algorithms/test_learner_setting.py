@@ -1,7 +1,5 @@
 """Settings that several algorithms share: learners, policies, start states."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

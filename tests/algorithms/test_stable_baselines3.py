@@ -1,7 +1,5 @@
 """Updates against Stable-Baselines3's from the same weights on the same batches."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

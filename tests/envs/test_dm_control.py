@@ -1,8 +1,5 @@
 """dm_control's tasks as the suite sees them, against Shimmy and Gymnasium's flattening."""
 
-import subprocess
-import sys
-
 import gymnasium
 import numpy as np
 import pytest
@@ -11,6 +8,7 @@ from erlbench.envs.registry import build, problem
 from erlbench.errors import UsageError
 from erlbench.policy import NumpyPolicy, PolicySpec, initial_parameters
 from erlbench.work.rollout import play
+from tests.calls import python
 from tests.programs import needed_module
 
 needed_module("shimmy")
@@ -52,5 +50,5 @@ def test_an_episode_has_the_frames_of_its_task_and_never_terminates():
 def test_nothing_is_printed_and_no_display_is_needed():
     code = "from erlbench.envs.registry import problem; problem('dm_control/cheetah-run-v0')"
     code += "; problem('LunarLanderContinuous-v3'); problem('Hopper-v4')"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = python("-c", code, check=True)
     assert done.stdout + done.stderr == ""

@@ -1,12 +1,10 @@
 """Environments of a module in the current folder, as the installed command finds them, in every process."""
 
-import subprocess
-import sys
-
 import pytest
 
 from erlbench.envs.registry import problem
 from erlbench.errors import UsageError
+from tests.calls import python
 
 SKIPPING = """
 import gymnasium
@@ -29,8 +27,8 @@ def run(folder, *more):
     # As the console script: with the folder of the script, not the current one, on the path.
     code = f"import sys; sys.path = [p for p in sys.path if p not in ('', {str(folder)!r})]\n"
     code += "from erlbench.__main__ import main; main()"
-    command = [sys.executable, "-c", code, "run", "--algo", "cem", "--total-timesteps", "50", "--set", "hidden=8"]
-    return subprocess.run([*command, *more], cwd=folder, capture_output=True, text=True, timeout=60)
+    words = "run --algo cem --total-timesteps 50 --set hidden=8"
+    return python("-c", code, *words.split(), *more, cwd=folder)
 
 
 def test_a_module_in_the_current_folder_is_found_by_the_workers_too(tmp_path):

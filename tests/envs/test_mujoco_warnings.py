@@ -1,7 +1,6 @@
 """MuJoCo's warnings: silent about deprecated model files, loud about a simulation that blew up, no log file."""
 
-import subprocess
-import sys
+from tests.calls import python
 
 
 def test_making_an_environment_says_nothing_and_an_unstable_simulation_is_reported(tmp_path):
@@ -11,8 +10,7 @@ def test_making_an_environment_says_nothing_and_an_unstable_simulation_is_report
         "sys.stderr.write('made:'); env.data.qvel[:] = float('nan'); env.step(env.action_space.sample())\n"
     )
     # An exception inside MuJoCo's callback would abort the process, so warnings are made errors here.
-    command = [sys.executable, "-W", "error::RuntimeWarning", "-c", code]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    done = python("-W", "error::RuntimeWarning", "-c", code, cwd=tmp_path, check=True)
     assert (done.stdout, done.stderr.startswith("made:")) == ("", True)
     assert "The simulation is unstable" in done.stderr
     assert list(tmp_path.iterdir()) == []  # no MUJOCO_LOG.TXT

@@ -1,7 +1,5 @@
 """Policies of images: A3C's convolutions and virtual batch normalisation against torch's modules."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Policies as plain values: parameter counts, the vector, what is refused, their file, and where they start."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Several episodes in one task: what they learn from is what the replay gets afterwards."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Whole sequences of updates by the fast programs, against the learners as papers have them, on the same draws."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """The gradient tasks of TD3, DDPG and SAC against autograd, and their purity."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -120,17 +120,15 @@ def test_rows_come_whole_from_one_of_the_parents(exchange):
 
 
 @pytest.mark.parametrize(
-    ("exchange", "most", "expected"),
+    ("most", "expected"),
     [
-        (False, 2, np.exp(-1.0)),  # 1 - E[(1 - 1/(2R))^k] for k uniform in 0 .. 2R: 1 - (1 - 1/e)
-        (False, 1, 1 - 2 * (1 - np.exp(-0.5))),  # biases: k uniform in 0 .. R
-        (True, 2, (1 - (1 - np.exp(-2.0)) / 2) / 2),  # half of those that any replacement touches
-        (True, 1, np.exp(-1.0) / 2),
+        (2, np.exp(-1.0)),  # 1 - E[(1 - 1/(2R))^k] for k uniform in 0 .. 2R: 1 - (1 - 1/e)
+        (1, 1 - 2 * (1 - np.exp(-0.5))),  # biases: k uniform in 0 .. R
     ],
 )
-def test_share_of_the_winner_s_parts(exchange, most, expected):
+def test_share_of_the_winner_s_parts_without_an_exchange(most, expected):
     random, parts = np.random.default_rng(0), 500
-    shares = [len(taken(parts, int(random.integers(most * parts)), exchange, random)[0]) / parts for _ in range(2000)]
+    shares = [len(taken(parts, int(random.integers(most * parts)), False, random)[0]) / parts for _ in range(2000)]
     assert np.mean(shares) == pytest.approx(expected, abs=0.015)
 
 

@@ -1,7 +1,5 @@
 """Hand-written passes against autograd: every activation, one and two networks, numpy's and torch's operations."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

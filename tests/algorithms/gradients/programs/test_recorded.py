@@ -5,8 +5,6 @@ CPU. It runs each operation once and notes the calls of PyTorch's and numpy's fu
 calls that return new memory or a Python number. From then on it repeats the calls alone.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 
