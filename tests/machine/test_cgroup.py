@@ -1,7 +1,5 @@
 """Limits of containers and jobs, read from trees of control groups as Docker and Kubernetes make them."""
 
-from __future__ import annotations
-
 from math import inf
 
 import pytest

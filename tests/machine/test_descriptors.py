@@ -1,7 +1,5 @@
 """Standard streams that are closed or full, the limit of open files, and processes that libraries start."""
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess
@@ -11,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from erlbench.machine.process import A_WORKER, SPARE, allow_workers
+from tests.calls import python
 from tests.users import as_user
 
 ERLBENCH = str(Path(sys.executable).with_name("erlbench"))
 RUN = "run --algo cem --env InvertedPendulum-v5 --total-timesteps 200 --processes 1 --eval-episodes 1"
 
 
-def shell(line: str, *words: object, folder: Path) -> subprocess.CompletedProcess[str]:
+def shell(line, *words, folder):
     """A command of a shell, in which "$@" stands for `words`."""
     command = ["bash", "-c", line, "-", *map(str, words)]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
@@ -50,7 +49,7 @@ def test_a_closed_stream_is_open_before_any_other_file(tmp_path):
 
 
 def test_the_limit_of_open_files_grows_as_workers_need_it_to_what_the_shell_allows():
-    def limits() -> list[int]:
+    def limits():
         resource.setrlimit(resource.RLIMIT_NOFILE, (512, 2048))
         soft = []
         for processes in (2, 300, 500):
@@ -83,5 +82,5 @@ print(started, glfw.get_version() >= (3, 0, 0))
 
 def test_making_an_environment_starts_no_process(tmp_path):
     """Killed at the wrong moment it would leave a fork server that can make no environment."""
-    output = subprocess.run([sys.executable, "-c", IMPORTS], cwd=tmp_path, capture_output=True, text=True, check=True)
+    output = python("-c", IMPORTS, cwd=tmp_path)
     assert output.stdout.strip() == "[] True"

@@ -1,7 +1,5 @@
 """Python files beside the results: a command that names none of them runs none."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

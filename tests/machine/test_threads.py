@@ -1,11 +1,7 @@
 """What the numbers of a run depend on: one thread for BLAS and OpenMP while it is under way, and the kernel."""
 
-from __future__ import annotations
-
 import json
 import os
-import subprocess
-import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +15,8 @@ from erlbench.machine import kernel
 from erlbench.machine.process import cores
 from erlbench.machine.threads import ONE_THREAD, threads_of_libraries
 from erlbench.reporting.runs import parse_machine
+from tests.calls import python
+from tests.files import read_json
 from tests.pool.helpers import local_pool, one, task
 from tests.runs import interrupt, make_cell, run
 
@@ -61,11 +59,10 @@ print(json.dumps({
 """
 
 
-def fresh(code: str, *arguments: object, **variables: str) -> dict:
+def fresh(code, *arguments, **variables):
     """What a program prints in an interpreter that nobody has limited."""
     environment = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")} | variables
-    command = [sys.executable, "-c", NUMBERS + code, *map(str, arguments)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=Path(__file__).parents[2])
+    done = python("-c", NUMBERS + code, *arguments, env=environment, cwd=Path(__file__).parents[2])
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -178,8 +175,7 @@ def test_the_kernel_is_that_of_the_library():
     here = kernel.describe()
     other = "Sandybridge" if here["kernel"] == "Haswell" else "Haswell"
     code = "from erlbench.machine import kernel; print(kernel.in_words(kernel.describe()))"
-    env = {**os.environ, "OPENBLAS_CORETYPE": other}
-    told = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True).stdout
+    told = python("-c", code, env={**os.environ, "OPENBLAS_CORETYPE": other}).stdout
     assert told.strip() != kernel.in_words(here)
     assert f"OPENBLAS_CORETYPE={other}" in told
     assert other in told.split(", ")[1]
@@ -221,13 +217,13 @@ def test_products_are_part_of_the_kernel_of_those_who_learn(tmp_path, monkeypatc
     assert kernel.in_words(here) == kernel.in_words({**here, "threads": 1}) != kernel.in_words({**here, "threads": 2})
     cell = make_cell("td3", tmp_path, steps=20, eval_episodes=1, final_episodes=1)
     assert run(cell) == 0
-    meta = json.loads((cell.directory / "meta.json").read_text())
+    meta = read_json(cell.directory / "meta.json")
     assert (meta["products"], "products by torch" in meta["arithmetic"]) == (kernel.TORCH, True)
 
 
 def test_a_run_on_another_kernel_needs_the_option(tmp_path, monkeypatch):
     cell = interrupt(make_cell("cem", tmp_path, steps=600), 10)
-    begun = json.loads((cell.directory / "meta.json").read_text())["arithmetic"]
+    begun = read_json(cell.directory / "meta.json")["arithmetic"]
     assert begun == kernel.in_words(kernel.describe(), learns=False)
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
     other = kernel.in_words(kernel.describe(), learns=False)
@@ -235,6 +231,6 @@ def test_a_run_on_another_kernel_needs_the_option(tmp_path, monkeypatch):
     with pytest.raises(UsageError, match="--anyway"):
         run(cell)
     assert run(cell, anyway=True) == 0
-    meta = json.loads((cell.directory / "meta.json").read_text())
+    meta = read_json(cell.directory / "meta.json")
     assert parse_machine(meta)["kernels"] == tuple(sorted([begun, other]))
     assert run(cell) == 0  # it is done, so nothing is computed any more

@@ -1,7 +1,5 @@
 """Task functions for the tests of the pools."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal
@@ -11,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from erlbench.errors import NumericalError, TaskError
+from erlbench.errors import NumericalError
 from erlbench.machine.threads import threads_of_libraries
 from erlbench.work.seeding import generator
 from erlbench.work.tasks import Outcome
@@ -68,18 +66,12 @@ def die(settings, inputs, key, workspace):
 def wrong(settings, inputs, key, workspace):
     """Raise what `settings["error"]` names."""
     error = settings["error"]
-    if error == "none":
-        return Outcome({})
     if error == "numerical":
         raise NumericalError("the reward of step 3 is nan")
-    if error == "task":
-        raise TaskError("the environment raised an error")
     if error == "import":
         import no_such_library  # noqa: F401
     if error == "exit":
         sys.exit(4)
-    if error == "interrupt":
-        raise KeyboardInterrupt
     if error == "memory":
         raise MemoryError("1 TiB")
     if error == "full":

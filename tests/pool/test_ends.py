@@ -1,7 +1,5 @@
 """Worker processes end with their pool and with their driver, whatever ends it, and so does the fork server."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

@@ -1,7 +1,5 @@
 """What holds for every pool, and what of the one that runs tasks in the driver: a signal ends the task."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

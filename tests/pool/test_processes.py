@@ -1,7 +1,5 @@
 """Worker processes: what they see, what is sent to them at a time, and what happens when one dies or hangs."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

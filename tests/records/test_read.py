@@ -1,7 +1,5 @@
 """Reading rows: what counts, what is left out with a warning, and that rows looked at one by one are the same."""
 
-from __future__ import annotations
-
 import os
 import random
 import re
@@ -25,8 +23,8 @@ CELLS = (
 )  # fmt: skip
 
 
-def parsed(text: str, row=TaskRow) -> tuple[pd.DataFrame | None, list[str]]:
-    warnings: list[str] = []
+def parsed(text, row=TaskRow):
+    warnings = []
     return read_rows(Path(), row, warnings.append, text.encode()), warnings
 
 
@@ -102,7 +100,7 @@ def test_damaged_starts_of_a_run_hide_no_whole_one():
 
 
 def test_what_no_run_writes_is_no_missing_file(tmp_path):
-    warnings: list[str] = []
+    warnings = []
     assert read_rows(tmp_path, TaskRow, warnings.append) is None
     assert len(warnings) == 1
     os.mkfifo(tmp_path / "tasks.csv")  # which an ordinary reader would wait for

@@ -1,7 +1,5 @@
 """Writing rows: files that go back to a saved length, in the columns that they began with."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,6 +1,5 @@
 """The door for environments, as a command meets it: who is refused, fails alone, is marked, or is mended."""
 
-import json
 import math
 
 import pytest
@@ -12,6 +11,7 @@ from erlbench.records.run import admission_marks
 from erlbench.records.schema import EpisodeRow, EvaluationRow
 from erlbench.running.admission import Rules, admit
 from erlbench.verification import AGREES, UNKNOWN
+from tests.files import read_json
 from tests.runs import make_cell, rows, run, verify
 
 GENTLE = {"population": 4, "elites": 2, "hidden": (4,)}
@@ -22,7 +22,7 @@ def cell(name, out, **more):
 
 
 def status(made):
-    return json.loads((made.directory / "status.json").read_text())
+    return read_json(made.directory / "status.json")
 
 
 def test_an_environment_that_ends_or_holds_its_process_fails_alone(tmp_path, capsys):
@@ -77,7 +77,7 @@ def test_what_is_mended_is_equal_with_any_number_of_processes_and_when_played_ag
 def test_a_run_that_may_not_be_repeatable_is_marked(tmp_path, options, word):
     made = cell("Noisy", tmp_path)
     assert run(made, **options) == 0
-    (mark,) = admission_marks(json.loads((made.directory / "meta.json").read_text()))
+    (mark,) = admission_marks(read_json(made.directory / "meta.json"))
     assert word in mark
     checks = {check.name: check.outcome for check in verify(made.directory, trusted=True)}
     assert checks["admission"] == checks["policy"] == UNKNOWN  # other returns are no difference: none were promised

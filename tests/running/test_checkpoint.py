@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from erlbench.running.checkpoint import DamagedCheckpoint, checkpoints, load_checkpoint, save_checkpoint
+from erlbench.running.checkpoint import DamagedCheckpoint, load_checkpoint, save_checkpoint
 from erlbench.work.tasks import ArrayRef, Output, Task
 from erlbench.work.values import decode
 from tests.forgery import dataclasses, forge
@@ -41,12 +41,6 @@ def test_a_state_comes_back_exactly(tmp_path, state):
     assert back.ratio == state.ratio
     assert payload["flag"] is True
     np.testing.assert_array_equal(arrays["3.critic"], [1, 1])
-
-
-def test_the_last_two_are_kept_newest_first(tmp_path):
-    for number in range(4):
-        save_checkpoint(tmp_path, {"number": number}, {})
-    assert [load_checkpoint(path)[0]["number"] for path in checkpoints(tmp_path)] == [3, 2]
 
 
 @pytest.mark.parametrize("name", ["state.json", "arrays.safetensors"])

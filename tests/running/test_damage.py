@@ -8,6 +8,7 @@ import pytest
 
 from erlbench.errors import TaskError, UsageError
 from erlbench.running.checkpoint import checkpoints, load_checkpoint
+from tests.files import contents
 from tests.runs import all_rows, at_result, check_same_as_whole, interrupt, make_cell, run
 
 
@@ -31,12 +32,6 @@ def learnt(tmp_path_factory):
     cell = make_cell("td3", tmp_path_factory.mktemp("learnt"), steps=800)
     assert run(cell) == 0
     return all_rows(cell.directory)
-
-
-def contents(folder):
-    """All files and their bytes, but for the lease."""
-    files = (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("lease-"))
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 # -- folders that go away under a run ---------------------------------------------------------------------------------

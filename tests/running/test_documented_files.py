@@ -1,23 +1,21 @@
 """The files of a run are those of docs/results.md, with the keys that stand there; `tests/records` has the columns."""
 
-from __future__ import annotations
-
-import json
 import re
 import tomllib
 from pathlib import Path
 
+from tests.files import read_json
 from tests.runs import make_cell, run
 
 PAGE = (Path(__file__).parents[2] / "docs" / "results.md").read_text()
 
 
-def section(heading: str) -> str:
+def section(heading):
     """The text below a heading, to the next one."""
     return re.split(r"^#+ .*$", PAGE.split(f"# {heading}\n", 1)[1], maxsplit=1, flags=re.MULTILINE)[0]
 
 
-def documented(heading: str) -> set[str]:
+def documented(heading):
     """The names in the first cells of the table below a heading."""
     cells = re.findall(r"^\| (`.*?) \|", section(heading), re.MULTILINE)
     return set(re.findall("`([^`]+)`", " ".join(cells)))
@@ -28,10 +26,10 @@ def test_the_files_of_a_run_and_their_keys_are_those_of_the_page(tmp_path):
     cell = make_cell("cem", tmp_path, steps=300, env_settings={"max_episode_steps": 50}, **more)
     assert run(cell) == 0
     folder, never = cell.directory, {"never_trained"}  # of runs without a gradient step
-    config, meta = tomllib.loads((folder / "config.toml").read_text()), json.loads((folder / "meta.json").read_text())
+    config, meta = tomllib.loads((folder / "config.toml").read_text()), read_json(folder / "meta.json")
     assert set(config["run"]) == documented("config.toml")
     assert {f"[{table}]" for table in config} <= set(re.findall("`([^`]+)`", section("config.toml")))
-    assert {*json.loads((folder / "status.json").read_text())} == documented("status.json") - never
+    assert {*read_json(folder / "status.json")} == documented("status.json") - never
     assert set(meta) <= set(re.findall("`([^`]+)`", section("meta.json")))
     explained = {name.rstrip("/").replace("NNNNNN", "000001") for name in documented("Where")}
     assert {path.name for path in folder.iterdir()} <= explained

@@ -1,8 +1,5 @@
 """Runs of earlier formats: what is left of one is verified; none goes on."""
 
-from __future__ import annotations
-
-import json
 import re
 
 import pytest
@@ -12,6 +9,7 @@ from erlbench.errors import UsageError
 from erlbench.records.run import CHECKPOINTS, FORMAT, TRAINING_END
 from erlbench.verification import AGREES, DIFFERS, load_files
 from erlbench.verification.comparison import compare_runs, run_again
+from tests.files import contents, edit_json
 from tests.runs import csv_rows, four_first, interrupt, make_cell, run
 
 # Dataclasses in the checkpoints of format 5: of all runs; and in `erlbench.algorithms`, of a family's states and of
@@ -73,12 +71,14 @@ def made_by(cell, number, folder):
     """Have a run's newest checkpoint, and its meta.json, be of another format, which 0.1.0 did not write there."""
     for state in cell.directory.glob(f"{folder}/*/state.json"):
         state.write_bytes(state.read_bytes().replace(b'{"format": %d,' % FORMAT, b'{"format": %d,' % number))
-    meta = json.loads((cell.directory / "meta.json").read_text())
-    for start in [meta, *meta["starts"]]:
-        if start.pop("format", None) and number != 2:
-            start["format"] = number
-    meta["versions"]["erlbench"] = "0.1.0" if number == 2 else "9.0"
-    (cell.directory / "meta.json").write_text(json.dumps(meta))
+
+    def change(meta):
+        for start in [meta, *meta["starts"]]:
+            if start.pop("format", None) and number != 2:
+                start["format"] = number
+        meta["versions"]["erlbench"] = "0.1.0" if number == 2 else "9.0"
+
+    edit_json(cell.directory / "meta.json", change)
 
 
 @pytest.mark.parametrize(
@@ -89,11 +89,11 @@ def made_by(cell, number, folder):
 def test_an_interrupted_run_is_refused_and_left_as_it_is(tmp_path, number, message):
     cell = interrupt(make_cell("cem", tmp_path), 12)
     made_by(cell, number, CHECKPOINTS)
-    before = {path: path.read_bytes() for path in cell.directory.rglob("*.*") if path.is_file()}
+    before = contents(cell.directory)
     with pytest.raises(UsageError) as caught:
         run(cell, anyway=True)
     assert message in str(caught.value)
-    assert {path: path.read_bytes() for path in before} == before
+    assert contents(cell.directory) == before
 
 
 def test_a_finished_run_is_not_extended_but_left_alone_with_its_own_budget(tmp_path):

@@ -1,7 +1,5 @@
 """Evaluations: their start states, the score of the saved policy, and which policies on the way are kept."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Tasks that are out: which can start, what fills their inputs, in which order results are delivered, and staleness."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,11 +1,8 @@
 """The identity of a problem: what is recorded, and that a run goes on with another one only when asked to."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -18,6 +15,8 @@ from erlbench.machine.description import version
 from erlbench.records.run import FORMAT
 from erlbench.running.admission import identity_of
 from erlbench.work import identity
+from tests.calls import python
+from tests.files import contents, edit_json, read_json
 from tests.runs import interrupt, make_cell, run
 
 ENVIRONMENT = """
@@ -50,21 +49,15 @@ def swing(tmp_path, monkeypatch):
 
 
 def meta(cell):
-    return json.loads((cell.directory / "meta.json").read_text())
+    return read_json(cell.directory / "meta.json")
 
 
-def content(folder: Path) -> dict[str, bytes]:
-    """All files but the lock and the lease, which a refusal takes and gives back."""
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith("l"))
-    return {str(path): path.read_bytes() for path in files}
-
-
-def refused(cell, match: str, **options) -> str:
+def refused(cell, match, **options):
     """The one line by which going on is refused; nothing is written."""
-    before = content(cell.out)
+    before = contents(cell.out)
     with pytest.raises(UsageError, match=match) as refusal:
         run(cell, **options)
-    assert content(cell.out) == before
+    assert contents(cell.out) == before
     assert "\n" not in str(refusal.value)
     assert refusal.value.exit_code == 2
     return str(refusal.value)
@@ -87,9 +80,7 @@ def test_it_has_what_a_clean_process_loads_and_nothing_of_the_driver(tmp_path):
         "from erlbench.running.admission import identity_of\n"
         f"print(json.dumps(identity_of(make_cell('cem', Path({str(tmp_path)!r})))))"
     )
-    root = Path(__file__).parents[2]
-    other = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True).stdout
-    assert json.loads(other) == found
+    assert json.loads(python("-c", code, cwd=Path(__file__).parents[2]).stdout) == found
 
 
 def test_it_has_what_gradient_tasks_and_the_algorithm_import(tmp_path):
@@ -136,13 +127,15 @@ def test_a_changed_file_of_a_setting_needs_the_option(tmp_path):
 @pytest.mark.parametrize("is_recorded", [True, False])
 def test_another_version_is_named_and_what_was_not_recorded_refuses_nothing(tmp_path, is_recorded):
     cell = interrupt(make_cell("cem", tmp_path, steps=600), 10)
-    changed = meta(cell)
-    if is_recorded:
-        changed["starts"][-1]["identity"]["versions"] |= {"numpy": "1.0", "forgotten": "2"}
-    else:
-        for place in (changed, *changed["starts"]):
-            del place["identity"], place["format"]
-    (cell.directory / "meta.json").write_text(json.dumps(changed))
+
+    def change(meta):
+        if is_recorded:
+            meta["starts"][-1]["identity"]["versions"] |= {"numpy": "1.0", "forgotten": "2"}
+        else:
+            for place in (meta, *meta["starts"]):
+                del place["identity"], place["format"]
+
+    edit_json(cell.directory / "meta.json", change)
     if is_recorded:
         line = refused(cell, "--anyway")
         assert f"package forgotten 2 -> not loaded; package numpy 1.0 -> {version('numpy')}" in line
@@ -157,7 +150,7 @@ def test_each_start_of_a_seed_is_counted_with_its_score(tmp_path):
     for force in (False, True, True):
         cell = make_cell("cem", tmp_path, steps=900 if scores else 200)
         assert run(cell, force=force) == 0
-        scores.append(json.loads((cell.directory / "status.json").read_text())["return_mean"])
+        scores.append(read_json(cell.directory / "status.json")["return_mean"])
         shutil.rmtree(cell.directory.with_name("seed-000.old-1"), ignore_errors=True)
     first, second = meta(cell)["repeats"]
     assert [(entry["folder"], entry["status"], entry["score"]) for entry in (first, second)] == [

@@ -1,7 +1,5 @@
 """Runs on images: the same rows and policies on any number of processes and after interrupts."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.programs import needed_module

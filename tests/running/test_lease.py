@@ -1,26 +1,24 @@
 """Leases: one holder at a time, on one machine and on several; and what else a run's folder holds."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from erlbench.errors import UsageError
 from erlbench.running import folder as lease
 from erlbench.running.folder import Lease, LostLease, RunFolder, lease_holder
+from tests.calls import python
 from tests.processes import wait_for
 
 FAR = {"host": "far", "pid": 7, "started": "1", "boot": "b", "namespace": "pid:[1]"}
 
 
-def write(folder: Path, number: int, owner: dict, age: float = 0.0) -> Path:
+def write(folder, number, owner, age=0.0):
     path = folder / f"lease-{number:06d}"
     path.write_text(json.dumps(owner))
     os.utime(path, (time.time() - age,) * 2)
@@ -44,7 +42,7 @@ def test_a_lease_of_a_process_that_is_gone_is_over_at_once(tmp_path):
     code = "import sys, os; from pathlib import Path; from erlbench.running.folder import Lease; " + (
         "Lease(Path(sys.argv[1])); os._exit(9)"
     )
-    assert subprocess.run([sys.executable, "-c", code, str(tmp_path)]).returncode == 9
+    assert python("-c", code, tmp_path).returncode == 9
     assert lease_holder(tmp_path) == ""
     Lease(tmp_path).release()
 

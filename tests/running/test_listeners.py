@@ -1,7 +1,5 @@
 """Who is told each row when it is written: listeners, which may raise, and TensorBoard."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 from contextlib import closing
@@ -75,7 +73,7 @@ def test_the_curves_are_those_of_the_files(tmp_path, monkeypatch):
 
 
 def test_a_file_that_cannot_be_written_is_told_once_and_ends_nothing(tmp_path):
-    told: list[str] = []
+    told = []
     (tmp_path / "file").touch()
     curves = LiveCurves(tmp_path / "file", TrainingReturns(), lambda: 0, told.append)
     for generation in (0.0, 1.0):

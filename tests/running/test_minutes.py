@@ -1,7 +1,5 @@
 """A budget in modelled minutes: where the run ends, what it refuses, and what others say of it."""
 
-from __future__ import annotations
-
 import pytest
 from click.testing import CliRunner
 

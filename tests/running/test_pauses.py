@@ -1,7 +1,5 @@
 """The two clocks, pauses (the whole run stood still; work, sleep and a held lock are none), and train.csv by hand."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -16,6 +14,7 @@ from erlbench.algorithms.base import Counters
 from erlbench.records.schema import TaskRow, row_of
 from erlbench.running.rows import Asynchrony, Clock
 from erlbench.work.tasks import Result
+from tests.calls import python
 from tests.runs import csv_rows
 
 ROOT = Path(__file__).parents[2]
@@ -39,10 +38,7 @@ pauses.close()
 @pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_a_long_task_is_no_pause(task):
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(task=task)], capture_output=True, text=True, cwd=ROOT, timeout=60
-    )
-    assert float(done.stdout) == 0
+    assert float(python("-c", PROGRAM.format(task=task), cwd=ROOT).stdout) == 0
 
 
 @pytest.mark.slow

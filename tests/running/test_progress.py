@@ -1,7 +1,5 @@
 """What is said while cells run: time left, lines that fit, and readers that go away."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -1,7 +1,6 @@
 """Running cells: what goes wrong in one leaves the others alone, and every message says what to do."""
 
 import errno
-import json
 import os
 import re
 import shutil
@@ -16,12 +15,13 @@ from erlbench.records.run import POLICY
 from erlbench.records.write import RowFile
 from erlbench.running.command import catch_signals
 from erlbench.running.folder import RunFolder
+from tests.files import read_json
 from tests.reporting.compare import find_rows
 from tests.runs import check_same_as_whole, make_cell, rows, run
 
 
 def status(cell):
-    return json.loads((cell.directory / "status.json").read_text())
+    return read_json(cell.directory / "status.json")
 
 
 @pytest.mark.parametrize(
@@ -56,16 +56,6 @@ def test_a_start_records_its_command_and_the_studies(tmp_path):
     assert (made.processes, made.jobs, made.threads, made.device) == ("1", "1", "1", "cpu")
     start = RunFolder(cell.directory).meta()["starts"][0]
     assert (start["one_core"], start["pool"], start["device"]) == (True, "process", "cpu")
-
-
-def test_other_settings_in_the_directory_are_named_and_force_moves_the_old_run_aside(tmp_path):
-    assert run(make_cell("cem", tmp_path, steps=200)) == 0
-    other = make_cell("cem", tmp_path, steps=200, settings={"tau_cem": 0.9})
-    with pytest.raises(UsageError, match=r"settings\.tau_cem: 0\.95 .*0\.9"):
-        run(other)
-    assert run(other, force=True) == 0
-    assert status(other)["status"] == "done"
-    assert (other.directory.parent / "seed-000.old-1" / "eval.csv").exists()
 
 
 def test_a_held_directory_is_refused_before_anything_starts(tmp_path):

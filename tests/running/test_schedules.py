@@ -5,8 +5,6 @@ work done (as virtual time in fair queueing): a task that begins when each runni
 ends when that is `v` + its own work. Moments are fractions of a second.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 import tomllib
@@ -210,14 +208,9 @@ def test_the_last_place_of_a_cost_changes_no_schedule(preset, tmp_path):
             assert ended(table | {name: math.nextafter(table[name], towards)}) == expected, (name, towards)
 
 
-FUNCTIONS = "tests.pool.functions:"
-EXACT = Costs(timestep=1.0, critic_update=10.0, actor_update=5.0, overhead=0.0)
-
-
-def task(task_id, lengths=(), critic=0, actor=0, priority=Priority.ROLLOUT, needs=()):
-    values = {"values": {"lengths": list(lengths), "critic_updates": critic, "actor_updates": actor}}
-    inputs = {f"x{other}": Output(other, "array") for other in needs}
-    return Task(task_id, "test", FUNCTIONS + "draw", (task_id,), values, inputs, priority)
+def task(task_id, length, priority=Priority.ROLLOUT):
+    values = {"values": {"lengths": [length]}}
+    return Task(task_id, "test", "tests.pool.functions:draw", (task_id,), values, priority=priority)
 
 
 def times(workers, costs, tasks):
@@ -240,18 +233,8 @@ def times(workers, costs, tasks):
         return ended
 
 
-def test_the_critic_has_its_own_processor_and_evaluations_need_none():
-    tasks = [
-        task(1, [4]), task(2, critic=1, priority=Priority.CRITIC), task(3, critic=1, priority=Priority.CRITIC),
-        task(4, actor=1, priority=Priority.ACTOR, needs=[2]), task(5, [100], priority=Priority.EVALUATION),
-        task(6, [1], priority=Priority.EVALUATION),
-    ]  # fmt: skip
-    first, last = [(6, 0, 1, 2), (1, 0, 4, 0), (2, 0, 10, 1)], [(4, 10, 15, 0), (3, 10, 20, 1), (5, 0, 100, 2)]
-    assert times(1, EXACT, tasks) == first + last
-
-
 def test_tasks_beside_each_other_are_slower_while_they_are_and_evaluations_are_not():
     """Two tasks of 3 and 6 s, twice as slow beside each other: the second has 3 s left when the first ends at 6 s."""
-    tasks = [task(1, [3]), task(2, [6]), task(9, [5], priority=Priority.EVALUATION)]
-    crowded = replace(EXACT, crowding=2.0, cores=2)
+    tasks = [task(1, 3), task(2, 6), task(9, 5, Priority.EVALUATION)]
+    crowded = Costs(timestep=1.0, critic_update=10.0, actor_update=5.0, overhead=0.0, crowding=2.0, cores=2)
     assert times(2, crowded, tasks) == [(9, 0, 5, 3), (1, 0, 6, 0), (2, 0, 9, 1)]

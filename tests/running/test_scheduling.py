@@ -1,7 +1,5 @@
 """What cells can use of a machine, and that running them at once changes no result."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -10,8 +8,6 @@ from erlbench.experiment.cells import RunOptions
 from erlbench.running.command import schedule_cells
 from erlbench.running.folder import RunFolder
 from tests.runs import FILES, interrupt_after, make_cell, rows, run
-
-HOUR = 3600.0
 
 
 @pytest.fixture(autouse=True)

@@ -1,16 +1,13 @@
 """Signals: answered within a second in the middle of whatever runs, by exit code 130 and without a traceback."""
 
-from __future__ import annotations
-
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from tests.calls import python
 from tests.campaign.trials import finish, start, write_config
 from tests.processes import wait_for
 from tests.runs import check_same_as_whole, make_cell
@@ -70,8 +67,8 @@ def test_a_signal_within_the_import_of_a_library_ends_the_command():
         "sys.modules['multiprocess'] = types.ModuleType('multiprocess')\n"
         "main._leave(15, None)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = python("-c", program)
     assert (done.returncode, done.stderr) == (130, "erlbench: interrupted\n")
     terminal, end = os.openpty()
-    subprocess.run([sys.executable, "-c", program], stderr=end)
+    python("-c", program, capture_output=False, stderr=end)
     assert os.read(terminal, 99) == b"\x1b[?25herlbench: interrupted\r\n"  # the cursor, which a bar hides

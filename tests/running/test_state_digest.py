@@ -1,7 +1,5 @@
 """Digests of a run's states: equal for equal runs whatever ran them, and not for others."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

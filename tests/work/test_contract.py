@@ -1,7 +1,5 @@
 """The border between an environment and the suite: what is checked in every step, and whose error an exception is."""
 
-from __future__ import annotations
-
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Rollouts: bit-identical to Gymnasium's own environments, counting, errors, and episodes that go on together."""
 
-from __future__ import annotations
-
 import itertools
 
 import gymnasium

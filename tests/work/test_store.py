@@ -1,12 +1,8 @@
 """The shared-memory store: round trips, perturbations, tables of noise, and the removal of abandoned stores."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +14,7 @@ from erlbench.work.noise import NoiseTable, slice_of
 from erlbench.work.seeding import generator
 from erlbench.work.store import Store, make_store_folder
 from erlbench.work.tasks import Perturbed
+from tests.calls import python
 from tests.users import FIRST, needs_root
 
 
@@ -57,12 +54,12 @@ def test_a_perturbation_is_centre_plus_scaled_noise_of_its_key(store):
 
 
 def dead_process():
-    return int(subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True).stdout)
+    return int(python("-c", "import os; print(os.getpid())").stdout)
 
 
 def test_a_killed_drivers_store_is_removed_by_the_next_start_and_a_living_ones_stays(store):
     script = "import os; from erlbench.work.store import Store; print(Store.create().folder, flush=True); os._exit(9)"
-    left = Path(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout.strip())
+    left = Path(python("-c", script).stdout.strip())
     assert left.is_dir()
     Store.create().close()
     assert not left.exists()

@@ -1,7 +1,5 @@
 """Trying an environment: what its seed does not decide is found, mended where that can be done, and named."""
 
-from __future__ import annotations
-
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """An algorithm of each kind writes the same rows on two nodes as in one process: a pool knows tasks alone."""
 
-from __future__ import annotations
-
 import threading
 from contextlib import closing
 

@@ -1,7 +1,5 @@
 """No cluster, no free cores, nodes that cannot be used, and nothing left behind."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal
@@ -10,7 +8,6 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +15,7 @@ from erlbench.errors import CellError, TaskError, UsageError
 from erlbench.experiment.cells import RunOptions
 from erlbench.pool import ray_nodes
 from erlbench.pool.ray_pool import RayPool
-from tests.pool.cluster.conftest import Nodes
+from tests.calls import python
 from tests.pool.helpers import one, task
 from tests.processes import lines, wait_for
 from tests.runs import heed_interrupts
@@ -27,8 +24,7 @@ RUN = [sys.executable, "-m", "erlbench", "run", "--algo", "cem", "--env", "Inver
 
 
 def test_no_cluster_at_the_address(tmp_path):
-    command = [*RUN, "--out", str(tmp_path / "out"), "--pool", "ray://127.0.0.1:1"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = python(*RUN[1:], "--out", tmp_path / "out", "--pool", "ray://127.0.0.1:1")
     assert done.returncode == 2
     last = done.stderr.splitlines()[-1]
     assert re.fullmatch(r"erlbench: there is no Ray cluster at 127\.0\.0\.1:1 \(.*\); start one by .*", last)
@@ -73,7 +69,7 @@ def test_a_task_that_ends_three_nodes_fails_and_the_pool_goes_on(nodes, ray):
     """Its agent is killed wherever the task runs, which is what the driver notices of a node's end."""
     killed = []
 
-    def kill_the_one_that_runs_it() -> None:
+    def kill_the_one_that_runs_it():
         assert pool.next_result(0.2) is None
         for node in pool._nodes:
             if node.sent and node not in killed:
@@ -100,7 +96,7 @@ def test_a_task_that_ends_three_nodes_fails_and_the_pool_goes_on(nodes, ray):
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_leaves_no_actor_behind_and_goes_on(nodes: Nodes, tmp_path: Path, ray):
+def test_an_interrupted_run_leaves_no_actor_behind_and_goes_on(nodes, tmp_path, ray):
     command = [*RUN, "--out", str(tmp_path), "--pool", nodes.kind]
     command += ["--total-timesteps", "300000", "--eval-freq", "100000"]
     process = subprocess.Popen(command, text=True, stderr=subprocess.PIPE, preexec_fn=heed_interrupts)

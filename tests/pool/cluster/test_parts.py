@@ -1,7 +1,5 @@
 """Parts of the cluster's pool that need no cluster."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +17,7 @@ HERE = Facts("0.1.0", "3.11", "openblas Haswell", 2**30)
 
 def test_a_copy_of_a_replay_grows_part_by_part(tmp_path):
     random, replay = np.random.default_rng(1), Replay(tmp_path / "replay", 3, 2)
-    sizes: dict[str, int] = {}
+    sizes = {}
     for lengths in ([4, 2], [1], [3, 3, 5]):
         steps = sum(lengths)
         shapes = (steps + len(lengths), 3), (steps, 2), steps, steps
@@ -60,12 +58,12 @@ def test_kinds_of_pools():
 class Machine(Node):
     """A node of `slots` processes with `load` tasks."""
 
-    def __init__(self, first_slot: int, slots: int, load: int = 0) -> None:
+    def __init__(self, first_slot, slots, load=0):
         super().__init__(f"node {first_slot}", None, slots, first_slot)
         self.sent = {-1 - number: Task(-1 - number, "es", "m:f", (0,)) for number in range(load)}
 
 
-def given(nodes: list[Machine], tasks: int, gradient: bool = False) -> list[int]:
+def given(nodes, tasks, gradient=False):
     """How many of so many tasks each node gets."""
     before = [len(node.sent) for node in nodes]
     for number in range(tasks):

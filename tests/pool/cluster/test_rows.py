@@ -1,7 +1,5 @@
 """The rows of a run are those of one process, whatever becomes of the nodes."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
