@@ -3,8 +3,6 @@
 ERLBENCH_TEST_DEVICE=cuda make test ARGS=tests/algorithms/gradients
 """
 
-from __future__ import annotations
-
 import os
 
 import pytest

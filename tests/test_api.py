@@ -1,7 +1,6 @@
 """The public Python functions, and the notebook that shows them."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +10,7 @@ import pytest
 
 import erlbench
 from erlbench.errors import ErlbenchError
+from tests.calls import python
 from tests.reporting.make_runs import make_run
 
 NOTEBOOK = Path(__file__).parents[1] / "docs" / "first-steps.ipynb"
@@ -132,7 +132,7 @@ def test_a_script_needs_no_guard(tmp_path):
         "r = erlbench.run('cem', 'Pendulum-v1', total_timesteps=400, set={'hidden': 8}, processes=2, "
         f"out={str(tmp_path)!r})\nprint(len(r.cells), r.cells.status[0])\n"
     )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
+    done = python(script)
     assert done.stdout == "1 done\n", done.stderr
 
 

@@ -1,8 +1,6 @@
 """The documentation site builds; pages have what the repository has."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,7 @@ import yaml
 import erlbench
 from erlbench.reporting.cells import LEFT_OUT
 from erlbench.reporting.runs import find_runs
+from tests.calls import python
 from tests.campaign.parts import PARTS
 
 ROOT = Path(__file__).parents[1]
@@ -56,8 +55,7 @@ def test_version_changelog_and_citation_agree():
 
 @pytest.mark.slow
 def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path):
-    words = ["mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
-    done = subprocess.run([sys.executable, "-m", *words], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = python("-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", tmp_path / "site", cwd=ROOT)
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "site" / "python.html").read_text()
     assert 'id="erlbench.api.run"' in page

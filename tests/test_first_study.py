@@ -3,8 +3,6 @@
 import json
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -21,8 +19,7 @@ def test_the_page_leads_to_an_answer(tmp_path):
     commands = [shlex.split(line, comments=True) for line in re.findall(r"^    (erlbench .*)$", PAGE, re.MULTILINE)]
     assert {words[1] for words in commands} >= {"run", "list", "report", "convert", "verify"}
     for words in commands:
-        command = [sys.executable, "-m", "erlbench", *words[1:]]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+        done = python("-m", "erlbench", *words[1:], cwd=tmp_path)
         assert done.returncode == 0, f"{shlex.join(words)}: {done.stderr}"
     (study,) = json.loads((tmp_path / "report" / "verdict.json").read_text())["studies"]
     (pair,) = study["pairs"]

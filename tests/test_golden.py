@@ -1,7 +1,5 @@
 """What every algorithm computes: the first values on all kernels; the same bits with two processes and two cores."""
 
-from __future__ import annotations
-
 import json
 import math
 
@@ -20,7 +18,7 @@ FACTORS = {"cem-rl, crossq": 100.0, "crossq": 10.0}
 OTHER = {kernel.NUMPY: kernel.TORCH, kernel.TORCH: kernel.NUMPY}
 
 
-def is_near(name: str, value: float, expected: float, factor: float) -> bool:
+def is_near(name, value, expected, factor):
     """Whether two kernels may differ so: in the sixth digit, and in the fifth of moves, which are small differences."""
     if name.endswith(DIRECTIONS):
         return abs(value - expected) <= factor * 1e-5

@@ -18,7 +18,7 @@ PARTS = {"all": TEXT, "used": TEXT.partition("# Extras")[0]}  # `make demo` inst
 
 def entries(part):
     """By name: each entry of the lock file, with the number of its hashes."""
-    found: dict[str, list[tuple[Requirement, int]]] = {}
+    found = {}
     text = re.sub(r"^ *#.*\n", "", PARTS[part], flags=re.MULTILINE)
     for line in text.replace("\\\n", " ").splitlines():
         requirement, *hashes = line.split("--hash=sha256:")

@@ -9,7 +9,7 @@ LINKS = ROOT / "erlbench/algorithms", ROOT / "erlbench/envs"  # the same files o
 
 
 def test_a_class_has_a_unique_name():
-    names: Counter[str] = Counter()
+    names = Counter()
     for path in (path for package in ("erlbench", "algorithms", "envs") for path in (ROOT / package).rglob("*.py")):
         if not any(path.is_relative_to(link) for link in LINKS):
             names.update(node.name for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef))

@@ -1,11 +1,10 @@
 """Commands that read results, where a system lacks what Linux has: no fcntl, and what else Windows does not have."""
 
-import subprocess
-import sys
 import textwrap
 
 import pytest
 
+from tests.calls import python
 from tests.runs import make_cell, run
 
 AS_WINDOWS = """
@@ -51,7 +50,6 @@ def test_results_are_read_without_what_windows_lacks_and_verified_without_fcntl(
     for folder, seed in (("results", 0), ("others", 1)):
         assert run(make_cell("cem", tmp_path / folder, steps=300, seed=seed)) == 0
     for system in ("import sys\nsys.modules['fcntl'], MORE = None, ['verify results']\n", textwrap.dedent(AS_WINDOWS)):
-        line = [sys.executable, "-c", system + textwrap.dedent(READ)]
-        done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True)
+        done = python("-c", system + textwrap.dedent(READ), cwd=tmp_path)
         assert done.stdout.endswith("read\n"), done.stderr
     assert [*(tmp_path / "report").rglob("curves-*.png")]

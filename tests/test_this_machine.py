@@ -1,8 +1,6 @@
 """`erlbench list machine`: what it finds on this machine, and what it advises where something is missing."""
 
 import configparser
-import subprocess
-import sys
 from collections import namedtuple
 from pathlib import Path
 
@@ -11,7 +9,7 @@ import pytest
 from erlbench import playing, this_machine
 from erlbench.machine.process import cores
 from erlbench.words import counted
-from tests.calls import call, succeed
+from tests.calls import call, python, succeed
 
 SETUP = Path(__file__).parents[1] / "setup.cfg"
 DEVELOPERS = {"dev", "docs", "bench"}
@@ -48,7 +46,7 @@ def test_a_renderer_that_mujoco_does_not_know_stops_every_run(monkeypatch):
     monkeypatch.setenv("MUJOCO_GL", "foo")
     assert findings()["films"].serious
     assert call("list", "machine").exit_code == 1
-    command = [sys.executable, "-m", "erlbench", "run", "--algo", "cem", "--env", "InvertedPendulum-v5", "--dry-run"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    words = "-m erlbench run --algo cem --env InvertedPendulum-v5 --dry-run"
+    done = python(*words.split())
     assert done.returncode == 2
     assert "MUJOCO_GL: foo" in done.stderr

@@ -1,7 +1,5 @@
 """Help and version: complete, quick, and without heavy imports."""
 
-import subprocess
-import sys
 import tomllib
 
 import pytest
@@ -10,7 +8,7 @@ from erlbench import __version__
 from erlbench.cli import COMMANDS, OLD, cli
 from erlbench.experiment.arguments import RunArguments
 from erlbench.options import list_options
-from tests.calls import refuse, succeed
+from tests.calls import python, refuse, succeed
 
 
 def test_run_help_shows_the_options_that_people_need_and_where_the_others_are():
@@ -39,7 +37,7 @@ def test_help_imports_nothing_heavy():
         "assert CliRunner().invoke(cli, ['run', '--help']).exit_code == 0; "
         "print([m for m in ('torch', 'numpy', 'gymnasium', 'pandas', 'rich', 'matplotlib') if m in sys.modules])"
     )
-    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+    assert python("-c", code).stdout.strip() == "[]"
 
 
 FLAGS = tomllib.loads(OLD.read_text())

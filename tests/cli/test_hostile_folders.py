@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -44,7 +43,7 @@ def replaced(make):
     return lambda path: (path.unlink(), make(path))
 
 
-ACTS: dict[str, Callable[[Path], object]] = {
+ACTS = {
     "a FIFO": replaced(os.mkfifo),
     "a device": replaced(lambda path: path.symlink_to("/dev/zero")),
     "circles": replaced(lambda path: (path.symlink_to(path.name), (path.parent / "round").symlink_to(path.parent))),
@@ -76,7 +75,7 @@ def whole(tmp_path_factory):
 
 def attacks(whole):
     """(what is done, to which file of a run, a function that does it)."""
-    texts: list[tuple[str, str, str]] = []
+    texts = []
     for name in ("status.json", "meta.json"):
         values = json.loads((whole / name).read_text())
         texts += [

@@ -12,7 +12,7 @@ from tests.reporting.make_runs import make_run
 
 @pytest.fixture
 def built(monkeypatch):
-    calls: list[tuple] = []
+    calls = []
 
     def build(options, studies, profile, warn):
         warn("one cell is missing")

@@ -2,8 +2,6 @@
 
 import re
 import resource
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -12,8 +10,7 @@ import pytest
 from erlbench.cli import cells as command
 from erlbench.cli import show
 from erlbench.errors import Interrupted
-from erlbench.experiment.cells import Cell, RunOptions
-from tests.calls import call, refuse, succeed
+from tests.calls import call, python, refuse, succeed
 from tests.runs import write_options
 
 
@@ -79,7 +76,7 @@ def test_exit_codes(monkeypatch, outcome, code):
 
 def test_cells_and_options_reach_the_runner(monkeypatch, tmp_path):
     config = write_options(tmp_path / "config.toml", checkpoint_every=5, task_timeout=60, evaluate="after")
-    seen: list[tuple[list[Cell], RunOptions]] = []
+    seen = []
     monkeypatch.setattr(command, "run_cells", lambda cells, options, schedule: seen.append((cells, options)) or 0)
     succeed(
         "run", "--algo", "aes-rl,cem@no-extra-division", "--env", "Hopper-v5",
@@ -117,14 +114,8 @@ def test_a_gpu_that_is_not_there_is_refused_before_anything_runs(monkeypatch):
 
 
 def test_a_trial_whose_answer_a_limit_of_file_sizes_cuts_off_is_a_line(tmp_path):
-    command = [sys.executable, "-m", "erlbench", "run", "--algo", "cem", "--env", "Pendulum-v1"]
     limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (1024, 1024))
-    done = subprocess.run(
-        [*command, "--total-timesteps", "100", "--out", tmp_path, "-q"],
-        capture_output=True,
-        text=True,
-        preexec_fn=limit,
-    )
-    assert done.returncode == 1, done.stderr
-    assert done.stderr.count("\n") == 1, done.stderr
+    words = "-m erlbench run --algo cem --env Pendulum-v1 --total-timesteps 100 -q --out"
+    done = python(*words.split(), tmp_path, preexec_fn=limit)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
     assert "ulimit -f" in done.stderr

@@ -1,7 +1,6 @@
 """Texts that are no Unicode, in names of files, in errors, and under a locale that knows no accents."""
 
 import os
-import subprocess
 import sys
 
 import click
@@ -9,7 +8,7 @@ import pytest
 
 import erlbench
 from erlbench.cli import cli
-from tests.calls import call
+from tests.calls import call, python
 from tests.importing.files import write_monitor
 
 
@@ -18,9 +17,8 @@ def test_accents_are_no_error_under_the_locale_c(tmp_path):
     write_monitor(tmp_path / "é" / "monitor.csv", "Foo-v5")
     locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     for words in ("convert é --algo ppo --seed 0 --origin Jane --out résultats", "report résultats --out page"):
-        line = [sys.executable, "-m", "erlbench", *words.split()]
-        done = subprocess.run(line, capture_output=True, timeout=120, env=os.environ | locale, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr.decode(errors="replace")
+        done = python("-m", "erlbench", *words.split(), env=os.environ | locale, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
 
 
 class Mute(Exception):

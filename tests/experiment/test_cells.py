@@ -5,11 +5,9 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
 import tomli_w
 
-from erlbench.errors import UsageError
-from erlbench.experiment.cells import Cell, check_name, differences, entry_name
+from erlbench.experiment.cells import Cell, differences, entry_name
 from erlbench.experiment.costs import Costs
 
 
@@ -43,12 +41,6 @@ def test_the_directory_is_named_after_environment_name_and_seed():
         "results/my.module_Env_Walk-v0/td3/seed-007"
     )
     assert entry_name("my_module:TD3", "original") == "TD3@original"
-
-
-@pytest.mark.parametrize("name", ["a/b", "..", "a b", "-x"])
-def test_a_name_is_one_plain_folder(name):
-    with pytest.raises(UsageError, match="--name"):
-        check_name(name, "--name")
 
 
 def test_a_configuration_survives_its_file():

@@ -44,7 +44,7 @@ def test_every_cell_runs_once_and_no_core_is_given_twice(seed):
     given = list(demands(chance, cores))
     schedule = plan(given, cores=cores, memory=memory)
     assert all(share in demand for share, demand in zip(schedule.shares, given, strict=True))
-    seen: set[int] = set()
+    seen = set()
     for running in steps(schedule, seed):
         seen |= running.keys()
         assert sum(share.cores for share in running.values()) <= cores

@@ -1,7 +1,5 @@
 """What Slurm is asked for, recorded by a program in place of sbatch; and a job, in submitit's local executor."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal
@@ -110,7 +108,7 @@ def test_a_refused_cell_is_told_in_the_jobs_log(tmp_path, capsys):
     assert "Traceback" not in said
 
 
-def runner(folder: Path) -> int:
+def runner(folder):
     """The process that runs the job sent by way of `folder`."""
     for path in Path("/proc").glob("[0-9]*"):
         try:

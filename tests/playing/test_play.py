@@ -1,8 +1,6 @@
 """`erlbench play`: the returns of eval.csv, films that other people's readers open, and clear refusals."""
 
 import resource
-import subprocess
-import sys
 from contextlib import closing
 from typing import ClassVar
 
@@ -17,7 +15,7 @@ from erlbench.errors import TaskError
 from erlbench.playing import Film, play_run
 from erlbench.policy import load_policy
 from erlbench.work.contract import reset
-from tests.calls import call, refuse, succeed
+from tests.calls import call, python, refuse, succeed
 from tests.faults import Line
 from tests.runs import csv_rows, make_cell, run
 
@@ -55,8 +53,7 @@ def test_an_mp4_of_a_robot(robot, tmp_path):
     """By an interpreter that has no thread of an earlier test: its fork draws by a renderer that is loaded there."""
     import imageio_ffmpeg
 
-    command = [sys.executable, "-m", "erlbench", "play", robot, "--video", tmp_path / "a.mp4", "--steps", "24"]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=200)
+    done = python("-m", "erlbench", "play", robot, "--video", tmp_path / "a.mp4", "--steps", 24)
     assert done.returncode == 0, done.stderr
     frames = imageio_ffmpeg.read_frames(str(tmp_path / "a.mp4"))
     assert next(frames)["size"] == (480, 480)

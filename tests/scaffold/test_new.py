@@ -27,7 +27,7 @@ def test_the_check_finds_what_is_wrong(package, tmp_path, monkeypatch):
     """A search that goes by what is not in its state cannot be continued with the same numbers."""
     import erlbench_my_search as module
 
-    told: list[int] = []
+    told = []
 
     def tell(self, task, result, original=module.MySearch._tell):
         told.append(task.id)
