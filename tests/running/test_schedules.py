@@ -192,7 +192,7 @@ def test_the_schedule_is_that_of_other_code(algo, settings, critic, workers, tmp
     assert len(log.ended) > 100
 
 
-@pytest.mark.parametrize("preset", ["default", "fixed-ratio"])
+@pytest.mark.parametrize("preset", ["default", pytest.param("fixed-ratio", marks=pytest.mark.slow)])
 def test_the_last_place_of_a_cost_changes_no_schedule(preset, tmp_path):
     """Where all episodes are full, equal sums of costs are frequent, and rounding decided which task came first."""
     table = tomllib.loads((files("erlbench.experiment") / BUILT_IN).read_text())["costs"] | {"spread": 0.0}
