@@ -123,12 +123,12 @@ def run_options(arguments: RunArguments, command_line: Sequence[str]) -> RunOpti
         from erlbench.experiment.study_cells import study_options
 
         studies = study_options(arguments)
-    processes, is_shared = arguments.processes, arguments.pool == LOCAL and not arguments.slurm
+    processes = arguments.processes
     values: Table = {item.name: getattr(arguments, item.name, None) for item in fields(RunOptions)}
     values |= {
         "processes": processes if processes is not None else 1 if arguments.slurm else cores(),
         "per_node": processes,
-        "jobs": arguments.jobs or (None if is_shared and processes is None else 1),
+        "jobs": arguments.jobs or (None if arguments.pool == LOCAL and processes is None else 1),
         **studies,
         "verbosity": -1 if arguments.quiet else int(arguments.verbose),
         "command_line": tuple(command_line),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import math
+import operator
 import os
 import re
 import shutil
@@ -23,7 +25,8 @@ from erlbench.words import counted
 SIGNAL_DELAY = 120  # seconds before the end of a job's time: Slurm signals it to save, perhaps 60 earlier
 SHORTEST = 10  # minutes of a job, so that most of it is work
 TIMEOUTS = 1000  # times that a cell may run out of time before it is given up
-TIME = re.compile(r"(?:(\d+)-)?(\d+):(\d\d)(?::(\d\d))?")
+TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d\d))?(?::(\d\d))?")  # minutes, minutes:seconds, days-hours, ...
+SUBMITTED = ("array", "signal")  # what submitit and the saving of a job need as they are
 
 
 def launch(cells: Sequence[Cell], options: RunOptions, slurm: Mapping[str, str]) -> int:
@@ -67,28 +70,29 @@ def submitit_parameters(slurm: Mapping[str, str], jobs: int | None, pinned: int 
 
     `pinned` is the most worker processes that a study names for a cell; a job has as many cores.
     """
-    further = {name.replace("_", "-"): value for name, value in slurm.items()}
-    cpus = further.pop("cpus", str(max(1, pinned)))
+    further = {name.replace("-", "_"): value for name, value in slurm.items()}  # as submitit names its defaults
+    if taken := [name for name in SUBMITTED if name in further]:
+        raise UsageError(f"--slurm {taken[0]} is chosen by erlbench; leave it out")
+    cpus = further.pop("cpus_per_task", further.pop("cpus", str(max(1, pinned))))
     if not re.fullmatch(r"[1-9][0-9]{0,4}", cpus):
         raise UsageError(f"--slurm cpus must be a number of cores, not '{cpus}'")
     if int(cpus) < pinned:
         raise UsageError(f"the study names {pinned} processes for a cell, --slurm cpus={cpus} are fewer; leave it out")
+    if "time" not in further:  # submitit's default are 5 minutes
+        raise UsageError("a job needs a time limit: --slurm time=4:00:00; the same job goes on in the next")
+    time = read_minutes(further.pop("time"))
+    if time < SHORTEST:
+        raise UsageError(f"--slurm time must be {SHORTEST} minutes at least, not {time}: the last 3 are for saving")
     parameters = {"signal_delay_s": SIGNAL_DELAY, "cpus_per_task": int(cpus), "array_parallelism": jobs or 1000}
-    if "time" in further:
-        parameters["time"] = time = read_minutes(further.pop("time"))
-        if time < SHORTEST:
-            raise UsageError(
-                f"--slurm time must be {SHORTEST} minutes at least, not {time}: a job saves in its last 2 to 3"
-            )
-    return {**parameters, "additional_parameters": further}
+    return {**parameters, "time": time, "additional_parameters": further}
 
 
 def read_minutes(text: str) -> int:
-    """Minutes from "90", "1:30:00", "1:30" (hours) or "2-12:00:00" (days)."""
-    if text.isdigit() and int(text):
-        return int(text)
+    """Minutes, rounded up, from sbatch's forms: "90", "90:00" (with seconds), "1:30:00", "2-12" (days)."""
     match = TIME.fullmatch(text)
     if match is None:
-        raise UsageError(f"--slurm time must be minutes (90) or [DAYS-]HOURS:MINUTES[:SECONDS], not '{text}'")
-    days, hours, minutes, seconds = map(int, match.groups("0"))
-    return max(1, 1440 * days + 60 * hours + minutes + (seconds > 0))
+        raise UsageError(f"--slurm time must be MINUTES[:SECONDS], HOURS:MINUTES:SECONDS or DAYS-HOURS, not '{text}'")
+    days, *rest = match.groups()
+    numbers = [int(number) for number in rest if number]
+    units = (3600, 60, 1) if days or len(numbers) == 3 else (60, 1)
+    return math.ceil(sum(map(operator.mul, numbers, units), 86400 * int(days or 0)) / 60)

@@ -54,16 +54,18 @@ def test_an_array_has_one_job_for_each_cell_that_is_not_done(tmp_path, command):
 
 
 def test_the_cores_of_a_job_are_those_that_the_study_names(command):
-    words = ("--study", "esac-figure-2-center", "--algo", "es-n10-p8", "--slurm", "mem=8G", "--seeds", "1")
-    assert "cpus-per-task=8" in command(*words)[1]
+    words = ("--study", "esac-figure-2-center", "--algo", "es-n10-p8", "--slurm", "time=60", "--seeds", "2")
+    assert {"cpus-per-task=8", "array=0-1%2"} <= command(*words)[1]
 
 
 @pytest.mark.parametrize(
     ("words", "sbatch", "message"),
     [
         (("comment=x",), "", "no command sbatch"),
-        (("partition=nowhere",), REFUSES, "Slurm did not take the jobs: invalid partition specified: nowhere"),
+        (("partition=nowhere", "--slurm", "time=60"), REFUSES, "Slurm did not take the jobs: invalid partition"),
         (("comment=x", "--processes", "8"), SBATCH, "--slurm cpus="),
+        (("partition=cpu",), SBATCH, "--slurm time="),
+        (("array=0-9", "--slurm", "time=60"), SBATCH, "--slurm array"),
     ],
 )
 def test_what_cannot_be_submitted_is_refused(words, sbatch, message, command):
@@ -83,12 +85,13 @@ def test_a_job_that_slurm_stops_was_preempted_unless_it_was_cancelled(state, exp
 
 
 def test_options_become_those_of_submitit():
-    minutes = {"90": 90, "1:30:00": 90, "1:30": 90, "2-12:00:00": 3600, "0:00:30": 1}
+    minutes = {"90": 90, "90:00": 90, "1:30": 2, "1:30:00": 90, "2-12": 3600, "2-12:00:00": 3600, "0:00:30": 1}
     assert {text: read_minutes(text) for text in minutes} == minutes
-    parameters = submitit_parameters({"mem": "8G", "mail_user": "a@b.c", "time": "10"}, jobs=1)
-    assert parameters["additional_parameters"] == {"mem": "8G", "mail-user": "a@b.c"}
+    parameters = submitit_parameters({"mem": "8G", "mail-user": "a@b.c", "job-name": "mine", "time": "10"}, jobs=1)
+    assert parameters["additional_parameters"] == {"mem": "8G", "mail_user": "a@b.c", "job_name": "mine"}
     assert [parameters[name] for name in ("time", "cpus_per_task", "array_parallelism")] == [10, 1, 1]
-    assert submitit_parameters({}, jobs=None)["array_parallelism"] == 1000
+    further = submitit_parameters({"time": "10", "cpus-per-task": "4"}, jobs=None)
+    assert [further["array_parallelism"], further["cpus_per_task"]] == [1000, 4]
 
 
 @pytest.mark.parametrize(
