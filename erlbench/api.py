@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
+import tomli_w
 
 from erlbench.bundle import open_bundles
 from erlbench.errors import ErlbenchError, Interrupted, UsageError, check_known, warn
@@ -142,8 +143,9 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     options = {name: _to_python(value) for name, value in options.items()}
     envs, algos = (list(made) if isinstance(made, list | tuple) else [made] for made in (env, algo))
     for key in ("set", "env_set"):
-        if not isinstance(options.get(key, {}), dict):
-            raise UsageError(f"{key} must be a dict such as {{'population': 20}}, not {options[key]!r}")
+        given = options.get(key, {})
+        if not (isinstance(given, dict) and all(isinstance(name, str) for name in given)):
+            raise UsageError(f"{key} must be a dict such as {{'population': 20}}, not {given!r}")
     named: Table = {
         "algo": tuple(made if isinstance(made, str) else name_of(made) for made in algos),
         "env": tuple(made if isinstance(made, str) else environment_name_of(made) for made in envs),
@@ -151,7 +153,7 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
         "quiet": (not is_watched() if quiet is None else quiet) or None,
     }
     texts = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
-    texts["env_set"] = json.loads(json.dumps(options.get("env_set", {})))  # with the lists of TOML
+    texts["env_set"] = {name: _to_toml(name, value) for name, value in options.get("env_set", {}).items()}
     texts["set"] = {name: setting_text(value) for name, value in options.get("set", {}).items()}
     request = arguments(named | texts)
     check_device(request.device)
@@ -177,6 +179,14 @@ def _to_python(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _to_python(item) for key, item in value.items()}
     return type(value)(map(_to_python, value)) if type(value) in (list, tuple) else value
+
+
+def _to_toml(name: str, value: Any) -> Any:
+    """The value of an environment's setting as config.toml will hold it; a `UsageError` where it cannot."""
+    try:
+        return tomllib.loads(tomli_w.dumps({name: value}))[name]
+    except TypeError as error:
+        raise UsageError(f"env_set: '{name}' must be a number, text, list or table, not {value!r}") from error
 
 
 def _check_names(options: Values, known: set[str], function: str) -> None:
