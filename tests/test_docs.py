@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 import erlbench
+from erlbench.algorithms import registry
 from erlbench.reporting.cells import LEFT_OUT
 from erlbench.reporting.runs import find_runs
 from tests.calls import python
@@ -43,6 +44,17 @@ def test_each_promise_of_the_suite_names_tests_that_are_there():
         assert named, promise
         wrong = [name for name in named if not ((ROOT / name).exists() if "/" in name else name in PARTS)]
         assert wrong == [], promise
+
+
+def test_the_table_of_extensions_has_each_algorithm():
+    section = (ROOT / "docs" / "results.md").read_text().split("\n## Extending a finished run\n")[1]
+    named = {(name, row.split("|")[2].split()[0].strip(",:")) for row in section.splitlines() if row.startswith("| `")
+             for name in re.findall("`([a-z0-9-]+)`", row.split("|")[1])}  # fmt: skip
+    for name in registry.CLASSES:
+        algorithm = registry.find(name)
+        settings = algorithm.settings_type()
+        fixed = not algorithm.is_synchronous(settings) or algorithm.depends_on_budget(settings)
+        assert (name, "no" if fixed else "if" if algorithm.critic_updates else "yes") in named
 
 
 def test_version_changelog_and_citation_agree():
