@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import heapq
+import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 
 from erlbench.errors import Interrupted
 from erlbench.machine.process import INTERRUPTION
@@ -31,6 +33,7 @@ class SerialPool(Pool):
         self.device = device
         self._workspace = Workspace(self.store, cpu=time.thread_time)
         self._has_torch = False
+        self._folder = os.getcwd()  # the current one of tasks, which environments may change
 
     def prepare(self, task: Task, workers: int, stop: threading.Event | None = None) -> None:
         self.submit([task])
@@ -48,7 +51,7 @@ class SerialPool(Pool):
         ONE_THREAD.renew()
         outcome: Result | BaseException
         try:
-            with INTERRUPTION.allow():
+            with self._in_folder(), INTERRUPTION.allow():
                 outcome = self._workspace.run(task)
         except BaseException as error:
             outcome = error
@@ -63,6 +66,20 @@ class SerialPool(Pool):
             raise as_error(task.label, failure(outcome), task.id) from outcome
         else:
             raise outcome
+
+    @contextmanager
+    def _in_folder(self) -> Iterator[None]:
+        """Inside, the current folder is that of tasks, as if they had a process of their own."""
+        driver_folder = os.getcwd()
+        with suppress(OSError):  # a folder that was removed, or that this user may not enter
+            os.chdir(self._folder)
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                self._folder = os.getcwd()
+            with suppress(OSError):
+                os.chdir(driver_folder)
 
     def running(self) -> Mapping[int, Task]:
         """The task that the next call of `next_result` will run."""

@@ -97,6 +97,13 @@ def sleep_in_parts(settings, inputs, key, workspace):
     return Outcome({})
 
 
+def enter(settings, inputs, key, workspace):
+    """Go into `settings["folder"]`, and give the current folder of before."""
+    before = os.getcwd()
+    os.chdir(settings["folder"])
+    return Outcome({"before": before})
+
+
 def busy(settings, inputs, key, workspace):
     """Never end, mostly in calls of C code."""
     matrix = np.ones((300, 300), np.float32)

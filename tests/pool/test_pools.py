@@ -40,6 +40,14 @@ def test_tasks_give_the_same_numbers_everywhere(pool):
     assert found.values["sum"] == float(three.sum())
 
 
+@pytest.mark.parametrize("processes", [0, 1])
+def test_tasks_change_the_current_folder_for_tasks_alone(processes, tmp_path):
+    here, folder = os.getcwd(), str(tmp_path)
+    with local_pool(processes) as pool:
+        before = [one(pool, task(number, "enter", {"folder": folder})).values["before"] for number in (1, 2)]
+        assert [before, os.getcwd()] == [[here, folder], here]
+
+
 @pytest.mark.parametrize("timeout", [None, 0.2])
 def test_waiting_for_a_result_that_nothing_can_bring_is_an_error(pool, timeout):
     """It was None at once, so that a mistake in the loop of a run turned on the spot."""
