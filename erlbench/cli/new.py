@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,12 +54,12 @@ def command(options: NewOptions) -> None:
         raise UsageError(f"there is an algorithm '{name}' already; choose another name")
     if folder.exists():
         raise UsageError(f"{folder} exists already; choose another folder by --out")
-    names = {
-        "name": name,
-        "module": f"erlbench_{name.replace('-', '_')}",
-        "cls": "".join(map(str.capitalize, name.split("-"))),
-    }
+    cls = "".join(map(str.capitalize, name.split("-")))
     algorithm = "ask_tell.py.txt" if options.ask_tell else "algorithm.py.txt"
+    code = (TEMPLATES / algorithm).read_text(encoding="utf-8")
+    if keyword.iskeyword(cls) or re.search(rf"\b{cls}\b", code):
+        raise UsageError(f"'{name}' makes a class {cls}, a name that Python or the package uses; choose another name")
+    names = {"name": name, "module": f"erlbench_{name.replace('-', '_')}", "cls": cls}
     for template, place in {**FILES, algorithm: "$module.py"}.items():
         path = folder / Template(place).substitute(names)
         text = (TEMPLATES / template).read_text(encoding="utf-8")

@@ -70,6 +70,8 @@ def test_what_is_no_algorithm_and_names_and_folders_that_cannot_be_are_named(tmp
     for name, out, message in (
         ("td3", "there", "already"),
         ("My Search", "there", "is no name of an algorithm"),
+        ("none", "there", "class None"),  # which is a word of Python
+        ("perturbed", "there", "class Perturbed"),  # which the module imports
         ("my-search", "file/package", f"{tmp_path / 'file/package'} cannot be written"),
     ):
         refuse(message, "new", "algorithm", name, "--out", tmp_path / out)
