@@ -25,7 +25,7 @@ from erlbench.work.trial import Admission, inspect
 
 LIMIT = 120.0  # seconds to make and try an environment, unless `task_timeout` says otherwise
 OF_ALL = ("gymnasium.", "erlbench.")  # modules whose ids every process registers
-IMPORTED = 60.0  # seconds to import an algorithm
+IMPORTED = 600.0  # seconds to import an algorithm
 GRADIENTS = ("torch", "erlbench.algorithms.gradients.updates", "erlbench.algorithms.gradients.episodes")
 Settings = Mapping[str, Any]
 
@@ -100,7 +100,10 @@ def problem_finder(rules: Rules) -> Callable[[str, Settings], Problem]:
 
 
 def identity_of(cell: Cell, rules: Rules = Rules()) -> dict[str, Any]:
-    """The identity of the cell's problem here and now; empty where it cannot be found out."""
+    """The identity of the cell's problem here and now; empty where no other process can make its environment.
+
+    Raises `CellError` where the algorithm's modules cannot be imported there.
+    """
     return identity_of_run(cell.algo, cell.env, cell.env_settings, toml_values(cell.settings), rules)
 
 
@@ -115,10 +118,9 @@ def identity_of_run(
         return {}
     if trial.process is not None:
         admission = trial.process.answer()[0]
-    files: Mapping[str, str] | None = admission.all_files
+    files = admission.all_files
     if admission.imported != modules:
-        files = _loaded_by(modules, tuple(sys.path))
-        files = files and {**admission.files, **files}
+        files = {**admission.files, **_loaded_by(modules, tuple(sys.path))}
     if not files:
         return {}
     return {
@@ -133,9 +135,12 @@ def identity_of_run(
 
 
 @cache
-def _loaded_by(modules: tuple[str, ...], path: tuple[str, ...]) -> dict[str, str] | None:
-    """What a process has loaded that imports these modules, None where it cannot; `path` is for the cache."""
-    files: dict[str, str] | None = call_in_subprocess(identity.import_modules, modules, limit=IMPORTED)[0]
+def _loaded_by(modules: tuple[str, ...], path: tuple[str, ...]) -> dict[str, str]:
+    """What a process has loaded that imports these modules; `path` is for the cache. `CellError` where it cannot."""
+    files: dict[str, str] | None
+    files, failure = call_in_subprocess(identity.import_modules, modules, limit=IMPORTED)
+    if files is None:
+        raise CellError(f"{', '.join(modules)} cannot be imported: {failure}")
     return files
 
 

@@ -13,7 +13,9 @@ from gymnasium.envs.registration import registry as registered
 from erlbench.errors import UsageError
 from erlbench.machine.description import version
 from erlbench.records.run import FORMAT
+from erlbench.running import admission
 from erlbench.running.admission import identity_of
+from erlbench.running.folder import RunFolder
 from erlbench.work import identity
 from tests.calls import python
 from tests.files import contents, edit_json, read_json
@@ -61,6 +63,17 @@ def refused(cell, match, **options):
     assert "\n" not in str(refusal.value)
     assert refusal.value.exit_code == 2
     return str(refusal.value)
+
+
+def test_a_run_without_one_fails_as_nothing_would_guard_its_continuation(tmp_path, monkeypatch):
+    cell = make_cell("cem", tmp_path, steps=300)
+    admission._loaded_by.cache_clear()
+    monkeypatch.setattr(admission, "IMPORTED", 0.001)  # a machine under load
+    assert run(cell) == 1
+    assert "erlbench.algorithms.cem cannot be imported" in RunFolder(cell.directory).status()["message"]
+    monkeypatch.undo()
+    assert run(cell) == 0
+    assert meta(cell)["identity"]
 
 
 def test_it_has_what_a_clean_process_loads_and_nothing_of_the_driver(tmp_path):
