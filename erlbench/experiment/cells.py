@@ -152,7 +152,7 @@ def usual_frequency(steps: float) -> int:
 def check_name(name: str, what: str) -> None:
     """Raise a `UsageError` that begins with `what` when `name` cannot be a folder's name."""
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{what} '{name}' must be a-z, A-Z, 0-9 and . _ @ + - only, with a letter or digit first")
+        raise UsageError(f"{what} '{name}' must be 1 to 200 of a-z, A-Z, 0-9 and . _ @ + -, a letter or digit first")
 
 
 def entry_name(algo: str, preset: str) -> str:

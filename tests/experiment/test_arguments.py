@@ -39,6 +39,7 @@ def test_a_number_or_a_list_of_seeds_is_read(given, expected):
 
         ({"set": ("tau",)}, "--set needs KEY=VALUE, not 'tau'"),
         ({"name": "../up"}, "--name '../up'"),
+        ({"name": "x" * 201}, "must be 1 to 200 of"),
 
 
 
