@@ -66,20 +66,20 @@ def requested_report(options: ReportOptions, warn: Warn | None = None) -> tuple[
         options = replace(options, results=tuple(opened), reference=reference)
         if options.side_by_side:
             return build_comparison(options, warn)
-        known = _page_studies(opened, warn or errors.warn)
+        studies = _select_studies(opened, warn or errors.warn)
         for name in options.study:
-            check_known(name, known, f"unknown study '{name}'")
-        chosen = {name: known[name] for name in options.study or known}
+            check_known(name, studies, f"unknown study '{name}'")
+        chosen = {name: studies[name] for name in options.study or studies}
         profiles = {name for study in chosen.values() for name in study.profiles}
         names = {folder.resolve().name for folder in opened}
         profile = names.pop() if len(names) == 1 and names <= profiles and not options.at else None
         return build_report(options, chosen, profile, warn), None
 
 
-def _page_studies(folders: Sequence[Path], warn: Warn) -> dict[str, Study]:
-    """The studies that have names for pages: the suite's, the user's, and those of the folders.
+def _select_studies(folders: Sequence[Path], warn: Warn) -> dict[str, Study]:
+    """The studies that can have pages: the suite's, the user's, and the folders' studies.
 
-    These are in a study.toml, no link, in one of `folders` or between it and one of its runs.
+    A folder's study is in a study.toml, no link, in one of `folders` or between it and one of its runs.
     """
     from erlbench.experiment.studies import known_studies  # imports the registry of algorithms
 
@@ -117,23 +117,23 @@ def build_report(
     if options.baseline:
         check_known(options.baseline, sorted({*runs.name}), f"--baseline {options.baseline}: no run has that name")
     options.style.check(runs.name, runs.env)
-    references = _reference_pages(options.reference, studies) if options.reference else []
+    references = _list_reference_pages(options.reference, studies) if options.reference else []
     if at := options.at:
-        cut = cut_runs(runs, at, warnings.add)
-        page = everything(cut, f"All runs after {at}", at)
-        if left := len({*runs.path} - {*cut.path}):
+        shortened = cut_runs(runs, at, warnings.add)
+        page = everything(shortened, f"All runs after {at}", at)
+        if left := len({*runs.path} - {*shortened.path}):
             page = replace(page, note=f"Left out: {counted(left, 'run')}; the warnings of the overview say why.")
-        return _write(options, [*references, page], cut, warnings)
+        return _write(options, [*references, page], shortened, warnings)
     pages: list[PageCells] = []
     for study in studies.values():
-        of_study = _study_pages(study, runs, profile, named, options.metric, warnings)
-        if named and not of_study:
+        study_pages = _list_study_pages(study, runs, profile, named, options.metric, warnings)
+        if named and not study_pages:
             chosen = f", profile {profile}" if profile else ""
             warnings.add(f"no run belongs to the study '{study.name}'{chosen}; it has no page")
-        pages += of_study
+        pages += study_pages
     whole = everything(runs)
-    asked = {run.path for page in pages if page.pairs == () for run in page.runs}
-    if not options.baseline and {run.path for run in whole.runs} <= asked:
+    tested_paths = {run.path for page in pages if page.pairs == () for run in page.runs}
+    if not options.baseline and {run.path for run in whole.runs} <= tested_paths:
         whole = replace(whole, pairs=())  # what studies compare is tested there
     if pages and all(page.profile == SMOKE for page in pages):
         whole = without_judgement(whole)
@@ -153,7 +153,7 @@ def build_comparison(options: ReportOptions, warn: Warn | None = None) -> tuple[
 
 
 class Warnings:
-    """What a report warns of, each passed on once, in their order."""
+    """The warnings of a report in their order, each passed on once."""
 
     def __init__(self, warn: Warn) -> None:
         self._warn, self.remarks = warn, dict[str, None]()
@@ -165,7 +165,7 @@ class Warnings:
             self._warn(warning)
 
 
-def _study_pages(
+def _list_study_pages(
     study: Study, runs: pd.DataFrame, profile: str | None, named: bool, metric: str, warnings: Warnings
 ) -> list[PageCells]:
     """The study's pages with its answers, and the warnings about its runs; neither for a study that was not run.
@@ -180,7 +180,7 @@ def _study_pages(
     if not candidates and of_folder:
         candidates = [make_study_page(study, profile or next(iter(study.profiles)), runs[:0])]
     pages = []
-    for page in (_prepared(page, study) for page in candidates if named or of_folder or was_run(page)):
+    for page in (_prepare_page(page, study) for page in candidates if named or of_folder or was_run(page)):
         asks = (study.compare or study.claim or of_folder) and page.profile != SMOKE
         answer = answer_study(study, page.profile, runs, remarks.append, metric) if asks else None
         pages.append(replace(page, answer=answer))
@@ -190,7 +190,7 @@ def _study_pages(
     return pages
 
 
-def _reference_pages(reference: Path, studies: Mapping[str, Study]) -> list[PageCells]:
+def _list_reference_pages(reference: Path, studies: Mapping[str, Study]) -> list[PageCells]:
     """All runs below `reference`, and the studies of which some are, each with the profile of most of these.
 
     These runs are incomplete as they are kept: what lacks a file is simply not drawn.
@@ -201,21 +201,21 @@ def _reference_pages(reference: Path, studies: Mapping[str, Study]) -> list[Page
         if candidates := make_study_pages(study, runs, None, _ignore):
             most = max(candidates, key=lambda page: len(page.runs))
             name, title = f"{REFERENCE}-{study.name}", f"Reference results: {study.title}"
-            pages.append(replace(_prepared(most, study), name=name, title=title, is_reference=True))
+            pages.append(replace(_prepare_page(most, study), name=name, title=title, is_reference=True))
     return pages
 
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-def _write(options: ReportOptions, pages: Sequence[PageCells], found: pd.DataFrame, warnings: Warnings) -> Path:
-    """Write the report beside an earlier one, which it replaces once it is whole; the path of its `index.html`."""
+def _write(options: ReportOptions, pages: Sequence[PageCells], runs: pd.DataFrame, warnings: Warnings) -> Path:
+    """Write the report, then replace an earlier one; the path of its `index.html`."""
     out = options.out
     try:
         prepare_folder(out)
         with tempfile.TemporaryDirectory(prefix=".new-", dir=out) as folder, np.errstate(all="ignore"):
             new = Path(folder)
-            index = out / _write_pages(new, options, pages, list_rows(found), warnings).relative_to(new)
+            index = out / _write_pages(new, options, pages, list_rows(runs), warnings).relative_to(new)
             for path in sorted(new.rglob("*")):  # a folder before its files
                 place = out / path.relative_to(new)
                 if path.is_dir():
@@ -248,14 +248,14 @@ def _write_pages(
     answers = [page.answer for page in pages if page.answer]
     write_verdicts(out / VERDICTS, {page.name: page.verdicts for page in written}, answers)
     cells = [cell for page in written if not page.is_reference for cell in page.rows]
-    sources = [one for cell in cells for one in find_references(cell)]
+    sources = [source for cell in cells for source in find_references(cell)]
     write_references(out / REFERENCES, runs, sources)
     checklist = write_checklist(out, written, runs, warnings.remarks, sources) if options.checklist else None
     return write_index(out, written, runs, warnings.remarks, charts, checklist)
 
 
-def _prepared(page: PageCells, study: Study) -> PageCells:
-    """A study's page with what its runs' settings differ in; nothing stands beside scores that mean nothing."""
+def _prepare_page(page: PageCells, study: Study) -> PageCells:
+    """A study's page with the departures of its runs' settings; smoke scores are compared with nothing."""
     page = add_departures(page, study)
     return without_judgement(page) if page.profile == SMOKE else page
 

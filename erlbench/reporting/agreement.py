@@ -1,4 +1,4 @@
-"""What runs of one cell, and the algorithms of a page, should agree in, and what is said where they do not."""
+"""Checks that the runs of a cell, and the algorithms of a page, agree; and the remarks where they do not."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def describe_kernels(runs: Runs) -> str:
 
 
 def describe_identities(runs: Runs) -> str:
-    """The seeds whose identity, in any start, is not that of the first recorded one, with what differs."""
+    """The seeds whose identity, in any start, differs from the first recorded identity, with the differences."""
     recorded = [run for run in runs if run.identities]
     seeds: dict[str, list[str]] = {}
     for run in recorded:
@@ -100,7 +100,7 @@ CHECKS: dict[str, Callable[[Runs], str]] = {
 
 
 def episode_counts(runs: Iterable[Any], column: str = "final_episodes") -> list[str]:
-    """Numbers of episodes of the evaluations that give the scores, ascending, as far as they are known."""
+    """Numbers of episodes of the evaluations that give the scores, ascending, where recorded."""
     return sorted({getattr(run, column) for run in runs} - {""}, key=lambda count: (len(count), count))
 
 
@@ -162,7 +162,7 @@ def fairness_table(page: PageCells) -> Table | None:
 
 
 def tuning_table(page: PageCells) -> Table | None:
-    """Which defaults of the page's algorithms were tuned, where, by whom, how often; None where nothing is known."""
+    """Which defaults of the page's algorithms were tuned, where, by whom, how often; None without any."""
     algos = {run.algo for run in page.runs}
     rows = [{**row} for row in read_budgets() if row["algorithm"] in algos]
     remarks = (

@@ -1,4 +1,4 @@
-"""What a study answers: a verdict of each pair that it compares, in each environment, and of the sentence it tests.
+"""The answers of a study: a verdict on each pair that it compares, in each environment, and on its claim.
 
 Holm's correction takes all pairs and environments of `compare` together. A pair with a claimed size is tested against
 this size: `less-by = "75 %"` compares the first's scores with a quarter of the second's.
@@ -37,7 +37,7 @@ NO_SCORES = np.empty(0)
 
 
 class Standing(StrEnum):
-    """What runs say of a claim; in this order the first one of its pairs is that of the whole."""
+    """The verdict of runs on a claim; the whole claim has the first of its pairs' standings in this order."""
 
     FAILS = "does not hold"
     LESS = "less than claimed"
@@ -49,10 +49,10 @@ class Standing(StrEnum):
 
 
 def answer_study(study: Study, profile: str, runs: pd.DataFrame, warn: Warn, metric: str = AUTO) -> SimpleNamespace:
-    """The answers of a study by `runs`, all of its folder; `metric` is that of pairs that name none.
+    """The answers of a study by `runs`, all of its folder; `metric` holds for pairs that name none.
 
-    `answers` has a record for each pair and environment (`_measure`), `differences` those of `find_differences`;
-    `standing` is what all pairs together say of the claim, None where it claims nothing.
+    `answers` has a record for each pair and environment (`_measure`), `differences` are from `find_differences`;
+    `standing` is the verdict of all pairs on the claim, None without a claim.
     """
     budget = study.profiles[profile]
     cells = make_answer_cells(study, profile, runs, warn)
@@ -103,10 +103,10 @@ def _measure(pair: Pair, kind: str, sides: list[Any]) -> tuple[SimpleNamespace, 
     Labels of both sides; `measure`: what is compared, with its unit; `claimed`: the size, empty without one; `case` of
     the rule, for the first side against the claimed size, None where it was not run; `standing`: None where the study
     claims nothing; `reason` why it is not comparable; `effect` with its interval, above 0 in the claimed direction;
-    `outcome`: what `decide` says, None where it was not run or is not comparable; `samples` of both sides, None where
-    it was not run. Of the test: the `sign` and the `amount` of the claim, None without; the `scores` of the first side
-    and those that it has to pass; those of `both` sides; the `origin` of the margin, 0 for minutes, steps and
-    percentages; whether it is `open`, as a run that never reaches a score may have any number of steps.
+    `outcome`: the record of `decide`, None where it was not run or is not comparable; `samples` of both sides, None
+    where it was not run. Of the test: the `sign` and the `amount` of the claim, None without; the `scores` of the first
+    side and the scores that it has to pass; the scores of `both` sides; the `origin` of the margin, 0 for minutes,
+    steps and percentages; whether it is `open`, as a run that never reaches a score may have any number of steps.
     """
     first, second = sides
     text = pair.more_by or pair.less_by
@@ -134,13 +134,13 @@ def _measure(pair: Pair, kind: str, sides: list[Any]) -> tuple[SimpleNamespace, 
             for side, count in zip(sides, never)
             if count
         )
-        scores = [seed_means(values_by_seed(side.done, lambda run: _steps_to(run, pair.score))) for side in sides]
+        scores = [seed_means(values_by_seed(side.done, lambda run: _count_steps_to(run, pair.score))) for side in sides]
     else:
         answer.measure = first.score_words[:1].lower() + first.score_words[1:]
         scores = [side.scores for side in sides]
         test["origin"] = 0.0 if percent else find_origin(first.env, sides)
     answer.samples = tuple(map(make_sample, sides, scores))
-    answer.reason = next(_why_not(kind, sides, scores, answer), "")
+    answer.reason = next(_find_reasons(kind, sides, scores, answer), "")
     ours, theirs = scores
     if answer.reason:
         answer.case = Case.NOT_COMPARABLE
@@ -152,12 +152,12 @@ def _measure(pair: Pair, kind: str, sides: list[Any]) -> tuple[SimpleNamespace, 
     return answer, test | {"scores": (ours, wanted), "both": scores}
 
 
-def _steps_to(run: Any, score: float | None) -> float:
+def _count_steps_to(run: Any, score: float | None) -> float:
     """Training steps at the first evaluation with the score; of a run without one, its last step."""
     return min(reached(run.evaluations, score or 0.0)[0], float(run.evaluations.timesteps[-1]))
 
 
-def _why_not(kind: str, sides: list[Any], scores: list[Any], answer: SimpleNamespace) -> Iterator[str]:
+def _find_reasons(kind: str, sides: list[Any], scores: list[Any], answer: SimpleNamespace) -> Iterator[str]:
     """Why scores are no samples of the algorithms, or why no percentage can be computed."""
     runs = [run for side in sides for run in side.done]
     if kind == MINUTES:  # of one kind, of one machine, and of cores that no other cell used
@@ -167,7 +167,7 @@ def _why_not(kind: str, sides: list[Any], scores: list[Any], answer: SimpleNames
         older = [run for run in runs if not run.simulated_time and run.shared_cores is None]
         if shared := sum(run.jobs not in ("", "1") for run in older) + sum(not run.timed for run in runs):
             yield f"{counted(shared, 'run')} shared cores with other cells, so that their minutes are not their own"
-        # A machine without its cores: those are the ones that a run may use.
+        # The machine without its cores: a run may use some of them.
         machines = {(run.cpu, run.memory, run.gpus) for run in runs if not run.simulated_time}
         if len(machines) > 1:
             yield f"measured on {len(machines)} machines"
@@ -185,7 +185,7 @@ def _why_not(kind: str, sides: list[Any], scores: list[Any], answer: SimpleNames
 
 
 def _judge_claim(test: Record, outcome: Record, answer: SimpleNamespace) -> Standing:
-    """What a ruling on the first side against the claimed size says of the claim."""
+    """The verdict on the claim that follows from testing the first side against the claimed size."""
     case, (value, _, high) = outcome["case"], answer.effect
     if case == Case.TOO_FEW:
         return Standing.TOO_FEW

@@ -47,15 +47,17 @@ def same_setting(value: Any, wanted: Any) -> bool:
 
 
 def count_runs(runs: pd.DataFrame, warn: Warn) -> pd.DataFrame:
-    """The runs that count, those of other conditions under names of their own; the others are listed by `warn`.
+    """The runs that count, with other names under other conditions; `warn` lists the others.
 
-    The order is that of environment, name and seed. Of each seed and draw the first finished run counts, else the
+    Ordered by environment, name and seed. Of each seed and draw the first finished run counts, else the
     first. A draw is what decides how a seed's sums round: kernel and versions; the processor where no kernel is known.
     """
     begun = [((*started, "")[0], str(path)) for started, path in zip(runs.started, runs.path)]
     runs = runs.iloc[sorted(range(len(runs)), key=begun.__getitem__)].copy()
     runs["name"] = pd.concat([_name_conditions(cell) for _, cell in runs.groupby(["name", *GROUP], sort=False)])
-    versions = (str([sorted(one.get("versions", {}).items()) for one in each]) for each in runs.identities)
+    versions = (
+        str([sorted(identity.get("versions", {}).items()) for identity in identities]) for identities in runs.identities
+    )
     draws = [str(draw) for draw in zip(runs.kernels.where(runs.kernels.map(bool), runs.cpu), versions)]
     alike = runs.assign(draw=draws).sort_values("done", ascending=False, kind="stable").groupby([*KEY, "draw"])
     first = alike.path.transform("first").loc[runs.index]
@@ -82,17 +84,17 @@ def _conditions(run: Any) -> dict[str, Any]:
     if (run.algo or run.name.partition("@")[0]) in WITH_BUDGET:
         conditions[BUDGET] = run.budget
     for identity in run.identities[-1:]:
-        parts = {part: identity.get(part) for part in ("model", "modules", "files")}
-        conditions |= {f"problem's {part}": value for part, value in parts.items() if value}
+        recorded = {key: identity.get(key) for key in ("model", "modules", "files")}
+        conditions |= {f"problem's {key}": value for key, value in recorded.items() if value}
     return conditions
 
 
 def _name_conditions(cell: pd.DataFrame) -> pd.Series[str]:
-    """The names of the runs of a cell; those of other conditions than the most seeds have these in their names."""
+    """The names of the runs of a cell; conditions that differ from those of most seeds are part of the name."""
     variants: list[tuple[list[Any], dict[str, Any]]] = []  # runs, and all conditions that any of them records
     for run in list_rows(cell):
         conditions = _conditions(run)
-        variant = next((one for one in variants if not _differing(one[1], conditions)), None)
+        variant = next((candidate for candidate in variants if not _list_differing(candidate[1], conditions)), None)
         if variant is None:
             variants.append(variant := ([], {}))
         variant[0].append(run)
@@ -100,16 +102,16 @@ def _name_conditions(cell: pd.DataFrame) -> pd.Series[str]:
     variants.sort(key=lambda variant: -len({run.seed for run in variant[0]}))
     names = cell["name"].copy()
     for runs, conditions in variants[1:]:
-        words = _in_words(conditions, _differing(variants[0][1], conditions))
+        words = _describe_conditions(conditions, _list_differing(variants[0][1], conditions))
         names[[run.Index for run in runs]] += f" ({words})"
     return names
 
 
-def _differing(conditions: Mapping[str, Any], others: Mapping[str, Any]) -> list[str]:
+def _list_differing(conditions: Mapping[str, Any], others: Mapping[str, Any]) -> list[str]:
     return [name for name, value in others.items() if name in conditions and not same_setting(conditions[name], value)]
 
 
-def _in_words(conditions: Mapping[str, Any], names: Sequence[str]) -> str:
+def _describe_conditions(conditions: Mapping[str, Any], names: Sequence[str]) -> str:
     words = [
         f"another {name}" if name.startswith("problem's") else f"{name}={setting_text(conditions[name])[:LONGEST]}"
         for name in names
@@ -130,19 +132,19 @@ def values_by_seed(runs: Iterable[Any], value: Callable[[Any], float]) -> list[A
 
 def seed_means(values: Sequence[Array]) -> Array:
     """The mean of each seed's runs (seeds,)."""
-    return np.array([own.mean() for own in values])
+    return np.array([scores.mean() for scores in values])
 
 
 def single_run_std(values: Sequence[Array]) -> float:
     """The standard deviation of a single run, from the values of each seed's runs; NaN for fewer than two seeds.
 
     Its square is the sample variance of the seeds' means plus the mean of the variances within seeds, each divided by
-    the number of its runs: without bias whether the runs of a seed are alike or as different as those of other seeds.
+    the number of its runs: without bias whether the runs of a seed are alike or as different as runs of other seeds.
     With one run a seed it is the sample standard deviation.
     """
     if len(values) < 2:
         return math.nan
-    return math.sqrt(seed_means(values).var(ddof=1) + np.mean([own.var() for own in values]))
+    return math.sqrt(seed_means(values).var(ddof=1) + np.mean([scores.var() for scores in values]))
 
 
 def sample_words(seeds: int, runs: int, planned: int | None = None) -> str:
@@ -165,7 +167,7 @@ def clean(text: str) -> str:
 def fold(warnings: Iterable[str]) -> list[str]:
     """The first of the warnings that differ in their paths only, with the number of the others; in their order.
 
-    A folder that was left out is never folded: somebody must look at it.
+    A folder that was left out is never folded: a reader must see it.
     """
     alike = group_items((text if LEFT_OUT in text else _PATH.sub("", text), text) for text in map(clean, warnings))
-    return [first + (f" (and {len(more)} more like this)" if more else "") for first, *more in alike.values()]
+    return [first + (f" (and {len(others)} more like this)" if others else "") for first, *others in alike.values()]

@@ -1,7 +1,7 @@
 """The reproducibility checklist of NeurIPS, items 4 to 8 and 12, from the files of the runs.
 
-`web/checklist.jinja` has the sentences. What no file says is named as not recorded; what only the authors know is
-asked for.
+`web/checklist.jinja` has the sentences. Values that no file has are named as not recorded; the authors add what only
+they know.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def checklist(
     pages: Sequence[PageCells], runs: Sequence[Any], warnings: Iterable[str], sources: Sequence[Any] = ()
 ) -> Record:
     """What the template prints; command lines are without home folders and names of this user and machine."""
-    frame, hide = pd.DataFrame(map(_record, runs)), name_hider()
+    frame, hide = pd.DataFrame(map(_make_record, runs)), name_hider()
     licences = {source.source: source.licence for source in sources}
     settings = [
         (run.name, setting, setting_text(value), "the user" if setting in chosen else "the preset", run.env)
@@ -66,21 +66,21 @@ def checklist(
         for setting, value in run.settings.items()
     ]
     return {
-        "runs": frame, "counts": _counts, "counted": counted, "version": erlbench.__version__,
+        "runs": frame, "counts": _list_counts, "counted": counted, "version": erlbench.__version__,
         "marks": pd.Series([mark for run in runs for mark in run.marks], dtype=object),
         "packages": ", ".join(sorted({" ".join(pair) for run in runs for pair in run.versions})) or UNKNOWN,
         "commands": [hide(command) for command in frame.command[frame.command != ""].unique()[:MOST_COMMANDS]],
         "left_out": sum(LEFT_OUT in warning for warning in warnings),
-        "comparisons": [_verdicts(page) for page in pages if not page.is_reference],
+        "comparisons": [_describe_verdicts(page) for page in pages if not page.is_reference],
         "licences": [f"Reference runs that the report shows, {name}: {licence or UNKNOWN}."
                      for name, licence in licences.items()],
-        "cells": _cells(frame), "settings": _settings(settings), "compute": _compute(frame),
+        "cells": _tabulate_runs(frame), "settings": _tabulate_settings(settings), "compute": _tabulate_compute(frame),
         "std": STD, "fewest": FEWEST_RUNS, "level": level_words(),
     }  # fmt: skip
 
 
-def _record(run: Any) -> Record:
-    """What the tables sum up of a run; hours by the clock, without pauses."""
+def _make_record(run: Any) -> Record:
+    """A run's values for the tables; hours by the clock, without pauses."""
     about, config = run.imported, run.run_config
     seconds = run.total_time_s if math.isfinite(run.total_time_s) else run.train_time_s
     hours = (seconds - run.paused_s) / 3600
@@ -102,21 +102,21 @@ def _record(run: Any) -> Record:
     }  # fmt: skip
 
 
-def _verdicts(page: PageCells) -> str:
-    tests = max((one.tests for one in page.verdicts), default=0)
+def _describe_verdicts(page: PageCells) -> str:
+    tests = max((pair.tests for pair in page.verdicts), default=0)
     family = f" Correction for {tests:,} tests." if tests > 1 else ""
     what = result(page.verdicts) + family if page.verdicts else "no algorithms are compared."
     return f"{page.title}. Score: {page.score_words}. {what}"
 
 
-def _cells(frame: pd.DataFrame) -> Table:
+def _tabulate_runs(frame: pd.DataFrame) -> Table:
     """Seeds, budgets and evaluations."""
     cells = frame.groupby([*CELL, "budget"], sort=False)
     texts = cells[["seeds", "evaluated_every", "episodes", "final_episodes", "workers"]].agg(_join)
     return _table("runs", "What was run", texts.assign(finished_runs=cells.done.sum()))
 
 
-def _settings(values: Sequence[tuple[str, ...]]) -> Table:
+def _tabulate_settings(values: Sequence[tuple[str, ...]]) -> Table:
     """All hyper-parameters by algorithm, the values of one setting below each other."""
     names = ["algorithm", "setting", "value", "chosen_by"]
     frame = pd.DataFrame(values, columns=[*names, "environments"])
@@ -125,7 +125,7 @@ def _settings(values: Sequence[tuple[str, ...]]) -> Table:
     return _table("settings", "Settings", settings[["environments"]].agg(_join))
 
 
-def _compute(frame: pd.DataFrame) -> Table:
+def _tabulate_compute(frame: pd.DataFrame) -> Table:
     """Hours of each cell and in total; NaN where no value is known."""
     measured = frame.hours.where(~frame.simulated)
     numbers = {
@@ -162,7 +162,7 @@ def _print(value: Any) -> str:
     return NONE if value != value else significant(value) if isinstance(value, float) else str(value)
 
 
-def _counts(texts: pd.Series) -> str:
+def _list_counts(texts: pd.Series) -> str:
     """The texts, the most frequent first, each with the number of its runs where there are several."""
     counts = Counter(texts.tolist()).most_common()
     return "; ".join(f"{text} ({counted(count, 'run')})" if len(counts) > 1 else text for text, count in counts)

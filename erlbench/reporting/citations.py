@@ -13,7 +13,7 @@ from erlbench.envs.catalogue import LISTED, module_of, split_preset
 from erlbench.errors import ErlbenchError
 from erlbench.reporting.documents import escape_latex
 
-FILE = "references.bib"  # the packaged one, and that of a report
+FILE = "references.bib"  # the packaged file, and a report's
 
 
 def read_entries() -> list[tuple[set[str], str]]:
@@ -39,13 +39,13 @@ def write_references(path: Path, runs: Sequence[Any], sources: Iterable[Any]) ->
         f"  author = {{The erlbench authors}},\n  note = {{Version {erlbench.__version__}}},\n}}"
     )
     cited = [suite, *(entry for names, entry in entries if names & {*used.values()})]
-    for number, source in enumerate({one.source: one for one in sources}.values(), 1):
+    for number, source in enumerate({row.source: row for row in sources}.values(), 1):
         cited.append(
             f"@misc{{runs{number},\n  title = {{Reference runs: {escape_latex(source.source)}}},\n"
             f"  howpublished = {{github.com/{escape_latex(source.repository)}, commit {source.commit}}},\n}}"
         )
-    known = set[str]().union(*(names for names, _ in entries))
-    if unknown := [" ".join(name.split()) for name, source in used.items() if source not in known]:
+    listed = set[str]().union(*(names for names, _ in entries))
+    if unknown := [" ".join(name.split()) for name, source in used.items() if source not in listed]:
         cited.append(f"% Not the suite's, or its own; cite what they are from: {', '.join(unknown)}")
     path.write_text("\n\n".join(cited) + "\n", encoding="utf-8")
 

@@ -43,10 +43,10 @@ def _names(folders: Sequence[Path]) -> list[str]:
     """As few of the last parts of each path as distinguish the folders."""
     parts = [Path(strip_unpacked(str(folder.resolve()))).parts for folder in folders]
     for length in range(1, max(map(len, parts)) + 1):
-        names = ["/".join(one[-length:]) for one in parts]
+        names = ["/".join(path_parts[-length:]) for path_parts in parts]
         if len(set(names)) == len(names):
             return names
-    return [f"{'/'.join(one)} ({number})" for number, one in enumerate(parts, 1)]  # bundles of one name
+    return [f"{'/'.join(path_parts)} ({number})" for number, path_parts in enumerate(parts, 1)]  # bundles of one name
 
 
 def _name_of_side(name: str, side: str) -> str:
@@ -54,7 +54,7 @@ def _name_of_side(name: str, side: str) -> str:
 
 
 def make_sides_page(runs: pd.DataFrame, metric: str) -> PageCells:
-    """The page of the runs of `read_sides`, whose comparisons are those of its table: each folder with the first."""
+    """The page of the runs of `read_sides`, which compares each folder with the first."""
     first, *others = dict.fromkeys(runs.side)
     names = [*dict.fromkeys(run.name.removesuffix(_name_of_side("", run.side)) for run in list_rows(runs))]
     pairs = [(_name_of_side(name, side), _name_of_side(name, first)) for name in names for side in others]
@@ -62,7 +62,7 @@ def make_sides_page(runs: pd.DataFrame, metric: str) -> PageCells:
     compared = {(pair.group, pair.name): pair for pair in list_rows(compare_pairs(page))}
     rows = []
     for group, name, side in itertools.product(page.groups, names, others):
-        base, cell = (find_cell(group, _name_of_side(name, one)) for one in (first, side))
+        base, cell = (find_cell(group, _name_of_side(name, label)) for label in (first, side))
         if base or cell:
             row = {**group._asdict(), "name": name, "folder": side, **_compare_sides(base, cell, side)}
             if pair := compared.get((group.group, _name_of_side(name, side))):

@@ -1,6 +1,6 @@
 """Tables and figures as data, and their files: pages by templates, CSV, LaTeX.
 
-A table has its columns in columns.toml; what it says of a column stands there once, for pages, CSV and captions. A page
+A table has its columns in columns.toml; each column is described there once, for pages, CSV and captions. A page
 is written once, of blocks that `web/blocks.md` and `web/blocks.html` print.
 """
 
@@ -44,8 +44,8 @@ class Column:
     """One column of a table, declared once: header, printed cells, CSV and caption all come from here.
 
     `values` names the values of a row: one cell, and as many columns of the CSV file, in full precision; no value is
-    None, NaN, or not in the row. `format` prints them. `printed`, `style` and `link` name what else of a row the cell
-    shows.
+    None, NaN, or not in the row. `format` prints them. `printed`, `style` and `link` name other values of the row
+    that the cell shows.
     """
 
     title: str  # the header without its unit; no two printed columns of a table share it
@@ -69,8 +69,8 @@ class Column:
 class Table:
     """Columns x rows: `header` and `cells` of the columns `shown`, the `notes` below, the `records` of the CSV file.
 
-    Rows are grouped by what their first column prints. A table without a name has no files. `remarks` are what the
-    caption says besides the columns' notes, a sentence or more each; a table `for_paper` is a file of LaTeX, too.
+    Rows are grouped by what their first column prints. A table without a name has no files. `remarks` follow
+    the columns' notes in the caption, a sentence or more each; a table `for_paper` is also a file of LaTeX.
     """
 
     def __init__(
@@ -150,9 +150,9 @@ def build_columns(name: str, rows: Sequence[Record], words: Record) -> Iterator[
         if "use" in entry:
             yield from build_columns(entry["use"], rows, words)
             continue
-        for each in words[entry["each"]] if "each" in entry else ("",):
-            told = {key: entry[key].format(each=each, **words) for key in ("title", "note") if key in entry}
-            values = tuple(value.format(each=each) for value in entry["values"].split())
+        for item in words[entry["each"]] if "each" in entry else ("",):
+            texts = {key: entry[key].format(each=item, **words) for key in ("title", "note") if key in entry}
+            values = tuple(value.format(each=item) for value in entry["values"].split())
             shown = entry.get("shown", True)
             if shown == "filled":
                 shown = any(row[name] == row[name] and row[name] != 0 for row in rows for name in values if name in row)
@@ -160,7 +160,7 @@ def build_columns(name: str, rows: Sequence[Record], words: Record) -> Iterator[
                 shown = bool(words[shown])
             look = {key: entry[key] for key in ("unit", "style", "link", "printed") if key in entry}
             print_values = getattr(formats, entry.get("format", "text"))
-            yield Column(values=values, format=print_values, shown=shown, **told, **look)
+            yield Column(values=values, format=print_values, shown=shown, **texts, **look)
 
 
 WEB = files("erlbench.reporting") / "web"

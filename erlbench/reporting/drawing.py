@@ -40,11 +40,11 @@ FIXED: dict[Any, Any] = {
     "text.parse_math": False,
 }
 METADATA = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-LINE, LETTER, BESIDE = 0.17, 0.06, 0.58  # inches: a line of a legend, a letter, an entry beside its text
+LINE, LETTER, BESIDE = 0.17, 0.06, 0.58  # inches: a line of a legend, a letter, an entry without its text
 
 
 def dash_and_symbol(look: str, number: int, symbol: str) -> tuple[str, str]:
-    """Those of a curve; moved by one where colours begin again, so that no two of 64 curves look alike."""
+    """The dash and the symbol of a curve, moved by one where colours begin again: no two of 64 curves look alike."""
     if dash := LOOKS[look]["dash"]:
         return dash, symbol
     turn = max(0, number) + max(0, number) // len(PALETTE)
@@ -175,19 +175,19 @@ class ChartData:
     def _series(self, curve: Any) -> Record:
         """A mean with its band and its single runs."""
         dash, symbol = dash_and_symbol(curve.look, curve.number, curve.symbol)
-        kept = thinned(len(curve.x), POINTS)
+        indices = thinned(len(curve.x), POINTS)
         series = {
             "label": curve.label, "group": curve.group, "symbol": symbol, "every": bool(curve.symbol),
             "colour": curve.colour or curve.number, "dash": PLOTLY.get(dash, dash), "width": LOOKS[curve.look]["width"],
             "fade": LOOKS[curve.look]["band"], "averaged": curve.averaged,
-            "x": self._list(curve.x[kept]), "y": self._list(curve.y[kept]),
+            "x": self._list(curve.x[indices]), "y": self._list(curve.y[indices]),
         }  # fmt: skip
         if len(curve.low):
-            series["band"] = [self._list(edge[kept]) for edge in (curve.low, curve.high)]
+            series["band"] = [self._list(edge[indices]) for edge in (curve.low, curve.high)]
         if curve.runs:
             places = thinned(len(curve.runs), math.ceil(self._share * len(curve.runs)))
             names, *runs = zip(*(curve.runs[place] for place in places), strict=True)
-            lists = ([self._list(one[thinned(len(one), RUN_POINTS)]) for one in values] for values in runs)
+            lists = ([self._list(line[thinned(len(line), RUN_POINTS)]) for line in values] for values in runs)
             series["runs"] = [self._list(values) for values in (names, *lists)]
         if not math.isnan(curve.level):
             series["level"] = curve.level

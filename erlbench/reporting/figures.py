@@ -46,7 +46,7 @@ RunPoints = list[tuple[Any, Points]]
 
 
 def curve_frame(curves: Iterable[Curve]) -> pd.DataFrame:
-    """A row for each curve; what it does not say is as in `CURVE`."""
+    """A row for each curve; absent values are those of `CURVE`."""
     return pd.DataFrame([CURVE | curve for curve in curves])
 
 
@@ -94,22 +94,22 @@ def reference_curves(cells: Sequence[Any], numbers: Mapping[str, int], last: flo
     """Of each algorithm the runs of the first comparable source: their mean and band, as far as our longest run."""
     curves = {}
     for cell in cells:
-        theirs = next(iter(find_references(cell)), None)
-        if theirs is None or id(theirs) in curves:
+        reference = next(iter(find_references(cell)), None)
+        if reference is None or id(reference) in curves:
             continue
-        runs = [(steps[steps <= last], returns[steps <= last]) for steps, returns in theirs.runs]
+        runs = [(steps[steps <= last], returns[steps <= last]) for steps, returns in reference.runs]
         if max(len(steps) for steps, _ in runs) < 2:
             continue
         kind = band_kind([len(runs)])
-        label = f"{theirs.algorithm}, {theirs.source} ({counted(len(runs), 'run')})"
-        curves[id(theirs)] = {
+        label = f"{reference.algorithm}, {reference.source} ({counted(len(runs), 'run')})"
+        curves[id(reference)] = {
             **mean_curve([*enumerate(runs)], kind == "interval"),
             "label": label,
             "group": label,
             "number": numbers[cell.name],
             "look": "reference",
             "averaged": len(runs),
-            "note": f"{label}, {theirs.returns}, on {theirs.env}, {band_words(kind)}",
+            "note": f"{label}, {reference.returns}, on {reference.env}, {band_words(kind)}",
         }
     return [*curves.values()]
 
@@ -118,29 +118,35 @@ def published_curves(page: PageCells, group: Any, axis: str, numbers: Mapping[st
     """The points of the page's source, as far as our longest run.
 
     Over steps: at which each of its algorithms reached scores. Over generations: the curves of our cells, in their
-    colours. The study says which environment they are of; what its profile sets there is part of that.
+    colours. The study names their environment, with the settings of its profile.
     """
     env, sets = group.env.partition(" (")[0], list[tuple[Any, ...]]()
     if axis == "timesteps":
-        scores = [one for one in find_thresholds(base_name(group.env)) if one.score.source == page.source]
-        reached = group_items((own.algorithm, (own.value, one.score.value)) for one in scores for own in one.steps)
+        thresholds = [
+            threshold for threshold in find_thresholds(base_name(group.env)) if threshold.score.source == page.source
+        ]
+        reached = group_items(
+            (number.algorithm, (number.value, threshold.score.value))
+            for threshold in thresholds
+            for number in threshold.steps
+        )
         sets = [(*curve, GREY, symbol) for curve, symbol in zip(reached.items(), SYMBOLS, strict=False)]
     elif axis == "generation" and comparable(env, group.env_published):
-        for cell in (one for one in group.cells if one.runs):
-            own = points_over_generations(page.source, page.table, group.env_published, cell.published)
-            sets.append((cell.label, own, numbers[cell.name], "square-open"))
+        for cell in (cell for cell in group.cells if cell.runs):
+            coordinates = points_over_generations(page.source, page.table, group.env_published, cell.published)
+            sets.append((cell.label, coordinates, numbers[cell.name], "square-open"))
     return [
-        {"label": f"{name}, published", "group": name, "look": "published", "x": near[:, 0], "y": near[:, 1],
+        {"label": f"{name}, published", "group": name, "look": "published", "x": shown[:, 0], "y": shown[:, 1],
          "number": number, "symbol": symbol, "note": f"{name} (open {SYMBOLS[symbol]}), {page.source}"}
-        for name, own, number, symbol in sets
-        if len(near := np.array([point for point in own if point[0] <= last], np.float64))
+        for name, coordinates, number, symbol in sets
+        if len(shown := np.array([point for point in coordinates if point[0] <= last], np.float64))
     ]  # fmt: skip
 
 
 def learning_curves(page: PageCells, group: Any, options: ReportOptions) -> Figure | None:
     """The returns of a group's evaluations. None when no run has an evaluation that can be drawn.
 
-    Paper has the axis of the options, or else the study's own and another one. These two are training steps and
+    Paper has the axis of the options, or else the study's axis and another one. These two are training steps and
     training time where the study names none; on Atari frames stand in place of steps.
     """
     steps = "frames" if any(run.frames_of_step > 0 for cell in group.cells for run in cell.runs) else "timesteps"
@@ -148,7 +154,7 @@ def learning_curves(page: PageCells, group: Any, options: ReportOptions) -> Figu
     wanted = [options.x] if options.x else list(dict.fromkeys(usual))[:2]
     numbers, colours = colour_numbers(cell.name for cell in page.rows), options.style.colours
     levels = _published_levels(page, group)
-    band = _band([cell for cell in group.cells if any(len(run.evaluations) for run in cell.runs)], options)
+    band = _choose_band([cell for cell in group.cells if any(len(run.evaluations) for run in cell.runs)], options)
     curves, panels = [], {}
     for axis in AXES:
         drawn = []
@@ -180,7 +186,7 @@ def learning_curves(page: PageCells, group: Any, options: ReportOptions) -> Figu
     if not paper:
         return None
     data = curve_frame(curves)
-    notes = [*_notes(page, group, options, bool(levels)), *_sources(data[data.panel.isin(paper)])]
+    notes = [*_notes(page, group, options, bool(levels)), *_list_sources(data[data.panel.isin(paper)])]
     over = " and over ".join(AXES[axis].words for axis in paper)
     return Figure(
         name=f"curves-{group.slug}",
@@ -200,7 +206,7 @@ def learning_curves(page: PageCells, group: Any, options: ReportOptions) -> Figu
 
 
 def _published_levels(page: PageCells, group: Any) -> dict[str, float]:
-    """The published means that may be drawn beside our curves, by the names of their cells."""
+    """The published means that may be drawn with our curves, by the names of their cells."""
     return {
         cell.name: number.value
         for cell in group.cells
@@ -211,7 +217,7 @@ def _published_levels(page: PageCells, group: Any) -> dict[str, float]:
 
 
 def _notes(page: PageCells, group: Any, options: ReportOptions, dotted: bool) -> Iterator[str]:
-    """What the caption of a group's curves says besides; empty texts where nothing has to be said."""
+    """Further sentences for the caption of a group's curves, some of them empty."""
     if nominal := [cell.label for cell in group.cells if cell.nominal]:
         yield f"{' and '.join(nominal)}: that budget counts a generation as one episode of full length."
     yield _smoothing_note(options.style.smooth, "evaluations")
@@ -222,13 +228,13 @@ def _notes(page: PageCells, group: Any, options: ReportOptions, dotted: bool) ->
         yield f"Dotted: mean published in {page.source}, {page.table}, on {group.env_published}."
 
 
-def _sources(data: pd.DataFrame) -> Iterator[str]:
-    """Whose the curves are that are not ours."""
-    if beside := dict.fromkeys(filter(None, data.note)):
-        yield f"Not ours: {'; '.join(beside)}."
+def _list_sources(data: pd.DataFrame) -> Iterator[str]:
+    """The sources of the curves that are not ours."""
+    if notes := dict.fromkeys(filter(None, data.note)):
+        yield f"Not ours: {'; '.join(notes)}."
 
 
-def _band(cells: Sequence[Any], options: ReportOptions) -> str:
+def _choose_band(cells: Sequence[Any], options: ReportOptions) -> str:
     return band_kind([len({run.seed for run in cell.done or cell.runs}) for cell in cells], options.style.band)
 
 
@@ -300,16 +306,16 @@ def columns_of_train(page: PageCells, group: Any, options: ReportOptions, warn: 
         ]
         for cell in group.cells
     }
-    band, numbers, curves, there = _band(group.cells, options), colour_numbers(tables), [], set[str]()
+    band, numbers, curves, drawn_columns = _choose_band(group.cells, options), colour_numbers(tables), [], set[str]()
     for columns in options.columns:
         single = len(columns) == 1
         for place, (cell, column) in enumerate(itertools.product(group.cells, columns)):
             if runs := run_points(tables[cell.name], over, column, options.style.smooth):
-                there.add(column)
+                drawn_columns.add(column)
                 words = cell.label if len(group.cells) > 1 else "", "" if single else column
                 look = {"label": " ".join(filter(None, words)), "number": numbers[cell.name] if single else place}
                 curves.append({**mean_of_runs(runs, band), **look, "panel": "+".join(columns), "runs": ()})
-    for name in (name for columns in options.columns for name in columns if name not in there):
+    for name in (name for columns in options.columns for name in columns if name not in drawn_columns):
         message = f"no train.csv of {group.env} has a value in a column '{name}'; nothing is drawn for it"
         warn(f"{message}. {left_out}" if left_out else message)
     if not curves:

@@ -63,9 +63,9 @@ def with_interval(value: float, low: float, high: float) -> str:
     return NONE if math.isnan(value) else number(value) + brackets
 
 
-def fraction(part: int, whole: int) -> str:
+def fraction(numerator: int, denominator: int) -> str:
     """2/3: so many of so many."""
-    return f"{part}/{whole}"
+    return f"{numerator}/{denominator}"
 
 
 def plus_minus(mean: float, std: float) -> str:
@@ -74,7 +74,7 @@ def plus_minus(mean: float, std: float) -> str:
 
 
 def exact_plus_minus(mean: float, std: float) -> str:
-    """A published mean ± standard deviation with their own digits."""
+    """A published mean ± standard deviation with the digits of the source."""
     return exact(mean) if math.isnan(mean) or math.isnan(std) else f"{exact(mean)} ± {exact(std)}"
 
 
@@ -107,7 +107,7 @@ def slug(name: str) -> str:
 
 
 def list_first(lines: Sequence[str], most: int = 5, more: str = "more") -> list[str]:
-    """The first lines, and how many there are besides."""
+    """The first lines, and the number of the others."""
     return [*lines[:most], *([f"{len(lines) - most} {more}"] if len(lines) > most else [])]
 
 

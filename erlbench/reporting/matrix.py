@@ -68,8 +68,8 @@ def paper_table(page: PageCells, statistic: str, style: PaperStyle) -> Table:
         for label, line in zip(cells.index, cells.to_numpy())
     ]
 
-    def print_cell(value: float, *more: Any) -> str:
-        *spread, n, runs, _ = more
+    def print_cell(value: float, *rest: Any) -> str:
+        *spread, n, runs, _ = rest
         text = with_interval(value, *spread) if interval else plus_minus(value, *spread)
         return text + (f" ({n if n == runs else sample_words(n, runs)})" if len(sizes) > 1 and n else "")
 
@@ -91,7 +91,7 @@ def paper_table(page: PageCells, statistic: str, style: PaperStyle) -> Table:
 
 def all_pairs(page: PageCells) -> list[tuple[str, str]]:
     """Each pair of algorithms of the page, once."""
-    return list(itertools.combinations(dict.fromkeys(one.name for one in page.entries), 2))
+    return list(itertools.combinations(dict.fromkeys(cell.name for cell in page.entries), 2))
 
 
 def find_best(page: PageCells, pairs: pd.DataFrame) -> set[Place]:
@@ -103,7 +103,7 @@ def find_best(page: PageCells, pairs: pd.DataFrame) -> set[Place]:
         for pair in list_rows(pairs)
         if pair.case == Case.DECIDED
     )
-    rivals = [{one.name for one in group.cells if one.runs} for group in page.groups]
+    rivals = [{cell.name for cell in group.cells if cell.runs} for group in page.groups]
     return {(group, name) for (group, name), below in above.items() if rivals[group] <= {name, *below}}
 
 
@@ -151,7 +151,7 @@ def environments_table(page: PageCells) -> Table:
         {
             "environment": group.environment,
             "link": f"{page.name}/index.md",
-            "algorithms": "; ".join(f"{one.name} {_print_cell(*_mean(one))}" for one in group.cells),
+            "algorithms": "; ".join(f"{cell.name} {_print_cell(*_mean(cell))}" for cell in group.cells),
         }
         for group in sorted(page.groups, key=_finished, reverse=True)
     ]

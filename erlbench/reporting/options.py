@@ -1,4 +1,4 @@
-"""The options of a report: what it shows besides its standard tables, and how its curves are drawn."""
+"""The options of a report: its additional tables and figures, and how curves are drawn."""
 
 from __future__ import annotations
 
@@ -44,37 +44,37 @@ class PaperStyle:
 
     def check(self, algorithms: Iterable[str], environments: Iterable[str]) -> None:
         """Raise `UsageError` for a name that no run has."""
-        known, places = list(dict.fromkeys(algorithms)), list(dict.fromkeys(environments))
-        for what, names, there in (
-            ("algorithm", (*self.algorithms, *self.colours), known),
-            ("environment", self.environments, places),
-            ("algorithm or environment", self.labels, [*known, *places]),
+        algorithm_names, env_names = list(dict.fromkeys(algorithms)), list(dict.fromkeys(environments))
+        for what, names, candidates in (
+            ("algorithm", (*self.algorithms, *self.colours), algorithm_names),
+            ("environment", self.environments, env_names),
+            ("algorithm or environment", self.labels, [*algorithm_names, *env_names]),
         ):
             for name in names:
-                check_known(name, there, f"--paper: no run has the {what} '{name}'")
+                check_known(name, candidates, f"--paper: no run has the {what} '{name}'")
 
 
 def read_style(path: Path) -> PaperStyle:
     """The style of a file; a `UsageError` names the line of what cannot be meant."""
     file = TomlFile(path)
-    found: PaperStyle = file.build(PaperStyle, file.data, ())
-    for name, colour in found.colours.items():
+    style: PaperStyle = file.build(PaperStyle, file.data, ())
+    for name, colour in style.colours.items():
         if not _COLOUR.fullmatch(colour):
             file.fail(f"the colour of {name} is '{colour[:20]}'; give one such as #0072B2", ("colours", name))
-    for name, label in found.labels.items():
+    for name, label in style.labels.items():
         if not 0 < len(label) <= MOST_LABEL or not label.isprintable():
             file.fail(f"the label of {name} must be one line of at most {MOST_LABEL} characters", ("labels", name))
-    return found
+    return style
 
 
 def chosen(items: Iterable[Item], names: Iterable[str], name_of: Callable[[Item], str]) -> list[Item]:
     """The items in the order of `names`; without names all, as they are."""
-    there, wanted = list(items), list(names)
-    return [item for name in wanted for item in there if name_of(item) == name] if wanted else there
+    available, wanted = list(items), list(names)
+    return [item for name in wanted for item in available if name_of(item) == name] if wanted else available
 
 
 PUBLISHED, STANDARD = "published", "standard"
-FORMATS = ("png", "svg", "pdf")  # of figures; the first is that of figures without a chart
+FORMATS = ("png", "svg", "pdf")  # of figures; the first is for figures without a chart
 Panels = tuple[tuple[str, ...], ...]  # the columns of each panel
 
 
@@ -184,5 +184,5 @@ class ReportOptions:
 
     @property
     def style(self) -> PaperStyle:
-        """How curves are drawn, and of what a paper's table and figure have."""
+        """The style of curves, and of a paper's table and figure."""
         return self.paper or PaperStyle()

@@ -48,15 +48,15 @@ def answers_table(answer: Any) -> Table:
     """A row for each pair and environment."""
     rows: list[Record] = [
         {
-            **vars(one),
-            **dict(zip(("effect", "low", "high"), one.effect, strict=True)),
-            "effect_in_words": effect_words(one),
-            "verdict": str(one.standing or one.case or ""),
-            "case": str(one.case or ""),
-            "p_holm": one.outcome["p_holm"] if one.outcome else math.nan,
-            "seeds": " and ".join(str(len(side.scores)) for side in one.samples or ()),
+            **vars(pair),
+            **dict(zip(("effect", "low", "high"), pair.effect, strict=True)),
+            "effect_in_words": effect_words(pair),
+            "verdict": str(pair.standing or pair.case or ""),
+            "case": str(pair.case or ""),
+            "p_holm": pair.outcome["p_holm"] if pair.outcome else math.nan,
+            "seeds": " and ".join(str(len(side.scores)) for side in pair.samples or ()),
         }
-        for one in answer.answers
+        for pair in answer.answers
     ]
     tests = sum(not math.isnan(row["p_holm"]) for row in rows)
     return build_table(
@@ -66,13 +66,13 @@ def answers_table(answer: Any) -> Table:
         [f"Study SHA-256: {answer.study.sha256}."],
         level=level_words(),
         tests=counted(tests, "test"),
-        claims=any(one.standing is not None for one in answer.answers),
+        claims=any(pair.standing is not None for pair in answer.answers),
         reasons=any(row["reason"] for row in rows),
     )
 
 
 MOST_PANELS = 8  # timelines in a figure
-MOST_VERDICTS = 6  # that a page says in words
+MOST_VERDICTS = 6  # in sentences on a page
 FOLDED = {  # parts of a page, shown on demand: what the names of its tables and figures begin with
     "What differs between the algorithms": ("fairness", "tuning", "imported"),
     "Other people's runs": ("reference-runs",),
@@ -101,23 +101,23 @@ class Maker:
         """
         folder = self.out / page.name
         folder.mkdir(parents=True, exist_ok=True)
-        curves, missing = self._curves(page)
+        curves, missing = self._draw_curves(page)
         curves = [self._write_figure(figure, folder, page) for figure in curves]
         pairs = compare_pairs(page) if CURVES in page.parts else pd.DataFrame()
-        tables = [*page.tables, *self._tables(page, pairs)]
-        others = [self._write_figure(figure, folder, page) for figure in self._others(page)]
+        tables = [*page.tables, *self._make_tables(page, pairs)]
+        others = [self._write_figure(figure, folder, page) for figure in self._draw_others(page)]
         names = [table.name for table in tables]
         place = names.index("scores") + (len(page.groups) > 1) if "scores" in names else 0
         blocks: list[Table | Figure] = [*tables[:place], *curves, *tables[place:], *others]
         parts = FOLDED if CURVES in page.parts else {}
         folded = {title: [block for block in blocks if block.name.startswith(names)] for title, names in parts.items()}
         verdicts = list_rows(pairs)
-        spoken = [verdicts[i] for i in select_spoken([one.case for one in verdicts])]
+        spoken = [verdicts[i] for i in select_spoken([verdict.case for verdict in verdicts])]
         more = f" {len(spoken) - MOST_VERDICTS} more verdicts stand in {FILE}." if len(spoken) > MOST_VERDICTS else ""
         lines, answers, study = answer_blocks(page.answer) if page.answer else ([], [], [])
         if page.source:
-            beside = "" if page.item == page.table else f", beside the numbers of {page.table}"
-            lines.insert(0, f"After {page.item} of the {page.source}{beside}. Profile: {page.profile}.")
+            numbers = "" if page.item == page.table else f", beside the numbers of {page.table}"
+            lines.insert(0, f"After {page.item} of the {page.source}{numbers}. Profile: {page.profile}.")
         values = {
             "title": page.title,
             "banner": SMOKE_BANNER if page.profile == SMOKE else "",
@@ -125,7 +125,7 @@ class Maker:
             "answers": answers,
             "study": study,
             "result": result(verdicts) + more,
-            "verdicts": [(sentence(one), details(one)) for one in spoken[:MOST_VERDICTS]],
+            "verdicts": [(sentence(pair), details(pair)) for pair in spoken[:MOST_VERDICTS]],
             "missing": missing,
             "first": [block for block in blocks if not block.name.startswith(sum(parts.values(), ()))],
             "parts": [(title, behind) for title, behind in folded.items() if behind],
@@ -135,7 +135,7 @@ class Maker:
         return replace(page, content=content, verdicts=verdicts)
 
     def _write_figure(self, figure: Figure, folder: Path, page: PageCells) -> Figure:
-        """A figure with the study's note, its chart, and its files: as the options say, or where it has no chart."""
+        """A figure with the study's note, its chart, and files: in the options' formats, or as PNG without a chart."""
         has_chart = figure.kind not in ("columns", GRID)
         formats = self.options.formats or (() if has_chart else FORMATS[:1])
         formats = () if figure.kind == "timeline" else formats  # which is a chart alone
@@ -144,8 +144,8 @@ class Maker:
         chart = self.charts.chart(figure) if has_chart else None
         return replace(figure, caption=[*figure.caption, *page.notes], formats=formats, chart=chart)
 
-    def _curves(self, page: PageCells) -> tuple[list[Figure], list[str]]:
-        """The grid of a paper, the curves of each environment, and why others have none; the warnings have it, too."""
+    def _draw_curves(self, page: PageCells) -> tuple[list[Figure], list[str]]:
+        """The grid of a paper, the curves of each environment, and why others have none, which is also a warning."""
         drawn, missing = [], []
         for group in page.groups if CURVES in page.parts else ():
             if figure := learning_curves(page, group, self.options):
@@ -158,20 +158,20 @@ class Maker:
         grid = environments_grid(page, drawn, self.options.style) if self.options.paper else None
         return [*([grid] if grid else []), *(figure for _, figure in drawn)], missing
 
-    def _others(self, page: PageCells) -> Iterator[Figure]:
+    def _draw_others(self, page: PageCells) -> Iterator[Figure]:
         """Columns of train.csv, and timelines of the runs that stand for the cells."""
         for group in page.groups if self.options.columns else ():
             if figure := columns_of_train(page, group, self.options, self.warn):
                 yield figure
         for group in page.groups if TIMES in page.parts and not page.at else ():
             shown = [cell for cell in group.cells if cell.runs][:MOST_PANELS]
-            found = [(cell.label, timeline) for cell in shown if (timeline := self._timeline(cell))]
-            if found:
+            timelines = [(cell.label, timeline) for cell in shown if (timeline := self._find_timeline(cell))]
+            if timelines:
                 yield draw_timelines(
-                    f"timeline-{group.slug}", f"Worker timeline, {group.environment}", group.env, found
+                    f"timeline-{group.slug}", f"Worker timeline, {group.environment}", group.env, timelines
                 )
 
-    def _timeline(self, cell: Any) -> Timeline | None:
+    def _find_timeline(self, cell: Any) -> Timeline | None:
         """The tasks of the run that stands for a cell: the first that is done, else the first."""
         for run in (cell.done or cell.runs)[:1]:
             if run.path not in self.timelines:
@@ -179,7 +179,7 @@ class Maker:
             return self.timelines[run.path]
         return None
 
-    def _tables(self, page: PageCells, pairs: pd.DataFrame) -> list[Table]:
+    def _make_tables(self, page: PageCells, pairs: pd.DataFrame) -> list[Table]:
         parts, options = page.parts, self.options
         tables: list[Table | None] = []
         if options.paper and CURVES in parts:
@@ -194,7 +194,7 @@ class Maker:
             tables += [pairs_table(page, pairs), *aggregate_tables(page), metrics_table(page)]
             tables.append(tuning_table(page))
         if TIMES in parts and not page.at:
-            tables.append(times_table(page, self.warn, self._timeline))
+            tables.append(times_table(page, self.warn, self._find_timeline))
         return [table for table in tables if table is not None]
 
 
@@ -208,7 +208,7 @@ def answer_blocks(answer: Any) -> tuple[list[str], list[str], list[Table]]:
     remarks = [] if answer.differences else ["Nothing differs from the study."]
     differences = build_table("differences", "What differs from the study", answer.differences, remarks)
     tables: list[Table] = [answers_table(answer)] if answer.answers else []
-    return lines, [answer_sentence(one) for one in answer.answers], [*tables, differences]
+    return lines, [answer_sentence(pair) for pair in answer.answers], [*tables, differences]
 
 
 MOST_LINES = 200  # of one list; the rest is in cells.csv
@@ -229,7 +229,7 @@ def write_index(
     """Write `index.md`, `index.html` and `cells.csv`; return the path of `index.html`."""
     _write_cells(out / "cells.csv", pages, runs)
     index = Content(
-        template="index.jinja", title="Overview", values={**_index(pages, runs, warnings), "checklist": checklist}
+        template="index.jinja", title="Overview", values={**_fill_index(pages, runs, warnings), "checklist": checklist}
     )
     write_content(index, out)
     contents, studies = [index], Counter(page.study for page in pages)
@@ -245,7 +245,7 @@ def write_index(
     return path
 
 
-def _index(pages: Sequence[PageCells], runs: Sequence[Any], warnings: Iterable[str]) -> Record:
+def _fill_index(pages: Sequence[PageCells], runs: Sequence[Any], warnings: Iterable[str]) -> Record:
     """What the template prints."""
     new = [page for page in pages if not page.is_reference]
     commands = Counter(run.command for run in runs if run.command)
@@ -282,8 +282,8 @@ def _index(pages: Sequence[PageCells], runs: Sequence[Any], warnings: Iterable[s
         ],
         "summary": f"{counted(len(runs), 'run')}: {states}. All of them, one a line: ",
         "contents": build_table("contents", "", contents, name=""),
-        "lists": [(title, _limited(lines)) for title, lines in lists.items()],
-        "commands": _limited([" ".join(command.split()) for command in commands]),
+        "lists": [(title, _limit(lines)) for title, lines in lists.items()],
+        "commands": _limit([" ".join(command.split()) for command in commands]),
         "commands_of": "The command lines of the runs (each run's last start), from meta.json"
         + f"; {counted(unknown, 'run')} without one" * bool(unknown)
         + ":",
@@ -305,6 +305,6 @@ def _write_cells(path: Path, pages: Sequence[PageCells], runs: Sequence[Any]) ->
     path.write_text(csv_lines(rows, CELL_COLUMNS), encoding="utf-8")
 
 
-def _limited(lines: list[str]) -> list[str]:
-    more = len(lines) - MOST_LINES
-    return lines[:MOST_LINES] + ([f"... and {more} more"] if more > 0 else [])
+def _limit(lines: list[str]) -> list[str]:
+    omitted = len(lines) - MOST_LINES
+    return lines[:MOST_LINES] + ([f"... and {omitted} more"] if omitted > 0 else [])

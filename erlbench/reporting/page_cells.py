@@ -72,12 +72,12 @@ class PageCells:
     table: str = ""
     baseline: str = ""
     profile: str = ""
-    statistic: str = "mean"  # of the published numbers that stand beside our means
+    statistic: str = "mean"  # of the published numbers that a table sets beside our means
     note: str = ""  # how a study's cells differ from what was published, or what is left out
     x: str = "timesteps"  # what its curves are drawn over first
     item: str = ""  # of the source: what the page repeats
     pairs: Sequence[tuple[str, str]] | None = None  # of names, which are compared; None: as `compare_pairs` chooses
-    metric: str = FINAL  # of `METRICS`, or AUTO: each environment its own
+    metric: str = FINAL  # of `METRICS`, or AUTO: chosen for each environment
     at: Moment | None = None  # where its runs are cut
     is_reference: bool = False  # of `--reference`
     answer: Any = None  # of its study
@@ -92,15 +92,15 @@ class PageCells:
 
     @property
     def entries(self) -> list[Any]:
-        """Those of algorithms that the suite has."""
+        """The cells of algorithms that the suite has."""
         return [cell for cell in self.rows if cell.exists]
 
     @cached_property
     def groups(self) -> list[Any]:
         """A row for each environment and budget with the columns that its cells share; `cells` are its `entries`."""
         heads = self.cells.drop_duplicates("group")[HEAD]
-        of_group: Any = [[cell for cell in self.entries if cell.group == number] for number in heads.group]
-        return list_rows(heads.assign(cells=of_group))
+        entries: Any = [[cell for cell in self.entries if cell.group == number] for number in heads.group]
+        return list_rows(heads.assign(cells=entries))
 
     @property
     def runs(self) -> list[Any]:
@@ -156,7 +156,7 @@ class PageCells:
 
     @property
     def budget(self) -> str:
-        """What ends the runs of all cells, and the span of the steps that they reached where that says more."""
+        """What ends the runs of all cells, and the span of the steps that they reached where it differs."""
         if self.at:
             return f"{self.at} (the nearest evaluations: {self.at.span(self.runs)})"
         if self.cells.limit.nunique() != 1:
@@ -170,13 +170,13 @@ class PageCells:
         return f"{span} training steps" if span and not head.total_timesteps else limit
 
     def by_budget(self) -> list[PageCells]:
-        """The page's groups that can be pooled: on the page of all runs those of one budget, else all."""
+        """The page's groups that can be pooled: on the page of all runs, groups of one budget, else all."""
         if self.study or not len(self.cells):
             return [self]
         return [replace(self, cells=cells) for _, cells in self.cells.groupby([*GROUP[1:]], sort=False)]
 
     def find_published(self, cell: Any, statistic: str) -> Any:
-        """The published number beside a cell; None without one."""
+        """The published number of a cell; None without one."""
         return read_published().get((self.source, self.table, cell.env_published, cell.published, statistic))
 
     def heading(self, what: str) -> str:
@@ -188,7 +188,7 @@ def make_cells(records: Iterable[dict[str, Any]], study: str = "", at: Moment | 
     """The frame of cells with the columns of `USUAL`, and what follows from their runs; `score_cells` adds the scores.
 
     `done` are the runs that count in tables, `failed` those that ended by an error, `seeds` the sample; `n` counts
-    seeds, `status` says what the others are at. `environment` names the group in tables, `limit` says what ends its
+    seeds, `status` describes the others. `environment` names the group in tables, `limit` is what ends its
     runs (`60,000 steps`), `slug` is part of a file's name.
     """
     cells = pd.DataFrame([{**USUAL, **record} for record in records], columns=[*USUAL]).astype(
@@ -200,28 +200,28 @@ def make_cells(records: Iterable[dict[str, Any]], study: str = "", at: Moment | 
     cells["seeds"] = [tuple(dict.fromkeys(run.seed for run in runs)) for runs in cells.done]
     cells["n"] = cells.seeds.map(len).astype(int)
     cells["learning_timesteps"] = [mean(ends(runs, "learning_steps")) for runs in cells.done]
-    cells["status"] = [_status(cell) for cell in list_rows(cells)]
+    cells["status"] = [_describe_status(cell) for cell in list_rows(cells)]
     for column in ("total_generations", "total_minutes"):
-        common = {number: _common(own, column) for number, own in cells.groupby("group")}
+        common = {number: _find_common_limit(rows, column) for number, rows in cells.groupby("group")}
         cells[column] = cells.group.map(common)
     heads = list_rows(cells.drop_duplicates("group"))
     several = not (study or at) or len({head.total_timesteps for head in heads}) > 1
     cells["environment"] = cells.group.map(
-        {head.group: f"{head.env}, {_short_limit(head, heads)}" if several else head.env for head in heads}
+        {head.group: f"{head.env}, {_shorten_limit(head, heads)}" if several else head.env for head in heads}
     )
     cells["limit"] = cells.group.map({head.group: describe_limit(head, at) for head in heads})
     cells["slug"] = cells.group.map({head.group: slug(head.env) if study or at else _slug(head) for head in heads})
     return cells
 
 
-def _common(cells: pd.DataFrame, column: str) -> Any:
+def _find_common_limit(cells: pd.DataFrame, column: str) -> Any:
     """The limit that all runs of a group share, else 0; generations not of a nominal budget."""
     chosen = cells.runs[~cells.nominal] if column == "total_generations" else cells.runs
     limits = {getattr(run, column) for runs in chosen for run in runs}
     return limits.pop() if len(limits) == 1 else 0
 
 
-def _status(cell: Any) -> str:
+def _describe_status(cell: Any) -> str:
     """`done`, `not run`, or what the runs that do not count are at."""
     if not cell.exists:
         return "not run: not in the suite"
@@ -250,10 +250,10 @@ def describe_limit(head: Any, at: Moment | None = None, budget: str = "") -> str
     return " or ".join(filter(None, limits)) or UNRECORDED
 
 
-def _short_limit(head: Any, heads: Sequence[Any]) -> str:
-    """A group's limit beside its environment, exact where another budget there is as short."""
+def _shorten_limit(head: Any, heads: Sequence[Any]) -> str:
+    """A group's limit in short form; exact where another budget of its environment has the same short form."""
     short = steps(head.total_timesteps)
-    others = {one.total_timesteps for one in heads if one.env == head.env} - {head.total_timesteps}
+    others = {other.total_timesteps for other in heads if other.env == head.env} - {head.total_timesteps}
     return describe_limit(head, budget="" if short in map(steps, others) else short)
 
 
@@ -283,14 +283,14 @@ def everything(runs: pd.DataFrame, title: str = "All runs", at: Moment | None = 
     records = [
         {
             "group": number,
-            "env": of_cell[0].env,
-            "total_timesteps": int(of_cell[0].total_timesteps),
+            "env": cell_runs[0].env,
+            "total_timesteps": int(cell_runs[0].total_timesteps),
             "name": name,
-            "planned": len({run.seed for run in of_cell}),
-            "runs": tuple(of_cell),
+            "planned": len({run.seed for run in cell_runs}),
+            "runs": tuple(cell_runs),
         }
-        for number, (_, of_group) in enumerate(sorted(groups.items(), key=itemgetter(0)))
-        for name, of_cell in group_items((run.name, run) for run in of_group).items()
+        for number, (_, group_runs) in enumerate(sorted(groups.items(), key=itemgetter(0)))
+        for name, cell_runs in group_items((run.name, run) for run in group_runs).items()
     ]
     return PageCells(name=ALL_RUNS, title=title, cells=make_cells(records, at=at), at=at)
 
@@ -298,8 +298,8 @@ def everything(runs: pd.DataFrame, title: str = "All runs", at: Moment | None = 
 def score_cells(cells: pd.DataFrame, metric: str, stretch: CurveStretch | None = None) -> pd.DataFrame:
     """The cells with one score, `metric` on the `stretch` of a curve.
 
-    `run_scores` are those of the runs of each seed that has one, `scores` (seeds,) their means, `std` the standard
-    deviation of a single run's score, `score_words` say what they are.
+    `run_scores` are the scores of each seed's runs, `scores` (seeds,) their means, `std` the standard deviation of a
+    single run's score, `score_words` their description.
     """
     run_scores = [*map(partial(score_seeds, metric=metric, stretch=stretch), cells.done)]
     on_stretch = f" {stretch}" if stretch and metric == CURVE else ""
@@ -342,7 +342,7 @@ def choose_score(
 def score_page(page: PageCells, metric: str = AUTO, baseline: str = "") -> PageCells:
     """The page with one score for each environment and budget; runs that generations end have no curve in common.
 
-    Beside published numbers `AUTO` is the final evaluation. `baseline` takes the place of the page's own, if a judged
+    With published numbers `AUTO` is the final evaluation. `baseline` replaces the page's baseline, if a judged
     entry has that name.
     """
     parts, at = [], page.at

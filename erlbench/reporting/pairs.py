@@ -39,7 +39,7 @@ from erlbench.reporting.statistics import (
 from erlbench.settings import setting_text
 from erlbench.words import counted
 
-MOST_CELLS = 6  # of an environment whose pairs are all shown; of more, those of the best one
+MOST_CELLS = 6  # of an environment whose pairs are all shown; of more, the pairs of the best one
 SIMILAR = 1.1  # times the simulator steps of the other side: more is said
 
 
@@ -47,31 +47,31 @@ def compare_pairs(page: PageCells) -> pd.DataFrame:
     """The `pairs` of a page with scores on both sides, else those with the baseline, else all.
 
     None are chosen for studies with published numbers and no baseline. Of more than `MOST_CELLS` in an environment all
-    are tested, as the data say which one is best, and those of the best one are shown. A row has `group` (its number on
-    the page), names, `first` and `second` (`make_sample`), what `decide` says, and what else a reader has to know:
-    `reason` (why they are not comparable), `equal_steps` (mean scores where both have used as many simulator steps, or
-    None), `unequal` settings, and whether both have their `defaults`.
+    are tested, as the data say which one is best, and the pairs of the best one are shown. A row has `group` (its
+    number on the page), names, `first` and `second` (`make_sample`), the values of `decide`, and for readers: `reason`
+    (why they are not comparable), `equal_steps` (mean scores where both have used as many simulator steps, or None),
+    `unequal` settings, and whether both have their `defaults`.
     """
     pairs = [(group, *pair) for group in page.groups for pair in _choose_pairs(page, group)]
     origins = {group.group: find_origin(group.env, group.cells) for group in page.groups}
     outcomes = decide(
         [
-            (one.scores, two.scores, origins[group.group], next(_why_not(group, one, two), ""))
-            for group, one, two, _ in pairs
+            (first.scores, second.scores, origins[group.group], next(_find_reasons(group, first, second), ""))
+            for group, first, second, _ in pairs
         ]
     )
     rows, samples = [], {cell.Index: make_sample(cell) for cell in page.rows}
-    for (group, one, two, shown), outcome in zip(pairs, outcomes):
-        a, b = one.done[0], two.done[0]
+    for (group, first, second, shown), outcome in zip(pairs, outcomes):
+        a, b = first.done[0], second.done[0]
         values = {name: (value, b.settings[name]) for name, value in a.settings.items() if name in b.settings}
         unequal = {name: both for name, both in values.items() if not same_setting(*both)}
         rows += [{
             "group": group.group, "env": group.env, "budget": group.limit,
-            "axis": one.stretch.axis if one.stretch else TIMESTEPS, "score": one.score_words, "name": one.name,
-            "name_against": two.name, "first": samples[one.Index], "second": samples[two.Index],
+            "axis": first.stretch.axis if first.stretch else TIMESTEPS, "score": first.score_words, "name": first.name,
+            "name_against": second.name, "first": samples[first.Index], "second": samples[second.Index],
             "defaults": all(map(_has_defaults, (a, b))),
             "unequal": {name: tuple(map(setting_text, both)) for name, both in unequal.items()},
-            "equal_steps": None if outcome["reason"] else _at_equal_steps(group, one, two), **outcome,
+            "equal_steps": None if outcome["reason"] else _average_at_equal_steps(group, first, second), **outcome,
         }] * shown  # fmt: skip
     frame = pd.DataFrame(rows)
     if rows:  # None stands for more seeds than can be counted
@@ -85,40 +85,40 @@ def _compare(x: bytes, y: bytes) -> Record:
 
 
 def decide(pairs: Sequence[tuple[Array, Array, float, str]]) -> list[Record]:
-    """What `compare` and `judge` say of each pair, corrected for all of them, `tests` in number.
+    """The values of `compare` and `judge` for each pair, corrected for all `tests`.
 
     A pair has the scores of both sides, one a seed, the score of a random policy, and a reason why they are not
     comparable, or an empty text. Those that are not comparable are not tested.
     """
     untested = {"p_rank": math.nan}
     compared = [_compare(x.tobytes(), y.tobytes()) | (untested if reason else {}) for x, y, _, reason in pairs]
-    p_values = holm(*([found[name] for found in compared] for name in ("p_rank", "level")))
+    p_values = holm(*([comparison[name] for comparison in compared] for name in ("p_rank", "level")))
     tests = int(np.isfinite(p_values).sum())
     rows = []
-    for (x, y, origin, reason), found, p in zip(pairs, compared, p_values):
+    for (x, y, origin, reason), comparison, p in zip(pairs, compared, p_values):
         ruled = {"case": Case.NOT_COMPARABLE, "p_holm": p, "detectable_difference": math.nan, "decidable": False}
         if not reason:
-            ruled = judge(x, y, found, p=float(p), tests=tests, origin=origin)
-        rows.append({**found, **ruled, "tests": tests, "origin": origin, "reason": reason})
+            ruled = judge(x, y, comparison, p=float(p), tests=tests, origin=origin)
+        rows.append({**comparison, **ruled, "tests": tests, "origin": origin, "reason": reason})
     return rows
 
 
-def _why_not(group: Any, one: Any, two: Any) -> Iterator[str]:
+def _find_reasons(group: Any, first: Any, second: Any) -> Iterator[str]:
     """Why the scores are no samples of the algorithms; none where they are."""
-    yield from filter(None, [selection_reason((one, two)), *map(unscored_reason, (one, two))])
-    if not all(math.isfinite(mean(side.scores)) and not math.isinf(std(side.scores)) for side in (one, two)):
+    yield from filter(None, [selection_reason((first, second)), *map(unscored_reason, (first, second))])
+    if not all(math.isfinite(mean(side.scores)) and not math.isinf(std(side.scores)) for side in (first, second)):
         yield "the scores are too large for a mean and a spread"
-    if (one.metric, one.stretch) != (two.metric, two.stretch):
+    if (first.metric, first.stretch) != (second.metric, second.stretch):
         yield "their scores are of different evaluations"
     if group.limit == UNRECORDED:
-        ends_at = [mean(ends(side.done, "timesteps")) for side in (one, two)]
+        ends_at = [mean(ends(side.done, "timesteps")) for side in (first, second)]
         if max(ends_at) > SIMILAR * min(ends_at):
             after = " and ".join(map(steps, ends_at))
             yield f"their files have no budget, and they end after {after} training steps"
 
 
 def selection_reason(sides: Sequence[Any]) -> str:
-    """Why the finished runs of one side are a selection, or of another kind than those of the other; else empty."""
+    """Why the finished runs of one side are a selection, or of another kind than the other side's; else empty."""
     for side in sides:
         if side.failed:
             runs = f"{len(side.failed)} of {len(side.runs)} runs of {side.label} failed"
@@ -141,14 +141,15 @@ def _choose_pairs(page: PageCells, group: Any) -> Iterator[tuple[Any, Any, bool]
     if names is None and find_cell(group, page.baseline) is not None:
         names = [(name, page.baseline) for name in cells if name != page.baseline]
     if names is not None:
-        yield from ((cells[one], cells[two], True) for one, two in names if one in cells and two in cells)
+        yield from ((cells[name], cells[other], True) for name, other in names if name in cells and other in cells)
     elif not page.source:  # a study with published numbers compares with these
         best = None
         if len(cells) > MOST_CELLS:  # the highest mean, where possible of those that can be tested
             tested = [cell for cell in cells.values() if len(cell.scores) >= FEWEST_RUNS]
             best = max(tested if len(tested) > 1 else cells.values(), key=lambda cell: mean(cell.scores))
-        for one, two in itertools.combinations(cells.values(), 2):
-            first, second = (two, one) if two is best else (one, two)
+        for first, second in itertools.combinations(cells.values(), 2):
+            if second is best:
+                first, second = second, first
             yield first, second, best is None or first is best
 
 
@@ -172,8 +173,8 @@ def make_sample(cell: Any, scores: Any = None) -> SimpleNamespace:
         failed=len(cell.failed),
         training_steps=mean(ends(runs, "timesteps")),
         simulator_steps=cell.learning_timesteps,
-        measured_minutes=median([own for modelled, timed, own in minutes if timed and not modelled]),
-        modelled_minutes=median([own for modelled, _, own in minutes if modelled]),
+        measured_minutes=median([value for modelled, timed, value in minutes if timed and not modelled]),
+        modelled_minutes=median([value for modelled, _, value in minutes if modelled]),
     )
 
 
@@ -183,16 +184,17 @@ def _has_defaults(run: Any) -> bool:
     return of_suite and bool(run.settings) and not overridden(run_tables(run))
 
 
-def _at_equal_steps(group: Any, one: Any, two: Any) -> tuple[float, float] | None:
-    """The mean scores after as many simulator steps, those of the budget; None where both used about as many."""
-    sides, budget = (one, two), group.total_timesteps
-    used, more = [side.learning_timesteps for side in sides], [*map(has_fitness_steps, sides)]
-    if not (budget and any(more) and np.isfinite(used).all() and max(used) > SIMILAR * min(used)):
+def _average_at_equal_steps(group: Any, first: Any, second: Any) -> tuple[float, float] | None:
+    """The mean scores after the budget's number of simulator steps; None where both sides used about as many."""
+    sides, budget = (first, second), group.total_timesteps
+    used, with_fitness = [side.learning_timesteps for side in sides], [*map(has_fitness_steps, sides)]
+    if not (budget and any(with_fitness) and np.isfinite(used).all() and max(used) > SIMILAR * min(used)):
         return None
-    first, second = (
-        mean(scores_at_equal_steps(side, budget) if measured else side.scores) for side, measured in zip(sides, more)
+    first_mean, second_mean = (
+        mean(scores_at_equal_steps(side, budget) if measured else side.scores)
+        for side, measured in zip(sides, with_fitness)
     )
-    return first, second
+    return first_mean, second_mean
 
 
 WORDS = "each scaled so that 0 is a random policy (random_scores.csv, else runs before training) and 1 the best mean"
@@ -204,19 +206,23 @@ IQM = ("iqm", "iqm_low", "iqm_high")
 
 def pooled_scores(page: PageCells) -> tuple[Scores, Origins]:
     """The scores in all environments of the baseline, of the entries that have one in each, and the origins there."""
-    found = {group.env: {cell.name: cell.scores for cell in group.cells} for group in page.groups}
-    found = {env: scores for env, scores in found.items() if len(scores.get(page.baseline, ()))}
-    names = [name for name in next(iter(found.values()), {}) if all(len(own.get(name, ())) for own in found.values())]
-    origins = {group.env: find_origin(group.env, group.cells) for group in page.groups if group.env in found}
-    return {name: [own[name] for own in found.values()] for name in names}, origins
+    scores_by_env = {group.env: {cell.name: cell.scores for cell in group.cells} for group in page.groups}
+    scores_by_env = {env: scores for env, scores in scores_by_env.items() if len(scores.get(page.baseline, ()))}
+    names = [
+        name
+        for name in next(iter(scores_by_env.values()), {})
+        if all(len(env_scores.get(name, ())) for env_scores in scores_by_env.values())
+    ]
+    origins = {group.env: find_origin(group.env, group.cells) for group in page.groups if group.env in scores_by_env}
+    return {name: [env_scores[name] for env_scores in scores_by_env.values()] for name in names}, origins
 
 
 def normalise(scores: Scores, origins: Origins) -> dict[str, list[Array]]:
     """Scores that can be pooled over environments: 0 is a random policy, 1 the best mean of those compared."""
     scales = [*zip(origins.values(), _best_means(scores), strict=True)]
     return {
-        name: [(values - zero) / (best - zero) for values, (zero, best) in zip(own, scales)]
-        for name, own in scores.items()
+        name: [(values - zero) / (best - zero) for values, (zero, best) in zip(env_scores, scales)]
+        for name, env_scores in scores.items()
     }
 
 
@@ -225,7 +231,7 @@ def pooled_iqm(scores: Scores, origins: Origins, name: str, resamples: int = 500
 
     The best means are no constants, so all entries are resampled. No interval below `FEWEST_RUNS` seeds.
     """
-    strata, width = [values for own in scores.values() for values in own], len(origins)
+    strata, width = [values for env_scores in scores.values() for values in env_scores], len(origins)
 
     def statistic(drawn: Sequence[Array]) -> float:
         entries = {entry: drawn[i * width : (i + 1) * width] for i, entry in enumerate(scores)}
@@ -236,7 +242,7 @@ def pooled_iqm(scores: Scores, origins: Origins, name: str, resamples: int = 500
 
 
 def _best_means(scores: Scores) -> list[float]:
-    return [max(map(mean, own)) for own in zip(*scores.values(), strict=True)]
+    return [max(map(mean, env_scores)) for env_scores in zip(*scores.values(), strict=True)]
 
 
 def pairs_table(page: PageCells, pairs: pd.DataFrame) -> Table | None:
@@ -270,16 +276,16 @@ def _describe_tests(page: PageCells, pairs: pd.DataFrame) -> Iterator[str]:
     if tests and not pairs["decidable"].any():
         yield f"No row can be decided: {tests} tests need {seeds_for_tests(tests)} seeds per side."
     names = [{*rows["name"], *rows["name_against"]} for _, rows in pairs.groupby("group")]
-    if page.pairs is None and any(page.baseline not in of and len(of) > MOST_CELLS for of in names):
+    if page.pairs is None and any(page.baseline not in algos and len(algos) > MOST_CELLS for algos in names):
         yield f"Of more than {MOST_CELLS} algorithms, the pairs of the one with the highest mean are shown."
 
 
 def aggregate_tables(page: PageCells) -> Iterator[Table]:
     """All environments at once against the baseline, budget by budget on the page of all runs."""
-    parts = [(part, *pooled_scores(part)) for part in page.by_budget()]
-    parts = [part for part in parts if len(part[2]) > 1]
-    for number, part in enumerate(parts, 1):
-        yield aggregate_table(*part, "aggregate" if len(parts) == 1 else f"aggregate-{number}")
+    pooled = [(budget_page, *pooled_scores(budget_page)) for budget_page in page.by_budget()]
+    pooled = [entry for entry in pooled if len(entry[2]) > 1]
+    for number, entry in enumerate(pooled, 1):
+        yield aggregate_table(*entry, "aggregate" if len(pooled) == 1 else f"aggregate-{number}")
 
 
 def aggregate_table(page: PageCells, scores: Scores, origins: Origins, name: str) -> Table:
@@ -287,19 +293,19 @@ def aggregate_table(page: PageCells, scores: Scores, origins: Origins, name: str
     bases, envs, width = scores[page.baseline], ", ".join(origins), len(origins)
     above = all(best > origin for best, origin in zip(_best_means(scores), origins.values()))
     labels, rows = {cell.name: cell.label for cell in page.entries}, []
-    for entry, own in scores.items():
+    for entry, env_scores in scores.items():
         row: Record = {
             "name": entry,
             "algorithm": labels[entry],
-            "seeds": sum(map(len, own)),
+            "seeds": sum(map(len, env_scores)),
             "environments": envs,
             "count": f"{width} environments",
         }
-        if entry != page.baseline and min(map(len, (*own, *bases))) >= FEWEST_RUNS:
+        if entry != page.baseline and min(map(len, (*env_scores, *bases))) >= FEWEST_RUNS:
             interval = bootstrap_interval(
-                lambda drawn: probability_of_improvement(drawn[:width], drawn[width:]), [*own, *bases]
+                lambda drawn: probability_of_improvement(drawn[:width], drawn[width:]), [*env_scores, *bases]
             )
-            row |= zip(BETTER, (probability_of_improvement(own, bases), *interval), strict=True)
+            row |= zip(BETTER, (probability_of_improvement(env_scores, bases), *interval), strict=True)
         if above:
             row |= zip(IQM, pooled_iqm(scores, origins, entry), strict=True)
         rows.append(row)

@@ -1,4 +1,4 @@
-"""What stands beside our scores: numbers of papers and suites (published.csv), other people's runs, random policies.
+"""References for our scores: numbers of papers and suites (published.csv), other people's runs, random policies.
 
 Whether two environments compare is known of Gymnasium's MuJoCo tasks, of which papers ran versions 1 to 3: rows of
 same_task.csv. `python -m benchmarks.random_scores ENV...` measures a random policy: uniform actions, 100 episodes.
@@ -28,7 +28,7 @@ OLD = (None, 1, 2, 3)  # versions of papers; None is one that is not named
 
 
 class Comparability(NamedTuple):
-    """What one environment has to do with another, and why, in a sentence."""
+    """How one environment relates to another, and why, in a sentence."""
 
     relation: str
     note: str
@@ -88,30 +88,30 @@ def _read_facts() -> list[Any]:
 
 
 def compare_environments(ours: str, theirs: str) -> Comparability:
-    """What two environments, as their labels name them, have to do with each other; the same in both directions."""
+    """How two environments, named by their labels, relate; the same in both directions."""
     relation, note = _relate(ours, theirs)
     return Comparability(relation, note + (": the scores are not comparable." if relation == INCOMPARABLE else "."))
 
 
 def _relate(ours: str, theirs: str) -> tuple[str, str]:
-    one, other = split_label(ours), split_label(theirs)
-    beside, kept = f"{ours} is compared with", f"{ours} has the model and the reward of {theirs}"
-    if one == other:
+    env, other = split_label(ours), split_label(theirs)
+    compared, equal = f"{ours} is compared with", f"{ours} has the model and the reward of {theirs}"
+    if env == other:
         return SAME, f"{ours} is {theirs}"
-    if one.task != other.task:
-        return INCOMPARABLE, f"{beside} numbers for {theirs}, another environment"
-    if settings := one.settings or other.settings:
+    if env.task != other.task:
+        return INCOMPARABLE, f"{compared} numbers for {theirs}, another environment"
+    if settings := env.settings or other.settings:
         name = ours.partition(" (")[0]
         return INCOMPARABLE, f"{name} is compared with {theirs}, and one of them has settings of its own ({settings})"
-    if one.name == other.name and one.name.startswith("dm_control/"):  # its tasks have one version
-        return SAME, kept
-    version = f"{beside} numbers for {theirs}, another version of the environment"
-    unnamed = f"{beside} {theirs} of a version that is not named" if None in (one.version, other.version) else ""
-    facts = [fact for fact in _read_facts() if one.task in fact.tasks.split()]
+    if env.name == other.name and env.name.startswith("dm_control/"):  # its tasks have one version
+        return SAME, equal
+    version = f"{compared} numbers for {theirs}, another version of the environment"
+    unnamed = f"{compared} {theirs} of a version that is not named" if None in (env.version, other.version) else ""
+    facts = [fact for fact in _read_facts() if env.task in fact.tasks.split()]
     forms = {form for fact in facts for form in f"{fact.forms} {fact.others}".split()}
-    if not {one.form, other.form} <= forms:
+    if not {env.form, other.form} <= forms:
         return UNKNOWN, unnamed or version
-    fact = next((fact for fact in facts if _fits(fact, one.form, other.form)), None)
+    fact = next((fact for fact in facts if _fits(fact, env.form, other.form)), None)
     relation, difference = (fact.relation, fact.difference) if fact else (SAME, "")
     if unnamed and relation != INCOMPARABLE:
         if all(fact.relation == SAME for fact in facts):
@@ -119,7 +119,7 @@ def _relate(ours: str, theirs: str) -> tuple[str, str]:
         return UNKNOWN, unnamed + (f"; {difference}" if difference else "")
     if difference:
         return relation, f"{ours} is not {theirs}: {difference}"
-    return relation, version if relation == UNKNOWN else kept
+    return relation, version if relation == UNKNOWN else equal
 
 
 def _fits(fact: Any, form: str, other: str) -> bool:
@@ -159,7 +159,7 @@ def find_origin(env: str, cells: Iterable[Any]) -> float:
 
 
 def random_score(env: str) -> float | None:
-    """The mean return of a random policy, whatever the preset; None where the file has none, or for own settings."""
+    """The mean return of a random policy, whatever the preset; None where not in the file, or with settings."""
     return None if "(" in env else random_scores().get(env.partition("@")[0])
 
 
@@ -195,39 +195,41 @@ def read_references() -> list[Any]:
 
 
 def find_references(cell: Any) -> list[Any]:
-    """The runs of the cell's algorithm where dynamics and reward are those of the cell's environment.
+    """The runs of the cell's algorithm in environments with the dynamics and the reward of the cell's.
 
-    One row for each source, the one that says most first; none for a cell that is not judged.
+    One row for each source, the most informative one first; none for a cell that is not judged.
     """
     if not cell.judged:
         return []
     names = {cell.published, *(ALGORITHMS.get(run.algo) for run in cell.runs)}
     return [
-        one
-        for one in read_references()
-        if one.algorithm in names and compare_environments(cell.env, one.env).relation == SAME
+        reference
+        for reference in read_references()
+        if reference.algorithm in names and compare_environments(cell.env, reference.env).relation == SAME
     ]
 
 
-def match_runs(done: Sequence[Any], theirs: Any) -> tuple[float, list[Array], Array] | None:
-    """A step, the scores of our seeds there, (runs of the seed,) each, and theirs (runs,); None without a common step.
+def match_runs(done: Sequence[Any], reference: Any) -> tuple[float, list[Array], Array] | None:
+    """A common step, our scores there by seed, (runs of the seed,) each, and the reference's (runs,); None without one.
 
-    At the one of their points nearest to the end of the shortest run that all our runs have an evaluation near.
+    The step is the reference's point nearest to the end of the shortest run near which all our runs have an evaluation.
     """
-    ours = float(min(ends(done, "timesteps"), default=0.0))
-    points = theirs.runs[0][0]
-    points = points[(points > 0) & (points * (1 - NEAR) <= ours)]
-    for steps in points[np.abs(points - min(ours, min(steps[-1] for steps, _ in theirs.runs))).argsort(kind="stable")]:
+    last_step = float(min(ends(done, "timesteps"), default=0.0))
+    points = reference.runs[0][0]
+    points = points[(points > 0) & (points * (1 - NEAR) <= last_step)]
+    for steps in points[
+        np.abs(points - min(last_step, min(steps[-1] for steps, _ in reference.runs))).argsort(kind="stable")
+    ]:
         values = values_by_seed(done, partial(_return_near, steps=steps))
-        other = returns_at(theirs, steps)
+        other = returns_at(reference, steps)
         if not np.isnan(np.concatenate(values)).any() and len(other):
             return float(steps), values, other
     return None
 
 
-def returns_at(theirs: Any, steps: float) -> Array:
+def returns_at(reference: Any, steps: float) -> Array:
     """The return of each of the runs (runs,) at its point nearest to `steps`; without those that have none near."""
-    returns = np.array([return_near(x, y, steps) for x, y in theirs.runs])
+    returns = np.array([return_near(x, y, steps) for x, y in reference.runs])
     return returns[~np.isnan(returns)]
 
 
@@ -259,7 +261,7 @@ def read_published() -> dict[tuple[str, ...], Any]:
     """All published numbers, rows of published.csv by `KEY`; of several with the same key the first.
 
     `env` has the version it was measured in, `algorithm` is the label in the source; `steps` (of training) and `seeds`
-    are None where nobody says them; `remark` is the note as a table prints it.
+    are None where not published; `remark` is the note as a table prints it.
     """
     counts = ("steps", "seeds")
     numbers = _read_packaged(
@@ -275,7 +277,7 @@ def read_published() -> dict[tuple[str, ...], Any]:
 
 
 def seeds_words(numbers: Iterable[Any]) -> str:
-    """The runs that published numbers are over: ` over 6 or 10 runs`; empty where nobody says it."""
+    """The runs that published numbers are over: ` over 6 or 10 runs`; empty where not published."""
     seeds = sorted({number.seeds for number in numbers if number.seeds})
     return f" over {' or '.join(map(str, seeds))} runs" if seeds else ""
 
@@ -293,11 +295,11 @@ def find_thresholds(env: str) -> list[Threshold]:
     rows = [row for row in read_published().values() if row.env == env]
     scores = [(match[1], row) for row in rows if (match := _THRESHOLD.fullmatch(row.statistic))]
     steps = group_items(((row.source, row.table, row.statistic), row) for row in rows)
-    found = [
+    thresholds = [
         Threshold(score, percent, tuple(steps.get((score.source, score.table, f"timesteps_to_{percent}pct"), ())))
         for percent, score in scores
     ]
-    return sorted(found, key=lambda threshold: float(threshold.score.value))
+    return sorted(thresholds, key=lambda threshold: float(threshold.score.value))
 
 
 def points_over_generations(*where: str) -> list[list[float]]:

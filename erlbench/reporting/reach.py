@@ -1,4 +1,4 @@
-"""The table of training steps to a score, beside the steps that papers report."""
+"""The table of training steps to a score, with the steps that papers report."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def reach_table(page: PageCells, scores: Sequence[float], warn: Warn) -> Table |
     None (with a warning) when there is no score for any environment.
     """
     targets = {env: _find_targets(env, scores, warn) for env in dict.fromkeys(page.cells.env)}
-    used = [threshold for of_env in targets.values() for _, threshold in of_env if threshold]
+    used = [threshold for env_targets in targets.values() for _, threshold in env_targets if threshold]
     references = dict.fromkeys(threshold.score.algorithm for threshold in used)
     algorithms = dict.fromkeys(number.algorithm for threshold in used for number in threshold.steps)
     rows = [
@@ -48,18 +48,21 @@ def reach_table(page: PageCells, scores: Sequence[float], warn: Warn) -> Table |
 
 
 def _find_targets(env: str, scores: Sequence[float], warn: Warn) -> list[Target]:
-    known = find_thresholds(base_name(env))
-    if not scores and not known:
+    thresholds = find_thresholds(base_name(env))
+    if not scores and not thresholds:
         warn(f"no scores to reach are published for {env}; name them by --reach=SCORE[,SCORE...]")
     if not scores:
-        return [(threshold.score.value, threshold) for threshold in known]
-    return [(score, next((one for one in known if math.isclose(one.score.value, score)), None)) for score in scores]
+        return [(threshold.score.value, threshold) for threshold in thresholds]
+    return [
+        (score, next((threshold for threshold in thresholds if math.isclose(threshold.score.value, score)), None))
+        for score in scores
+    ]
 
 
 def _reach_record(runs: Sequence[Any], score: float, threshold: Threshold | None, references: Iterable[str]) -> Record:
     """Training steps and minutes to a score, infinite for a run that never reached it; `n` counts the finished runs.
 
-    Beside them the published steps, and ours as multiples of these, as papers compare data efficiency.
+    With the published steps, and our steps as multiples of these, as papers compare data efficiency.
     """
     steps = np.array([reached(run.evaluations, score)[0] for run in runs])
     minutes = {}  # nothing where runs have both kinds of time
@@ -68,7 +71,7 @@ def _reach_record(runs: Sequence[Any], score: float, threshold: Threshold | None
         kind = f"{KINDS[kinds.pop()]}_minutes_median"
         minutes[kind] = _finite(median([reached(run.evaluations, score)[1] for run in timed]))
     average = _finite(average_reached(runs, score))
-    theirs = {number.algorithm: number.value for number in threshold.steps} if threshold else {}
+    published = {number.algorithm: number.value for number in threshold.steps} if threshold else {}
     return {
         "score": score,
         "reached": int(np.isfinite(steps).sum()),
@@ -78,8 +81,8 @@ def _reach_record(runs: Sequence[Any], score: float, threshold: Threshold | None
         **minutes,
         "steps": " ".join(f"{step:.0f}" for step in steps),
         "share": f"{threshold.percent} % of {threshold.score.algorithm}" if threshold else "",
-        **{f"ratio_to_{name}": average / theirs.get(name, math.nan) for name in references},
-        **{f"published_steps_{name}": value for name, value in theirs.items()},
+        **{f"ratio_to_{name}": average / published.get(name, math.nan) for name in references},
+        **{f"published_steps_{name}": value for name, value in published.items()},
     }
 
 
@@ -100,9 +103,9 @@ def _notes(page: PageCells) -> Iterator[str]:
 
 
 def _published_notes(page: PageCells, used: Sequence[Threshold]) -> Iterator[str]:
-    numbers = [one for threshold in used for one in threshold.steps]
+    numbers = [number for threshold in used for number in threshold.steps]
     for source, table in dict.fromkeys((threshold.score.source, threshold.score.table) for threshold in used):
-        seeds = seeds_words(one for one in numbers if (one.source, one.table) == (source, table))
+        seeds = seeds_words(number for number in numbers if (number.source, number.table) == (source, table))
         yield f"Published: training steps{seeds} to the same score, {source}, {table}."
     yield from number_notes([*(threshold.score for threshold in used), *numbers])
     envs = {threshold.score.env for threshold in used}

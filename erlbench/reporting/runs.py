@@ -1,4 +1,4 @@
-"""What meta.json says about the machine, the versions and the starts of a run: columns of the frame of runs."""
+"""The frame of runs, with the machine, the versions and the starts that meta.json records."""
 
 from __future__ import annotations
 
@@ -56,30 +56,30 @@ def parse_machine(meta: Record) -> Record:
     """
     all_starts = starts(meta)
     last = {**meta, **(all_starts[-1] if all_starts else {})}
-    each = all_starts or [last]
-    found: Record = {column: _text(last, key) for column, key in TEXTS.items()}
+    run_starts = all_starts or [last]
+    record: Record = {column: _text(last, key) for column, key in TEXTS.items()}
     named = [names for start in all_starts if isinstance(names := start.get("studies"), list | Mapping)]
     hashes = [pair for names in named if isinstance(names, Mapping) for pair in names.items()]
     identities = list_identities(meta)
     versions = tuple((str(name), str(version)) for name, version in files.table_in(last, "versions").items())
-    # Programs beside the suite record only the kernel of the machine.
+    # Other programs record only the kernel of the machine.
     usual = ", ".join(filter(None, (_text(last, "blas"), _text(last, "kernel"))))
-    hardware = f"{found['cpu'] or 'CPU not recorded'}, {found['cores'] or '?'} cores, {found['gpus'] or 'no GPU'}"
-    software = ", ".join(" ".join(pair) for pair in (("Python", found["python"]), *versions) if pair[1])
-    found |= {
+    hardware = f"{record['cpu'] or 'CPU not recorded'}, {record['cores'] or '?'} cores, {record['gpus'] or 'no GPU'}"
+    software = ", ".join(" ".join(pair) for pair in (("Python", record["python"]), *versions) if pair[1])
+    record |= {
         "threads": _text(last, "threads") or _text(last, "threads_per_process"),  # the name of 0.2
         "shared_cores": shared_cores(meta),
         "versions": versions,
-        "started": tuple(filter(None, (_text(start, "started") for start in each))),
-        "kernels": tuple(sorted(filter(None, {_text(start, "arithmetic") or usual for start in each}))),
+        "started": tuple(filter(None, (_text(start, "started") for start in run_starts))),
+        "kernels": tuple(sorted(filter(None, {_text(start, "arithmetic") or usual for start in run_starts}))),
         "studies": tuple(dict.fromkeys(str(name) for names in named for name in names)),
         "study_hashes": tuple(dict.fromkeys((str(name), str(digest)) for name, digest in hashes)),
         "identities": tuple(item for number, item in enumerate(identities) if item not in identities[:number]),
         "marks": tuple(admission_marks(meta)),
-        "hardware": hardware if found["cpu"] or found["cores"] else "not recorded",
-        "software": (software or "not recorded") + (f", commit {found['commit'][:12]}" if found["commit"] else ""),
+        "hardware": hardware if record["cpu"] or record["cores"] else "not recorded",
+        "software": (software or "not recorded") + (f", commit {record['commit'][:12]}" if record["commit"] else ""),
     }
-    return found
+    return record
 
 
 def _text(values: Record, key: str) -> str:
@@ -90,9 +90,9 @@ def _text(values: Record, key: str) -> str:
 
 
 FILES = (CONFIG, STATUS, META, EvaluationRow.file)
-MODELLED = ("simulated_processes", "simulated_critic")  # of config.toml, beside the costs
+MODELLED = ("simulated_processes", "simulated_critic")  # of config.toml, in addition to the costs
 UNFINISHED = ("running", "interrupted")  # whose evaluations may come after the training
-# Of eval.csv; NaN where a file does not say it
+# Of eval.csv; NaN where a file lacks it
 COLUMNS = [column.name for column in columns_of(EvaluationRow) if column.numeric]
 DAMAGE = (ValueError, TypeError, KeyError, OverflowError, RecursionError)  # of files that no run wrote
 _SEED = re.compile(r"seed-(\d+)")
@@ -125,11 +125,11 @@ def find_runs(roots: Sequence[Path], warn: Warn) -> pd.DataFrame:
 
 
 def runs_frame(records: Iterable[Record]) -> pd.DataFrame:
-    """The frame of what `read_run` says of each run.
+    """The frame of the records of `read_run`.
 
     Of an evaluation `learning_steps` are training and fitness steps, all that the algorithm learns from; `all_steps`
-    are those of the simulator; `frames` are NaN but for Atari; `seconds` is the training time without pauses, NaN where
-    it says nothing, as of a run.
+    are simulator steps; `frames` are NaN but for Atari; `seconds` is the training time without pauses, NaN where
+    it is not known, as of a run.
     """
     runs = pd.DataFrame(list(records))
     counts = [len(columns["timesteps"]) for columns in runs.evaluations]
@@ -155,10 +155,10 @@ def runs_frame(records: Iterable[Record]) -> pd.DataFrame:
 def read_run(path: Path, warn: Warn) -> Record | None:
     """The run in a directory `<env>/<name>/seed-NNN`; None with a warning when it holds no file of a run.
 
-    `env` has its preset and its settings (`env_label`). `status` is that of status.json, or "incomplete" (done, no
-    final score), "altered" (done, and eval.csv edited since), `NEVER_TRAINED`. `total_timesteps` is 0 where nothing
-    says the budget, `total_generations` and `total_minutes` where there is no such limit; `budget` is that of the
-    start, also where the run is cut later.
+    `env` has its preset and its settings (`env_label`). `status` is from status.json, or "incomplete" (done, no
+    final score), "altered" (done, and eval.csv edited since), `NEVER_TRAINED`. `total_timesteps` is 0 where no file
+    has the budget, `total_generations` and `total_minutes` where there is no such limit; `budget` is the
+    budget at the start, also where the run is cut later.
     """
     if not any((path / name).exists() for name in FILES):
         warn(f"{path}: holds none of {', '.join(FILES)}; not a run, left out")
@@ -175,7 +175,7 @@ def read_run(path: Path, warn: Warn) -> Record | None:
     state, meta = _read(path / STATUS, warn), _read(path / META, warn)
     if later := later_version(meta):
         warn(f"{path}: {later} wrote it, whose files may mean something else; install that version to read them")
-    env, name, seed = _identity(path, run, warn)
+    env, name, seed = _read_identity(path, run, warn)
     total = _int(run.get("total_timesteps")) or _int(state.get("total_timesteps"))
     evaluations, last, as_written = _read_evaluations(path, _mapping(state.get("files")), warn)
     machine = parse_machine(meta)
@@ -214,7 +214,7 @@ def _judge_status(record: Record, state: Record, as_written: bool, warn: Warn) -
         warn(f"{path / EvaluationRow.file}: no evaluation yet")
     if status != "done":
         return status, message
-    # The last row says that it is the final evaluation or, in a file without that column, has the steps.
+    # The last row is marked as the final evaluation or, in a file without that column, has the steps.
     if not len(steps) or steps[-1] < min(record["total_timesteps"], timesteps) or final[-1] == 0:
         last = f"the last one is at {int(steps[-1]):,} steps" if len(steps) else "there is none"
         status, message = "incomplete", f"the final evaluation is missing ({last}, the run has {timesteps:,})"
@@ -259,7 +259,7 @@ def env_labels(env: str, settings: Record) -> tuple[str, ...]:
     The check before a run may have added one, `fresh`, which makes episodes repeatable.
     """
     chosen = [] if "fresh" in settings else [{"fresh": fresh} for fresh in FRESH]
-    return tuple(env_label(env, {**settings, **more}) for more in ({}, *chosen))
+    return tuple(env_label(env, {**settings, **added}) for added in ({}, *chosen))
 
 
 def run_tables(run: Any) -> dict[str, Record]:
@@ -272,8 +272,8 @@ def _run_folders(folder: Path) -> list[Path]:
     return [folder] if is_run else sorted(path for path in folders(folder) if _SEED.fullmatch(path.name))
 
 
-def _identity(path: Path, run: Record, warn: Warn) -> tuple[str, str, int]:
-    """Environment, name and seed: what config.toml says, else the folders."""
+def _read_identity(path: Path, run: Record, warn: Warn) -> tuple[str, str, int]:
+    """Environment, name and seed of config.toml, else of the folders."""
     folder = path.resolve()
     from_path = (folder.parent.parent.name, folder.parent.name, int(_SEED.fullmatch(folder.name)[1]))  # type: ignore[index]
     name = str(run.get("name") or "@".join(str(run[k]) for k in ("algo", "preset") if run.get(k)) or from_path[1])
@@ -307,7 +307,7 @@ def _read_evaluations(path: Path, sums: Record, warn: Warn) -> tuple[dict[str, A
 
 
 def _last_successes(rows: Sequence[tuple[float, ...]], returns: tuple[float, ...]) -> tuple[float, ...]:
-    """1 or 0 for each of the last evaluation's episodes; an environment may say nothing where there is no success."""
+    """1 or 0 for each of the last evaluation's episodes; an environment may omit it without success."""
     if not any(value == value for row in rows for value in row):
         return ()
     last = rows[-1] or (math.nan,) * len(returns)

@@ -23,8 +23,8 @@ from erlbench.reporting.statistics import Array, mean
 
 AUTO, FINAL, CURVE = "auto", "final", "curve"  # AUTO: the curve where all runs have it, else final
 SUCCESS, SUCCESS_EVER = "success", "success-ever"
-TIMESTEPS, MINUTES = "timesteps", "minutes"  # axes: training steps, and those of training
-LEARNING = "simulator-steps"  # an axis: training steps and those that measure the mean for learning
+TIMESTEPS, MINUTES = "timesteps", "minutes"  # axes: training steps, minutes of training
+LEARNING = "simulator-steps"  # an axis: training steps and the steps that evaluate the mean for learning
 LAST = 10  # evaluations of `final_10`
 SHARE, EARLIEST = 0.2, 0.75  # of the budget: the stretch's length, and before which it does not end
 FEWEST = 2  # evaluations of a run on the stretch
@@ -104,17 +104,17 @@ def common_stretch(evaluations: Iterable[Any], budget: float, axis: str = TIMEST
     if not (curves and budget and all(len(x) for x in curves)):
         return None
     end = min(budget, *(float(x[-1]) for x in curves))
-    found = CurveStretch(axis, end - SHARE * budget, end)
-    fewest = min(int(((x >= found.start) & (x <= end)).sum()) for x in curves)
+    stretch = CurveStretch(axis, end - SHARE * budget, end)
+    fewest = min(int(((x >= stretch.start) & (x <= end)).sum()) for x in curves)
     begin = max(float(x[0]) for x in curves)
-    return found if end >= EARLIEST * budget and begin <= found.start and fewest >= FEWEST else None
+    return stretch if end >= EARLIEST * budget and begin <= stretch.start and fewest >= FEWEST else None
 
 
 def on_the_way(evaluations: Any, axis: str) -> tuple[Array, Array, Array]:
     """Axis (of `UNITS`), mean return and all simulator steps (points,) without the final evaluation."""
     kept = evaluations.final != 1
     if np.isnan(evaluations.final).all():
-        kept[-1:] = False  # an older file does not say which is the final one
+        kept[-1:] = False  # an older file does not mark the final one
     x = {TIMESTEPS: evaluations.timesteps, LEARNING: evaluations.learning_steps}.get(
         axis, evaluations.train_time_s / 60
     )
@@ -148,7 +148,7 @@ class Moment:
         return f"{_exact(self.value)} training {'minute' if self.minutes else 'step'}{'' if self.value == 1 else 's'}"
 
     def of(self, evaluations: Any) -> Array:
-        """When each evaluation was, in the same unit (evaluations,); infinite where the file does not say."""
+        """When each evaluation was, in the same unit (evaluations,); infinite where not recorded."""
         when = evaluations.seconds / 60 if self.minutes else evaluations.timesteps
         return np.nan_to_num(when, nan=math.inf)
 
@@ -179,18 +179,18 @@ def cut_runs(runs: pd.DataFrame, moment: Moment, warn: Warn) -> pd.DataFrame:
     """
     failed, budget = runs.status == "failed", {"total_generations": 0, "total_minutes": 0.0}
     budget |= {"total_timesteps": 0 if moment.minutes else int(moment.value)}
-    found = {run.Index: _end(run, moment, ignore if failed[run.Index] else warn) for run in list_rows(runs)}
-    ends = {index: end for index, end in found.items() if end is not None}
+    all_ends = {run.Index: _find_end(run, moment, ignore if failed[run.Index] else warn) for run in list_rows(runs)}
+    ends = {index: end for index, end in all_ends.items() if end is not None}
     if not ends:
         raise UsageError(f"--at: no run has an evaluation within {NEAR:.0%} of {moment}")
-    cut = runs.loc[[*ends]].copy()
-    lengths, ends_of = cut.evaluations.map(len), pd.Series(ends)
+    shortened = runs.loc[[*ends]].copy()
+    lengths, ends_of = shortened.evaluations.map(len), pd.Series(ends)
     for name in ("last_success", "last_success_ever"):  # known of the last evaluation alone
-        cut[name] = cut[name].where(lengths == ends_of, pd.Series([()] * len(cut), cut.index))
-    cut["evaluations"] = [rows[:end] for rows, end in zip(cut.evaluations, ends_of)]
-    last = pd.DataFrame(np.concatenate([rows[-1:] for rows in cut.evaluations]), index=cut.index)
-    cut["final_episodes"] = cut.final_episodes.where(last.final == 1, cut.eval_episodes)
-    cut = cut.assign(
+        shortened[name] = shortened[name].where(lengths == ends_of, pd.Series([()] * len(shortened), shortened.index))
+    shortened["evaluations"] = [rows[:end] for rows, end in zip(shortened.evaluations, ends_of)]
+    last = pd.DataFrame(np.concatenate([rows[-1:] for rows in shortened.evaluations]), index=shortened.index)
+    shortened["final_episodes"] = shortened.final_episodes.where(last.final == 1, shortened.eval_episodes)
+    shortened = shortened.assign(
         **budget,
         status="done",
         done=True,
@@ -200,10 +200,10 @@ def cut_runs(runs: pd.DataFrame, moment: Moment, warn: Warn) -> pd.DataFrame:
         seconds=last.seconds,
     )
     before = runs.loc[failed & ~runs.index.isin(ends)].assign(**budget)
-    return count_runs(pd.concat([cut, before]) if len(before) else cut, warn)
+    return count_runs(pd.concat([shortened, before]) if len(before) else shortened, warn)
 
 
-def _end(run: Any, moment: Moment, warn: Warn) -> int | None:
+def _find_end(run: Any, moment: Moment, warn: Warn) -> int | None:
     """How many of a run's evaluations are before the cut; None, with a warning, where it is left out."""
     if moment.minutes and not run.timed:
         warn(f"{run.path}: other cells ran on its cores, so that its minutes do not count; left out")

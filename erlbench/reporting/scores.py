@@ -1,4 +1,4 @@
-"""The tables of scores: beside the baseline, the published numbers and other people's runs; and other metrics."""
+"""The tables of scores, with the baseline, published numbers and other people's runs; and of other metrics."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ STATISTICS = ("mean", "std", "median")  # of published numbers
 
 
 def scores_table(page: PageCells, pairs: pd.DataFrame) -> Table:
-    """Mean, standard deviation, median of the scores, against baseline and paper; `pairs`: those of the page."""
+    """Mean, standard deviation, median of the scores, against baseline and paper; `pairs`: the page's pairs."""
     tested = {(pair.group, pair.name): pair for pair in list_rows(pairs) if pair.name_against == page.baseline}
     bases = {cell.group: cell.mean for cell in page.entries if cell.name == page.baseline}
     numbers, rows = [], list[Record]()
     for cell, row in cell_rows(page.cells):
         kinds = {name: page.statistic if name == "mean" else name for name in STATISTICS}
-        beside = {name: number for name, kind in kinds.items() if (number := page.find_published(cell, kind))}
-        numbers += [(cell, number) for number in beside.values()]
+        published = {name: number for name, kind in kinds.items() if (number := page.find_published(cell, kind))}
+        numbers += [(cell, number) for number in published.values()]
         row |= {
             **_measure(page, cell),
-            **{f"published_{name}": number.value for name, number in beside.items()},
-            "published_steps": next((one.steps for one in beside.values() if one.steps), math.nan),
-            "published_seeds": next((one.seeds for one in beside.values() if one.seeds), None),
+            **{f"published_{name}": number.value for name, number in published.items()},
+            "published_steps": next((number.steps for number in published.values() if number.steps), math.nan),
+            "published_seeds": next((number.seeds for number in published.values() if number.seeds), None),
         }
         if cell.group in bases and cell.name != page.baseline:
             row["improvement_pct"] = improvement(cell.mean, bases[cell.group])
@@ -73,7 +73,7 @@ def scores_table(page: PageCells, pairs: pd.DataFrame) -> Table:
 
 
 def _measure(page: PageCells, cell: Any) -> Record:
-    """What the table shows of a cell's own scores."""
+    """A cell's scores as the table shows them."""
     equal = (page.baseline or not page.study) and cell.total_timesteps and not cell.nominal and has_fitness_steps(cell)
     budget = cell.own_timesteps or cell.total_timesteps
     column = SUCCESSES.get(page.metric)
@@ -96,8 +96,10 @@ def _score_notes(page: PageCells) -> Iterator[str]:
         labels = " and ".join(dict.fromkeys(cell.label for cell in nominal))
         took = f"; they took {reached} training steps" * bool(reached)
         yield f"{labels}: that budget counts a generation as one episode of full length{took}."
-    own = group_items((cell.label, f"{cell.own_timesteps:,} on {cell.env}") for cell in page.rows if cell.own_timesteps)
-    yield from (f"{label} has budgets of its own: {', '.join(texts)}." for label, texts in own.items())
+    budgets = group_items(
+        (cell.label, f"{cell.own_timesteps:,} on {cell.env}") for cell in page.rows if cell.own_timesteps
+    )
+    yield from (f"{label} has budgets of its own: {', '.join(texts)}." for label, texts in budgets.items())
     cells = [(f"{cell.label} on {cell.env}", cell.done) for cell in page.rows]
     yield from find_disagreements(cells, by_final=page.by_final)
     yield from departure_notes(page.rows)
@@ -109,10 +111,10 @@ def metrics_table(page: PageCells) -> Table:
     """Final return, mean of the last ten evaluations, maximum of the average, area under the curve."""
     rows = [row | _metrics(cell) for cell, row in cell_rows(page.cells[page.cells.exists])]
     for group in page.groups:  # the share of the seeds that are near the best mean
-        own = [row for row in rows if row["group"] == group.group]
-        best = max((row["final_mean"] for row in own if row["runs"]), default=0.0)
+        group_rows = [row for row in rows if row["group"] == group.group]
+        best = max((row["final_mean"] for row in group_rows if row["runs"]), default=0.0)
         near = best - MARGIN * abs(best - find_origin(group.env, group.cells))
-        for row in (row for row in own if row["n"] >= FEWEST_RUNS):
+        for row in (row for row in group_rows if row["n"] >= FEWEST_RUNS):
             count, seeds = int((row["finals"] >= near).sum()), len(row["finals"])
             row["near_best"], (row["near_best_low"], row["near_best_high"]) = (
                 count / seeds,
@@ -140,7 +142,7 @@ def _metrics(cell: Any) -> Record:
 
 
 def published_notes(page: PageCells, beside: Sequence[tuple[Any, Any]]) -> Iterator[str]:
-    """On the published numbers that stand beside cells."""
+    """Remarks on the published numbers of cells."""
     numbers, budgets = [number for _, number in beside], dict[int, set[int]]()
     statistic = page.statistic.replace("_", " ")
     envs = ", ".join(sorted({number.env for number in numbers})) or "other environments alone"
@@ -156,16 +158,16 @@ def published_notes(page: PageCells, beside: Sequence[tuple[Any, Any]]) -> Itera
 
 
 def references_table(page: PageCells) -> Table | None:
-    """Each cell beside each source with comparable runs, at the nearest common step; None without any."""
+    """Each cell with each source that has comparable runs, at the nearest common step; None without any."""
     rows = []
     for cell, row in cell_rows(page.cells[page.cells.exists]):
-        for theirs in find_references(cell):
-            if (matched := match_runs(cell.done, theirs)) is None:
+        for reference in find_references(cell):
+            if (matched := match_runs(cell.done, reference)) is None:
                 continue
             step, values, scores = matched
             rows.append({
-                **row, **compare(seed_means(values), scores), "theirs": theirs, "source": theirs.source,
-                "their_environment": theirs.env, "steps": step, "mean": mean(seed_means(values)),
+                **row, **compare(seed_means(values), scores), "theirs": reference, "source": reference.source,
+                "their_environment": reference.env, "steps": step, "mean": mean(seed_means(values)),
                 "std": single_run_std(values), "their_mean": mean(scores), "their_std": std(scores),
                 "their_median": median(scores), "their_runs": len(scores),
                 "their_scores": " ".join(repr(float(score)) for score in scores),
@@ -175,8 +177,10 @@ def references_table(page: PageCells) -> Table | None:
         "standard deviation at the nearest common step. Sources differ as much as algorithms do and are never pooled."
     ]
     sources = group_items((row["source"], row["theirs"]) for row in rows)
-    for name, (first, *more) in sources.items():
-        returns = "; ".join(dict.fromkeys(f"{one.algorithm}: {one.returns}" for one in (first, *more)))
+    for name, (first, *others) in sources.items():
+        returns = "; ".join(
+            dict.fromkeys(f"{reference.algorithm}: {reference.returns}" for reference in (first, *others))
+        )
         where = f"{first.repository}, commit {first.commit}, on {first.environments}"
         remarks.append(f"{name}: {where}; {first.description}. {returns}.")
     return build_table("reference-runs", page.heading("reference runs"), rows, remarks) if rows else None

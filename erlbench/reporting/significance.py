@@ -1,7 +1,7 @@
 """The difference of two samples of runs: interval, test, effect sizes, power, the correction for many tests, the rule.
 
-The rule takes scores of two algorithms to one of six cases; docs/how-we-decide.md has it for readers. Power is that of
-Welch's test; for the test of the ranks it is an approximation, with `RANK_EFFICIENCY` of the runs.
+The rule takes scores of two algorithms to one of six cases; docs/how-we-decide.md has it for readers. Power is Welch's;
+for the test of the ranks it is an approximation, with `RANK_EFFICIENCY` of the runs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MOST_SEEDS = 8192
 FEWEST_ALIKE = 20  # seeds per side that can show that two are equivalent: fewer may miss that some runs fail
 FAR = 2.0  # margins from its side's mean, where a run has fallen into another group
 
-Found = dict[str, Any]  # what `compare` says
+Comparison = dict[str, Any]  # the values of `compare`
 Effect = tuple[float, float, float]  # value, low, high
 UNKNOWN: Effect = (math.nan, math.nan, math.nan)
 Moments = tuple[float, float, int]  # mean, sample standard deviation, runs
@@ -56,8 +56,8 @@ class Case(StrEnum):
     NOT_COMPARABLE = "not comparable"
 
 
-def compare(x: ArrayLike, y: ArrayLike) -> Found:
-    """How the runs of x differ from those of y; below `FEWEST_RUNS` a side only by their means.
+def compare(x: ArrayLike, y: ArrayLike) -> Comparison:
+    """How the runs of x differ from the runs of y; below `FEWEST_RUNS` a side only by their means.
 
     `difference` of the means with Welch's 95 % interval; `p_rank`, two-sided and not corrected, and the largest p that
     decides (`level`); `probability_better`, that a run of x scores above one of y, with Newcombe's 95 % interval; and
@@ -77,15 +77,15 @@ def compare(x: ArrayLike, y: ArrayLike) -> Found:
 
 
 def mean_difference(x: ArrayLike, y: ArrayLike) -> Effect:
-    """The mean of x minus that of y, with Welch's 95 % interval from `FEWEST_RUNS` a side on."""
+    """The mean of x minus the mean of y, with Welch's 95 % interval from `FEWEST_RUNS` a side on."""
     return _difference(_moments(x), _moments(y))
 
 
 def percent_more(x: ArrayLike, y: ArrayLike) -> Effect:
     """By how many percent of the mean of y the mean of x is above it, with Welch's interval of the logarithm.
 
-    The standard error of the logarithm of a mean is that of the mean divided by the mean (delta method). NaN unless
-    both means are above 0.
+    The standard error of the logarithm of a mean is the mean's standard error divided by the mean (delta method). NaN
+    unless both means are above 0.
     """
     sides = _moments(x), _moments(y)
     if not all(centre > 0 for centre, _, _ in sides):
@@ -170,7 +170,7 @@ def holm(p_values: Sequence[float], levels: Sequence[float] | None = None) -> Ar
 def welch_power(difference: float, std_x: float, std_y: float, n: float, m: float, *, level: float = 0.05) -> float:
     """The probability that Welch's two-sided test of n against m runs is significant at `level`.
 
-    `difference` is that of the true means, the standard deviations are the true ones. By the noncentral t
+    `difference` is between the true means, the standard deviations are the true ones. By the noncentral t
     distribution with Satterthwaite's degrees of freedom, which is exact for equal n and spread. NaN with fewer than
     two runs a side.
     """
@@ -201,7 +201,7 @@ def smallest_difference(std_x: float, std_y: float, n: float, m: float, *, level
 def std_upper_limit(std: float, n: int, *, confidence: float = 0.8) -> float:
     """The value that the true standard deviation does not exceed with `confidence`, after a sample of n runs.
 
-    A pilot's own standard deviation is too small in half of all pilots; Browne 1995, "On the use of a pilot sample
+    A pilot's standard deviation is too small in half of all pilots; Browne 1995, "On the use of a pilot sample
     for sample size determination", takes this limit. NaN for fewer than two runs.
     """
     return std * math.sqrt((n - 1) / float(special.chdtri(n - 1, confidence))) if n > 1 else math.nan
@@ -210,15 +210,15 @@ def std_upper_limit(std: float, n: int, *, confidence: float = 0.8) -> float:
 def detectable(std_x: float, std_y: float, n: int, m: int, *, level: float = 0.05) -> float:
     """The smallest difference that the ranks' test shows with `POWER`, if normal runs spread as far as they may.
 
-    By the upper limits of the standard deviations: the samples' own ones are too small in half of all cases, and with
-    few runs by far. NaN where it cannot be said.
+    By the upper limits of the standard deviations: a sample's is too small in half of all cases, and by far with few
+    runs. NaN where it cannot be said.
     """
     limits = std_upper_limit(std_x, n), std_upper_limit(std_y, m)
     return smallest_difference(*limits, RANK_EFFICIENCY * n, RANK_EFFICIENCY * m, level=level)
 
 
 def fewest_seeds(enough: Callable[[int], bool]) -> int | None:
-    """The smallest n from 2 to `MOST_SEEDS` that is enough; more are enough, too."""
+    """The smallest n from 2 to `MOST_SEEDS` that is enough; so is every larger n."""
     n = bisect_left(range(MOST_SEEDS + 1), True, lo=2, key=enough)
     return n if n <= MOST_SEEDS else None
 
@@ -233,8 +233,8 @@ def unseen_failures(seeds: int) -> float:
     return float(1 - LEVEL ** (1 / seeds))
 
 
-def judge(x: Array, y: Array, found: Found, *, p: float, tests: int = 1, origin: float = 0.0) -> Found:
-    """What the rule says of two samples of scores, one a seed, both (seeds,), of which `found` is the `compare`.
+def judge(x: Array, y: Array, comparison: Comparison, *, p: float, tests: int = 1, origin: float = 0.0) -> Comparison:
+    """The ruling on two samples of scores, one a seed, both (seeds,); `comparison` is their `compare`.
 
     `p` is corrected for all `tests` of the family. `margin`, in units of the score, is a share of the way from
     `origin`, the score of a random policy, to the mean of y. `least_p` is the smallest corrected p that so many seeds
@@ -242,13 +242,13 @@ def judge(x: Array, y: Array, found: Found, *, p: float, tests: int = 1, origin:
     counting); `detectable_difference` NaN where such runs can show none.
     """
     tests, margin = max(1, tests), MARGIN * abs(mean(y) - origin)
-    n, m, level, interval = (found[name] for name in ("n", "n_against", "level", "difference_low"))
-    few, sizes = min(n, m), (found["std"], found["std_against"], n, m)
+    n, m, level, interval = (comparison[name] for name in ("n", "n_against", "level", "difference_low"))
+    few, sizes = min(n, m), (comparison["std"], comparison["std_against"], n, m)
     missing: int | None = 0
     if few < FEWEST_RUNS:
         case, missing = Case.TOO_FEW, FEWEST_RUNS - few
-    elif p <= level and math.isfinite(interval) and math.isfinite(found["difference_high"]):
-        case = Case.DECIDED if found["gain"] >= margin else Case.RANKS
+    elif p <= level and math.isfinite(interval) and math.isfinite(comparison["difference_high"]):
+        case = Case.DECIDED if comparison["gain"] >= margin else Case.RANKS
     elif equivalent(x, y, level=LEVEL / tests, origin=origin):
         case = Case.EQUIVALENT
     else:
@@ -267,7 +267,7 @@ def judge(x: Array, y: Array, found: Found, *, p: float, tests: int = 1, origin:
 
 
 def equivalent(x: Array, y: Array, *, level: float, origin: float) -> bool:
-    """Whether the mean of x lies surely within the margin of that of y: two one-sided tests, each at level / 2.
+    """Whether the mean of x lies surely within the margin of the mean of y: two one-sided tests, each at level / 2.
 
     The margin is a share of the second mean, which is no constant, so each test is one of mean(x) - k mean(y)
     (Sasabuchi 1988). Not said below `FEWEST_ALIKE` seeds, nor where a run has fallen far from the others of its side.

@@ -63,8 +63,8 @@ def iqm(values: ArrayLike) -> float:
     Agarwal et al. 2021, "Deep reinforcement learning at the edge of the statistical precipice".
     """
     x = np.sort(flat(values))
-    cut = x.size // 4
-    return mean(x[cut : x.size - cut])
+    trimmed = x.size // 4
+    return mean(x[trimmed : x.size - trimmed])
 
 
 def iqm_over_environments(strata: Sequence[ArrayLike]) -> float:
@@ -81,8 +81,8 @@ def iqm_over_environments(strata: Sequence[ArrayLike]) -> float:
     weights = np.concatenate([np.full(sample.size, 1 / (len(samples) * sample.size)) for sample in samples])
     order = np.argsort(x, kind="stable")
     edges = np.concatenate([[0.0], np.cumsum(weights[order])])
-    cut = (x.size // 4) / x.size
-    kept = np.diff(np.clip(edges, cut, 1 - cut))
+    trimmed = (x.size // 4) / x.size
+    kept = np.diff(np.clip(edges, trimmed, 1 - trimmed))
     return float(x[order] @ kept / kept.sum())
 
 
@@ -114,9 +114,9 @@ def flat(values: ArrayLike) -> Array:
     return np.asarray(values, dtype=np.float64).ravel()
 
 
-def share_interval(of: int, runs: int) -> tuple[float, float]:
+def share_interval(count: int, runs: int) -> tuple[float, float]:
     """Wilson's 95 % interval of a share of runs (1927); NaN without runs."""
-    return tuple(scipy.stats.binomtest(of, runs).proportion_ci(method="wilson")) if runs else NO_INTERVAL
+    return tuple(scipy.stats.binomtest(count, runs).proportion_ci(method="wilson")) if runs else NO_INTERVAL
 
 
 def mean_interval(values: ArrayLike) -> tuple[float, float]:
@@ -138,8 +138,8 @@ def superiority_interval(probability: float, n: int, m: int) -> tuple[float, flo
 
     def beyond(theta: float) -> float:
         """How far `theta` lies from the probability, less what the interval allows."""
-        more = ((n + m) / 2 - 1) * ((1 - theta) / (2 - theta) + theta / (1 + theta))
-        allowed = special.ndtri(0.975) * math.sqrt(theta * (1 - theta) * (1 + more) / (n * m))
+        factor = ((n + m) / 2 - 1) * ((1 - theta) / (2 - theta) + theta / (1 + theta))
+        allowed = special.ndtri(0.975) * math.sqrt(theta * (1 - theta) * (1 + factor) / (n * m))
         return float(abs(theta - probability) - allowed)
 
     inside = min(max(probability, 1e-12), 1 - 1e-12)
@@ -186,7 +186,7 @@ def expanded_tail(sizes: Sequence[int]) -> float:
 
     Resamples of n values have (n - 1) / n of the variance, and few values know it badly, so plain percentiles cover too
     seldom. Hesterberg 2015, "What teachers should know about the bootstrap", section 5.3: the normal distribution's
-    tail beyond sqrt(n / (n - 1)) times Student's quantile; n is that of the smallest sample.
+    tail beyond sqrt(n / (n - 1)) times Student's quantile; n is the size of the smallest sample.
     """
     fewest = min(sizes)
     quantile = special.stdtrit(sum(sizes) - len(sizes), 0.975)
@@ -211,7 +211,7 @@ def points(x: Array, y: Array, smooth: int = 1) -> Points:
 
 
 def align(series: Iterable[Points]) -> Points:
-    """All points x (points,) that every run spans, and values (runs, points), linear between a run's own points.
+    """All points x (points,) that every run spans, and values (runs, points), linear between the run's points.
 
     `series` holds (x, y) of each run, x increasing; runs without a point are left out.
     """
@@ -239,7 +239,7 @@ def mean_curve(runs: Sequence[tuple[int, Points]], interval: bool = False, most:
     """`x`, mean `y`, and the edges of its band, all (points,), of runs (seed, (x, y)); a seed is the mean of its runs.
 
     The curve begins where the last run begins and stops where the first one ends: beyond, it would be a mean over other
-    runs. It has at most `most` points. `low` and `high` are those of the lowest and highest run: means of several runs
+    runs. It has at most `most` points. `low` and `high` are the lowest and the highest run: means of several runs
     spread less. With an `interval`, of two seeds and more, they are the 95 % bootstrap interval of the mean.
     """
     x, values = align(by_seed(runs))
@@ -272,7 +272,7 @@ def time_unit(seconds: float) -> tuple[str, float]:
     return next((unit for unit in reversed(TIME_UNITS) if seconds >= 2 * unit[1]), TIME_UNITS[0])
 
 
-def _average(runs: Sequence[Any]) -> Points:
+def _average_seeds(runs: Sequence[Any]) -> Points:
     """The points (points,) that all runs reached and the average of the seeds there."""
     curves = ((run.seed, (run.evaluations.timesteps, run.evaluations.return_mean)) for run in runs)
     return _mean(align(by_seed(curves)))
@@ -280,7 +280,7 @@ def _average(runs: Sequence[Any]) -> Points:
 
 def max_of_average(runs: Sequence[Any]) -> float:
     """The highest point of the seed average, over the steps that all runs reached; NaN without one."""
-    return float(max(_average(runs)[1], default=math.nan))
+    return float(max(_average_seeds(runs)[1], default=math.nan))
 
 
 def average_reached(runs: Sequence[Any], score: float) -> float:
@@ -289,7 +289,7 @@ def average_reached(runs: Sequence[Any], score: float) -> float:
     It is interpolated linearly between evaluations, as a reader of the curve does.
     Infinite when it never is, NaN without runs.
     """
-    x, average = _average(runs)
+    x, average = _average_seeds(runs)
     if not (average >= score).any():
         return math.inf if runs else math.nan
     first = int((average >= score).argmax())
@@ -304,7 +304,7 @@ def reached(evaluations: Any, score: float) -> tuple[float, float]:
 
 
 def updates_per_step(runs: Sequence[Any]) -> tuple[float, float]:
-    """Gradient updates of the critic and of the actor per training step, mean over runs; NaN where none says it."""
+    """Gradient updates of the critic and of the actor per training step, mean over runs; NaN where not recorded."""
     ends = [run.evaluations[-1] for run in runs if len(run.evaluations)]
     rates = [
         (end.critic_updates / end.timesteps, end.actor_updates / end.timesteps) for end in ends if end.timesteps > 0

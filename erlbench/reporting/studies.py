@@ -1,4 +1,4 @@
-"""The runs of studies: which are cells of one, whether it was run at all, and in what they are not what it says."""
+"""The runs of studies: their cells, whether a study was run at all, and how its runs depart from it."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def is_of_folder(study: Study) -> bool:
 
 
 def was_run(page: PageCells) -> bool:
-    """Whether a study was run, or only shares some cells with what was run.
+    """Whether a study was run, or only shares some cells with other runs.
 
     It was, if a command that started one of the runs named it, or if one environment has runs of all entries.
     """
@@ -121,7 +121,7 @@ def was_run(page: PageCells) -> bool:
 
 
 def select_study_runs(study: Study, key: str, runs: pd.DataFrame, warn: Warn) -> pd.DataFrame:
-    """The runs of the study with the profile `key`; one with other settings is named and is none."""
+    """The runs of the study with the profile `key`; `warn` names runs with other settings, which do not count."""
     profile, fits = study.profiles[key], []
     runs = runs[runs.name.isin([entry.name for entry in study.entries]) & runs.seed.isin(profile.seeds)]
     for run in list_rows(runs):
@@ -182,7 +182,7 @@ def add_departures(page: PageCells, study: Study) -> PageCells:
 
 
 def find_departures(runs: Sequence[Any], profile: Profile, entry: Entry, env: str) -> tuple[str, ...]:
-    """What of `runs` differs from the entry's cells in `env`, such as `hidden 32-32, not 400-300 (in 1 of 3 runs)`."""
+    """How `runs` differ from the entry's cells in `env`, such as `hidden 32-32, not 400-300 (in 1 of 3 runs)`."""
     settings, texts = _cell_settings(profile, entry, env), Counter[str]()
     for run in runs:
         if run.algo not in ("", entry.algo):

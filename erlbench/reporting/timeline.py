@@ -1,4 +1,4 @@
-"""Who worked when: the tasks of one run per process, busy time, and the figure of a window (the paper's figure 1)."""
+"""The tasks of one run per process, busy time, and the figure of a window (the paper's figure 1)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from erlbench.reporting.statistics import Array
 
 TASKS_SHOWN = 14  # per process, about
 EVALUATION = "evaluation"
-NUMBERS = (  # of tasks.csv; NaN where an older file does not say the last three
+NUMBERS = (  # of tasks.csv; NaN where an older file lacks the last three
     "process", "start_s", "end_s", "critic_updates", "timesteps", "ready_s", "staleness", "critic_lag",
 )  # fmt: skip
 
@@ -38,9 +38,9 @@ class Timeline:
 
     @property
     def processes(self) -> list[int]:
-        """The processes of the training, ascending, idle ones too.
+        """The processes of the training, ascending, with idle ones.
 
-        -1 is the driver's own, and simulated time has virtual ones. One that only evaluates is none of them.
+        -1 is the driver; simulated time has virtual processes. A process that only evaluates is not listed.
         """
         started = self.run.processes
         idle = range(int(started)) if started.isdigit() and not self.run.simulated_time else ()
@@ -58,13 +58,13 @@ class Timeline:
         start, end = (self.tasks[name].clip(first, last).to_numpy() for name in ("start_s", "end_s"))
         rows = {process: (self.tasks.process == process).to_numpy() for process in self.processes}
         length = last - first
-        return {key: busy(start[own], end[own]) / length if length > 0 else 0.0 for key, own in rows.items()}
+        return {key: busy(start[mask], end[mask]) / length if length > 0 else 0.0 for key, mask in rows.items()}
 
     def played(self) -> pd.DataFrame:
         """The training tasks that played episodes, with `queueing`: how long they waited, in seconds.
 
-        `staleness` and `critic_lag` are those of individuals: the mean's own episodes and random ones are asked for and
-        told at once.
+        `staleness` and `critic_lag` are of individuals: episodes of the mean and random ones are asked for and told at
+        once.
         """
         tasks = self.training[self.training.timesteps > 0]
         lags = tasks[["staleness", "critic_lag"]].where(~tasks.kind.isin(NO_INDIVIDUALS))
@@ -146,7 +146,7 @@ def windows(timelines: Sequence[Timeline]) -> list[tuple[float, float]]:
     return result
 
 
-SHORTEST = 1 / 800  # of a window: shorter tasks are merged, as nobody can see them
+SHORTEST = 1 / 800  # of a window: shorter tasks, thinner than a pixel, are merged
 LONGEST = 40  # characters of a kind in the legend
 KINDS: Record = STYLES["tasks"]  # of tasks, in the order of the legend: what it calls them, and their colour
 

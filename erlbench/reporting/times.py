@@ -56,7 +56,7 @@ def times_table(page: PageCells, warn: Warn, find_tasks: Any = lambda cell: None
                 **_task_record(timelines[cell.Index]),
             }
         )
-    measured = [run for of_cell in times.values() for run in of_cell]
+    measured = [run for cell_runs in times.values() for run in cell_runs]
     kinds = {run["modelled"] for run in measured} or {False}
     remarks = _notes(page, [run["after_steps"] for run in measured if run["after_steps"]])
     return build_table(
@@ -84,16 +84,16 @@ def _machine_record(cell: Any) -> Record:
 
 
 def _minutes_record(times: Sequence[Record], base: Sequence[Record]) -> Record:
-    """Minutes by the clock, and those of simulated time, apart; the change of the mean against the baseline's."""
+    """Minutes by the clock and minutes of simulated time, apart; the change of the mean against the baseline's."""
     record: Record = {}
-    for part, (modelled, kind) in itertools.product(PARTS, KINDS.items()):
-        own, others = (
-            [run[part] for run in runs if run["modelled"] is modelled and run["timed"]] for runs in (times, base)
+    for period, (modelled, kind) in itertools.product(PARTS, KINDS.items()):
+        minutes, others = (
+            [run[period] for run in runs if run["modelled"] is modelled and run["timed"]] for runs in (times, base)
         )
-        name, (average, std) = f"{kind}_{part}", mean_std(own)
+        name, (average, std) = f"{kind}_{period}", mean_std(minutes)
         record |= {f"{name}_min_per_million": average, f"{name}_std": std}
         if not math.isnan(change := improvement(average, mean(others))):
-            record.setdefault(f"{part}_vs_baseline_pct", change)
+            record.setdefault(f"{period}_vs_baseline_pct", change)
     return record
 
 
@@ -113,8 +113,8 @@ def _task_record(timeline: Timeline | None) -> Record:
 def measure_runs(cell: Any, warn: Warn) -> list[Record]:
     """Minutes per million steps of each finished run of a cell: `whole`, and `after_warmup`.
 
-    `after_steps`: over which the latter was measured; `modelled`: whether a run's minutes are those of simulated time,
-    else the clock's; `timed`: whether they count, those of shared cores do not.
+    `after_steps`: over which the latter was measured; `modelled`: whether a run's minutes are simulated,
+    else by the clock; `timed`: whether they count: minutes on shared cores do not.
     """
     rows: list[Record] = []
     for run in cell.done:
@@ -155,7 +155,7 @@ def _notes(page: PageCells, after_steps: list[int]) -> Iterator[str]:
 
 
 def machine_notes(done: Sequence[Any]) -> Iterator[str]:
-    """What of machines and processes makes the times of runs compare, or not."""
+    """Remarks on machines and processes, which decide whether the times of runs compare."""
     if any(run.simulated_time for run in done):
         yield "Some of the times are modelled (simulated time), not measured."
     hardware, threads = sorted({run.hardware for run in done}), sorted({run.threads for run in done if run.threads})

@@ -1,4 +1,4 @@
-"""Comparisons in words: one sentence with its case, what a reader has to know beside it, and one sentence over many.
+"""Comparisons in words: a sentence for each with its details, and one sentence over many.
 
 A pair is a row of `compare_pairs`, an answer a record of `answer_study`. `verdict.json` holds both.
 """
@@ -66,13 +66,13 @@ def sentence(pair: Any) -> str:
     else:
         finding += f": {pair.reason}"
     sides = pair.first, pair.second
-    return f"{'; '.join(filter(None, (finding, _more_steps(*sides), _seeds(*sides) + needed)))}."
+    return f"{'; '.join(filter(None, (finding, _describe_steps(*sides), _count_seeds(*sides) + needed)))}."
 
 
 def select_spoken(cases: Sequence[str]) -> list[int]:
-    """The places of the comparisons that have a sentence of their own, decided ones first.
+    """The places of the comparisons that have a separate sentence, decided ones first.
 
-    Those with too few seeds have one together, `result`, unless there is only one comparison.
+    Comparisons with too few seeds share one, `result`, unless there is only one comparison.
     """
     ranks = list(Case)
     spoken = [i for i, case in enumerate(cases) if case != Case.TOO_FEW or len(cases) == 1]
@@ -80,7 +80,7 @@ def select_spoken(cases: Sequence[str]) -> list[int]:
 
 
 def best_first(pair: Any) -> Any:
-    """The comparison with the better side by the ranks first, where the rule says which one that is."""
+    """The comparison with the better side by the ranks first, where the rule names one."""
     if pair.case not in DIFFER or pair.probability_better > 0.5:
         return pair
     return pair._replace(
@@ -92,47 +92,51 @@ def best_first(pair: Any) -> Any:
     )  # fmt: skip
 
 
-def _seeds(first: SimpleNamespace, second: SimpleNamespace) -> str:
-    one, two = len(first.scores), len(second.scores)
-    return f"{counted(one, 'seed')} each" if one == two else f"{one} and {counted(two, 'seed')}"
+def _count_seeds(first: SimpleNamespace, second: SimpleNamespace) -> str:
+    n, m = len(first.scores), len(second.scores)
+    return f"{counted(n, 'seed')} each" if n == m else f"{n} and {counted(m, 'seed')}"
 
 
-def _by_steps(first: SimpleNamespace, second: SimpleNamespace) -> list[SimpleNamespace]:
+def _sort_by_steps(first: SimpleNamespace, second: SimpleNamespace) -> list[SimpleNamespace]:
     """The side that used many more steps of the simulator, and the other one; none where both used about as many."""
     less, more = sorted((second, first), key=lambda side: side.simulator_steps)
     return [more, less] if less.simulator_steps > 0 and more.simulator_steps / less.simulator_steps > SIMILAR else []
 
 
-def _more_steps(first: SimpleNamespace, second: SimpleNamespace) -> str:
+def _describe_steps(first: SimpleNamespace, second: SimpleNamespace) -> str:
     """Which side used more steps of the simulator, where that is much."""
-    if not (sides := _by_steps(first, second)):
+    if not (sides := _sort_by_steps(first, second)):
         return ""
     more, less = sides
     return f"{more.name} used {more.simulator_steps / less.simulator_steps:.1f} times the simulator steps"
 
 
 def details(pair: Any) -> list[str]:
-    """What stands behind it: test, means, what such runs show, score, steps of the simulator, settings."""
+    """The details of a comparison: test, means, power, score, simulator steps, settings."""
     pair = best_first(pair)
-    return [] if pair.case == Case.NOT_COMPARABLE else [*_numbers(pair), *_power(pair), *_circumstances(pair)]
+    return (
+        []
+        if pair.case == Case.NOT_COMPARABLE
+        else [*_describe_numbers(pair), *_describe_power(pair), *_describe_circumstances(pair)]
+    )
 
 
-def _numbers(pair: Any) -> Iterator[str]:
+def _describe_numbers(pair: Any) -> Iterator[str]:
     sides = pair.first, pair.second
     if pair.case == Case.TOO_FEW:
-        yield f"Scores: {'; '.join(f'{one.name} ' + ', '.join(map(number, one.scores)) for one in sides)}."
+        yield f"Scores: {'; '.join(f'{side.name} ' + ', '.join(map(number, side.scores)) for side in sides)}."
     else:
         size = with_interval(pair.difference, pair.difference_low, pair.difference_high)
         p = f"= {p_value(pair.p_holm)}".replace("= <", "< ")
         correction = f" after correction for {pair.tests} tests" if pair.tests > 1 else ""
         yield f"Mean difference {size} (Welch's 95 % interval); p {p} of the ranks{correction}, level {pair.level:g}."
-        yield f"Means: {' and '.join(f'{one.name} {number(mean(one.scores))}' for one in sides)}."
-    for one in sides:
-        if len(one.runs) > len(one.seeds):
-            yield f"The seeds of {one.name} have {len(one.runs)} runs; a seed counts by the mean of its runs."
+        yield f"Means: {' and '.join(f'{side.name} {number(mean(side.scores))}' for side in sides)}."
+    for side in sides:
+        if len(side.runs) > len(side.seeds):
+            yield f"The seeds of {side.name} have {len(side.runs)} runs; a seed counts by the mean of its runs."
 
 
-def _power(pair: Any) -> Iterator[str]:
+def _describe_power(pair: Any) -> Iterator[str]:
     """The smallest difference that could have been found, how many seeds are missing, and what they may hide."""
     missing, seeds = pair.seeds_missing, min(pair.n, pair.n_against)
     if pair.case == Case.TOO_FEW:
@@ -157,13 +161,15 @@ def _power(pair: Any) -> Iterator[str]:
         yield f"{more} per side would show {wanted}."
 
 
-def _circumstances(pair: Any) -> Iterator[str]:
+def _describe_circumstances(pair: Any) -> Iterator[str]:
     yield f"Score: {pair.score[0].lower()}{pair.score[1:]}."
-    if sides := _by_steps(pair.first, pair.second):
-        used = " and ".join(f"{one.name} {steps(one.simulator_steps)}" for one in sides)
+    if sides := _sort_by_steps(pair.first, pair.second):
+        used = " and ".join(f"{side.name} {steps(side.simulator_steps)}" for side in sides)
         if pair.equal_steps is not None:
-            one, two = map(number, pair.equal_steps)
-            used += f"; after as many for both {pair.first.name} is at {one} and {pair.second.name} at {two}"
+            first_mean, second_mean = map(number, pair.equal_steps)
+            used += (
+                f"; after as many for both {pair.first.name} is at {first_mean} and {pair.second.name} at {second_mean}"
+            )
         yield f"Simulator steps: {used}."
     if pair.defaults:
         yield "Defaults against defaults: no setting was overridden."
@@ -176,28 +182,28 @@ def result(pairs: Sequence[Any]) -> str:
     """One sentence over all comparisons; empty without any."""
     if not pairs:
         return ""
-    where = group_items((_short(one), one.env) for one in pairs if one.case in (*DIFFER, Case.EQUIVALENT))
-    # Those of one algorithm at the same place
+    where = group_items((_shorten_finding(pair), pair.env) for pair in pairs if pair.case in (*DIFFER, Case.EQUIVALENT))
+    # Findings on one algorithm at the same place
     together = group_items(((words, _listed([*dict.fromkeys(envs)])), other) for (words, other), envs in where.items())
     findings = [f"{words}{_listed(others)} on {place}" for (words, place), others in together.items()]
     if findings and findings[0].startswith("runs of "):
         findings[0] = findings[0][0].upper() + findings[0][1:]
-    counts = {case: sum(one.case == case for one in pairs) for case in OPEN}
+    counts = {case: sum(pair.case == case for pair in pairs) for case in OPEN}
     left = [f"{many:,} {OPEN[case][many > 1]}" for case, many in counts.items() if many]
     if left:
         many, _, words = left[0].partition(" ")
         left[0] = f"{many} comparison{'s' * (many != '1')} {words}"
-    if any(one.decidable for one in pairs):
-        said = "; ".join([*list_first(findings, MOST, "more findings"), *filter(None, [_listed(left)])])
-        return f"{said}." if findings else f"Nothing is decided: {said}."
+    if any(pair.decidable for pair in pairs):
+        text = "; ".join([*list_first(findings, MOST, "more findings"), *filter(None, [_listed(left)])])
+        return f"{text}." if findings else f"Nothing is decided: {text}."
     needed = f"; a test needs {FEWEST_RUNS} seeds per side"
     if counts[Case.TOO_FEW] < len(pairs):
-        tests = max((one.tests for one in pairs if one.case not in (Case.TOO_FEW, Case.NOT_COMPARABLE)), default=0)
+        tests = max((pair.tests for pair in pairs if pair.case not in (Case.TOO_FEW, Case.NOT_COMPARABLE)), default=0)
         needed = f"; {counted(tests, 'test')} need {seeds_for_tests(tests)} seeds per side" if tests else ""
     return f"No comparison can be decided: {_listed(left)}{needed}."
 
 
-def _short(pair: Any) -> tuple[str, str]:
+def _shorten_finding(pair: Any) -> tuple[str, str]:
     """A finding without its size and place, and the algorithm that it ends with."""
     if pair.case == Case.EQUIVALENT:
         return f"{pair.first.name} and {pair.second.name} are equivalent, within {SHARE},", ""
@@ -221,13 +227,13 @@ def answer_sentence(answer: Any) -> str:
         return f"{pair}{claimed}."
     if answer.reason:
         return f"{pair}, {answer.measure}: {answer.reason}."
-    seeds, missing = _seeds(*answer.samples), answer.outcome["seeds_missing"]
+    seeds, missing = _count_seeds(*answer.samples), answer.outcome["seeds_missing"]
     if missing and missing <= MOST_SEEDS:
         few = f", {missing} more per side are needed for a test"
         many = f", about {missing} more per side would show a difference of {SHARE}"
         seeds += few if answer.case == Case.TOO_FEW else many
     effect = f"{pair}, {answer.measure}: {effect_words(answer)}{claimed}"
-    return f"{'; '.join(filter(None, (effect, _more_steps(*answer.samples), seeds, answer.note)))}."
+    return f"{'; '.join(filter(None, (effect, _describe_steps(*answer.samples), seeds, answer.note)))}."
 
 
 def effect_words(answer: Any) -> str:
@@ -266,7 +272,7 @@ def pair_values(pair: Any) -> Record:
 
 
 def _outcome(row: Record) -> Record:
-    """What the rule says of two samples, as the file has it."""
+    """The ruling on two samples as the file has it."""
     difference = {
         "runs": (row["n"], row["n_against"]),
         "stds": (row["std"], row["std_against"]),
@@ -291,8 +297,8 @@ def _answer_values(answer: Any) -> Record:
         "study": study.name, "sha256": study.sha256, "title": study.title, "claim": study.claim,
         "source": study.source, "profile": answer.profile, "standing": answer.standing,
         "pairs": [
-            {**vars(one), "outcome": _outcome(one.outcome) if one.outcome else None, "sentence": answer_sentence(one)}
-            for one in answer.answers
+            {**vars(row), "outcome": _outcome(row.outcome) if row.outcome else None, "sentence": answer_sentence(row)}
+            for row in answer.answers
         ],
         "differences": answer.differences,
     })  # fmt: skip
