@@ -22,7 +22,7 @@ def is_real(reward: Any) -> bool:
 
 
 def solved(info: Mapping[str, Any]) -> bool | None:
-    """Whether an info says that the task is solved; None where it does not say."""
+    """Whether an info says that the task is solved; None where it does not tell."""
     for name in (SOLVED, IS_SOLVED):
         if name in info and (value := number(info[name])) == value:
             return value != 0

@@ -29,7 +29,7 @@ NAMESPACES = {  # what ids begin with: the extra that they need, and the module 
     ALE: ("atari", "erlbench.envs.atari"),
     MINATAR: ("minatar", "erlbench.envs.minatar"),
 }
-DM_CONTROL_LIMIT = 1000  # steps after which every task listed here ends by itself; Gymnasium's spec does not say so
+DM_CONTROL_LIMIT = 1000  # steps after which every task listed here ends by itself; Gymnasium's spec lacks them
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ def frames_of_step(env: str, settings: Mapping[str, Any]) -> float:
 
 
 def registered(env_id: str) -> str:
-    """Gymnasium's id of an environment: its own, that of `function:NAME`, or that of the suite's form of a game."""
+    """Gymnasium's id of an environment, of `function:NAME`, or of the suite's form of a game."""
     if env_id.startswith(FUNCTION):
         return f"function/{env_id.removeprefix(FUNCTION)}-v0"
     return f"{FORM}{env_id}" if env_id.startswith((ALE, MINATAR)) else env_id

@@ -13,7 +13,7 @@ from erlbench.errors import UsageError
 
 # With statistics of all that this object has seen: in which process an episode is played would change what it gives.
 STATISTICS = {
-    NormalizeObservation: "algorithms that need it normalise observations by a setting of their own",
+    NormalizeObservation: "algorithms that need it normalise observations by a setting",
     NormalizeReward: "a return in units of changing statistics is no score",
 }
 _REPEAT = re.compile(r"_*(n_?)?(frame_?skips?|frames?_skip|skip|action_?repeats?|sub_?steps|sim_steps_per_step)_*")
@@ -36,10 +36,10 @@ def without_bookkeeping(env: Env, limit: int | None, repeat: int) -> tuple[Env, 
     `limit` is the registered limit or the user's, in actions of `repeat` steps each. The limits of outer wrappers
     shorten it, and those wrappers go. A limit within another wrapper stays where it is. None: there is no limit.
     """
-    ends, part = [], env
-    while type(part) in (TimeLimit, OrderEnforcing, PassiveEnvChecker):
-        ends += [part._max_episode_steps] if isinstance(part, TimeLimit) else []
-        part = part.env  # type: ignore[attr-defined]
+    ends, layer = [], env
+    while type(layer) in (TimeLimit, OrderEnforcing, PassiveEnvChecker):
+        ends += [layer._max_episode_steps] if isinstance(layer, TimeLimit) else []
+        layer = layer.env  # type: ignore[attr-defined]
     limits = [*([] if limit is None else [limit]), *(-(-end // repeat) for end in ends)]
     longest = min(limits, default=env.spec.max_episode_steps if env.spec else None)
     while type(env) in (OrderEnforcing, PassiveEnvChecker) or _ends_after(env, longest, repeat):
@@ -48,39 +48,38 @@ def without_bookkeeping(env: Env, limit: int | None, repeat: int) -> tuple[Env, 
 
 
 def _ends_after(env: Env, longest: int | None, repeat: int) -> bool:
-    """Whether this is a time limit that the loop's own, `longest` actions, never exceeds."""
+    """Whether this is a time limit that the loop's limit, `longest` actions, never exceeds."""
     return type(env) is TimeLimit and longest is not None and env._max_episode_steps >= longest * repeat
 
 
 def inner_limit(env: Env) -> int | None:
     """The smallest time limit that wrappers within the environment have, in steps of theirs."""
-    return min((part._max_episode_steps for part in chain(env) if isinstance(part, TimeLimit)), default=None)
+    return min((layer._max_episode_steps for layer in chain(env) if isinstance(layer, TimeLimit)), default=None)
 
 
 def check_chain(env: Env, env_id: str) -> None:
     """Refuse wrappers whose statistics stay from episode to episode."""
-    for part in chain(env):
+    for layer in chain(env):
         for wrapper, reason in STATISTICS.items():
-            if isinstance(part, wrapper) or type(part).__name__ == wrapper.__name__:
+            if isinstance(layer, wrapper) or type(layer).__name__ == wrapper.__name__:
                 raise UsageError(
-                    f"environment '{env_id}' is wrapped in {wrapper.__name__}, whose statistics are those of each "
-                    f"process, so that no run could be repeated; register it without: {reason}"
+                    f"environment '{env_id}' is wrapped in {wrapper.__name__}, whose statistics differ between "
+                    f"processes, so that no run could be repeated; register it without: {reason}"
                 )
 
 
-def check_repeats(env_id: str, known: Iterable[str]) -> None:
+def check_repeats(env_id: str, settings: Iterable[str]) -> None:
     """Refuse to repeat actions of an environment that has a setting for that, by the names of its settings."""
-    for name in filter(lambda name: _REPEAT.fullmatch(name.lower()), known):
+    for name in filter(lambda name: _REPEAT.fullmatch(name.lower()), settings):
         raise UsageError(
-            f"environment '{env_id}' repeats actions by its own setting '{name}'; give --env-set {name}=N, not "
-            "frame_skip"
+            f"environment '{env_id}' repeats actions by its setting '{name}'; give --env-set {name}=N, not frame_skip"
         )
 
 
 def own_limit(env: Env) -> tuple[str, int] | None:
     """Name and value of the attribute by which an environment without a registered time limit ends its episodes."""
-    for part in chain(env):
-        for name, value in vars(part).items():
+    for layer in chain(env):
+        for name, value in vars(layer).items():
             if _LIMIT.fullmatch(name.lower()) and type(value) is int and 0 < value <= MOST_STEPS:
                 return name, value
     return None

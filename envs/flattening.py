@@ -44,7 +44,7 @@ class FlatObservation(gymnasium.ObservationWrapper[Any, Any, Any]):
                 f"the networks here read up to {MOST:,}, and no images: register it with a smaller observation, as a "
                 "state, or by gymnasium.wrappers.ResizeObservation and GrayscaleObservation"
             )
-        self.flat_parts = [f"{key or 'all'} ({flatdim(part)})" for key, part in _leaves(space, "")]
+        self.flat_parts = [f"{key or 'all'} ({flatdim(subspace)})" for key, subspace in _leaves(space, "")]
         self._space, flat = space, flatten_space(space)
         assert isinstance(flat, Box)
         self.observation_space = Box(flat.low.astype(np.float32), flat.high.astype(np.float32), dtype=np.float32)
@@ -68,16 +68,21 @@ def _numeric(space: gymnasium.Space[Any], name: str, dropped: list[str], of: str
             f"{of} has observations whose size changes ({name or space}); wrap it with a Box of fixed size"
         )
     if isinstance(space, Dict):
-        parts = {key: _numeric(part, f"{name}.{key}".lstrip("."), dropped, of) for key, part in space.spaces.items()}
-        kept = OrderedDict((key, part) for key, part in parts.items() if part is not None)
+        subspaces = {
+            key: _numeric(subspace, f"{name}.{key}".lstrip("."), dropped, of) for key, subspace in space.spaces.items()
+        }
+        kept = OrderedDict((key, subspace) for key, subspace in subspaces.items() if subspace is not None)
         return Dict(kept) if kept else None
     if isinstance(space, Tuple):
-        found = [_numeric(part, f"{name}.{index}".lstrip("."), dropped, of) for index, part in enumerate(space.spaces)]
-        if None in found:
+        members = [
+            _numeric(subspace, f"{name}.{index}".lstrip("."), dropped, of)
+            for index, subspace in enumerate(space.spaces)
+        ]
+        if None in members:
             raise UsageError(
                 f"{of} observes a Tuple with a part without numbers ({space}); wrap it with a Dict or a Box"
             )
-        return Tuple([part for part in found if part is not None]) if found else None
+        return Tuple([subspace for subspace in members if subspace is not None]) if members else None
     dropped.append(name or type(space).__name__)
     return None
 
@@ -85,7 +90,7 @@ def _numeric(space: gymnasium.Space[Any], name: str, dropped: list[str], of: str
 def _leaves(space: gymnasium.Space[Any], name: str) -> list[tuple[str, gymnasium.Space[Any]]]:
     if isinstance(space, (Dict, Tuple)):
         parts = space.spaces.items() if isinstance(space, Dict) else enumerate(space.spaces)
-        return [leaf for key, part in parts for leaf in _leaves(part, f"{name}.{key}".lstrip("."))]
+        return [leaf for key, subspace in parts for leaf in _leaves(subspace, f"{name}.{key}".lstrip("."))]
     return [(name, space)]
 
 

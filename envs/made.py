@@ -17,13 +17,13 @@ MAIN = "__main__"
 
 def environment_name_of(made: Any) -> str:
     """The name by which worker processes make it, `module:Name`; a `UsageError` where they cannot."""
-    module, own = getattr(made, "__module__", ""), getattr(made, "__qualname__", "")
-    if not callable(made) or getattr(sys.modules.get(module), own, None) is not made:
+    module, qualname = getattr(made, "__module__", ""), getattr(made, "__qualname__", "")
+    if not callable(made) or getattr(sys.modules.get(module), qualname, None) is not made:
         raise UsageError(
             f"{made!r} is no environment that worker processes can make; give an id, or a class or a function at the "
             "top level of a module"
         )
-    return f"{module}:{own}"
+    return f"{module}:{qualname}"
 
 
 def register_made(env_id: str) -> None:
@@ -40,5 +40,5 @@ def check_importable(envs: Iterable[str], processes: int) -> None:
         if processes and module_of(env) == MAIN:
             raise UsageError(
                 f"{env.rpartition(':')[2]} is defined in the program itself, which worker processes cannot import; "
-                "move it into a module of its own, or give processes=0"
+                "move it into a separate module, or give processes=0"
             )

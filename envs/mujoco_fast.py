@@ -2,7 +2,7 @@
 
 A step is a function with all it needs bound once: settings, and views of the simulation's arrays, which stay. What is
 left out is what a rollout never reads: the info, the check of the action's shape, and the contact forces where neither
-observation nor reward holds them. Tests compare every bit with Gymnasium's own classes.
+observation nor reward holds them. Tests compare every bit with Gymnasium's classes.
 
 `array[...] = values` and numpy's functions with arrays as bounds take half the time of `array[:]` and of bounds that
 are Python's numbers.
@@ -32,7 +32,7 @@ square, total = np.square, np.add.reduce  # the latter is what `np.sum` comes to
 
 
 def hasten(env: Any) -> None:
-    """Give `env` its fast step if its class is exactly Gymnasium's, whatever its arguments, and nobody looks on."""
+    """Give `env` its fast step if its class is exactly Gymnasium's, whatever its arguments, and nothing is rendered."""
     make = STEPS.get(type(env))
     if make is not None and env.render_mode is None:
         env.step = make(env)
@@ -131,7 +131,7 @@ def _humanoid(env: Any) -> Step:
     control_weight, contact_weight = env._ctrl_cost_weight, env._contact_cost_weight
     lowest, highest = env._contact_cost_range
     terminates = env._terminate_when_unhealthy
-    seen, x = b"", NOTHING  # the bodies' centres after the last step, and that of all along x
+    seen, x = b"", NOTHING  # the bodies' centres after the last step, and the robot's along x
 
     def centre() -> np.float64:
         """Where the centre of mass is along x; a step begins where the last one ended."""
@@ -198,7 +198,7 @@ def _observed_by_humanoid(env: Any) -> list[np.ndarray]:
         "cinert": data.cinert[1:], "cvel": data.cvel[1:], "qfrc_actuator": data.qfrc_actuator[6:],
         "cfrc_ext": data.cfrc_ext[1:],
     }  # fmt: skip
-    chosen = [part.ravel() for name, part in parts.items() if getattr(env, f"_include_{name}_in_observation")]
+    chosen = [array.ravel() for name, array in parts.items() if getattr(env, f"_include_{name}_in_observation")]
     return [_observed_positions(env), data.qvel, *chosen]
 
 

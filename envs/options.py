@@ -27,7 +27,7 @@ from erlbench.errors import UsageError, check_known, said_by
 from erlbench.files import plain_values
 from erlbench.settings import check_value, coerce, type_name
 
-NONE = "none"  # how a command says None, which TOML cannot
+NONE = "none"  # how a command writes None, which TOML cannot
 OWN = ("max_episode_steps", "frame_skip", "fresh")
 _NOT_SETTINGS = ("self", "render_mode", "model_path", "observation_space", "kwargs", "render_kwargs", "args")
 STEPS = {"minimum": 1, "maximum": 10**9}  # of an episode, or of a frame
@@ -46,7 +46,7 @@ class Chosen:
 
 def checked_settings(env_id: str, settings: Mapping[str, Any]) -> Chosen:
     """What the settings come to; a `UsageError` names what is unknown or does not fit. Its module is imported."""
-    known = keyword_arguments(env_id) if settings else {}
+    parameters = keyword_arguments(env_id) if settings else {}
     values, remarks = plain_values(settings), []
     limit, skip = (
         None if value is None else check_value(value, int, f"{name} of environment '{env_id}'", STEPS)
@@ -56,12 +56,12 @@ def checked_settings(env_id: str, settings: Mapping[str, Any]) -> Chosen:
     fresh = str(values.pop("fresh", ""))
     if fresh not in ("", *FRESH):
         raise UsageError(f"fresh of environment '{env_id}' must be {' or '.join(FRESH)}, not '{fresh}'")
-    if skip is not None and "frame_skip" in known:  # the environment's own
+    if skip is not None and "frame_skip" in parameters:  # the environment's parameter
         values["frame_skip"] = skip
         skip = None
     for name, value in values.items():
-        check_known(name, (*OWN, *known), f"environment '{env_id}' has no setting '{name}'")
-        values[name], remark = _of_kind(env_id, name, value, known[name])
+        check_known(name, (*OWN, *parameters), f"environment '{env_id}' has no setting '{name}'")
+        values[name], remark = _of_kind(env_id, name, value, parameters[name])
         remarks += [remark] if remark else []
     return Chosen(limit, skip or 1, fresh, values, tuple(remarks))
 
@@ -85,7 +85,7 @@ def _toml(value: Any) -> str:
 
 
 def keyword_arguments(env_id: str) -> dict[str, inspect.Parameter]:
-    """The keyword arguments of an environment by name; none where it is unknown or says nothing of them.
+    """The keyword arguments of an environment by name; none where it is unknown or does not declare them.
 
     Annotations are types, where they can be found. The module of `MODULE:ID` is imported; a `UsageError` when it cannot
     be.
@@ -100,21 +100,21 @@ def keyword_arguments(env_id: str) -> dict[str, inspect.Parameter]:
     try:
         entry = gymnasium.spec(registered(env_id).removeprefix(f"{module}:")).entry_point
         creator: Any = load_env_creator(entry) if isinstance(entry, str) else entry
-    except Exception:  # of a name or a module that cannot be found; making the environment says it better
+    except Exception:  # of a name or a module that cannot be found; making the environment raises a better error
         return {}
     bound: set[str] = set()
     if isinstance(creator, functools.partial):
         bound, creator = set(creator.keywords), creator.func
-    found: dict[str, inspect.Parameter] = {}
+    parameters: dict[str, inspect.Parameter] = {}
     functions = [vars(base).get("__init__") for base in creator.__mro__] if inspect.isclass(creator) else [creator]
     for function in filter(None, functions):
-        own, hints = inspect.signature(function).parameters, _annotations_of(function)
-        for name, parameter in own.items():
+        declared, hints = inspect.signature(function).parameters, _annotations_of(function)
+        for name, parameter in declared.items():
             if name not in bound and not name.startswith("_") and name not in _NOT_SETTINGS:
-                found.setdefault(name, parameter.replace(annotation=hints.get(name, inspect.Parameter.empty)))
-        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in own.values()):
+                parameters.setdefault(name, parameter.replace(annotation=hints.get(name, inspect.Parameter.empty)))
+        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in declared.values()):
             break
-    return found
+    return parameters
 
 
 def _annotations_of(function: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The suite's own environments, registered in Gymnasium when this module is imported.
+"""The suite's environments, registered in Gymnasium when this module is imported.
 
 Elsewhere: `import erlbench.envs.own; gymnasium.make("erlbench/CyclicMDP-v0")`.
 """

@@ -33,7 +33,7 @@ class EnvSpec:
     max_episode_steps: int
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     terminal_reward: float = 0.0  # added on the step that terminates an episode
-    action_repeat: int = 1  # where the environment has no frame_skip of its own
+    action_repeat: int = 1  # where the environment has no frame_skip
     reward_before: bool = False  # whether a step pays for the state that it starts from
     zeros: Mapping[int, int] = field(default_factory=dict)  # index in the observation -> zeros inserted before it
     fresh: str = ""  # before each episode: a reset more ("reset"), or another object ("object")
@@ -65,7 +65,7 @@ class Described:
 def make(env_id: str, limit: int | None = None, repeat: int = 1, **kwargs: Any) -> tuple[Env, int | None]:
     """What `gymnasium.make` gives without its outer bookkeeping wrappers, and its longest episode in actions, if known.
 
-    `limit` stands in place of the registered one, in actions of `repeat` steps. The time limit and the order of calls
+    `limit` replaces the registered one, in actions of `repeat` steps. The time limit and the order of calls
     are the rollout loop's business; every other wrapper stays.
     """
     import gymnasium
@@ -87,7 +87,7 @@ def make(env_id: str, limit: int | None = None, repeat: int = 1, **kwargs: Any) 
         )
     except (gymnasium.error.Error, ImportError, TypeError, UsageError) as error:
         raise UsageError(f"environment '{env_id}' cannot be made: {_reason(error, env_id)}") from error
-    except (Exception, SystemExit) as error:  # of the environment's own module
+    except (Exception, SystemExit) as error:  # of the environment's module
         raise UsageError(f"environment '{env_id}' cannot be made: {said_by(error)} (-v shows the traceback)") from error
     env, limit = without_bookkeeping(env, limit, repeat)
     hasten(env)
@@ -158,7 +158,7 @@ def import_module_of(env_id: str) -> None:
     if namespace := catalogue.namespace_of(env_id):
         _import_namespace(namespace)
     elif module := catalogue.module_of(env_id):
-        with suppress(Exception):  # making it says it better
+        with suppress(Exception):  # making it raises a better error
             importlib.import_module(module)
         from erlbench.envs.made import register_made
 
@@ -175,7 +175,7 @@ def _import_namespace(namespace: str) -> None:
     if namespace == catalogue.DM_CONTROL:
         from erlbench.envs.mujoco_warnings import log_warnings
 
-        log_warnings(anew=True)  # dm_control's import sets its own
+        log_warnings(anew=True)  # dm_control's import sets another one
 
 
 def problem(name: str, settings: Mapping[str, Any] | None = None) -> Problem:
@@ -185,13 +185,13 @@ def problem(name: str, settings: Mapping[str, Any] | None = None) -> Problem:
 
 def remember_problems(problem_of: Callable[[str, Mapping[str, Any]], Problem]) -> Callable[..., Problem]:
     """`problem_of`, which is asked once for each environment with its settings."""
-    known: dict[tuple[str, str], Problem] = {}
+    problems: dict[tuple[str, str], Problem] = {}
 
     def remembered(name: str, settings: Mapping[str, Any]) -> Problem:
         key = name, repr(sorted(settings.items()))
-        if key not in known:
-            known[key] = problem_of(name, settings)
-        return known[key]
+        if key not in problems:
+            problems[key] = problem_of(name, settings)
+        return problems[key]
 
     return remembered
 
@@ -202,7 +202,7 @@ def describe_problem(
     """Make the environment `ID` or `ID@PRESET` once, check that it fits, and describe it.
 
     `settings` are `max_episode_steps`, `frame_skip`, `fresh` and keyword arguments of the environment, which win over
-    those of the preset. `say` is given what comes next: its import, its constructor, close().
+    the preset's. `say` gets what comes next: its import, its constructor, close().
     """
     from erlbench.envs import options
     from erlbench.envs.chain import check_chain, check_repeats, own_limit
@@ -218,9 +218,9 @@ def describe_problem(
         _check_version(env, env_id)
         check_chain(env, env_id)
         remarks = [*chosen.remarks, *_shortened(env, env_id, limit, chosen)]
-        if limit is None and (own := own_limit(env)):
-            limit = own[1]
-            remarks.append(f"environment '{env_id}' has no registered time limit; its {own[0]}, {limit}, is taken")
+        if limit is None and (bound := own_limit(env)):
+            limit = bound[1]
+            remarks.append(f"environment '{env_id}' has no registered time limit; its {bound[0]}, {limit}, is taken")
         if limit is None:
             raise UsageError(
                 f"environment '{env_id}' has no time limit; register it with max_episode_steps or give "
@@ -236,11 +236,11 @@ def describe_problem(
         if zeros:
             _check_zeros(env, name, preset)
             env = InsertZeros(env, zeros)
-        found = _problem(env, spec)
+        problem = _problem(env, spec)
         layout: list[str] = env.get_wrapper_attr("flat_parts") if env.has_wrapper_attr("flat_parts") else []
         if layout and (absent := env.get_wrapper_attr("parts_left_out")):
             remarks.append(f"environment '{env_id}': the observation's {', '.join(absent)} has no numbers; left out")
-        return Described(found, tuple(layout), tuple(remarks))
+        return Described(problem, tuple(layout), tuple(remarks))
     finally:
         say("close()")
         env.close()
@@ -250,20 +250,20 @@ def _shortened(env: Env, env_id: str, limit: int | None, chosen: Chosen) -> Iter
     """A remark where a limit within the environment ends its episodes before the one that was given or registered."""
     from erlbench.envs.chain import inner_limit
 
-    asked = chosen.max_episode_steps or registered_limit(env_id)
+    wanted = chosen.max_episode_steps or registered_limit(env_id)
     within = inner_limit(env)
-    if asked and limit is not None and limit < asked:
-        yield f"environment '{env_id}' ends its episodes after {limit} steps by a limit within it, not after {asked}"
+    if wanted and limit is not None and limit < wanted:
+        yield f"environment '{env_id}' ends its episodes after {limit} steps by a limit within it, not after {wanted}"
     elif within is not None and limit is not None and within < limit * chosen.action_repeat:
         yield f"environment '{env_id}' ends its episodes by a limit of {within} steps within it"
 
 
 def _check_version(env: Env, env_id: str) -> None:
     """Refuse an id without a version for which Gymnasium took its latest: a later Gymnasium may take another."""
-    found, name = env.spec.id.removeprefix(catalogue.FORM) if env.spec else "", env_id.rpartition(":")[2]
-    if found.startswith(f"{name}-v"):
+    registered, name = env.spec.id.removeprefix(catalogue.FORM) if env.spec else "", env_id.rpartition(":")[2]
+    if registered.startswith(f"{name}-v"):
         module = env_id.removesuffix(name)
-        raise UsageError(f"environment '{env_id}' has no version; did you mean '{module}{found}'?")
+        raise UsageError(f"environment '{env_id}' has no version; did you mean '{module}{registered}'?")
 
 
 def _check_zeros(env: Env, name: str, preset: catalogue.Preset) -> None:
@@ -280,12 +280,12 @@ def _check_zeros(env: Env, name: str, preset: catalogue.Preset) -> None:
 
 def _within_dm_control(env_id: str, limit: int, chosen: Chosen) -> int:
     """The limit of a task that ends by itself, so that memory for an episode is not more than it can need."""
-    own = catalogue.DM_CONTROL_LIMIT
+    frames = catalogue.DM_CONTROL_LIMIT
     if chosen.max_episode_steps is None:
-        return -(-own // chosen.action_repeat)
-    if limit * chosen.action_repeat > own:
+        return -(-frames // chosen.action_repeat)
+    if limit * chosen.action_repeat > frames:
         raise UsageError(
-            f"environment '{env_id}' ends by itself after {own} frames; max_episode_steps cannot be {limit}"
+            f"environment '{env_id}' ends by itself after {frames} frames; max_episode_steps cannot be {limit}"
         )
     return limit
 

@@ -38,7 +38,7 @@ class RewardBeforeStep(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 class InsertZeros(gymnasium.ObservationWrapper[Any, Any, Any]):
-    """Observes zeros, too: `zeros` has how many stand before which index of the environment's own vector."""
+    """Inserts zeros: `zeros` maps an index of the environment's vector to the number of zeros before it."""
 
     def __init__(self, env: Env, zeros: Mapping[int, int]) -> None:
         super().__init__(env)
@@ -58,7 +58,7 @@ class InsertZeros(gymnasium.ObservationWrapper[Any, Any, Any]):
 class RepeatAction(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Takes each action `times` times, or until the episode ends; the rewards are summed.
 
-    The info is the last one, with `EARLIER` where one before it says whether the task is solved.
+    The info is the last one, with `EARLIER` where an earlier one tells whether the task is solved.
     """
 
     def __init__(self, env: Env, times: int) -> None:
@@ -125,7 +125,7 @@ class FreshObject(gymnasium.Wrapper[Any, Any, Any, Any]):
 class ImageVector(gymnasium.ObservationWrapper[Any, Any, Any]):
     """Observes an image as a vector of bytes; `image` is its shape, channels first.
 
-    The environment's own images are bytes with the channels first, or planes of truth values with them last.
+    The environment's images are bytes with the channels first, or planes of truth values with them last.
     """
 
     def __init__(self, env: Env) -> None:
