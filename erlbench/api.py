@@ -102,7 +102,7 @@ def _read_each(read: Callable[[Path], T], paths: Iterable[Path]) -> Iterator[T]:
 
 
 def _read_cell(path: Path) -> Table:
-    """A row of `Results.cells`; what the files do not say is missing."""
+    """A row of `Results.cells`; values that the files lack are missing."""
     run = RunFiles(path)
     config, status = run.run_config(), run.status()
     row = {column: config["run"].get(column) for column in (*IDENTITY, *RUN)}
@@ -167,7 +167,7 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
     if code:
         ended = results.cells.to_dict("records")
         failed = [f"{row['path']}: {row['message'] or row['status']}" for row in ended if row["status"] != "done"]
-        refused = "a cell was refused: `erlbench verify` says which of its files do not fit"
+        refused = "a cell was refused: `erlbench verify` names the files that do not fit"
         raise ErlbenchError("; ".join(failed) or (refused if ended else "no run could begin; see above"))
     return results
 
@@ -189,9 +189,9 @@ def _to_toml(name: str, value: Any) -> Any:
         raise UsageError(f"env_set: '{name}' must be a number, text, list or table, not {value!r}") from error
 
 
-def _check_names(options: Values, known: set[str], function: str) -> None:
+def _check_names(options: Values, valid: set[str], function: str) -> None:
     for name in options:
-        check_known(name, known, f"erlbench.{function}() has no option '{name}'")
+        check_known(name, valid, f"erlbench.{function}() has no option '{name}'")
 
 
 def load_results(*folders: Folder) -> Results:

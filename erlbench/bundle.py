@@ -93,7 +93,7 @@ def _list_files(file: Path) -> list[zipfile.ZipInfo]:
 
 
 def write_bundle(folders: Sequence[Path], target: Path) -> int:
-    """Write the runs below `folders` to the zip file `target`; how many. Their own files stay as they are.
+    """Write the runs below `folders` to the zip file `target`; how many. The original files stay as they are.
 
     Raises `UsageError` for folders without runs, for files that cannot be read, and where something else is `target`.
     """
@@ -130,7 +130,7 @@ def _find_runs(folders: Sequence[Path], hide: Hide) -> dict[str, Path]:
         for run in records.require_runs(folder):
             inside = run.relative_to(folder).parts
             first, *others = (*folder.resolve().parts, *inside)[-max(3, len(inside) + 1) :]
-            name = "/".join(_UNUSUAL.sub("_", part) for part in (hide(first), *others))
+            name = "/".join(_UNUSUAL.sub("_", segment) for segment in (hide(first), *others))
             if runs.setdefault(name, run) != run:
                 raise UsageError(f"{run} and {runs[name]} would have one name in the bundle; rename one's folder")
     return runs
@@ -165,8 +165,8 @@ def _read(folder: Path, names: Sequence[str], place: str = "", inside: int = 1) 
 def _redact(folder: Path, hide: Hide) -> dict[str, bytes]:
     """The `SMALL` files of a run as a bundle has them.
 
-    status.json has the checksums of those that changed, and under `redacted` those of before. meta.json has the hash of
-    a config.toml that changed, so that the files still agree.
+    status.json has the checksums of those that changed, and under `redacted` their former checksums. meta.json has the
+    hash of a config.toml that changed, so that the files still agree.
     """
     files, sent = dict(_read(folder, SMALL)), dict[str, bytes]()
     for name, data in files.items():

@@ -61,7 +61,7 @@ MOST_EXPORTED = 1000  # points of the curve of training returns that TensorBoard
 
 @dataclass(frozen=True, kw_only=True)
 class UserFacts:
-    """What the user says of the runs in files of other programs.
+    """The user's facts on the runs in files of other programs.
 
     `env`, `algo` and `seed` win over the text of the files, which wins over their folders' names by `layout`; there
     any other {word} names nothing. A file that names a budget must have the same as `total_timesteps`.
@@ -73,7 +73,7 @@ class UserFacts:
     env_set: Values = option({}, "what they changed in it: max_episode_steps=200", "KEY=VALUE")
     algo: str = option("", "algorithm, likewise", "ALGO")
     seed: int | None = option(None, "seed, likewise", minimum=0, maximum=2**31 - 1)
-    layout: str = option("", "where the paths say them: '{algo}/{env}_{seed}'", "PATTERN")
+    layout: str = option("", "where the paths have them: '{algo}/{env}_{seed}'", "PATTERN")
     name: str = option("", "the runs' name [default: PROGRAM-ALGO]", "NAME")
     total_timesteps: int | None = option(None, "training steps for which the runs were started", minimum=1)
     returns: str = option(
@@ -98,12 +98,12 @@ def import_runs(paths: Sequence[Path], out: Path, *, source: str = "", **facts: 
     `source`, which is sb3, cleanrl or csv, takes the files of one program alone. `facts` are fields of `UserFacts`.
 
     The frame has a row for each run: folder, format, returns, rows, timesteps. What was overruled or left out is a
-    warning. Raises `UsageError` for a file that cannot be read, for a run that nobody names, and for one that is there
+    warning. Raises `UsageError` for a file that cannot be read, for a run without a name, and for one that is there
     already; then nothing is written.
     """
     stated = UserFacts(**facts)
     env, settings = stated.env, plain_values(stated.env_set)
-    if env in gymnasium.registry:  # else nobody knows what it takes
+    if env in gymnasium.registry:  # else its budget is unknown
         checked_settings(env, settings)
     runs = [
         _describe_run(run, stated, settings)
@@ -116,8 +116,8 @@ def import_runs(paths: Sequence[Path], out: Path, *, source: str = "", **facts: 
     named = ((run.paths[0], *(run.config["run"][key] for key in ("env", "name", "seed"))) for run in runs)
     advice = "leave --env, --algo or --seed out, or give them one by one with another --seed or --name"
     places = _find_places(named, out, advice)
-    if there := [place for place in places if place.exists()]:
-        raise UsageError(f"{there[0]} is there already; give another --out or --name, or move it away")
+    if existing := [place for place in places if place.exists()]:
+        raise UsageError(f"{existing[0]} is there already; give another --out or --name, or move it away")
     rows, notes = [], dict[str, list[Path]]()
     for folder, run in zip(places, runs):
         _write(run, folder)
@@ -157,7 +157,7 @@ def _describe_run(run: ForeignRun, stated: UserFacts, settings: Values) -> Forei
         raise UsageError(f"{path}: {printable(str(error))}; give --env, --algo, --seed or --name") from error
     table |= {"kind": KIND} | ({"total_timesteps": budget} if budget else {})
     rows, kind = run.evaluations, EVALUATIONS if run.program == SB3 else RETURNS[stated.returns]
-    if rows.empty:  # running means of the training returns; the last one is that of the last episodes
+    if rows.empty:  # running means of the training returns; the last one is over the last episodes
         rows, kind = running_means(run.episodes.assign(kind="")), TRAINING
         rows = rows.rename(columns={"t": "train_time_s", "mean": "return_mean"}).drop(columns="success")
         rows["episodes"] = range(1, len(rows) + 1)
@@ -180,7 +180,7 @@ def _describe_run(run: ForeignRun, stated: UserFacts, settings: Values) -> Forei
         sources={printable(path.name): hashlib.sha256(read_content(path)).hexdigest() for path in run.paths},
     )
     config = {"run": table, KIND: imported.table()} | ({"env_settings": settings} if settings else {})
-    # Other programs count all steps as steps of training; of a table nobody knows.
+    # Other programs count all steps as steps of training; a table may count others.
     rows = rows.assign(evaluation=range(len(rows)), fitness_timesteps=None if run.program == TABLE else 0)
     return replace(run, config=config, evaluations=rows)
 
@@ -199,7 +199,7 @@ def _read_layout(path: Path, layout: str) -> Table:
 
 
 def _choose(option: str, run: ForeignRun, stated: UserFacts, placed: Values) -> Any:
-    """What the user names, else the files' text, else their folders; None for a budget that nobody names.
+    """What the user names, else the files' text, else their folders; None for a budget without a source.
 
     Raises `UsageError` where the files do not agree, or the budget that the user names is another one: it would change
     which runs count.
@@ -260,8 +260,8 @@ def _fill(folder: Path, run: ForeignRun) -> None:
         "message": None if done else "its files end before the budget that was given",
         "files": {path.name: file_checksum(path) for path in sorted(folder.iterdir())},
     }
-    known = {key: value for key, value in status.items() if value is not None}
-    (folder / STATUS).write_text(f"{json.dumps(known, indent=1)}\n", encoding="utf-8")
+    recorded = {key: value for key, value in status.items() if value is not None}
+    (folder / STATUS).write_text(f"{json.dumps(recorded, indent=1)}\n", encoding="utf-8")
 
 
 def export_events(results: Results, out: Path) -> list[Path]:
@@ -299,6 +299,6 @@ def _write_events(run: Results, folder: Path) -> None:
     curves[training.TRAINING] = means.iloc[thinned(len(means), MOST_EXPORTED)], "mean"
     with SummaryWriter(str(folder)) as writer:
         for tag, (rows, name) in curves.items():
-            known = rows[["timesteps", "train_time_s", name]].dropna(subset=["timesteps", name])
-            for step, time, value in known.itertuples(index=False):
+            points = rows[["timesteps", "train_time_s", name]].dropna(subset=["timesteps", name])
+            for step, time, value in points.itertuples(index=False):
                 writer.add_scalar(tag, value, int(step), 0.0 if math.isnan(time) else time)  # else it were the clock's

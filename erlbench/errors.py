@@ -70,14 +70,14 @@ def explain(error: OSError, place: object = "") -> str:
 
 
 def said_by(error: BaseException) -> str:
-    """The class of an exception and what it says."""
+    """The class and the text of an exception."""
     return f"{type(error).__name__}: {text_of(error)}"
 
 
 def text_of(error: BaseException) -> str:
-    """What an exception says, in one line; of one without a text its place, as "in door.py, line 12: assert x".
+    """The text of an exception in one line; without a text its place, as "in door.py, line 12: assert x".
 
-    What is no text in UTF-8 is written as escapes; an exception that cannot say its text has none.
+    Other bytes than UTF-8 are escaped; an exception whose text cannot be made has none.
     """
     try:
         text = " ".join(str(error).encode(errors="backslashreplace").decode().split())
@@ -91,13 +91,13 @@ def text_of(error: BaseException) -> str:
 
 def check_known(word: str, words: Iterable[str], message: str) -> None:
     """Raise a `UsageError` with the message and the nearest word, or all of them, unless `word` is one of `words`."""
-    known = list(words)
-    if word not in known:
-        raise UsageError(message + (nearest(word, known) or f"; there are {', '.join(known) or 'none'}"))
+    valid = list(words)
+    if word not in valid:
+        raise UsageError(message + (nearest(word, valid) or f"; there are {', '.join(valid) or 'none'}"))
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
     """A hint `; did you mean 'x'?` when a valid word lies near, whatever its case, else the empty string."""
-    known = {valid.lower(): valid for valid in words}
-    close = difflib.get_close_matches(word.lower(), known, n=1, cutoff=CLOSE)
-    return f"; did you mean '{known[close[0]]}'?" if close else ""
+    originals = {valid.lower(): valid for valid in words}
+    close = difflib.get_close_matches(word.lower(), originals, n=1, cutoff=CLOSE)
+    return f"; did you mean '{originals[close[0]]}'?" if close else ""

@@ -40,8 +40,8 @@ class Unusable(ValueError):
 def open_file(path: Path, flags: int, inside: int = 0) -> int:
     """A descriptor of `path`, whose last `inside` parts are followed where they are no links; else `Unusable`.
 
-    So a run's files are opened with `inside` = 1, those of its folders with 2: the run may lie behind a link, and its
-    files are its own.
+    So a run's files are opened with `inside` = 1, the files of its folders with 2: the run may lie behind a link, and
+    its files are its own.
     """
     place = path
     for _ in range(inside):
@@ -52,7 +52,7 @@ def open_file(path: Path, flags: int, inside: int = 0) -> int:
 
 
 def new_file(path: Path) -> int:
-    """A descriptor to write a new file `path`; what stands there goes, and its target stays where it is a link."""
+    """A descriptor to write a new file `path`; an old file goes, and of a link only the link."""
     with suppress(FileNotFoundError):
         path.unlink()
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
@@ -67,8 +67,8 @@ def refuse_links(folder: Path) -> None:
 
 def place_below(folder: Path, *parts: str) -> Path:
     """`folder` with `parts` below it. Raises `UsageError` where one of these is a link."""
-    for part in parts:
-        folder /= part
+    for name in parts:
+        folder /= name
         if folder.is_symlink():
             raise UsageError(f"{folder} is a link, which is neither followed nor replaced; remove it first")
     return folder
@@ -115,8 +115,8 @@ def _parse(path: Path, inside: int, loads: Callable[[str], Any]) -> Any:
 
 def table_in(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """A table of what a file holds; empty where there is none."""
-    found = values.get(name)
-    return found if isinstance(found, Mapping) else {}
+    value = values.get(name)
+    return value if isinstance(value, Mapping) else {}
 
 
 @contextmanager
@@ -191,7 +191,7 @@ def printable(text: str) -> str:
 
 
 def strip_unpacked(text: str) -> str:
-    """A text with the bundles' own names of files: `study.zip/results/Hopper-v5/td3/seed-000`."""
+    """A text with the names of files in their bundles: `study.zip/results/Hopper-v5/td3/seed-000`."""
     return UNPACKED.sub("", text)
 
 
@@ -204,7 +204,7 @@ def is_same_file(path: Path, descriptor: int) -> bool:
 
 
 def check_regular(path: Path) -> None:
-    """Raise `CellError` when something else than a file stands at `path`: opening a FIFO would wait for ever."""
+    """Raise `CellError` when `path` is something else than a file: opening a FIFO would wait for ever."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -215,12 +215,12 @@ def check_regular(path: Path) -> None:
 
 def write_durably(path: Path, data: bytes) -> None:
     """Replace the file `path`: whoever reads it, also after a loss of power, sees the old or the new one, whole."""
-    part = path.with_name(path.name + ".part")
-    with open(new_file(part), "wb") as file:
+    unfinished = path.with_name(path.name + ".part")
+    with open(new_file(unfinished), "wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    part.rename(path)
+    unfinished.rename(path)
     sync_folder(path.parent)
 
 

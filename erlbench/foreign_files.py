@@ -285,8 +285,8 @@ def read_events(paths: Sequence[Path]) -> ForeignRun:
         names.append({"env": env, "algo": values.get("exp_name", ""), **whole})
     path, episodes = paths[0], pd.DataFrame(scalars.get("charts/episodic_return", []), columns=["step", "return", "t"])
     if episodes.empty:
-        there = ", ".join(sorted(map(printable, scalars))[:5])
-        refuse(path, f"it has no charts/episodic_return; its scalars are {there or 'none'}")
+        scalar_names = ", ".join(sorted(map(printable, scalars))[:5])
+        refuse(path, f"it has no charts/episodic_return; its scalars are {scalar_names or 'none'}")
     lengths = _check(path, "l", [length for _, length, _ in scalars.get("charts/episodic_length", [])])
     steps, returns, _ = (_check(path, name, episodes[name]) for name in ("step", "return", "t"))
     starts = _find_starts(path, np.diff(steps) < 0, notes)
@@ -317,7 +317,7 @@ def _read_events_of(path: Path, notes: list[str]) -> Iterator[Any]:
         if "truncated" not in str(error):
             refuse(path, error)
         notes.append(f"{path.name} ends within a record")
-    except Exception as error:  # protobuf's own, of which there are several
+    except Exception as error:  # protobuf's errors, of which there are several
         refuse(path, f"it holds no events of TensorBoard ({type(error).__name__})")
 
 
@@ -328,7 +328,7 @@ def read_content(path: Path) -> bytes:
 
 
 def refuse(path: Path, why: object) -> NoReturn:
-    """Raise the error of a file that is not what its name says."""
+    """Raise the error of a file whose content does not fit its name."""
     raise UsageError(f"{path} cannot be imported: {why}")
 
 

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """The metadata of a field: an option, or a positional argument. Its type says how it is read.
+    """The metadata of a field: an option, or a positional argument. Its type decides how it is read.
 
     bool: a flag; tuple[str, ...]: names with commas between them, which may be given several times; tuple[Path, ...]:
     may be given several times; Values: KEY=VALUE, several times; else one value.

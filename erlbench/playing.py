@@ -34,7 +34,7 @@ VARIABLE = "MUJOCO_GL"
 FLOOR = 10.0  # metres from its middle to its edge, of a plane that is a floor
 SECONDS = 60  # of the probe: a driver that hangs is one that does not work
 SUFFIXES = (".mp4", ".gif")
-RATE = 30.0  # frames a second of environments that do not say theirs
+RATE = 30.0  # frames a second of environments without a value
 GIF_RATE = 25.0  # frames a second; more are left out
 LEAST = 160  # pixels of a side; smaller frames are made larger
 GIF_WIDTH, GIF_COLOURS = 320, 64  # pixels, and colours per frame; wider frames are made smaller
@@ -57,7 +57,7 @@ def has_display() -> bool:
 
 
 def can_draw(backend: str) -> bool:
-    """Whether MuJoCo draws by `backend`; tried in a process of its own, which a broken driver may end."""
+    """Whether MuJoCo draws by `backend`; tried in a separate process, which a broken driver may end."""
     environment = {**os.environ, VARIABLE: backend, "PYOPENGL_PLATFORM": backend}
     command = [sys.executable, "-P", "-c", PROBE]
     try:
@@ -110,7 +110,7 @@ def choose_offscreen(env: str) -> None:
     os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # else Pygame complains where there is no display
     listed = LISTED.get(env.partition("@")[0])
     if listed and not any(engine in listed.source for engine in ("MuJoCo", "dm_control")):
-        return  # Box2D's, the classic ones and our own do without it
+        return  # Box2D's, the classic ones and the suite's do without it
     chosen = os.environ.get(VARIABLE, "").lower().strip()
     if chosen == "glfw":
         if not has_display():
@@ -223,8 +223,8 @@ def play_run(
 ) -> list[PlayedEpisode]:
     """Play the policy of the run in the folder `run`, which is done, by its deterministic actions.
 
-    The start states are those of the final evaluation of a run with the same seed, or with `seed`, so that the
-    returns are those of the last row in eval.csv. `steps` ends the episodes earlier. With `video`
+    The start states are from the final evaluation of a run with the same seed, or with `seed`, so that the returns
+    equal those in the last row of eval.csv. `steps` ends the episodes earlier. With `video`
     (a name that ends in .mp4 or .gif) all episodes become one film, with `window` they are shown.
     Raises `UsageError` for a folder without a policy, and where nothing can be drawn or written, and `ErlbenchError`
     when a film that was begun cannot be ended.
@@ -251,13 +251,13 @@ def play_run(
         from erlbench.work.rollout import play
 
         with closing(Film(env, video)) if video else nullcontext(env) as stage:
-            played = ((each, play(stage, policy, limit, each, mode=True)) for each in seeds)
-            return [PlayedEpisode(each, episode.length, episode.total) for each, episode in played]
+            played = ((episode_seed, play(stage, policy, limit, episode_seed, mode=True)) for episode_seed in seeds)
+            return [PlayedEpisode(episode_seed, episode.length, episode.total) for episode_seed, episode in played]
 
 
 @contextmanager
 def _environment(config: Table, mode: str) -> Iterator[tuple[gymnasium.Env[Any, Any], int]]:
-    """The run's environment, drawn as `mode` says, and its longest episode in steps."""
+    """The run's environment, drawn in `mode`, and its longest episode in steps."""
     name, kwargs = config["run"]["env"], {}
     if mode == WINDOW and not has_display():
         raise UsageError("there is no display to open a window on; make a film instead: --video film.mp4 (or .gif)")

@@ -27,7 +27,7 @@ OVER_A_RUN = frozenset({  # settings that count over a whole run, or name a stre
     "budget", "generation_steps", "noise_table", "noise_table_seed", "replay_size", "start_timesteps",
     "time_limit_max", "timesteps_per_batch",
 })  # fmt: skip
-LISTS = (tuple, list, Sequence, Iterable)  # whose annotations say of what kinds their items are
+LISTS = (tuple, list, Sequence, Iterable)  # whose annotations give the kinds of their items
 Owner = tuple[str, str]  # of settings: the names of runs and of their algorithm
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
@@ -46,7 +46,7 @@ def setting(
     """A dataclass field with documentation.
 
     `source` names the paper or code the default is from; `by_env` gives other defaults by environment name without
-    its version ("HalfCheetah"), or by namespace ("dm_control") for those of its environments that it does not name;
+    its version ("HalfCheetah"), or by namespace ("dm_control") for its environments that it does not name;
     `minimum` and `maximum` are inclusive; `symbol` is the source's, such as K_e.
     """
     metadata = {
@@ -61,19 +61,19 @@ def setting(
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def at_least_zero(default: Any, help: str, source: str = "", **more: Any) -> Any:
+def at_least_zero(default: Any, help: str, source: str = "", **keywords: Any) -> Any:
     """A `setting` from 0 on."""
-    return setting(default, help, source, minimum=0, **more)
+    return setting(default, help, source, minimum=0, **keywords)
 
 
-def at_least_one(default: Any, help: str, source: str = "", **more: Any) -> Any:
+def at_least_one(default: Any, help: str, source: str = "", **keywords: Any) -> Any:
     """A `setting` from 1 on: a count, or several."""
-    return setting(default, help, source, minimum=1, **more)
+    return setting(default, help, source, minimum=1, **keywords)
 
 
-def fraction(default: Any, help: str, source: str = "", **more: Any) -> Any:
+def fraction(default: Any, help: str, source: str = "", **keywords: Any) -> Any:
     """A `setting` between 0 and 1: a share, a probability, a factor."""
-    return setting(default, help, source, minimum=0, maximum=1, **more)
+    return setting(default, help, source, minimum=0, maximum=1, **keywords)
 
 
 def environment_name(env_id: str) -> str:
@@ -152,12 +152,12 @@ def coerce(value: Any, kind: Any) -> Any:
         if value in arguments:
             return value
     elif _is_list(origin or kind):
-        parts = [part for part in arguments if part is not Ellipsis] if origin in LISTS else []
+        item_kinds = [item for item in arguments if item is not Ellipsis] if origin in LISTS else []
         if isinstance(value, str):
-            separators = r"[,\s]+|(?<=\d)-" if parts == [int] else r"[,\s]+"
-            value = [part for part in re.split(separators, value.strip().strip("[]()")) if part]
+            separators = r"[,\s]+|(?<=\d)-" if item_kinds == [int] else r"[,\s]+"
+            value = [item for item in re.split(separators, value.strip().strip("[]()")) if item]
         if isinstance(value, list | tuple):
-            kinds = parts if len(parts) > 1 else (parts or [Any]) * len(value)
+            kinds = item_kinds if len(item_kinds) > 1 else (item_kinds or [Any]) * len(value)
             if len(kinds) == len(value):
                 return tuple(map(coerce, value, kinds))
     elif (origin or kind) in (Mapping, dict):
@@ -272,9 +272,9 @@ def share_settings(values: Values, types: Mapping[Owner, type]) -> dict[Owner, T
         named = {owner: list_settings(kind) for owner, kind in types.items() if algo in ("", *owner)}
         if not named:
             check_known(algo, [name for name, _ in types], f"--set {key}: this command has no algorithm '{algo}'")
-        known = list(dict.fromkeys(itertools.chain(*named.values())))
-        if setting not in known:
-            raise UsageError(unknown_setting(", ".join(name for name, _ in named), setting, known))
+        names = list(dict.fromkeys(itertools.chain(*named.values())))
+        if setting not in names:
+            raise UsageError(unknown_setting(", ".join(name for name, _ in named), setting, names))
         for owner, settings in named.items():
             if setting in settings:
                 shared[owner][setting] = values[key]

@@ -29,15 +29,15 @@ def check_algorithm(
 
     It learns to the end of its budget and counts each step once; every setting has a help and a source; other seeds
     give other numbers. If it is synchronous, two worker processes and a run with interruptions give the same numbers,
-    to the last digit. If nothing in it depends on the budget, a run that is extended to the budget does so, too.
+    to the last digit. If nothing in it depends on the budget, so does a run that is extended to the budget.
     `settings` make the runs small.
     """
     for row in setting_rows(registry.find(name).settings_type):
         assert row.help, f"setting {row.name} has no help"
         assert row.source, f"setting {row.name} has no source"
     cells = {
-        part: _cell(name, folder / part, env, timesteps, settings or {}, seed=int(part == "seed"))
-        for part in ("whole", "seed", "two", "parts", "longer")
+        case: _cell(name, folder / case, env, timesteps, settings or {}, seed=int(case == "seed"))
+        for case in ("whole", "seed", "two", "parts", "longer")
     }
     whole = cells["whole"]
     assert _run(whole, 0) == "done", "a run without worker processes fails"
@@ -47,7 +47,7 @@ def check_algorithm(
     assert played == counted, f"episodes have {played} steps, eval.csv counts {counted}"
     assert trained >= timesteps, f"the run ended after {trained} of {timesteps} steps"
     assert _run(cells["seed"], 0) == "done", "a run with another seed fails"
-    first, second = (load_files(cells[part].directory).rows[EpisodeRow]["r"] for part in ("whole", "seed"))
+    first, second = (load_files(cells[case].directory).rows[EpisodeRow]["r"] for case in ("whole", "seed"))
     assert not first.equals(second), "seeds 0 and 1 give the same episodes"
     if not registry.find(name).is_synchronous(whole.settings):
         return

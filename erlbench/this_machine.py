@@ -65,8 +65,8 @@ def examine() -> Iterator[Finding]:
     slow = "" if capability != "DEFAULT" else "gradient steps are slow: this processor has no AVX2"
     yield Finding("torch", f"{torch.__version__}, kernels {capability}", slow)
     unused = bool(names) and not torch.cuda.is_available()
-    found = f"{', '.join(names) or 'none; none is needed'}{', which this torch cannot use' * unused}"
-    yield Finding("GPU", found, "install PyPI's torch, with CUDA" if unused else "")
+    gpus = f"{', '.join(names) or 'none; none is needed'}{', which this torch cannot use' * unused}"
+    yield Finding("GPU", gpus, "install PyPI's torch, with CUDA" if unused else "")
     display = playing.has_display()
     advice = "" if display else "erlbench play RUN --video film.mp4"
     yield Finding("window", "there is a display" if display else "no display", advice)

@@ -61,8 +61,8 @@ def _range(name: str, text: str, kind: Any, limits: Mapping[str, Any]) -> BaseDi
     option = f"--search {name}"
     bounds, _, scale = text.partition(":")
     low, dots, high = bounds.partition("..")
-    texts = [low, high] if dots else [part.strip() for part in text.split(",") if part.strip()]
-    values = [check_value(part, kind, option, limits) for part in texts]
+    texts = [low, high] if dots else [item.strip() for item in text.split(",") if item.strip()]
+    values = [check_value(item, kind, option, limits) for item in texts]
     if len(values) < 2:
         raise UsageError(f"{option} needs two values at least, such as A,B, or an interval LOW..HIGH")
     if not dots:
@@ -90,7 +90,7 @@ def tune(
 
     Returns the best trial, the cost of the search in words, and best.toml, a file for --config.
 
-    `fixed` names the settings that the cells were given; best.toml holds them beside those that are found. A trial's
+    `fixed` names the settings that the cells were given; best.toml holds them with the best values. A trial's
     value is the mean final score. All is stored in `out`: the same call goes on with the trial that was interrupted,
     then with those that are left. Raises `ErlbenchError` when no trial ended, `UsageError` when `out` holds another
     search or one that runs, or when the database cannot be read or written, and `Interrupted` after a signal.
@@ -116,7 +116,7 @@ def tune(
                 say(f"{_folder(trial)}: {score:,.1f} ({words})")
         return _write_best(study, cells, fixed, out)
     except (SQLAlchemyError, StorageInternalError) as error:
-        causes = (getattr(each, "orig", None) for each in (error, error.__cause__))  # what SQLite says
+        causes = (getattr(exception, "orig", None) for exception in (error, error.__cause__))  # SQLite's error
         reason = next(filter(None, causes), None) or str(error).partition("\n")[0]
         raise UsageError(
             f"{out / STORAGE} cannot be used: {reason}; put back a copy of it, or choose another --out"

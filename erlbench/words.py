@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 
-def counted(number: int, one: str, several: str = "") -> str:
+def counted(number: int, singular: str, plural: str = "") -> str:
     """A number with its noun: "1 process", "2,000 steps"; `several` is the plural where it takes more than an s."""
-    return f"{number:,} {one if number == 1 else several or one + 's'}"
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def say_range(numbers: Collection[int]) -> str:

@@ -1,4 +1,4 @@
-"""What `erlbench run` says of its cells before it runs them: doubts, settings, time and memory; and their start."""
+"""The start of `erlbench run`: it prints doubts, settings, time and memory of its cells, and runs them."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ MOST_COMPARED = 4  # algorithms whose values are named
 Settings = tuple[tuple[str, str], ...]  # names and values
 
 
-def start_cells(asked: RunArguments) -> int:
+def start_cells(arguments: RunArguments) -> int:
     """Describe the cells of a command, and run them unless it is a dry run; the exit code."""
-    check_device(asked.device)
-    options = run_options(asked, ("erlbench", *sys.argv[1:]))
-    rules = rules_of(options, () if asked.study else asked.algo)
-    cells = requested_cells(asked, problem_finder(rules))
-    if not asked.quiet:
-        for line in _describe(cells, asked, rules):
+    check_device(arguments.device)
+    options = run_options(arguments, ("erlbench", *sys.argv[1:]))
+    rules = rules_of(options, () if arguments.study else arguments.algo)
+    cells = requested_cells(arguments, problem_finder(rules))
+    if not arguments.quiet:
+        for line in _describe(cells, arguments, rules):
             message(line)
-    if asked.dry_run:
+    if arguments.dry_run:
         _show_plan(cells, options)
         return 0
-    if asked.slurm:
+    if arguments.slurm:
         from erlbench.launch.slurm import launch  # submitit
 
-        return launch(cells, options, asked.slurm)
-    if asked.tensorboard:
+        return launch(cells, options, arguments.slurm)
+    if arguments.tensorboard:
         message(f"live curves: tensorboard --logdir {shlex.join(dict.fromkeys(str(cell.out) for cell in cells))}")
     schedule = schedule_cells(cells, options)
-    if len(cells) > 1 and not asked.quiet and (waiting := sum(not share.done for share in schedule.shares)):
+    if len(cells) > 1 and not arguments.quiet and (waiting := sum(not share.done for share in schedule.shares)):
         about = f"{counted(waiting, 'run')}, about {say_duration(schedule, options)}"
         message(f"{about} on a machine with nothing else to do ({_say_trust(cells)})")
     return run_cells(cells, options, schedule)
 
 
-def _describe(cells: Sequence[Cell], asked: RunArguments, rules: Rules) -> Iterator[str]:
+def _describe(cells: Sequence[Cell], arguments: RunArguments, rules: Rules) -> Iterator[str]:
     """What there is to know of the cells before they run."""
     lines: dict[str, None] = {}  # on environments that are not the suite's
     folders: dict[tuple[str, ...], list[Path]] = {}  # by their values that win over defaults and presets of today
@@ -67,17 +67,17 @@ def _describe(cells: Sequence[Cell], asked: RunArguments, rules: Rules) -> Itera
             folders.setdefault(cell.kept, []).append(cell.directory)
     yield from lines
     for kept, (first, *others) in folders.items():
-        more = f" and {len(others)} more" if others else ""
-        yield f"{first}{more} keeps its own values: {'; '.join(kept)}"
+        suffix = f" and {len(others)} more" if others else ""
+        yield f"{first}{suffix} keeps its own values: {'; '.join(kept)}"
     settings = {cell.name: list_settings(cell.settings) for cell in cells}
-    for key in asked.set:
+    for key in arguments.set:
         having = [name for name in settings if key in settings[name]]
         if having and (lacking := [name for name in settings if name not in having]):
             yield f"--set {key} is for {', '.join(having)}; {', '.join(lacking)} has no such setting"
-    for name, reason in (useless_replays(cells) if asked.save_replay else {}).items():
+    for name, reason in (useless_replays(cells) if arguments.save_replay else {}).items():
         yield f"warning: {name}: --save-replay has no effect, as such a run cannot be extended: {reason}"
     doubts = find_doubts(cells, problem_finder(rules))
-    yield from (line for _, line in doubts) if asked.verbose else shorten_doubts(doubts)
+    yield from (line for _, line in doubts) if arguments.verbose else shorten_doubts(doubts)
     if len(settings) < 2:
         return
     from erlbench.experiment.fairness import compare_algorithms
@@ -99,8 +99,8 @@ def _show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
             check_saved(RunFolder(cell.directory), cell, options)
     groups: dict[tuple[str, str, Settings], dict[str, None]] = {}  # environments by algorithm, name and settings
     for cell in cells:
-        own = {f"environment's {name}": value for name, value in cell.env_settings.items()}
-        settings = tuple(setting_texts({**toml_values(cell.settings), **own}))
+        env_settings = {f"environment's {name}": value for name, value in cell.env_settings.items()}
+        settings = tuple(setting_texts({**toml_values(cell.settings), **env_settings}))
         groups.setdefault((cell.algo, cell.name, settings), {})[cell.env] = None
     first: dict[str, Settings] = {}  # of each algorithm
     for (algo, name, settings), envs in groups.items():
@@ -134,7 +134,7 @@ def _show_plan(cells: Sequence[Cell], options: RunOptions) -> None:
 def _say_trust(cells: Sequence[Cell]) -> str:
     """How far the estimates of cells can be trusted."""
     if unknown := never_timed(cells):
-        return f"rough, as nobody has timed a step of {', '.join(unknown)} (HalfCheetah's is taken)"
+        return f"rough, as no step was timed of {', '.join(unknown)} (HalfCheetah's is taken)"
     return "right within a factor of two or so"
 
 

@@ -40,7 +40,7 @@ class ConvertOptions(UserFacts, Direction):
 
 
 @options_command(ConvertOptions)
-def command(asked: ConvertOptions) -> None:
+def command(options: ConvertOptions) -> None:
     """Take in runs of other programs, or write results for them.
 
     \b
@@ -50,7 +50,7 @@ def command(asked: ConvertOptions) -> None:
     --to tensorboard  curves
     --to bundle       one file of runs, which every command reads as a folder
 
-    What the files of another program do not say stays unknown. A bundle has no command line, home folder, user or host.
+    Values that another program's files lack stay unknown. A bundle has no command line, home folder, user or host.
 
     \b
     Examples:
@@ -60,41 +60,41 @@ def command(asked: ConvertOptions) -> None:
       erlbench convert --to tensorboard results --out curves
       erlbench convert --to bundle results --out study.zip
     """
-    target = choose_target(asked)
+    target = choose_target(options)
     facts = {
-        item.name: value for item in fields(UserFacts) if (value := getattr(asked, item.name)) not in (None, "", {})
+        item.name: value for item in fields(UserFacts) if (value := getattr(options, item.name)) not in (None, "", {})
     }
     if facts and target:
         raise UsageError(f"--{next(iter(facts)).replace('_', '-')} is for --from {'|'.join(SOURCES)} alone")
     if target == BUNDLE:
-        if asked.out is None:
+        if options.out is None:
             raise UsageError("--to bundle needs a file: --out FILE.zip")
-        with open_bundles(asked.paths) as folders:
-            count = write_bundle(folders, asked.out)
-        click.echo(f"{counted(count, 'run')} in {asked.out}, without command lines, home folders, user and host")
+        with open_bundles(options.paths) as folders:
+            count = write_bundle(folders, options.out)
+        click.echo(f"{counted(count, 'run')} in {options.out}, without command lines, home folders, user and host")
     elif target:
-        out = asked.out or Path("export") / target
-        written = export_events(load_results(*asked.paths), out)
+        out = options.out or Path("export") / target
+        written = export_events(load_results(*options.paths), out)
         click.echo(f"{counted(len(written), 'folder')} in {out}; next: tensorboard --logdir {out}")
     else:
-        out = asked.out or Path("results")
-        if not asked.origin.strip():
+        out = options.out or Path("results")
+        if not options.origin.strip():
             raise UsageError("give --origin WORDS: whose data they are; reports show it")
-        runs = import_runs(asked.paths, out, source=asked.from_, **facts)
+        runs = import_runs(options.paths, out, source=options.from_, **facts)
         rows = [(*row[:-1], f"{row[-1]:,}") for row in runs.itertuples(index=False)]
         print_table("", ("run", "read from", "returns of", "rows", "steps"), rows)
         click.echo(f"{counted(len(runs), 'run')} in {out}; next: erlbench report {out}")
 
 
-def choose_target(asked: Direction) -> str:
+def choose_target(options: Direction) -> str:
     """The format to write; empty where runs are taken in, of any format without `from`.
 
-    Raises `UsageError` where the options exclude one another, or neither they nor PATH say it.
+    Raises `UsageError` where the options exclude one another, or neither they nor PATH decide it.
     """
-    target = asked.to or (BUNDLE if asked.out and asked.out.suffix == SUFFIX else "")
-    if asked.from_ and target:
+    target = options.to or (BUNDLE if options.out and options.out.suffix == SUFFIX else "")
+    if options.from_ and target:
         raise UsageError("give --from or --to, not both; convert in two steps, with a folder of results between them")
-    holds_runs = (path for path in asked.paths if is_bundle(path) or (path.is_dir() and run_folders(path)))
+    holds_runs = (path for path in options.paths if is_bundle(path) or (path.is_dir() and run_folders(path)))
     if not target and (path := next(holds_runs, None)):
         raise UsageError(f"{path} holds runs of this suite; say what to write: --to {'|'.join(TARGETS)}")
     return target

@@ -44,7 +44,7 @@ class ListOptions:
 
 
 # What there is of one kind, by its names: what each is, how rows and details are printed, and the line after a list
-# without details, in which {} stands for its first name.
+# without details, with {} for its first name.
 Listing = tuple[Mapping[str, str], Callable[[list[str]], None], Callable[[str], None], str]
 
 
@@ -141,7 +141,7 @@ def _list_environments(words: list[str]) -> Listing:
 
 
 def _print_environments(names: list[str]) -> None:
-    """A line for each environment; one that the suite does not list is made in a process of its own."""
+    """A line for each environment; one that the suite does not list is made in a separate process."""
     rows: list[tuple[object, ...]] = []
     for name in map(catalogue.canonical, names):
         row = catalogue.LISTED.get(name.partition("@")[0])

@@ -1,4 +1,4 @@
-"""`erlbench new`: a package of your own that brings one algorithm, with its test."""
+"""`erlbench new`: a new package with one algorithm and its test."""
 
 from __future__ import annotations
 

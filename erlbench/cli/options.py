@@ -22,14 +22,14 @@ class OptionsCommand(click.Command):
 
     def __init__(self, name: str, kind: type, **further: Any) -> None:
         self.options = list_options(kind)
-        parameters = [_make_parameter(each) for each in self.options.values() if not each.file_only]
-        if any(each.basic for each in self.options.values()):
+        parameters = [_make_parameter(option) for option in self.options.values() if not option.file_only]
+        if any(option.basic for option in self.options.values()):
             parameters.append(HELP_ALL)
         super().__init__(name, params=parameters, **further)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Click takes `--reach=-150` for `--reach` without a value and an option -150, but not `--reach= -150`."""
-        for flag in (each.flag for each in self.options.values() if each.bare is not None):
+        for flag in (option.flag for option in self.options.values() if option.bare is not None):
             args = [re.sub(f"^{flag}=-", f"{flag}= -", word) for word in args]
         if HELP_ALL in self.params and HELP_ALL.opts[0] in args:
             ctx.meta[ALL], args = True, ["--help"]
@@ -45,8 +45,10 @@ class OptionsCommand(click.Command):
             record = parameter.get_help_record(ctx)  # none of an argument
             if record and (shows_all or not declared or declared.basic):
                 sections.setdefault(title, []).append(record)
-        if shows_all and (keys := [each for each in self.options.values() if each.file_only]):
-            sections["Keys of a --config file"] = [(f"{each.name} = {each.metavar}", each.help) for each in keys]
+        if shows_all and (keys := [option for option in self.options.values() if option.file_only]):
+            sections["Keys of a --config file"] = [
+                (f"{option.name} = {option.metavar}", option.help) for option in keys
+            ]
         for title, rows in sections.items():
             with formatter.section(title):
                 formatter.write_dl(rows)

@@ -36,7 +36,7 @@ def command(options: PlayOptions) -> None:
     """Watch the policy of the finished run in the folder RUN.
 
     It opens a window. With --video it writes a film instead, which needs no display: MuJoCo then draws by EGL or by
-    OSMesa, whichever works; MUJOCO_GL=egl or MUJOCO_GL=osmesa chooses one. The episodes start as those of the run's
+    OSMesa, whichever works; MUJOCO_GL=egl or MUJOCO_GL=osmesa chooses one. The episodes start as in the run's
     last evaluation, so the printed returns are those in eval.csv.
 
     \b
@@ -50,9 +50,9 @@ def command(options: PlayOptions) -> None:
     from erlbench.pool.apart import apart
 
     try:
-        asked = {name: getattr(options, name) for name in ("run", "episodes", "seed", "steps", "video")}
+        values = {name: getattr(options, name) for name in ("run", "episodes", "seed", "steps", "video")}
         window = options.video is None and not options.no_video
-        played = apart(play_run, **asked, window=window, seconds=LONGEST)
+        played = apart(play_run, **values, window=window, seconds=LONGEST)
     except ErlbenchError:
         raise
     except Exception as error:  # of settings that no run has

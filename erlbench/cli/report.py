@@ -63,13 +63,13 @@ def command(options: ReportOptions) -> None:
         header = [table.header[place] for place in places]
         for environment, rows in groupby(table.cells, key=lambda cells: cells[0].text):
             print_table(environment, header, [[row[place].text for place in places] for row in rows])
-        for remark in table.remarks[1:]:  # the first says what a run set is
+        for remark in table.remarks[1:]:  # the first explains run sets
             click.echo(remark)
     click.echo(index)
 
 
 def _print_verdicts(report: Path) -> None:
-    """Print the verdicts of a report's own pages, where it has some: the result, then each with what is behind it."""
+    """Print the verdicts of a report's pages: the result, then each verdict with its details."""
     from erlbench.reporting.page_cells import REFERENCE
     from erlbench.reporting.words import FILE, select_spoken
 

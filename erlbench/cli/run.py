@@ -27,11 +27,11 @@ def run(**given: Any) -> None:
       erlbench run --study aes-rl-table-1 --profile smoke --dry-run
       erlbench run --config results/Hopper-v5/td3/seed-000/config.toml --seeds 1,
     """
-    asked, context = arguments(given), click.get_current_context()
-    context.meta["verbose"] = asked.verbose
+    run_arguments, context = arguments(given), click.get_current_context()
+    context.meta["verbose"] = run_arguments.verbose
     from erlbench.cli.cells import start_cells
 
-    context.exit(start_cells(asked))
+    context.exit(start_cells(run_arguments))
 
 
 command = OptionsCommand("run", RunArguments, callback=run, help=run.__doc__)

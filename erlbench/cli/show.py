@@ -102,7 +102,7 @@ def _show_run(run: Path, last: int) -> None:
 
 
 def _status(run: Path) -> Table:
-    """status.json; a run that says `running` but that nobody holds was killed, and one that is held runs."""
+    """status.json; a run with status `running` was killed if no process holds its lease, else it runs."""
     directory = RunFolder(run)
     status = directory.status()
     word = str(status.get("status") or "unknown")

@@ -16,7 +16,7 @@ from erlbench.errors import UsageError
 from erlbench.experiment.arguments import MOST_SEEDS, RunArguments
 from erlbench.options import option, shared_option
 
-FIRST_SEED = 1000  # of trials: other seeds than those of the runs that are reported
+FIRST_SEED = 1000  # of trials: not the seeds of the reported runs
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ class VerifyOptions:
 def command(options: VerifyOptions) -> None:
     """Check the runs in the folders RUN, or all runs below them.
 
-    Files must have their checksums and all that their version writes, rows must agree with those of other files, and
+    Files must have their checksums and all that their version writes, rows must agree with other files, and
     the saved policies play their evaluations again: each return must be equal to the last bit. Runs of different seeds
     must not be copies. What cannot be verified is named with the reason. Exit code 1 if something differs.
 

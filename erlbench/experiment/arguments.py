@@ -50,7 +50,7 @@ def seed_list(value: Any, what: str) -> tuple[int, ...]:
 
 
 def read_simulated_time(value: Any, what: str) -> bool | int:
-    """Whether time is simulated, or the number of virtual processors, which says it, too."""
+    """Whether time is simulated, or the number of virtual processors, which implies it."""
     if (text := str(value).lower()) in ("true", "false"):
         return text == "true"
     return int(check_value(value, int, what, {"minimum": 1, "maximum": MOST_PROCESSES}))
@@ -244,7 +244,7 @@ def _read_file(path: Path) -> Table:
     """A --config file: options at the top or in [run], and the `TABLES`; a run's config.toml is one."""
     file, values = TomlFile(path), {}
     tables = of_today(file.data)
-    known = [name for name in OPTIONS if name not in (*TABLES, "config")]
+    option_names = [name for name in OPTIONS if name not in (*TABLES, "config")]
     top = {key: value for key, value in file.data.items() if key not in ("run", *TABLES.values())}
     if isinstance(top.get("costs"), dict):
         top["costs"] = str(path)  # the table of a run's config.toml
@@ -254,9 +254,9 @@ def _read_file(path: Path) -> Table:
             if name == "seed":
                 name, value = "seeds", [value]  # of a run's config.toml
             if name == "workers" and value == 0:
-                continue  # what config.toml says of algorithms that have none
+                continue  # of config.toml, for algorithms without workers
             with file.at((*where, key)):
-                check_known(name, known, f"unknown option '{key}'")
+                check_known(name, option_names, f"unknown option '{key}'")
                 if name in values:
                     raise UsageError(f"'{name}' is given twice")
                 values[name] = OPTIONS[name].check(value, f"'{key}'")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from erlbench.work.replay import Replay
     from erlbench.work.store import Store
 
-HUNG_AFTER = 1800.0  # seconds of one task, unless the user says otherwise
+HUNG_AFTER = 1800.0  # seconds of one task, by default
 EVALUATE = ("during", "after")
 EVAL_FREQ = 5000  # training steps between two evaluations
 FEWEST_EVALUATIONS = 10  # on the way, of a budget below `EVAL_FREQ` times as much
@@ -50,7 +50,7 @@ class Cell:
     evaluate: str = "after"  # the training, from saved parameters, or "during" it
     simulated_time: bool = False  # order of results by modelled durations instead of the clock
     total_generations: int | None = None  # where the run ends if its steps are not used up before
-    total_minutes: float | None = None  # of modelled training time, which have to pass besides the steps
+    total_minutes: float | None = None  # of modelled training time, which have to pass in addition to the steps
     info: tuple[str, ...] = ()  # keys of the environment's infos whose numbers are recorded
     settings: Any  # instance of the algorithm's settings_type
     out: Path
@@ -71,7 +71,7 @@ class Cell:
 
     @property
     def processors(self) -> int:
-        """The virtual processors of simulated time, without the critic's own."""
+        """The virtual processors of simulated time, without the critic's."""
         return self.simulated_processes or self.workers or 1
 
     @property
@@ -145,7 +145,7 @@ class RunOptions:
 
 
 def usual_frequency(steps: float) -> int:
-    """Training steps between two evaluations that nobody asked for: `EVAL_FREQ`, or a tenth of a smaller budget."""
+    """Training steps between two evaluations by default: `EVAL_FREQ`, or a tenth of a smaller budget."""
     return max(1, min(EVAL_FREQ, math.ceil(steps / FEWEST_EVALUATIONS)))
 
 
@@ -173,14 +173,14 @@ def run_folder(out: Path, env: str, name: str, seed: int) -> Path:
 def differences(saved: Values, now: Values, counts: Callable[[str, str], bool] = lambda table, key: True) -> list[str]:
     """What differs between two configurations (`Cell.config`), one line each: "settings.tau: 0.9 there, 0.95 now".
 
-    `counts` says of which keys of which tables.
+    `counts` selects keys of tables.
     """
     lines = []
     for table in ("run", "settings", "env_settings", "costs"):
-        there, here = table_in(saved, table), now.get(table, {})
-        if there and table == "costs":
-            there = rounded({**DEFAULTS, **there})  # a run of before some of these were measured
-        for key in {**here, **there}:
-            if there.get(key) != here.get(key) and counts(table, key):
-                lines.append(f"{table}.{key}: {there.get(key, 'not set')} there, {here.get(key, 'not set')} now")
+        old, new = table_in(saved, table), now.get(table, {})
+        if old and table == "costs":
+            old = rounded({**DEFAULTS, **old})  # a run of before some of these were measured
+        for key in {**new, **old}:
+            if old.get(key) != new.get(key) and counts(table, key):
+                lines.append(f"{table}.{key}: {old.get(key, 'not set')} there, {new.get(key, 'not set')} now")
     return lines

@@ -1,7 +1,7 @@
 """From what a command or its studies ask for to the cells to run, and where the studies themselves are kept.
 
 What neither states is as in the cell's folder, or a default: no later default breaks an old run, as the folder's
-config.toml wins over everything that nobody stated.
+config.toml wins over everything that was not stated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from erlbench.settings import list_settings, resolve, share_settings
 
 RESULTS = Path("results")
 PLACELESS = nullcontext()
-FOLDER = frozenset({"env", "algo", "name", "seed"})  # keys of [run] that say which folder it is
+FOLDER = frozenset({"env", "algo", "name", "seed"})  # keys of [run] that name its folder
 STORED = {*IN_RUN, "simulated_processes", "simulated_critic"} - FOLDER
 
 
@@ -58,7 +58,7 @@ def requested_cells(arguments: RunArguments, problem_of: ProblemOf = problem) ->
     """The cells to run, each directory once; everything about them is checked, nothing is written.
 
     `problem_of` gives the problem of an environment and its settings. What that adds to the settings, the cells have.
-    A `CellError` from it is the cell's own, and meets it when it starts.
+    A `CellError` from it concerns one cell, and is raised again when it starts.
     """
     problem_of = remember_problems(problem_of)
     if arguments.study:
@@ -89,7 +89,7 @@ def requested_cells(arguments: RunArguments, problem_of: ProblemOf = problem) ->
 
 
 def _state_command(arguments: RunArguments) -> Iterator[Statement]:
-    """What the command states of its cells, which are those of no study."""
+    """The command's statement on its cells, which are in no study."""
     if not arguments.algo or not arguments.env:
         raise UsageError("nothing to run: give --algo and --env, or --study; see `erlbench run --help`")
     if arguments.profile is not None:

@@ -19,7 +19,7 @@ BUILT_IN = Path(__file__).with_name("costs.toml")
 
 @dataclass(frozen=True, kw_only=True)
 class Costs:
-    """Seconds of one process while no other one works, and of the driver. `source` says where they were measured.
+    """Seconds of one process while no other one works, and of the driver. `source`: where they were measured.
 
     Every number is rounded to nine decimals. So a change in the last place of a float changes nothing.
     """
@@ -33,7 +33,7 @@ class Costs:
     cores: int = 1  # of that machine
     update: float = 0.0  # the driver's work between two generations, while no task runs
     spread: float = 0.0  # relative standard deviation of a task's time; simulated time does not use it
-    gradient_overhead: float = 0.0  # what a task with gradient steps takes besides, such as to load networks
+    gradient_overhead: float = 0.0  # additional time of a task with gradient steps, such as to load networks
 
     def __post_init__(self) -> None:
         for name, value in rounded(vars(self)).items():
@@ -91,7 +91,7 @@ def load_costs(path: Path) -> Costs:
 
 
 def read_costs(file: TomlFile, table: Any, where: Keys) -> Costs:
-    """The costs in a table of a file, which stands at `where`; a `UsageError` names what is wrong in it."""
+    """The costs in a table of a file, at `where` in it; a `UsageError` names the mistake."""
     costs: Costs = file.build(Costs, table, where)
     for name, value in vars(costs).items():
         least = 1 if name in ("crowding", "cores") else 0

@@ -120,7 +120,7 @@ def find_doubts(cells: Iterable[Cell], problem_of: ProblemOf) -> Iterator[tuple[
 
 
 def shorten_doubts(doubts: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """The line of each doubt; of more than `FEW` of one kind the first, and how many there are besides."""
+    """The line of each doubt; of more than `FEW` of one kind the first, and the number of the others."""
     kinds: dict[str, list[str]] = {}
     for kind, line in doubts:
         kinds.setdefault(kind, []).append(line)

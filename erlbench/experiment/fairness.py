@@ -1,4 +1,4 @@
-"""Fairness of a comparison: in what the algorithms differ besides their ideas, and which settings were overridden.
+"""Fairness of a comparison: how the algorithms' settings differ, and which were overridden.
 
 All is made of configurations (`Cell.config`, or a run's config.toml), so a terminal prints it before a run and a report
 prints it after one.
@@ -40,7 +40,7 @@ GROUPED = {"start_timesteps"}.union(*GROUPS.values())
 def compare_algorithms(configs: Iterable[Config]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
     """The names of the runs, and what differs between them: a text for each name by aspect, "-" where it has none.
 
-    Values that differ among the runs of a name stand side by side. Settings without a line of their own are compared
+    Values that differ among the runs of a name stand side by side. Settings without a separate line are compared
     where all algorithms have them.
     """
     sides: dict[str, dict[str, dict[str, None]]] = {}  # name -> aspect -> texts
@@ -79,7 +79,7 @@ def find_defaults(algo: str, preset: str, env: str) -> Table:
 
 
 def overridden(config: Config) -> dict[str, str]:
-    """The settings that are not those of the algorithm's preset in this environment, as `--set` takes them.
+    """The settings that differ from the algorithm's preset in this environment, as `--set` takes them.
 
     Of an algorithm that is not the suite's, nothing is known.
     """

@@ -61,7 +61,7 @@ class CellSchedule:
             while (cell := queue.start()) is not None:
                 heapq.heappush(ends, (now + self.shares[cell].seconds, cell))
             running = [share for share in queue.running.values() if not share.done]
-            moments.append((len(running), sum(each.memory for each in running), sum(each.disk for each in running)))
+            moments.append((len(running), sum(share.memory for share in running), sum(share.disk for share in running)))
         return ScheduleEstimate(now, *map(max, zip(*moments)))
 
 
@@ -82,8 +82,8 @@ class CellQueue:
             shares = [share, *self.running.values()]
             has_room = len(shares) == 1 or (  # one that needs more than there is runs alone
                 len(shares) <= limits.jobs
-                and sum(each.cores for each in shares) <= limits.cores
-                and sum(each.memory + each.disk for each in shares) <= limits.memory
+                and sum(other.cores for other in shares) <= limits.cores
+                and sum(other.memory + other.disk for other in shares) <= limits.memory
             )
             places += [waiting] * (has_room and bool(waiting))
         if not places:

@@ -43,7 +43,7 @@ FILE = "study.toml"  # in a folder of results: the studies of its runs
 PROFILE_KEYS = tuple(item.name for item in fields(Profile))
 BUDGET_KEYS = frozenset(PROFILE_KEYS) - {"envs"}  # a study with one of these at its top has no profiles
 STUDY_KEYS = ("like", *(item.name for item in fields(Study) if item.name not in PLACES), *PROFILE_KEYS)
-LEFT_OUT = "; the studies of this file are left out"  # of a file that nobody named
+LEFT_OUT = "; the studies of this file are left out"  # of a file that was not named
 BENCHMARKS = Path(erlbench.__file__).with_name("benchmarks.toml")  # the suite's
 
 
@@ -69,7 +69,7 @@ def known_studies(
 
     `joined`: studies of several folders that differ in seeds and texts alone are one, of all these seeds.
 
-    Nothing in one file makes another one unusable: a mistake in `HERE` or in a folder's file, which nobody has named,
+    No file makes another one unusable: a mistake in `HERE` or in a folder's file, which was not named,
     leaves the file out with a warning. A mistake in one of `named`, and a name that the suite has, is a `UsageError`.
     """
     studies = dict(suite := _suite_studies())
@@ -93,7 +93,7 @@ def known_studies(
 def _join(first: Study | None, second: Study, warn: Callable[[str], None]) -> Study:
     """One study of the seeds of both, where both stand in folders of results and are equal but for seeds and texts.
 
-    Else the second one, with a warning where the other stands in a folder of results, too.
+    Else the second one, with a warning where the other one is also in a folder of results.
     """
     if first is None or not (first.file and second.file and first.file.name == second.file.name == FILE):
         return second
@@ -139,26 +139,26 @@ def profile_places(study: str, profile: str, *keys: str) -> list[Keys]:
 
 
 def _merge_like(reader: TomlFile, name: str, tables: Mapping[str, Table]) -> Table:
-    """A study with what it leaves out from the one that it is `like`: its own `envs` win over those of the profiles."""
+    """A study with the missing keys of the study that it is `like`; its `envs` win over the profiles' `envs`."""
     raw = dict(tables[name])
     if "like" not in raw:
         return raw
     other = raw.pop("like")
     with reader.at(("studies", name, "like")):
-        known = [key for key, table in tables.items() if "like" not in table]
-        check_known(str(other), known, f"'{other}' is no study to be like")
-    theirs = tables[other]
-    own, profiles = raw.get("profiles", {}), theirs.get("profiles", {})
+        bases = [key for key, table in tables.items() if "like" not in table]
+        check_known(str(other), bases, f"'{other}' is no study to be like")
+    base = tables[other]
+    profiles, base_profiles = raw.get("profiles", {}), base.get("profiles", {})
     left_out = ("envs", "env_timesteps", "entry_timesteps") if "envs" in raw else ()
-    merged = {**theirs, **raw, "profiles": {}}
+    merged = {**base, **raw, "profiles": {}}
     if BUDGET_KEYS.isdisjoint(raw):
-        for key in {**own, **profiles}:
-            kept = {item: value for item, value in profiles.get(key, {}).items() if item not in left_out}
-            merged["profiles"][key] = {**kept, **own.get(key, {})}
-        if own:
+        for key in {**profiles, **base_profiles}:
+            kept = {item: value for item, value in base_profiles.get(key, {}).items() if item not in left_out}
+            merged["profiles"][key] = {**kept, **profiles.get(key, {})}
+        if profiles:
             merged = {key: value for key, value in merged.items() if key not in BUDGET_KEYS}
     if isinstance(raw.get("envs"), list) and "envs_published" not in raw:
-        published = theirs.get("envs_published", {})
+        published = base.get("envs_published", {})
         merged["envs_published"] = {env: name for env, name in published.items() if env in raw["envs"]}
     return merged
 
@@ -194,7 +194,7 @@ def _read_study(reader: TomlFile, name: str, raw: Table, shared: Values) -> Stud
 
 
 def _check_study(reader: TomlFile, study: Study, where: Keys) -> None:
-    """Refuse names of entries and environments that the study does not have, and what stands in it twice."""
+    """Refuse names of entries and environments that the study does not have, and duplicates."""
     names = [entry.name for entry in study.entries]
     with reader.at((*where, "baseline")):
         if study.baseline:
@@ -237,15 +237,15 @@ def _read_profiles(
     reader: TomlFile, raw: Values, study: str, shared: Values, entries: tuple[Entry, ...]
 ) -> dict[str, Profile]:
     """The profiles of a study by name; the budget of its top level is the only one where it has one."""
-    own = raw.get("profiles", {})
+    profiles = raw.get("profiles", {})
     budget = {key: value for key, value in raw.items() if key in PROFILE_KEYS}
     flat = [key for key in budget if key in BUDGET_KEYS]
-    if flat and own:
+    if flat and profiles:
         message = f"'{flat[0]}' is in a study with profiles; put it into each of them, or omit the profiles"
         reader.fail(message, ("studies", study, flat[0]))
-    names = () if flat else dict.fromkeys([*(shared if budget else ()), *own])
+    names = () if flat else dict.fromkeys([*(shared if budget else ()), *profiles])
     return {
-        name: _read_profile(reader, {**shared.get(name, {}), **budget, **own.get(name, {})}, study, name, entries)
+        name: _read_profile(reader, {**shared.get(name, {}), **budget, **profiles.get(name, {})}, study, name, entries)
         for name in names or (NO_PROFILE,)
     }
 
@@ -272,7 +272,7 @@ def _read_profile(reader: TomlFile, raw: Table, study: str, name: str, entries: 
     budgets: dict[Keys, Mapping[str, int]] = {("env_timesteps",): profile.env_timesteps}
     for entry, budget in profile.entry_timesteps.items():
         with reader.at((*where, "entry_timesteps", entry)):
-            check_known(entry, (each.name for each in entries), f"'{entry}' is no entry")
+            check_known(entry, (item.name for item in entries), f"'{entry}' is no entry")
         budgets["entry_timesteps", entry] = budget
     for path, budget in budgets.items():
         for env, steps in budget.items():
@@ -296,7 +296,12 @@ def _check_pair(pair: Pair, study: Study) -> None:
     if pair.first == pair.second:
         raise UsageError(f"'{pair.first}' is compared with itself")
     first, second = entries[pair.first], entries[pair.second]
-    shared = {env for one in study.profiles.values() for env in one.entry_envs(first) if env in one.entry_envs(second)}
+    shared = {
+        env
+        for profile in study.profiles.values()
+        for env in profile.entry_envs(first)
+        if env in profile.entry_envs(second)
+    }
     for env in pair.envs or [""] * (not shared):
         if env not in shared:
             raise UsageError(f"'{pair.first}' and '{pair.second}' do not both run on {env or 'any environment'}")

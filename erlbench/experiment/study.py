@@ -101,9 +101,9 @@ class Profile:
         return self.entry_timesteps.get(entry.name, {}).get(env) or entry.total_timesteps or 0
 
     def timesteps(self, env: str, entry: Entry | None = None) -> int:
-        """The budget on an environment, in training steps: the entry's own, or that of all."""
-        own = self.own_timesteps(env, entry) if entry else 0
-        return own or self.env_timesteps.get(env, self.total_timesteps)
+        """The budget on an environment, in training steps: the entry's, else the profile's."""
+        budget = self.own_timesteps(env, entry) if entry else 0
+        return budget or self.env_timesteps.get(env, self.total_timesteps)
 
     def most_timesteps(self, env: str, entry: Entry) -> int:
         """The training steps that end an entry's run on an environment.
@@ -115,7 +115,7 @@ class Profile:
     def generations(self, entry: Entry, timesteps: int, longest: int) -> int | None:
         """The generations that end an entry's run with a budget of `timesteps`; None for no such limit.
 
-        Those of a nominal entry count one episode of `longest` steps each, whatever they play.
+        Generations of a nominal entry count one episode of `longest` steps each, whatever they play.
         """
         return -(-timesteps // longest) if entry.nominal else self.total_generations
 
@@ -130,7 +130,7 @@ def read_amount(value: Any, what: str) -> str:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two entries that are compared on each environment: the mean of `first` against that of `second`."""
+    """Two entries that are compared on each environment: the means of `first` and `second`."""
 
     first: str
     second: str
@@ -160,7 +160,7 @@ class Study:
     published_source: str = ""  # column `source` of the published numbers
     table: str = ""  # column `table` of the published numbers
     item: str = ""  # the table or figure that it repeats, where it is another one
-    statistic: str = "mean"  # column `statistic` of those that stand beside our means
+    statistic: str = "mean"  # column `statistic` of the published numbers
     entries: tuple[Entry, ...] = ()
     compare: tuple[Pair, ...] = ()  # empty: all pairs
     baseline: str = ""  # the entry against which the others are compared
@@ -210,7 +210,7 @@ def study_text(name: str, table: Values) -> str:
 
 
 def profile_settings(profile: Profile, entry: Entry) -> Table:
-    """The profile's settings that the entry's algorithm has, and the entry's own, which win."""
+    """The profile's settings that the entry's algorithm has, and the entry's settings, which win."""
     names = list_settings(registry.find(entry.algo).settings_type)
     return {**{name: value for name, value in profile.settings.items() if name in names}, **entry.settings}
 

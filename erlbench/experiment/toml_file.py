@@ -54,11 +54,11 @@ def toml_key(item: Field[Any]) -> str:
 
 
 def _split_key(dotted: str) -> Keys:
-    return tuple(part.strip("\"'") for part in re.findall(_PART, dotted))
+    return tuple(key.strip("\"'") for key in re.findall(_PART, dotted))
 
 
 class TomlFile:
-    """A file's data, and errors that name its lines; `name` stands for the path in messages."""
+    """A file's data, and errors that name its lines; `name` replaces the path in messages."""
 
     def __init__(self, path: Path, name: str = "") -> None:
         self.path = path
@@ -96,10 +96,10 @@ class TomlFile:
 
     def tables(self, parent: Values, where: Keys, words: Iterable[str]) -> dict[str, Table]:
         """The tables in the table `where`, which is in `parent` if anywhere; none has a key but `words`."""
-        found, words = self.table(parent.get(str(where[-1]), {}), where), tuple(words)
-        for name, table in found.items():
+        tables, words = self.table(parent.get(str(where[-1]), {}), where), tuple(words)
+        for name, table in tables.items():
             self.known(table, words, (*where, name))
-        return found
+        return tables
 
     def build(self, kind: type[Any], raw: Any, where: Keys, fallback: Keys = (), **given: Any) -> Any:
         """An instance of the dataclass `kind` from a table; the fields `given` win over it."""

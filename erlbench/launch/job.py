@@ -34,7 +34,7 @@ class SlurmJob:
     _code: Future[int] | None = field(default=None, init=False, repr=False)  # of a job under way
 
     def __call__(self) -> int:
-        """Run the cells in a process of their own, whose signals are obeyed; the exit code of `erlbench run`."""
+        """Run the cells in a separate process, whose signals are obeyed; the exit code of `erlbench run`."""
         self._code = ThreadPoolExecutor(1, "cells").submit(self.run)
         signal.signal(signal.SIGINT, lambda *_: STOP.set())
         signal.signal(signal.SIGTERM, lambda *_: requeue() if preempted() else STOP.set())

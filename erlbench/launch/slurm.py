@@ -30,7 +30,7 @@ SUBMITTED = ("array", "signal")  # what submitit and the saving of a job need as
 
 
 def launch(cells: Sequence[Cell], options: RunOptions, slurm: Mapping[str, str]) -> int:
-    """Submit the cells with these options of sbatch, and say how to watch them; the exit code of `erlbench run`."""
+    """Submit the cells with these options of sbatch, and print how to watch them; the exit code of `erlbench run`."""
     check_cells(cells, options)  # a mistake is found here, not by a hundred jobs
     logs, cells = cells[0].out / LOGS, [cell for cell in cells if not is_complete(cell)]
     if not cells:
@@ -48,10 +48,10 @@ def launch(cells: Sequence[Cell], options: RunOptions, slurm: Mapping[str, str])
     cores = parameters["cpus_per_task"]
     options = replace(options, processes=cores, per_node=cores, jobs=1, force=False)
     try:
-        with redirect_stderr(io.StringIO()), executor.batch():  # submitit repeats there what the error will say
+        with redirect_stderr(io.StringIO()), executor.batch():  # submitit repeats the error there
             jobs = [executor.submit(SlurmJob((cell,), options, os.getcwd())) for cell in cells]
         array = jobs[0].job_id.partition("_")[0]
-    except Exception as error:  # submitit raises errors of its own and of subprocess
+    except Exception as error:  # submitit raises its errors and subprocess's
         raise UsageError(f"Slurm did not take the jobs: {refusal(error)}") from error
     folders = " ".join(sorted({str(cell.out) for cell in cells}))
     click.echo(f"{counted(len(jobs), 'job')} in array {array} of Slurm; their output is in {logs}")
@@ -60,7 +60,7 @@ def launch(cells: Sequence[Cell], options: RunOptions, slurm: Mapping[str, str])
 
 
 def refusal(error: Exception) -> str:
-    """What sbatch has said, in one line."""
+    """The output of sbatch in one line."""
     lines = [line.strip().removeprefix("sbatch: ").removeprefix("error: ") for line in str(error).splitlines()]
     return "; ".join(line for line in lines if line)[-300:] or type(error).__name__
 

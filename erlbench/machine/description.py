@@ -78,7 +78,7 @@ def gpus() -> list[str]:
 
 
 def commit(root: Path = Path(erlbench.__file__).parent.parent) -> str:
-    """The commit of a source checkout, as its .git says; empty for an installed wheel."""
+    """The commit of a source checkout, from its .git; empty for an installed wheel."""
     folder = root / ".git"
     with suppress(OSError):
         if folder.is_file():  # of a further work tree: "gitdir: FOLDER"

@@ -46,7 +46,7 @@ def products() -> str:
 def describe() -> dict[str, Any]:
     """`blas` (of numpy, with its version), `kernel` (what it chose here), `products`, `cpu_flags` and `overrides`.
 
-    `products` says whose BLAS the learners use. The kernel of PyTorch's follows from the flags and the overrides;
+    `products` decides whose BLAS the learners use. PyTorch's kernel follows from the flags and the overrides;
     `versions` names its version.
     """
     import numpy  # noqa: F401  its BLAS is what is asked about
@@ -82,7 +82,7 @@ def in_words(meta: Mapping[str, Any], learns: bool = True) -> str:
 
 @cache
 def first_core() -> dict[str, str]:
-    """What Linux says of the first core; nothing elsewhere."""
+    """Linux's description of the first core; nothing elsewhere."""
     text = read_system_file("/proc/cpuinfo")
     pairs = (line.partition(":") for line in text.split("\n\n")[0].splitlines())
     return {name.strip(): value.strip() for name, _, value in pairs}

@@ -1,4 +1,4 @@
-"""What the suite asks of its own process and may use of the machine: streams, open files, libraries, cores, memory.
+"""Demands on this process, and its share of the machine: streams, open files, libraries, cores, memory.
 
 It imports nothing heavy, so that it can run before numpy is imported.
 """
@@ -161,8 +161,8 @@ def _name_glfw() -> None:
 def name_module(module: str) -> None:
     """Let a module be found in the current folder, behind all that is installed, as the command names it.
 
-    Libraries look for modules that may not be installed, such as `cuda` or `org`; a file of that name beside results
-    is not run by a command that names no module of the folder. Processes that are started later find it, too.
+    Libraries look for modules that may not be installed, such as `cuda` or `org`; a file of that name in a folder of
+    results is not run by a command that names no module of the folder. Processes that are started later find it, too.
     """
     top = module.partition(".")[0]
     try:
@@ -186,7 +186,7 @@ def limit_threads() -> None:
 def cores() -> int:
     """The cores that this process may use: whole ones of a container's CPU quota, at least 1.
 
-    In a Slurm job those of its task, where Slurm does not bind it to them.
+    In a Slurm job the cores of its task, where Slurm does not bind it to them.
     """
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     count = max(1, int(min(count, cpu_quota())))
@@ -197,7 +197,7 @@ def cores() -> int:
 def available_memory() -> float:
     """Bytes that can be had without swapping, by the machine and by a container's limit.
 
-    All of the memory where the system does not say.
+    All of the memory where the system gives no number.
     """
     free = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     if available := re.search(r"^MemAvailable: *(\d+) kB$", read_system_file("/proc/meminfo"), re.MULTILINE):
@@ -250,7 +250,7 @@ def cpu_quota(root: Path = ROOT) -> float:
 
 
 def _groups(root: Path) -> Iterator[Path]:
-    """The folders of this process's group and of all groups above it; a container may see its own alone."""
+    """The folders of this process's group and of all groups above it; a container may see only its group."""
     top = root / "sys/fs/cgroup"
     paths = [line[3:] for line in read_system_file(root / "proc/self/cgroup").splitlines() if line.startswith("0::/")]
     for path in paths:

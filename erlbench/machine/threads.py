@@ -38,8 +38,8 @@ def loaded_libraries() -> list[Library]:
     from threadpoolctl import ThreadpoolController  # not at the top: the identity of a run names what is imported
 
     libraries = [
-        Library(str(found.filepath), _kind(found), found.num_threads or 1, partial(_set_threads, found))
-        for found in ThreadpoolController().lib_controllers
+        Library(str(library.filepath), _kind(library), library.num_threads or 1, partial(_set_threads, library))
+        for library in ThreadpoolController().lib_controllers
     ]
     if TORCH in sys.modules:
         import torch  # waits where another thread is importing it
@@ -49,7 +49,7 @@ def loaded_libraries() -> list[Library]:
 
 
 def _kind(controller: Any) -> str:
-    """Whose numbers it has: an OpenBLAS that is built with OpenMP has one for each thread, too."""
+    """Whose numbers it has: an OpenBLAS that is built with OpenMP also has one for each thread."""
     return (
         OPENMP
         if OPENMP in (controller.user_api, getattr(controller, "threading_layer", ""))
@@ -103,7 +103,7 @@ class OneThread:
             self.limit()
 
     def limit(self) -> None:
-        """One thread for all that is loaded now; for good where nobody holds, as in a process of a pool."""
+        """One thread for all that is loaded now; for good where none is held, as in a process of a pool."""
         with self._guard:
             held_libraries = self._holders.get(threading.get_ident(), {})
             libraries = loaded_libraries()  # all are looked at before one is changed: PyTorch changes OpenMP

@@ -125,7 +125,7 @@ class NumpyPolicy:
         return hidden
 
     def _act(self, outputs: np.ndarray) -> np.ndarray:
-        """From the outputs to the normalised action, which stands in the vector that this returns."""
+        """From the outputs to the normalised action in the returned vector."""
         spec = self.spec
         if spec.samples_normal:
             outputs, log_std = outputs.reshape(2, -1)
@@ -153,7 +153,7 @@ class NumpyPolicy:
             mean += np.exp(np.clip(log_std, *LOG_STD)) * noise
 
     def _sample_softmax(self, outputs: np.ndarray) -> None:
-        """Add Gumbel noise: then the largest output is distributed as the softmax says (Gumbel-max)."""
+        """Add Gumbel noise: then the largest output has the distribution of the softmax (Gumbel-max)."""
         if self._random is not None:
             outputs += self._random.gumbel(size=len(outputs))
 
@@ -234,7 +234,7 @@ def load_policy(path: Path | str, inside: int = 0) -> NumpyPolicy:
     """The policy that a run wrote, ready to act; `path` is its file or the run's folder.
 
     A run's folder holds the file itself; a link there, or in the last `inside` parts of `path`, is not followed. A
-    `UsageError` says why a file cannot be used.
+    `UsageError` names the reason why a file cannot be used.
     """
     if not isinstance(path, str | Path):
         raise UsageError(f"load_policy() takes a file or a run's folder, not {path!r}")
@@ -250,7 +250,7 @@ def load_policy(path: Path | str, inside: int = 0) -> NumpyPolicy:
         spec = PolicySpec(**tuples)
         tensors = load(data)
         if spec.size != sum(tensor.size for tensor in tensors.values()):
-            raise ValueError("its tensors are not those of its description")
+            raise ValueError("its tensors differ from its description")
         parameters = np.empty(spec.size, np.float32)
         for name, view in spec.split(parameters).items():
             view[...] = tensors[name]

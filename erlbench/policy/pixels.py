@@ -24,11 +24,11 @@ Convolutions = tuple[tuple[int, int, int], ...]  # channels, pixels of a side, s
 A3C: Convolutions = ((16, 8, 4), (32, 4, 2))
 MINATAR: Convolutions = ((16, 3, 1),)
 SMALLEST = 20  # pixels of a side that A3C's take
-EPSILON = 1e-3  # beside the variance, as OpenAI-ES's public code
+EPSILON = 1e-3  # added to the variance, as in OpenAI-ES's public code
 
 
 def convolutions_of(image: Sequence[int]) -> Convolutions:
-    """Those of an image `(channels, height, width)`, by its size."""
+    """The convolutions for an image `(channels, height, width)`, by its size."""
     return A3C if min(image[1:]) >= SMALLEST else MINATAR
 
 
@@ -113,5 +113,5 @@ class ImageNetwork:
             spread = (variance + EPSILON).sqrt()
             shift = (0.0 if bias is None else bias) - mean
             self._layers[place] = weight / spread.view(-1, *[1] * (weight.dim() - 1)), shift / spread
-            each = (1, -1, *[1] * (x.dim() - 2))
-            x = self._activation((x - mean.view(each)) / spread.view(each))
+            shape = (1, -1, *[1] * (x.dim() - 2))
+            x = self._activation((x - mean.view(shape)) / spread.view(shape))

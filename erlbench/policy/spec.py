@@ -66,7 +66,7 @@ class PolicySpec:
     """
 
     sizes: tuple[int, ...]  # observation, hidden widths, action (dimensions; or the number of discrete actions)
-    activation: str  # of hidden layers; LSTM cells have their own
+    activation: str  # of hidden layers; LSTM cells have other ones
     action_low: tuple[float, ...]
     action_high: tuple[float, ...]
     _: KW_ONLY
@@ -187,8 +187,8 @@ def _in_order(parts: Iterable[_Part]) -> list[Tensor]:
 @lru_cache(maxsize=8)
 def _named_tensors(parameters: tuple[str, ...]) -> list[Tensor]:
     parts: list[_Part] = []
-    for each in parameters:
-        name, _, text = each.rpartition(":")
+    for parameter in parameters:
+        name, _, text = parameter.rpartition(":")
         shape = tuple(map(int, text.split("x")))
         parts.append((name, shape, shape[-1]))
     return _in_order(parts)
@@ -289,8 +289,10 @@ def try_module(module: Any, observations: int, outputs: int) -> None:
 
 
 def describe_parameters(module: torch.nn.Module) -> tuple[str, ...]:
-    """`NAME:8x3` of each parameter, in the module's order, which is that of the flat vector."""
-    return tuple(f"{name}:{'x'.join(map(str, each.shape)) or '1'}" for name, each in module.named_parameters())
+    """`NAME:8x3` of each parameter, in the order of the module and of the flat vector."""
+    return tuple(
+        f"{name}:{'x'.join(map(str, parameter.shape)) or '1'}" for name, parameter in module.named_parameters()
+    )
 
 
 def initial_vector(spec: PolicySpec, key: Key) -> np.ndarray:
@@ -300,7 +302,7 @@ def initial_vector(spec: PolicySpec, key: Key) -> np.ndarray:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(generator(*key).integers(2**63)))
         module = new_module(spec.network, spec.sizes[0], spec.sizes[-1])
-    parts = [each.detach().numpy().ravel() for each in module.parameters()]
+    parts = [parameter.detach().numpy().ravel() for parameter in module.parameters()]
     return np.concatenate(parts).astype(np.float32)
 
 
@@ -315,7 +317,7 @@ def initial_policy(spec: PolicySpec, key: Key, initialisation: str = "pytorch") 
     `pytorch`: the defaults of `torch.nn.Linear` and `torch.nn.LSTM`, U(-1/sqrt(k), 1/sqrt(k)) with k the layer's
     inputs and the LSTM's units, respectively. `normc`: as OpenAI-ES's public code, normal weights, those into one
     unit scaled to norm 1, those into one output to norm 0.01; biases 0. `zero`: all parameters are 0.
-    A policy that observes nothing starts uniformly within the actions' bounds, whatever `initialisation` says.
+    A policy that observes nothing starts uniformly within the actions' bounds, whatever `initialisation` is.
     """
     if not spec.sizes[0]:  # nothing is observed: the action itself, anywhere within its bounds
         return generator(*key).uniform(spec.action_low, spec.action_high).astype(np.float32)

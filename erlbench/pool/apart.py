@@ -1,4 +1,4 @@
-"""A function in a process of its own that can be ended, whatever C code it is in: a film, a second run, saved policies.
+"""A function in a separate process that can be ended, whatever C code it is in: a film, a second run, saved policies.
 
 A process of the fork server (`worker.py`) would not do: it has loaded MuJoCo before the renderer is chosen.
 """
@@ -21,14 +21,14 @@ class NoEnd(UsageError):
     """The function took longer than its seconds."""
 
 
-def apart(function: Callable[..., Any], *arguments: Any, seconds: float, **more: Any) -> Any:
+def apart(function: Callable[..., Any], *arguments: Any, seconds: float, **keywords: Any) -> Any:
     """What the function returns, or its error; `NoEnd` where it takes more than `seconds`.
 
     The process is a fork, so that it sees what this one sees; this one must have no thread that holds a lock. It may
     start processes that end with it.
     """
     with ProcessPoolExecutor(1, multiprocessing.get_context("fork"), _begin) as executor:
-        future = executor.submit(function, *arguments, **more)
+        future = executor.submit(function, *arguments, **keywords)
         (process,) = executor._processes.values()
         try:
             return future.result(seconds)
@@ -45,4 +45,4 @@ def apart(function: Callable[..., Any], *arguments: Any, seconds: float, **more:
 
 def _begin() -> None:
     end_with_parent()
-    forkserver._forkserver._forkserver_pid = None  # that of the parent is no child of this process
+    forkserver._forkserver._forkserver_pid = None  # the parent's is no child of this process

@@ -192,7 +192,7 @@ def failure(error: BaseException) -> Failure:
     details = "".join(traceback.format_exception(error))
     if isinstance(error, ErlbenchError):
         return Failure(type(error), f": {error}", details)
-    if isinstance(error, MemoryError):  # of the process; that the store is full is an error of its own
+    if isinstance(error, MemoryError):  # of the process; that the store is full is another error
         return Failure(TaskError, f": out of memory ({error}); run fewer processes", details)
     return Failure(None, f" raised {type(error).__name__}: {error}", details)
 

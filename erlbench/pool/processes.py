@@ -4,8 +4,8 @@ A task is a pure function of its message, so whatever happens to its worker, it 
 one task at a time. It has up to two workers: one for rollouts, which imports torch for policies that need it alone,
 and one for gradient tasks.
 
-Several short tasks go to a worker at once. What is sent together is started by nobody else, so it is short against what
-a user could notice, and a small part of what is ready (guided self-scheduling: Polychronopoulos and Kuck, IEEE
+Several short tasks go to a worker at once. Tasks that are sent together stay with one worker, so they are short against
+what a user could notice, and a small part of what is ready (guided self-scheduling: Polychronopoulos and Kuck, IEEE
 Transactions on Computers 36, 1987), so that no process idles while another has tasks to spare.
 """
 
@@ -33,7 +33,7 @@ from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
 
 LOST_SERVERS = 20  # fork servers that may die before tasks are blamed for it
-SERVER_DIED = 255  # exit code of a worker that nobody is left to know
+SERVER_DIED = 255  # exit code of a worker whose driver is gone
 CHUNK = 0.1  # seconds of work that are sent at once
 SHARE = 2  # parts per process into which what is ready is divided
 RATE = 0.1  # weight of the last task in the mean duration of its kind
@@ -137,7 +137,7 @@ class ProcessPool(Pool):
             chunk = self._chunk()
             kind = chunk[0].gradient
             idle = (slot for slot in range(self.processes) if slot not in self._busy)
-            # start few new workers, and keep those of the other kind free
+            # start few new workers, and keep the other kind free
             slot = max(idle, key=lambda slot: ((slot, kind) in self._workers, (slot, not kind) not in self._workers))
             self._send(self._worker(slot, kind), chunk)
 
@@ -172,7 +172,7 @@ class ProcessPool(Pool):
             worker.connection.send_bytes(message)
 
     def _wait(self, end: float) -> None:
-        """Wait until workers have something to say, at most until `end`, and take it in."""
+        """Wait for messages of workers, at most until `end`, and take them in."""
         pause = min(1.0, self._options.task_timeout / 4)
         for key, _ in self._selector.select(max(0.0, min(end - time.monotonic(), pause))):
             worker: Worker = key.data
@@ -195,7 +195,7 @@ class ProcessPool(Pool):
                     self._died(worker, "worker died")
 
     def _receive(self, worker: Worker, answers: Any) -> None:
-        """Take in what a worker says: its device, or why it has none; later what became of its first tasks."""
+        """Take in a worker's message: its device, or why it has none; later the results of its first tasks."""
         if not worker.ready:
             worker.ready = True
             if isinstance(answers, Failure):
@@ -240,8 +240,8 @@ class ProcessPool(Pool):
             code: int = worker.process.exitcode
             pid = worker.process.pid
             worker.process.close()
-        for part in self.store.folder.glob(f"*.part{pid}"):
-            part.unlink(missing_ok=True)  # an array that it was writing
+        for path in self.store.folder.glob(f"*.part{pid}"):
+            path.unlink(missing_ok=True)  # an array that it was writing
         return code
 
     def _died(self, worker: Worker, event: str, reason: str = "", kill: bool = False) -> None:
@@ -252,7 +252,7 @@ class ProcessPool(Pool):
         if lost:
             event = "fork server died"
             self._lost_servers += 1
-        blameless = lost and self._lost_servers <= LOST_SERVERS  # the fork server's end says nothing of the task
+        blameless = lost and self._lost_servers <= LOST_SERVERS  # the fork server's end is unrelated to the task
         how = reason or _in_words(code)
         worker_text = f"worker process {pid} of slot {worker.slot}: {how}"
         for task in worker.tasks:

@@ -59,7 +59,7 @@ class Order:
     tasks: Sequence[bytes] = ()  # pickled
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)  # that the node lacks, by their name in the store
     replays: Mapping[str, ReplayPart] = field(default_factory=dict)  # what the node lacks of them, by their name
-    free: Sequence[str] = ()  # names of arrays that nobody needs any more
+    free: Sequence[str] = ()  # names of arrays that are not needed any more
     reset: bool = False  # forget all tasks, arrays and replays first
     prepare: tuple[Task, int] | None = None  # a task, and the number of workers that run it before anything else
     wait: float = 0.0  # seconds to wait for a result
@@ -124,9 +124,9 @@ class Agent:
         store.free(order.free)
         for name, array in order.arrays.items():
             store.put(name, array)
-        for replay, part in order.replays.items():
+        for replay, replay_part in order.replays.items():
             folder = self._folder / "replays" / replay
-            write_part(folder, part)
+            write_part(folder, replay_part)
             store.attach(replay, folder)
         if order.prepare is not None:
             self._pool.prepare(*order.prepare)
@@ -170,18 +170,18 @@ def facts() -> Facts:
 
 def read_part(folder: Path, sizes: Mapping[str, int]) -> ReplayPart:
     """What a copy whose files have these sizes lacks of a replay; rows first, as the driver writes them last."""
-    part = {}
+    replay_part = {}
     for name in (ROWS, OBSERVATIONS, TRANSITIONS):
         with open(folder / name, "rb") as file:
             file.seek(begin := sizes.get(name, 0))
-            part[name] = begin, file.read()
-    return part
+            replay_part[name] = begin, file.read()
+    return replay_part
 
 
-def write_part(folder: Path, part: ReplayPart) -> None:
+def write_part(folder: Path, replay_part: ReplayPart) -> None:
     """Add a part to the copy in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, (begin, data) in part.items():
+    for name, (begin, data) in replay_part.items():
         with open(os.open(folder / name, os.O_CREAT | os.O_RDWR), "r+b") as file:
             file.seek(begin)
             file.write(data)
@@ -224,7 +224,7 @@ def connect(address: str) -> Iterator[None]:
         place = "on this machine" if address == "auto" else f"at {address}"
         raise UsageError(
             f"there is no Ray cluster {place} ({cause(error)}); start one by `ray start --head`, or name the head's "
-            "address: --pool ray://HOST:6379 (the port of `ray start`, not that of Ray Client or of the dashboard)"
+            "address: --pool ray://HOST:6379 (the port of `ray start`, not of Ray Client or of the dashboard)"
         ) from error
     try:
         yield
@@ -277,9 +277,12 @@ def start_agent(member: Member, processes: int, options: RunOptions) -> Any:
 
 def objection(driver: Facts, node: Facts, anyway: bool) -> str:
     """Why a node cannot be used; empty when it can."""
-    for name, here, there in (("erlbench", driver.erlbench, node.erlbench), ("Python", driver.python, node.python)):
-        if here != there:
-            return f"it has {name} {there}, the driver {here}; install the same there"
+    for name, on_driver, on_node in (
+        ("erlbench", driver.erlbench, node.erlbench),
+        ("Python", driver.python, node.python),
+    ):
+        if on_driver != on_node:
+            return f"it has {name} {on_node}, the driver {on_driver}; install the same there"
     if node.shared_memory < SHARED_MEMORY:
         return (
             f"its shared memory has {node.shared_memory / 2**20:.0f} MiB, and {SHARED_MEMORY / 2**20:.0f} are needed; "
@@ -294,7 +297,7 @@ def objection(driver: Facts, node: Facts, anyway: bool) -> str:
 
 
 def cause(error: Exception) -> str:
-    """What an error of Ray's says, in one line."""
+    """The text of an error of Ray's in one line."""
     text = str(getattr(error, "cause", None) or error)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return (lines[-1] if "Traceback" in text else lines[0])[:300] if lines else type(error).__name__

@@ -2,7 +2,7 @@
 
 The driver keeps every array itself, since results bring theirs. So a node that dies takes nothing with it but the tasks
 under way, and these run again elsewhere: a task is a pure function of what it names. Ray carries arrays to the nodes,
-keeps the order of calls, and says when a node or its agent has died.
+keeps the order of calls, and reports when a node or its agent has died.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ class Node:
         self.sent[task.id] = task
 
     def exchange(self, store: Store) -> None:
-        """Call the agent, unless a call is under way or there is nothing to say: with tasks, and what it lacks."""
+        """Call the agent, unless a call is under way or nothing is to be sent: tasks, and the data that it lacks."""
         if self.call is not None or not self.sent:
             return
-        free = [*self._arrays.difference(os.listdir(store.folder))]  # nobody needs them any more
+        free = [*self._arrays.difference(os.listdir(store.folder))]  # not needed any more
         self._arrays.difference_update(free)
         arrays: dict[str, np.ndarray] = {}
         replays: dict[str, ReplayPart] = {}
@@ -72,9 +72,11 @@ class Node:
                 if isinstance(value, ReplayView):
                     copy = self.copies.get(value.replay, {})
                     if copy.get(ROWS, 0) // 4 < value.stop:  # a row's number has four bytes
-                        part = read_part(store.replay_folder(value.replay), copy)
-                        self.copies[value.replay] = {name: begin + len(data) for name, (begin, data) in part.items()}
-                        replays[value.replay] = part
+                        replay_part = read_part(store.replay_folder(value.replay), copy)
+                        self.copies[value.replay] = {
+                            name: begin + len(data) for name, (begin, data) in replay_part.items()
+                        }
+                        replays[value.replay] = replay_part
                 for ref in arrays_of(value):
                     if ref.name not in self._arrays:
                         self._arrays.add(ref.name)
@@ -85,7 +87,7 @@ class Node:
         self.call = self.agent.exchange.remote(Order(tasks=tasks, arrays=arrays, replays=replays, free=free, wait=wait))
 
     def add_arrays(self, names: Iterable[str]) -> None:
-        """The node has arrays that its own tasks made."""
+        """The node has arrays that its tasks made."""
         self._arrays.update(names)
 
     def reset(self) -> None:
@@ -119,7 +121,7 @@ class RayPool(Pool):
 
     @property
     def processes(self) -> int:  # type: ignore[override]  # of a moment
-        """Processes of all nodes together, without those of lost ones."""
+        """Processes of all nodes that are not lost."""
         return sum(node.slots for node in self._nodes)
 
     def prepare(self, task: Task, workers: int, stop: threading.Event | None = None) -> None:
@@ -182,7 +184,7 @@ class RayPool(Pool):
             node.exchange(self.store)
 
     def _wait(self, timeout: float) -> None:
-        """Take in what the nodes have to say, at most `timeout` seconds."""
+        """Take in the nodes' messages, at most `timeout` seconds."""
         import ray
 
         calls = {node.call: node for node in self._nodes if node.call is not None}
@@ -238,7 +240,7 @@ class RayPool(Pool):
         while not (members := cluster.members()) and time.monotonic() < end:
             time.sleep(0.2)  # Ray may not have noticed yet that the last command has ended
         slots = [min(member.cores, self._options.per_node or member.cores) for member in members]
-        agents = [cluster.start_agent(*each, self._options) for each in zip(members, slots, strict=True)]
+        agents = [cluster.start_agent(*pair, self._options) for pair in zip(members, slots, strict=True)]
         calls = [agent.facts.remote() for agent in agents]
         started = set(ray.wait(calls, num_returns=len(calls), timeout=START)[0]) if calls else set()
         refused = []

@@ -44,7 +44,7 @@ LOCK = threading.RLock()
 def serve(connection: Any, folder: str, slot: int, device: str | None) -> None:
     """Run the tasks that the driver sends, in lists, until it closes the connection.
 
-    First it says on which device it computes gradients, None without torch. Then come lists of `Result`s and
+    First it names the device on which it computes gradients, None without torch. Then come lists of `Result`s and
     `Failure`s, in the order of the tasks.
     """
     try:
@@ -81,7 +81,7 @@ def _message(answers: list[Result | Failure]) -> bytes:
     """The message of answers; of one that pickle refuses, the `Failure` of that."""
     try:
         return pickle.dumps(answers, pickle.HIGHEST_PROTOCOL)
-    except BaseException as error:  # whatever a value's own code raises
+    except BaseException as error:  # whatever a value's code raises
         if len(answers) == 1:
             return pickle.dumps([failure(error)])
         return pickle.dumps([pickle.loads(_message([answer]))[0] for answer in answers])
@@ -116,8 +116,8 @@ def start(main: Callable[..., None], *arguments: Any, gpu: bool = False) -> tupl
     """
     context = start_fork_server()
     for attempt in range(STARTS):
-        connection, theirs = context.Pipe()
-        process = context.Process(target=_begin, args=(gpu, main, theirs, *arguments), daemon=True)
+        connection, child_connection = context.Pipe()
+        process = context.Process(target=_begin, args=(gpu, main, child_connection, *arguments), daemon=True)
         try:
             with _surroundings():
                 process.start()
@@ -129,7 +129,7 @@ def start(main: Callable[..., None], *arguments: Any, gpu: bool = False) -> tupl
         else:
             return connection, process
         finally:
-            theirs.close()
+            child_connection.close()
     raise AssertionError
 
 
@@ -168,10 +168,10 @@ def _surroundings() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
-def _begin(gpu: bool, main: Callable[..., None], connection: Any, *more: Any) -> None:
+def _begin(gpu: bool, main: Callable[..., None], connection: Any, *arguments: Any) -> None:
     """What every process begins with. It ends with the fork server, and that with the driver, whatever both do.
 
-    The fork server ends when nobody holds the write end of its pipe any more, so a worker must not.
+    The fork server ends when the write end of its pipe is closed everywhere, so a worker must not hold it.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's business
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
@@ -185,5 +185,5 @@ def _begin(gpu: bool, main: Callable[..., None], connection: Any, *more: Any) ->
     if not gpu:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
     with suppress(EOFError, OSError):  # the driver has closed its end
-        main(connection, *more)
+        main(connection, *arguments)
     os._exit(0)

@@ -1,4 +1,4 @@
-"""What older versions wrote: other names of settings, fewer files and columns; and what no run says of its algorithm.
+"""Files of older versions: other names of settings, fewer files and columns; and facts that runs do not record.
 
 For columns that had other names see the schema.
 """

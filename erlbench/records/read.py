@@ -7,7 +7,7 @@ The contract of `read_rows`:
   names file and line; of each file the first `NAMED` are named and the rest counted.
 - A last line without its line end is being written, or was cut off: left out, with a warning.
 - Of rows that repeat (`Row.grows`, `Row.unique`) the later ones count, with a warning.
-- The columns are those of the schema in its order, under the names of today, then others of the file. A column that an
+- The columns are the schema's in its order, under the names of today, then others of the file. A column that an
   older file lacks has its default.
 - An empty train.csv has no row yet. Any other file that is missing, has no header or lacks a required column gives
   None, with a warning. What no run writes, such as a FIFO or more than `files.LARGE` bytes, raises `files.Unusable`.
@@ -93,7 +93,7 @@ def _read(path: Path, row: type[Row], warn: Warn, data: bytes | None) -> dict[st
     if len(set(names)) < len(names):
         warn(f"{path}:{line}: two columns have one name; the file is left out")
         return None
-    columns = {name: schema.get(name, metric) for name in names}  # those of metrics are numbers
+    columns = {name: schema.get(name, metric) for name in names}  # metrics are numbers
     blocks = [*_blocks(data[stop + 1 : end].decode(), columns, path, line + 1, warn)]
     blocks = blocks or [_values(_by_column([], columns), columns)]
     values = {name: _join([block[name] for block in blocks], columns[name]) for name in blocks[0]}
@@ -154,7 +154,7 @@ def _typed(cells: Sequence[str], column: RowColumn | None) -> Any:
 
 
 def _join(parts: Sequence[Any], column: RowColumn | None) -> Any:
-    """The values of a column from those of its blocks; numbers where all cells of an unknown column are."""
+    """The values of a column from its blocks; numbers where all cells of an unknown column are."""
     if column is None:
         with suppress(ValueError, OverflowError):
             return _numbers([*chain(*parts)])

@@ -1,4 +1,4 @@
-"""A run's folder: the names of its files, what they say, and where runs are."""
+"""A run's folder: the names and the contents of its files, and where runs are."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROWS = tuple(row.file for row in COUNTED)  # what a run must never lose
 EVENTS = EventRow.file
 POLICY = "policy.safetensors"
 HASHED = (*ROWS, POLICY, EVENTS, CONFIG, META)  # files whose checksums status.json of a finished run has
-POLICIES = "policies"  # those of evaluations on the way
+POLICIES = "policies"  # of evaluations on the way
 CHECKPOINTS, REPLAY = "checkpoint", "replay"  # folders of a run that is under way
 TRAINING_END = "training-end"  # the checkpoint from which a larger budget goes on
 NEVER_TRAINED = "done, never trained"  # the status in words of a run that ended before its first gradient step
@@ -97,7 +97,7 @@ class RunFiles:
 
 
 def starts(meta: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The starts that a run's meta.json lists, the oldest first; whatever else stands there is left out."""
+    """The starts that a run's meta.json lists, the oldest first; other values are left out."""
     return _dicts(meta.get("starts"))
 
 
@@ -133,8 +133,8 @@ def admission_marks(meta: Mapping[str, Any]) -> list[str]:
 def repeats_of(run: Path, meta: Mapping[str, Any] | None = None) -> list[Mapping[str, Any]]:
     """The earlier runs of the folder `run`, the oldest first, as meta.json lists them in `repeats`.
 
-    They are the folders `<run>.old-N` beside it, and those that they or the run itself list: these may be gone. `meta`:
-    of the run, where it was read before.
+    They are the folders `<run>.old-N` next to it, and the runs that these or the run itself list, which may be gone.
+    `meta`: of the run, where it was read before.
     """
     by_folder: dict[str, Mapping[str, Any]] = {}
     for folder in (run, *sorted(run.parent.glob(f"{run.name}{ASIDE}*"))):
@@ -301,7 +301,7 @@ class Imported:
 
     format: str
     origin: str
-    licence: str  # empty where nobody says
+    licence: str  # empty where not known
     returns: str  # of `RETURNS`
     sources: Mapping[str, str]  # file name -> SHA-256
 
@@ -311,13 +311,13 @@ class Imported:
 
 
 def imported_of(config: Mapping[str, Any]) -> Imported | None:
-    """What config.toml says; None for a run of this suite."""
-    said = table_in(config, KIND)
+    """The origin that config.toml records; None for a run of this suite."""
+    entries = table_in(config, KIND)
     if table_in(config, "run").get("kind") != KIND:
         return None
-    texts = {name: str(said.get(name) or UNSAID)[:200] for name in ("format", "origin", "returns")}
+    texts = {name: str(entries.get(name) or UNSAID)[:200] for name in ("format", "origin", "returns")}
     return Imported(
         **texts | {"returns": texts["returns"] if texts["returns"] in RETURNS else UNSAID},
-        licence=str(said.get("licence") or "")[:200],
-        sources={str(name): str(value) for name, value in table_in(said, "sources").items()},
+        licence=str(entries.get("licence") or "")[:200],
+        sources={str(name): str(value) for name, value in table_in(entries, "sources").items()},
     )

@@ -50,7 +50,7 @@ class RowColumn:
 
     @property
     def measured(self) -> bool:
-        """Whether equal runs may differ in it: a clock measured it, or it says which process had a task."""
+        """Whether equal runs may differ in it: a clock measured it, or it names the process of a task."""
         return self.unit in ("s", "processes", "cores") or self.name == "process"
 
 
@@ -251,7 +251,7 @@ def declared(row: type[Row]) -> Mapping[str, RowColumn]:
 
 
 def header(row: type[Row], metrics: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The names in a new file's first line; `metrics` are those of the algorithm."""
+    """The names in a new file's first line; `metrics` are the algorithm's."""
     return tuple(name for listed in columns_of(row) for name in (metrics if listed.metrics else (listed.name,)))
 
 
@@ -265,4 +265,4 @@ def _kind(hint: Any) -> Kind:
         return "integers" if typing.get_args(hint)[0] is int else "numbers"
     if hint is str:
         return "text"
-    return "number" if float in (hint, *typing.get_args(hint)[:1]) else "integer"  # the algorithm's own: as they are
+    return "number" if float in (hint, *typing.get_args(hint)[:1]) else "integer"  # metrics: as they are

@@ -62,7 +62,7 @@ class TrainingReturns:
 
 
 def running_means(rows: pd.DataFrame) -> pd.DataFrame:
-    """The training episodes of episodes.csv, with `mean`: that of the last `WINDOW` returns by then."""
+    """The training episodes of episodes.csv, with `mean`, over the last `WINDOW` returns by then."""
     rows = _trained(rows)
     return rows.assign(mean=rows["r"].rolling(WINDOW, min_periods=1).mean())
 

@@ -108,7 +108,7 @@ class RowFile:
         self._writer.writerow(columns)
 
     def _go_on_with(self, columns: Sequence[str] | None) -> None:
-        """Write these columns; None: those of the first row."""
+        """Write these columns; None: the first row's."""
         self._columns = None if columns is None else tuple(columns)
         if self._columns is not None:
             self._cells = _cells_of(self.row, self._columns)
@@ -130,7 +130,7 @@ def _cells_of(row: type[Row], columns: Sequence[str]) -> Callable[[Row], list[An
     """The function that gives the cells of a row, in the order of a file's `columns`, as `csv.writer` takes them.
 
     Some columns may have older names or be missing in the file; those that the schema does not have are the
-    algorithm's own: empty where the row has none.
+    algorithm's metrics: empty where the row has none.
     """
     schema, metrics = declared(row), next((column.name for column in columns_of(row) if column.metrics), "")
     values = attrgetter(*(schema[name].name if name in schema else metrics or "file" for name in columns))
@@ -201,7 +201,7 @@ class RowFiles:
             file.start()
 
     def flush(self) -> None:
-        """Write all rows to their files, if these are still those of this run."""
+        """Write all rows to their files, if these still belong to this run."""
         self._check()
         for file in self.counted.values():
             file.check_place()

@@ -1,4 +1,4 @@
-"""The admission of environments: each is tried in a process of its own before a run starts.
+"""The admission of environments: each is tried in a separate process before a run starts.
 
 From the same process comes the identity of a run: what its problem and its algorithm load there.
 """
@@ -23,7 +23,7 @@ from erlbench.work import identity
 from erlbench.work.inspection import Inspection, call_in_subprocess
 from erlbench.work.trial import Admission, inspect
 
-LIMIT = 120.0  # seconds to make and try an environment, unless `task_timeout` says otherwise
+LIMIT = 120.0  # seconds to make and try an environment, unless `task_timeout` is set
 OF_ALL = ("gymnasium.", "erlbench.")  # modules whose ids every process registers
 IMPORTED = 600.0  # seconds to import an algorithm
 GRADIENTS = ("torch", "erlbench.algorithms.gradients.updates", "erlbench.algorithms.gradients.episodes")
@@ -64,7 +64,7 @@ def rules_of(options: RunOptions, algorithms: Iterable[str] = ()) -> Rules:
 
 
 def modules_of(algo: str) -> tuple[str, ...]:
-    """The modules that a run of an algorithm imports, beside those of its environment; none of an unknown one."""
+    """The modules that a run of an algorithm imports, without its environment's; none of an unknown one."""
     try:
         entry = registry.entry(algo)
     except UsageError:
@@ -110,7 +110,7 @@ def identity_of(cell: Cell, rules: Rules = Rules()) -> dict[str, Any]:
 def identity_of_run(
     algo: str, env: str, env_settings: Settings, settings: Settings, rules: Rules = UNTRIED
 ) -> dict[str, Any]:
-    """As `identity_of`, of what a config.toml says."""
+    """As `identity_of`, for the values of a config.toml."""
     modules = modules_of(algo)
     trial = _try_once(env, env_settings, replace(rules, modules=modules))
     admission = trial.admission

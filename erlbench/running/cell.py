@@ -1,4 +1,4 @@
-"""One cell while it runs: its folder, pool, algorithm and files, and what it says of itself."""
+"""One cell while it runs: its folder, pool, algorithm, files and messages."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def open_run(
 
 
 def describe_start(cell: Cell, context: CommandContext, pool: Pool) -> dict[str, Any]:
-    """What meta.json says of a start of a cell on this machine."""
+    """The record of a start of a cell on this machine, for meta.json."""
     options, share = context.options, context.shares.get(cell.directory)
     threads = threads_of_libraries()
     return {
@@ -211,7 +211,7 @@ def describe_start(cell: Cell, context: CommandContext, pool: Pool) -> dict[str,
 def record_error(error: Exception | SystemExit, directory: RunFolder, store: Store | None = None) -> str:
     """One message for the user; a traceback, where there is one worth reading, goes to error.txt."""
     try:
-        directory.check()  # else it says more than the error that came of it
+        directory.check()  # else it tells more than the error that followed
     except CellError as gone:
         return str(gone)
     if store is not None and store.gone:

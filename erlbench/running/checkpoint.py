@@ -93,14 +93,14 @@ def save_checkpoint(folder: Path, payload: Any, arrays: Mapping[str, np.ndarray]
     collected = dict(arrays)
     text = json.dumps({"format": FORMAT, "payload": encode(payload, collected)})
     data = safetensors.save({name: np.ascontiguousarray(array) for name, array in collected.items()})
-    part = folder / f"part-{number:06d}"
-    shutil.rmtree(part, ignore_errors=True)
+    unfinished = folder / f"part-{number:06d}"
+    shutil.rmtree(unfinished, ignore_errors=True)
     folder.mkdir(exist_ok=True)  # not what is above it: whoever removes a run directory does not get it back
-    part.mkdir()
-    write_durably(part / "arrays.safetensors", data)
-    write_durably(part / "state.json", f"{_checksum(text.encode(), data)}\n{text}\n".encode())
+    unfinished.mkdir()
+    write_durably(unfinished / "arrays.safetensors", data)
+    write_durably(unfinished / "state.json", f"{_checksum(text.encode(), data)}\n{text}\n".encode())
     final = folder / f"{number:06d}"
-    part.rename(final)
+    unfinished.rename(final)
     sync_folder(folder)
     for old in _numbers(folder)[:-keep]:
         shutil.rmtree(folder / f"{old:06d}", ignore_errors=True)
@@ -142,8 +142,8 @@ def _numbers(folder: Path) -> list[int]:
 
 def _checksum(*parts: bytes) -> str:
     digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part)
+    for chunk in parts:
+        digest.update(chunk)
     return digest.hexdigest()
 
 
@@ -178,9 +178,9 @@ class StateDigest:
         """The digest of the parts of a state in their order; references stand for their arrays."""
         self._last, self._arrays = self._arrays, {}
         digest = hashlib.sha256()
-        for name, part in parts.items():
+        for name, value in parts.items():
             digest.update(f"{name}\n".encode())
-            for leaf in leaves(part, DIGESTED_FIELDS):
+            for leaf in leaves(value, DIGESTED_FIELDS):
                 digest.update(self._bytes(leaf))
         return digest.hexdigest()[:DIGITS]
 
@@ -262,7 +262,7 @@ def restore(run: Run, saved: Saved) -> None:
 
 
 def _packages(run: Run) -> set[str]:
-    """Whose dataclasses the state may hold: this package's, the algorithm's, and those of its state as it begins."""
+    """Whose dataclasses the state may hold: this package's, the algorithm's, and its first state's."""
     bases = [base.__module__ for base in type(run.algorithm).__mro__ if issubclass(base, Algorithm)]
     begins = re.findall(r'"\$type": "(\w+)', json.dumps(encode(run.algorithm.state, {})))
     return {SUITE, *begins, *(module.partition(".")[0] for module in bases)}

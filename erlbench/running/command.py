@@ -46,7 +46,7 @@ def run_cells(
 ) -> int:
     """Run all cells and return the exit code: 0 all done, 1 some failed, 130 interrupted, as by setting `stop`.
 
-    `schedule`: that of `schedule_cells`, where the caller has made it.
+    `schedule`: from `schedule_cells`, where the caller has made it.
     """
     stop = stop or threading.Event()
     with connected(options.pool), catch_signals(stop):
@@ -67,7 +67,7 @@ def run_cells(
             context.pauses.close()
             display.close()
     if outcomes[INTERRUPTED]:
-        if options.command_line[:1] == ("erlbench",):  # a Python function's caller says how to go on
+        if options.command_line[:1] == ("erlbench",):  # a Python function's caller prints how to go on
             display.message(f"interrupted. To go on:\n{shlex.join(options.command_line)}")
         return Interrupted.exit_code
     display.message(_summary(outcomes, cells), important=False)
@@ -79,16 +79,16 @@ def _add_studies(texts: Mapping[Path, Mapping[str, str]]) -> None:
     for path, by_name in texts.items():
         from erlbench.experiment.studies import load_studies  # not at the top: most commands name no study
 
-        there = load_studies(path) if path.exists() else {}
-        if not (new := [text for name, text in by_name.items() if name not in there]):
+        existing = load_studies(path) if path.exists() else {}
+        if not (new := [text for name, text in by_name.items() if name not in existing]):
             continue
-        part = path.with_name(f".{path.name}.{os.getpid()}")
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
         with files.writable(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            before = [files.read_text(path)] if there else []
-            with open(files.new_file(part), "w", encoding="utf-8") as file:
+            before = [files.read_text(path)] if existing else []
+            with open(files.new_file(unfinished), "w", encoding="utf-8") as file:
                 file.write("\n".join([*before, *new]))
-            part.replace(path)
+            unfinished.replace(path)
 
 
 def run_all(context: CommandContext, cells: Sequence[Cell], schedule: CellSchedule) -> list[str]:

@@ -47,7 +47,7 @@ class Pending:
         return in_parts(self.task) if self.row["final"] else [self.task]
 
     def unplayed(self) -> list[Task]:
-        """Those of them that have not played."""
+        """The tasks that have not played."""
         return [] if self.values is not None else [task for task in self.tasks() if task.id not in self.parts]
 
     def add_result(self, result: Result) -> None:
@@ -55,26 +55,26 @@ class Pending:
         self.parts[result.task] = dict(result.values)
         played = [self.parts.get(task.id) for task in self.tasks()]
         if None not in played:
-            parts = [part for part in played if part]
+            parts = [values for values in played if values]
             self.values = {
-                name: [value for part in parts for value in part.get(name, [math.nan] * len(part["returns"]))]
+                name: [value for values in parts for value in values.get(name, [math.nan] * len(values["returns"]))]
                 for name in ("returns", "lengths", *INFO_VALUES)
-                if any(name in part for part in parts)
+                if any(name in values for values in parts)
             }
             self.parts = {}
 
 
 def in_parts(task: Task) -> list[Task]:
-    """A task of episodes as tasks of at most `PART` of them, numbered from its own number on.
+    """A task of episodes as tasks of at most `PART` of them, numbered from its number on.
 
     The final evaluation is played so whatever the number of processes: then it takes the time of one part where there
-    are enough of them. Each episode begins with a seed of its own, so the parts have the returns of the whole.
+    are enough of them. Each episode has its seed, so the parts have the returns of the whole.
     """
     seeds = task.settings.seeds
-    cuts = [seeds[begin : begin + PART] for begin in range(0, len(seeds), PART)]
+    chunks = [seeds[begin : begin + PART] for begin in range(0, len(seeds), PART)]
     return [
-        replace(task, id=task.id + number, settings=replace(task.settings, episodes=len(part), seeds=part))
-        for number, part in enumerate(cuts)
+        replace(task, id=task.id + number, settings=replace(task.settings, episodes=len(chunk), seeds=chunk))
+        for number, chunk in enumerate(chunks)
     ]
 
 
@@ -94,7 +94,7 @@ def evaluation_seeds(seed: int, timesteps: int | None, episodes: int) -> tuple[i
     """The seeds with which the episodes of an evaluation begin; `timesteps` None: the final evaluation.
 
     They belong to the run's seed and, on the way, to the `BUCKET` of training steps in which the policy was taken. They
-    are thus common to all algorithms and frequencies of evaluation; those of the final one to all budgets, too.
+    are thus common to all algorithms and frequencies of evaluation; the final evaluation's also to all budgets.
     """
     key: Key = (seed, int(Purpose.FINAL_EVALUATION))
     if timesteps is not None:
@@ -106,7 +106,7 @@ def evaluation_seeds(seed: int, timesteps: int | None, episodes: int) -> tuple[i
 class Evaluations:
     """Takes the reported policy every `eval_freq` training steps and plays `eval_episodes` deterministic episodes.
 
-    The final evaluation, of the policy that is saved, plays `final_episodes`. The cell says these numbers. A stochastic
+    The final evaluation, of the policy that is saved, plays `final_episodes`. The cell has these numbers. A stochastic
     policy acts by its mode, and no action has noise. The last policies on the way are kept in `directory`.
     """
 
@@ -136,7 +136,7 @@ class Evaluations:
         return tasks
 
     def begin(self, clock: Clock, digest: str, final: bool = False) -> None:
-        """Take the policy as it is now, to be played by `Pending.tasks`; `digest` is that of the run's state."""
+        """Take the policy as it is now, to be played by `Pending.tasks`; `digest` is the digest of the run's state."""
         counters, index = self.algorithm.counters, self.state.taken
         seed = self.algorithm.context.seed
         episodes = self.cell.final_episodes if final else self.cell.eval_episodes
@@ -199,7 +199,7 @@ class Evaluations:
     def _keep(self, pending: Pending) -> str:
         """Keep the policy of an evaluation whose row comes next, and remove older ones; the SHA-256 of its file.
 
-        The final policy has a file of its own.
+        The final policy has a separate file.
         """
         self.directory.check()
         row, shown = pending.row, self.state.shown

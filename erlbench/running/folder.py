@@ -6,8 +6,8 @@ highest number counts, and a driver that wants the folder creates the next one. 
 numbers never go back, so a process that read the folder long ago cannot create one that counts.
 
 The holder sets the file's time every `HEARTBEAT` seconds. A lease is over when its holder has released it, when its
-process is gone (seen only on the holder's own machine), or when its time has not moved for `PATIENCE` seconds. The
-times are those of the file system, so the clocks of the machines need not agree.
+process is gone (seen only on the holder's machine), or when its time has not moved for `PATIENCE` seconds. The
+times are the file system's, so the clocks of the machines need not agree.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class RunFolder(RunFiles):
     def saved_config(self) -> dict[str, Any] | None:
         """The configuration that the directory was written with, or None for a new one.
 
-        Raises `UsageError` when it cannot be read, and when it is gone while there are rows: without it nobody knows
+        Raises `UsageError` when it cannot be read, and when it is gone while there are rows: without it nothing tells
         to which settings they belong.
         """
         path, config = self.path / CONFIG, {}
@@ -243,7 +243,7 @@ def _acquire(folder: Path) -> tuple[int, int]:
         for older in _numbers(folder):
             if older <= number:
                 _path(folder, older).unlink(missing_ok=True)
-    except BaseException:  # such as too many open files: nobody may wait for a lease that nobody holds
+    except BaseException:  # such as too many open files: do not wait for a lease without a holder
         os.close(descriptor)
         _path(folder, number + 1).unlink(missing_ok=True)
         raise
@@ -251,7 +251,7 @@ def _acquire(folder: Path) -> tuple[int, int]:
 
 
 def _living(folder: Path, number: int, now: float) -> str:
-    """Who holds lease `number`; empty when it is over at the time `now`."""
+    """The holder of lease `number`; empty when it is over at the time `now`."""
     path = _path(folder, number)
     try:
         owner, beat = _owner(path), path.stat().st_mtime
@@ -267,7 +267,7 @@ def _living(folder: Path, number: int, now: float) -> str:
 
 
 def _owner(path: Path) -> dict[str, Any]:
-    """What a lease says of its holder; empty when it has been released."""
+    """The holder that a lease names; empty when it has been released."""
     with suppress(ValueError):
         owner = files.read_json(path, inside=1)
         if isinstance(owner, dict):

@@ -175,7 +175,7 @@ class Run:
                 self.pool.submit(self.graph.finish(result))
                 self.order.arrived(result)
         except (CellError, KeyboardInterrupt):
-            self._write_events()  # they say how it came to this
+            self._write_events()  # they tell how it came to this
             self.save()  # the state is whole, and the cause may be gone at the next start
             raise
 
@@ -214,7 +214,7 @@ class Run:
     # -- evaluations --------------------------------------------------------------------------------------------------
 
     def begin_evaluation(self, final: bool = False) -> None:
-        """Note the policy as it is now; it is played after the training, or beside it (`evaluate = "during"`)."""
+        """Note the policy as it is now; it is played after the training, or during it (`evaluate = "during"`)."""
         self.evaluations.begin(self.clock, self.digest(self), final)
 
     def play_beside(self) -> None:
@@ -257,7 +257,7 @@ class Run:
             self._save_at = time.monotonic() + self.options.checkpoint_every
 
     def write(self, *rows: Row) -> None:
-        """Write rows to their files, and say so to the listeners."""
+        """Write rows to their files, and notify the listeners."""
         for row in rows:
             self.files.write(row)
             for listener in self.listeners:

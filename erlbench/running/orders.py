@@ -3,8 +3,8 @@
 That is the order of the tasks, of their arrival, or of simulated time.
 
 In simulated time a pool runs the tasks as fast as it can; their results are delivered in the order in which virtual
-processors would have finished them. Critic tasks have a processor of their own, as in AES-RL (Lee et al., 2020), where
-one worker trains the critic, or share those of all others, as in this suite's pool of processes. Evaluations need
+processors would have finished them. Critic tasks have a separate processor, as in AES-RL (Lee et al., 2020), where one
+worker trains the critic, or share the processors of all others, as in this suite's pool of processes. Evaluations need
 none. A task's duration is modelled by what it did, and by how many others of the training run at the same time.
 
 Nothing is rounded: work is in nanoseconds, factors are in billionths, and so times are in attoseconds, all of them
@@ -92,7 +92,7 @@ class TaskGraph:
         return self._dependents.get(task_id, ())
 
     def finish(self, result: Result) -> list[Task]:
-        """A task has finished, though nobody has its result yet; the tasks that can start now."""
+        """Note that a task has finished, though its result has not arrived; the tasks that can start now."""
         if result.task not in self.tasks:
             return []
         self._finished[result.task] = result.arrays
@@ -135,7 +135,7 @@ class TaskGraph:
         }
 
     def restore(self, state: Mapping[int, Sequence[Any]], same_clock: bool) -> None:
-        """Take in a `state` after its tasks were added; with another clock only the moment is that of now."""
+        """Take in a `state` after its tasks were added; with another clock the moment is now."""
         for task_id, (generation, critic_updates, ready) in state.items():
             moment = ready if same_clock else self.requests[task_id].ready
             self.requests[task_id] = Request(moment, generation, critic_updates)
@@ -162,7 +162,7 @@ def _filled(task: Task, finished: Mapping[int, Mapping[str, ArrayRef]], starts: 
 
 
 class ArrivalOrder:
-    """Results in the order in which they arrive, in real time. Those of tasks outside the graph never wait."""
+    """Results in the order in which they arrive, in real time. Results of tasks outside the graph never wait."""
 
     simulated = False
 

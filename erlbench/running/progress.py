@@ -31,7 +31,7 @@ WINDOW = 600.0  # seconds that a rate is measured over, as a generation may take
 
 
 class Display:
-    """Says how `cells` cells go on; called from several threads. Quiet, it says what fails, and messages.
+    """Prints the progress of `cells` cells; called from several threads. Quiet, it prints failures and messages.
 
     Bars are drawn when a cell is updated: a thread that draws by itself would leave lines of the picture
     behind when it draws while another one prints.
@@ -80,7 +80,7 @@ class Display:
                 )
 
     def message(self, text: str, important: bool = True) -> None:
-        """One line, above the bars; a quiet display says only what is `important`."""
+        """One line, above the bars; a quiet display prints only what is `important`."""
         if important or not self._quiet:
             with self._lock:
                 self._console.print(text, markup=False, soft_wrap=True)
@@ -148,7 +148,7 @@ class ShownRun:
     display: Display
 
     def __post_init__(self) -> None:
-        """Say that the run goes on; `update` says it again as soon as it has gone on from its checkpoint."""
+        """Write that the run goes on; `update` writes it again once the run has gone on from its checkpoint."""
         self.returns = TrainingReturns()
         self._measured: dict[str, float] = {}
         self._nan_told = False
@@ -201,12 +201,12 @@ class ShownRun:
         self.run.directory.amend_meta(device=self.run.pool.device)
         self.record_measured()
         counters, score = self.run.algorithm.counters, self.run.evaluations.state.last_return
-        more: dict[str, Any] = {}
+        entries: dict[str, Any] = {}
         algorithm = self.run.algorithm
         if algorithm.critic_updates and not (counters.critic_updates or counters.actor_updates):
-            more["never_trained"] = algorithm.gradient_workers(algorithm.settings, 1) > 0
-        self.write(DONE, **more, files=self.run.sums | self.run.directory.sums())
-        if more.get("never_trained"):
+            entries["never_trained"] = algorithm.gradient_workers(algorithm.settings, 1) > 0
+        self.write(DONE, **entries, files=self.run.sums | self.run.directory.sums())
+        if entries.get("never_trained"):
             return NEVER_TRAINED
         return DONE if score is None else f"{DONE}, final score {score:,.1f}"
 
@@ -247,7 +247,7 @@ class ShownRun:
         busy = f"{len(pool.running())}/{max(1, pool.processes)}"
         return f"{words}  score {'-' if score is None else f'{score:,.1f}'}  busy {busy}"
 
-    def write(self, status: str, message: str = "", **more: Any) -> None:
+    def write(self, status: str, message: str = "", **entries: Any) -> None:
         """Write status.json; `more` are further keys."""
         self._written = time.monotonic()
         self.run.directory.write_status(
@@ -261,5 +261,5 @@ class ShownRun:
             paused_s=self.run.clock.paused,
             return_mean=self.run.evaluations.state.last_return,
             training_return=self.returns.mean,
-            **more,
+            **entries,
         )

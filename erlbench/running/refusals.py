@@ -70,7 +70,7 @@ def check_continuing(directory: RunFolder, cell: Cell, options: RunOptions) -> N
         )
     if status.get("status") == DONE and not is_short(status, cell):
         return
-    written = meta.get("format", 2 if version_of(meta) == (0, 1, 0) else None)  # that version did not say so
+    written = meta.get("format", 2 if version_of(meta) == (0, 1, 0) else None)  # that version did not record it
     if isinstance(written, int) and (reason := unreadable(written)):
         raise UsageError(
             f"{directory.path} cannot be gone on from: {reason}; finish the run with the version that began it, or "
@@ -82,7 +82,7 @@ def check_continuing(directory: RunFolder, cell: Cell, options: RunOptions) -> N
 
 
 def _check_kernel(directory: RunFolder, meta: Mapping[str, Any], cell: Cell) -> None:
-    """Refuse another kernel than that of the last start, as the run's numbers would be of both."""
+    """Refuse another kernel than the last start's, as the run's numbers would be of both."""
     if not meta and (path := directory.path / META).exists():
         raise UsageError(
             f"{path} cannot be read, so nobody knows with which arithmetic the run was begun; put it back, go on by "
@@ -98,7 +98,7 @@ def _check_kernel(directory: RunFolder, meta: Mapping[str, Any], cell: Cell) -> 
 
 
 def _check_identity(directory: RunFolder, meta: Mapping[str, Any], cell: Cell, options: RunOptions) -> None:
-    """Refuse another problem or other software than that of the last start; what was not recorded refuses nothing."""
+    """Refuse another problem or other software than the last start's; values that were not recorded refuse nothing."""
     before = last_identity(meta)
     if before and (different := changes(before, identity_of(cell, rules_of(options)))):
         raise UsageError(
@@ -168,8 +168,8 @@ def _obstacle(cell: Cell, directory: RunFolder) -> str:
     if directory.status().get("status") != DONE:
         return "it is not finished; finish it with its own budget first"
     if not directory.has_checkpoint(TRAINING_END):
-        more = " (a run keeps its replay only with --save-replay)" if _learns_from_replay(cell) else ""
-        return f"it has no {TRAINING_END}/{more}"
+        hint = " (a run keeps its replay only with --save-replay)" if _learns_from_replay(cell) else ""
+        return f"it has no {TRAINING_END}/{hint}"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""What stands in the rows of a run: made of the results of tasks and of what has been counted.
+"""The rows of a run, made of the results of tasks and of counts.
 
 Among it is how asynchronous a run is: what lies between asking for a task and using its result, and how busy processes
 are; and time: total time, training time, which ends with the training, and pauses.
@@ -7,7 +7,7 @@ Pauses are spans in which the whole run stood still, as by Ctrl-Z, `docker pause
 
 A thread of the driver looks at the clock five times a second. A look that is late is a pause if meanwhile the driver
 used no processor, did not wait for one, as Linux says, and this thread did not wait for Python's lock, which wakes it
-200 times a second. So a busy machine, and an environment that sleeps or holds the lock, stop nobody.
+200 times a second. So a busy machine, and an environment that sleeps or holds the lock, do no harm.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from erlbench.records.schema import NO_INDIVIDUALS, EpisodeRow, GenerationRow, T
 from erlbench.running.orders import Request
 from erlbench.work.tasks import Counts, Result, Task, timesteps_of
 
-INFO_VALUES = {"success": None, "success_ever": None, "info": ()}  # what infos may have said of an episode, or nothing
+INFO_VALUES = {"success": None, "success_ever": None, "info": ()}  # values of an episode's infos, or none
 
 
 @dataclass
@@ -108,8 +108,8 @@ def episode_rows(task: Task, result: Result, timesteps: int, clock: Clock) -> It
     seconds = clock.train
     values = result.values
     infos = [values.get(name, repeat(default)) for name, default in INFO_VALUES.items()]
-    for episode_return, length, *more in zip(values["returns"], values["lengths"], *infos, strict=False):
-        yield EpisodeRow(episode_return, length, seconds, task.kind, task.individual, task.id, timesteps, *more)
+    for episode_return, length, *info_values in zip(values["returns"], values["lengths"], *infos, strict=False):
+        yield EpisodeRow(episode_return, length, seconds, task.kind, task.individual, task.id, timesteps, *info_values)
 
 
 def generation_row(

@@ -32,7 +32,7 @@ from erlbench.work.identity import list_identities
 def verify_all(paths: Iterable[Path], trusted: bool = False) -> dict[Path, list[Check]]:
     """All checks of each run in a folder, and whether runs of different seeds are copies.
 
-    A run whose config.toml cannot be read has one check, which says why. `trusted` imports the modules of an
+    A run whose config.toml cannot be read has one check with the reason. `trusted` imports the modules of an
     environment `MODULE:ID` and of an algorithm that is not the suite's.
     """
     checks: dict[Path, list[Check]] = {}

@@ -1,7 +1,7 @@
 """Whether a run is equal to the last bit, apart from what a clock measured, to others and to what this machine makes.
 
-Others are a given run, those of which it may be a copy, and one that is made again. Saved policies play their
-evaluations again, episode by episode; software, kernel and problem say whether equal bits are to be expected.
+Others are a given run, runs of which it may be a copy, and a second run. Saved policies play their
+evaluations again, episode by episode; software, kernel and problem decide whether equal bits are expected.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ def _compare_configurations(run: Files, other: Files) -> Findings:
 
 def unlike_digests(run: Files, other: Files) -> str:
     """Why the digests of two runs are not compared: they are computed otherwise since `DIGESTS_FROM`. Else empty."""
-    one, two = (number if isinstance(number := files.meta.get("format"), int) else 0 for files in (run, other))
-    is_alike = (one >= DIGESTS_FROM) == (two >= DIGESTS_FROM)
-    return "" if is_alike else f"digests of formats {one} and {two} are not compared"
+    first, second = (number if isinstance(number := files.meta.get("format"), int) else 0 for files in (run, other))
+    is_alike = (first >= DIGESTS_FROM) == (second >= DIGESTS_FROM)
+    return "" if is_alike else f"digests of formats {first} and {second} are not compared"
 
 
 def compare_rows(
@@ -142,7 +142,7 @@ def run_again(path: Path, number: int, trusted: bool = False) -> Check:
     """Run the run in `path` again up to evaluation `number`, and compare the digests and rows up to there.
 
     Raises `UsageError` for an evaluation that is not there. A module that the folder names is only imported where it
-    is `trusted`. The second run has a process of its own, which is ended when it takes too long.
+    is `trusted`. The second run has a separate process, which is ended when it takes too long.
     """
     return make_check("again", _run_and_compare, load_files(path), number, trusted)
 
@@ -199,7 +199,7 @@ def _compare_reruns(run: Files, again: Files, number: int) -> Findings:
 def check_policies(run: Files, alike: bool, trusted: bool) -> Iterator[Check]:
     """Play the saved policies from the start states of their evaluations and compare each return to the last bit.
 
-    `alike`: whether software and problem are those of the run, so that another return is a difference. A module that
+    `alike`: whether software and problem equal the run's, so that another return is a difference. A module that
     the folder names is only imported where it is `trusted`: importing runs its code.
     """
     rows = run.evaluations.to_dict("records")
@@ -243,7 +243,7 @@ def _compare_returns(run: Files, policies: Sequence[Saved], alike: bool, trusted
 def _play_within_limits(run: Files, env: EnvSpec, policies: Sequence[Saved], modules: Sequence[str]) -> list[Episodes]:
     """Returns and lengths of each evaluation, in the order of its start states.
 
-    They are played by a process of their own, which is ended when the seconds are used up.
+    They are played by a separate process, which is ended when the seconds are used up.
     """
     lengths = [int(length) for _, row in policies for length in row["lengths"]]
     steps = sum(min(max(0, length) + 1, env.max_episode_steps) for length in lengths)
@@ -285,7 +285,7 @@ def _difference(row: Mapping[Any, Any], played: Episodes) -> str:
 
 
 def compare_software(run: Files) -> Findings:
-    """Whether all versions are those of the run; else equal bits are not promised."""
+    """Whether all versions equal the run's; else equal bits are not promised."""
     if not run.meta:
         raise Unverifiable("meta.json is missing")
     kernels = {start["arithmetic"] for start in run.starts if start.get("arithmetic")}

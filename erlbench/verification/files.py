@@ -49,8 +49,8 @@ def make_check(name: str, function: Callable[..., Findings], *arguments: Any) ->
         return Check(name, UNKNOWN, str(reason))
     if not wrong:
         return Check(name, AGREES, text)
-    more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
-    return Check(name, DIFFERS, "; ".join(wrong[:3]) + more)
+    suffix = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
+    return Check(name, DIFFERS, "; ".join(wrong[:3]) + suffix)
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Files:
 
     @property
     def is_done(self) -> bool:
-        """Whether its status says that the run is finished."""
+        """Whether the run is finished, by its status."""
         return self.status.get("status") == "done"
 
     def table(self, name: str) -> Table:
@@ -142,7 +142,7 @@ def check_files(run: Files) -> Iterator[Check]:
 
 
 def _check_version(run: Files) -> Findings:
-    """Whether the run has all that its version writes; a program beside the suite writes what it likes."""
+    """Whether the run has all that its version writes; another program writes what it likes."""
     if run.algo not in registry.ALGORITHMS and not module_of(run.algo):
         raise Unverifiable(f"'{run.algo}' is no algorithm of the suite: another program wrote the files")
     version = ".".join(map(str, version_of(run.meta))) or "of any version"
@@ -192,7 +192,7 @@ def check_rows(run: Files) -> Iterator[Check]:
 
 
 def _evaluations(run: Files) -> Findings:
-    """Means, deviations and steps against those of the single episodes."""
+    """Means, deviations and steps against the single episodes."""
     rows, played, wrong = run.evaluations, 0, list[str]()
     if run.last and not any(rows["returns"]):
         raise Unverifiable("eval.csv names no single returns, as of a program that reports means only")
@@ -213,13 +213,13 @@ def _evaluations(run: Files) -> Findings:
 
 
 def _episodes(run: Files) -> Findings:
-    """Steps against those of the last evaluation; the training return of status.json."""
+    """Steps against the last evaluation; the training return of status.json."""
     episodes, last = run.rows_to_count(EpisodeRow), run.last
     counted, played = last["timesteps"] + last["fitness_timesteps"], episodes["l"].sum()
     text = f"{len(episodes):,} episodes have {played:,.0f} of {counted:,.0f} steps of training and fitness"
     if played != counted and imported_of(run.config):
         raise Unverifiable(f"{text}: another program need not end both together")
-    # Whether the last episode may be open is not known of an algorithm that is not the suite's own.
+    # Whether the last episode may be open is not known of an algorithm that is not the suite's.
     is_open = played < counted and run.algo in registry.ALGORITHMS and registry.find(run.algo).open_episodes
     wrong = [] if played == counted or is_open else [text]
     recorded = run.status.get("training_return")
@@ -230,7 +230,7 @@ def _episodes(run: Files) -> Findings:
 
 
 def _tasks(run: Files) -> Findings:
-    """Steps and updates against those of the last evaluation."""
+    """Steps and updates against the last evaluation."""
     tasks, last = run.rows_to_count(TaskRow), run.last
     is_evaluation = tasks["kind"] == "evaluation"
     totals = tasks[~is_evaluation][["critic_updates", "actor_updates", "timesteps"]].sum()

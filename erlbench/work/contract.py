@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Infos:
-    """What the infos of an episode said: success at last and ever, and the last numbers of `keys`."""
+    """Values of an episode's infos: success at last and ever, and the last numbers of `keys`."""
 
     keys: tuple[str, ...] = ()
     success: bool | None = None  # of the last info that has it; None: no info has
@@ -56,7 +56,7 @@ def info_values(infos: Sequence[Infos]) -> dict[str, list[Any]]:
 
 
 def reset(env: Env, seed: int) -> np.ndarray:
-    """The first observation; an error of the environment is raised as one of its own."""
+    """The first observation; an error of the environment is raised as `TaskError`."""
     try:
         outcome = env.reset(seed=seed)
     except TaskError:

@@ -3,7 +3,7 @@
     {"versions": {distribution: version}, "modules": {module: SHA-256}, "files": {setting: SHA-256}, "model": SHA-256}
 
 `versions` has the distributions of all modules that environment and algorithm load, `modules` those that belong to no
-installed distribution, `files` what settings name. Neither paths nor erlbench's own version are part of it.
+installed distribution, `files` what settings name. Neither paths nor erlbench's version are part of it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ WORDS = {"versions": "package {}", "modules": "source of module {}", "files": "f
 
 
 def list_loaded_files() -> dict[str, str]:
-    """The files of the modules that this process has loaded, by module; neither Python's own nor erlbench's."""
+    """The files of the modules that this process has loaded, by module; neither Python's nor erlbench's."""
     names = list(sys.modules)
     files = {}
     for name in names[names.index(FIRST) if FIRST in names else 0 :]:
@@ -72,7 +72,7 @@ def describe_files(modules: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
 
 def _owner(file: str) -> tuple[str, str] | None:
-    """Name and version of the distribution that installed a file; a module's own name may be any."""
+    """Name and version of the distribution that installed a file; a module's name may be any."""
     for path in filter(None, sys.path):
         if file.startswith(f"{path}/"):
             top = re.split(r"[/.]", file[len(path) + 1 :])[0]
@@ -155,12 +155,12 @@ def changes(before: Identity, now: Identity) -> list[str]:
     if not before or not now:
         return []
     lines = []
-    for part, words in WORDS.items():
-        recorded_part, current_part = table_in(before, part), table_in(now, part)
+    for section, words in WORDS.items():
+        recorded_part, current_part = table_in(before, section), table_in(now, section)
         for name in sorted((recorded_part.keys() | current_part.keys()) - set(RENDERERS.values())):
             old, new = recorded_part.get(name), current_part.get(name)
             if old != new:
-                lines.append(f"{words.format(name[:80])} {_change(old, new, part == 'versions')}")
+                lines.append(f"{words.format(name[:80])} {_change(old, new, section == 'versions')}")
     if before.get("model") != now.get("model"):
         lines.append("compiled MuJoCo model changed")
     return lines

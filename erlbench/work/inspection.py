@@ -1,4 +1,4 @@
-"""A function's value from a Python of its own, which harms nobody: for environments, which may crash or hang.
+"""A function's value from a separate Python process, which does no harm: for environments, which may crash or hang.
 
     answer, failure = call_in_subprocess(inspect, "module:Id-v0", {}, True, limit=120.0)
 
@@ -27,7 +27,7 @@ from erlbench.errors import ADVICE
 from erlbench.machine.process import PRELOAD, end_with_parent, lead_nowhere, prepare_libraries
 from erlbench.work.values import decode, encode
 
-STARTING = 120.0  # seconds for the start of Python, beside a function's own
+STARTING = 120.0  # seconds for the start of Python, added to the function's seconds
 BOOT = (
     "import json, sys; sys.path[:], late = json.loads(sys.argv[1])['paths']; import multiprocess; "
     "from erlbench.work.inspection import main; sys.path += late; main()"
@@ -122,7 +122,7 @@ class Inspection:
 
 
 def main() -> None:
-    """The process: do what the request on the command line says, and end, whatever threads there are."""
+    """The process: serve the request on the command line, and end, whatever threads there are."""
     end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     prepare_libraries()

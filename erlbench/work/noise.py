@@ -41,15 +41,15 @@ def make_table(table: NoiseTable, folder: Path) -> None:
 
     Its room is taken first, since a map cannot report that there is none, which is a `CellError`.
     """
-    path, part = table.path(folder), folder / "part"
+    path, unfinished = table.path(folder), folder / "part"
     try:
         os.link(_made[table], path)
     except (KeyError, OSError):  # none, gone, or on another file system
-        with open(part, "w+b") as file:
+        with open(unfinished, "w+b") as file:
             try:
                 os.posix_fallocate(file.fileno(), 0, 4 * table.size)
             except OSError as error:
-                part.unlink()
+                unfinished.unlink()
                 if error.errno != errno.ENOSPC:
                     raise
                 raise CellError(
@@ -59,7 +59,7 @@ def make_table(table: NoiseTable, folder: Path) -> None:
                 ) from error
             numbers = np.frombuffer(mmap.mmap(file.fileno(), 4 * table.size), np.float32)
             generator(table.seed).standard_normal(out=numbers, dtype=np.float32)
-        part.rename(path)
+        unfinished.rename(path)
     _made[table] = path
 
 

@@ -1,6 +1,6 @@
 """Playing episodes with one policy: the task function of every rollout.
 
-The environment is Gymnasium's own class without its outer wrappers; the time limit stands in the loop and is a
+The environment is Gymnasium's class without its outer wrappers; the time limit stands in the loop and is a
 truncation, never a terminal state.
 """
 
@@ -59,7 +59,7 @@ class Episode:
     def __init__(self, limit: int, observation_size: int, action_size: int, image: bool = False) -> None:
         shape = limit + 1, observation_size
         self.observations: np.ndarray
-        if image:  # nobody reads them again, so all rows are one
+        if image:  # they are not read again, so all rows are one
             self.observations = as_strided(np.empty(observation_size, np.uint8), shape, (0, 1))
         else:
             self.observations = np.empty(shape)
@@ -115,7 +115,7 @@ def play(
     `noise` is added to the normalised action, which is then clipped to [-1, 1] if the policy is bounded (a linear
     policy's actions are in the environment's units, and are not clipped);
     with `random_actions` the action is uniform instead. Both and a stochastic policy draw from `random`; with `mode`
-    the latter acts by its mode. `keys` are those of the infos whose numbers are kept (`Episode.infos`).
+    the latter acts by its mode. `keys` of the infos whose numbers are kept (`Episode.infos`).
     A reward may be NaN where `nan_fitness` is `WORST`.
     """
     spec = policy.spec
@@ -171,10 +171,10 @@ def play(
 def rollout(settings: RolloutSettings, inputs: Mapping[str, np.ndarray], key: Key, workspace: Workspace) -> Outcome:
     """Task function: whole episodes of the policy `inputs["parameters"]`.
 
-    Values: `returns` (undiscounted sums) and `lengths`, one per episode; those of `info_values`. With `record`, the
-    arrays `observations`, `actions`, `rewards`, `continues` that `Replay.append` takes. With `observe`, the value
-    `observed` says how many observations the contributing episodes acted on, and, if there are any, the array
-    `observed` `(2, observation)` float64 holds their sum and the sum of their squares.
+    Values: `returns` (undiscounted sums) and `lengths`, one per episode; and the values of `info_values`. With
+    `record`, the arrays `observations`, `actions`, `rewards`, `continues` that `Replay.append` takes. With `observe`,
+    the value `observed` is the number of observations that the contributing episodes acted on, and, if there are any,
+    the array `observed` `(2, observation)` float64 holds their sum and the sum of their squares.
     """
     spec, parameters = settings.policy, inputs["parameters"]
     if not np.isfinite(parameters).all():

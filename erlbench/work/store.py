@@ -32,7 +32,7 @@ def shared_memory_folder() -> Path:
 
 
 def make_store_folder(parent: Path) -> Path:
-    """A new folder in `parent` for nobody but this process; what dead processes of this user have left there goes."""
+    """A new folder in `parent` for this process alone; folders of this user's dead processes are removed."""
     prefix = f"erlbench-{os.geteuid()}-{_process_space()}-"
     for path in parent.glob(f"{prefix}*"):
         pid = re.match(r"\d+(?=-)", path.name.removeprefix(prefix))
@@ -42,7 +42,7 @@ def make_store_folder(parent: Path) -> Path:
 
 
 def _process_space() -> str:
-    """In what the numbers of processes are unique: a container has its own, and may share a folder with others."""
+    """The namespace of process numbers: a container has another one, and may share a folder with others."""
     try:
         return str(os.stat("/proc/self/ns/pid").st_ino)
     except OSError:
@@ -89,22 +89,22 @@ class Store:
         return not self.folder.is_dir()
 
     def put(self, name: str, array: npt.ArrayLike) -> ArrayRef:
-        """Write `array` under `name`; a repeated task replaces its own array by an equal one."""
+        """Write `array` under `name`; a repeated task replaces its array by an equal one."""
         data = np.ascontiguousarray(array)
         path = self.folder / name
-        part = path.with_name(f"{name}.part{os.getpid()}")
+        unfinished = path.with_name(f"{name}.part{os.getpid()}")
         try:
-            with open(part, "wb") as file:
+            with open(unfinished, "wb") as file:
                 file.write(data.data if data.size else b"")
         except OSError as error:
-            part.unlink(missing_ok=True)
+            unfinished.unlink(missing_ok=True)
             if error.errno != errno.ENOSPC:
                 raise
             raise CellError(
                 f"shared memory is full: no room for the {data.nbytes / 2**20:.1f} MiB of array '{name}' in "
                 f"{self.folder.parent}; free some there, or make it larger (docker run --shm-size)"
             ) from error
-        part.rename(path)
+        unfinished.rename(path)
         return ArrayRef(name, tuple(data.shape), str(data.dtype))
 
     def get(self, ref: ArrayRef) -> np.ndarray:
@@ -126,7 +126,7 @@ class Store:
         raise TypeError(f"{value} has not been computed yet")
 
     def perturbed(self, value: Perturbed) -> np.ndarray:
-        """The float32 vector that a `Perturbed` stands for."""
+        """The float32 vector of a `Perturbed`."""
         centre = self.get(value.centre)
         size = centre.size if value.size is None else value.size
         noise = self.noise(value.key, size, value.table)
@@ -174,7 +174,7 @@ class Store:
         link.symlink_to(folder.absolute())
 
     def replay_folder(self, replay: str) -> Path:
-        """Where the files of a replay are found; an absolute path is its own name."""
+        """Where the files of a replay are found; an absolute path stays as it is."""
         return self.folder / "replays" / replay
 
     def free(self, names: Iterable[str]) -> None:

@@ -83,13 +83,13 @@ class Counts(IntEnum):
 
     NOTHING = 0
     TRAINING = 1  # the papers' axis
-    FITNESS = 2  # the mean's own episodes, used for learning
+    FITNESS = 2  # episodes of the mean, used for learning
     EVALUATION = 3  # the reported policy's episodes, not used for learning
 
 
 @dataclass(slots=True)
 class Task:
-    """One unit of work. It starts when the tasks whose outputs are its inputs are finished, and those of `after`.
+    """One unit of work. It starts when the tasks whose outputs are its inputs, and the tasks of `after`, are finished.
 
     `function` names a module-level function as `module:name`. A `Workspace` calls it as
     `function(settings, inputs, key, workspace)`. `inputs` are loaded arrays; a `ReplayView` stays as it is. The
@@ -106,7 +106,7 @@ class Task:
     counts: Counts = Counts.NOTHING
     gradient: bool = False  # runs in a process with torch and, if asked for, a GPU
     individual: int = 0  # its number among those in flight, for the algorithm and the files
-    after: tuple[int, ...] = ()  # ids of tasks to wait for, besides those whose outputs are inputs
+    after: tuple[int, ...] = ()  # ids of further tasks to wait for
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Its values alone: without their names a message is shorter, and is made and read in half the time."""
@@ -151,7 +151,7 @@ class Result:
 
 
 def timesteps_of(values: Mapping[str, Any]) -> int:
-    """Environment steps of a task with these values: `steps`, or else those of its episodes.
+    """Environment steps of a task with these values: `steps`, or else its episodes' steps.
 
     They differ where an episode goes on in another task: it is reported where it ends.
     """
@@ -160,12 +160,12 @@ def timesteps_of(values: Mapping[str, Any]) -> int:
 
 
 def dependencies(task: Task) -> set[int]:
-    """Ids of the tasks that `task` waits for: whose outputs are its inputs, and those of `after`."""
+    """Ids of the tasks that `task` waits for: whose outputs are its inputs, and `after`."""
     return {value.task for value in task.inputs.values() if isinstance(value, Output)}.union(task.after)
 
 
 def in_phases(*phases: Sequence[Task]) -> list[Task]:
-    """All tasks; those of a phase wait for all of the phase before it that has any."""
+    """All tasks; the tasks of a phase wait for all tasks of the last phase before it that has any."""
     tasks: list[Task] = []
     before: tuple[int, ...] = ()
     for phase in filter(None, phases):

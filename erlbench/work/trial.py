@@ -1,6 +1,6 @@
 """Trying an environment before a run trusts it: whether its seed decides an episode, and a step is what it must be.
 
-`inspect` is for a process of its own (`inspection.py`): whatever the environment does there harms nobody.
+`inspect` runs in a separate process (`inspection.py`), so an environment can do no harm.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Admission:
         ]
 
     def record(self) -> dict[str, Any]:
-        """What meta.json says of it."""
+        """Its record in meta.json."""
         assert self.described is not None
         described = self.described
         return {
@@ -193,7 +193,7 @@ class RepeatabilityTest:
             reset(env, seed)
 
     def _play(self, env: Env, seed: int, seconds: float | None = None) -> list[tuple[Any, ...]]:
-        """Observation, reward and end of each step; of the reset, too. `seconds`: of the first episode of all."""
+        """Observation, reward and end of the reset and of each step. `seconds`: of the first episode of all."""
         self._say(f"reset(seed={seed})")
         observation, begun = reset(env, seed), time.monotonic()
         episode: list[tuple[Any, ...]] = [(observation.tobytes(), 0.0, False, False)]

@@ -28,7 +28,7 @@ def leaves(value: Any, chosen: Mapping[type, tuple[str, ...]] | None = None) -> 
         yield value
         return
     if isinstance(value, Mapping):
-        items: Collection[Any] = [part for pair in value.items() for part in pair]
+        items: Collection[Any] = [item for pair in value.items() for item in pair]
     elif isinstance(value, list | tuple | deque):
         items = value
     elif is_dataclass(value) and not isinstance(value, type):
@@ -112,6 +112,6 @@ def _type_name(kind: type) -> str:
 
 def _dataclass_named(name: str) -> type | None:
     """The dataclass `module:name` of a loaded module: no checkpoint has a module imported."""
-    module, _, own = name.partition(":")
-    kind = getattr(sys.modules.get(module), own, None)
+    module, _, class_name = name.partition(":")
+    kind = getattr(sys.modules.get(module), class_name, None)
     return kind if isinstance(kind, type) and is_dataclass(kind) else None

@@ -31,7 +31,7 @@ class Workspace:
         self.process = process
         self.device = device  # of gradient tasks: cpu, cuda, cuda:1, ...
         self._cpu = cpu  # seconds of processor time so far, of this process, or of this thread alone
-        self.scratch: dict[Any, Any] = {}  # for task functions: preallocated buffers by their own key
+        self.scratch: dict[Any, Any] = {}  # for task functions: preallocated buffers by their key
         self._environments: dict[str, Env] = {}
         self._replays: dict[tuple[int, int], ReplayReader] = {}
         # Such a value becomes infinite in float32, and an error that names task and step follows.
