@@ -1,7 +1,7 @@
 """AES-RL: an asynchronous evolution strategy some of whose individuals are trained by TD3's gradients.
 
 Lee, Lee, Shin, Kweon, "An Efficient Asynchronous Method for Integrating Evolutionary and Gradient-based Policy
-Search", NeurIPS 2020, with what only its public code says (github.com/KyunghyunLee/aes-rl). It is the search
+Search", NeurIPS 2020, with details of its public code (github.com/KyunghyunLee/aes-rl). It is the search
 `search/aes.py`, the coupling `half` (`coupling/half.py`), the schedule `steady-state`
 (`schedule/steady_state.py`), and the losses of `gradients/learners/td3.py`.
 """
@@ -85,8 +85,8 @@ _IN_THE_CODE = {"success-rule": "success-rule-frozen", "baseline-absolute": "bas
 
 
 def _as_the_code(rules: Mapping[str, Any]) -> Mapping[str, Any]:
-    own = {name: _IN_THE_CODE.get(rules[name], rules[name]) for name in ("mean_update", "variance_update")}
-    return {**rules, **own, "tell_in_warmup": True, "always_measure": True}
+    changed = {name: _IN_THE_CODE.get(rules[name], rules[name]) for name in ("mean_update", "variance_update")}
+    return {**rules, **changed, "tell_in_warmup": True, "always_measure": True}
 
 
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(

@@ -1,7 +1,7 @@
 """ARS: augmented random search, version V2, and V1 by a preset.
 
 Mania, Guy, Recht, "Simple random search of static linear policies is competitive for reinforcement learning", NeurIPS
-2018, algorithm 2, with what only its public code says (github.com/modestyachts/ARS).
+2018, algorithm 2, with details of its public code (github.com/modestyachts/ARS).
 """
 
 from __future__ import annotations
@@ -104,21 +104,22 @@ class ARS(MirroredSearch[ARSSettings, ARSState]):
         """Lines 6 to 8: M += alpha / (b sigma_R) sum of (r+ - r-) delta over the b best directions.
 
         Those that tie with the last of the b are kept, too, and b is how many are kept. A trained individual counts by
-        its own displacement: the pair's term is (r+ - r) delta+ + (r- - r) delta-, r the mean of what is kept.
+        its displacement: the pair's term is (r+ - r) delta+ + (r- - r) delta-, r the mean of what is kept.
         """
         settings, state = self.settings, self.state
-        returns = with_worst([each.fitness for each in individuals]).reshape(-1, 2)
+        returns = with_worst([individual.fitness for individual in individuals]).reshape(-1, 2)
         best = returns.max(axis=1)
         kept = np.flatnonzero(best >= np.percentile(best, 100 * (1 - settings.top / settings.directions)))
         state.elites = [int(2 * pair + returns[pair].argmax()) for pair in kept[np.argsort(-best[kept], kind="stable")]]
         state.sigma_r = float(returns[kept].std())
         step, scale = np.zeros_like(state.mean), np.full_like(state.mean, settings.nu)
-        for pair in kept if state.sigma_r else ():  # equal returns say nothing
+        for pair in kept if state.sigma_r else ():  # equal returns tell nothing
             both = [individuals[2 * int(pair) + second] for second in (0, 1)]
-            if any(each.injected for each in both):
+            if any(individual.injected for individual in both):
                 advantage = returns[pair] - returns[kept].mean()
                 step += sum(
-                    a * displacement(self, each, state.mean, scale) / settings.nu for a, each in zip(advantage, both)
+                    a * displacement(self, individual, state.mean, scale) / settings.nu
+                    for a, individual in zip(advantage, both)
                 )
             else:
                 delta = self.context.store.noise(both[0].z.key, state.mean.size)  # type: ignore[union-attr]

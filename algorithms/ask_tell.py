@@ -52,11 +52,11 @@ def _declared(make: Maker, direction: str) -> Maker:
 
 @dataclass(frozen=True, kw_only=True)
 class AskTellSettings(PolicySettings, FitnessSettings):
-    """Hyper-parameters of every search by an object; those of the object are beside them."""
+    """Hyper-parameters of every search by an object, which has further ones."""
 
 
 class OneSearch:
-    """An object of a run: with generators of its own, returns turned into its direction, and its best candidate."""
+    """An object of a run, with separate generators, returns turned into its direction, and its best candidate."""
 
     values = staticmethod(with_worst)
 
@@ -68,8 +68,8 @@ class OneSearch:
         wanted = inspect.signature(make).parameters
         with self._generators():
             given: dict[str, Any] = {"mean": mean.copy(), "dimension": len(mean), "seed": seed}
-            own = {name: getattr(settings, name) for name in wanted if name not in GIVEN}
-            thing = make(**{name: given[name] for name in wanted if name in given}, **own)
+            values = {name: getattr(settings, name) for name in wanted if name not in GIVEN}
+            thing = make(**{name: given[name] for name in wanted if name in given}, **values)
             package = type(thing[0] if isinstance(thing, tuple) else thing).__module__.partition(".")[0]
             if package in MINIMISE and self._sign > 0:
                 raise UsageError(f"{self._name}: {package} minimises; declare it by @erlbench.minimise")
@@ -95,8 +95,8 @@ class OneSearch:
         if not len(self._asked):
             return self._mean
         with self._generators():
-            found = self._search.mean()
-        return np.array(self._best if found is None else found, np.float64)
+            mean = self._search.mean()
+        return np.array(self._best if mean is None else mean, np.float64)
 
 
 class AskTell(Replayed[AskTellSettings, OneSearch]):
@@ -120,7 +120,7 @@ def algorithm_of(make: Callable[..., Any]) -> type[AskTell]:
     name, direction = make.__name__, getattr(make, "direction", None)
     if direction not in (MAXIMISES, MINIMISES):
         raise UsageError(
-            f"{name} does not say whether it maximises or minimises: put @erlbench.maximise or @erlbench.minimise "
+            f"{name} does not declare whether it maximises or minimises: put @erlbench.maximise or @erlbench.minimise "
             "before it"
         )
     fields = []

@@ -36,7 +36,7 @@ class Counters:
     """Everything that is counted, each thing once."""
 
     timesteps: int = 0  # environment steps of training, the papers' axis
-    fitness_timesteps: int = 0  # steps of the mean's own episodes that learning uses
+    fitness_timesteps: int = 0  # steps of the mean's episodes that learning uses
     evaluation_timesteps: int = 0  # steps of the reported policy's evaluations
     replayed_timesteps: int = 0  # steps made again to get back into an open episode, in no other count
     episodes: int = 0  # training episodes
@@ -65,12 +65,12 @@ class Needs:
 
     steps: float  # of training
     recorded: float = 1.0  # the share of them that goes to the replay, if any
-    memory: float = 0.0  # bytes that the search holds; 0 where they are few beside those of the processes
-    seconds: float = 0.0  # of the main process; 0 where they are few beside those of the tasks
+    memory: float = 0.0  # bytes that the search holds; 0 where they are few compared with the processes'
+    seconds: float = 0.0  # of the main process; 0 where they are few compared with the tasks'
 
     @classmethod
     def of_episodes(cls, problem: Problem, episodes: float, **more: Any) -> Self:
-        """Those of a generation with so many episodes of half the time limit."""
+        """The needs of a generation with so many episodes of half the time limit."""
         return cls(episodes * problem.env.max_episode_steps / 2, **more)
 
 
@@ -94,10 +94,10 @@ class Algorithm(ABC, Generic[Settings, State]):
     open_episodes: ClassVar[bool] = False
     """Whether an episode may be open when a run ends. Its steps are then counted, but in no row of episodes.csv."""
     task_functions: ClassVar[Mapping[str, type]] = MappingProxyType({ROLLOUT: RolloutSettings})
-    """The functions that its tasks may name, each with the class of their settings; see `declares`. Those of a user's
-    part, such as a learner, are in an instance's own."""
+    """The functions that its tasks may name, each with the class of their settings; see `declares`. An instance adds
+    the functions of a user's part, such as a learner."""
     generation_settings: ClassVar[tuple[str, ...]] = ("population", "episodes")
-    """Settings that say how many training steps a generation has, where its settings class has them."""
+    """Settings that decide the training steps of a generation, where its settings class has them."""
     state: State
     policy_spec: PolicySpec
     """The network of every policy of a run."""
@@ -115,7 +115,7 @@ class Algorithm(ABC, Generic[Settings, State]):
 
     @classmethod
     def policy_for(cls, settings: Settings, problem: Problem) -> PolicySpec:
-        """The network of every policy of a run, by default what the settings say: `policy_settings.policy_of`.
+        """The network of every policy of a run, by default from the settings: `policy_settings.policy_of`.
 
         It raises `UsageError` for settings that do not go with the problem.
         """
@@ -175,15 +175,15 @@ class Algorithm(ABC, Generic[Settings, State]):
     def declares(cls, function: str) -> bool:
         """Whether its tasks may name this function: one of `task_functions`, or one that a plug-in's module defines.
 
-        No other is called, whatever a checkpoint says.
+        No other is called, whatever a checkpoint names.
         """
         if function in cls.task_functions:
             return True
         module, _, name = function.partition(":")
         if module.startswith("erlbench.") or module not in {base.__module__ for base in cls.__mro__}:
             return False
-        found = getattr(sys.modules[module], name, None)
-        return isinstance(found, FunctionType) and found.__module__ == module
+        candidate = getattr(sys.modules[module], name, None)
+        return isinstance(candidate, FunctionType) and candidate.__module__ == module
 
     # -- the protocol ---------------------------------------------------------------------------------------------
 
@@ -197,9 +197,9 @@ class Algorithm(ABC, Generic[Settings, State]):
     @final
     def check_declared(self, tasks: Collection[Task]) -> None:
         """Raise `CellError` for a task whose function is not declared, or whose policy is other code than the run's."""
-        ours = self.policy_spec.network
-        for network in {task.settings.policy.network for task in tasks if task.function == ROLLOUT} - {ours}:
-            raise CellError(f"a task plays with the network {network[:80]}, and this run has {ours}")
+        expected = self.policy_spec.network
+        for network in {task.settings.policy.network for task in tasks if task.function == ROLLOUT} - {expected}:
+            raise CellError(f"a task plays with the network {network[:80]}, and this run has {expected}")
         for function in {task.function for task in tasks}:
             if function not in self.task_functions and not self.declares(function):
                 raise CellError(
@@ -313,8 +313,8 @@ class Algorithm(ABC, Generic[Settings, State]):
 
     def snapshot(self) -> dict[str, Any]:
         """Everything needed to go on, as plain values, arrays, references and dataclasses."""
-        found = {"counters": asdict(self.counters), "ids": self._ids, "state": self.state}
-        return found if self.context.total_minutes is None else found | {"time_is_up": self.time_is_up}
+        snapshot = {"counters": asdict(self.counters), "ids": self._ids, "state": self.state}
+        return snapshot if self.context.total_minutes is None else snapshot | {"time_is_up": self.time_is_up}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Go on from a snapshot."""

@@ -1,4 +1,4 @@
-"""ERL: a genetic algorithm over actors beside one DDPG learner, which learns from everybody's experience.
+"""ERL: a genetic algorithm over actors and one DDPG learner, which learns from all experience.
 
 Khadka and Tumer, "Evolution-Guided Policy Gradient in Reinforcement Learning", NeurIPS 2018, algorithms 1 and 2, with
 the constants of its table and of its public code. From time to time the learner's actor replaces the worst individual.

@@ -39,7 +39,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class ESACSettings(ESACSearchSettings, WinnersSettings, FitnessSettings, SACSettings):
-    """Hyper-parameters of ESAC; those of its SAC part are SAC's."""
+    """Hyper-parameters of ESAC; its SAC part has SAC's."""
 
     hidden: tuple[int, ...] = at_least_one((512, 512), "widths of the policies' hidden layers", PAPER)
     critic_hidden: tuple[int, ...] = at_least_one(
@@ -96,9 +96,11 @@ class ESAC(Hybrid[ESACSettings]):
 
     def metrics(self) -> dict[str, float]:
         columns = super().metrics()
-        ours = {name: columns[name] for name in ("fitness_best", "fitness_mean", "sigma", "amt_steps", "amt_clip_rate")}
+        chosen = {
+            name: columns[name] for name in ("fitness_best", "fitness_mean", "sigma", "amt_steps", "amt_clip_rate")
+        }
         names = {"winning_copies": "winning_sac", "score_mean": "score_es", "score_champion": "score_winner"}
         renamed = {
             names.get(name, name.replace("learner", "sac")): value for name, value in self.coupling.metrics().items()
         }
-        return {"nominal_timesteps": self.nominal_timesteps, **ours, **renamed}
+        return {"nominal_timesteps": self.nominal_timesteps, **chosen, **renamed}

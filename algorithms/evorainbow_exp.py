@@ -1,4 +1,4 @@
-"""EvoRainbow-Exp: CEM over whole actors beside one TD3 learner that joins it and moves softly to its best.
+"""EvoRainbow-Exp: CEM over whole actors and one TD3 learner that joins it and moves softly to its best.
 
 Li et al., "EvoRainbow: Combining Improvements in Evolutionary Reinforcement Learning for Policy Search", ICML 2024,
 its variant without a shared representation, with the constants of github.com/yeshenpy/EvoRainbow. It is the search

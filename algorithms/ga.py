@@ -69,6 +69,6 @@ class GA(Search[GASettings, GAState]):
     def tell(self, individuals: Sequence[Individual]) -> None:
         """The best become the parents; among equals a later one comes first, so the elite keeps its place."""
         last = len(individuals) - 1
-        fitness = [each.fitness for each in reversed(individuals)]
+        fitness = [individual.fitness for individual in reversed(individuals)]
         self.state.elites = [last - place for place in ranking(fitness)[: self.settings.parents]]
         self.state.parents = self.shared(individuals[place] for place in self.state.elites)

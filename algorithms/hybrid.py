@@ -76,24 +76,24 @@ def parse_options(text: str) -> dict[str, str]:
 
 
 def part_settings(kind: type, settings: Any, env: str) -> Any:
-    """An instance of `kind`, the settings of a part: the algorithm's own values win, then those of its `options`."""
+    """An instance of `kind`, the settings of a part: the algorithm's values win, then its `options`."""
     if isinstance(settings, kind):
         return settings
     names = {field.name for field in fields(kind)}
-    own = {field.name: getattr(settings, field.name) for field in fields(settings) if field.name in names}
+    values = {field.name: getattr(settings, field.name) for field in fields(settings) if field.name in names}
     given = {name: value for name, value in parse_options(getattr(settings, "options", "")).items() if name in names}
-    return resolve(kind, env, given, own)
+    return resolve(kind, env, given, values)
 
 
 def check_options(kinds: list[type], settings: Any) -> None:
     """Raise `UsageError` for options that none of the parts has, or that the algorithm itself has as a setting."""
-    own = {field.name for field in fields(settings)}
-    known = {field.name for kind in kinds for field in fields(kind)} - own - _NOT_OF_PARTS
+    settings_names = {field.name for field in fields(settings)}
+    option_names = {field.name for kind in kinds for field in fields(kind)} - settings_names - _NOT_OF_PARTS
     for name in parse_options(settings.options):
-        if name in own:
+        if name in settings_names:
             raise UsageError(f"'{name}' is a setting of the algorithm: --set {name}=VALUE instead of options")
-        if name not in known:
-            hint = nearest(name, known) or f"; there are {', '.join(sorted(known)) or 'none'}"
+        if name not in option_names:
+            hint = nearest(name, option_names) or f"; there are {', '.join(sorted(option_names)) or 'none'}"
             raise UsageError(f"unknown option '{name}'{hint}")
 
 
@@ -103,7 +103,7 @@ class HybridState:
 
     search: SearchState
     schedule: ScheduleState
-    critic: CriticState | None = None  # None where nobody is trained
+    critic: CriticState | None = None  # None without training
     coupling: CouplingState | None = None
 
 
@@ -136,7 +136,7 @@ class Hybrid(Algorithm[S, HybridState]):
     mean_stream: ClassVar[tuple[int, ...]] = ()
     """Which stream of random numbers the initial mean is from."""
     learner_stream: ClassVar[tuple[int, ...]] = (2,)
-    """The same of a learner beside the population; a key with zeros at its end is that without them."""
+    """The same of a learner next to the population; zeros at the end of a key change nothing."""
 
     def __init__(self, settings: S, context: Context) -> None:
         super().__init__(settings, context)
@@ -230,7 +230,7 @@ class Hybrid(Algorithm[S, HybridState]):
         return self.counters.generation
 
     def new_learner(self) -> np.ndarray:
-        """A fresh learner beside the population, flat float32."""
+        """A fresh learner next to the population, flat float32."""
         key = self.key(Purpose.PARAMETERS, *self.learner_stream)
         return self.learner.start(self.policy_spec, critic_of(self), key, **self.networks())
 
@@ -240,7 +240,7 @@ class Hybrid(Algorithm[S, HybridState]):
         return self.learner.update(self.policy_spec, critic_of(self), *settings, **self.networks())
 
     def networks(self) -> dict[str, Any]:
-        """What `Learner.start` and that update need besides."""
+        """Further values for `Learner.start` and that update."""
         scale = getattr(self.coupling.settings, "final_scale", 1.0)
         return {} if self.learner.stochastic else {"final_scale": scale}
 
@@ -289,7 +289,7 @@ class SearchAlone(Hybrid[S]):
 
 @cache
 def search_alone(search: type[Search[Any, Any]]) -> type[SearchAlone[Any]]:
-    """The algorithm of a search alone; its settings get those of policies and fitness that they lack."""
+    """The algorithm of a search alone; its settings get the missing ones of policies and fitness."""
     kind = search.settings_type
     bases = tuple(base for base in (PolicySettings, FitnessSettings) if not issubclass(kind, base))
     if bases:

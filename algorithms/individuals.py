@@ -17,7 +17,7 @@ from erlbench.work.rollout import REFUSE, WORST
 from erlbench.work.seeding import Key, Purpose, environment_seed
 from erlbench.work.tasks import Result
 
-# Packages with an algorithm of their own import `PolicySettings`, `initial_mean` and `policy_of` from here, too.
+# Packages with an algorithm also import `PolicySettings`, `initial_mean` and `policy_of` from here.
 __all__ = [
     "START_STATES",
     "FitnessSettings",
@@ -67,7 +67,7 @@ def nan_as_worst(fitness: np.ndarray) -> np.ndarray:
 
 
 def start_states(algorithm: Algorithm[Evaluated, Any], generation: int, episodes: int | None = None) -> list[int]:
-    """The start states that the individuals of a generation share; none where each has its own.
+    """The start states that the individuals of a generation share; none where each has other ones.
 
     `episodes` is how many; by default an individual's.
     """

@@ -79,7 +79,7 @@ class NevergradSettings(PolicySettings, FitnessSettings):
     )
 
     def __post_init__(self) -> None:
-        if importlib.util.find_spec("nevergrad"):  # else a message says so before anything starts
+        if importlib.util.find_spec("nevergrad"):  # else a message reports it before anything starts
             check_optimizer(self.optimizer)
 
 
@@ -115,15 +115,15 @@ class Nevergrad(Replayed[NevergradSettings, NevergradSearch]):
         settings, random = self.settings, generator(*self.key(Purpose.NOISE))
         centre = initial_mean(self.policy_spec, settings, self.key(Purpose.PARAMETERS))
         workers = settings.num_workers or self._batch
-        more = settings.budget, workers, random, settings.report == "mean"
-        return NevergradSearch(settings.optimizer, centre, settings.sigma_init, *more)
+        arguments = settings.budget, workers, random, settings.report == "mean"
+        return NevergradSearch(settings.optimizer, centre, settings.sigma_init, *arguments)
 
-    def _size(self, told: int) -> int:
+    def _size(self, evaluations: int) -> int:
         """A batch, within the generation."""
-        return min(self._batch, self._population - told % self._population)
+        return min(self._batch, self._population - evaluations % self._population)
 
-    def _ends(self, told: int) -> bool:
-        return not told % self._population
+    def _ends(self, evaluations: int) -> bool:
+        return not evaluations % self._population
 
     def metrics(self) -> dict[str, float]:
         state, step_size = self.state, self._search.step_size

@@ -1,7 +1,7 @@
 """OpenAI-ES: an evolution strategy with mirrored perturbations of one mean, ranks, and Adam.
 
 Salimans, Ho, Chen, Sidor, Sutskever, "Evolution Strategies as a Scalable Alternative to Reinforcement Learning",
-2017 (arXiv 1703.03864), Algorithm 2, with what only its public code says (github.com/openai/
+2017 (arXiv 1703.03864), Algorithm 2, with details of its public code (github.com/openai/
 evolution-strategies-starter). A task names its perturbation by a key, and its result is a return and a length.
 """
 
@@ -56,7 +56,7 @@ class Gathered:
     launched: int = 0  # pairs
     returns: dict[int, list[float]] = field(default_factory=dict)  # pair -> fitness of plus and minus
     lengths: list[int] = field(default_factory=list)  # of all their episodes
-    mean_returns: list[float] = field(default_factory=list)  # of the mean's own episodes
+    mean_returns: list[float] = field(default_factory=list)  # of the mean's episodes
     blocks: int = 0  # of the gradient, asked for when the generation is full
     sums: list[Result] = field(default_factory=list)  # those that are there
     stale: int = 0  # episodes that came too late

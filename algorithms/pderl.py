@@ -21,7 +21,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {"elite-fitness": {"pair_fitness": EL
 
 @dataclass(frozen=True, kw_only=True)
 class PDERLSettings(PDERLSearchSettings, LearnerSettings):
-    """Hyper-parameters of PDERL; those of the learner are ERL's."""
+    """Hyper-parameters of PDERL; the learner's are ERL's."""
 
     episodes: int = at_least_one(
         1,

@@ -120,9 +120,9 @@ class PGPE(MirroredSearch[PGPESettings, PGPEState]):
         no part in sigma's.
         """
         settings, state = self.settings, self.state
-        fitness = with_worst([each.fitness for each in individuals])
+        fitness = with_worst([individual.fitness for individual in individuals])
         state.elites = ranking(fitness.tolist())[: len(individuals) // 2]
-        samples = np.array([not each.injected or self.injected != MEAN_ONLY for each in individuals])
+        samples = np.array([not individual.injected or self.injected != MEAN_ONLY for individual in individuals])
         of_mean, of_std = centred_ranks(fitness), np.zeros(len(fitness))
         of_std[samples] = centred_ranks(fitness[samples])
         slope, growth = np.zeros_like(state.mean), np.zeros_like(state.mean)

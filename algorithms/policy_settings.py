@@ -43,7 +43,7 @@ class PolicySettings:
 
 
 def policy_of(problem: Problem, settings: Any, normalisation: bool = False) -> PolicySpec:
-    """The policy network for `problem`: a tanh MLP with `hidden` and `activation`, what `PolicySettings` say, or SAC's.
+    """The policy network for `problem`: a tanh MLP with `hidden` and `activation`, as in `PolicySettings`, or SAC's.
 
     Discrete actions are the argmax of as many outputs, which are squashed for gradients only. Where nothing is
     observed, as by a function to be minimised, the policy is the action itself, in the environment's units.
@@ -51,35 +51,35 @@ def policy_of(problem: Problem, settings: Any, normalisation: bool = False) -> P
     if not problem.observation_size:
         return PolicySpec((0, problem.action_size), "tanh", problem.action_low, problem.action_high, squashing="linear")
     sizes = (problem.observation_size, *settings.hidden, problem.action_size)
-    more: dict[str, Any] = {"actions": "discrete"} if problem.discrete else {}
+    fields: dict[str, Any] = {"actions": "discrete"} if problem.discrete else {}
     if isinstance(settings, PolicySettings):
         names = ("network", "bias", "squashing", "stochastic")
-        more = {name: getattr(settings, name) for name in names} | more
+        fields = {name: getattr(settings, name) for name in names} | fields
         if problem.discrete:
-            more["squashing"] = "linear"
+            fields["squashing"] = "linear"
         if settings.network not in NETWORKS:
-            more["parameters"] = _parameters_of(settings, problem)
+            fields["parameters"] = _parameters_of(settings, problem)
         if settings.bins is not None:
             if problem.discrete:
                 raise UsageError(f"bins={settings.bins} is for continuous actions; {problem.env.id} has discrete ones")
-            more |= {"actions": "bins", "bins": settings.bins}
+            fields |= {"actions": "bins", "bins": settings.bins}
     if problem.image:
         lstm = getattr(settings, "network", "") == "lstm"
         if lstm or normalisation:
             needed = "network=mlp" if lstm else "normalise_observations=false"
             raise UsageError(f"{problem.env.id} shows images; that needs --set {needed}")
-        more["image"] = problem.image
-    more["reference"] = getattr(settings, "reference_batch", 0)
-    if more["reference"] and not problem.image:
+        fields["image"] = problem.image
+    fields["reference"] = getattr(settings, "reference_batch", 0)
+    if fields["reference"] and not problem.image:
         raise UsageError(f"reference_batch is for images, and {problem.env.id} shows none")
     if isinstance(settings, ActorCriticSettings) and find_learner(settings.learner).stochastic:
         if problem.discrete:
             raise UsageError(
                 f"learner={settings.learner} is for continuous actions; {problem.env.id} has discrete ones"
             )
-        more["stochastic"] = True
-    more["normalisation"] = normalisation
-    return PolicySpec(sizes, settings.activation, problem.action_low, problem.action_high, **more)
+        fields["stochastic"] = True
+    fields["normalisation"] = normalisation
+    return PolicySpec(sizes, settings.activation, problem.action_low, problem.action_high, **fields)
 
 
 def _parameters_of(settings: PolicySettings, problem: Problem) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ def _parameters_of(settings: PolicySettings, problem: Problem) -> tuple[str, ...
     find_named("network", name, dict.fromkeys(NETWORKS), object)
     if settings.bins is not None or settings.stochastic or settings.initialisation == "normc":
         raise UsageError(
-            f"network={name} has outputs of its own: bins, stochastic and initialisation=normc need mlp or lstm"
+            f"network={name} has fixed outputs: bins, stochastic and initialisation=normc need mlp or lstm"
         )
     sizes = problem.observation_size, problem.action_size
     try:

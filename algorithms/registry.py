@@ -68,7 +68,7 @@ GROUP = "erlbench.algorithms"  # entry points of packages that bring algorithms
 
 
 def names() -> list[str]:
-    """The algorithms of the suite, then those of installed packages."""
+    """The algorithms of the suite, then the algorithms of installed packages."""
     return [*ALGORITHMS, *(name for name in plugins() if name not in ALGORITHMS)]
 
 
@@ -96,17 +96,17 @@ def find(name: str) -> type[Algorithm[Any, Any]]:
     from erlbench.algorithms.search.search import Search
 
     where = entry(name).where
-    found = find_named("algorithm", name, {} if ":" in name else {name: where}, object)
-    if isinstance(found, type) and issubclass(found, Search):
+    plugin = find_named("algorithm", name, {} if ":" in name else {name: where}, object)
+    if isinstance(plugin, type) and issubclass(plugin, Search):
         from erlbench.algorithms.hybrid import search_alone
 
-        return search_alone(found)
-    if isinstance(found, type) and issubclass(found, Algorithm):
-        return found
-    if callable(found):
+        return search_alone(plugin)
+    if isinstance(plugin, type) and issubclass(plugin, Algorithm):
+        return plugin
+    if callable(plugin):
         from erlbench.algorithms.ask_tell import algorithm_of  # an object with ask and tell, or what makes one
 
-        return algorithm_of(found)
+        return algorithm_of(plugin)
     raise UsageError(
         f"algorithm '{name}' ({where}) is neither a subclass of erlbench.algorithms.base.Algorithm nor makes an object "
         "with ask and tell"
@@ -121,7 +121,7 @@ def find_named(what: str, name: str, table: Mapping[str, Any], kind: type) -> An
     module, _, attribute = where.partition(":")
     if not attribute:
         hint = nearest(name, table) or f"; there are {', '.join(table)}"
-        raise UsageError(f"unknown {what} '{name}'{hint}, or MODULE:NAME of your own")
+        raise UsageError(f"unknown {what} '{name}'{hint}, or MODULE:NAME of a plug-in")
     if name not in table:
         process.name_module(module)
     try:
@@ -136,19 +136,19 @@ def find_named(what: str, name: str, table: Mapping[str, Any], kind: type) -> An
 
 def name_of(made: Any) -> str:
     """The name `module:Name` of a class or function; a `UsageError` where it cannot be found by that."""
-    module, own = getattr(made, "__module__", ""), getattr(made, "__qualname__", "")
-    if not own or getattr(sys.modules.get(module), own, None) is not made:
+    module, qualname = getattr(made, "__module__", ""), getattr(made, "__qualname__", "")
+    if not qualname or getattr(sys.modules.get(module), qualname, None) is not made:
         raise UsageError(f"an algorithm is a name, or a class or a function at the top level of a module, not {made!r}")
-    return f"{module}:{own}"
+    return f"{module}:{qualname}"
 
 
 def learns(name: str) -> bool:
-    """Whether the algorithm `name` makes gradient steps; true of every plug-in, which need not say so."""
+    """Whether the algorithm `name` makes gradient steps; true of every plug-in."""
     return name not in ALGORITHMS or find(name).critic_updates > 0
 
 
 def gradient_modules(name: str) -> tuple[str, ...]:
-    """What gradient workers of the algorithm `name` import besides torch, which may take seconds."""
+    """What gradient workers of the algorithm `name` import in addition to torch, which may take seconds."""
     extra = entry(name).extra
     return (extra[1],) if extra and find(name).critic_updates else ()
 
@@ -180,17 +180,17 @@ def check_observations(name: str, problem: Problem, env: str) -> None:
 
 def presets(name: str) -> Mapping[str, Mapping[str, Any]]:
     """All presets of an algorithm, the defaults first: name -> the settings that differ from them."""
-    find(name)  # says what is wrong with a plug-in
+    find(name)  # names what is wrong with a plug-in
     module = importlib.import_module(entry(name).where.partition(":")[0])
     return {DEFAULT_PRESET: {}, **getattr(module, "PRESETS", {})}
 
 
 def preset(name: str, preset_name: str) -> Mapping[str, Any]:
     """One preset of an algorithm; a `UsageError` names the nearest."""
-    known = presets(name)
-    if preset_name not in known:
-        raise UsageError(unknown_preset(name, preset_name, known))
-    return known[preset_name]
+    available = presets(name)
+    if preset_name not in available:
+        raise UsageError(unknown_preset(name, preset_name, available))
+    return available[preset_name]
 
 
 def summary(name: str) -> str:

@@ -44,7 +44,7 @@ class Searcher(Protocol):
 class ToldState(Generation):
     """Everything needed to go on, with what was told in place of the object.
 
-    `fitness` is that of the candidates under way, by their place.
+    `fitness`: of the candidates under way, by their place.
     """
 
     reported: np.ndarray  # (P,) float64
@@ -72,12 +72,12 @@ class Replayed(Algorithm[Chosen, ToldState], Generic[Chosen, Own]):
     def _new_search(self) -> Own:
         """The object as it is when a run begins."""
 
-    def _size(self, told: int) -> int:
-        """How many candidates are asked for when `told` evaluations are told; 0 where the object decides."""
+    def _size(self, evaluations: int) -> int:
+        """How many candidates are asked for after so many `evaluations`; 0 where the object decides."""
         return 0
 
-    def _ends(self, told: int) -> bool:
-        """Whether a generation ends with the evaluation number `told`."""
+    def _ends(self, evaluations: int) -> bool:
+        """Whether a generation ends after so many `evaluations`."""
         return True
 
     @classmethod
@@ -92,9 +92,9 @@ class Replayed(Algorithm[Chosen, ToldState], Generic[Chosen, Own]):
         state, settings = self.state, self.settings
         if state.candidates or (self.exhausted and not state.generation):
             return []
-        asked = self._search.ask(self._size(state.told))
-        state.asked = _digest(state.asked, asked)
-        state.candidates = [self.share(candidate.astype(np.float32)) for candidate in asked]
+        candidates = self._search.ask(self._size(state.told))
+        state.asked = _digest(state.asked, candidates)
+        state.candidates = [self.share(candidate.astype(np.float32)) for candidate in candidates]
         seeds = start_states(self, self.counters.generation)
         return self.rollouts(state.candidates, kind="es", episodes=settings.episodes, seeds=seeds)
 
@@ -130,17 +130,17 @@ class Replayed(Algorithm[Chosen, ToldState], Generic[Chosen, Own]):
         state = self.state
         state.losses = state.losses.copy()  # what comes from a file may be read-only
         self._search = self._new_search()
-        told, digest, reported = 0, "", self._search.reported
-        while told < state.told:
-            asked = self._search.ask(self._size(told))
-            digest = _digest(digest, asked)
-            self._search.tell(state.losses[told : told + len(asked)])
-            told += len(asked)
-            if self._ends(told):
+        evaluations, digest, reported = 0, "", self._search.reported
+        while evaluations < state.told:
+            candidates = self._search.ask(self._size(evaluations))
+            digest = _digest(digest, candidates)
+            self._search.tell(state.losses[evaluations : evaluations + len(candidates)])
+            evaluations += len(candidates)
+            if self._ends(evaluations):
                 reported = self._search.reported
         if state.candidates:
             digest = _digest(digest, self._search.ask(len(state.candidates)))
-        if told != state.told or digest != state.asked or not np.array_equal(reported, state.reported):
+        if evaluations != state.told or digest != state.asked or not np.array_equal(reported, state.reported):
             raise CellError(
                 f"the state of {type(self).__name__} cannot be computed again from the checkpoint: it draws random "
                 f"numbers that its seed does not decide, or {self.draws}, numpy or the processor is another than "
@@ -148,9 +148,9 @@ class Replayed(Algorithm[Chosen, ToldState], Generic[Chosen, Own]):
             )
 
 
-def _digest(before: str, asked: Sequence[np.ndarray]) -> str:
+def _digest(before: str, candidates: Sequence[np.ndarray]) -> str:
     """The digest of the candidates that were asked for until now."""
     digest = hashlib.blake2b(before.encode(), digest_size=16)
-    for candidate in asked:
+    for candidate in candidates:
         digest.update(np.asarray(candidate, np.float64).tobytes())
     return digest.hexdigest()

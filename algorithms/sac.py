@@ -103,5 +103,5 @@ class SAC(SoftEpisodeLearner[SACSettings]):
 
 
 def value_network_of(settings: SACSettings) -> dict[str, Any]:
-    """Whether a state-value network is learnt beside the critics, for `networks`."""
+    """Whether a state-value network is learnt with the critics, for `networks`."""
     return {"value_network": settings.critic == "v1"}

@@ -54,7 +54,7 @@ def utilities(fitness: Sequence[float]) -> np.ndarray:
 
 
 class SNES(GaussianSearch[SNESSettings, GaussianState]):
-    """Separable natural evolution strategy: every parameter has its own step size, which follows the ranks."""
+    """Separable natural evolution strategy: each parameter has a step size, which follows the ranks."""
 
     settings_type: ClassVar[type] = SNESSettings
 
@@ -65,9 +65,9 @@ class SNES(GaussianSearch[SNESSettings, GaussianState]):
         """Mean += eta_mu sigma sum u s, sigma *= exp(eta_sigma / 2 sum u (s^2 - 1)), with z = mean + sigma s."""
         settings, old = self.settings, self.state.distribution
         mean, std = old.mean, np.sqrt(old.variance)
-        fitness = [each.fitness for each in individuals]
+        fitness = [individual.fitness for individual in individuals]
         self.state.elites = ranking(fitness)[: len(individuals) // 2]
-        samples = [not each.injected or self.injected != MEAN_ONLY for each in individuals]
+        samples = [not individual.injected or self.injected != MEAN_ONLY for individual in individuals]
         counted = iter(utilities([f for f, is_sample in zip(fitness, samples) if is_sample]) if any(samples) else ())
         move, growth = np.zeros_like(mean), np.zeros_like(mean)
         for u, individual, is_sample in zip(utilities(fitness), individuals, samples):

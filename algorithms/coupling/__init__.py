@@ -1,1 +1,1 @@
-"""Who of a population is trained by gradients, and what crosses between a search and a learner."""
+"""Which individuals are trained by gradients, and the exchange between a search and a learner."""

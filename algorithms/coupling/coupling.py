@@ -1,4 +1,4 @@
-"""What a coupling of a search and a learner is, and `none`: nobody is trained, the search is alone."""
+"""The interface of couplings of a search and a learner, and `none`: the search alone, without training."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class CouplingState:
 
     gathered: list[Individual] = field(default_factory=list)  # of an asynchronous schedule, until they are a population
     scores: dict[str, float] = field(default_factory=dict)  # by VALIDATED, at the latest validation
-    under_way: int = 0  # tasks of its own
+    under_way: int = 0  # the coupling's tasks
 
 
 class Coupling:
@@ -40,9 +40,9 @@ class Coupling:
 
     settings_type: ClassVar[type] = NoSettings
     shares_critic: ClassVar[bool] = True
-    """Whether its critic is the run's, which all individuals share; else it is in its own state."""
+    """Whether its critic is the run's, which all individuals share; else it is in the coupling's state."""
     learner_function: ClassVar[str] = ""
-    """The task function that it needs of a learner, besides those for critics and for actors."""
+    """The task function that it needs of a learner, in addition to the functions for critics and for actors."""
     records: ClassVar[bool] = True
     """Whether individuals' transitions are learnt from, where somebody learns."""
 
@@ -55,7 +55,7 @@ class Coupling:
         return None
 
     def fresh(self) -> dict[str, Any]:
-        """The fields `learner` and `actor` of the state of a coupling with a learner of its own, at the start."""
+        """The fields `learner` and `actor` of the state of a coupling with a separate learner, at the start."""
         run, learner = self.run, self.run.new_learner()
         actor = run.learner.actor(run.policy_spec, learner)
         return {"learner": run.share(learner), "actor": run.share(actor)}
@@ -104,7 +104,7 @@ class Coupling:
         return None
 
     def beside(self, individuals: int) -> list[Task]:
-        """What a learner does beside a generation of so many individuals."""
+        """A learner's tasks during a generation of so many individuals."""
         return []
 
     @property
@@ -119,8 +119,8 @@ class Coupling:
             return []
         policies: list[Input] = [run.search.mean_ref, learner, *([] if champion is None else [champion])]
         self.state.under_way += len(policies)
-        more = {"counts": Counts.FITNESS, "episodes": self.settings.validation_episodes, "mode": run.acts_by_mode}
-        return run.rollouts(policies, kind="validation", **more)
+        fields = {"counts": Counts.FITNESS, "episodes": self.settings.validation_episodes, "mode": run.acts_by_mode}
+        return run.rollouts(policies, kind="validation", **fields)
 
     def scores(self) -> dict[str, float]:
         """Columns of the latest validation."""
@@ -158,7 +158,7 @@ class Coupling:
         return [next_critic_block(self.run, self.run.critic, updates)]
 
     def tell(self, task: Task, result: Result) -> bool:
-        """Take the result of a task of its own; whether it was one."""
+        """Take the result of one of the coupling's tasks; whether it was one."""
         if task.kind == "validation":
             self.state.scores[VALIDATED[task.individual]] = fitness_of(result)
             self.state.under_way -= 1

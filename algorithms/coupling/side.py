@@ -1,4 +1,4 @@
-"""The coupling `side`: one learner beside the population, as in ERL, PDERL and EvoRainbow.
+"""The coupling `side`: one learner next to the population, as in ERL, PDERL and EvoRainbow.
 
 Khadka and Tumer, "Evolution-Guided Policy Gradient in Reinforcement Learning" (ERL), NeurIPS 2018: it learns from
 everybody's transitions, plays with noise, and now and then replaces the worst individual. Li et al., "EvoRainbow", ICML
@@ -59,7 +59,7 @@ class SideState(CouplingState):
     learner: ArrayRef | Output  # see `Learner.start`
     actor: ArrayRef | Output  # its policy alone
     place: int | None = None  # of its actor in the generation under way
-    next_place: int | None = None  # that of the worst individual, where the actor goes next
+    next_place: int | None = None  # of the worst individual, where the actor goes next
     generations: int = 0
     pending: Vector | None = None  # the best individual, towards which the actor moves when its updates are done
     champion: Vector | None = None  # the best individual of the generation before
@@ -70,7 +70,7 @@ class SideState(CouplingState):
 
 
 class SideCoupling(Coupling):
-    """`side`: a learner beside the population, injected in place of the worst, updated softly from the best."""
+    """`side`: a learner next to the population, injected in place of the worst, updated softly from the best."""
 
     settings_type: ClassVar[type] = SideSettings
     shares_critic: ClassVar[bool] = False
@@ -130,13 +130,13 @@ class SideCoupling(Coupling):
         """The learner's noisy episode."""
         state, settings = self.state, self.settings
         state.under_way += 1
-        more = {"action_noise": settings.exploration_noise, "noise_decay": settings.ou_theta}
-        noisy = self.run.rollout(state.actor, kind="rl", record=True, individual=individuals, **more)
+        fields = {"action_noise": settings.exploration_noise, "noise_decay": settings.ou_theta}
+        noisy = self.run.rollout(state.actor, kind="rl", record=True, individual=individuals, **fields)
         return [noisy, *self.validations(state.actor, state.champion)]
 
     def end(self, individuals: Sequence[Individual]) -> None:
         """After the search was told: where the copy goes next, and the soft update."""
-        state, order = self.state, ranking([each.fitness for each in individuals])
+        state, order = self.state, ranking([individual.fitness for individual in individuals])
         state.learner_return, state.champion = state.episode, individuals[order[0]].z
         state.rank = 0 if state.place is None else order.index(state.place) + 1
         state.generations += 1

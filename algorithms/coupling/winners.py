@@ -2,7 +2,7 @@
 
 Suri, Shi, Plataniotis and Lawryshyn, "Maximum Mutation Reinforcement Learning for Scalable Control",
 arXiv:2007.13690, 2020, algorithm 1; what it leaves open is as in github.com/karush17/esac where that works. The
-learner plays and learns from its own transitions in a share of the generations that anneals. A generation has offspring
+learner plays and learns from its transitions in a share of the generations that anneals. A generation has offspring
 of the mean and the winners of the last one, and copies of the learner's policy; all of them are perturbed.
 """
 
@@ -119,7 +119,7 @@ class Winners(Coupling):
     settings_type: ClassVar[type] = WinnersSettings
     shares_critic: ClassVar[bool] = False
     learner_function: ClassVar[str] = "episode_function"
-    records: ClassVar[bool] = False  # the learner learns from its own transitions only
+    records: ClassVar[bool] = False  # the learner learns only from its transitions
     state: WinnersState
 
     def start(self) -> WinnersState:
@@ -149,7 +149,7 @@ class Winners(Coupling):
     # -- a generation ---------------------------------------------------------------------------------------------
 
     def before(self, steps: int, warm: bool) -> list[Task]:
-        """Lines 12 to 23, if their turn has come: the learner's episodes with updates, beside those of the members."""
+        """Lines 12 to 23, if their turn has come: the learner's episodes with updates, parallel to the members'."""
         self._draw()
         return [self._episodes()] if self.state.due else []
 
@@ -237,7 +237,7 @@ class Winners(Coupling):
     def end(self, individuals: Sequence[Individual]) -> None:
         """Lines 10, 24 and 26: sigma, and the offspring of the winners with the new mean."""
         state, settings, run = self.state, self.settings, self.run
-        fitness = [each.fitness for each in individuals]
+        fitness = [individual.fitness for individual in individuals]
         every = settings.amt_every
         if state.due if every is None else run.generation % every == 0:
             run.search.tune(np.array(fitness))

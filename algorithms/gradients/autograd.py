@@ -1,4 +1,4 @@
-"""The executor of learners without a program: `update` of a class of `learners/` as it stands there, by autograd."""
+"""The executor of learners without a program: `update` of a class of `learners/` by autograd."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class CrossQJoint(Autograd):
         return self.learner.count(number)
 
     def renew_acting(self) -> None:
-        """The policy that acts is the learner's own."""
+        """The policy that acts is the learner's."""
 
     def act(
         self, observation: np.ndarray, random: np.random.Generator, action: np.ndarray, exploration: ExplorationNoise

@@ -1,6 +1,6 @@
 """PDERL's two operators (Bodnar, Day and Lio, AAAI 2020): distillation crossover, and proximal mutation.
 
-Algorithms 1 and 2 with what only the public code says (github.com/crisbodnar/pderl).
+Algorithms 1 and 2 with details of its public code (github.com/crisbodnar/pderl).
 """
 
 from __future__ import annotations

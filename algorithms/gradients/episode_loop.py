@@ -20,7 +20,7 @@ from erlbench.work.workspace import Workspace
 
 
 class Memory:
-    """The transitions of the past, a replay view, and behind them those of the present task's episodes."""
+    """The transitions of the past, a replay view, followed by the transitions of the present task's episodes."""
 
     def __init__(self, view: ReplayView, workspace: Workspace, limit: int, capacity: int, episodes: int = 1) -> None:
         """Room for `episodes` episodes with `limit` steps in all."""
@@ -123,7 +123,7 @@ def learn_episodes(
 
 
 def _step(env: gymnasium.Env[Any, Any], denormalise: Denormalise, episode: Episode, seed: int) -> bool:
-    """Step with the action that stands in the episode, and record what came of it; whether the episode ended."""
+    """Step with the action in the episode, and record the outcome; whether the episode ended."""
     step = episode.length
     if not np.isfinite(episode.actions[step]).all():
         raise NumericalError(f"the action of step {step + 1} has a NaN or infinite value")

@@ -160,7 +160,7 @@ class OnPolicyLearner(ABC, Generic[Learning]):
     @staticmethod
     @abstractmethod
     def model(learning: Learning, **common: Any) -> OnPolicyAlgorithm:
-        """The model with the settings that it shares with others, `common`, and its own; it has no environment."""
+        """The model with common and specific settings; it has no environment."""
 
     @abstractmethod
     def updates(self, random: np.random.Generator) -> None:
@@ -173,12 +173,12 @@ class OnPolicyLearner(ABC, Generic[Learning]):
         torch.nn.utils.vector_to_parameters(state[0], parameters)
         counts, start = [], 0
         for parameter in parameters:
-            part = slice(start, start := start + parameter.numel())
+            span = slice(start, start := start + parameter.numel())
             counts.append(torch.zeros(()))
             self._policy.optimizer.state[parameter] = {
                 "step": counts[-1],
-                "exp_avg": state[1, part].view(parameter.shape),
-                "exp_avg_sq": state[2, part].view(parameter.shape),
+                "exp_avg": state[1, span].view(parameter.shape),
+                "exp_avg_sq": state[2, span].view(parameter.shape),
             }
         return state, counts
 

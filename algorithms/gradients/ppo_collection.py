@@ -147,7 +147,7 @@ def collect(
 ) -> Rollout:
     """Play `settings.steps` steps with the policy network's vector `network`; see `on_policy.iterate`.
 
-    `deviations` are those of the actions; None where they are discrete.
+    `deviations` are the actions'; None where they are discrete.
     """
     problem = settings.problem
     env, limit, seeds = workspace.environment(problem.env), problem.env.max_episode_steps, iter(range(2**31))

@@ -1,6 +1,6 @@
 """The task functions of updates from the replay: critics alone, an actor alone, or all of a learner.
 
-One loop makes all updates: draw minibatches, run the program, note the loss. What is computed stands in `learners/`.
+One loop makes all updates: draw minibatches, run the program, note the loss. The computation is in `learners/`.
 """
 
 from __future__ import annotations

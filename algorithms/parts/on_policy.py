@@ -74,7 +74,7 @@ class OnPolicy(Algorithm[Settings, State]):
 
     @classmethod
     def needs(cls, settings: Settings, problem: Problem) -> Needs:
-        return Needs(settings.rollout_steps, recorded=0.0)  # it learns from each iteration's own steps
+        return Needs(settings.rollout_steps, recorded=0.0)  # it learns from each iteration's steps
 
     def policy(self) -> ArrayRef:
         return self.state.actor
@@ -97,8 +97,8 @@ class OnPolicy(Algorithm[Settings, State]):
         )
         if state.actions is not None and state.observation is not None:
             inputs |= {"actions": state.actions, "observation": state.observation}
-        more = {"priority": Priority.CRITIC, "counts": Counts.TRAINING, "gradient": True}
-        return [self.task("rl", self.iteration, Purpose.EPISODE, settings, inputs, **more)]
+        fields = {"priority": Priority.CRITIC, "counts": Counts.TRAINING, "gradient": True}
+        return [self.task("rl", self.iteration, Purpose.EPISODE, settings, inputs, **fields)]
 
     def _tell(self, task: Task, result: Result) -> None:
         state, arrays = self.state, result.arrays

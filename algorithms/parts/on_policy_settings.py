@@ -52,7 +52,7 @@ class PPOSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class OnPolicyIteration:
-    """Settings of the task of one iteration; PPO's and TRPO's have those of the algorithm beside them."""
+    """Settings of the task of one iteration; PPO's and TRPO's add the algorithm's."""
 
     problem: Problem
     steps: int  # of the environment

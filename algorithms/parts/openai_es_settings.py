@@ -138,7 +138,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "noise_table": 250_000_000,
     },
     "cyclic-mdp": {"population": 50, "sigma": 0.1, "learning_rate": 0.05, "normalise_observations": False},
-    # The baseline of ESAC's table 1, section 6.1 and appendix D.1. The rest as in its authors' own ES program, but that
+    # The baseline of ESAC's table 1, section 6.1 and appendix D.1. The rest as in its authors' ES program, but that
     # the last layer's weights are not scaled by 0.1: github.com/karush17/esac at beda9bb, Evolution_Strategies.ipynb,
     # whose log Results.ipynb (fdad0ec) reads.
     "esac": {

@@ -1,6 +1,6 @@
 """Whole generations: which of their tasks are out, and what a search is told when all individuals are evaluated.
 
-It says nothing about a method: what a generation is, and who is trained in it, stands in `chain.py` and `phases.py`.
+It fixes no method: `chain.py` and `phases.py` define a generation, and who is trained in it.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ class Generations(Schedule):
         """As many individuals more."""
         state, run, generation = self.state, self.run, self.run.counters.generation
         first = len(state.individuals)
-        more = run.search.generation(lambda index: run.key(Purpose.NOISE, generation, first + index))
-        state.individuals, state.samples = [*state.individuals, *more], [*state.samples, *more]
+        added = run.search.generation(lambda index: run.key(Purpose.NOISE, generation, first + index))
+        state.individuals, state.samples = [*state.individuals, *added], [*state.samples, *added]
 
     def _individuals(self) -> list[Individual]:
         """The generation as the search is told it."""

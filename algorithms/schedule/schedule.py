@@ -31,7 +31,7 @@ class Schedule(ABC):
 
     settings_type: ClassVar[type]
     generations: ClassVar[bool] = True
-    default_workers: ClassVar[int | None] = None  # of an algorithm that has no number of its own
+    default_workers: ClassVar[int | None] = None  # of an algorithm without a number
     state: Any
 
     def __init__(self, settings: Any, run: Hybrid[Any]) -> None:
@@ -72,8 +72,8 @@ class Schedule(ABC):
     def measurement(self, mean: Input, number: int, individual: int = 0) -> Task:
         """The episodes of the mean, where the search compares individuals with it; see `start_states`."""
         run, episodes = self.run, self.run.search.mean_episodes
-        more = {"episodes": episodes, "seeds": start_states(run, number, episodes), "mode": run.acts_by_mode}
-        return run.rollout(mean, kind="mean", counts=Counts.FITNESS, individual=individual, **more)
+        fields = {"episodes": episodes, "seeds": start_states(run, number, episodes), "mode": run.acts_by_mode}
+        return run.rollout(mean, kind="mean", counts=Counts.FITNESS, individual=individual, **fields)
 
     @abstractmethod
     def ask(self) -> list[Task]: ...

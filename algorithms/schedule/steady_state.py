@@ -1,7 +1,7 @@
-"""The schedule without generations: each worker takes one individual through its life on its own.
+"""The schedule without generations: each worker takes one individual through its life.
 
 Lee, Lee, Shin, Kweon, "An Efficient Asynchronous Method for Integrating Evolutionary and Gradient-based Policy
-Search" (AES-RL), NeurIPS 2020, with what only its public code says (github.com/KyunghyunLee/aes-rl): sample, train by
+Search" (AES-RL), NeurIPS 2020, with details of its public code (github.com/KyunghyunLee/aes-rl): sample, train by
 gradients or not, play, measure a snapshot of the mean where the search needs it, and tell the search. A critic learns
 beside them all the time.
 """
@@ -189,8 +189,8 @@ class SteadyState(Schedule):
         z, sample, copied = individual.parameters, individual.sample, individual.kind == "copy"
         evaluated = Individual.of(z, sample, copied, fitness=individual.fitness, age=age, f_mean=f_mean)
         state.finished.append(evaluated)
-        told = len(state.finished) >= run.search.at_once
-        if told:
+        is_complete = len(state.finished) >= run.search.at_once
+        if is_complete:
             run.search.tell(state.finished)
             state.finished = []
         run.coupling.gather(evaluated)
@@ -201,7 +201,7 @@ class SteadyState(Schedule):
             "is_rl": float(individual.kind in ("rl", "copy")),
             "staleness": age,
         }
-        run.counters.generation += told
+        run.counters.generation += is_complete
 
     def metrics(self) -> dict[str, float]:
         state, run = self.state, self.run

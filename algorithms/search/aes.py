@@ -1,7 +1,7 @@
 """AES-RL's search: every individual moves mean and variance by itself, by ten pairs of rules.
 
 Lee, Lee, Shin, Kweon, "An Efficient Asynchronous Method for Integrating Evolutionary and Gradient-based Policy
-Search", NeurIPS 2020, sections 3.3 and 3.4, with what only its public code says (github.com/KyunghyunLee/aes-rl).
+Search", NeurIPS 2020, sections 3.3 and 3.4, with details of its public code (github.com/KyunghyunLee/aes-rl).
 The rules are in `aes_updates.py`.
 """
 
@@ -259,11 +259,11 @@ class AESSearch(GaussianSearch[AESSearchSettings, AESState]):
 
     def _scale(self) -> float:
         """The r or f_b of the mean update: the settings', else what the first individuals' returns give."""
-        known = self.state.scale
-        if known is None:
+        scale = self.state.scale
+        if scale is None:
             return self.settings.scale or 0.0
-        return known.worst() if self.settings.scale_setting == ABSOLUTE else known.now()
+        return scale.worst() if self.settings.scale_setting == ABSOLUTE else scale.now()
 
     def measured(self) -> dict[str, float]:
-        known = self.state.scale
-        return {self.settings.scale_setting: self._scale()} if known is not None and known.known else {}
+        scale = self.state.scale
+        return {self.settings.scale_setting: self._scale()} if scale is not None and scale.known else {}

@@ -181,8 +181,8 @@ class FitnessScale:
         if self.known or not math.isfinite(fitness):
             return
         self.returns.append(fitness)
-        if warm and len(self.returns) >= FEWEST and (found := deviation(self.returns)) > 0.0:
-            self.spread, self.lowest, self.returns = found, min(self.returns), []
+        if warm and len(self.returns) >= FEWEST and (spread := deviation(self.returns)) > 0.0:
+            self.spread, self.lowest, self.returns = spread, min(self.returns), []
 
     def now(self) -> float:
         """The scale as it is known now, above 0."""

@@ -2,7 +2,7 @@
 
 | object | how it is known | what happens |
 |---|---|---|
-| one's own, pycma | `ask()`, `tell(f)` or `tell(X, f)` | as they are |
+| a user's, pycma | `ask()`, `tell(f)` or `tell(X, f)` | as they are |
 | nevergrad | `ask()` gives one candidate with a `value` | `num_workers` of them, told one by one |
 | evosax 0.2 and later | `init`, `default_params`, `ask(key, state, params)` | keys and state are kept here |
 """
@@ -53,10 +53,10 @@ class AskTellObject:
 
     def mean(self) -> np.ndarray | None:
         """The mean of the search distribution, or what the object recommends; None where it has neither."""
-        if hasattr(self._thing, "gp"):  # pycma's own mean is in other coordinates where it has bounds or scales
+        if hasattr(self._thing, "gp"):  # pycma's mean is in other coordinates where it has bounds or scales
             return np.array(self._thing.result.xfavorite, np.float64)
-        found = getattr(self._thing, "mean", None)
-        return found() if callable(found) else found
+        mean = getattr(self._thing, "mean", None)
+        return mean() if callable(mean) else mean
 
 
 class NevergradObject:
@@ -102,12 +102,12 @@ class EvosaxObject:
         if self._state is None:
             self._state = self._strategy.init(self._next_key(), self._asked, fitness, self._params)
             return
-        key, asked = self._next_key(), self._asked
-        self._state, _ = self._strategy.tell(key, asked, fitness, self._state, self._params)
+        key, candidates = self._next_key(), self._asked
+        self._state, _ = self._strategy.tell(key, candidates, fitness, self._state, self._params)
 
     def mean(self) -> np.ndarray | None:
-        found = getattr(self._state, "mean", None)
-        return None if found is None else np.array(found, np.float64)
+        mean = getattr(self._state, "mean", None)
+        return None if mean is None else np.array(mean, np.float64)
 
     def _next_key(self) -> Any:
         self._key, key = self._jax.random.split(self._key)
@@ -118,9 +118,9 @@ SearchFace = AskTellObject | NevergradObject | EvosaxObject
 
 
 class GlobalGenerators:
-    """The global generators of random, numpy and torch as one search sees them: its own, seeded.
+    """The global generators of random, numpy and torch as one search sees them: separate ones, seeded.
 
-    pycma, among others, draws from numpy's; other searches of this process do so, too.
+    pycma, among others, draws from numpy's; so do other searches of this process.
     """
 
     def __init__(self, seed: int) -> None:
@@ -141,32 +141,32 @@ class GlobalGenerators:
 
 
 def _generators() -> dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]]:
-    found: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
+    generators: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
         "random": (random.getstate, random.setstate),
         "numpy": (np.random.get_state, np.random.set_state),
     }
     torch = sys.modules.get("torch")
-    return found | {"torch": (torch.get_rng_state, torch.set_rng_state)} if torch else found
+    return generators | {"torch": (torch.get_rng_state, torch.set_rng_state)} if torch else generators
 
 
 def _set(states: dict[str, Any]) -> None:
-    known = _generators()
+    generators = _generators()
     for name, state in states.items():
-        known[name][1](state)
+        generators[name][1](state)
 
 
-def check_candidates(asked: Sequence[np.ndarray], size: int, name: str) -> Sequence[np.ndarray]:
+def check_candidates(candidates: Sequence[np.ndarray], size: int, name: str) -> Sequence[np.ndarray]:
     """The candidates, if there are some, each with `size` finite numbers; else a `CellError`."""
-    shapes = sorted({candidate.shape for candidate in asked})
+    shapes = sorted({candidate.shape for candidate in candidates})
     if shapes != [(size,)]:
         raise CellError(f"{name}: ask() gave candidates of the shapes {shapes}; each must have {size} numbers")
-    if not all(np.isfinite(candidate).all() for candidate in asked):
+    if not all(np.isfinite(candidate).all() for candidate in candidates):
         raise CellError(f"{name}: ask() gave numbers that are not finite")
-    return asked
+    return candidates
 
 
 def _required(function: Any) -> list[inspect.Parameter]:
     """The parameters that a call must give."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = inspect.signature(function).parameters.values()
-    return [one for one in parameters if one.default is one.empty and one.kind in kinds]
+    return [parameter for parameter in parameters if parameter.default is parameter.empty and parameter.kind in kinds]

@@ -87,7 +87,7 @@ class CEMSearch(GaussianSearch[CEMSearchSettings, CEMState]):
     def tell(self, individuals: Sequence[Individual]) -> None:
         """Eq. 1 to 3; the variance is taken around the old mean."""
         settings, state = self.settings, self.state
-        old, ranked = state.distribution, ranking([each.fitness for each in individuals])
+        old, ranked = state.distribution, ranking([individual.fitness for individual in individuals])
         state.elites = ranked[: settings.elites]
         state.epsilon = decayed(state.epsilon, settings.tau_cem, settings.epsilon_end)
         weights = recombination_weights(settings.recombination, settings.elites)

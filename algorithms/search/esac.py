@@ -87,11 +87,11 @@ class ESACSearch(Search[ESACSearchSettings, ESACSearchState]):
     ) -> list[Vector]:
         settings, state = self.settings, self.state
         around = settings.population - len(first) - len(last)
-        each = (1, -1) if settings.sampling == PAIRS else (1,)
-        members: list[tuple[ArrayRef, Sequence[int]]] = [(state.policy, each)] * around
+        signs = (1, -1) if settings.sampling == PAIRS else (1,)
+        members: list[tuple[ArrayRef, Sequence[int]]] = [(state.policy, signs)] * around
         if settings.sampling == MIRRORED:
-            members = [(state.policy, (1, -1))] * (around // 2) + [(state.policy, each)] * (around % 2)
-        centres = [*((centre, each) for centre in first), *members, *((centre, each) for centre in last)]
+            members = [(state.policy, (1, -1))] * (around // 2) + [(state.policy, signs)] * (around % 2)
+        centres = [*((centre, signs) for centre in first), *members, *((centre, signs) for centre in last)]
         return [
             Perturbed(centre, state.sigma, key(index), sign)
             for index, (centre, signs) in enumerate(centres)
@@ -99,17 +99,21 @@ class ESACSearch(Search[ESACSearchSettings, ESACSearchState]):
         ]
 
     def noise_weights(self, individuals: Sequence[Individual]) -> dict[Key, float]:
-        """The estimate of line 11, from the members around the mean; the ranks are those of all members."""
+        """The estimate of line 11, from the members around the mean; the ranks are over all members."""
         weights: dict[Key, float] = {}
-        ranks = centred_ranks([each.fitness for each in individuals])
-        around = [(rank, each.z) for rank, each in zip(ranks, individuals) if centre_of(each.z) == self.state.policy]
+        ranks = centred_ranks([individual.fitness for individual in individuals])
+        around = [
+            (rank, individual.z)
+            for rank, individual in zip(ranks, individuals)
+            if centre_of(individual.z) == self.state.policy
+        ]
         for rank, z in around:
             assert isinstance(z, Perturbed)
             weights[z.key] = weights.get(z.key, 0.0) + z.sign * rank / (len(around) * self.state.sigma)
         return weights
 
     def tell(self, individuals: Sequence[Individual]) -> None:
-        state, fitness = self.state, np.array([each.fitness for each in individuals])
+        state, fitness = self.state, np.array([individual.fitness for individual in individuals])
         state.mean = state.mean + self._optimiser.step(state.moments, -self.noise_sum)
         state.policy = self.share_policy(state.mean)
         state.best, state.average = float(fitness.max()), float(fitness.mean())

@@ -94,7 +94,7 @@ def gradient_tasks(
     for start in range(0, max(1, len(keys)), PERTURBATIONS):
         block = slice(start, start + PERTURBATIONS)
         settings = NoiseSum(tuple(keys[block]), tuple(map(float, weights[block])), size, table)
-        # its own key is not used: every number comes from those above
+        # its key is not used: every number comes from those above
         tasks.append(algorithm.task("gradient", NOISE_SUM, Purpose.NOISE, settings, {}, individual=len(tasks)))
     return tasks
 

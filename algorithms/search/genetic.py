@@ -90,7 +90,7 @@ class GeneticSettings(SelectionSettings):
 
 @dataclass
 class Selection:
-    """Who goes on: places in the population; `elites` best first, `offspring` without repetition but the last."""
+    """Places in the population: `elites` best first, `offspring` without repetition but the last."""
 
     elites: list[int]
     clones: list[int]  # where each of them is cloned: free places, and where there is none, an offspring's
@@ -151,7 +151,7 @@ class GeneticSearch(Search[Any, GeneticState]):
     def tell(self, individuals: Sequence[Individual]) -> None:
         """Algorithm 1, lines 9 to 14: rank, select, cross over, mutate."""
         state = self.state
-        ranks = ranking([each.fitness for each in individuals])
+        ranks = ranking([individual.fitness for individual in individuals])
         refs = self.shared(individuals)
         state.elites, state.champion = ranks[:1], refs[ranks[0]]
         population = [np.asarray(self.context.store.load(ref)) for ref in refs]

@@ -1,8 +1,8 @@
 """nevergrad's CMA of 2020, which GoodAI compared (nevergrad 3682bb3, pycma a47716c), made of today's.
 
 Both differ where candidates of the next population are asked for before all of this one are told. pycma takes one
-population per ask and refuses the next. Then today's nevergrad forgets the refused candidates; that of 2020 kept them
-and told them together with the ones that followed.
+population per ask and refuses the next. Then today's nevergrad forgets the refused candidates; nevergrad of 2020 kept
+them and told them together with the ones that followed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class CMA2020(_CMA):  # type: ignore[misc]
 
     @property
     def es(self) -> Any:
-        """The first object of pycma, whatever its termination criteria say."""
+        """The first object of pycma, whatever its termination criteria."""
         return super().es if self._es is None else self._es
 
     def _internal_tell_candidate(self, candidate: Any, loss: float) -> None:

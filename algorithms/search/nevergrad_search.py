@@ -30,9 +30,9 @@ def optimizers() -> dict[str, Any]:
 
 def check_optimizer(name: str) -> None:
     """Raise `UsageError` with the nearest name where there is no optimiser `name`."""
-    known = sorted(optimizers())
-    if name not in known:
-        hint = nearest(name, known) or "; for instance CMA, ES, DE, OnePlusOne, PSO, TBPSA"
+    names = sorted(optimizers())
+    if name not in names:
+        hint = nearest(name, names) or "; for instance CMA, ES, DE, OnePlusOne, PSO, TBPSA"
         raise UsageError(f"nevergrad has no optimizer '{name}'{hint}")
 
 
@@ -90,7 +90,7 @@ class NevergradSearch:
     def reported(self) -> np.ndarray:
         """What the optimiser recommends, `(P,)` float64: for its CMA-ES the best candidate ever told.
 
-        Where the mean is wanted, that of the search distribution, if there is one (CMA-ES by pycma).
+        Where the mean is wanted, the search distribution's, if there is one (CMA-ES by pycma).
         """
         if not self._told:
             return self._centre
@@ -123,5 +123,5 @@ class NevergradSearch:
     def _strategy(self) -> Any:
         """Pycma's object inside nevergrad's CMA; None before its first ask, and for all others."""
         chosen = getattr(self._optimizer, "_optim", None)  # of those that choose among others, as CMA and NGOpt do
-        found = getattr(self._optimizer if chosen is None else chosen, "_es", None)
-        return found if hasattr(found, "mean") and hasattr(found, "sigma") else None
+        strategy = getattr(self._optimizer if chosen is None else chosen, "_es", None)
+        return strategy if hasattr(strategy, "mean") and hasattr(strategy, "sigma") else None

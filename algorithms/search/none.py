@@ -34,5 +34,5 @@ class NoSearch(GaussianSearch[NoSearchSettings, GaussianState]):
     def tell(self, individuals: Sequence[Individual]) -> None:
         old = self.state.distribution
         std = np.sqrt(old.variance)
-        move = sum(displacement(self, each, old.mean, std) for each in individuals) / len(individuals)
+        move = sum(displacement(self, individual, old.mean, std) for individual in individuals) / len(individuals)
         self.state.distribution = old.moved(old.mean + move, old.variance, self.context.share)

@@ -27,7 +27,7 @@ class ObservationStatistics:
         return cls(prior, np.zeros(size), np.full(size, prior))
 
     def add(self, count: int, sums: np.ndarray) -> None:
-        """Take in `count` observations with `sums` `(2, observation)`: their sum, and that of their squares."""
+        """Take in `count` observations with `sums` `(2, observation)`: their sum, and the sum of their squares."""
         self.count += count
         self.total = self.total + sums[0]
         self.squares = self.squares + sums[1]

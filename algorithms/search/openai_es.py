@@ -56,9 +56,9 @@ class OpenAIESSearch(MirroredSearch[OpenAIESSearchSettings, OpenAIESSearchState]
         return self.settings.sigma
 
     def tell(self, individuals: Sequence[Individual]) -> None:
-        """The gradient: sum of w (z - mean) / (n sigma) for centred ranks w; trained ones by their own z."""
+        """The gradient: sum of w (z - mean) / (n sigma) for centred ranks w; trained ones by their z."""
         settings, state = self.settings, self.state
-        fitness = [each.fitness for each in individuals]
+        fitness = [individual.fitness for individual in individuals]
         state.elites = ranking(fitness)[: len(individuals) // 2]
         std, slope = np.full_like(state.mean, settings.sigma), np.zeros_like(state.mean)
         for w, individual in zip(centred_ranks(fitness), individuals):

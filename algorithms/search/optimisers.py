@@ -25,7 +25,7 @@ class Moments:
 class Adam:
     """Kingma and Ba, ICLR 2015, in the form at the end of their section 2.
 
-    There epsilon stands beside the uncorrected root of the second moment; PyTorch puts it beside the corrected one,
+    There epsilon is added to the uncorrected root of the second moment; PyTorch adds it to the corrected one,
     which makes a difference only for gradients near epsilon.
     """
 

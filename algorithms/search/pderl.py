@@ -81,13 +81,13 @@ class PDERLSearch(GeneticSearch):
         self.state.memories[individual] = latest(memory, self.settings.memory)
 
     def tell(self, individuals: Sequence[Individual]) -> None:
-        """Rank, select, clone the elites; say which places get children, and which mutate."""
+        """Rank, select, clone the elites; choose the places of children, and of mutation."""
         state, settings, random = self.state, self.settings, generator(*self.state.key)
-        fitness = [each.fitness for each in individuals]
+        fitness = [individual.fitness for individual in individuals]
         ranks, count = ranking(fitness), len(individuals)
         population = self.shared(individuals)
-        for place, each in enumerate(individuals):
-            if each.injected and each.origin is None:  # the learner's actor, with its memory
+        for place, individual in enumerate(individuals):
+            if individual.injected and individual.origin is None:  # the learner's actor, with its memory
                 copied = [*state.memories.get(count, []), *state.memories[place][-1:]]
                 state.memories[place] = latest(copied, settings.memory)
         state.elites, state.champion = ranks[:1], population[ranks[0]]
@@ -101,7 +101,7 @@ class PDERLSearch(GeneticSearch):
             combinations([*clones, *chosen.offspring], 2), key=lambda two: -fitness[two[0]] - fitness[two[1]]
         )
         state.children = [
-            Child(place, *sorted(pairs[number % len(pairs)], key=lambda each: -fitness[each]))
+            Child(place, *sorted(pairs[number % len(pairs)], key=lambda index: -fitness[index]))
             for number, place in enumerate(chosen.free if pairs else ())
         ]
         mutates = [random.random() < settings.mutation_probability for _ in range(count)]
@@ -115,8 +115,8 @@ class PDERLSearch(GeneticSearch):
         replay, tasks = {"replay": run.context.replay.view()}, []
         half = settings.memory // 2
         for child in state.children:
-            first, second = (state.population[each] for each in (child.first, child.second))
-            ranges = [each for k in (child.first, child.second) for each in latest(state.memories[k], half)]
+            first, second = (state.population[index] for index in (child.first, child.second))
+            ranges = [memory for k in (child.first, child.second) for memory in latest(state.memories[k], half)]
             spec = (settings.distillation_epochs, settings.distillation_batch, settings.distillation_rate)
             distillation = Distillation(policy, critic_of(run), tuple(ranges), *spec)
             inputs: dict[str, Input] = {"first": first, "second": second, "learner": run.coupling.state.learner}

@@ -1,7 +1,7 @@
 """What a search is: it samples individuals, and learns from those that are told, some of them changed by training.
 
 A search is one line of `SEARCHES`, or a user's MODULE:CLASS. It runs alone (`hybrid.search_alone`), and in a hybrid
-beside a learner (`hybrid.Hybrid`). Its state is a dataclass of plain values and arrays: a checkpoint is that dataclass.
+with a learner (`hybrid.Hybrid`). Its state is a dataclass of plain values and arrays: a checkpoint is that dataclass.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ class Search(ABC, Generic[S, D]):
         """Note a fitness as soon as it is known, also of individuals that are never told."""
 
     def observed(self, count: int, sums: np.ndarray) -> None:
-        """Note `count` observations with `sums` `(2, observation)`: their sum, and that of their squares."""
+        """Note `count` observations with `sums` `(2, observation)`: their sum, and the sum of their squares."""
 
     def metrics(self) -> dict[str, float]:
         """Columns of train.csv."""
@@ -194,7 +194,10 @@ class Search(ABC, Generic[S, D]):
 
     def shared(self, individuals: Iterable[Individual]) -> list[ArrayRef]:
         """The individuals as arrays of the store."""
-        return [z if isinstance(z := each.z, ArrayRef) else self.share_policy(self.load(z)) for each in individuals]
+        return [
+            z if isinstance(z := individual.z, ArrayRef) else self.share_policy(self.load(z))
+            for individual in individuals
+        ]
 
     def load(self, z: Vector) -> np.ndarray:
         """The learnt part of an individual, `(P,)` float64."""
@@ -215,7 +218,7 @@ class GaussianSearch(Search[S, G]):
     """A search with a diagonal Gaussian, whose settings have `initial_variance`."""
 
     def distribution(self, mean: np.ndarray) -> SearchDistribution:
-        """That of the start."""
+        """The value at the start."""
         return SearchDistribution.create(mean, self.settings.initial_variance, self.context.share)  # type: ignore[attr-defined]
 
     @property
@@ -238,8 +241,10 @@ class GaussianSearch(Search[S, G]):
     def positions(self, individuals: Iterable[Individual]) -> Iterator[np.ndarray]:
         """Where they count, `(P,)` float64 each: z, or where `injected` is hansen the mean + `displacement`."""
         mean, std = self.state.distribution.mean, np.sqrt(self.state.distribution.variance)
-        for each in individuals:
-            yield mean + displacement(self, each, mean, std) if self.injected == HANSEN else self.load(each.z)
+        for individual in individuals:
+            yield (
+                mean + displacement(self, individual, mean, std) if self.injected == HANSEN else self.load(individual.z)
+            )
 
     def metrics(self) -> dict[str, float]:
         return {"variance_mean": float(self.state.distribution.variance.mean())}
@@ -334,8 +339,8 @@ def displacement(search: Search[Any, Any], individual: Individual, mean: np.ndar
 def with_worst(fitness: Sequence[float]) -> np.ndarray:
     """The fitness, float64; what is not finite is as the worst that is."""
     values = np.array(fitness, np.float64)
-    known = np.isfinite(values)
-    values[~known] = values[known].min() if known.any() else 0.0
+    finite = np.isfinite(values)
+    values[~finite] = values[finite].min() if finite.any() else 0.0
     return values
 
 

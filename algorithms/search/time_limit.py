@@ -35,7 +35,7 @@ class TimeLimit:
         """The rule that `text` names in one of `FORMS`; raises ValueError."""
         rule, _, rest = text.partition(":")
         try:
-            numbers = [float(part) for part in rest.split(",")] if rest else []
+            numbers = [float(word) for word in rest.split(",")] if rest else []
         except ValueError:
             numbers = [-1.0]
         numbers = [number if math.isfinite(number) else -1.0 for number in numbers]

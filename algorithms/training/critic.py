@@ -33,7 +33,7 @@ class CriticSpec:
 
     @cached_property
     def size(self) -> int:
-        """Number of parameters of one critic, with those of its normalisation."""
+        """Number of parameters of one critic, with its normalisation's."""
         return parameter_count(self.sizes) + (norm_size(self.sizes) if self.normalised else 0)
 
     @property
@@ -77,9 +77,9 @@ def fold_norm(policy: PolicySpec, vector: np.ndarray) -> np.ndarray:
     slope = scale / np.sqrt(variance + NORM_EPSILON)
     offset, start = bias - slope * mean, 0
     for (weight, biases), inputs in zip(layer_slices(policy.sizes), policy.sizes):
-        matrix, part = parameters[weight].reshape(-1, inputs), slice(start, start + inputs)
-        parameters[biases] += matrix @ offset[part]
-        matrix *= slope[part]
+        matrix, span = parameters[weight].reshape(-1, inputs), slice(start, start + inputs)
+        parameters[biases] += matrix @ offset[span]
+        matrix *= slope[span]
         start += inputs
     return parameters.astype(np.float32)
 
@@ -99,7 +99,7 @@ def learner_parts(
 ) -> dict[str, tuple[int, int]]:
     """The shapes that make up the flat vector of SAC's and CrossQ's learner, in order.
 
-    `actor`: parameters, with `actor_norm` those of its normalisation, and Adam's two moments. `temperature`: log alpha
+    `actor`: parameters, with `actor_norm` its normalisation's, and Adam's two moments. `temperature`: log alpha
     and its moments. `critic`: the rows of `initial_critic`. `value`, with a value network only: online, target, and
     moments.
     """
@@ -144,11 +144,11 @@ def initial_soft_learner(
     parts["critic"][:] = initial_critic(critic, (*key, 1))
     if value_network:
         parts["value"][:2] = initial_parameters(value_sizes(policy, critic), (*key, 3))
-    return np.concatenate([part.ravel() for part in parts.values()])
+    return np.concatenate([array.ravel() for array in parts.values()])
 
 
 def separated(policy: PolicySpec, vector: np.ndarray) -> np.ndarray:
-    """The vector of SAC's actor, mean then log std, from that of the stochastic `policy`, whose last layer has both."""
+    """The vector of SAC's actor, mean then log std, from a stochastic `policy`'s, whose last layer has both."""
     split, weights, outputs = _heads(policy)
     shared, log_std, bias, log_std_bias = np.split(vector, (split, split + weights, split + weights + outputs))
     return np.concatenate([shared, bias, log_std, log_std_bias])

@@ -58,7 +58,7 @@ class EpisodeLearner(Algorithm[S, L]):
         self.state = self.state_type(self.share(vector), self.share(self.actor_of(vector)))
 
     def networks(self) -> dict[str, Any]:
-        """What `Learner.start` and its update need besides."""
+        """Further values for `Learner.start` and its update."""
         return {}
 
     def actor_of(self, learner: np.ndarray) -> np.ndarray:

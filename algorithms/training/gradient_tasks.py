@@ -28,7 +28,7 @@ class CriticState:
 
 
 def critic_of(algorithm: Algorithm[Any, Any]) -> CriticSpec:
-    """The critic's network: by default with the actor's hidden widths, and its own activation."""
+    """The critic's network: by default with the actor's hidden widths, and the critic's activation."""
     settings = algorithm.settings
     hidden = getattr(settings, "critic_hidden", settings.hidden)
     learner: Learner = algorithm.learner  # type: ignore[attr-defined]
@@ -41,15 +41,15 @@ def critic_task(
 ) -> Task:
     """A task of `updates` updates of the critics towards the targets of a frozen actor (CEM-RL, algorithm 1).
 
-    An update is that of TD3 or DDPG (algorithm 1 of both), or SAC's with a fixed temperature (eq. 3 and 5). `critic` is
+    An update is TD3's or DDPG's (algorithm 1 of both), or SAC's with a fixed temperature (eq. 3 and 5). `critic` is
     the array `(4, count * size)` of `training/critic.py`, which has made `step` updates before; `target_actor` has the
     shape `(policy.size,)`; both are float32. Minibatches are drawn from the latest `replay_size` transitions. Actions
     are normalised to [-1, 1], rewards are the environment's. The output `critic` has the shape of the input.
     """
     settings, learner = algorithm.settings, find_learner(algorithm.settings.learner)
-    more = {} if learner.target_noise else {"target_noise": 0.0}
+    fields = {} if learner.target_noise else {"target_noise": 0.0}
     rate = settings.critic_learning_rate
-    update = CriticUpdate.of(algorithm.policy_spec, critic_of(algorithm), settings, learning_rate=rate, **more)
+    update = CriticUpdate.of(algorithm.policy_spec, critic_of(algorithm), settings, learning_rate=rate, **fields)
     inputs: dict[str, Input] = {"critic": critic, "target_actor": target_actor}
     return update_task(algorithm, "critic", learner.critic_function, Updates(update, updates, step), inputs, individual)
 
@@ -70,7 +70,7 @@ def actor_task(
 ) -> Task:
     """A task of `updates` Adam steps, from zero moments, of one actor up frozen critics (CEM-RL, algorithm 1).
 
-    The loss is that of TD3 and DDPG, -mean Q_1(s, pi(s)) (algorithm 1 of both), or SAC's with a fixed temperature (eq.
+    The loss is TD3's and DDPG's, -mean Q_1(s, pi(s)) (algorithm 1 of both), or SAC's with a fixed temperature (eq.
     7). `parameters` has the shape `(policy.size,)`, `critic` is the array `(4, count * size)` of `training/critic.py`;
     both are float32. Observations are drawn from the latest `replay_size` transitions; actions are normalised to
     [-1, 1]. The output `parameters` has the shape of the input.
@@ -83,7 +83,7 @@ def actor_task(
 
 
 def joint_task(run: Any, learner: Input, updates: int) -> Task:
-    """A task of `updates` updates of all of a hybrid's learner beside the population; see `Learner.joint_function`."""
+    """A task of `updates` updates of all of a hybrid's learner next to the population; see `Learner.joint_function`."""
     counters = run.counters
     values = Updates(run.joint_update(), updates, counters.critic_updates, counters.actor_updates)
     return update_task(run, "critic", run.learner.joint_function, values, {"learner": learner})
@@ -104,5 +104,5 @@ def update_task(
     if "replay" not in inputs:
         inputs = inputs | {"replay": algorithm.context.replay.view(algorithm.settings.replay_size)}
     priority = Priority.CRITIC if kind == "critic" else Priority.ACTOR
-    more = {"priority": priority, "gradient": True, "individual": individual}
-    return algorithm.task(kind, function, Purpose.MINIBATCH, settings, inputs, **more)
+    fields = {"priority": priority, "gradient": True, "individual": individual}
+    return algorithm.task(kind, function, Purpose.MINIBATCH, settings, inputs, **fields)

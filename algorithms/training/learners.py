@@ -1,6 +1,6 @@
 """What trains actors and critics: TD3, DDPG, SAC, CrossQ in one table, or a user's MODULE:NAME.
 
-The names of the task functions are those of `gradients/updates.py`, which imports torch; this module does not.
+The task functions have the names in `gradients/updates.py`, which imports torch; this module does not.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CROSSQ = "erlbench.algorithms.gradients.crossq"
 
 @dataclass(frozen=True, kw_only=True)
 class Learner:
-    """In what the updates of an off-policy actor-critic differ; a user's may name task functions of its own module.
+    """The differences between updates of off-policy actor-critics; a user's may name task functions of its module.
 
     `critic_function` takes `Updates[CriticUpdate]` and the inputs `critic`, `target_actor` and `replay`, and returns
     `critic`. `actor_function` takes `Updates[ActorUpdate]`, `parameters`, `critic` and `replay`, returns `parameters`.
@@ -70,7 +70,7 @@ class Learner:
         return initial(replace(policy, stochastic=False), critic, key, **networks)
 
     def update(self, policy: PolicySpec, critic: CriticSpec, *settings: Any, **networks: Any) -> Update:
-        """A joint update whose fields are those of `networks`, else of the first of `settings` that has them."""
+        """A joint update whose fields are from `networks`, else from the first of `settings` that has them."""
         return self.joint_update.of(replace(policy, stochastic=False), critic, *settings, **networks)
 
     def actor(self, policy: PolicySpec, learner: np.ndarray) -> np.ndarray:

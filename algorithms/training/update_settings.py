@@ -25,7 +25,7 @@ class Update:
 
     @classmethod
     def of(cls, policy: PolicySpec, critic: CriticSpec, *settings: object, **more: Any) -> Self:
-        """The update whose fields are `more`, then those of the first of `settings` that has a value of that name.
+        """The update whose fields are `more`, then from the first of `settings` that has a value of that name.
 
         One `learning_rate` is that of actor and critics; the target entropy is by default -1 per action dimension.
         """

@@ -1,6 +1,6 @@
 """CrossQ (Bhatt et al., ICLR 2024): SAC without target networks, its critics normalised over (s, a) and (s', a').
 
-What the paper leaves open is as in github.com/adityab/CrossQ. A network's vector is that of SAC's, and behind it the
+What the paper leaves open is as in github.com/adityab/CrossQ. A network's vector is SAC's, followed by the
 rows of its `BatchRenorm`.
 """
 
@@ -34,7 +34,7 @@ class BatchRenorm:
         """`vector` `(4 * sum(widths),)`: scale, bias, running mean, running variance. With `gradients` it trains."""
         self.training, self.warm = gradients is not None, False  # warm: after the updates without r and d
         self._layers = [*zip(*(torch.split(row, list(widths)) for row in vector.view(4, -1)))]
-        # autograd must not take the running statistics, which move in a forward pass, for the parameters beside them
+        # autograd must not take the running statistics, which move in a forward pass, for the parameters next to them
         self._layers = [(scale, bias, mean.data, variance.data) for scale, bias, mean, variance in self._layers]
         if gradients is None:
             return
@@ -187,7 +187,7 @@ class CrossQLearner:
 
 
 class CrossQCriticBlock:
-    """The critics of a population, whose next actions are those of one actor, as in `learners/sac.py`.
+    """The critics of a population, whose next actions come from one actor, as in `learners/sac.py`.
 
     `count` comes before each `update`.
     """

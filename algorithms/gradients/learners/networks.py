@@ -27,8 +27,8 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 def views(state: Tensor, shapes: Mapping[str, tuple[int, int]]) -> dict[str, Tensor]:
     """The parts of a flat vector, one behind the other, as `learner_parts` has them."""
-    parts = torch.split(state, [math.prod(shape) for shape in shapes.values()])
-    return {name: part.view(shape) for (name, shape), part in zip(shapes.items(), parts)}
+    segments = torch.split(state, [math.prod(shape) for shape in shapes.values()])
+    return {name: segment.view(shape) for (name, shape), segment in zip(shapes.items(), segments)}
 
 
 class MLP:

@@ -1,6 +1,6 @@
 """SAC: v2 (Haarnoja et al., arXiv:1812.05905, algorithm 1), and v1 with a state-value network (ICML 2018).
 
-Equation numbers are v2's where nothing else is said.
+Equation numbers are v2's unless noted.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class GaussianPolicy:
         trunk, head, activation = policy.sizes[:-1], policy.sizes[-2:], policy.activation
         split = parameter_count(trunk)
 
-        def network(part: slice, sizes: tuple[int, ...], output: str) -> MLP:
-            return MLP(sizes, activation, output, parameters[part], None if gradients is None else gradients[part])
+        def network(span: slice, sizes: tuple[int, ...], output: str) -> MLP:
+            return MLP(sizes, activation, output, parameters[span], None if gradients is None else gradients[span])
 
         self._trunk = network(slice(0, split), trunk, activation)
         self._mean = network(slice(split, policy.size), head, "linear")

@@ -42,9 +42,9 @@ def actor_loss(actor: MLP, q1: MLP, observations: Tensor) -> Tensor:
 
 def twin_critics(spec: CriticSpec, row: Tensor, gradients: Tensor | None = None) -> list[MLP]:
     """The critics of a row `(count * size,)` of `training/critic.py`."""
-    parts = [slice(k * spec.size, (k + 1) * spec.size) for k in range(spec.count)]
-    learnt = [None if gradients is None else gradients[part] for part in parts]
-    return [MLP(spec.sizes, spec.activation, "linear", row[part], grad) for part, grad in zip(parts, learnt)]
+    spans = [slice(k * spec.size, (k + 1) * spec.size) for k in range(spec.count)]
+    learnt = [None if gradients is None else gradients[span] for span in spans]
+    return [MLP(spec.sizes, spec.activation, "linear", row[span], grad) for span, grad in zip(spans, learnt)]
 
 
 class Critics:
@@ -100,9 +100,9 @@ class TD3Learner:
 
 
 class CriticBlock:
-    """CEM-RL, algorithm 1: critics, whose targets are those of one frozen actor; with one critic and no noise DDPG's.
+    """CEM-RL, algorithm 1: critics, whose targets use one frozen actor; with one critic and no noise DDPG's.
 
-    So many actors can be trained beside the chain of critic updates.
+    So many actors can be trained parallel to the chain of critic updates.
     """
 
     def __init__(self, settings: CriticUpdate, critics: Tensor, target_actor: Tensor) -> None:

@@ -1,6 +1,6 @@
 """Networks: passes, and the update of targets, as operations on flat float32 vectors.
 
-The one place where passes are written. A network may stand for several of the same shape (twin critics): its tensors
+The one place where passes are written. A network may represent several of the same shape (twin critics): its tensors
 have a leading axis for them. A pass can be asked for some of the networks only. On a CPU, `tanh` and many products are
 numpy's, on the same memory.
 """

@@ -42,9 +42,9 @@ class GaussianActor:
         trunk, head = policy.sizes[:-1], policy.sizes[-2:]
         split, activation = parameter_count(trunk), policy.activation
 
-        def network(part: slice, sizes: tuple[int, ...], output: str, inputs: Tensor, columns: slice | None) -> Network:
-            wanted = None if gradients is None else gradients[None, part]
-            return Network(sizes, activation, output, parameters[None, part], inputs, wanted, columns)
+        def network(span: slice, sizes: tuple[int, ...], output: str, inputs: Tensor, columns: slice | None) -> Network:
+            wanted = None if gradients is None else gradients[None, span]
+            return Network(sizes, activation, output, parameters[None, span], inputs, wanted, columns)
 
         columns = None if gradients is None else ALL  # of the trunk's outputs
         self._trunk = network(slice(0, split), trunk, activation, observations, None)
@@ -154,7 +154,7 @@ class SoftActor:
             partial(torch.logical_not, smaller[0], out=smaller[1]),
             partial(q.output_gradient.copy_, smaller),
             partial(q.output_gradient.div_, -len(self._inputs)),
-            *chain(*([*q.backward(part), *q.backward_to_inputs(part)] for part in q.parts)),
+            *chain(*([*q.backward(span), *q.backward_to_inputs(span)] for span in q.parts)),
         ]
 
     def step(self, weight: Tensor) -> Program:
@@ -171,7 +171,7 @@ class SACProgram(JointLearner):
         self._settings = settings
         shapes = learner_parts(policy, critic, settings.value_network)
         floats = sum(map(math.prod, shapes.values()))
-        super().__init__(settings, floats, actor_size(policy), 2, device)  # noise: of the next actions, and its own
+        super().__init__(settings, floats, actor_size(policy), 2, device)  # noise: of next actions, of actor's actions
         parts = views(self.state, shapes)
         batch, rate, critic_rate = self._batch, settings.actor_learning_rate, settings.critic_learning_rate
         self.critics = Critics(critic, batch_size, parts["critic"], critic_rate, settings.discount, 0.5)
@@ -204,7 +204,7 @@ class SACProgram(JointLearner):
     def _critic_step(self) -> Program:
         """Eq. 5 with V(s') of eq. 3: y = r + discount * (min_k Q'_k(s', a') - alpha log pi(a'|s')), a' ~ pi(s').
 
-        With a value network V is its target (v1, eq. 8). Beside it the actor draws its own actions.
+        With a value network V is its target (v1, eq. 8). The actor also draws actions.
         """
         critics, following = self.critics, self._next_actor
         next_noise, noise = self._noise.values

@@ -1,6 +1,6 @@
 """The programs of `learners/td3.py` and `learners/ddpg.py`, and what learners of joint updates share.
 
-TD3's critics and actor serve other learners, too.
+TD3's critics and actor also serve other learners.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class JointLearner:
         self.renew_acting()
 
     def renew_acting(self) -> None:
-        """The policy that acts becomes that of the state: this waits for the device, so no program does it."""
+        """The policy that acts becomes the state's: this waits for the device, so no program does it."""
         if self._host.data_ptr() != self.state.data_ptr():
             self._host.copy_(self.state[: len(self._host)])
 
@@ -101,20 +101,20 @@ class Critics:
             partial(y.mul_, data.continues),
             partial(y.mul_, self._discount),
             partial(y.add_, data.rewards),
-            *chain(*(self._descend(k, part, y) for k, part in enumerate(self.online.parts))),
+            *chain(*(self._descend(k, span, y) for k, span in enumerate(self.online.parts))),
             partial(torch.sum, self._losses, 0, out=self.loss),
             partial(self.loss.div_, self._rows),
         ]
 
-    def _descend(self, k: int, part: slice, y: Tensor) -> Program:
-        q, error = self.online, self.online.output_gradient[part]
+    def _descend(self, k: int, span: slice, y: Tensor) -> Program:
+        q, error = self.online, self.online.output_gradient[span]
         return [
-            *q.forward(part),
-            partial(torch.sub, q.outputs[part], y, out=error),
+            *q.forward(span),
+            partial(torch.sub, q.outputs[span], y, out=error),
             partial(torch.dot, error.view(-1), error.view(-1), out=self._losses[k]),
             partial(error.mul_, 2.0 / self._rows),
-            *q.backward(part),
-            *q.gradients(part),
+            *q.backward(span),
+            *q.gradients(span),
             *clipped(self._gradient, self._clip),
             *self._adams[k].step,
         ]
