@@ -1,6 +1,6 @@
 """CMA-ES: the covariance matrix adaptation evolution strategy on policy parameters, by pycma.
 
-Hansen, "The CMA Evolution Strategy: A Tutorial", 2016 (arXiv 1604.00772); its constants and updates are those of
+Hansen, "The CMA Evolution Strategy: A Tutorial", 2016 (arXiv 1604.00772); constants and updates as in
 pycma, which is called, not copied. Separable for large policies: Ros and Hansen, PPSN 2008; VD-CMA: Akimoto, Auger
 and Hansen, GECCO 2014; VkD-CMA: Akimoto and Hansen, GECCO 2016.
 """

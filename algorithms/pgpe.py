@@ -1,8 +1,8 @@
 """PGPE with ClipUp: policy gradients with parameter-based exploration.
 
 Sehnke et al., "Parameter-exploring policy gradients", Neural Networks 23, 2010, in the form of Toklu, Liskowski,
-Srivastava, "ClipUp: A Simple and Powerful Optimizer for Distribution-based Policy Evolution", PPSN 2020, with what
-only its public code says (github.com/nnaisense/pgpelib).
+Srivastava, "ClipUp: A Simple and Powerful Optimizer for Distribution-based Policy Evolution", PPSN 2020, with
+details of its public code (github.com/nnaisense/pgpelib).
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ class PGPE(MirroredSearch[PGPESettings, PGPEState]):
     def tell(self, individuals: Sequence[Individual]) -> None:
         """The two gradients, with centred ranks w whose mean is zero, d = z - mean and n pairs.
 
-        Mean: sum of w d / (2 n), which is sum of (w+ - w-) sigma e / (2 n) for mirrored samples. Sigma: sum of
-        w (d^2 - sigma^2) / (2 n sigma), which is that of (w+ + w-) / 2 for them. By default trained individuals have
+        Mean: sum of w d / (2 n), which is sum of (w+ - w-) sigma e / (2 n) for mirrored samples. Sigma: sum of w (d^2 -
+        sigma^2) / (2 n sigma), the same as with (w+ + w-) / 2 for mirrored samples. By default trained individuals have
         no part in sigma's.
         """
         settings, state = self.settings, self.state

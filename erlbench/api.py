@@ -121,7 +121,7 @@ def run(algo: Made = (), env: Made = (), *, study: Names = (), quiet: bool | Non
 
     `algo` and `env` are names or lists of names; `study` takes the cells of studies instead. In place of a name, `algo`
     takes a class or function that makes an object with ask and tell (`erlbench.maximise`), and `env` takes an
-    environment's class, or a function that makes one. `options` are those of the command by their names: `seeds=5`,
+    environment's class, or a function that makes one. `options` are the command's by their names: `seeds=5`,
     `total_timesteps=100_000`, `set={"population": 20}`, `env_set={"frame_skip": 2}`, `processes=4`, `jobs=2`,
     `out="results"`, `force=True`, ... Progress is shown in a terminal and in a notebook, and elsewhere with
     `quiet=False`; `quiet=True` shows errors only.
@@ -206,7 +206,7 @@ def load_results(*folders: Folder) -> Results:
 def report(*folders: Folder, out: Folder = "report", study: Names = (), **options: Any) -> Path:
     """Write the report of the runs below `folders` (default: `results`) as `erlbench report` does; its page's path.
 
-    `study` restricts it to these studies. `options` are those of the command by their names: `at=300_000` or
+    `study` restricts it to these studies. `options` are the command's by their names: `at=300_000` or
     `at="30min"`, `x="timesteps"`, `reach=(1000, 2000)`, `baseline="td3"`, `paper="style.toml"`, `reference="mine"`, ...
 
     Raises `UsageError` for a mistake in the arguments and when there is no run.

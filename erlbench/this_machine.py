@@ -38,7 +38,7 @@ class Finding(NamedTuple):
     """What was looked at, what is there, and what the user can do."""
 
     what: str
-    found: str
+    state: str
     advice: str = ""
     serious: bool = False  # runs fail without it
 

@@ -3,7 +3,7 @@
 Lee, Lee, Shin, Kweon, "An Efficient Asynchronous Method for Integrating Evolutionary and Gradient-based Policy
 Search" (AES-RL), NeurIPS 2020, with details of its public code (github.com/KyunghyunLee/aes-rl): sample, train by
 gradients or not, play, measure a snapshot of the mean where the search needs it, and tell the search. A critic learns
-beside them all the time.
+in parallel all the time.
 """
 
 from __future__ import annotations

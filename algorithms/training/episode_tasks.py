@@ -101,8 +101,8 @@ class EpisodeLearner(Algorithm[S, L]):
 def episode_task(algorithm: Algorithm[Any, Any], function: str, learner: ArrayRef, update: Update, **more: Any) -> Task:
     """The next episode, which ends with the budget at the latest.
 
-    `function` is the task function, `learner` its network state, and `more` are the fields of `Episodes` that are not
-    those of every algorithm.
+    `function` is the task function, `learner` its network state, and `more` are fields of `Episodes` in addition
+    to every algorithm's.
     """
     settings, context = algorithm.settings, algorithm.context
     env, counters = context.problem.env, algorithm.counters

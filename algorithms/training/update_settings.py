@@ -27,7 +27,7 @@ class Update:
     def of(cls, policy: PolicySpec, critic: CriticSpec, *settings: object, **more: Any) -> Self:
         """The update whose fields are `more`, then from the first of `settings` that has a value of that name.
 
-        One `learning_rate` is that of actor and critics; the target entropy is by default -1 per action dimension.
+        One `learning_rate` is for actor and critics; the target entropy is by default -1 per action dimension.
         """
         values = {name: value for each in reversed(settings) for name, value in vars(each).items() if value is not None}
         rates = both_rates(values["learning_rate"]) if "learning_rate" in values else {}

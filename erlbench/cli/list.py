@@ -70,7 +70,7 @@ def command(options: ListOptions) -> None:
         from erlbench.this_machine import examine
 
         findings = [*examine()]
-        print_table("", ("what", "found"), [(finding.what, finding.found) for finding in findings])
+        print_table("", ("what", "found"), [(finding.what, finding.state) for finding in findings])
         if advised := [(finding.what, finding.advice) for finding in findings if finding.advice]:
             print_table("What you can do", ("for", "do"), advised)
         click.get_current_context().exit(int(any(finding.serious for finding in findings)))
@@ -263,7 +263,7 @@ def _is_done(run: Path) -> bool:
 
 def _price(study: Study, profile: str) -> str:
     """The core-hours of the runs that are missing; `UsageError` where there is no number."""
-    tried = problem_finder(Rules(anyway=True))  # those of users; a price needs no trial of the catalogue's
+    tried = problem_finder(Rules(anyway=True))  # users' environments; a price needs no trial of the catalogue's
     problem_of = remember_problems(lambda env, given: (tried if catalogue.module_of(env) else problem)(env, given))
     request = {"study": (study.name,), "profile": profile or None, "out": str(_results_folder(study, profile))}
     cells = [cell for cell in requested_cells(arguments(request), problem_of) if not _is_done(cell.directory)]

@@ -28,8 +28,8 @@ EVAL_FREQ = 5000  # training steps between two evaluations
 FEWEST_EVALUATIONS = 10  # on the way, of a budget below `EVAL_FREQ` times as much
 FINAL_EPISODES = 50
 LOCAL = "process"  # the pool of processes of this machine
-OWN, SHARED = "own", "shared"  # the critic's processor in simulated time: one of its own, or one of the others
-CRITIC = OWN  # unless the user says otherwise
+OWN, SHARED = "own", "shared"  # the critic's processor in simulated time: a separate one, or one of the others
+CRITIC = OWN  # by default
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,199}")
 
 

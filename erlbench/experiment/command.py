@@ -72,7 +72,7 @@ def requested_cells(arguments: RunArguments, problem_of: ProblemOf = problem) ->
         with statement.place:
             cells = [*build_cells(statement, problem_of, fresh=arguments.force)]
             if arguments.study and statement.run["workers"] and not any(cell.workers for cell in cells):
-                raise UsageError(f"'workers' means nothing to {statement.algo}, which has no workers of its own")
+                raise UsageError(f"'workers' means nothing to {statement.algo}, which has no workers")
         for cell in cells:
             first = distinct.setdefault(cell.directory, cell)
             if different := differences(first.config(), cell.config()):
@@ -82,7 +82,7 @@ def requested_cells(arguments: RunArguments, problem_of: ProblemOf = problem) ->
                 )
     if arguments.workers is not None and not any(cell.workers for cell in distinct.values()):
         raise UsageError(
-            f"--workers means nothing to {', '.join(arguments.algo)}, which has no workers of its own; --processes "
+            f"--workers means nothing to {', '.join(arguments.algo)}, which has no workers; --processes "
             "sets how many processes share the work"
         )
     return [*distinct.values()]

@@ -65,7 +65,7 @@ def known_studies(
     folders: Iterable[Path] = (),
     joined: bool = False,
 ) -> dict[str, Study]:
-    """All studies by name: the suite's, those of `HERE`, of `FILE` in `folders`, of files `named`; later ones win.
+    """All studies by name: the suite's, then of `HERE`, of `FILE` in `folders`, of files `named`; later ones win.
 
     `joined`: studies of several folders that differ in seeds and texts alone are one, of all these seeds.
 
@@ -166,7 +166,7 @@ def _merge_like(reader: TomlFile, name: str, tables: Mapping[str, Table]) -> Tab
 def _read_study(reader: TomlFile, name: str, raw: Table, shared: Values) -> Study:
     where: Keys = ("studies", name)
     with reader.at(where):
-        check_name(name, "a study's name")  # as those of profiles, it is that of a folder
+        check_name(name, "a study's name")  # as a profile's name, it is a folder's
     for key in ("entries", "compare"):
         tables = raw.get(key, [])
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):

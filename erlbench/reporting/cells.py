@@ -90,7 +90,7 @@ def _conditions(run: Any) -> dict[str, Any]:
 
 
 def _name_conditions(cell: pd.DataFrame) -> pd.Series[str]:
-    """The names of the runs of a cell; conditions that differ from those of most seeds are part of the name."""
+    """The names of the runs of a cell; conditions that most seeds do not have are part of the name."""
     variants: list[tuple[list[Any], dict[str, Any]]] = []  # runs, and all conditions that any of them records
     for run in list_rows(cell):
         conditions = _conditions(run)

@@ -46,7 +46,7 @@ RunPoints = list[tuple[Any, Points]]
 
 
 def curve_frame(curves: Iterable[Curve]) -> pd.DataFrame:
-    """A row for each curve; absent values are those of `CURVE`."""
+    """A row for each curve; absent values are as in `CURVE`."""
     return pd.DataFrame([CURVE | curve for curve in curves])
 
 

@@ -160,7 +160,7 @@ class ReportOptions:
         "NAME[,NAME...]",
         parse=parse_panels,
     )
-    reference: Path | None = option(None, "results to open the report with, on a page of their own", "DIR")
+    reference: Path | None = option(None, "results to open the report with, on a separate page", "DIR")
     checklist: bool = option(
         False, "the reproducibility checklist of NeurIPS, items 4 to 8 and 12, filled in from the runs"
     )
@@ -175,7 +175,7 @@ class ReportOptions:
         if self.columns and self.x and not AXES[self.x].train_column:
             raise UsageError(
                 f"--columns cannot be drawn over {self.x}: train.csv does not count them; choose --x generation, "
-                "timesteps or time, or draw the columns in a report of their own"
+                "timesteps or time, or draw the columns in a separate report"
             )
         if self.at and self.columns:
             raise UsageError("--columns draws whole runs; leave --at out")

@@ -36,7 +36,7 @@ ALL_RUNS, REFERENCE = "all-runs", "reference"  # the pages that are no study
 # budgets; `label` in tables and `published` in the published table; `planned` seeds; `exists`: False where it is
 # published, but not in the suite; `nominal`: its budget counts one episode per generation; `own_timesteps`: its budget
 # where it has another one than its group; `judged`: False where its scores mean nothing; `departures`: settings that
-# are not those of the study's cells.
+# differ from the study's cells.
 USUAL = {
     "group": 0, "env": "", "study_env": "", "env_published": "", "total_timesteps": 0, "name": "", "label": "",
     "published": "", "planned": 0, "runs": (), "exists": True, "nominal": False, "own_timesteps": 0, "judged": True,
@@ -49,7 +49,7 @@ ALL_SHARE = "over the last fifth of the budget that all runs of an environment s
 HEAD = ["group", *GROUP, "env_published", "environment", "limit", "slug"]  # the columns that a group shares
 
 
-CURVES, STATISTICS, TIMES = "curves", "statistics", "times"  # parts of a page, besides the runs' status
+CURVES, STATISTICS, TIMES = "curves", "statistics", "times"  # parts of a page, in addition to the runs' status
 PARTS = {  # by the kind of its study
     "": (CURVES, STATISTICS, TIMES),
     "scores": (CURVES, STATISTICS),
@@ -72,7 +72,7 @@ class PageCells:
     table: str = ""
     baseline: str = ""
     profile: str = ""
-    statistic: str = "mean"  # of the published numbers that a table sets beside our means
+    statistic: str = "mean"  # of the published numbers next to our means
     note: str = ""  # how a study's cells differ from what was published, or what is left out
     x: str = "timesteps"  # what its curves are drawn over first
     item: str = ""  # of the source: what the page repeats

@@ -102,7 +102,7 @@ def _relate(ours: str, theirs: str) -> tuple[str, str]:
         return INCOMPARABLE, f"{compared} numbers for {theirs}, another environment"
     if settings := env.settings or other.settings:
         name = ours.partition(" (")[0]
-        return INCOMPARABLE, f"{name} is compared with {theirs}, and one of them has settings of its own ({settings})"
+        return INCOMPARABLE, f"{name} is compared with {theirs}, and one of them has other settings ({settings})"
     if env.name == other.name and env.name.startswith("dm_control/"):  # its tasks have one version
         return SAME, equal
     version = f"{compared} numbers for {theirs}, another version of the environment"

@@ -280,7 +280,7 @@ def _read_identity(path: Path, run: Record, warn: Warn) -> tuple[str, str, int]:
     seed = run.get("seed")
     seed = from_path[2] if not isinstance(seed, int) else seed
     if (name, seed) != from_path[1:]:
-        warn(f"{path}: config.toml says {name[:200]}, seed {seed}: the report goes by that, not by the folder's name")
+        warn(f"{path}: config.toml has {name[:200]}, seed {seed}: the report uses these, not the folder's name")
     env = str(run.get("env") or from_path[0])
     for what, text in (("environment", env), ("name", name)):
         if not (is_name if what == "name" else is_environment)(text):
@@ -321,12 +321,12 @@ def _read(path: Path, warn: Warn) -> Record:
         raise files.Unusable(f"{path.name}: {error}") from error
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        warn(f"{path}: cannot be read ({reason}); what it says is missing from the report")
+        warn(f"{path}: cannot be read ({reason}); its values are missing from the report")
         return {}
     if not isinstance(value, dict):
-        warn(f"{path}: not a JSON object; what it says is missing from the report")
+        warn(f"{path}: not a JSON object; its values are missing from the report")
     elif path.suffix == ".toml" and not _mapping(value.get("run")):
-        warn(f"{path}: without a table [run]; what it says is missing from the report")
+        warn(f"{path}: without a table [run]; its values are missing from the report")
     return _mapping(value)
 
 

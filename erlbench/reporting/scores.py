@@ -141,13 +141,13 @@ def _metrics(cell: Any) -> Record:
     return record
 
 
-def published_notes(page: PageCells, beside: Sequence[tuple[Any, Any]]) -> Iterator[str]:
+def published_notes(page: PageCells, compared: Sequence[tuple[Any, Any]]) -> Iterator[str]:
     """Remarks on the published numbers of cells."""
-    numbers, budgets = [number for _, number in beside], dict[int, set[int]]()
+    numbers, budgets = [number for _, number in compared], dict[int, set[int]]()
     statistic = page.statistic.replace("_", " ")
     envs = ", ".join(sorted({number.env for number in numbers})) or "other environments alone"
     yield f"Published: {page.source}, {page.table}, {statistic}{seeds_words(numbers)}, on {envs}."
-    for cell, number in beside:
+    for cell, number in compared:
         if number.steps and number.steps != (ours := cell.own_timesteps or cell.total_timesteps):
             budgets.setdefault(ours, set()).add(number.steps)
     for ours, others in sorted(budgets.items()):

@@ -248,7 +248,7 @@ def find_differences(study: Study, profile: str, cells: pd.DataFrame, runs: pd.D
 
 
 def _by_text(pairs: Iterable[tuple[str, int]]) -> list[tuple[str, str]]:
-    """The seeds of each text, listed; without those of an empty text."""
+    """The seeds of each text, listed; without empty texts."""
     return [(text, _list_seeds(seeds)) for text, seeds in group_items(pairs).items() if text]
 
 

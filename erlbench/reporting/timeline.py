@@ -72,7 +72,7 @@ class Timeline:
 
 
 def bars(timeline: Timeline, start: float, stop: float, resolution: float) -> pd.DataFrame:
-    """The tasks of a window as bars, in order of process and start, without those of processes that only evaluate.
+    """The tasks of a window as bars, in order of process and start, without processes that only evaluate.
 
     `start` and `end` in seconds since the run began; `share`: of the bar's time, in which its tasks ran. Neighbours of
     one kind that are shorter than `resolution` seconds, and no farther apart, become one bar: drawn one by one, the

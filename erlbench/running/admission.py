@@ -81,7 +81,7 @@ def admit(env: str, settings: Settings, rules: Rules) -> Admission:
     trial = _try_once(env, settings, rules)
     admission = trial.admission
     if admission is None:
-        import mujoco  # noqa: F401  # a MUJOCO_GL that it does not know ends every process; this says so
+        import mujoco  # noqa: F401  # its error on an unknown MUJOCO_GL, which ends every process
 
         raise CellError(f"environment '{env}' cannot be run: {trial.failure}")
     if admission.refusal:

@@ -93,7 +93,7 @@ def _check_kernel(directory: RunFolder, meta: Mapping[str, Any], cell: Cell) -> 
         raise UsageError(
             f"{directory.path} was begun with other arithmetic ({before}) than is here ({now}), which gives other "
             f"numbers; set the variables that choose the kernel ({kernel.CHOICE}, OPENBLAS_CORETYPE, ...) as they "
-            "were, go on by --anyway (the report says so), or start anew by --force"
+            "were, go on by --anyway (the report notes it), or start anew by --force"
         )
 
 
@@ -103,7 +103,7 @@ def _check_identity(directory: RunFolder, meta: Mapping[str, Any], cell: Cell, o
     if before and (different := changes(before, identity_of(cell, rules_of(options)))):
         raise UsageError(
             f"{directory.path} was begun with something else than is here: {'; '.join(different)}; put back what it "
-            "was begun with, go on by --anyway (the report says so), or start anew by --force"
+            "was begun with, go on by --anyway (the report notes it), or start anew by --force"
         )
 
 

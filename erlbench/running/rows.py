@@ -6,8 +6,8 @@ are; and time: total time, training time, which ends with the training, and paus
 Pauses are spans in which the whole run stood still, as by Ctrl-Z, `docker pause` or Slurm's suspend.
 
 A thread of the driver looks at the clock five times a second. A look that is late is a pause if meanwhile the driver
-used no processor, did not wait for one, as Linux says, and this thread did not wait for Python's lock, which wakes it
-200 times a second. So a busy machine, and an environment that sleeps or holds the lock, do no harm.
+used no processor, did not wait for one, by Linux's count, and this thread did not wait for Python's lock, which wakes
+it 200 times a second. So a busy machine, and an environment that sleeps or holds the lock, do no harm.
 """
 
 from __future__ import annotations

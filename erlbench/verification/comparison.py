@@ -193,7 +193,7 @@ def _compare_reruns(run: Files, again: Files, number: int) -> Findings:
     if wrong:
         compare_software(run)  # `Unverifiable` where other software made the run, so that bits may differ
     what = f"rows ({unlike})" if unlike else "digests and rows"
-    return wrong, f"the {what} of evaluations 0 to {number} are those of a second run"
+    return wrong, f"the {what} of evaluations 0 to {number} equal a second run's"
 
 
 def check_policies(run: Files, alike: bool, trusted: bool) -> Iterator[Check]:
@@ -215,7 +215,7 @@ def _compare_returns(run: Files, policies: Sequence[Saved], alike: bool, trusted
     if not policies:
         raise Unverifiable(f"{POLICY} is not there: only the score that was written down remains")
     if run.last["final"] != 1:
-        raise Unverifiable("eval.csv has no final evaluation with start states of its own")
+        raise Unverifiable("eval.csv has no final evaluation with separate start states")
     network = str(run.table("settings").get("network", ""))
     modules = [*filter(None, map(module_of, (run.env, network)))]
     if modules and not trusted:
@@ -296,7 +296,7 @@ def compare_software(run: Files) -> Findings:
     if not run.meta.get("kernel"):
         raise Unverifiable("the run does not say which kernel computed it, so bits may differ")
     here = description.software()
-    return [], f"Python {here['python']}, the kernel {here['kernel']} and all packages are those of the run"
+    return [], f"Python {here['python']}, the kernel {here['kernel']} and all packages are as in the run"
 
 
 def _differences(run: Files) -> Iterator[str]:
@@ -332,7 +332,7 @@ def compare_identity(run: Files, trusted: bool) -> Findings:
         raise Unverifiable("environment and algorithm cannot be made here")
     if changes := identity.changes(starts[-1], here):
         raise Unverifiable(f"another one here, so bits may differ: {'; '.join(changes)}")
-    return [], "packages, source files, files that settings name and the MuJoCo model are those of the run"
+    return [], "packages, source files, files that settings name and the MuJoCo model are as in the run"
 
 
 def check_admission(run: Files) -> Findings:

@@ -169,8 +169,8 @@ def _check_config(run: Files) -> Findings:
     recorded = [str(start["config_sha256"]) for start in run.starts if start.get("config_sha256")]
     if not recorded:
         raise Unverifiable("the run did not record with which config.toml it was started")
-    wrong = [] if recorded[-1] == config_hash(run.path) else [f"{CONFIG} is not that of the last start"]
-    return wrong, f"{CONFIG} is that of the last of {len(run.starts)} starts"
+    wrong = [] if recorded[-1] == config_hash(run.path) else [f"{CONFIG} differs from the last start's"]
+    return wrong, f"{CONFIG} fits the last of {len(run.starts)} starts"
 
 
 def _check_folder(run: Files) -> Findings:
@@ -178,7 +178,7 @@ def _check_folder(run: Files) -> Findings:
     if not (match := SEED_FOLDER.fullmatch(name)):
         raise Unverifiable(f"{name} is not the name of a seed's folder")
     wrong = [] if int(match[1]) == seed else [f"{CONFIG} has seed {seed}, the folder is {name}"]
-    return wrong, f"the folder is that of seed {seed}"
+    return wrong, f"the folder fits seed {seed}"
 
 
 def check_rows(run: Files) -> Iterator[Check]:

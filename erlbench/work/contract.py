@@ -116,7 +116,7 @@ def check_observation(observation: Any, shape: tuple[int, ...] | None, when: str
     array = isinstance(observation, np.ndarray) and not isinstance(observation, np.ma.MaskedArray)
     if not array or observation.shape != shape or observation.dtype.kind not in NUMBERS:
         raise TaskError(
-            f"the environment's observation {when} is {kind_of(observation)}; its observation_space says an array of "
+            f"the environment's observation {when} is {kind_of(observation)}; its observation_space is an array of "
             f"numbers of shape {shape}"
         )
 
