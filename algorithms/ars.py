@@ -103,7 +103,7 @@ class ARS(MirroredSearch[ARSSettings, ARSState]):
     def tell(self, individuals: Sequence[Individual]) -> None:
         """Lines 6 to 8: M += alpha / (b sigma_R) sum of (r+ - r-) delta over the b best directions.
 
-        Those that tie with the last of the b are kept, too, and b is how many are kept. A trained individual counts by
+        Ties with the last of the b are also kept, and b is the number of kept ones. A trained individual counts by
         its displacement: the pair's term is (r+ - r) delta+ + (r- - r) delta-, r the mean of what is kept.
         """
         settings, state = self.settings, self.state

@@ -56,7 +56,7 @@ class Context:
     store: Store
     replay: Replay
     total_generations: int | None = None  # where a run ends if its steps are not used up before
-    total_minutes: float | None = None  # of modelled training time, which have to pass, too
+    total_minutes: float | None = None  # of modelled training time, which also have to pass
 
 
 @dataclass(frozen=True)

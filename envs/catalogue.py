@@ -64,7 +64,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {  # extra -> modules that it installs
     "minatar": ("minatar",),
 }
 
-# Version 4 paid the healthy reward on the terminating step, too (Gymnasium issue 500), as did versions 1 to 3. What
+# Version 4 also paid the healthy reward on the terminating step (Gymnasium issue 500), as did versions 1 to 3. What
 # version 5 observes no longer was always zero (body 0 is the world) and is there again. docs/environments.md has all.
 _NO_FORCES = {"include_cfrc_ext_in_observation": False}
 _HUMANOID_ZEROS = {45: 10, 175: 6, 253: 6}  # the world's inertia and velocity, the free joint's forces

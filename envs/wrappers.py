@@ -1,4 +1,4 @@
-"""What stands around an environment where its preset or its settings ask for it; nothing else is wrapped."""
+"""Wrappers of an environment where its preset or its settings ask for them; nothing else is wrapped."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def check_known(word: str, words: Iterable[str], message: str) -> None:
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
-    """A hint `; did you mean 'x'?` when a valid word lies near, whatever its case, else the empty string."""
+    """A hint `; did you mean 'x'?` when a valid word is near, in any case, else the empty string."""
     originals = {valid.lower(): valid for valid in words}
     close = difflib.get_close_matches(word.lower(), originals, n=1, cutoff=CLOSE)
     return f"; did you mean '{originals[close[0]]}'?" if close else ""

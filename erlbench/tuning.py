@@ -68,13 +68,13 @@ def _range(name: str, text: str, kind: Any, limits: Mapping[str, Any]) -> BaseDi
     if not dots:
         return CategoricalDistribution(texts)
     if scale not in ("", "log"):
-        raise UsageError(f"{option}={text}: after the interval stands :log or nothing, not :{scale}")
+        raise UsageError(f"{option}={text}: after the interval give :log or nothing, not :{scale}")
     if kind not in INTERVALS or None in values:
         raise UsageError(f"{option}={text}: an interval is for numbers; list the values, as A,B,C")
     try:
         return INTERVALS[kind](*values, log=bool(scale))
     except ValueError:
-        raise UsageError(f"{option}={text}: the lower end stands first, and is above 0 with :log") from None
+        raise UsageError(f"{option}={text}: the lower end comes first, and is above 0 with :log") from None
 
 
 def tune(

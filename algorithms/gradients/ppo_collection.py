@@ -70,7 +70,7 @@ class Statistics:
 
 
 class Playing:
-    """The episode under way: where it began, what was done in it, and where it stands."""
+    """The episode under way: its start, its actions, and its current observation."""
 
     def __init__(self, env: gymnasium.Env[Any, Any], limit: int, seed: int, keys: tuple[str, ...] = ()) -> None:
         self.env, self.limit, self.seed, self.infos = env, limit, seed, Infos(keys)
@@ -125,7 +125,7 @@ class Rollout:
         self.next_observation = np.empty(0, np.float32)  # as the networks see it
         self.ended = False  # whether an episode ended with the last step
         self.seed = -1  # of the episode that goes on
-        self.observation = np.empty(0)  # where it stands
+        self.observation = np.empty(0)  # the current one
         self.actions_to_replay = np.empty((0, columns), np.float32)
         self.replayed = replayed  # steps that were made again before the first one
 

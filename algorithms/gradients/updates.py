@@ -79,7 +79,7 @@ def make_updates(
 
 def check_reports(reports: Tensor, before: int) -> None:
     """Raise `NumericalError` with the update's number if one of the reports has a NaN or infinite number."""
-    if math.isfinite(reports.sum().item()):  # the usual case, quickly; a sum of finite numbers may overflow, too
+    if math.isfinite(reports.sum().item()):  # the usual case, quickly; a sum of finite numbers may also overflow
         return
     values = reports.cpu().numpy()
     for row, column in np.argwhere(~np.isfinite(values))[:1]:

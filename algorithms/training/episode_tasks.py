@@ -24,7 +24,7 @@ L = TypeVar("L", bound="Learning")
 
 @dataclass
 class Learning:
-    """Where such an algorithm stands; the base of their states."""
+    """The state of such an algorithm; the base of their states."""
 
     learner: ArrayRef  # see `Learner.start`
     actor: ArrayRef  # the deterministic policy in it, alone

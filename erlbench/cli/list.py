@@ -100,7 +100,7 @@ def _choose(described: Mapping[str, str], words: list[str]) -> list[str]:
 def _list_algorithms(words: list[str]) -> Listing:
     described = {
         name: registry.summary(name) + (f" (not installed: {command})" if (command := registry.missing(name)) else "")
-        for name in (*registry.names(), *(word for word in words if ":" in word))  # classes by module:Class, too
+        for name in (*registry.names(), *(word for word in words if ":" in word))  # also classes by module:Class
     }
     return (
         described,
@@ -126,7 +126,7 @@ def _print_algorithm(name: str) -> None:
 
 def _list_environments(words: list[str]) -> Listing:
     described = {row.id: f"{row.source} {row.extra}" for row in catalogue.LISTED.values()}
-    for word in words:  # MODULE:ID, other ids of Gymnasium, and ID@PRESET, too
+    for word in words:  # MODULE:ID, ids of Gymnasium, and ID@PRESET
         is_listed = word.partition("@")[0] in described and catalogue.canonical(word)  # refuses other presets
         if is_listed or ":" in word or word in gymnasium.registry:
             described.setdefault(word, "")

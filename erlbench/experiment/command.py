@@ -162,7 +162,7 @@ def stated_options(arguments: RunArguments) -> Table:
 def build_cells(statement: Statement, problem_of: ProblemOf, *, fresh: bool = False) -> Iterator[Cell]:
     """A cell for each seed, checked on its environment; a `fresh` one leaves its folder out.
 
-    A cell whose folder has no configuration that can be read is fresh, too. A stored value that is none is a
+    A cell whose folder has no configuration that can be read is also fresh. A stored value that is none is a
     `UsageError`.
     """
     usual = _fill(statement, problem_of, {}, statement.out)

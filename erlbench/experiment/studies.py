@@ -91,7 +91,7 @@ def known_studies(
 
 
 def _join(first: Study | None, second: Study, warn: Callable[[str], None]) -> Study:
-    """One study of the seeds of both, where both stand in folders of results and are equal but for seeds and texts.
+    """One study of the seeds of both, where both are in folders of results and are equal but for seeds and texts.
 
     Else the second one, with a warning where the other one is also in a folder of results.
     """
@@ -132,7 +132,7 @@ def study_line(study: Study, places: Sequence[Keys]) -> Iterator[None]:
 
 
 def profile_places(study: str, profile: str, *keys: str) -> list[Keys]:
-    """Where a study's profile, or a value in it, may stand in the file."""
+    """The places in the file where a study's profile, or a value in it, may be."""
     if profile == NO_PROFILE:
         return [("studies", study, *keys)]
     return [("studies", study, "profiles", profile, *keys), ("profiles", profile, *keys)]

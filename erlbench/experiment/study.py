@@ -31,7 +31,7 @@ TIME = "time"  # of studies that compare times: their cells use no second core
 KINDS = ("scores", TIME, "curves", "timeline")
 NO_PROFILE = ""  # the key in `Study.profiles` of the budget of a study without profiles
 CURVE, MINUTES, REACH, STEPS = "curve", "minutes", "reach", "steps"
-PLACES = ("name", "file", "more_files")  # where a study stands, which its table does not have
+PLACES = ("name", "file", "more_files")  # of a study, not in its table
 # What the hash leaves out: it changes neither what is run nor what is compared.
 TEXTS = ("title", "source", "published_source", "table", "item", "statistic", "not_run", "note", "x", "envs_published")
 ENTRY_TEXTS = ("label", "published")
@@ -155,7 +155,7 @@ class Study:
     name: str
     title: str
     claim: str = ""  # the sentence that it tests
-    source: str = ""  # where the sentence stands
+    source: str = ""  # of the sentence
     kind: str = setting("scores", "what the report draws", choices=KINDS)
     published_source: str = ""  # column `source` of the published numbers
     table: str = ""  # column `table` of the published numbers
@@ -169,7 +169,7 @@ class Study:
     x: str = setting("timesteps", "what its curves are drawn over, as printed", choices=tuple(AXES))
     profiles: Mapping[str, Profile] = field(default_factory=dict)  # by name; only `NO_PROFILE` where it has none
     envs_published: Mapping[str, str] = field(default_factory=dict)  # environment id -> the published table's
-    file: Path | None = field(default=None, compare=False)  # that it stands in; None for benchmarks.toml
+    file: Path | None = field(default=None, compare=False)  # that has it; None for benchmarks.toml
     more_files: tuple[Path, ...] = field(default=(), compare=False)  # with the same study for other seeds
 
     @property

@@ -25,7 +25,7 @@ _HEADER = re.compile(rf"\s*(\[\[?)\s*({_PART}(?:\s*\.\s*{_PART})*)\s*\]")
 
 
 def find_lines(text: str) -> dict[Keys, int]:
-    """Where each key of a TOML text stands: headers, `key = value` lines, and inline tables that begin a line."""
+    """The line of each key of a TOML text: headers, `key = value` lines, and inline tables that begin a line."""
     lines: dict[Keys, int] = {}
     table: Keys = ()
     key: Keys = ()

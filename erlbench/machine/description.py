@@ -58,7 +58,7 @@ def cpu_model() -> str:
 
 
 def system() -> str:
-    """As `platform.platform`, which asks a process for the processor, too: Linux-6.1.0-x86_64-with-glibc2.36."""
+    """As `platform.platform`, which also asks a process for the processor: Linux-6.1.0-x86_64-with-glibc2.36."""
     if not sys.platform.startswith("linux"):
         return platform.platform()
     kernel, libc = os.uname(), "".join(platform.libc_ver())
@@ -96,7 +96,7 @@ def commit(root: Path = Path(erlbench.__file__).parent.parent) -> str:
 
 
 def source() -> str:
-    """SHA-256 of the suite's modules with their paths, whatever commit they are of."""
+    """SHA-256 of the suite's modules with their paths."""
     digest, root = hashlib.sha256(), Path(erlbench.__file__).parent
     for path in sorted(Path(file) for file in glob.iglob(f"{glob.escape(str(root))}/**/*.py", recursive=True)):
         digest.update(f"{path.relative_to(root)} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())

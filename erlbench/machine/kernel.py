@@ -52,7 +52,7 @@ def describe() -> dict[str, Any]:
     import numpy  # noqa: F401  its BLAS is what is asked about
 
     libraries = [library for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"]
-    libraries.sort(key=lambda library: "numpy" not in library["filepath"])  # SciPy's may be loaded, too
+    libraries.sort(key=lambda library: "numpy" not in library["filepath"])  # SciPy's may also be loaded
     chosen, processor = libraries[0] if libraries else {}, first_core()
     flags = processor.get("flags") or processor.get("Features") or ""  # of x86 or ARM
     return {

@@ -162,7 +162,7 @@ def name_module(module: str) -> None:
     """Let a module be found in the current folder, behind all that is installed, as the command names it.
 
     Libraries look for modules that may not be installed, such as `cuda` or `org`; a file of that name in a folder of
-    results is not run by a command that names no module of the folder. Processes that are started later find it, too.
+    results is not run by a command that names no module of the folder. Processes that are started later also find it.
     """
     top = module.partition(".")[0]
     try:
@@ -222,7 +222,7 @@ def check_device(device: str) -> None:
 # -- what a container or a job may use: memory and CPU quota of the control groups (cgroup v2) that it is in -----------
 
 
-# A limit of any group above it binds, too, so the smallest counts. Linux's documentation: admin-guide/cgroup-v2.
+# A limit of any group above it also binds, so the smallest counts. Linux's documentation: admin-guide/cgroup-v2.
 # What cannot be read is no limit.
 ROOT = Path("/")
 

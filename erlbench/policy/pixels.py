@@ -5,7 +5,7 @@ hidden layer of 256 and six actions there are 677,686 parameters. Images of less
 and Tian 2019): 16 of 3 x 3.
 
 Virtual batch normalisation (Salimans et al. 2016, 2017): what enters an activation is normalised by its mean and
-variance over a fixed reference batch, which are computed anew for each vector of parameters. The batch stands at the
+variance over a fixed reference batch, which are computed anew for each vector of parameters. The batch is at the
 end of a policy's vector, two bytes in each number, so that whoever has the vector has the batch.
 """
 

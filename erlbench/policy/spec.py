@@ -1,6 +1,6 @@
 """What a policy is, as plain values: its network, what its outputs mean, how they become actions, and how it starts.
 
-The tensors of a network stand in its flat vector in PyTorch's order and have PyTorch's names. It is the order of
+A network's flat vector has its tensors in PyTorch's order, with PyTorch's names. It is the order of
 `torch.nn.utils.parameters_to_vector` for `torch.nn.Linear` (weight, bias) and `torch.nn.LSTM` (weight_ih, weight_hh,
 bias_ih, bias_hh; in each the rows of the input, forget, cell and output gates).
 

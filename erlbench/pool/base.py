@@ -130,7 +130,7 @@ class Pool(ABC):
         heapq.heappush(self._ready, (task.priority, task.id))
 
     def _start(self) -> None:  # noqa: B027  # a pool may start them later
-        """Start ready tasks, as far as there is room."""
+        """Start ready tasks while there is room."""
 
     @abstractmethod
     def _advance(self, end: float) -> None:

@@ -1,6 +1,6 @@
 """The pool of worker processes on this machine.
 
-A task is a pure function of its message, so whatever happens to its worker, it runs again somewhere else. A slot runs
+A task is a pure function of its message, so it can run again on another worker. A slot runs
 one task at a time. It has up to two workers: one for rollouts, which imports torch for policies that need it alone,
 and one for gradient tasks.
 

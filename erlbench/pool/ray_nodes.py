@@ -1,7 +1,7 @@
 """The nodes of a Ray cluster: connecting to them, and on each an actor around a pool of processes with its store.
 
 The driver calls `exchange` again and again, one call at a time for each node, and Ray runs an actor's calls in their
-order. So whatever a task needs is there before the task starts.
+order. So the data of a task arrive before it starts.
 """
 
 from __future__ import annotations

@@ -221,7 +221,7 @@ class RayPool(Pool):
         task, result = node.sent.pop(answer.task), answer.result
         if result is None:
             assert answer.failure is not None
-            words = answer.failure.message.removeprefix(task.label)  # the node's pool has named the task, too
+            words = answer.failure.message.removeprefix(task.label)  # the node's pool has also named the task
             self._finish(task, replace(answer.failure, message=words))
             return
         for array, value in answer.arrays.items():

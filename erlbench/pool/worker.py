@@ -169,7 +169,7 @@ def _surroundings() -> Iterator[None]:
 
 
 def _begin(gpu: bool, main: Callable[..., None], connection: Any, *arguments: Any) -> None:
-    """What every process begins with. It ends with the fork server, and that with the driver, whatever both do.
+    """The start of every process. It ends with the fork server, which ends with the driver, whatever both do.
 
     The fork server ends when the write end of its pipe is closed everywhere, so a worker must not hold it.
     """
@@ -179,7 +179,7 @@ def _begin(gpu: bool, main: Callable[..., None], connection: Any, *arguments: An
     with suppress(OSError):
         os.close(forkserver._forkserver._forkserver_alive_fd)
     prepare_libraries()
-    ONE_THREAD.limit()  # of numpy, too, where the fork server is somebody else's
+    ONE_THREAD.limit()  # also of numpy, where the fork server is not ours
     if os.environ.get("PYTHONSAFEPATH") == SAFE_PATH:
         del os.environ["PYTHONSAFEPATH"]  # programs that an environment starts know nothing of it
     if not gpu:

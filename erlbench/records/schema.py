@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, TypeVar, cast
 
 Kind = Literal["number", "integer", "text", "numbers", "integers"]
 R = TypeVar("R", bound="Row")
-NO_INDIVIDUALS = ("mean", "random", "validation", "unperturbed")  # kinds of tasks that play, too
+NO_INDIVIDUALS = ("mean", "random", "validation", "unperturbed")  # further kinds of tasks that play
 NO_LONGER = ("second_core_s", "second_cores")  # columns that older versions wrote, and no reader takes in
 REQUIRED = object()  # in place of a default: without this cell a row does not count
 
@@ -36,7 +36,7 @@ class RowColumn:
     help: str
     was: tuple[str, ...]  # its names in files of older versions
     default: Any  # of an empty cell, and where a file lacks the column; `REQUIRED` for none
-    metrics: bool  # in its place stand the columns of the algorithm's metrics
+    metrics: bool  # replaced by the columns of the algorithm's metrics
 
     @property
     def numeric(self) -> bool:

@@ -170,7 +170,7 @@ OVERVIEW = "overview"  # the prefix of the first page
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """A page: its template, what this prints, and where it stands in `index.html`."""
+    """A page: its template, the template's values, and its place in `index.html`."""
 
     template: str
     values: Record

@@ -1,6 +1,6 @@
 """A figure as data, drawn on paper by matplotlib, and as the chart of a page.
 
-Every list stands once in the page, however many charts show it. A chart names it by its index.
+The page has every list once; charts name it by its index.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def curve_frame(curves: Iterable[Curve]) -> pd.DataFrame:
 def colour_numbers(names: Iterable[str]) -> dict[str, int]:
     """A number of the palette for each name: its usual one, else the next that is free, else one of another round.
 
-    Names that are not listed have a usual number, too, and give way to those that are.
+    Names that are not listed also have a usual number, and give way to listed ones.
     """
     wanted = {name: NUMBERED.index(name) if name in NUMBERED else zlib.crc32(name.encode()) for name in names}
     colours, numbers = len(PALETTE), dict[str, int]()
@@ -91,7 +91,7 @@ def cell_curve(cell: Any, runs: RunPoints, band: str) -> Curve:
 
 
 def reference_curves(cells: Sequence[Any], numbers: Mapping[str, int], last: float) -> list[Curve]:
-    """Of each algorithm the runs of the first comparable source: their mean and band, as far as our longest run."""
+    """Mean and band of each algorithm's first comparable source, up to the end of our longest run."""
     curves = {}
     for cell in cells:
         reference = next(iter(find_references(cell)), None)
@@ -115,7 +115,7 @@ def reference_curves(cells: Sequence[Any], numbers: Mapping[str, int], last: flo
 
 
 def published_curves(page: PageCells, group: Any, axis: str, numbers: Mapping[str, int], last: float) -> list[Curve]:
-    """The points of the page's source, as far as our longest run.
+    """The points of the page's source, up to the end of our longest run.
 
     Over steps: at which each of its algorithms reached scores. Over generations: the curves of our cells, in their
     colours. The study names their environment, with the settings of its profile.
@@ -147,7 +147,7 @@ def learning_curves(page: PageCells, group: Any, options: ReportOptions) -> Figu
     """The returns of a group's evaluations. None when no run has an evaluation that can be drawn.
 
     Paper has the axis of the options, or else the study's axis and another one. These two are training steps and
-    training time where the study names none; on Atari frames stand in place of steps.
+    training time where the study names none; on Atari frames replace steps.
     """
     steps = "frames" if any(run.frames_of_step > 0 for cell in group.cells for run in cell.runs) else "timesteps"
     usual = (steps if page.x == "timesteps" else page.x, steps, "time")

@@ -1,4 +1,4 @@
-"""How values are printed: numbers, percentages, intervals. A value that is not there is a dash."""
+"""How values are printed: numbers, percentages, intervals. A missing value is a dash."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 
-NONE = "–"  # what stands in a cell without a value
+NONE = "–"  # of a cell without a value
 SMALL, LARGE = 0.1, 1e12  # below and above them a number has two and three digits
 
 

@@ -156,7 +156,7 @@ class ReportOptions:
     )
     columns: Panels = option(
         (),
-        "draw these columns of train.csv, too, a panel each; NAME+NAME are in one panel",
+        "also draw these columns of train.csv, a panel each; NAME+NAME are in one panel",
         "NAME[,NAME...]",
         parse=parse_panels,
     )

@@ -96,8 +96,8 @@ class Maker:
     def write(self, page: PageCells) -> PageCells:
         """Write the folder `out/<name>/` with `index.md`, tables and figures.
 
-        The page of a study begins with its answer. The curve stands before the scores; where there are several
-        environments, the scores stand before their curves.
+        The page of a study begins with its answer. The curve comes before the scores; where there are several
+        environments, the scores come before their curves.
         """
         folder = self.out / page.name
         folder.mkdir(parents=True, exist_ok=True)
@@ -159,7 +159,7 @@ class Maker:
         return [*([grid] if grid else []), *(figure for _, figure in drawn)], missing
 
     def _draw_others(self, page: PageCells) -> Iterator[Figure]:
-        """Columns of train.csv, and timelines of the runs that stand for the cells."""
+        """Columns of train.csv, and timelines of the runs that represent cells."""
         for group in page.groups if self.options.columns else ():
             if figure := columns_of_train(page, group, self.options, self.warn):
                 yield figure
@@ -172,7 +172,7 @@ class Maker:
                 )
 
     def _find_timeline(self, cell: Any) -> Timeline | None:
-        """The tasks of the run that stands for a cell: the first that is done, else the first."""
+        """The tasks of the run that represents a cell: the first that is done, else the first."""
         for run in (cell.done or cell.runs)[:1]:
             if run.path not in self.timelines:
                 self.timelines[run.path] = load_timeline(run, self.warn)

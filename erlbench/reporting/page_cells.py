@@ -66,7 +66,7 @@ class PageCells:
     name: str  # of its folder
     title: str
     cells: pd.DataFrame  # see `make_cells`, `score_cells`
-    study: str = ""  # empty for all runs, whatever study they belong to
+    study: str = ""  # empty for all runs of any study
     parts: tuple[str, ...] = PARTS[""]
     source: str = ""  # of published numbers
     table: str = ""
@@ -81,7 +81,7 @@ class PageCells:
     at: Moment | None = None  # where its runs are cut
     is_reference: bool = False  # of `--reference`
     answer: Any = None  # of its study
-    tables: Sequence[Any] = ()  # that stand before all others
+    tables: Sequence[Any] = ()  # before all others
     content: Any = None  # as it was written
     verdicts: Sequence[Any] = ()  # rows of `compare_pairs`
 
@@ -278,7 +278,7 @@ def cell_rows(cells: pd.DataFrame) -> list[tuple[Any, dict[str, Any]]]:
 
 
 def everything(runs: pd.DataFrame, title: str = "All runs", at: Moment | None = None) -> PageCells:
-    """The page of all runs, whatever study they belong to, by environment and budget; `at`: where they were cut."""
+    """The page of all runs of any study, by environment and budget; `at`: where they were cut."""
     groups = group_items((tuple(getattr(run, column) for column in GROUP), run) for run in list_rows(runs))
     records = [
         {

@@ -40,7 +40,7 @@ from erlbench.settings import setting_text
 from erlbench.words import counted
 
 MOST_CELLS = 6  # of an environment whose pairs are all shown; of more, the pairs of the best one
-SIMILAR = 1.1  # times the simulator steps of the other side: more is said
+SIMILAR = 1.1  # times the simulator steps of the other side: a remark follows
 
 
 def compare_pairs(page: PageCells) -> pd.DataFrame:
@@ -74,7 +74,7 @@ def compare_pairs(page: PageCells) -> pd.DataFrame:
             "equal_steps": None if outcome["reason"] else _average_at_equal_steps(group, first, second), **outcome,
         }] * shown  # fmt: skip
     frame = pd.DataFrame(rows)
-    if rows:  # None stands for more seeds than can be counted
+    if rows:  # None: more seeds than can be counted
         frame["seeds_missing"] = pd.Series([row.get("seeds_missing") for row in rows], dtype=object)
     return frame
 

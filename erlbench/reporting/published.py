@@ -20,7 +20,7 @@ from erlbench.reporting.cells import list_rows, values_by_seed
 from erlbench.reporting.score import NEAR, nearest_index
 from erlbench.reporting.statistics import Array, ends, group_items
 
-# Relations. SAME: dynamics and reward are the same, as far as is known, so that runs are tested against each other;
+# Relations. SAME: dynamics and reward are the same by our knowledge, so that runs are tested against each other;
 # SIMILAR, UNKNOWN: scores share a figure, and nothing is tested; INCOMPARABLE: they share none.
 SAME, SIMILAR, UNKNOWN, INCOMPARABLE = "SAME", "SIMILAR", "UNKNOWN", "INCOMPARABLE"
 COPIES = {"AntPyBulletEnv": "AntBulletEnv"}  # pybullet-gym's copy of PyBullet's task: the same robot, reward and ends
@@ -82,7 +82,7 @@ def _read_packaged(name: str, **options: Any) -> pd.DataFrame:
 def _read_facts() -> list[Any]:
     """How each of some forms of a task relates to each of other forms, in both directions: rows of same_task.csv.
 
-    The first that fits counts; forms of a task that stand there without one that fits are the same.
+    The first that fits counts; listed forms of a task without one that fits are the same.
     """
     return list_rows(_read_packaged("same_task.csv", keep_default_na=False))
 
@@ -135,7 +135,7 @@ def environment_notes(groups: Iterable[Any]) -> Iterator[str]:
 
 
 def comparable(ours: str, theirs: str) -> bool:
-    """Whether a published score may stand in a figure of ours."""
+    """Whether a published score may be in a figure of ours."""
     return compare_environments(ours, theirs).relation != INCOMPARABLE
 
 

@@ -187,7 +187,7 @@ def welch_power(difference: float, std_x: float, std_y: float, n: float, m: floa
 
 
 def smallest_difference(std_x: float, std_y: float, n: float, m: float, *, level: float = 0.05) -> float:
-    """The difference of the true means that Welch's test would show with `POWER`; NaN where it cannot be said."""
+    """The difference of the true means that Welch's test would show with `POWER`; NaN where undefined."""
     error, _ = welch_error(std_x, n, std_y, m)
     if not 0 < error < math.inf:
         return math.nan
@@ -208,10 +208,10 @@ def std_upper_limit(std: float, n: int, *, confidence: float = 0.8) -> float:
 
 
 def detectable(std_x: float, std_y: float, n: int, m: int, *, level: float = 0.05) -> float:
-    """The smallest difference that the ranks' test shows with `POWER`, if normal runs spread as far as they may.
+    """The smallest difference that the ranks' test shows with `POWER`, if normal runs spread up to the limits.
 
     By the upper limits of the standard deviations: a sample's is too small in half of all cases, and by far with few
-    runs. NaN where it cannot be said.
+    runs. NaN where undefined.
     """
     limits = std_upper_limit(std_x, n), std_upper_limit(std_y, m)
     return smallest_difference(*limits, RANK_EFFICIENCY * n, RANK_EFFICIENCY * m, level=level)

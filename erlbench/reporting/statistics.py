@@ -225,7 +225,7 @@ def align(series: Iterable[Points]) -> Points:
 
 
 def by_seed(series: Iterable[tuple[int, Points]]) -> list[Points]:
-    """The curves (x, y) of seeds: of one that has several runs their mean, as far as all of them go."""
+    """The curves (x, y) of seeds: of one that has several runs their mean, up to the first end."""
     seeds = group_items(series).values()
     return [curves[0] if len(curves) == 1 else _mean(align(curves)) for curves in seeds]
 

@@ -41,7 +41,7 @@ def make_study_pages(study: Study, runs: pd.DataFrame, profile: str | None, warn
 def make_study_page(study: Study, profile: str, runs: pd.DataFrame) -> PageCells:
     """A study's cells with one of its profiles; `runs` fit them.
 
-    The entries stand in each environment by the labels that its runs have, without runs by the first one.
+    In each environment the entries go by the labels that its runs have, without runs by the first one.
     """
     budget, records, group = study.profiles[profile], list[Record](), 0
     for env in budget.envs:
@@ -85,7 +85,7 @@ def _make_record(budget: Profile, entry: Entry, env: str, runs: pd.DataFrame) ->
 
 
 def make_answer_cells(study: Study, profile: str, runs: pd.DataFrame, warn: Warn) -> pd.DataFrame:
-    """The runs of each entry in each of its environments, a row each, whatever the label of the environment."""
+    """The runs of each entry in each of its environments, a row each, for all labels of the environment."""
     budget, records = study.profiles[profile], list[Record]()
     fitting = select_study_runs(study, profile, runs, warn)
     for entry in study.entries:
@@ -106,7 +106,7 @@ def select_folder_runs(study: Study, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def is_of_folder(study: Study) -> bool:
-    """Whether a study stands in the study.toml of a folder of results."""
+    """Whether a study is in the study.toml of a folder of results."""
     return study.file is not None and study.file.name == STUDY
 
 

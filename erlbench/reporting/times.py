@@ -37,7 +37,7 @@ PER_GENERATION = "seconds_per_generation"  # the statistic of studies of papers 
 def times_table(page: PageCells, warn: Warn, find_tasks: Any = lambda cell: None) -> Table:
     """Minutes per million steps over the whole run and after the warm-up, against baseline and paper.
 
-    `find_tasks` gives the tasks of the run that stands for a cell.
+    `find_tasks` gives the tasks of the run that represents a cell.
     """
     times = {cell.Index: measure_runs(cell, warn) for cell in page.rows}
     timelines = {cell.Index: find_tasks(cell) for cell in page.rows}

@@ -56,7 +56,7 @@ UNTRIED = Rules(tries=False)
 
 
 def rules_of(options: RunOptions, algorithms: Iterable[str] = ()) -> Rules:
-    """The rules that a command asks for, which runs these algorithms, as far as they are known (`ALGO@PRESET`)."""
+    """The rules that a command asks for, which runs these algorithms, where known (`ALGO@PRESET`)."""
     limit = LIMIT if options.task_timeout == HUNG_AFTER else options.task_timeout
     names = {name.partition("@")[0] for name in algorithms}
     modules = modules_of(*names) if len(names) == 1 else ()

@@ -175,7 +175,7 @@ class StateDigest:
         })  # fmt: skip
 
     def of(self, parts: Mapping[str, Any]) -> str:
-        """The digest of the parts of a state in their order; references stand for their arrays."""
+        """The digest of the parts of a state in their order; references replace their arrays."""
         self._last, self._arrays = self._arrays, {}
         digest = hashlib.sha256()
         for name, value in parts.items():

@@ -67,8 +67,8 @@ class Pending:
 def in_parts(task: Task) -> list[Task]:
     """A task of episodes as tasks of at most `PART` of them, numbered from its number on.
 
-    The final evaluation is played so whatever the number of processes: then it takes the time of one part where there
-    are enough of them. Each episode has its seed, so the parts have the returns of the whole.
+    The final evaluation is always played in parts: it takes the time of one part where there are enough processes. Each
+    episode has its seed, so the parts have the returns of the whole.
     """
     seeds = task.settings.seeds
     chunks = [seeds[begin : begin + PART] for begin in range(0, len(seeds), PART)]

@@ -116,7 +116,7 @@ class RunFolder(RunFiles):
         if self.has_rows() or self.has_checkpoint():
             state = "empty" if path.exists() else "missing"
             raise UsageError(
-                f"{path} is {state}, so nobody knows the settings of the run in this folder; put it back, or start "
+                f"{path} is {state}, so the settings of the run in this folder are unknown; put it back, or start "
                 "anew by --force (the old run is moved aside)"
             )
         return None

@@ -210,7 +210,7 @@ class ArrivalOrder:
 
 
 class TaskOrder(ArrivalOrder):
-    """Results in the order of their tasks, whatever the order in which they arrive."""
+    """Results in the order of their tasks, not of their arrival."""
 
     def following(self) -> int | None:
         first = self.graph.first
@@ -231,7 +231,7 @@ class SimulatedOrder(ArrivalOrder):
     """Results become available at their simulated end; the order `delivery` chooses among those that are available.
 
     Virtual processors 0 to `workers` - 1 take rollouts and actors, processor `workers` the critic's tasks unless
-    `shared_critic`; number `workers` + 1 stands for all evaluations, which start when requested and hinder nobody.
+    `shared_critic`; number `workers` + 1 is for all evaluations, which start when requested and delay no task.
     """
 
     simulated = True

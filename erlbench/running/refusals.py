@@ -85,7 +85,7 @@ def _check_kernel(directory: RunFolder, meta: Mapping[str, Any], cell: Cell) -> 
     """Refuse another kernel than the last start's, as the run's numbers would be of both."""
     if not meta and (path := directory.path / META).exists():
         raise UsageError(
-            f"{path} cannot be read, so nobody knows with which arithmetic the run was begun; put it back, go on by "
+            f"{path} cannot be read, so the arithmetic at the run's start is unknown; put it back, go on by "
             "--anyway, or start anew by --force"
         )
     before = str(meta.get("arithmetic") or "")

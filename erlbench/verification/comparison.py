@@ -294,7 +294,7 @@ def compare_software(run: Files) -> Findings:
     if others := "; ".join(_differences(run)):
         raise Unverifiable(f"other versions here, so bits may differ: {others}")
     if not run.meta.get("kernel"):
-        raise Unverifiable("the run does not say which kernel computed it, so bits may differ")
+        raise Unverifiable("the run does not record its kernel, so bits may differ")
     here = description.software()
     return [], f"Python {here['python']}, the kernel {here['kernel']} and all packages are as in the run"
 

@@ -1,6 +1,6 @@
 """Playing episodes with one policy: the task function of every rollout.
 
-The environment is Gymnasium's class without its outer wrappers; the time limit stands in the loop and is a
+The environment is Gymnasium's class without its outer wrappers; the time limit is in the loop and is a
 truncation, never a terminal state.
 """
 

@@ -71,7 +71,7 @@ class BatchRenorm:
 
 
 def split(vector: Tensor, gradients: Tensor | None, at: int) -> list[tuple[Tensor, Tensor | None]]:
-    """What stands before and behind `at`, and the gradients of both, if there are any."""
+    """The parts before and behind `at`, and their gradients, if any."""
     parts = (vector[:at], vector[at:])
     return [*zip(parts, (None, None) if gradients is None else (gradients[:at], gradients[at:]))]
 
