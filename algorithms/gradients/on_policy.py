@@ -160,7 +160,7 @@ class OnPolicyLearner(ABC, Generic[Learning]):
     @staticmethod
     @abstractmethod
     def model(learning: Learning, **common: Any) -> OnPolicyAlgorithm:
-        """The model with common and specific settings; it has no environment."""
+        """The model with the settings `common`, which others share, and specific ones; it has no environment."""
 
     @abstractmethod
     def updates(self, random: np.random.Generator) -> None:

@@ -218,7 +218,7 @@ class GaussianSearch(Search[S, G]):
     """A search with a diagonal Gaussian, whose settings have `initial_variance`."""
 
     def distribution(self, mean: np.ndarray) -> SearchDistribution:
-        """The value at the start."""
+        """The initial search distribution."""
         return SearchDistribution.create(mean, self.settings.initial_variance, self.context.share)  # type: ignore[attr-defined]
 
     @property

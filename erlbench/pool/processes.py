@@ -33,7 +33,7 @@ from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
 
 LOST_SERVERS = 20  # fork servers that may die before tasks are blamed for it
-SERVER_DIED = 255  # exit code of a worker whose driver is gone
+SERVER_DIED = 255  # exit code of a worker whose fork server is gone
 CHUNK = 0.1  # seconds of work that are sent at once
 SHARE = 2  # parts per process into which what is ready is divided
 RATE = 0.1  # weight of the last task in the mean duration of its kind
