@@ -39,7 +39,7 @@ MOST_SEEDS = 8192
 FEWEST_ALIKE = 20  # seeds per side that can show that two are equivalent: fewer may miss that some runs fail
 FAR = 2.0  # margins from its side's mean, where a run has fallen into another group
 
-Comparison = dict[str, Any]  # the values of `compare`
+Outcome = dict[str, Any]  # the values of `compare`
 Effect = tuple[float, float, float]  # value, low, high
 UNKNOWN: Effect = (math.nan, math.nan, math.nan)
 Moments = tuple[float, float, int]  # mean, sample standard deviation, runs
@@ -56,7 +56,7 @@ class Case(StrEnum):
     NOT_COMPARABLE = "not comparable"
 
 
-def compare(x: ArrayLike, y: ArrayLike) -> Comparison:
+def compare(x: ArrayLike, y: ArrayLike) -> Outcome:
     """How the runs of x differ from the runs of y; below `FEWEST_RUNS` a side only by their means.
 
     `difference` of the means with Welch's 95 % interval; `p_rank`, two-sided and not corrected, and the largest p that
@@ -233,7 +233,7 @@ def unseen_failures(seeds: int) -> float:
     return float(1 - LEVEL ** (1 / seeds))
 
 
-def judge(x: Array, y: Array, comparison: Comparison, *, p: float, tests: int = 1, origin: float = 0.0) -> Comparison:
+def judge(x: Array, y: Array, comparison: Outcome, *, p: float, tests: int = 1, origin: float = 0.0) -> Outcome:
     """The ruling on two samples of scores, one a seed, both (seeds,); `comparison` is their `compare`.
 
     `p` is corrected for all `tests` of the family. `margin`, in units of the score, is a share of the way from
