@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.calls import python
+
 pytestmark = pytest.mark.slow
 
 PAGE = (Path(__file__).parents[1] / "docs" / "your-first-study.md").read_text(encoding="utf-8")
 
 
 def test_the_page_leads_to_an_answer(tmp_path):
-    python, toml = (re.search(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)[1] for kind in ("python", "toml"))
-    (tmp_path / "slider.py").write_text(python)
+    module, toml = (re.search(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)[1] for kind in ("python", "toml"))
+    (tmp_path / "slider.py").write_text(module)
     (tmp_path / "studies.toml").write_text(toml)
     commands = [shlex.split(line, comments=True) for line in re.findall(r"^    (erlbench .*)$", PAGE, re.MULTILINE)]
     assert {words[1] for words in commands} >= {"run", "list", "report", "convert", "verify"}
