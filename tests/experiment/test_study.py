@@ -78,7 +78,7 @@ PAIR = '{ first = "aes-rl@fixed-ratio", second = "cem-rl", metric = "minutes", l
          "[studies.wall-clock]; did you mean 'total_timesteps'?"),
 
 
-        ("[studies.wall-clock]", "[studies.'../wall-clock']", "line 1: a study's name '../wall-clock' must be a-z"),
+        ("[studies.wall-clock]", "[studies.'../wall-clock']", "line 1: a study's name '../wall-clock' must be "),
         ("seeds = 5", "seeds = 5\ntotal_minutes = 3.5", "line 7: 'total_minutes' is about modelled times"),
 
 
