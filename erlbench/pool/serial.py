@@ -33,7 +33,7 @@ class SerialPool(Pool):
         self.device = device
         self._workspace = Workspace(self.store, cpu=time.thread_time)
         self._has_torch = False
-        self._folder = os.getcwd()  # the current one of tasks, which environments may change
+        self._folder = _current_folder()  # of tasks, whose environments may change it
 
     def prepare(self, task: Task, workers: int, stop: threading.Event | None = None) -> None:
         self.submit([task])
@@ -69,15 +69,14 @@ class SerialPool(Pool):
 
     @contextmanager
     def _in_folder(self) -> Iterator[None]:
-        """Inside, the current folder is that of tasks, as if they had a process of their own."""
-        driver_folder = os.getcwd()
+        """Inside, the tasks' current folder is the process's, as in a worker; then the driver's again."""
+        driver_folder = _current_folder()
         with suppress(OSError):  # a folder that was removed, or that this user may not enter
             os.chdir(self._folder)
         try:
             yield
         finally:
-            with suppress(OSError):
-                self._folder = os.getcwd()
+            self._folder = _current_folder()
             with suppress(OSError):
                 os.chdir(driver_folder)
 
@@ -88,3 +87,11 @@ class SerialPool(Pool):
     def close(self) -> None:
         self._workspace.close()
         self.store.close()
+
+
+def _current_folder() -> str:
+    """The current folder; empty where it was removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""

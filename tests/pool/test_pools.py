@@ -48,6 +48,14 @@ def test_tasks_change_the_current_folder_for_tasks_alone(processes, tmp_path):
         assert [before, os.getcwd()] == [[here, folder], here]
 
 
+def test_a_task_runs_where_the_current_folder_is_gone(tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    with local_pool(0) as pool:
+        monkeypatch.chdir(tmp_path / "gone")
+        (tmp_path / "gone").rmdir()
+        assert one(pool, task(1)).task == 1
+
+
 @pytest.mark.parametrize("timeout", [None, 0.2])
 def test_waiting_for_a_result_that_nothing_can_bring_is_an_error(pool, timeout):
     """It was None at once, so that a mistake in the loop of a run turned on the spot."""
