@@ -32,6 +32,7 @@ from erlbench.reporting.statistics import (
     iqm,
     iqm_over_environments,
     mean,
+    mean_superiority_interval,
     median,
     probability_of_improvement,
     std,
@@ -302,10 +303,8 @@ def aggregate_table(page: PageCells, scores: Scores, origins: Origins, name: str
             "count": f"{width} environments",
         }
         if entry != page.baseline and min(map(len, (*env_scores, *bases))) >= FEWEST_RUNS:
-            interval = bootstrap_interval(
-                lambda drawn: probability_of_improvement(drawn[:width], drawn[width:]), [*env_scores, *bases]
-            )
-            row |= zip(BETTER, (probability_of_improvement(env_scores, bases), *interval), strict=True)
+            probability = probability_of_improvement(env_scores, bases)
+            row |= zip(BETTER, (probability, *mean_superiority_interval(env_scores, bases)), strict=True)
         if above:
             row |= zip(IQM, pooled_iqm(scores, origins, entry), strict=True)
         rows.append(row)
@@ -314,7 +313,8 @@ def aggregate_table(page: PageCells, scores: Scores, origins: Origins, name: str
         f"P(better): that a random run scores above one of {page.base_label} in the same environment, averaged over "
         "environments. IQM: interquartile mean of all returns; every environment weighs the same; "
         f"{WORDS if above else 'left out: somewhere nobody is above a random policy'}.",
-        "In brackets 95 % bootstrap intervals: 500 resamples of seeds within algorithm and environment, and of the "
-        f"baseline's where it is part of the number; none, and no P(better), below {FEWEST_RUNS} seeds.",
+        "In brackets 95 % intervals: Newcombe's of P(better), averaged as by Zou and Donner (2008); of the IQM by 500 "
+        "bootstrap resamples of the seeds of all algorithms within each environment; none, and no P(better), below "
+        f"{FEWEST_RUNS} seeds.",
     )
     return build_table("aggregate", page.heading("all environments"), rows, remarks, name, base=page.base_label)

@@ -148,6 +148,19 @@ def superiority_interval(probability: float, n: int, m: int) -> tuple[float, flo
     return low, high
 
 
+def mean_superiority_interval(x: Sequence[ArrayLike], y: Sequence[ArrayLike]) -> tuple[float, float]:
+    """The 95 % interval of `probability_of_improvement` over several environments; NaN as `superiority_interval`.
+
+    The environments are independent, so the squares of the distances of Newcombe's ends add up (Zou and Donner 2008,
+    "Construction of confidence limits about effect measures: a general approach").
+    """
+    sides = [*zip(x, y, strict=True)]
+    centres = np.array([probability_of_improvement([a], [b]) for a, b in sides])
+    ends = [superiority_interval(p, flat(a).size, flat(b).size) for p, (a, b) in zip(centres, sides)]
+    below, above = np.linalg.norm(np.array(ends) - centres[:, None], axis=0) / len(sides)
+    return mean(centres) - below, mean(centres) + above
+
+
 def bootstrap_interval(
     statistic: Callable[[list[Array]], float], strata: Sequence[ArrayLike], *, resamples: int = 1000, seed: int = 0
 ) -> tuple[float, float]:

@@ -10,7 +10,12 @@ from statsmodels.stats.power import TTestIndPower
 
 from erlbench.reporting import statistics
 from erlbench.reporting.significance import compare, detectable, holm, rank_test, smallest_difference, welch_power
-from erlbench.reporting.statistics import bootstrap_interval, expanded_tail, superiority_interval
+from erlbench.reporting.statistics import (
+    bootstrap_interval,
+    expanded_tail,
+    mean_superiority_interval,
+    superiority_interval,
+)
 from tests.reporting.compare import find_rows
 from tests.reporting.make_runs import make_run
 
@@ -89,6 +94,22 @@ def test_superiority_interval_solves_newcombes_equation(n, m, probability):
         more = 1 + ((n + m) / 2 - 1) * ((1 - end) / (2 - end) + end / (1 + end))
         error = math.sqrt(end * (1 - end) * more / (n * m))
         assert abs(end - probability) == pytest.approx(stats.norm.ppf(0.975) * error)
+
+
+def test_interval_over_environments_has_a_width_where_samples_are_apart_and_holds_the_truth():
+    low, high = [0.0, 1, 2, 3, 4, 5], [10.0, 11, 12, 13, 14, 15]
+    one = superiority_interval(1.0, 6, 6)
+    assert mean_superiority_interval([high], [low]) == pytest.approx(one)
+    half = (1 - one[0]) / 2  # one environment won, one lost
+    assert mean_superiority_interval([high, low], [low, high]) == pytest.approx((0.5 - half, 0.5 + half))
+    assert np.isnan(mean_superiority_interval([low, [1.0]], [high, high])).all()
+    rng, truths = np.random.default_rng(3), np.array([0.95, 0.9, 0.7, 0.5])
+    shifts, held = math.sqrt(2) * stats.norm.ppf(truths), 0
+    for _ in range(100):
+        x, y = rng.normal(shifts[:, None], 1, (4, 8)), rng.normal(0, 1, (4, 8))
+        below, above = mean_superiority_interval([*x], [*y])
+        held += below <= truths.mean() <= above
+    assert 90 <= held <= 99
 
 
 def test_stratified_bootstrap_equals_scipys_with_expanded_tails():
