@@ -14,7 +14,7 @@ from typing import Any
 from erlbench.records.read import ignore
 from erlbench.reporting.cells import list_rows
 from erlbench.reporting.differences import read_sides
-from erlbench.reporting.page_cells import PageCells, everything, score_page
+from erlbench.reporting.page_cells import PageCells, make_all_runs_page, score_page
 from erlbench.reporting.pairs import compare_pairs
 from erlbench.reporting.runs import find_runs
 from erlbench.reporting.score import AUTO, Moment, cut_runs
@@ -35,7 +35,7 @@ def compare_runs(table: Mapping[str, Any]) -> PageCells:
     names, envs = table.get("names"), table.get("envs")
     runs = runs[(runs["name"].isin(names or runs["name"])) & (runs["env"].isin(envs or runs["env"]))]
     at = Moment(float(table["at"])) if "at" in table else None
-    page = everything(cut_runs(runs, at, ignore) if at else runs, at=at)
+    page = make_all_runs_page(cut_runs(runs, at, ignore) if at else runs, at=at)
     page = score_page(page, table.get("metric", AUTO))
     cells = page.cells[page.cells.groupby("group")["name"].transform("size") > 1]
     if envs:

@@ -28,7 +28,14 @@ from erlbench.reporting.documents import Table
 from erlbench.reporting.drawing import ChartData
 from erlbench.reporting.options import ReportOptions
 from erlbench.reporting.page import SMOKE, Maker, write_index
-from erlbench.reporting.page_cells import ALL_RUNS, REFERENCE, PageCells, everything, score_page, without_judgement
+from erlbench.reporting.page_cells import (
+    ALL_RUNS,
+    REFERENCE,
+    PageCells,
+    make_all_runs_page,
+    score_page,
+    without_judgement,
+)
 from erlbench.reporting.published import find_references
 from erlbench.reporting.runs import find_runs
 from erlbench.reporting.score import AUTO, cut_runs
@@ -120,7 +127,7 @@ def build_report(
     references = _list_reference_pages(options.reference, studies) if options.reference else []
     if at := options.at:
         shortened = cut_runs(runs, at, warnings.add)
-        page = everything(shortened, f"All runs after {at}", at)
+        page = make_all_runs_page(shortened, f"All runs after {at}", at)
         if left := len({*runs.path} - {*shortened.path}):
             page = replace(page, note=f"Left out: {counted(left, 'run')}; the warnings of the overview say why.")
         return _write(options, [*references, page], shortened, warnings)
@@ -131,7 +138,7 @@ def build_report(
             chosen = f", profile {profile}" if profile else ""
             warnings.add(f"no run belongs to the study '{study.name}'{chosen}; it has no page")
         pages += study_pages
-    whole = everything(runs)
+    whole = make_all_runs_page(runs)
     tested_paths = {run.path for page in pages if page.pairs == () for run in page.runs}
     if not options.baseline and {run.path for run in whole.runs} <= tested_paths:
         whole = replace(whole, pairs=())  # what studies compare is tested there
@@ -196,7 +203,7 @@ def _list_reference_pages(reference: Path, studies: Mapping[str, Study]) -> list
     These runs are incomplete as they are kept: what lacks a file is simply not drawn.
     """
     runs = find_runs([reference], _ignore)
-    pages = [replace(everything(runs), name=REFERENCE, title="Reference results", is_reference=True)]
+    pages = [replace(make_all_runs_page(runs), name=REFERENCE, title="Reference results", is_reference=True)]
     for study in studies.values():
         if candidates := make_study_pages(study, runs, None, _ignore):
             most = max(candidates, key=lambda page: len(page.runs))

@@ -123,7 +123,7 @@ def change_between(runs: Runs, others: Runs) -> str:
 NETWORKS = "hidden layers"  # an aspect of `compare_algorithms`
 
 
-def caveats(page: PageCells) -> list[str]:
+def list_caveats(page: PageCells) -> list[str]:
     """A sentence each for several budgets, unlike numbers of simulator steps, and unlike networks."""
     budgets = group_items((group.limit, group.env) for group in page.groups)
     listed = "; ".join(f"{limit} ({', '.join(envs)})" for limit, envs in budgets.items())

@@ -16,7 +16,7 @@ from erlbench.files import strip_unpacked
 from erlbench.reporting.agreement import change_between, find_disagreements
 from erlbench.reporting.cells import Warn, list_rows
 from erlbench.reporting.documents import Record, build_table
-from erlbench.reporting.page_cells import PageCells, everything, find_cell, score_page
+from erlbench.reporting.page_cells import PageCells, find_cell, make_all_runs_page, score_page
 from erlbench.reporting.pairs import compare_pairs, mark
 from erlbench.reporting.runs import find_runs, run_tables
 from erlbench.reporting.significance import level_words
@@ -58,7 +58,7 @@ def make_sides_page(runs: pd.DataFrame, metric: str) -> PageCells:
     first, *others = dict.fromkeys(runs.side)
     names = [*dict.fromkeys(run.name.removesuffix(_name_of_side("", run.side)) for run in list_rows(runs))]
     pairs = [(_name_of_side(name, side), _name_of_side(name, first)) for name in names for side in others]
-    page = replace(score_page(everything(runs, "All runs side by side"), metric), pairs=pairs)
+    page = replace(score_page(make_all_runs_page(runs, "All runs side by side"), metric), pairs=pairs)
     compared = {(pair.group, pair.name): pair for pair in list_rows(compare_pairs(page))}
     rows = []
     for group, name, side in itertools.product(page.groups, names, others):

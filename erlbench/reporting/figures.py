@@ -16,11 +16,11 @@ import pandas as pd
 from erlbench.records.axes import AXES
 from erlbench.records.read import read_rows
 from erlbench.records.schema import GenerationRow
-from erlbench.reporting.agreement import caveats
+from erlbench.reporting.agreement import list_caveats
 from erlbench.reporting.cells import Warn, sample_words
 from erlbench.reporting.documents import Figure
 from erlbench.reporting.drawing import GREY, PALETTE, STYLES
-from erlbench.reporting.options import PaperStyle, ReportOptions, chosen
+from erlbench.reporting.options import PaperStyle, ReportOptions, select_items
 from erlbench.reporting.page_cells import PageCells
 from erlbench.reporting.published import (
     base_name,
@@ -267,8 +267,8 @@ def environments_grid(page: PageCells, figures: Sequence[tuple[Any, Figure]], st
     Other people's runs, published numbers, single runs and training returns are left out.
     """
     names = {cell.name: style.label(cell.name, cell.label) for cell in page.entries}
-    order = chosen(names, style.algorithms, str)
-    shown = chosen(figures, style.environments, lambda pair: pair[0].env)
+    order = select_items(names, style.algorithms, str)
+    shown = select_items(figures, style.environments, lambda pair: pair[0].env)
     parts, panels = [], {}
     for group, figure in shown:
         data = figure.data[(figure.data.panel == figure.paper[0]) & (figure.data["look"] == "curve")]
@@ -290,7 +290,7 @@ def environments_grid(page: PageCells, figures: Sequence[tuple[Any, Figure]], st
         panels=panels,
         paper=[*panels],
         data=pd.concat(parts).sort_values("name", key=lambda column: column.map(order.index), kind="stable"),
-        caption=[words, *caveats(page)],
+        caption=[words, *list_caveats(page)],
     )
 
 

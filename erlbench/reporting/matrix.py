@@ -10,11 +10,11 @@ from typing import Any
 
 import pandas as pd
 
-from erlbench.reporting.agreement import caveats
+from erlbench.reporting.agreement import list_caveats
 from erlbench.reporting.cells import STD, list_rows, sample_words
 from erlbench.reporting.documents import BOLD, Column, Record, Table, build_table
 from erlbench.reporting.formats import NONE, number, plus_minus, seeds_and_runs, slug, steps, with_interval
-from erlbench.reporting.options import ALGORITHMS, PaperStyle, chosen
+from erlbench.reporting.options import ALGORITHMS, PaperStyle, select_items
 from erlbench.reporting.page_cells import ALL_RUNS, REFERENCE, PageCells, cell_rows, find_cell
 from erlbench.reporting.pairs import compare_pairs
 from erlbench.reporting.score import AUTO
@@ -47,9 +47,9 @@ def paper_table(page: PageCells, statistic: str, style: PaperStyle) -> Table:
     words, _, interval = STATISTICS[statistic]
     pairs = compare_pairs(replace(page, pairs=all_pairs(page)))
     best = find_best(page, pairs)
-    groups = chosen(page.groups, style.environments, lambda group: group.env)
+    groups = select_items(page.groups, style.environments, lambda group: group.env)
     labels = {cell.name: style.label(cell.name, cell.label) for cell in page.entries}
-    envs, names = [group.env for group in groups], chosen(labels, style.algorithms, str)
+    envs, names = [group.env for group in groups], select_items(labels, style.algorithms, str)
     titles = [style.label(env, group.environment if envs.count(env) > 1 else env) for env, group in zip(envs, groups)]
     measured = [
         [_measure(statistic, find_cell(group, name), (group.group, name) in best) for group in groups] for name in names
@@ -81,7 +81,7 @@ def paper_table(page: PageCells, statistic: str, style: PaperStyle) -> Table:
     if any(runs > n for n, runs in sizes):
         remarks.append(f"A seed with several runs counts by their mean{'' if interval else f'; ± is {STD}'}.")
     remarks += [f"Below {FEWEST_RUNS} seeds there is no interval."] if interval and sizes else []
-    remarks += [f"{page.score_words}; {page.budget}.", *caveats(page)]
+    remarks += [f"{page.score_words}; {page.budget}.", *list_caveats(page)]
     remarks.append(
         "Bold: decided to score higher than all other algorithms of the environment, after the correction for the "
         f"tests of all pairs ({len(pairs)}); no bold: not decided."

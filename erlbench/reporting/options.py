@@ -67,7 +67,7 @@ def read_style(path: Path) -> PaperStyle:
     return style
 
 
-def chosen(items: Iterable[Item], names: Iterable[str], name_of: Callable[[Item], str]) -> list[Item]:
+def select_items(items: Iterable[Item], names: Iterable[str], name_of: Callable[[Item], str]) -> list[Item]:
     """The items in the order of `names`; without names all, as they are."""
     available, wanted = list(items), list(names)
     return [item for name in wanted for item in available if name_of(item) == name] if wanted else available

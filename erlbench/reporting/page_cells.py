@@ -277,7 +277,7 @@ def cell_rows(cells: pd.DataFrame) -> list[tuple[Any, dict[str, Any]]]:
     return [*zip(list_rows(cells), rows)]
 
 
-def everything(runs: pd.DataFrame, title: str = "All runs", at: Moment | None = None) -> PageCells:
+def make_all_runs_page(runs: pd.DataFrame, title: str = "All runs", at: Moment | None = None) -> PageCells:
     """The page of all runs of any study, by environment and budget; `at`: where they were cut."""
     groups = group_items((tuple(getattr(run, column) for column in GROUP), run) for run in list_rows(runs))
     records = [

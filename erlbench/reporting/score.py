@@ -92,7 +92,7 @@ def score(run: Any, metric: str, stretch: CurveStretch | None = None) -> float:
         return of(run)
     if stretch is None:
         return float("nan")
-    return stretch_mean(*on_the_way(run.evaluations, stretch.axis)[:2], stretch.start, stretch.end)
+    return stretch_mean(*training_curve(run.evaluations, stretch.axis)[:2], stretch.start, stretch.end)
 
 
 def common_stretch(evaluations: Iterable[Any], budget: float, axis: str = TIMESTEPS) -> CurveStretch | None:
@@ -100,7 +100,7 @@ def common_stretch(evaluations: Iterable[Any], budget: float, axis: str = TIMEST
 
     None where one of them ends before three quarters of the budget, or has fewer than two evaluations on it.
     """
-    curves = [on_the_way(rows, axis)[0] for rows in evaluations]
+    curves = [training_curve(rows, axis)[0] for rows in evaluations]
     if not (curves and budget and all(len(x) for x in curves)):
         return None
     end = min(budget, *(float(x[-1]) for x in curves))
@@ -110,7 +110,7 @@ def common_stretch(evaluations: Iterable[Any], budget: float, axis: str = TIMEST
     return stretch if end >= EARLIEST * budget and begin <= stretch.start and fewest >= FEWEST else None
 
 
-def on_the_way(evaluations: Any, axis: str) -> tuple[Array, Array, Array]:
+def training_curve(evaluations: Any, axis: str) -> tuple[Array, Array, Array]:
     """Axis (of `UNITS`), mean return and all simulator steps (points,) without the final evaluation."""
     kept = evaluations.final != 1
     if np.isnan(evaluations.final).all():

@@ -8,7 +8,7 @@ from erlbench.reporting import build_report
 from erlbench.reporting.cells import list_rows
 from erlbench.reporting.figures import learning_curves
 from erlbench.reporting.options import ReportOptions
-from erlbench.reporting.page_cells import everything, score_page
+from erlbench.reporting.page_cells import make_all_runs_page, score_page
 from erlbench.reporting.pairs import compare_pairs
 from erlbench.reporting.runs import find_runs, read_run, runs_frame
 from erlbench.reporting.score import FINAL
@@ -48,7 +48,7 @@ def comparison_of(tmp_path, study=None, profile=None, warn=pytest.fail):
 
 def page_of(folder, warn=pytest.fail, **options):
     """All runs of a folder as they stand on the page of all runs; `options` are those of the report."""
-    return score_page(everything(find_runs([folder], warn)), **options)
+    return score_page(make_all_runs_page(find_runs([folder], warn)), **options)
 
 
 def load_run(path, warn):

@@ -10,7 +10,7 @@ from erlbench.records.axes import AXES
 from erlbench.reporting import drawing
 from erlbench.reporting.drawing import dash_and_symbol, draw
 from erlbench.reporting.figures import axis_label, columns_of_train, environments_grid
-from erlbench.reporting.options import PaperStyle, ReportOptions, chosen, parse_panels, read_style
+from erlbench.reporting.options import PaperStyle, ReportOptions, parse_panels, read_style, select_items
 from erlbench.reporting.statistics import band_words
 from tests.reporting.compare import comparison_of, curves_of, means_of, page_of, read, runs_of, write_report
 from tests.reporting.data.test_cells import edited
@@ -213,4 +213,4 @@ def test_names_that_no_run_has_are_refused_and_others_choose_the_order():
         PaperStyle(algorithms=("td33",)).check(["td3", "cem"], ["Foo-v5"])
     with pytest.raises(UsageError, match="no run has the environment 'cem'"):
         PaperStyle(environments=("cem",)).check(["cem"], ["Foo-v5"])
-    assert [chosen("abc", order, str) for order in ((), ("c", "a"))] == [["a", "b", "c"], ["c", "a"]]
+    assert [select_items("abc", order, str) for order in ((), ("c", "a"))] == [["a", "b", "c"], ["c", "a"]]

@@ -15,7 +15,7 @@ from erlbench.records import older
 from erlbench.reporting.agreement import change_between, fairness_table, find_disagreements, tuning_table
 from erlbench.reporting.cells import LEFT_OUT, fold, single_run_std
 from erlbench.reporting.options import PaperStyle
-from erlbench.reporting.page_cells import everything, score_page
+from erlbench.reporting.page_cells import make_all_runs_page, score_page
 from erlbench.reporting.runs import find_runs
 from erlbench.reporting.score import FINAL, Moment, cut_runs
 from tests.files import edit_json, read_json
@@ -42,7 +42,7 @@ def cells(*folders, at=0):
     runs = find_runs(folders, said.append)
     if at:
         runs = cut_runs(runs, Moment(at), said.append)
-    scores = {row.name: row.scores.tolist() for row in score_page(everything(runs), FINAL).rows}
+    scores = {row.name: row.scores.tolist() for row in score_page(make_all_runs_page(runs), FINAL).rows}
     return scores, [": repeats seed " in warning for warning in said]
 
 

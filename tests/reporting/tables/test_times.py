@@ -9,7 +9,7 @@ from erlbench.api import Results
 from erlbench.errors import UsageError
 from erlbench.records.run import shared_cores
 from erlbench.reporting.options import parse_scores
-from erlbench.reporting.page_cells import everything, score_page
+from erlbench.reporting.page_cells import make_all_runs_page, score_page
 from erlbench.reporting.pairs import make_sample
 from erlbench.reporting.reach import reach_table
 from erlbench.reporting.runs import find_runs
@@ -87,7 +87,7 @@ def test_a_missing_train_csv_falls_back_to_the_evaluations(tmp_path):
 
 def reach(results, *scores):
     """The printed rows by the score."""
-    rows = rows_of(reach_table(everything(find_runs([results], pytest.fail)), scores, pytest.fail), names=(2,))
+    rows = rows_of(reach_table(make_all_runs_page(find_runs([results], pytest.fail)), scores, pytest.fail), names=(2,))
     return {score: row for (score,), row in rows.items()}
 
 
@@ -185,7 +185,7 @@ def runs(tmp_path):
 
 @pytest.fixture
 def page(runs):
-    return score_page(everything(runs), FINAL)
+    return score_page(make_all_runs_page(runs), FINAL)
 
 
 @pytest.mark.parametrize(("start", "simulated"), [*((start, False) for start in COUNT), (SHARED, True)])
@@ -234,5 +234,5 @@ def test_no_curve_over_time_shows_runs_on_shared_cores(runs, page):
     counts = [{group: len(names) for group, names in runs_of(figure, axis).items()} for axis in ("timesteps", "time")]
     assert counts == [{"aes-rl": 3, "cem-rl": 3}, {"cem-rl": 2}]
     assert "Not drawn over training time: aes-rl, cem-rl (seed 2)" in " ".join(figure.caption)
-    page = score_page(everything(runs[runs["name"] == "aes-rl"]), FINAL)
+    page = score_page(make_all_runs_page(runs[runs["name"] == "aes-rl"]), FINAL)
     assert (curves_of(page).paper, curves_of(page, x="time")) == (["timesteps"], None)
