@@ -91,9 +91,9 @@ test-data: $(STAMP) ## test stored results and the numbers of pages
 	$(BIN)/python $(PYTEST) -m data $(ARGS)
 
 test-changed: $(STAMP) ## run the fast tests of the folders that differ from BASE=HEAD
-	@changed=$$(git diff --name-only $(or $(BASE),HEAD) -- erlbench algorithms envs tests | sed -nE \
-	  's#^(erlbench/)?(([a-z_]+)/.*|[a-z_]+\.py)$$#\3#p; s#^tests/([a-z_]+)/.*#\1#p' | sort -u); \
-	folders=$$(for name in $$changed; do [ -d tests/$$name ] && echo tests/$$name; done); \
+	@changed=$$(git diff --name-only $(or $(BASE),HEAD) -- erlbench algorithms envs tests | \
+	  sed -nE 's#^((erlbench|tests)/)?([a-z_]+)/.*#\3#p' | sort -u); \
+	folders=$$(for name in $$changed; do [ ! -d tests/$$name ] || echo tests/$$name; done); \
 	$(BIN)/python -m pytest $(FAST) $${folders:-tests/test_imports.py} $(ARGS)
 
 test-all: $(STAMP) ## run all tests, slow ones and those of stored results included
