@@ -1,4 +1,4 @@
-"""One file to send: the runs below some folders as a zip file, which every command reads as a folder.
+"""One file to send: the runs below some folders as a zip file; show, report, verify and convert read it as a folder.
 
 A bundle has no command line, and neither home folder, user nor host of the machine that wrote it. It may be anybody's:
 names that no run has, and more than `MOST_BYTES` or `MOST_FILES`, are refused before anything is unpacked; zipfile

@@ -48,7 +48,7 @@ def command(options: ConvertOptions) -> None:
     --from cleanrl    event files of CleanRL
     --from csv        tables with the columns env, algo, seed, step, return
     --to tensorboard  curves
-    --to bundle       one file of runs, which every command reads as a folder
+    --to bundle       one file of runs; show, report, verify and convert read it as a folder
 
     Values that another program's files lack stay unknown. A bundle has no command line, home folder, user or host.
 

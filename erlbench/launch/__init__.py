@@ -1,1 +1,1 @@
-"""Cells as jobs of other engines: Slurm, a Ray cluster."""
+"""Cells as jobs of Slurm."""
