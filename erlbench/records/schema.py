@@ -181,7 +181,7 @@ class TaskRow(Row):
 
 @dataclass(slots=True)
 class GenerationRow(Row):
-    """An update of the search distribution; its columns from `staleness_median` on: `docs/time.md`."""
+    """An update of the search distribution."""
 
     file: ClassVar[str] = "train.csv"
     grows: ClassVar[str] = "generation"
