@@ -9,12 +9,9 @@ from stable_baselines3.common.distributions import CategoricalDistribution, Diag
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
-from erlbench.algorithms.base import Context
 from erlbench.algorithms.gradients.on_policy import ACTIVATION_MODULES, Buffer
 from erlbench.envs.registry import EnvSpec, Problem, problem
-from erlbench.work.replay import Replay
 from erlbench.work.seeding import Purpose, environment_seed, generator
-from erlbench.work.store import Store
 from erlbench.work.workspace import Workspace
 
 SEED, STEPS, TOTAL = 3, 256, 768
@@ -26,21 +23,13 @@ def starting(algorithm):
     """A fixture: a function that starts the algorithm on a task with settings, and gives it and a workspace."""
 
     @pytest.fixture
-    def start(tmp_path):
-        store, made = Store.create(), []
-
+    def start(new_context):
         def make(task, total=TOTAL, **settings):
-            replay = Replay(tmp_path / str(len(made)), task.observation_size, task.action_size)
-            context = Context(problem=task, seed=SEED, total_timesteps=total, workers=0, store=store, replay=replay)
-            made.append((replay, Workspace(store)))
+            context = new_context(task, SEED, total, workers=0)
             values = {"rollout_steps": STEPS, "hidden": (16, 8)} | settings
-            return algorithm(algorithm.settings_type(**values), context), made[-1][1]
+            return algorithm(algorithm.settings_type(**values), context), Workspace(context.store)
 
-        yield make
-        for replay, workspace in made:
-            replay.close()
-            workspace.close()
-        store.close()
+        return make
 
     return start
 

@@ -6,15 +6,12 @@ import numpy as np
 import pytest
 
 from erlbench.algorithms import registry
-from erlbench.algorithms.base import Context
 from erlbench.envs.registry import problem
 from erlbench.running.checkpoint import load_checkpoint, save_checkpoint
 from erlbench.settings import setting_rows
-from erlbench.work.replay import Replay
 from erlbench.work.values import references
 from tests.algorithms.kept_settings import FILE, PARTS, resolved_settings, settings_of_parts
 from tests.calls import python
-from tests.pool.helpers import local_pool
 from tests.runs import four_first, make_cell, rows, run
 
 ALGORITHMS = list(registry.ALGORITHMS)
@@ -29,27 +26,21 @@ def test_seeds_differ(algo, tmp_path):
 
 
 @pytest.mark.parametrize("algo", ALGORITHMS)
-def test_its_state_goes_through_a_checkpoint(algo, tmp_path):
+def test_its_state_goes_through_a_checkpoint(algo, new_context, tmp_path):
     cell = make_cell(algo, tmp_path)
-    task = problem(cell.env)
-    with local_pool(0) as pool:
-        replay = Replay(tmp_path / "replay", task.observation_size, task.action_size)
-        context = Context(
-            problem=task, seed=0, total_timesteps=1000, workers=cell.workers, store=pool.store, replay=replay
-        )
-        algorithm = registry.find(algo)(cell.settings, context)
-        tasks = algorithm.ask()
-        assert tasks
-        assert [t.id for t in tasks] == sorted({t.id for t in tasks})
-        path = save_checkpoint(tmp_path / "checkpoint", {"a": algorithm.snapshot(), "tasks": tasks}, {})
-        payload, _ = load_checkpoint(path)
-        assert payload["tasks"] == tasks
-        assert list(references(payload["a"])) == list(references(algorithm.snapshot()))
-        assert list(references(algorithm.policy()))
-        parameters = pool.store.load(algorithm.policy())
-        assert parameters.shape == (algorithm.policy_spec.size,)
-        assert np.isfinite(parameters).all()
-        replay.close()
+    context = new_context(problem(cell.env), 0, 1000, cell.workers)
+    algorithm = registry.find(algo)(cell.settings, context)
+    tasks = algorithm.ask()
+    assert tasks
+    assert [t.id for t in tasks] == sorted({t.id for t in tasks})
+    path = save_checkpoint(tmp_path / "checkpoint", {"a": algorithm.snapshot(), "tasks": tasks}, {})
+    payload, _ = load_checkpoint(path)
+    assert payload["tasks"] == tasks
+    assert list(references(payload["a"])) == list(references(algorithm.snapshot()))
+    assert list(references(algorithm.policy()))
+    parameters = context.store.load(algorithm.policy())
+    assert parameters.shape == (algorithm.policy_spec.size,)
+    assert np.isfinite(parameters).all()
 
 
 @pytest.mark.parametrize("algo", ALGORITHMS)

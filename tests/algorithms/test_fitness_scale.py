@@ -1,26 +1,13 @@
 """AES-RL finds the scale of returns by itself where no paper has one, and so it selects on every scale."""
 
-import json
 from statistics import stdev
 
 import numpy as np
 import pytest
 
 from erlbench.algorithms.search.aes_updates import FEWEST, FitnessScale, deviation
-from erlbench.experiment.costs import built_in_costs
+from tests.files import read_json
 from tests.runs import make_cell, rows, run
-
-SIMULATED = {"simulated_time": True, "workers": 3, "costs": built_in_costs()}
-ENV = "Pendulum-v1"
-
-
-def by_rule(out, **changes):
-    settings = {"baseline": None, "start_timesteps": 2000, **changes.pop("settings", {})}
-    return make_cell("aes-rl", out, settings=settings, **{"env": ENV, "steps": 6000} | SIMULATED | changes)
-
-
-def measured(cell):
-    return json.loads((cell.directory / "meta.json").read_text())["measured"]["baseline"]
 
 
 def test_the_scale_is_the_deviation_of_the_first_returns_and_stays():
@@ -46,8 +33,10 @@ def test_equal_and_infinite_returns_give_no_scale_but_a_number_to_go_on_with():
 
 
 def test_a_run_prints_and_records_the_scale_of_its_first_returns(tmp_path, capsys):
-    cell = by_rule(tmp_path, env="InvertedPendulum-v5", steps=240, settings={"start_timesteps": 200})
+    settings = {"baseline": None, "start_timesteps": 200}
+    cell = make_cell("aes-rl", tmp_path, steps=240, simulated_time=True, workers=3, settings=settings)
     assert run(cell) == 0
+    measured = read_json(cell.directory / "meta.json")["measured"]["baseline"]
     random = [float(row["r"]) for row in rows(cell.directory, "episodes.csv") if row["kind"] == "random"]
-    assert 0 < measured(cell) < max(random) - min(random)
-    assert f"baseline {measured(cell):.4g}" in " ".join(capsys.readouterr().err.split())
+    assert 0 < measured < max(random) - min(random)
+    assert f"baseline {measured:.4g}" in " ".join(capsys.readouterr().err.split())

@@ -88,7 +88,7 @@ aes-rl mean_update=fixed-range-sigmoid
 aes-rl mean_update=baseline-absolute
 erl
 pderl
-pderl pair_fitness=elite-fitness
+pderl pair_fitness=elite-fitness sync_period=1 memory=25
 evorainbow-exp
 esac population=10 gradient_interval=2
 esac population=10 gradient_interval=2 sampling=pairs optimizer=sgd

@@ -5,15 +5,14 @@ import math
 import cma
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from erlbench.algorithms.nevergrad import Nevergrad, NevergradSettings
 from erlbench.algorithms.search.nevergrad_search import NevergradSearch
-from erlbench.cli import cli
 from erlbench.errors import UsageError
 from erlbench.policy import initial_policy
 from erlbench.work.seeding import Purpose, generator
 from tests.algorithms.fake import check_replay, played, sphere
+from tests.calls import refuse
 
 SEED = 5
 
@@ -110,16 +109,13 @@ def test_a_sequential_optimizer_is_asked_for_one_candidate_at_a_time(fake):
 
 @pytest.mark.parametrize(
     ("changes", "words"),
-    [  # 16 million parameters
-        ("--env HalfCheetah-v5 --set hidden=4000-4000 --set optimizer=CMA", ("16100006", "optimizer=DiagonalCMA")),
-        ("--env HalfCheetah-v5 --set hidden=4000-4000 --set optimizer=CMA2020", ("16100006", "optimizer=DiagonalCMA")),
-        ("--env Pendulum-v1 --set optimizer=TwoPointDE", ("did you mean 'TwoPointsDE'",)),
+    [
+        ("hidden=4000-4000 --set optimizer=CMA2020", "optimizer=DiagonalCMA"),  # 16 million parameters
+        ("optimizer=TwoPointDE", "did you mean 'TwoPointsDE'"),
     ],
 )
 def test_what_cannot_be_searched_is_refused_before_the_run(changes, words):
-    result = CliRunner().invoke(cli, f"run --algo nevergrad {changes} --dry-run".split())
-    assert result.exit_code == 2
-    assert all(word in result.output for word in words)
+    refuse(words, *f"run --algo nevergrad --env HalfCheetah-v5 --dry-run --set {changes}".split())
 
 
 def test_what_nevergrad_cannot_do_is_a_message():

@@ -1,59 +1,14 @@
-"""OpenAI-ES without environments: pairs, updates, statistics, limits, stale results, messages; and that it learns."""
-
-import math
+"""OpenAI-ES: statistics of observations, stale results, and episodes of the mean."""
 
 import numpy as np
-import pytest
 
 from erlbench.algorithms.openai_es import OpenAIES, OpenAIESSettings
-from erlbench.algorithms.search.evolution_strategy import centred_ranks
-from erlbench.work.noise import NoiseTable
 from erlbench.work.tasks import Result
 from tests.runs import all_rows, check_counts, interrupt, make_cell, run
 
 
-@pytest.fixture
-def make(new_fake):
-    def create(workers=4, **changes):
-        settings = {"hidden": (), "population": 4, "noise_table": 0} | changes
-        return new_fake(OpenAIES, OpenAIESSettings(**settings), workers=workers)
-
-    return create
-
-
-def generation(fake, score):
-    """Play one generation to its end; `score(parameters)` is the return. The rollouts' returns."""
-    tasks = fake.ask()
-    returns = [score(fake.input(task, "parameters")) for task in tasks]
-    for task, fitness in zip(tasks, returns):
-        fake.finish(task, fitness)
-    for task in fake.ask():
-        fake.finish(task)
-    assert fake.algorithm.counters.generation == 1
-    return returns
-
-
-@pytest.mark.parametrize("table", [0, 1000])
-def test_an_update_is_adams_first_step_along_ranks_and_decay(make, table):
-    fake = make(sigma=0.1, l2=0.01, learning_rate=0.05, population=6, noise_table=table)
-    state = fake.algorithm.state
-    mean, size = state.mean.copy(), state.mean.size
-    keys = [task.inputs["parameters"].key for task in fake.algorithm.ask()][::2]
-    fake = make(sigma=0.1, l2=0.01, learning_rate=0.05, population=6, noise_table=table)
-    returns = generation(fake, lambda parameters: float(parameters[0]))
-    noise = np.array([fake.store.noise(key, size, NoiseTable(table, 123) if table else None) for key in keys])
-    ranks = centred_ranks(returns).reshape(3, 2)
-    loss = 0.01 * mean - (ranks[:, 0] - ranks[:, 1]) @ noise / 6
-    moment, square = 0.1 * loss, 0.001 * loss**2
-    expected = mean - 0.05 * math.sqrt(0.001) / 0.1 * moment / (np.sqrt(square) + 1e-8)
-    np.testing.assert_allclose(fake.algorithm.state.mean, expected, rtol=1e-10)
-    np.testing.assert_array_equal(
-        fake.store.load(fake.algorithm.policy())[:size], fake.algorithm.state.mean.astype(np.float32)
-    )
-
-
-def test_statistics_of_observations_change_between_generations_only(make):
-    fake = make()
+def test_statistics_of_observations_change_between_generations_only(new_fake):
+    fake = new_fake(OpenAIES, OpenAIESSettings(hidden=(), population=4, noise_table=0), workers=4)
     size = fake.algorithm.policy_spec.learnt_size
     seen = np.array([[1.0, 30.0], [3.0, 30.0]])
     sums = np.stack([seen.sum(axis=0), (seen**2).sum(axis=0)])

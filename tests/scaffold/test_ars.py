@@ -1,17 +1,14 @@
 """The package of docs/plugins.md: its steps against the formula of ARS's public code, and the conformance test."""
 
 import re
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from erlbench.algorithms.base import Context
-from erlbench.envs.registry import problem
 from erlbench.testing import check_algorithm
-from erlbench.work.replay import Replay
-from erlbench.work.tasks import Result
-from tests.pool.helpers import local_pool
+from tests.algorithms.fake import ACTION, OBSERVATION, Fake
 
 PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"
 
@@ -36,26 +33,20 @@ def public_step(returns, deltas, step_size, top):
 
 @pytest.mark.parametrize(("directions", "top"), [(1, 1), (5, 5), (9, 4)])
 def test_its_steps_are_those_of_the_public_code(module, tmp_path, directions, top):
-    task, random = problem("Swimmer-v5"), np.random.default_rng(0)
+    random, mean = np.random.default_rng(0), np.zeros(OBSERVATION * ACTION)  # no bias
     settings = module.MyArsSettings(directions=directions, top=top, nu=0.1, step_size=0.3)
-    with local_pool(0) as pool:
-        replay = Replay(tmp_path / "replay", task.observation_size, task.action_size)
-        algorithm = module.MyArs(
-            settings, Context(problem=task, seed=0, total_timesteps=10**6, workers=1, store=pool.store, replay=replay)
-        )
-        assert algorithm.policy_spec.size == 16  # two actions, eight observations, no bias
-        mean = np.zeros(16)
+    with closing(Fake(tmp_path / "fake", module.MyArs, settings)) as fake:
         for generation in range(4):
-            tasks = algorithm.ask()
-            played = np.array([pool.store.load(one.inputs["parameters"]) for one in tasks], np.float64)
+            tasks = fake.ask()
+            played = np.array([fake.input(task, "parameters") for task in tasks], np.float64)
             deltas = (played[::2] - played[1::2]) / 0.2
             np.testing.assert_allclose((played[::2] + played[1::2]) / 2, np.tile(mean, (directions, 1)), atol=1e-6)
             returns = random.normal(50, 20, (directions, 2))
-            for one, value in zip(tasks, returns.ravel(), strict=True):
-                algorithm.tell(one, Result(one.id, {"returns": [value], "lengths": [10]}, {}, 0, 0.0, 0.0))
+            for task, value in zip(tasks, returns.ravel(), strict=True):
+                fake.finish(task, value)
             mean = mean + public_step(returns, deltas, 0.3, top)
-            np.testing.assert_allclose(pool.store.load(algorithm.policy()), mean, atol=2e-5)
-            assert algorithm.counters.generation == generation + 1
+            np.testing.assert_allclose(fake.store.load(fake.algorithm.policy()), mean, atol=2e-5)
+            assert fake.algorithm.counters.generation == generation + 1
 
 
 @pytest.mark.slow

@@ -7,9 +7,10 @@ import pytest
 import torch
 
 from erlbench.algorithms.gradients.crossq import update_critics, update_crossq
+from erlbench.algorithms.gradients.episode_loop import Memory
 from erlbench.algorithms.gradients.learners.sac import SoftActorBlock, SoftCriticBlock
 from erlbench.algorithms.gradients.learners.td3 import ActorBlock, CriticBlock, twin_critics
-from erlbench.algorithms.gradients.minibatches import Minibatch
+from erlbench.algorithms.gradients.minibatches import Minibatches, Noise
 from erlbench.algorithms.gradients.programs.blocks import MINIBATCHES
 from erlbench.algorithms.gradients.updates import train_actor, update_critic
 from erlbench.algorithms.training.critic import critic_spec, initial_critic, learner_parts, separated
@@ -23,6 +24,7 @@ from erlbench.work.workspace import Workspace
 from tests.devices import DEVICE
 
 OBSERVATION, ACTION, KEY = 5, 2, (7, 4, 3)
+UPDATES, BATCH = 30, 32
 
 
 def specs(activation="tanh", hidden=(16, 12), stochastic=False):
@@ -54,9 +56,9 @@ def workspace(tmp_path):
     return Workspace(Store(tmp_path), device=DEVICE)
 
 
-def settings_of(task, policy, critic, updates=30, critic_updates=0, **changes):
+def settings_of(task, policy, critic, updates=UPDATES, critic_updates=0, **changes):
     """The settings of a task function of `gradients.updates`; the temperature is SAC's."""
-    values = {"batch_size": 32, "learning_rate": 1e-3, "temperature": 0.3}
+    values = {"batch_size": BATCH, "learning_rate": 1e-3, "temperature": 0.3}
     if task is train_actor:
         return Updates(ActorUpdate(policy, critic, **(values | changes)), updates)
     values |= {"discount": 0.99, "tau": 0.005, "target_noise": 0.2, "noise_clip": 0.5}
@@ -81,23 +83,16 @@ def close(actual, expected, relative=1e-5 if DEVICE == "cpu" else 2e-5):
     assert np.abs(actual - expected).max() <= relative * np.abs(expected).max()
 
 
-def minibatches(workspace, view, updates, batch, noise):
+def minibatches(policy, workspace, view, noisy):
     """The minibatches that a task with `KEY` draws, with the noise of the target actions."""
-    random, reader = generator(*KEY, int(Purpose.MINIBATCH)), workspace.replay(view)
-    for first in range(0, updates, MINIBATCHES):
-        indices = random.integers(view.start, view.stop, MINIBATCHES * batch).reshape(MINIBATCHES, batch)
-        drawn = (
-            random.standard_normal((MINIBATCHES * batch, ACTION), dtype=np.float32)
-            if noise
-            else np.zeros(MINIBATCHES, np.float32)
-        )
-        drawn = drawn.reshape(MINIBATCHES, -1, ACTION if noise else 1)
-        for index in range(min(MINIBATCHES, updates - first)):
-            arrays = [np.empty((batch, n), np.float32) for n in (OBSERVATION, ACTION + 2, OBSERVATION)]
-            reader.gather(indices[index], *arrays)
-            observations, transitions, following = map(torch.from_numpy, arrays)
-            actions, rewards, continues = transitions.split([ACTION, 1, 1], 1)
-            yield Minibatch(observations, actions, rewards, continues, following), torch.from_numpy(drawn[index])
+    random, source = generator(*KEY, int(Purpose.MINIBATCH)), Memory.of(view, workspace)
+    drawn, noise = Minibatches(policy, BATCH, MINIBATCHES, "cpu"), Noise((MINIBATCHES, BATCH, ACTION), "cpu")
+    for number in range(UPDATES):
+        if number % MINIBATCHES == 0:
+            drawn.draw(source, random)
+            if noisy:
+                noise.draw(random)
+        yield drawn[number % MINIBATCHES], noise.values[number % MINIBATCHES]
 
 
 def learnt_critics(settings, given, batches):
@@ -121,9 +116,9 @@ def test_critic_updates_equal_autograd(activation, learner, replay, workspace):
     if learner == "ddpg":  # one critic, target actions without noise
         critic, more = critic_spec(policy, (16, 12), "relu", 1), {"target_noise": 0.0}
     given, settings = inputs(policy, critic, replay), settings_of(update_critic, policy, critic, **more)
-    rows, loss = learnt_critics(settings, given, minibatches(workspace, given["replay"], 30, 32, not more))
+    rows, loss = learnt_critics(settings, given, minibatches(policy, workspace, given["replay"], not more))
     outcome = update_critic(settings, given, KEY, workspace)
-    assert outcome.values == {"critic_updates": 30, "critic_loss": pytest.approx(loss, rel=1e-5)}
+    assert outcome.values == {"critic_updates": UPDATES, "critic_loss": pytest.approx(loss, rel=1e-5)}
     assert outcome.arrays["critic"].shape == critic.shape
     close(outcome.arrays["critic"][0], rows[0])
     close(outcome.arrays["critic"][1], rows[1])
@@ -138,10 +133,10 @@ def test_actor_updates_equal_autograd(activation, stochastic, replay, workspace)
     q, moments = twin_critics(critic, torch.from_numpy(given["critic"][0])), torch.zeros(2, len(parameters))
     soft = stochastic and SoftActorBlock(settings.update, parameters, moments, q)
     learner = soft or ActorBlock(settings.update, parameters, q)
-    for batch, noise in minibatches(workspace, given["replay"], 30, 32, stochastic):
+    for batch, noise in minibatches(policy, workspace, given["replay"], stochastic):
         learner.update(0, batch, noise[None])
     outcome = train_actor(settings, given, KEY, workspace)
-    assert outcome.values == {"actor_updates": 30}
+    assert outcome.values == {"actor_updates": UPDATES}
     close(heads(policy, outcome.arrays["parameters"]), parameters.numpy())
 
 
@@ -192,7 +187,7 @@ def test_a_task_of_many_updates_is_as_many_tasks_in_a_row(replay, workspace):
 
 
 def test_a_task_of_normalised_critics_goes_on_from_the_count_that_it_is_given(replay, workspace):
-    """Mutation: Adam and the warm-up count what the worker has done."""
+    """Mutations: Adam and the warm-up count what the worker has done; either counts from 0; one update later."""
     policy, critic = specs("relu", stochastic=True)
     given = inputs(policy, critic := replace(critic, normalised=True), replay)
 
@@ -203,4 +198,5 @@ def test_a_task_of_normalised_critics_goes_on_from_the_count_that_it_is_given(re
     later = updated(100_000)
     assert not np.array_equal(updated(0, 3), later)  # other work in between
     assert np.array_equal(updated(100_000), later)
-    assert not np.array_equal(updated(0), later)
+    assert not np.array_equal(updated(99_999), later), "the warm-up is over"
+    assert not np.array_equal(updated(0), updated(10)), "Adam goes on"

@@ -20,20 +20,12 @@ from erlbench.algorithms.gradients.learners.networks import FlatAdam
 from erlbench.algorithms.gradients.minibatches import arithmetic
 from erlbench.algorithms.gradients.programs.blocks import ActorProgram, CriticProgram
 from erlbench.algorithms.gradients.programs.program import CudaGraphs, InTurn
-from erlbench.algorithms.gradients.programs.sac import SACProgram
-from erlbench.algorithms.gradients.programs.td3 import DDPGProgram, TD3Program
 from erlbench.algorithms.gradients.updates import make_updates
-from erlbench.algorithms.training.critic import critic_spec, initial_critic, initial_learner, initial_soft_learner
-from erlbench.algorithms.training.update_settings import (
-    ActorUpdate,
-    CriticUpdate,
-    CrossQUpdate,
-    DDPGUpdate,
-    SACUpdate,
-    TD3Update,
-    both_rates,
-)
+from erlbench.algorithms.training.critic import critic_spec, initial_critic, initial_soft_learner
+from erlbench.algorithms.training.update_settings import ActorUpdate, CriticUpdate, CrossQUpdate, both_rates
 from erlbench.policy import PolicySpec, initial_policy
+from tests.algorithms.gradients.joint import JOINT
+from tests.algorithms.test_stable_baselines3 import filled_memory
 from tests.devices import DEVICE, on_a_gpu
 
 VIEWS = ("aten.view", "aten.t.", "aten.transpose", "aten.slice", "aten.select", "aten.unsqueeze", "aten.detach")
@@ -99,33 +91,11 @@ def record(program):
     return calls
 
 
-POLICY = PolicySpec((5, 24, 16, 2), "tanh", (-1.0,) * 2, (1.0,) * 2)
-SOFT = PolicySpec((5, 24, 16, 2), "relu", (-1.0,) * 2, (1.0,) * 2, stochastic=True)
-PLAIN = PolicySpec((5, 24, 16, 2), "relu", (-1.0,) * 2, (1.0,) * 2)
-TWINS, ONE = critic_spec(POLICY, (24, 16), "leaky-relu"), critic_spec(POLICY, (24, 16), "relu", 1)
+POLICY = PolicySpec((3, 24, 16, 2), "tanh", (-1.0,) * 2, (1.0,) * 2)
+SOFT = PolicySpec((3, 24, 16, 2), "relu", (-1.0,) * 2, (1.0,) * 2, stochastic=True)
+PLAIN = PolicySpec((3, 24, 16, 2), "relu", (-1.0,) * 2, (1.0,) * 2)
+TWINS = critic_spec(POLICY, (24, 16), "leaky-relu")
 BATCH = 16
-
-
-NUMBERS = both_rates(1e-3) | {"discount": 0.99, "tau": 0.005}
-
-
-def td3():
-    more = {"target_noise": 0.2, "noise_clip": 0.5, "policy_delay": 2}
-    update = TD3Update(POLICY, TWINS, BATCH, **NUMBERS, **more)
-    learner = TD3Program(update, DEVICE)
-    return learner, learner.state, lambda: learner.load(initial_learner(POLICY, TWINS, (1,)), 0, 0)
-
-
-def ddpg(clip=0.1):
-    more = {"critic_weight_decay": 1e-2, "critic_gradient_clip": clip}
-    learner = DDPGProgram(DDPGUpdate(POLICY, ONE, BATCH, **NUMBERS, **more), DEVICE)
-    return learner, learner.state, lambda: learner.load(initial_learner(POLICY, ONE, (1,)), 0, 0)
-
-
-def sac(temperature=None, value_network=False):
-    more = {"reward_scale": 2.0, "temperature": temperature, "target_entropy": -2.0, "value_network": value_network}
-    learner = SACProgram(SACUpdate(PLAIN, TWINS, BATCH, **NUMBERS, **more), DEVICE)
-    return learner, learner.state, lambda: learner.load(initial_soft_learner(PLAIN, TWINS, (1,), value_network), 0, 0)
 
 
 def critics(policy, noise):
@@ -143,12 +113,10 @@ def actor(policy):
 
 
 LEARNERS = {
-    "td3": td3,
-    "ddpg": ddpg,
-    "ddpg, unbounded": partial(ddpg, clip=None),
-    "sac": sac,
-    "sac, fixed temperature": partial(sac, temperature=0.2),
-    "sac, value network": partial(sac, value_network=True),
+    **{
+        name: lambda name=name: JOINT[name]().begin()
+        for name in ("td3, tanh, 2", "ddpg", "ddpg, clipped", "sac", "sac, fixed temperature", "sac, value network")
+    },
     "critics": partial(critics, POLICY, 0.2),
     "critics, no noise": partial(critics, POLICY, 0.0),
     "critics, soft": partial(critics, SOFT, 0.0),
@@ -188,39 +156,29 @@ AUTOGRAD = {
 }
 
 
-class Source:
-    """A hundred random transitions."""
-
-    start, stop = 0, 100
-
-    def __init__(self):
-        random = np.random.default_rng(0)
-        self._columns = [random.standard_normal((100, columns), dtype=np.float32) for columns in (5, 4, 5)]
-        self._columns[1][:, -1] = np.arange(100) % 7 > 0
-
-    def gather(self, indices, *arrays):
-        for array, column in zip(arrays, self._columns):
-            array[:] = column[indices]
+@pytest.fixture
+def memory(context):
+    return filled_memory(context, np.random.default_rng(0), 2)
 
 
-def updated(learner, state, begin, executor):
+def updated(memory, learner, state, begin, executor):
     """The bytes of the state, and of the losses, after twenty updates from the beginning."""
     begin()
     before = state.clone()
     with arithmetic():
-        reports = make_updates(learner, Source(), np.random.default_rng(3), executor, range(20))
+        reports = make_updates(learner, memory, np.random.default_rng(3), executor, range(20))
     assert not torch.equal(before, state)
     return state.cpu().numpy().tobytes(), reports.cpu().numpy().tobytes()
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_a_recorded_program_repeats_every_bit(name, monkeypatch):
-    recorder, expected = Recorder(), updated(*LEARNERS[name](), InTurn())
+def test_a_recorded_program_repeats_every_bit(name, memory, monkeypatch):
+    recorder, expected = Recorder(), updated(memory, *LEARNERS[name](), InTurn())
     learner, *more = LEARNERS[name]()
-    assert updated(learner, *more, recorder) == expected
+    assert updated(memory, learner, *more, recorder) == expected
     assert len(recorder.recorded) == len(learner.programs)
     monkeypatch.setattr(f"{__name__}.record", None)
-    assert updated(learner, *more, recorder) == expected, "recorded once, it goes on from any state"
+    assert updated(memory, learner, *more, recorder) == expected, "recorded once, it goes on from any state"
 
 
 class Waits(TorchDispatchMode):
@@ -254,20 +212,20 @@ class Twice:
 
 
 @pytest.mark.parametrize("name", AUTOGRAD)
-def test_an_update_by_autograd_can_be_recorded_once_for_each_kind(name):
+def test_an_update_by_autograd_can_be_recorded_once_for_each_kind(name, memory):
     """Mutations: counting in `update`, a kind that forgets the warm-up or the delay, distributions that check."""
     learner, state, begin = AUTOGRAD[name]()
     adams = [value for value in vars(learner.learner).values() if isinstance(value, FlatAdam)]
     twice = Twice(state, *(adam.steps for adam in adams))
-    assert updated(learner, state, begin, twice) == updated(*AUTOGRAD[name](), InTurn())
+    assert updated(memory, learner, state, begin, twice) == updated(memory, *AUTOGRAD[name](), InTurn())
     kinds = {"crossq": 6, "crossq, fixed temperature, plain actor": 6, "crossq, critics": 2, "crossq, actor": 1}
     assert len(twice.programs) == kinds[name]
 
 
 @on_a_gpu
 @pytest.mark.parametrize("name", [*LEARNERS, *AUTOGRAD])
-def test_cuda_graphs_repeat_every_bit(name):
+def test_cuda_graphs_repeat_every_bit(name, memory):
     make = {**LEARNERS, **AUTOGRAD}[name]
-    graphs, expected = CudaGraphs(DEVICE), updated(*make(), InTurn())
+    graphs, expected = CudaGraphs(DEVICE), updated(memory, *make(), InTurn())
     learner, *more = make()
-    assert [updated(learner, *more, graphs) for _ in range(2)] == [expected] * 2
+    assert [updated(memory, learner, *more, graphs) for _ in range(2)] == [expected] * 2
