@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from erlbench.work.store import shared_memory_folder
@@ -60,6 +60,22 @@ def kill(pid: int, number: int = signal.SIGKILL) -> bool:
 def lines(path: Path) -> int:
     """How many lines a file has by now; 0 before it is there."""
     return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+@contextmanager
+def time_limit(seconds: int) -> Iterator[None]:
+    """Raise `TimeoutError` in what takes longer."""
+
+    def raise_error(number: int, frame: object) -> None:
+        raise TimeoutError(f"no end after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, raise_error)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 60.0, message: str = "nothing happened") -> None:

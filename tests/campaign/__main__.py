@@ -39,7 +39,7 @@ def main() -> int:
     ):
         for name in options.only.split(","):
             counts: Counter[str] = Counter()
-            count = max(1, round(PARTS[name].full * options.share))
+            count = max(1, round(PARTS[name][1] * options.share))
             numbers = range(count) if options.trial is None else [options.trial]
             futures = {
                 executor.submit(attempt, name, options.seed, number, Path(shared), end): number for number in numbers

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -16,10 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import tomli_w
-from click.testing import CliRunner
 
 from erlbench.algorithms import registry
-from erlbench.cli import cli
+from tests.calls import call
+from tests.processes import time_limit
 from tests.runs import heed_interrupts
 
 UNEXPECTED = ("Traceback (most", "erlbench: unexpected ")  # words that no message for a user has
@@ -44,16 +43,6 @@ class Trial:
     def random(self) -> random.Random:
         """A stream that depends on nothing but seed, part and number; the same at each call."""
         return random.Random(f"{self.seed} {self.part} {self.number}")
-
-
-@dataclass(frozen=True)
-class Part:
-    """A kind of attack."""
-
-    name: str
-    promise: str
-    trial: Callable[[Trial], None]
-    full: int  # trials of the whole campaign
 
 
 def check(condition: object, message: str) -> None:
@@ -88,19 +77,12 @@ def write_config(cell, path: Path, **options: float) -> Path:
     return path
 
 
-def start(
-    *words: object, limit: Callable[[], None] = lambda: None, temporary: Path | None = None
-) -> subprocess.Popen[str]:
-    """`erlbench run` with `words` in a process of its own; `limit` is called in it before."""
-
-    def prepare() -> None:
-        heed_interrupts()
-        limit()
-
+def start(*words: object, temporary: Path | None = None) -> subprocess.Popen[str]:
+    """`erlbench run` with `words` in a process of its own."""
     command = [sys.executable, "-m", "erlbench", "run", "--device", "cpu", *map(str, words)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     environment = os.environ | ({"TMPDIR": str(temporary)} if temporary else {})
-    return subprocess.Popen(command, text=True, preexec_fn=prepare, env=environment, **pipes)
+    return subprocess.Popen(command, text=True, preexec_fn=heed_interrupts, env=environment, **pipes)
 
 
 def finish(process: subprocess.Popen[str], seconds: float = 300.0) -> str:
@@ -116,19 +98,9 @@ def finish(process: subprocess.Popen[str], seconds: float = 300.0) -> str:
 
 def invoke(*words: object, seconds: int = 60) -> tuple[int, str]:
     """A command in this process, which may take so many seconds: its exit code and what it said."""
-
-    def late(number: int, frame: object) -> None:
-        raise Failed(f"no end after {seconds} s: erlbench {' '.join(map(str, words))}")
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(seconds)
-    try:
-        result = CliRunner().invoke(cli, [str(word) for word in words])
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-    if isinstance(result.exception, Failed):
-        raise result.exception
+    with time_limit(seconds):
+        result = call(*words)
+    check(not isinstance(result.exception, TimeoutError), f"{result.exception}: erlbench {' '.join(map(str, words))}")
     return result.exit_code, result.output
 
 

@@ -4,18 +4,17 @@ import json
 import os
 import re
 import shutil
-import signal
 from pathlib import Path
 
 import pytest
 import tomli_w
-from click.testing import CliRunner
 
 import erlbench
-from erlbench.cli import cli
 from erlbench.errors import ErlbenchError
 from erlbench.files import read_toml
 from erlbench.records.run import POLICY
+from tests.calls import call
+from tests.processes import time_limit
 from tests.runs import make_cell, run
 
 SECONDS = 60  # for one command: a FIFO or a device would have it wait for ever
@@ -102,7 +101,7 @@ def attacks(whole):
 def complaint(reader, place, out, codes=(0, 1, 2)):
     """What a reader of an attacked folder does wrong; empty where it reads or gives one message."""
     if words := READERS[reader]:
-        result = CliRunner().invoke(cli, [word.format(run=place, out=out) for word in words])
+        result = call(*(word.format(run=place, out=out) for word in words))
         fine = result.exit_code in codes and not re.search("Traceback|unexpected |[\x1b\x07]", result.output)
         return "" if fine else f"{result.exit_code}: {result.output[-300:]}{result.exception!r:.200}"
     try:
@@ -119,25 +118,17 @@ def complaint(reader, place, out, codes=(0, 1, 2)):
 )
 def test_who_reads_a_folder_reads_it_or_gives_one_message(whole, tmp_path, reader):
     """All readers together meet all attacks, each in a new copy of the run; one that is not attacked is read."""
-
-    def late(number, frame):
-        raise TimeoutError(f"no end after {SECONDS} s")
-
-    out, wrong, before = tmp_path / "results", [], signal.signal(signal.SIGALRM, late)
+    out = tmp_path / "results"
     place = out / "InvertedPendulum-v5" / "cem" / "seed-000"
-    try:
+    shutil.copytree(whole, place)
+    wrong = [*filter(None, [complaint(reader, place, out, codes=(0,))])]
+    for what, name, attack in [*attacks(whole)][[*READERS].index(reader) :: len(READERS)]:
+        for written in (out, tmp_path / "export"):
+            shutil.rmtree(written, ignore_errors=True)
+        (tmp_path / "export.zip").unlink(missing_ok=True)
         shutil.copytree(whole, place)
-        wrong += filter(None, [complaint(reader, place, out, codes=(0,))])
-        for what, name, attack in [*attacks(whole)][[*READERS].index(reader) :: len(READERS)]:
-            for written in (out, tmp_path / "export"):
-                shutil.rmtree(written, ignore_errors=True)
-            (tmp_path / "export.zip").unlink(missing_ok=True)
-            shutil.copytree(whole, place)
-            attack(place / name)
-            signal.alarm(SECONDS)
+        attack(place / name)
+        with time_limit(SECONDS):
             if text := complaint(reader, place, out):
                 wrong.append(f"{what} in {name}: {text}")
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
     assert wrong == []
