@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.envs.registration import WrapperSpec, register
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, Sequence, Text, Tuple
 
-LIMIT = 20
+LIMIT, SHORT = 20, 10  # steps of episodes
 
 
 class Line(gymnasium.Env):
@@ -281,6 +281,57 @@ class Typed(Line):
         self.given = body, weights, pair, camera, plain, count
 
 
+class Always(Line):
+    """Every step says whether it is a success: the point lies on the right."""
+
+    def step(self, action):
+        *step, _ = super().step(action)
+        return *step, {"is_success": bool(self.x[0] > 0.0)}
+
+
+class Partial(Answers):
+    """Only a success is said, by the step that ends the episode; all other episodes end by their limit in silence."""
+
+    def step(self, action):
+        observation, reward, *_ = super().step(action)
+        success = self.steps > 5 and bool(self.x[0] > 0.0)
+        return observation, reward, success, False, {"is_success": True} if success else {}
+
+
+class Worst(Answers):
+    """All episodes start at one point; the last reward is `reward` if the first action is above 0.05."""
+
+    reward = -1e6
+
+    def reset(self, **arguments):
+        super().reset(**arguments)
+        self.x = np.full(2, 0.5)
+        return self.observe(), {}
+
+    def step(self, action):
+        observation, reward, *rest = super().step(action)
+        if self.steps == 1:
+            self.beyond = float(action[0]) > 0.05
+        return observation, self.reward if self.beyond and self.steps == SHORT else reward, *rest
+
+
+class NoNumber(Worst):
+    """The same with NaN."""
+
+    reward = float("nan")
+
+
+class NoUnicode(Line):
+    """Its tenth episode ends with an error that names a file whose name is no text in UTF-8."""
+
+    def step(self, action):
+        if self.episodes == 10:
+            raise ValueError("the map r\udce9gion.png is broken")
+        return super().step(action)
+
+
+for cls in (Always, Partial, Worst, NoNumber, NoUnicode):
+    register(f"{cls.__name__}-v0", f"{__name__}:{cls.__name__}", max_episode_steps=SHORT)
 for cls in (
     Line, Global, Noisy, Ignoring, Curriculum, Wearing, Settling, Ageing, Constant, InPlace, Silent, Whole, Exact,
     Goal, Missing, Image, Growing, Answers, Typed, Boundless,

@@ -8,23 +8,18 @@ from gymnasium.wrappers import TimeLimit
 
 
 class Corridor(gymnasium.Env):
-    """Its episodes never end, or after `ends` steps."""
+    """Its episodes never end."""
 
     observation_space = Box(-1.0, 1.0, (1,), np.float32)
     action_space = Box(-1.0, 1.0, (1,), np.float32)
 
-    def __init__(self, ends=None):
-        self._ends = ends
-
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
-        self._steps = 0
         return self.np_random.uniform(-1, 1, 1).astype(np.float32), {}
 
     def step(self, action):
-        self._steps += 1
         observation = self.np_random.uniform(-1, 1, 1).astype(np.float32)
-        return observation, float(action[0]), False, self._steps == self._ends, {}
+        return observation, float(action[0]), False, False, {}
 
 
 class Fourfold(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):

@@ -120,13 +120,6 @@ def test_studies_and_numbers_of_numpy_are_taken(tmp_path, monkeypatch):
     assert [(cell.total_timesteps, cell.env_settings["g"]) for cell in known] == [(600, 9.5)] * 2
 
 
-def test_folders_are_set_side_by_side(tmp_path):
-    for folder in ("before", "after"):
-        make_run(tmp_path / folder, "Foo-v5", "cem", 0, [0, 10])
-    page = erlbench.report(tmp_path / "before", tmp_path / "after", out=tmp_path / "report", side_by_side=True)
-    assert "cem [after]" in page.read_text()
-
-
 def test_a_script_needs_no_guard(tmp_path):
     """Workers do not import the script again."""
     script = tmp_path / "script.py"

@@ -24,17 +24,12 @@ EVALUATIONS = [
     ["1", "2.5", "0.2", "b"],
 ]
 IDENTITY = ("-c", "user.name=a", "-c", "user.email=a@b")
-PACKAGE = """import pathlib, sys, time
+PACKAGE = """import pathlib, sys
 import numpy as np
 from safetensors.numpy import save_file
 
 if sys.argv[1] == "run" and "--out" in sys.argv:
     out = pathlib.Path(sys.argv[sys.argv.index("--out") + 1], "seed-003")
-    if any(word.endswith("checkpoints.toml") for word in sys.argv) and not out.exists():
-        (out / "checkpoint" / "1").mkdir(parents=True)
-        (out / "checkpoint" / "1" / "state").touch()
-        (out / "train.csv").write_text("generation\\n" * 50)
-        time.sleep(600)
     (out / "training-end" / "1").mkdir(parents=True)
     for name in ("config.toml", "episodes.csv", "tasks.csv", "train.csv", "events.csv"):
         (out / name).write_text("task = 3\\n")

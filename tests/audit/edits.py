@@ -1,6 +1,5 @@
 """Edits of finished runs, and what of `erlbench verify` finds each: docs/data/edits.csv."""
 
-import csv
 import hashlib
 import re
 import shutil
@@ -9,7 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
+
 from tests.files import edit_json, read_json
+from tests.runs import csv_rows
 
 AGAIN = "only `--again`"
 NOTHING = "nothing"
@@ -42,17 +44,9 @@ def rows(name, change):
     """Have `change` edit the rows of a CSV file in their list."""
 
     def make(folder):
-        with open(folder / name, newline="") as file:
-            lines = [*file]
-        comments = [line for line in lines if line.startswith("#")]
-        reader = csv.DictReader(lines[len(comments) :])
-        listed = [*reader]
+        listed = csv_rows(folder / name)
         change(listed)
-        with open(folder / name, "w", newline="") as file:
-            file.writelines(comments)
-            writer = csv.DictWriter(file, reader.fieldnames, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(listed)
+        pd.DataFrame(listed).to_csv(folder / name, index=False)
 
     return make
 

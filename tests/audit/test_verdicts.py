@@ -94,7 +94,6 @@ def test_p_is_that_of_scipy():
     for n, m in ((6, 6), (7, 12), (20, 9), (15, 15)):
         a, b = rng.normal(size=n), rng.normal(0.8, 3, size=m)
         exact, placements = stats.mannwhitneyu(a, b, method="exact").pvalue, stats.brunnermunzel(a, b).pvalue
-        assert verdict_rates.mann_whitney_p(a[None], b[None])[0] == pytest.approx(exact)
         assert verdict_rates.brunner_munzel_p(a[None], b[None])[0] == pytest.approx(placements)
         assert compare(a, b)["p_rank"] == pytest.approx(max(exact, placements))
 

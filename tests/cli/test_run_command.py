@@ -22,12 +22,6 @@ from tests.runs import write_options
         ("--algo td3@paper --env Hopper-v5", "it is called 'default' now"),
         ("--algo td3 --env Hoper-v5", "environment 'Hoper-v5' cannot be made"),
         ("--algo cem --env CartPole-v1 --set bins=5", "bins=5 is for continuous actions; CartPole-v1 has discrete"),
-        ("--algo openai-es --env Hopper-v5 --set noise_table=99", "noise_table (99) must be at least as long as the "),
-        ("--algo cma-es --env Hopper-v5 --set covariance=full --set hidden=9999-9999", "a full covariance matrix of "),
-        (
-            "--algo nevergrad --env Hopper-v5 --set optimizer=Cobyla --set batch=2",
-            "Cobyla evaluates one candidate after the other",
-        ),
         ("--algo td3 --env Hopper-v5 --workers 2", "--workers means nothing to td3"),
         ("--algo td3,cem --env Hopper-v5 --name a", "--name needs one algorithm"),
         ("--study aes-rl-tabel-1", "unknown study 'aes-rl-tabel-1'; did you mean 'aes-rl-table-1'?"),

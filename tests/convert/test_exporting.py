@@ -8,7 +8,7 @@ import erlbench
 from erlbench.conversion import export_events, import_runs
 from erlbench.errors import UsageError
 from tests.calls import call, refuse, succeed
-from tests.importing.files import write_evaluations
+from tests.importing.files import read_events, write_evaluations
 from tests.reporting.make_runs import make_run
 
 
@@ -35,11 +35,8 @@ def results(tmp_path_factory):
 
 
 def test_tensorboard_reads_the_scores(results, tmp_path, monkeypatch):
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
     export_events(results, tmp_path)
-    read = EventAccumulator(str(tmp_path / "Pendulum-v1" / "cem" / "seed-000"))
-    read.Reload()
+    read = read_events(tmp_path / "Pendulum-v1" / "cem" / "seed-000")
     rows = results.evaluations[results.evaluations["seed"] == 0]
     events = read.Scalars("eval/mean_reward")
     assert [event.step for event in events] == rows["timesteps"].tolist()
@@ -52,35 +49,23 @@ def test_tensorboard_reads_the_scores(results, tmp_path, monkeypatch):
 
 
 def test_curves_without_times_are_exported(tmp_path):
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
     path = write_evaluations(tmp_path / "evaluations.npz", (100, 200))
     import_runs([path], tmp_path, origin="me", env="A-v1", algo="x", seed=0)
     (place,) = export_events(erlbench.load_results(tmp_path), tmp_path / "export")
-    read = EventAccumulator(str(place))
-    read.Reload()
+    read = read_events(place)
     assert [(event.step, event.value) for event in read.Scalars("eval/mean_reward")] == [(100, 0.5), (200, 2.5)]
     assert "time/train_time_s" not in read.Tags()["scalars"]
 
 
 def test_a_run_that_cannot_be_read_is_left_out_and_no_other_has_its_curves(tmp_path):
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
     for seed in (0, 1):
         make_run(tmp_path / "results", "Hopper-v5", "td3", seed, [1.0 + seed, 2.0 + seed])
     (tmp_path / "results/Hopper-v5/td3/seed-000/config.toml").write_bytes(b"")
     words = ("convert", tmp_path / "results", "--to", "tensorboard", "--out", tmp_path / "export")
     assert "1 folder" in succeed(*words)
     (place,) = (path.parent for path in (tmp_path / "export").rglob("*tfevents*"))
-    read = EventAccumulator(str(place))
-    read.Reload()
-    values = [event.value for event in read.Scalars("eval/mean_reward")]
+    values = [event.value for event in read_events(place).Scalars("eval/mean_reward")]
     assert (place.name, values) == ("seed-001", [2.0, 3.0])
     (tmp_path / "results/Hopper-v5/td3/seed-001/config.toml").write_bytes(b"")
     result = call(*words)
     assert (result.exit_code, "none of the runs" in result.stderr) == (2, True)
-    assert list(erlbench.load_results(tmp_path / "results").cells[["name", "seed", "score"]]) == [
-        "name",
-        "seed",
-        "score",
-    ]

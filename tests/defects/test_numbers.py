@@ -17,7 +17,7 @@ def train(algo, env, out, *more):
     """A run of 50 episodes, and its folder."""
     words = ["--total-timesteps=500", "--eval-freq=250", "--eval-episodes=1", "--processes=0", "--out", out]
     settings = [word for text in ("hidden=8", *SETTINGS[algo], *more) for word in ("--set", text)]
-    env = f"tests.defects.environments:{env}-v0"
+    env = f"tests.faults:{env}-v0"
     result = call("run", "--algo", algo, "--env", env, *settings, *words)
     return result, out / env.replace(":", "_") / algo / "seed-000"
 

@@ -42,7 +42,7 @@ def test_the_handler_of_errors_does_not_fail(monkeypatch, error):
 
 
 def test_an_error_that_is_no_unicode_fails_its_run_alone(tmp_path):
-    env = "tests.defects.environments:NoUnicode-v0"
+    env = "tests.faults:NoUnicode-v0"
     words = ["run", "--algo", "cem", "--env", env, "--set", "hidden=8", "--total-timesteps", "200", "--processes", "0"]
     result = call(*words, "--out", tmp_path)
     assert (type(result.exception), result.exit_code) == (SystemExit, 1)

@@ -51,18 +51,13 @@ def test_a_repeated_action_stops_at_the_end_of_the_episode():
     [
         ("Hopper-v5", {"helthy_reward": 1}, "has no setting 'helthy_reward'; did you mean 'healthy_reward'?"),
         ("Hopper-v5", {"max_steps": 1}, "did you mean 'max_episode_steps'?"),
-
         ("Hopper-v5", {"healthy_reward": "much"}, "'healthy_reward' of environment 'Hopper-v5' must be a number"),
         ("Hopper-v5", {"terminate_when_unhealthy": 3}, "must be true or false, not 3"),
-
         ("Hopper-v5", {"healthy_angle_range": "1"}, r"must be a list of 2 items"),
         ("Hopper-v5", {"frame_skip": "0"}, "frame_skip of environment 'Hopper-v5' must be at least 1"),
         ("Hopper-v5", {"max_episode_steps": "1.5"}, "must be an integer, not 1.5"),
-
         ("Hopper-v5", {"max_episode_steps": 1e12}, "max_episode_steps .* at most 1e\\+09"),
         ("Hopper-v5", {"xml_file": "/no/such.xml"}, "cannot be made"),
-
-
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_named_before_anything_is_made(name, settings, message):

@@ -26,31 +26,18 @@ def test_a_number_or_a_list_of_seeds_is_read(given, expected):
     ("given", "message"),
     [
         ({"seeds": "0"}, "--seeds must be 1 to 10000 seeds"),
-
         ({"seeds": "1,1"}, "--seeds: '1,1' must name each seed once"),
         ({"seeds": "0-99999999999"}, "must be a range of 1 to 10000 seeds"),
         ({"seeds": "a"}, "--seeds must be a number of seeds (10) or a list (0,3,5-9), not 'a'"),
-
-
         ({"processes": "-1"}, "--processes must be at least 0, not '-1'"),
-
         ({"evaluate": "never"}, "'evaluate' must be one of during, after, not 'never'"),
         ({"device": "gpu"}, "--device must be auto, cpu, cuda or cuda:N, not 'gpu'"),
-
         ({"set": ("tau",)}, "--set needs KEY=VALUE, not 'tau'"),
         ({"name": "../up"}, "--name '../up'"),
         ({"name": "x" * 201}, "must be 1 to 200 of"),
-
-
-
-
         ({"processes": "0", "task_timeout": "5"}, "'task_timeout' needs worker processes that can be ended"),
-
-
-        ({"simulated_processes": "3"}, "'simulated_processes' is of modelled time; give --simulated-time, too"),
         ({"slurm": ("cpus=2",), "processes": "2"}, "--processes is for this machine"),
         ({"slurm": ("cpus=2",), "pool": "ray"}, "--slurm and --pool exclude one another"),
-
         ({"config": "missing.toml"}, "missing.toml cannot be read: No such file or directory"),
     ],
 )  # fmt: skip

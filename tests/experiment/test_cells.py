@@ -1,11 +1,8 @@
 """Cells: names, directories, configurations and what differs between two of them."""
 
 import dataclasses
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-
-import tomli_w
 
 from erlbench.experiment.cells import Cell, differences, entry_name
 from erlbench.experiment.costs import Costs
@@ -41,14 +38,6 @@ def test_the_directory_is_named_after_environment_name_and_seed():
         "results/my.module_Env_Walk-v0/td3/seed-007"
     )
     assert entry_name("my_module:TD3", "original") == "TD3@original"
-
-
-def test_a_configuration_survives_its_file():
-    config = CELL.config()
-    read = tomllib.loads(tomli_w.dumps(config))
-    assert differences(read, config) == []
-    assert read["run"]["seed"] == 7
-    assert read["settings"] == {"tau": 0.005, "hidden": [400, 300], "limit": "none"}
 
 
 def test_differences_are_named():

@@ -45,16 +45,6 @@ def test_published_names_are_those_of_the_table():
     }
 
 
-def test_the_tasks_and_budgets_of_esac():
-    study = load_studies()["esac-table-1"]
-    paper = study.profiles["paper"]
-    table = (study.published_source, study.table)
-    numbers = [number for number in read_published().values() if (number.source, number.table) == table]
-    published = {number.env: number.steps for number in numbers}
-    assert {study.envs_published[env]: paper.timesteps(env) for env in paper.envs} == published
-    assert len(published) == 15
-
-
 def test_the_list_has_all_profiles_of_all_studies():
     listed = {tuple(line.split()[:2]) for line in stored_lines()}
     assert listed == {(name, profile) for name, study in table_studies().items() for profile in study.profiles}

@@ -43,10 +43,9 @@ envs = ["Hopper-v5", "Walker2d-v5"]
 """
 
 
-def load(tmp_path, old="", new="", text=SMALL):
-    assert old in text
+def load(tmp_path, text=SMALL):
     path = tmp_path / "small.toml"
-    path.write_text(text.replace(old, new, 1) if old else text)
+    path.write_text(text)
     return load_studies(path)
 
 
@@ -68,23 +67,13 @@ def test_a_small_file(tmp_path):
     ("old", "new", "message"),
     [
         ("[profiles.smoke]", "[profile.smoke]", "line 1: unknown key 'profile'; did you mean 'profiles'?"),
-
-
-
-
         ('kind = "scores"', 'kind = "score"', "line 8: 'kind' must be one of scores, time, curves, timeline, "
          "not 'score'; did you mean 'scores'?"),
-
         ('algo = "aes-rl"', 'algo = "aesrl"', "line 12: unknown algorithm 'aesrl'; did you mean 'aes-rl'?"),
         ("workers = 3", 'name = "td3"', "line 12: study 'one' has two entries 'td3'"),
-
-
-
-
         ('entries = [{ algo = "td3" }]', "", "line 21: study 'two' needs 'entries', a list of tables"),
         ("seeds = [4]", "env_timesteps = { \"Hoper-v5\" = 7 }", "line 27: 'Hoper-v5' is not in the profile's envs; did "
          "you mean 'Hopper-v5'?"),
-
         ("seeds = [4]", "env_timesteps = { \"Hopper-v5\" = 7.5 }",
          "line 27: 'env_timesteps' must be a table, each an integer, not {'Hopper-v5': 7.5}"),
         ('"td3" }]', '"td3" }, { algo = "sac" }]\ncompare = [{ first = "td3", second = "sac", axis = "minutes" }]',
@@ -92,37 +81,23 @@ def test_a_small_file(tmp_path):
         ('"td3" }]', '"td3" }, { algo = "sac" }]\ncompare = [{ first = "td3", second = "sac", more-by = "1'
          + 400 * "0" + ' %" }]', "line 25: 'more-by' must be a number or a percentage"),
         ("seeds = 2", "seeds = = 2", "cannot be read: Invalid value (at line 2"),
-    ],
-)  # fmt: skip
-def test_errors_name_the_line_and_the_nearest_word(tmp_path, old, new, message):
-    with pytest.raises(UsageError) as caught:
-        load(tmp_path, old, new)
-    assert str(caught.value).startswith(str(tmp_path / "small.toml"))
-    assert message in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
         ("{ start_timesteps", "{ start_timestep", "line 4: no algorithm of study 'one' has a setting 'start_timestep'; "
          "did you mean 'start_timesteps'?"),
-
-
         ('"td3" }]', '"cem", settings = { bins = 3 } }, { algo = "td3" }]',
          "line 24: bins=3 is for continuous actions; CartPole-v1 has"),
         ('"td3" }]', '"td3", workers = 2 }]', "line 24: 'workers' means nothing to td3"),
-
         ('"Walker2d-v5"]', '"Walker3d-v5"]', "line 28: environment 'Walker3d-v5' cannot be made"),
     ],
 )  # fmt: skip
-def test_mistakes_in_cells_name_the_line_and_the_nearest_word(tmp_path, monkeypatch, old, new, message):
+def test_errors_name_the_line_and_the_nearest_word(tmp_path, monkeypatch, old, new, message):
     monkeypatch.chdir(tmp_path)
     text = SMALL.replace('"Walker2d-v5"]', '"CartPole-v1"]') if "CartPole" in message else SMALL
     assert old in text
     Path("studies.toml").write_text(text.replace(old, new, 1))
     with pytest.raises(UsageError) as caught:
         requested_cells(arguments({"study": "one,two"}))
-    assert str(caught.value).startswith(f"studies.toml, {message}")
+    assert str(caught.value).startswith("studies.toml")
+    assert message in str(caught.value)
 
 
 def test_an_entry_has_workers_where_its_schedule_has(tmp_path, monkeypatch):
@@ -145,7 +120,7 @@ seeds = [7]
 
 
 def test_a_study_takes_from_another_what_it_leaves_out(tmp_path):
-    one, three = (load(tmp_path, text=SMALL + LIKE)[name] for name in ("one", "three"))
+    one, three = (load(tmp_path, SMALL + LIKE)[name] for name in ("one", "three"))
     assert (three.name, three.title, three.kind) == ("three", "One", "curves")
     assert three.entries == one.entries
     assert three.profiles["smoke"].envs == ("Walker2d-v5",)
@@ -154,7 +129,7 @@ def test_a_study_takes_from_another_what_it_leaves_out(tmp_path):
     assert profile_settings(one.profiles["smoke"], Entry("cem", "cem")) == {}
     assert profile_settings(one.profiles["smoke"], Entry("td3", "td3")) == {"start_timesteps": 100}
     with pytest.raises(UsageError, match="line 31: 'three'"):
-        load(tmp_path, text=SMALL + LIKE.replace('like = "one"', 'like = "three"'))
+        load(tmp_path, SMALL + LIKE.replace('like = "one"', 'like = "three"'))
 
 
 @pytest.mark.parametrize("was_run", [False, True])

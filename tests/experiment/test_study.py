@@ -76,33 +76,22 @@ PAIR = '{ first = "aes-rl@fixed-ratio", second = "cem-rl", metric = "minutes", l
     [
         ("total_timesteps = 30_000", "total_timestep = 30_000", "line 7: unknown key 'total_timestep' in "
          "[studies.wall-clock]; did you mean 'total_timesteps'?"),
-
-
         ("[studies.wall-clock]", "[studies.'../wall-clock']", "line 1: a study's name '../wall-clock' must be "),
         ("seeds = 5", "seeds = 5\ntotal_minutes = 3.5", "line 7: 'total_minutes' is about modelled times"),
-
-
-
         ('["Hopper-v5"], total', '["Hoper-v5"], total', "line 10: 'Hoper-v5' is in no profile's envs; did you mean "
          "'Hopper-v5'?"),
         (PAIR, PAIR.replace('second = "cem-rl"', 'second = "cem-lr"'), "line 13: 'cem-lr' is no entry; did you mean "
          "'cem-rl'?"),
         (PAIR, PAIR.replace('"aes-rl@fixed-ratio"', '"cem-rl"'), "line 13: 'cem-rl' is compared with itself"),
-
         (PAIR, PAIR.replace("75 %", "120 %"), "line 13: 'less-by' is at most "),
         (PAIR, PAIR.replace("less-by", "more-by = 3, less-by"), "line 13: a pair has 'more-by' or 'less-by', not both"),
-
-
         (PAIR, PAIR.replace('"minutes"', '"curve", from = 9000, to = 8000'), "line 13: 'from' must be below 'to', not "
          "9,000 and 8,000"),
-
         (PAIR, PAIR.replace('"minutes"', '"curve", from = 9000, to = 18_000'), "line 13: the curve of "
          "'aes-rl@fixed-ratio' may end before 18,000; its total_timesteps must be at least 21,000, not 20,000"),
         (PAIR, PAIR.replace("less-by", 'envs = ["HalfCheetah-v5"], less-by'), "line 13: 'aes-rl@fixed-ratio' and "
          "'cem-rl' do not both run on HalfCheetah-v5"),
         (PAIR, f"{PAIR},\n{PAIR}", "line 14: 'compare' has this pair twice"),
-
-
     ],
 )  # fmt: skip
 def test_mistakes_in_a_study_name_the_line_and_the_nearest_word(tmp_path, old, new, message):
@@ -138,12 +127,9 @@ def test_the_text_of_a_study_keeps_what_kind_its_numbers_are(tmp_path, table):
     ("old", "new", "same"),
     [
         ('title = "Does', 'title = "Did', True),
-
         ("processes = 1", 'processes = 1, label = "CEM-RL"', True),
         ("total_timesteps = 30_000", "eval_freq = 3000\ntotal_timesteps = 30_000", True),
         ("75 % less time", "70 % less time", False),
-
-
         ('less-by = "75 %"', 'less-by = "70 %"', False),
         ("seeds = 5", "seeds = 5\nsettings = { batch_size = 64 }", False),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,15 @@ def write_evaluations(path: Path, steps: tuple[int, ...] = (100, 200)) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     np.savez(path, timesteps=steps, results=np.arange(2.0 * len(steps)).reshape(-1, 2))
     return path
+
+
+def read_events(folder: Path) -> Any:
+    """TensorBoard's own reader of a folder's event files."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    reader = EventAccumulator(str(folder))
+    reader.Reload()
+    return reader
 
 
 def write_events(folder: Path, steps: tuple[int, ...], settings: dict[str, object], clock: float = 0.0) -> Path:

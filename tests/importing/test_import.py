@@ -11,7 +11,7 @@ import erlbench
 from erlbench.records.run import EVALUATIONS, TRAINING, UNSAID
 from erlbench.verification import AGREES, DIFFERS, UNKNOWN
 from tests.calls import call, refuse, succeed
-from tests.importing.files import write_monitor
+from tests.importing.files import read_events, write_monitor
 from tests.reporting.compare import find_rows
 from tests.runs import verify
 
@@ -34,7 +34,7 @@ def runs_in(folder):
     return find_rows([folder], lambda said: None)
 
 
-def test_evaluations_of_stable_baselines3_are_read_to_the_number(taken):
+def test_evaluations_of_stable_baselines3_are_read_to_the_number(taken, tmp_path):
     out = taken(SB3, "--layout", LAYOUT, "--total-timesteps", 3000, "--licence", "MIT")
     one, two = runs_in(out)
     saved = np.load(SB3 / "ppo/Pendulum-v1_1/evaluations.npz")
@@ -46,6 +46,10 @@ def test_evaluations_of_stable_baselines3_are_read_to_the_number(taken):
     assert (one.imported.origin, one.imported.licence) == ("Jane Doe", "MIT")
     assert one.done
     assert one.total_timesteps == 3000
+    for name, column in (("results", "returns"), ("ep_lengths", "lengths")):
+        np.testing.assert_array_equal(saved[name], [*erlbench.load_results(one.path).evaluations[column]])
+    page = erlbench.report(out, out=tmp_path / "report").with_name("all-runs")
+    assert "Jane Doe" in (page / "imported.csv").read_text()
     words = ("--algo", "cem", "--name", "sb3-ppo", "--env", "Pendulum-v1", "--seeds", "1,", "--out", out)
     result = call("run", *words)
     assert (result.exit_code, "imported run" in result.stderr) == (2, True)
@@ -81,11 +85,8 @@ def test_episodes_of_monitor_are_training_episodes_and_without_evaluations_they_
 def test_an_event_file_of_cleanrl_says_its_run(taken):
     one, two = runs_in(taken(CLEANRL))
     assert (one.env, one.name, one.seed, two.seed) == ("Pendulum-v1", "cleanrl-ppo_continuous_action", 1, 2)
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    read = EventAccumulator(str(CLEANRL / "Pendulum-v1__ppo_continuous_action__1__1795658158"))
-    read.Reload()
-    scalars = read.Scalars("charts/episodic_return")
+    events = read_events(CLEANRL / "Pendulum-v1__ppo_continuous_action__1__1795658158")
+    scalars = events.Scalars("charts/episodic_return")
     episodes = erlbench.load_results(one.path).episodes
     assert episodes["r"].tolist() == [scalar.value for scalar in scalars]
     assert episodes["timesteps"].tolist() == [scalar.step for scalar in scalars]
@@ -108,17 +109,6 @@ def test_a_csv_has_any_number_of_runs_and_evaluations_of_several_episodes(taken,
     assert erlbench.load_results(runs[1].path).evaluations["returns"].tolist() == [(2.0, 5.0), (3.0, 6.0)]
     assert runs[0].imported.returns == UNSAID
     assert np.isnan(runs[0].evaluations.learning_steps).all()
-
-
-def test_a_report_names_the_origin_and_frames_have_the_numbers_of_the_files(taken, tmp_path):
-    out = taken(SB3, "--layout", LAYOUT, "--total-timesteps", 3000)
-    page = erlbench.report(out, out=tmp_path / "report").with_name("all-runs")
-    assert "Jane Doe" in (page / "imported.csv").read_text()
-    rows = erlbench.load_results(out).evaluations
-    for seed in (1, 2):
-        file, mine = np.load(SB3 / f"ppo/Pendulum-v1_{seed}" / "evaluations.npz"), rows[rows["seed"] == seed]
-        for name, column in (("timesteps", "timesteps"), ("results", "returns"), ("ep_lengths", "lengths")):
-            np.testing.assert_array_equal(file[name], [*mine[column]])
 
 
 def test_verify_finds_no_difference_in_what_another_program_may_write(taken, tmp_path):
