@@ -8,10 +8,9 @@ import os
 import sys
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from operator import attrgetter, methodcaller
+from operator import attrgetter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,14 +18,24 @@ from typing import Any
 from erlbench.errors import CellError
 from erlbench.files import check_regular, is_same_file, open_file, read_bytes
 from erlbench.records.run import checksum
-from erlbench.records.schema import COUNTED, EpisodeRow, EvaluationRow, EventRow, Row, columns_of, declared, header
+from erlbench.records.schema import (
+    COUNTED,
+    EpisodeRow,
+    EvaluationRow,
+    EventRow,
+    Row,
+    RowColumn,
+    cached,
+    columns_of,
+    header,
+)
 
 
 class RowFile:
     """An append-only file of rows of one kind.
 
     Rows gather in memory until `flush`. `state()` flushes them; it is the length in bytes, the CRC of those bytes, so
-    that an edited or truncated file is noticed, and the columns. A file goes on with the columns that it began with.
+    that an edited or truncated file is noticed, and the columns.
     """
 
     def __init__(self, folder: Path, row: type[Row], comment: str = "") -> None:
@@ -38,26 +47,23 @@ class RowFile:
         self._file = open(open_file(self.path, flags, inside=1), "ab", buffering=0)
         self._lines: list[str] = []  # not yet in the file
         self._writer = csv.writer(SimpleNamespace(write=self._lines.append), lineterminator="\n")
-        self._length = 0
-        self._crc = 0
-        self._go_on_with(header(row) if self.path.stat().st_size else None)
+        self._length = self._crc = 0
+        self._columns = header(row) if self.path.stat().st_size else ()  # none before the line with their names
 
     def start(self) -> None:
-        """Begin anew with nothing but the header."""
-        self._cut(0)
-        self._crc = 0
+        """Begin anew with nothing but the header; without it where the first row decides on the columns."""
+        self._go_back(0, 0, ())
         if self._comment:
             self._append(f"#{self._comment}\n".encode())
-        self._go_on_with(None)
         if not any(column.metrics for column in columns_of(self.row)):
-            self._begin_columns(header(self.row))
+            self._write_header(())
             self.flush()
 
     def write(self, row: Row) -> None:
         """Add one row."""
-        if self._columns is None:
-            self._begin_columns(header(self.row, tuple(getattr(row, "metrics", ()))))
-        self._writer.writerow(self._cells(row))
+        if not self._columns:
+            self._write_header(getattr(row, "metrics", ()))
+        self._writer.writerow(_cells(row, self._columns))
 
     def flush(self) -> None:
         """Append the rows added so far to the file; they are lost if that fails."""
@@ -66,15 +72,10 @@ class RowFile:
             self._lines.clear()
             self._append(data)
 
-    def discard(self) -> None:
-        """Forget the rows added since the last `flush`."""
-        self._lines.clear()
-
     def state(self) -> dict[str, Any]:
         """What `restore` needs; all rows are in the file."""
         self.flush()
-        columns = None if self._columns is None else list(self._columns)
-        return {"length": self._length, "crc": self._crc, "columns": columns}
+        return {"length": self._length, "crc": self._crc, "columns": list(self._columns) or None}
 
     def matches(self, state: Mapping[str, Any]) -> bool:
         """Whether the file still begins with the bytes that `state` describes."""
@@ -83,9 +84,7 @@ class RowFile:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Cut the file back to a state that it matches."""
-        self._cut(state["length"])
-        self._crc = state["crc"]
-        self._go_on_with(state["columns"])
+        self._go_back(state["length"], state["crc"], state["columns"] or ())
 
     def check_place(self) -> None:
         """Raise `CellError` when the path no longer leads to the file that is written."""
@@ -97,26 +96,17 @@ class RowFile:
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Close the file, with all rows in it."""
-        try:
-            self.flush()
-        finally:
-            self._file.close()
+        """Close the file; rows that were not flushed are lost."""
+        self._file.close()
 
-    def _begin_columns(self, columns: tuple[str, ...]) -> None:
-        self._go_on_with(columns)
-        self._writer.writerow(columns)
+    def _write_header(self, metrics: Iterable[str]) -> None:
+        self._columns = header(self.row, tuple(metrics))
+        self._writer.writerow(self._columns)
 
-    def _go_on_with(self, columns: Sequence[str] | None) -> None:
-        """Write these columns; None: the first row's."""
-        self._columns = None if columns is None else tuple(columns)
-        if self._columns is not None:
-            self._cells = _cells_of(self.row, self._columns)
-
-    def _cut(self, length: int) -> None:
+    def _go_back(self, length: int, crc: int, columns: Sequence[str]) -> None:
         self._lines.clear()
         self._file.truncate(length)
-        self._length = length
+        self._length, self._crc, self._columns = length, crc, tuple(columns)
 
     def _append(self, data: bytes) -> None:
         left = memoryview(data)
@@ -126,37 +116,26 @@ class RowFile:
         self._crc = zlib.crc32(data, self._crc)
 
 
-def _cells_of(row: type[Row], columns: Sequence[str]) -> Callable[[Row], list[Any]]:
-    """The function that gives the cells of a row, in the order of a file's `columns`, as `csv.writer` takes them.
-
-    Some columns may have older names or be missing in the file; those that the schema does not have are the
-    algorithm's metrics: empty where the row has none.
-    """
-    schema, metrics = declared(row), next((column.name for column in columns_of(row) if column.metrics), "")
-    values = attrgetter(*(schema[name].name if name in schema else metrics or "file" for name in columns))
-    converts: list[tuple[int, Callable[[Any], Any]]] = []
-    for at, name in enumerate(columns):
-        if name not in schema:
-            converts.append((at, methodcaller("get", name) if metrics else lambda _: ""))
-        elif not schema[name].numeric:
-            converts.append((at, _one_line if schema[name].kind == "text" else _spaced))
-
-    def cells(row: Row) -> list[Any]:
-        cells_of_row = list(values(row))
-        for at, convert in converts:
-            cells_of_row[at] = convert(cells_of_row[at])
-        return cells_of_row
-
+def _cells(row: Row, columns: Sequence[str]) -> list[Any]:
+    """The cells of a row, as `csv.writer` takes them; empty for columns of metrics that it lacks."""
+    values, converted = _conversion(type(row))
+    cells = [*values(row)]
+    for at, column in converted:
+        if column.metrics:
+            cells[at : at + 1] = [cells[at].get(name, "") for name in columns[at : at + 1 + len(columns) - len(cells)]]
+        elif column.kind == "text":
+            cells[at] = " ".join(cells[at].splitlines())
+        else:
+            cells[at] = " ".join(str(float(value) if isinstance(value, float) else value) for value in cells[at])
     return cells
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.splitlines())
-
-
-def _spaced(values: Sequence[float]) -> str:
-    """Several numbers in a cell."""
-    return " ".join(str(float(value) if isinstance(value, float) else value) for value in values)
+@cached
+def _conversion(row: type[Row]) -> tuple[Callable[[Row], Sequence[Any]], list[tuple[int, RowColumn]]]:
+    """The function that gives the values of a row, and the columns that are no single number, with their places."""
+    columns = columns_of(row)
+    converted = [(at, column) for at, column in enumerate(columns) if column.metrics or not column.numeric]
+    return attrgetter(*(column.name for column in columns)), converted
 
 
 # -- rows: they gather in memory and reach their files once a second ---------------------------------------------------
@@ -174,19 +153,18 @@ class RowFiles:
 
     def __init__(self, folder: Path, env_id: str, check: Callable[[], None] = lambda: None) -> None:
         comment = json.dumps({"env_id": env_id, "t_start": datetime.now(UTC).timestamp()})
-        self.counted = {  # by their names in checkpoints
-            Path(row.file).stem: RowFile(folder, row, comment if row is EpisodeRow else "") for row in COUNTED
-        }
-        self.events = RowFile(folder, EventRow)
-        self._all = {file.row: file for file in (*self.counted.values(), self.events)}
+        counted = [RowFile(folder, row, comment if row is EpisodeRow else "") for row in COUNTED]
+        self.counted = {file.path.stem: file for file in counted}  # by their names in checkpoints
+        self._all = {file.row: file for file in (*counted, RowFile(folder, EventRow))}
         self._check = check
         self._flushed = time.monotonic()
 
     def write(self, row: Row) -> None:
         """Take a row."""
-        self._all[type(row)].write(row)
+        file = self._all[type(row)]
+        file.write(row)
         if isinstance(row, EventRow):
-            self.events.flush()
+            file.flush()
         elif isinstance(row, EvaluationRow):
             self.flush()
 
@@ -205,18 +183,8 @@ class RowFiles:
         self._check()
         for file in self.counted.values():
             file.check_place()
-        self.write_waiting()
-        self._flushed = time.monotonic()
-
-    def write_waiting(self) -> None:
-        """Write all rows to the files that are open."""
-        for file in self.counted.values():
             file.flush()
-
-    def discard(self) -> None:
-        """Forget the rows that are not in their files, which are another driver's now."""
-        for file in self.counted.values():
-            file.discard()
+        self._flushed = time.monotonic()
 
     def sync(self) -> None:
         """Flush, and have all rows reach the disk."""
@@ -225,10 +193,9 @@ class RowFiles:
             file.sync()
 
     def close(self) -> None:
-        """Close all files; a full disk, at which the run has failed before, is not reported again."""
+        """Close all files; rows that were not flushed are lost."""
         for file in self._all.values():
-            with suppress(OSError):
-                file.close()
+            file.close()
 
     # -- checkpoints: events.csv only ever grows -----------------------------------------------------------------------
 

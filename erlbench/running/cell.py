@@ -25,7 +25,7 @@ from erlbench.records.schema import Row
 from erlbench.records.write import RowFiles
 from erlbench.running.admission import admit, identity_of, rules_of
 from erlbench.running.checkpoint import find_checkpoint
-from erlbench.running.folder import DONE, FAILED, INTERRUPTED, LostLease, RunFolder
+from erlbench.running.folder import DONE, FAILED, INTERRUPTED, RunFolder
 from erlbench.running.loop import Run
 from erlbench.running.progress import Display, ShownRun
 from erlbench.running.refusals import check_run_files, is_short
@@ -100,8 +100,6 @@ class CellRunner:
                 outcome = shown.finish()
             except (Interrupted, KeyboardInterrupt):
                 return shown.end(INTERRUPTED) if shown else INTERRUPTED
-            except LostLease as error:
-                return self._fail(cell, str(error))
             except (Exception, SystemExit) as error:  # a user's algorithm may end its program
                 if self.context.stop.is_set() and not (shown and shown.run.begun):
                     return INTERRUPTED  # what a library has made of the signal, such as an ImportError

@@ -171,10 +171,6 @@ PATIENCE = 120.0  # seconds without one after which the holder counts as dead
 _NAME = re.compile(r"lease-(\d{6,})")
 
 
-class LostLease(CellError):
-    """Another driver holds the folder now; nothing more may be written to it."""
-
-
 class Lease:
     """The lease that this process holds on `folder`."""
 
@@ -187,12 +183,12 @@ class Lease:
         self._thread.start()
 
     def check(self) -> None:
-        """Raise `CellError` when the folder is no longer at its path, as it was moved, removed or replaced.
+        """Raise `CellError` when another driver has taken the folder, as after a long suspension of this process.
 
-        It is a `LostLease` when another driver has taken the folder, as after a long suspension of this process.
+        Or when the folder is no longer at its path, as it was moved, removed or replaced.
         """
         if _newest(self.folder) > self._number:
-            raise LostLease(
+            raise CellError(
                 f"another driver has taken {self.folder} over: this one gave no sign of life for {PATIENCE:.0f} seconds"
             )
         if not files.is_same_file(_path(self.folder, self._number), self._file):

@@ -25,7 +25,7 @@ from erlbench.records.schema import EventRow, Row
 from erlbench.records.write import RowFiles
 from erlbench.running import checkpoint
 from erlbench.running.evaluation import Evaluations
-from erlbench.running.folder import LostLease, RunFolder
+from erlbench.running.folder import RunFolder
 from erlbench.running.orders import TaskGraph, delivery_order
 from erlbench.running.refusals import keeps_end
 from erlbench.running.rows import Asynchrony, Clock, episode_rows, generation_row, task_row
@@ -83,14 +83,10 @@ class Run:
                 self._end_training()
             self.play_evaluations()
             self._finish()
-        except LostLease:
-            self.files.discard()
-            self.pool.reset()
-            raise
         except BaseException:
             self.pool.reset()
-            with suppress(OSError):
-                self.files.write_waiting()
+            with suppress(OSError, CellError):  # such as a full disk, or a folder that is another driver's now
+                self.files.flush()
             raise
 
     def _begin(self) -> None:

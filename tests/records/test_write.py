@@ -34,6 +34,7 @@ def test_a_file_goes_back_to_a_saved_length(tmp_path):
     file.write(EPISODE)
     saved = file.state()
     file.write(EPISODE)
+    file.flush()
     file.close()
     text = (
         '#{"env_id": 1}\nr,l,t,kind,individual,task,timesteps,success,success_ever,info\n'
@@ -77,6 +78,7 @@ def test_what_is_written_is_what_is_read(tmp_path):
         file = RowFile(tmp_path, type(row))
         file.start()
         file.write(row)
+        file.flush()
         file.close()
         (values,) = read_rows(tmp_path, type(row), pytest.fail).to_dict("records")
         for name in header(type(row)):
@@ -95,28 +97,13 @@ def test_the_algorithm_s_own_columns_come_from_the_first_row(tmp_path):
     assert file.path.read_text() == ""
     file.write(row(1, p=0.5, n=3))
     file.write(row(2, n=4, p=None))
+    file.flush()
     file.close()
     first, *lines = [line.split(",")[5:8] for line in file.path.read_text().splitlines()]
     assert first == ["actor_updates", "p", "n"]
     assert lines == [["", "0.5", "3"], ["", "", "4"]]
     frame = read_rows(tmp_path, GenerationRow, pytest.fail)
     assert (list(frame), frame["n"].tolist()) == ([*header(GenerationRow, ("p", "n"))], [3, 4])
-
-
-@pytest.mark.parametrize(
-    ("columns", "row", "line"),
-    [
-        (["task", "kind", "process", "worker", "start_s", "end_s"], TASK, "1,es,0,3,0.5,1.0"),  # an older name
-        (["time_s", "{1/0}", "event", "message"], EventRow(0.5, "failed", "one\ntwo, three"),
-         '0.5,,failed,"one two, three"'),
-    ],
-)  # fmt: skip
-def test_a_file_that_another_version_began_goes_on_with_its_columns(tmp_path, columns, row, line):
-    file = RowFile(tmp_path, type(row))
-    file.restore({"length": 0, "crc": 0, "columns": columns})
-    file.write(row)
-    file.close()
-    assert file.path.read_text() == line + "\n"
 
 
 PAGE = (Path(__file__).parents[2] / "docs" / "results.md").read_text()

@@ -94,6 +94,7 @@ def write_rows(folder, row, rows, comment=""):
     file.start()
     for values in rows:
         file.write(row_of(row, values))
+    file.flush()
     file.close()
 
 

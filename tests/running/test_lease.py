@@ -9,9 +9,9 @@ import time
 
 import pytest
 
-from erlbench.errors import UsageError
+from erlbench.errors import CellError, UsageError
 from erlbench.running import folder as lease
-from erlbench.running.folder import Lease, LostLease, RunFolder, lease_holder
+from erlbench.running.folder import Lease, RunFolder, lease_holder
 from tests.calls import python
 from tests.processes import wait_for
 
@@ -97,7 +97,7 @@ def test_a_holder_that_was_replaced_is_told(tmp_path):
     mine = Lease(tmp_path)
     mine.check()
     theirs = write(tmp_path, 2, FAR)
-    with pytest.raises(LostLease):
+    with pytest.raises(CellError, match="another driver has taken"):
         mine.check()
     mine.release()
     assert json.loads(theirs.read_text()) == FAR
@@ -108,7 +108,7 @@ def test_many_starts_at_once_never_both_run(tmp_path):
     code = """
 import os, random, sys, time
 from pathlib import Path
-from erlbench.errors import UsageError
+from erlbench.errors import CellError, UsageError
 from erlbench.running.folder import RunFolder
 folder, got, end = Path(sys.argv[1]), 0, time.monotonic() + 3
 while time.monotonic() < end:
