@@ -7,13 +7,13 @@ The contract of `read_rows`:
   names file and line; of each file the first `NAMED` are named and the rest counted.
 - A last line without its line end is being written, or was cut off: left out, with a warning.
 - Of rows that repeat (`Row.grows`, `Row.unique`) the later ones count, with a warning.
-- The columns are the schema's in its order, under the names of today, then others of the file. A column that an
-  older file lacks has its default.
+- The columns are the schema's in its order, under the names of today, with those of the algorithm's metrics. A column
+  that an older file lacks has its default; other columns of the file are left out.
 - An empty train.csv has no row yet. Any other file that is missing, has no header or lacks a required column gives
   None, with a warning. What no run writes, such as a FIFO or more than `files.LARGE` bytes, raises `files.Unusable`.
 - Memory: the file's bytes, and 8 bytes a cell; in all below 1 KiB a row of tasks.csv.
 
-Rows become arrays in blocks. Where one of a block may not count, each of its cells is looked at.
+Rows become arrays in blocks. Where one of a block may not count, each of its rows is looked at.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ import csv
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,13 +37,10 @@ if TYPE_CHECKING:
 Warn = Callable[[str], None]
 NAMED = 3  # damaged rows of a file that are named one by one
 BLOCK = 10_000  # rows
-# pandas is imported by the functions that need it: commands that read no rows start sooner.
+# pandas is imported by the function that needs it: commands that read no rows start sooner.
 _PLAIN = re.compile(rb"[\t\n\x20-\x7e]*")
 _BEFORE = re.compile(rb"(?:#[^\n]*\n|[^\S\n]*\n)*")  # the header: comments and empty lines
-# Cells that count as a number; Python takes more texts for numbers.
-_NUMBER = re.compile(r" *[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)? *| *[+-]?(?i:inf|infinity) *|nan|NaN|", re.ASCII)
-_DIGITS = re.compile(r"[0-9.eE+-]*")  # of which Python takes nothing for a number that does not count as one
-FileColumns = Mapping[str, RowColumn | None]  # of a file in its order; None: the schema does not have it
+FileColumns = Mapping[str, RowColumn | None]  # of a file in its order; None: left out
 
 
 def ignore(message: object) -> None:
@@ -55,18 +51,13 @@ def read_rows(folder: Path, row: type[Row], warn: Warn = ignore, data: bytes | N
     """The rows of a run's file, a column each; see this module for the rules. `data`: its content, if it is known."""
     import pandas as pd
 
-    columns = _read(folder / row.file, row, warn, data)
+    columns = read_columns(folder, row, warn, data)
     return None if columns is None else pd.DataFrame(columns)
 
 
 def read_columns(folder: Path, row: type[Row], warn: Warn = ignore, data: bytes | None = None) -> dict[str, Any] | None:
     """As `read_rows`, an array for each column."""
-    columns = _read(folder / row.file, row, warn, data)
-    return None if columns is None else {name: np.asarray(values) for name, values in columns.items()}
-
-
-def _read(path: Path, row: type[Row], warn: Warn, data: bytes | None) -> dict[str, Any] | None:
-    """The values of each column, in the order of the schema."""
+    path = folder / row.file
     try:
         data = read_bytes(path, inside=1) if data is None else data
     except OSError as error:
@@ -79,10 +70,10 @@ def _read(path: Path, row: type[Row], warn: Warn, data: bytes | None) -> dict[st
         last = data.count(b"\n") + 1
         warn(f"{path}:{last}: the last line is incomplete (still being written, or cut off); left out")
     begin = next(_BEFORE.finditer(data, 0, end)).end()
-    schema, metric = declared(row), next((column for column in columns_of(row) if column.metrics), None)
+    schema, metrics = declared(row), next((column for column in columns_of(row) if column.metrics), None)
     if begin == end:
-        if metric is not None:  # its header comes with its first row
-            return _ordered({}, 0, row)
+        if metrics is not None:  # its header comes with its first row
+            return _in_order([], row)
         warn(f"{path}: empty, not even a header line; what it should hold is missing")
         return None
     line, stop = data.count(b"\n", 0, begin) + 1, data.index(b"\n", begin)
@@ -93,142 +84,105 @@ def _read(path: Path, row: type[Row], warn: Warn, data: bytes | None) -> dict[st
     if len(set(names)) < len(names):
         warn(f"{path}:{line}: two columns have one name; the file is left out")
         return None
-    columns = {name: schema.get(name, metric) for name in names}  # metrics are numbers
+    columns = {name: schema.get(name, metrics) if name != NO_LONGER else None for name in names}
     blocks = [*_blocks(data[stop + 1 : end].decode(), columns, path, line + 1, warn)]
-    blocks = blocks or [_values(_by_column([], columns), columns)]
-    values = {name: _join([block[name] for block in blocks], columns[name]) for name in blocks[0]}
-    return _without_repeats(_ordered(values, len(next(iter(values.values()))), row), row, path, warn)
+    return _without_repeats(_in_order(blocks or [_values([], columns)], row), row, path, warn)
 
 
 def _blocks(body: str, columns: FileColumns, path: Path, first: int, warn: Warn) -> Iterator[dict[str, Any]]:
     """The values of each column, in blocks of rows; rows that do not count are named."""
-    numeric = [name for name, column in columns.items() if column and column.numeric]
     lines = enumerate(body.split("\n"), first)
     rows = ((number, _cells(line)) for number, line in lines if line.strip() and not line.startswith("#"))
     damaged = 0
     while block := [*islice(rows, BLOCK)]:
         try:
-            cells = _by_column([row for _, row in block], columns)
-            if not all(_DIGITS.fullmatch("".join(cells[name])) for name in numeric):
-                raise ValueError("a cell may be no number")
-            values = _values(cells, columns)
-        except (ValueError, OverflowError):
+            values = _values([row for _, row in block], columns)
+        except ValueError:
             whole = []
             for number, row in block:
-                if not (problem := _problem(row, columns)):
+                try:
+                    _values([row], columns)
+                except ValueError as problem:
+                    damaged += 1
+                    if damaged <= NAMED:
+                        warn(f"{path}:{number}: row left out: {problem}")
+                else:
                     whole.append(row)
-                    continue
-                damaged += 1
-                if damaged <= NAMED:
-                    warn(f"{path}:{number}: row left out: {problem}")
-            if not whole:
-                continue
-            values = _values(_by_column(whole, columns), columns)
+            values = _values(whole, columns)
         yield values
     if damaged > NAMED:
         warn(f"{path}: {damaged - NAMED} more rows left out")
 
 
-def _by_column(rows: Sequence[Sequence[str]], columns: FileColumns) -> dict[str, Sequence[str]]:
+def _values(rows: Sequence[Sequence[str]], columns: FileColumns) -> dict[str, Any]:
+    """The values of each column of the schema; ValueError where a row must not count, of the first row why."""
+    if any(len(row) != len(columns) for row in rows):
+        raise ValueError(f"{len(rows[0])} cells instead of {len(columns)}")
     cells = zip(*rows, strict=True) if rows else [()] * len(columns)
-    return dict(zip(columns, cells, strict=True))
+    named = zip(columns.items(), cells, strict=True)
+    return {name: _typed(texts, name, column) for (name, column), texts in named if column}
 
 
-def _values(cells: Mapping[str, Sequence[str]], columns: FileColumns) -> dict[str, Any]:
-    """The values of each column, texts as they are; ValueError where one of them must not count."""
-    return {name: _typed(cells[name], column) for name, column in columns.items() if name not in NO_LONGER}
-
-
-def _typed(cells: Sequence[str], column: RowColumn | None) -> Any:
-    if column is None or column.kind == "text":
-        return cells
-    if not column.numeric:
+def _typed(cells: Sequence[str], name: str, column: RowColumn) -> Any:
+    if column.kind == "text":
+        return _objects(cells)
+    try:
         if "_" in "".join(cells):  # which Python allows in numbers
-            raise ValueError(f"{column.name} is no number")
-        number = int if column.kind == "integers" else float
-        return _objects([tuple(map(number, text.split())) for text in cells])
-    values = _numbers(cells)
+            raise ValueError
+        if column.kind in ("integers", "numbers"):
+            number = int if column.kind == "integers" else float
+            return _objects([tuple(map(number, text.split())) for text in cells])
+        values = _numbers(cells)
+    except ValueError:
+        raise ValueError(f"{name} is {cells[0][:40]!r}, not a number") from None
     if column.required and not np.isfinite(values).all():
-        raise ValueError(f"{column.name} is not finite")
+        raise ValueError(f"{name} is {cells[0][:40]!r}, not a finite number")
     return values if column.kind == "integer" else values.astype(float)
-
-
-def _join(parts: Sequence[Any], column: RowColumn | None) -> Any:
-    """The values of a column from its blocks; numbers where all cells of an unknown column are."""
-    if column is None:
-        with suppress(ValueError, OverflowError):
-            return _numbers([*chain(*parts)])
-    return _texts([*chain(*parts)]) if column is None or column.kind == "text" else np.concatenate(parts)
 
 
 def _numbers(cells: Sequence[str]) -> np.ndarray:
     """Whole numbers where all are, else float64; NaN for an empty cell."""
-    with suppress(ValueError, OverflowError):
-        if cells:
-            return np.array([*map(int, cells)], np.int64)
-    return np.array([float(cell or math.nan) for cell in cells], float)
+    try:
+        return np.array([*map(int, cells)], np.int64)
+    except (ValueError, OverflowError):
+        return np.array([float(cell or math.nan) for cell in cells])
 
 
-def _texts(values: Sequence[str]) -> Any:
-    import pandas as pd
-
-    return pd.array(values, dtype=pd.StringDtype(na_value=np.nan))
-
-
-def _objects(values: Sequence[Any]) -> Any:
+def _objects(values: Sequence[Any]) -> np.ndarray:
     """An array that holds each value as it is."""
     array = np.empty(len(values), object)
     array[:] = values
     return array
 
 
-def _problem(cells: Sequence[str], columns: FileColumns) -> str:
-    """Why a row does not count; empty where it does."""
-    if len(cells) != len(columns):
-        return f"{len(cells)} cells instead of {len(columns)}"
-    for cell, (name, column) in zip(cells, columns.items(), strict=True):
-        if column is None or column.kind == "text":
-            continue
-        whole = column.kind == "integers"
-        for word in [cell] if column.numeric else cell.split():
-            if not _NUMBER.fullmatch(word) or (whole and not word.lstrip("+-").isdigit()):
-                return f"{name} is {word[:40]!r}, not a number"
-        if column.required and not (cell and math.isfinite(float(cell))):
-            return f"{name} is {cell[:40]!r}, not a finite number"
-    return ""
-
-
-def _ordered(cells: dict[str, Any], count: int, row: type[Row]) -> dict[str, Any]:
-    """The `count` rows: the columns of the schema, by default where the file lacks them, and others in their place."""
+def _in_order(blocks: Sequence[Mapping[str, Any]], row: type[Row]) -> dict[str, Any]:
+    """The rows of all blocks: the columns of the schema, by default where the file lacks them."""
+    joined = {name: np.concatenate([block[name] for block in blocks]) for name in (blocks[0] if blocks else ())}
+    count = len(next(iter(joined.values()), ()))
     ordered: dict[str, Any] = {}
     for column in columns_of(row):
         if column.metrics:
-            ordered |= {name: values for name, values in cells.items() if name not in declared(row)}
+            ordered |= {name: values for name, values in joined.items() if name not in declared(row)}
+        elif column.name in joined:
+            ordered[column.name] = joined[column.name]
+        elif column.numeric:
+            ordered[column.name] = np.full(count, math.nan if column.required else column.default, float)
         else:
-            ordered[column.name] = cells[column.name] if column.name in cells else _default(column, count)
-    return {**ordered, **cells}
-
-
-def _default(column: RowColumn, count: int) -> Any:
-    """The cells of a column that a file lacks."""
-    if column.numeric:
-        return np.full(count, math.nan if column.required else column.default, float)
-    values = [column.default] * count
-    return _texts(values) if column.kind == "text" else _objects(values)
+            ordered[column.name] = _objects([column.default] * count)
+    return ordered
 
 
 def _without_repeats(rows: dict[str, Any], row: type[Row], path: Path, warn: Warn) -> dict[str, Any]:
     """Of rows that repeat, the later ones."""
-    import pandas as pd
-
     if not (row.grows or row.unique):
         return rows
-    values = np.asarray(rows[row.grows or row.unique])
+    values = rows[row.grows or row.unique]
     if row.grows:
         keep = np.append(values[:-1] < np.minimum.accumulate(values[::-1])[::-1][1:], True)[: len(values)]
         what = f"no larger {row.grows}"
     else:
-        keep = ~pd.Series(values).duplicated(keep="last").to_numpy() | np.isnan(values)
+        keep = np.isnan(values)
+        keep[len(values) - 1 - np.unique(values[::-1], return_index=True)[1]] = True
         what = f"the same {row.unique}"
     if keep.all():
         return rows

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, TypeVar, cast
 Kind = Literal["number", "integer", "text", "numbers", "integers"]
 R = TypeVar("R", bound="Row")
 NO_INDIVIDUALS = ("mean", "random", "validation", "unperturbed")  # further kinds of tasks that play
-NO_LONGER = ("second_core_s", "second_cores")  # columns that older versions wrote, and no reader takes in
+NO_LONGER = "second_cores"  # a column of train.csv that older versions wrote, no metric of the algorithm
 REQUIRED = object()  # in place of a default: without this cell a row does not count
 
 
