@@ -89,7 +89,7 @@ def save_checkpoint(folder: Path, payload: Any, arrays: Mapping[str, np.ndarray]
 
     The last `keep` of them stay.
     """
-    number = max(_numbers(folder), default=0) + 1
+    number = next((int(newest.name) for newest in checkpoints(folder)), 0) + 1
     collected = dict(arrays)
     text = json.dumps({"format": FORMAT, "payload": encode(payload, collected)})
     data = safetensors.save({name: np.ascontiguousarray(array) for name, array in collected.items()})
@@ -98,18 +98,18 @@ def save_checkpoint(folder: Path, payload: Any, arrays: Mapping[str, np.ndarray]
     folder.mkdir(exist_ok=True)  # not what is above it: whoever removes a run directory does not get it back
     unfinished.mkdir()
     write_durably(unfinished / "arrays.safetensors", data)
-    write_durably(unfinished / "state.json", f"{_checksum(text.encode(), data)}\n{text}\n".encode())
+    write_durably(unfinished / "state.json", f"{hashlib.sha256(text.encode() + data).hexdigest()}\n{text}\n".encode())
     final = folder / f"{number:06d}"
     unfinished.rename(final)
     sync_folder(folder)
-    for old in _numbers(folder)[:-keep]:
-        shutil.rmtree(folder / f"{old:06d}", ignore_errors=True)
+    for old in checkpoints(folder)[keep:]:
+        shutil.rmtree(old, ignore_errors=True)
     return final
 
 
 def checkpoints(folder: Path) -> list[Path]:
     """The checkpoints in `folder`, newest first."""
-    return [folder / f"{number:06d}" for number in reversed(_numbers(folder))]
+    return sorted((path for path in folder.glob("[0-9]*") if path.name.isdigit()), reverse=True)
 
 
 def unreadable(written: Any) -> str:
@@ -123,9 +123,9 @@ def unreadable(written: Any) -> str:
 def load_checkpoint(path: Path, packages: Collection[str] = (SUITE,)) -> tuple[Any, dict[str, np.ndarray]]:
     """Payload and named arrays of one checkpoint, with dataclasses of `packages` alone; raises `DamagedCheckpoint`."""
     try:
-        checksum, newline, text = read_bytes(path / "state.json", inside=3).partition(b"\n")
+        checksum, _, text = read_bytes(path / "state.json", inside=3).partition(b"\n")
         data = read_bytes(path / "arrays.safetensors", LARGEST, inside=3)
-        if not newline or checksum.decode("ascii", "replace") != _checksum(text.rstrip(b"\n"), data):
+        if checksum.decode("ascii", "replace") != hashlib.sha256(text.rstrip(b"\n") + data).hexdigest():
             raise DamagedCheckpoint("its checksum does not fit")
         stored = json.loads(text)
         if reason := unreadable(stored["format"]):
@@ -136,73 +136,53 @@ def load_checkpoint(path: Path, packages: Collection[str] = (SUITE,)) -> tuple[A
         raise DamagedCheckpoint(str(error)) from error
 
 
-def _numbers(folder: Path) -> list[int]:
-    return sorted(int(path.name) for path in folder.glob("[0-9]*") if path.name.isdigit())
-
-
-def _checksum(*parts: bytes) -> str:
-    digest = hashlib.sha256()
-    for chunk in parts:
-        digest.update(chunk)
-    return digest.hexdigest()
-
-
 # -- digests -----------------------------------------------------------------------------------------------------------
 
 
-class StateDigest:
-    """Digests of one run's states. Arrays of a store never change, so each of them is hashed once."""
+def state_digest(run: Run) -> str:
+    """The digest of a run's state."""
+    snapshot, evaluations = run.algorithm.snapshot(), run.evaluations.state
+    counters = snapshot["counters"] | {"evaluation_timesteps": 0}  # evaluations may be under way
+    parts = {
+        "seed": run.algorithm.context.seed,
+        "counters": list(counters.values()),
+        "ids": snapshot["ids"],
+        "time is up": snapshot.get("time_is_up", False),
+        "algorithm": snapshot["state"],
+        "tasks": list(run.graph.tasks.values()),
+        "evaluations": [evaluations.taken, evaluations.last_timesteps],
+        "replay": list(run.algorithm.context.replay.state().values()),
+        "simulated time": [_training(value) for value in _order_of(run.order.state(), run.clock.ended).values()],
+    }
+    return digest_of(parts, run.pool.store)
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._arrays: dict[str, bytes] = {}  # hashes by name, of the last state and this one
-        self._last: dict[str, bytes] = {}
 
-    def __call__(self, run: Run) -> str:
-        """The digest of a run's state."""
-        snapshot, evaluations = run.algorithm.snapshot(), run.evaluations.state
-        counters = snapshot["counters"] | {"evaluation_timesteps": 0}  # evaluations may be under way
-        return self.of({
-            "seed": run.algorithm.context.seed,
-            "counters": list(counters.values()),
-            "ids": snapshot["ids"],
-            "time is up": snapshot.get("time_is_up", False),
-            "algorithm": snapshot["state"],
-            "tasks": list(run.graph.tasks.values()),
-            "evaluations": [evaluations.taken, evaluations.last_timesteps],
-            "replay": list(run.algorithm.context.replay.state().values()),
-            "simulated time": [_training(value) for value in _order_of(run.order.state(), run.clock.ended).values()],
-        })  # fmt: skip
+def digest_of(parts: Mapping[str, Any], store: Store) -> str:
+    """The digest of the parts of a state in their order; references stand for arrays in `store`."""
+    digest = hashlib.sha256()
+    for name, value in parts.items():
+        digest.update(f"{name}\n".encode())
+        for leaf in leaves(value, DIGESTED_FIELDS):
+            digest.update(_bytes(store.get(leaf) if isinstance(leaf, ArrayRef) else leaf))
+    return digest.hexdigest()[:DIGITS]
 
-    def of(self, parts: Mapping[str, Any]) -> str:
-        """The digest of the parts of a state in their order; references replace their arrays."""
-        self._last, self._arrays = self._arrays, {}
-        digest = hashlib.sha256()
-        for name, value in parts.items():
-            digest.update(f"{name}\n".encode())
-            for leaf in leaves(value, DIGESTED_FIELDS):
-                digest.update(self._bytes(leaf))
-        return digest.hexdigest()[:DIGITS]
 
-    def _bytes(self, leaf: Any) -> bytes:
-        """A value with its kind, so that no two sequences of values are the same bytes."""
-        if isinstance(leaf, Length):
-            return b"(%d;" % leaf
-        if leaf is None or isinstance(leaf, bool | np.bool_):
-            return {None: b"n", False: b"-", True: b"+"}[None if leaf is None else bool(leaf)]
-        if isinstance(leaf, int | np.integer):
-            return b"i%d;" % leaf
-        if isinstance(leaf, float | np.floating):
-            return b"f" + struct.pack("<d", leaf)
-        if isinstance(leaf, str):
-            return b"s%d;%s" % (len(leaf.encode()), leaf.encode())
-        if isinstance(leaf, ArrayRef):
-            digest = self._last.get(leaf.name) or self._arrays.get(leaf.name) or _hash(self._store.get(leaf))
-            self._arrays[leaf.name] = digest
-            return b"a" + digest
-        if isinstance(leaf, np.ndarray):
-            return b"a" + _hash(leaf)
-        raise TypeError(f"a state cannot hold a {type(leaf).__name__}: {leaf!r}")
+def _bytes(leaf: Any) -> bytes:
+    """A value with its kind, so that no two sequences of values are the same bytes."""
+    if isinstance(leaf, Length):
+        return b"(%d;" % leaf
+    if leaf is None or isinstance(leaf, bool | np.bool_):
+        return {None: b"n", False: b"-", True: b"+"}[None if leaf is None else bool(leaf)]
+    if isinstance(leaf, int | np.integer):
+        return b"i%d;" % leaf
+    if isinstance(leaf, float | np.floating):
+        return b"f" + struct.pack("<d", leaf)
+    if isinstance(leaf, str):
+        return b"s%d;%s" % (len(leaf.encode()), leaf.encode())
+    if isinstance(leaf, np.ndarray):
+        data = np.ascontiguousarray(leaf)
+        return b"a" + hashlib.sha256(f"{data.dtype.str}{data.shape}".encode() + data.tobytes()).digest()
+    raise TypeError(f"a state cannot hold a {type(leaf).__name__}: {leaf!r}")
 
 
 def _order_of(state: Mapping[str, Any], ended: bool) -> Mapping[str, Any]:
@@ -213,11 +193,6 @@ def _order_of(state: Mapping[str, Any], ended: bool) -> Mapping[str, Any]:
 def _training(value: Any) -> Any:
     """A part of the order's state without the tasks of evaluations."""
     return [entry for entry in value if entry[0] < FIRST_ID] if isinstance(value, list) else value
-
-
-def _hash(array: np.ndarray) -> bytes:
-    data = np.ascontiguousarray(array)
-    return hashlib.sha256(f"{data.dtype.str}{data.shape}".encode() + data.tobytes()).digest()
 
 
 # -- going on ---------------------------------------------------------------------------------------------------------

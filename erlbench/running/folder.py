@@ -15,9 +15,8 @@ from __future__ import annotations
 import json
 import os
 import platform
-import re
-import secrets
 import shutil
+import tempfile
 import threading
 import time
 from collections.abc import Mapping
@@ -168,7 +167,8 @@ class RunFolder(RunFiles):
 
 HEARTBEAT = 15.0  # seconds between two signs of life
 PATIENCE = 120.0  # seconds without one after which the holder counts as dead
-_NAME = re.compile(r"lease-(\d{6,})")
+NAMES = f"lease-{'[0-9]' * 6}"
+ADVICE = "wait for it or choose another --out"
 
 
 class Lease:
@@ -199,13 +199,12 @@ class Lease:
 
     def release(self) -> None:
         """Give it up."""
-        if not self._released.is_set():
-            self._released.set()
-            self._thread.join()
-            with suppress(OSError):
-                os.ftruncate(self._file, 0)
-                os.pwrite(self._file, b"{}\n", 0)
-            os.close(self._file)
+        self._released.set()
+        self._thread.join()
+        with suppress(OSError):
+            os.ftruncate(self._file, 0)
+            os.pwrite(self._file, b"{}\n", 0)
+        os.close(self._file)
 
     def _beat(self) -> None:
         while not self._released.wait(HEARTBEAT):
@@ -224,24 +223,24 @@ def lease_holder(folder: Path) -> str:
 
 def _acquire(folder: Path) -> tuple[int, int]:
     """The number of a new lease, and its open file."""
-    number = _newest(folder)
+    number, held = _newest(folder), f"{folder} is held by another run"
     if number and (living := _living(folder, number, _file_system_time(folder))):
-        raise UsageError(f"{folder} is held by another run ({living}); wait for it or choose another --out")
-    identity = f"{json.dumps(_identity())}\n".encode()
+        raise UsageError(f"{held} ({living}); {ADVICE}")
+    path = _path(folder, number + 1)
     try:
-        descriptor = os.open(_path(folder, number + 1), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
     except FileExistsError:
-        raise UsageError(f"{folder} is held by another run; wait for it or choose another --out") from None
+        raise UsageError(f"{held}; {ADVICE}") from None
     try:
-        os.write(descriptor, identity)
+        os.write(descriptor, f"{json.dumps(_identity())}\n".encode())
         if _newest(folder) != number + 1:  # others came and went since the folder was read
-            raise UsageError(f"{folder} is held by another run; wait for it or choose another --out")
-        for older in _numbers(folder):
-            if older <= number:
-                _path(folder, older).unlink(missing_ok=True)
+            raise UsageError(f"{held}; {ADVICE}")
+        for older in folder.glob(NAMES):
+            if older < path:
+                older.unlink(missing_ok=True)
     except BaseException:  # such as too many open files: do not wait for a lease without a holder
         os.close(descriptor)
-        _path(folder, number + 1).unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
         raise
     return number + 1, descriptor
 
@@ -297,29 +296,12 @@ def _make_folder(folder: Path) -> None:
 
 def _file_system_time(folder: Path) -> float:
     """Seconds, by the clock that stamps the files of `folder`."""
-    probe = folder / f"lease.time-{secrets.token_hex(8)}"
-    try:
-        descriptor = files.new_file(probe)
-    except OSError:
-        return time.time()  # a folder that may only be read: the best there is
-    try:
-        return os.fstat(descriptor).st_mtime
-    finally:
-        os.close(descriptor)
-        with suppress(OSError):
-            probe.unlink()
-
-
-def _numbers(folder: Path) -> list[int]:
-    try:
-        names = os.listdir(folder)
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    return [int(match[1]) for name in names if (match := _NAME.fullmatch(name))]
+    with tempfile.TemporaryFile(dir=folder) as probe:
+        return os.fstat(probe.fileno()).st_mtime
 
 
 def _newest(folder: Path) -> int:
-    return max(_numbers(folder), default=0)
+    return max((int(path.name.partition("-")[2]) for path in folder.glob(NAMES)), default=0)
 
 
 def _path(folder: Path, number: int) -> Path:

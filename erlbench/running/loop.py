@@ -64,7 +64,6 @@ class Run:
         self.asynchrony = Asynchrony()
         self.evaluations = Evaluations(self.algorithm, self.cell, self.directory)
         self.sweep_at = checkpoint.SWEEP_FROM  # arrays in the store
-        self.digest = checkpoint.StateDigest(self.pool.store)
         self.sums: dict[str, str] = {}  # of the files of a finished run
         self._known_pauses = len(self.pauses)
         self._save_at = time.monotonic() + self.options.checkpoint_every
@@ -211,7 +210,7 @@ class Run:
 
     def begin_evaluation(self, final: bool = False) -> None:
         """Note the policy as it is now; it is played after the training, or during it (`evaluate = "during"`)."""
-        self.evaluations.begin(self.clock, self.digest(self), final)
+        self.evaluations.begin(self.clock, checkpoint.state_digest(self), final)
 
     def play_beside(self) -> None:
         """Have the pool play the evaluations that were taken, if that is wanted before the training ends."""

@@ -81,10 +81,8 @@ class TaskGraph:
             unfinished = {other for other in others if other in self.tasks}  # the rest are delivered
             for other in unfinished:
                 self._dependents.setdefault(other, []).append(task.id)
-            if missing := len(unfinished - self._finished.keys()):
-                self._missing[task.id] = missing
-            else:
-                ready.append(_filled(task, self._finished, starts=True))
+            self._missing[task.id] = len(unfinished - self._finished.keys())
+            ready += self._pop_if_ready(task.id)
         return ready
 
     def dependents(self, task_id: int) -> Sequence[int]:
@@ -97,14 +95,17 @@ class TaskGraph:
             return []
         self._finished[result.task] = result.arrays
         ready = []
-        for dependent in self.dependents(result.task):
-            if dependent not in self._missing:
-                continue
+        for dependent in self._missing.keys() & set(self.dependents(result.task)):
             self._missing[dependent] -= 1
-            if not self._missing[dependent]:
-                del self._missing[dependent]
-                ready.append(_filled(self.tasks[dependent], self._finished, starts=True))
+            ready += self._pop_if_ready(dependent)
         return ready
+
+    def _pop_if_ready(self, task_id: int) -> list[Task]:
+        """A task that waits for none any more, filled with the arrays; no task where it waits."""
+        if self._missing[task_id]:
+            return []
+        del self._missing[task_id]
+        return [_filled(self.tasks[task_id], self._finished, starts=True)]
 
     def note_end(self, result: Result) -> None:
         """Tasks that waited for this one were not ready before its end."""
@@ -302,25 +303,19 @@ class SimulatedOrder(ArrivalOrder):
         `[task, start, processor, end]` of tasks that have ended and will be requested again, as they are undelivered.
         """
         lists: dict[bool, list[list[int | None]]] = {False: [], True: []}
-        for task_id, span in (self._running | self._restored).items():
+        for task_id, span in sorted((self._running | self._restored | self._ended).items()):
             lists[span.replayed].append([task_id, span.start, span.processor, span.rest])
-        for task_id, span in self._ended.items():
-            lists[True].append([task_id, span.start, span.processor, span.rest])
-        return {
-            "now": self._now, "clock": self._clock, "running": sorted(lists[False]), "past": sorted(lists[True]),
-            "idle": self._is_idle() and not self._resuming,
-        }  # fmt: skip
+        idle = self._is_idle() and not self._resuming
+        return {"now": self._now, "clock": self._clock, "running": lists[False], "past": lists[True], "idle": idle}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self._now, self._clock = state["now"], state["clock"]
         self._resuming = not state["idle"]
-        self._restored = {task_id: Span(*values) for task_id, *values in state["running"]}
-        taken = {span.processor for span in self._restored.values()}
+        for name in ("running", "past"):
+            self._restored |= {task_id: Span(*values, name == "past") for task_id, *values in state[name]}
+        taken = {span.processor for span in self._restored.values() if not span.replayed}
         for processors in self._idle_processors.values():
             processors[:] = [processor for processor in processors if processor not in taken]
-        self._restored |= {
-            task_id: Span(start, processor, end, True) for task_id, start, processor, end in state["past"]
-        }
 
     def _lane(self, task: Task) -> str:
         if task.priority == Priority.EVALUATION:
@@ -361,7 +356,7 @@ class SimulatedOrder(ArrivalOrder):
         del self._lane_of[task_id]
         for dependent in self.graph.dependents(task_id):
             self._push_if_ready(self.graph.tasks[dependent])
-        self._ended[task_id] = replace(span, rest=moment)
+        self._ended[task_id] = replace(span, rest=moment, replayed=True)
         return replace(result, start=span.start / SECOND, end=moment / SECOND, process=span.processor)
 
     def _slows_others(self, span: Span) -> bool:
