@@ -177,7 +177,7 @@ class Algorithm(ABC, Generic[Settings, State]):
 
         No other is called, whatever a checkpoint names.
         """
-        if function in cls.task_functions:
+        if function == ROLLOUT or function in cls.task_functions:  # evaluations play in each run
             return True
         module, _, name = function.partition(":")
         if module.startswith("erlbench.") or module not in {base.__module__ for base in cls.__mro__}:

@@ -190,7 +190,7 @@ def _redact(folder: Path, hide: Hide) -> dict[str, bytes]:
         sums = dict(table_in(status, "files"))
         redacted = {name: sums[name] for name in sorted(sums.keys() & sent) if sent[name] != files[name]}
         if redacted:
-            sums |= {name: records.checksum(len(sent[name]), zlib.crc32(sent[name])) for name in redacted}
+            sums |= {name: records.data_checksum(sent[name]) for name in redacted}
             status |= {"files": sums, records.REDACTED: redacted}
             sent[STATUS] = f"{json.dumps(status, indent=2)}\n".encode()
     return sent

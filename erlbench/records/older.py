@@ -6,15 +6,12 @@ For columns that had other names see the schema.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from erlbench.errors import nearest
 from erlbench.files import table_in
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _CEM = {"sigma_init": "initial_variance", "sigma_end": "epsilon_end"}  # variances; elsewhere sigma is a deviation
 _REPLAY = {"replay_capacity": "replay_size"}
@@ -46,12 +43,7 @@ ALGORITHMS = (*LEARNERS, "nevergrad", "openai-es", "snes", "ga", "ars", "pgpe", 
 DEFAULT_PRESET, OLD_DEFAULT_PRESET = "default", "paper"
 WITH_PAPER_PRESET = ("crossq",)
 
-# The first version that writes a format, these columns in each row of eval.csv, and checksums of a done run's files.
-_OF_FORMATS = (0, 2, 0)
-_IN_ROWS = ("digest", "policy_sha256")
-# The files with checksums, at first, and since each start records the SHA-256 of config.toml.
-_SUMMED = ("eval.csv", "episodes.csv", "tasks.csv", "train.csv", "policy.safetensors")
-_SUMMED_LATER = (*_SUMMED, "events.csv", "config.toml", "meta.json")
+OF_FORMATS = (0, 2, 0)  # the first version that writes a format, digests, and checksums of a done run's files
 
 
 def of_today(config: dict[str, Any]) -> dict[str, Any]:
@@ -91,23 +83,4 @@ def version_of(meta: Mapping[str, Any]) -> tuple[int, ...]:
     """The version that wrote a run's meta.json, by its name or by the format; empty for unknown."""
     text = re.match(r"\d{1,4}(\.\d{1,4})*", str(table_in(meta, "versions").get("erlbench", "")))
     version = tuple(map(int, text[0].split("."))) if text else ()
-    return max(version, _OF_FORMATS) if isinstance(meta.get("format"), int) else version
-
-
-def find_missing(
-    meta: Mapping[str, Any], starts: Sequence[Mapping[str, Any]], status: Mapping[str, Any], evaluations: pd.DataFrame
-) -> list[str]:
-    """What the version of a run writes and its files lack; columns only where that version also began the run."""
-    version = version_of(meta)
-    if not version:
-        return ["meta.json does not name the version of erlbench, which each version writes"]
-    entries = ("starts", "format") if version >= _OF_FORMATS else ("starts",)
-    missing = [f"{name} in meta.json" for name in entries if not meta.get(name)]
-    if version < _OF_FORMATS:
-        return missing
-    if len(starts) < 2 or starts[0].get("format"):
-        missing += [f"{name} in eval.csv" for name in _IN_ROWS if (evaluations[name] == "").any()]
-    if status.get("status") == "done":
-        summed = _SUMMED_LATER if any(start.get("config_sha256") for start in starts) else _SUMMED
-        missing += [f"the checksum of {name}" for name in summed if name not in table_in(status, "files")]
-    return missing
+    return max(version, OF_FORMATS) if isinstance(meta.get("format"), int) else version

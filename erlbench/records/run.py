@@ -34,7 +34,6 @@ FORMAT = 5  # of a run's files; another number for every change of what they are
 ERROR = "error.txt"  # the traceback of a failed run
 ASIDE = ".old-"  # in the name of a run's folder that was moved aside; a number follows
 NOT_TRIED = "the environment was not tried"
-MOST_FOLDERS = 200_000
 _WITHOUT_RUNS = frozenset({CHECKPOINTS, REPLAY, TRAINING_END})
 LONGEST = 200  # characters
 _NAME = re.compile(r"\w[\w .:@+()=,-]*")  # of which new runs have fewer characters
@@ -72,11 +71,11 @@ class RunFiles:
 
     def status(self) -> dict[str, Any]:
         """status.json, or an empty dict."""
-        return _read_object(self.path / STATUS, inside=1)
+        return _read_object(self.path / STATUS)
 
     def meta(self) -> dict[str, Any]:
         """meta.json, or an empty dict."""
-        return _read_object(self.path / META, inside=1)
+        return _read_object(self.path / META)
 
     def has_rows(self) -> bool:
         """Whether a CSV file holds more than its header."""
@@ -176,10 +175,14 @@ def checksum(length: int, crc: int) -> str:
     return f"{length}:{crc:08x}"
 
 
+def data_checksum(data: bytes) -> str:
+    """The `checksum` of a file with this content."""
+    return checksum(len(data), zlib.crc32(data))
+
+
 def file_checksum(path: Path) -> str:
     """The `checksum` of a file as it is."""
-    data = read_bytes(path, inside=1)
-    return checksum(len(data), zlib.crc32(data))
+    return data_checksum(read_bytes(path, inside=1))
 
 
 def config_hash(folder: Path) -> str:
@@ -193,7 +196,7 @@ def checked(path: Path, recorded: Any) -> tuple[bytes, str]:
         data = read_bytes(path, inside=1)
     except (OSError, ValueError) as error:
         return b"", reason(error)
-    return data, "" if recorded in (None, checksum(len(data), zlib.crc32(data))) else "edited or truncated"
+    return data, "" if recorded in (None, data_checksum(data)) else "edited or truncated"
 
 
 def is_as_written(data: bytes, recorded: Any) -> bool:
@@ -202,7 +205,7 @@ def is_as_written(data: bytes, recorded: Any) -> bool:
     Line ends and a byte-order mark may differ: version control and editors change these, and no number with them.
     """
     plain = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
-    return recorded is None or recorded in {checksum(len(content), zlib.crc32(content)) for content in (data, plain)}
+    return recorded in (None, data_checksum(data), data_checksum(plain))
 
 
 def run_folders(root: Path) -> list[Path]:
@@ -220,21 +223,15 @@ def folders(root: Path) -> Iterator[Path]:
     """`root` and all folders below it in order, without those that a run keeps for itself.
 
     Links are followed once, and none in a run's folder. A folder that vanishes meanwhile or cannot be listed is left
-    out. `UsageError` where there are more than `MOST_FOLDERS`, as behind a link to the root of a file system.
+    out.
     """
-    seen: set[tuple[int, int]] = set()
+    seen: set[Path] = set()
     for folder, names, files in os.walk(root, followlinks=True):
-        try:
-            status = os.stat(folder)
-        except OSError:
+        place = Path(folder).resolve()
+        if place in seen:
             names.clear()
             continue
-        if (status.st_dev, status.st_ino) in seen:
-            names.clear()
-            continue
-        seen.add((status.st_dev, status.st_ino))
-        if len(seen) > MOST_FOLDERS:
-            raise UsageError(f"{root} has more than {MOST_FOLDERS:,} folders below it; name the folders of runs")
+        seen.add(place)
         names[:] = sorted(set(names) - _WITHOUT_RUNS)
         if not {CONFIG, STATUS}.isdisjoint(files):
             names[:] = [name for name in names if not os.path.islink(os.path.join(folder, name))]
@@ -249,10 +246,10 @@ def require_runs(folder: Path) -> list[Path]:
     return runs
 
 
-def _read_object(path: Path, inside: int = 0) -> dict[str, Any]:
+def _read_object(path: Path) -> dict[str, Any]:
     """The object of a JSON file; empty where there is none that can be read."""
     try:
-        value = read_json(path, inside)
+        value = read_json(path, inside=1)
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -34,9 +34,9 @@ class RowColumn:
     _: KW_ONLY
     unit: str
     help: str
-    was: tuple[str, ...]  # its names in files of older versions
-    default: Any  # of an empty cell, and where a file lacks the column; `REQUIRED` for none
-    metrics: bool  # replaced by the columns of the algorithm's metrics
+    was: tuple[str, ...] = ()  # its names in files of older versions
+    default: Any = math.nan  # of an empty cell, and where a file lacks the column; `REQUIRED` for none
+    metrics: bool = False  # replaced by the columns of the algorithm's metrics
 
     @property
     def numeric(self) -> bool:
@@ -54,18 +54,9 @@ class RowColumn:
         return self.unit in ("s", "processes", "cores") or self.name == "process"
 
 
-def column(
-    help: str,
-    unit: str = "",
-    *,
-    was: tuple[str, ...] = (),
-    default: Any = math.nan,
-    metrics: bool = False,
-    unset: Any = dataclasses.MISSING,
-) -> Any:
+def column(help: str, unit: str = "", *, unset: Any = dataclasses.MISSING, **more: Any) -> Any:
     """A field of a row with its documentation; see `RowColumn`. `unset`: of a row that is made without it."""
-    metadata = {"help": help, "unit": unit, "was": was, "default": default, "metrics": metrics}
-    return dataclasses.field(default=unset, metadata=metadata)
+    return dataclasses.field(default=unset, metadata={"help": help, "unit": unit, **more})
 
 
 class Row:

@@ -69,10 +69,6 @@ class CellRunner:
         try:
             directory.hold()
             check_run_files(directory)
-        except UsageError as error:
-            directory.release()
-            return self._fail(cell, str(error))
-        try:
             status = directory.status()
             if status.get("status") == DONE:
                 directory.discard_checkpoints()  # its last start may have been killed before that
@@ -82,6 +78,8 @@ class CellRunner:
                 steps = status.get("timesteps", 0)
                 self.context.display.message(f"{cell.label}: goes on from {steps:,} steps", important=False)
             return self._train(cell, directory, extends=status.get("status") == DONE)
+        except UsageError as error:
+            return self._fail(cell, str(error))
         finally:
             directory.release()
 
@@ -163,16 +161,15 @@ def open_run(
     replay = Replay(directory.path / REPLAY, problem.observation_size, problem.action_size, pool.store)
     opened.callback(replay.close)
     algorithm = cell.algorithm(problem, pool.store, replay)
-    identity = identity_of(cell, rules)
+    recorded = {"admission": admission.record(), "identity": identity_of(cell, rules)}
     files = RowFiles(directory.path, cell.env, directory.check)
     opened.callback(files.close)
     run = Run(cell, options, algorithm, pool, directory, files, context.stop, pauses=context.pauses.spans)
     run.saved = find_checkpoint(run)  # before anything is written
-    changes = differences(directory.saved_config() or cell.config(), cell.config())
+    recorded["config_changes"] = differences(directory.saved_config() or cell.config(), cell.config())
     directory.write_config(cell.config())
-    written = {"config_sha256": config_hash(directory.path), **({"config_changes": changes} if changes else {})}
-    start = describe_start(cell, context, pool) | {"admission": admission.record()} | written
-    directory.add_start(context.machine, {**start, **({"identity": identity} if identity else {})})
+    recorded["config_sha256"] = config_hash(directory.path)
+    directory.add_start(context.machine, describe_start(cell, context, pool) | _without_empty(recorded))
     shown = ShownRun(run, context.display)
     run.listeners, run.watch = [shown, *context.listeners], shown.update
     if options.tensorboard:
@@ -193,17 +190,19 @@ def describe_start(cell: Cell, context: CommandContext, pool: Pool) -> dict[str,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "pool": options.pool,
         "processes": pool.processes,
-        **({} if options.jobs is None else {"jobs": options.jobs}),
         "one_core": options.one_core or cell.one_core,
         "device": options.device,
         "threads": threads,
         "arithmetic": kernel.in_words({**context.machine, "threads": threads}, registry.learns(cell.algo)),
-        **({"anyway": True} if options.anyway else {}),
-        **({"studies": dict(options.studies)} if options.studies else {}),
         "command_line": shlex.join(options.command_line),
         "cells_at_once": max(1, context.at_once),
         "exclusive": context.at_once <= 1 or bool(share and share.exclusive),
+        **_without_empty({"jobs": options.jobs, "anyway": options.anyway, "studies": dict(options.studies)}),
     }
+
+
+def _without_empty(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value}
 
 
 def record_error(error: Exception | SystemExit, directory: RunFolder, store: Store | None = None) -> str:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from safetensors import numpy as safetensors
 
-from erlbench.algorithms.base import ROLLOUT, Algorithm
+from erlbench.algorithms.base import Algorithm
 from erlbench.errors import CellError
 from erlbench.files import read_bytes, sync_folder, write_durably
 from erlbench.records.run import CHECKPOINTS, FORMAT, TRAINING_END
@@ -244,17 +244,16 @@ def _packages(run: Run) -> set[str]:
 
 
 def _check(run: Run, state: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-    """Raise `DamagedCheckpoint` for the state of another algorithm, or one that names files, code or an environment."""
+    """Raise an error for the state of another algorithm, or one that names files, code or an environment."""
     if not isinstance(state["algorithm"]["state"], type(run.algorithm.state)):
         raise DamagedCheckpoint("its state is none of the algorithm of this command")
     for ref in references(state):
         if "/" in ref.name or ref.name not in arrays:
             raise DamagedCheckpoint(f"{ref.name[:80]!r} is no array of it")
-    played, env = [pending.task for pending in state["evaluations"].pending], run.algorithm.context.problem.env
-    run.algorithm.check_declared(state["tasks"])
-    if any(task.function != ROLLOUT for task in played):
-        raise DamagedCheckpoint("an evaluation of it plays no episodes")
-    if any(getattr(task.settings, "env", env) != env for task in [*state["tasks"], *played]):
+    tasks, env = list(state["tasks"]), run.algorithm.context.problem.env
+    tasks += [pending.task for pending in state["evaluations"].pending]
+    run.algorithm.check_declared(tasks)
+    if any(getattr(task.settings, "env", env) != env for task in tasks):
         raise DamagedCheckpoint("a task of it plays another environment than the command's")
 
 

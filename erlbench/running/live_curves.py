@@ -6,6 +6,7 @@ import importlib.util
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ def check_installed() -> None:
         raise UsageError("--tensorboard needs a package: pip install 'erlbench[exports]'")
 
 
+@dataclass(eq=False)
 class LiveCurves:
     """Writes rows as events. A new start hides what it will write again.
 
@@ -30,10 +32,12 @@ class LiveCurves:
     `warn` hears it once, and the run goes on without.
     """
 
-    def __init__(
-        self, folder: Path, returns: TrainingReturns, steps: Callable[[], int], warn: Callable[[str], None]
-    ) -> None:
-        self._folder, self._returns, self._steps, self._warn = folder, returns, steps, warn
+    folder: Path
+    returns: TrainingReturns
+    steps: Callable[[], int]
+    warn: Callable[[str], None]
+
+    def __post_init__(self) -> None:
         self._writer: Any = None
         self._failed = False
         self._shown = 0.0
@@ -43,10 +47,10 @@ class LiveCurves:
         if isinstance(row, EvaluationRow | GenerationRow):
             self._add(int(row.timesteps), tagged(row))
         elif isinstance(row, EventRow) and row.event == RESUMED:
-            self._add(self._steps(), {}, purge_step=self._steps() + 1)
+            self._add(self.steps(), {}, purge_step=self.steps() + 1)
         elif isinstance(row, EpisodeRow) and time.monotonic() - self._shown >= EVERY:
-            if (mean := self._returns.mean) is not None:
-                self._add(self._steps(), {TRAINING: mean})
+            if (mean := self.returns.mean) is not None:
+                self._add(self.steps(), {TRAINING: mean})
             self._shown = time.monotonic()
 
     def close(self) -> None:
@@ -62,10 +66,10 @@ class LiveCurves:
         if self._failed:
             return
         try:
-            self._writer = self._writer or SummaryWriter(self._folder, purge_step=purge_step, flush_secs=1)
+            self._writer = self._writer or SummaryWriter(self.folder, purge_step=purge_step, flush_secs=1)
             for tag, value in values.items():
                 self._writer.add_scalar(tag, value, step)
         except OSError as error:
             self._failed = True
             self.close()
-            self._warn(f"warning: there are no more live curves: {reason(error)} ({self._folder})")
+            self.warn(f"warning: there are no more live curves: {reason(error)} ({self.folder})")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -20,7 +19,7 @@ from erlbench.machine.process import INTERRUPTION
 from erlbench.machine.threads import ONE_THREAD
 from erlbench.policy import serialise_policy
 from erlbench.pool.base import Pool
-from erlbench.records.run import CHECKPOINTS, POLICY, TRAINING_END, checksum
+from erlbench.records.run import CHECKPOINTS, POLICY, TRAINING_END, data_checksum
 from erlbench.records.schema import EventRow, Row
 from erlbench.records.write import RowFiles
 from erlbench.running import checkpoint
@@ -107,16 +106,13 @@ class Run:
         """Ask for tasks and tell their results until there are none, or the evaluation is taken to stop after."""
         while not self._reached():
             self.submit(self.algorithm.ask())
-            if not self.graph:
-                self._check_spent()
+            if self.graph:
+                self.step()
+            elif self.algorithm.exhausted:
                 return
-            self.step()
-
-    def _check_spent(self) -> None:
-        """Raise `CellError` where the algorithm has stopped by itself: the run would be one of a smaller budget."""
-        if not self.algorithm.exhausted:
-            steps = self.algorithm.counters.timesteps
-            raise CellError(f"{self.cell.algo} asked for no task after {steps} steps, which are not all of its budget")
+            else:  # the run would be one of a smaller budget
+                after = f"after {self.algorithm.counters.timesteps} steps, which are not all of its budget"
+                raise CellError(f"{self.cell.algo} asked for no task {after}")
 
     def _end_training(self) -> None:
         if self._reached():
@@ -135,7 +131,7 @@ class Run:
         policy = np.asarray(self.pool.store.load(self.algorithm.policy()))
         data = serialise_policy(policy, self.algorithm.policy_spec)
         self.directory.write(POLICY, data)
-        self.sums = self.files.sums() | {POLICY: checksum(len(data), zlib.crc32(data))}
+        self.sums = self.files.sums() | {POLICY: data_checksum(data)}
 
     # -- one step -----------------------------------------------------------------------------------------------------
 

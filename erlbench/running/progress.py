@@ -11,13 +11,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, Task, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, Task, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
 from erlbench.errors import CellError
 from erlbench.machine.process import Unbroken
 from erlbench.records.run import NEVER_TRAINED
-from erlbench.records.schema import RESUMED, EpisodeRow, EventRow, GenerationRow, Row
+from erlbench.records.schema import RESUMED, EpisodeRow, EventRow, Row
 from erlbench.records.training import TrainingReturns
 from erlbench.running.folder import DONE
 
@@ -50,10 +50,7 @@ class Display:
             words, console=self._console, auto_refresh=False, transient=True, expand=True,
             speed_estimate_period=WINDOW, get_time=lambda: clock(), disable=not draws,
         )  # fmt: skip
-        self._all = self._progress.add_task("", total=cells, words="")
-        self._bars: dict[str, TaskID] = {}
-        self._shares: dict[str, float] = {}  # of the training of the cells that run
-        self._printed: dict[str, float] = {}
+        self._progress.add_task("", total=cells, words="")  # of all cells together
         self._drawn = 0.0
         self._progress.start()
 
@@ -65,15 +62,21 @@ class Display:
         if self._quiet:
             return
         with self._lock:
-            bar = self._move(cell, done, total, words, is_trained)
-            now = time.monotonic()
+            overall, bar, now = self._progress.tasks[0], self._bar(cell, total), time.monotonic()
+            if bar.total != total:  # the training is over
+                self._progress.reset(bar.id, total=total)
+            share = 1.0 if is_trained else done / total  # of the training
+            self._progress.update(bar.id, completed=done, words=words, share=share)
+            running = self._progress.tasks[1:]
+            number = min(self._cells, max(1, self._ended + len(running)))
+            completed = self._ended + sum(each.fields["share"] for each in running)
+            self._progress.update(overall.id, completed=completed, description=f"cell {number} of {self._cells}")
             if not self._progress.disable and now - self._drawn >= REDRAW:
                 self._drawn = now
                 self._progress.refresh()
-            elif self._progress.disable and now - self._printed.setdefault(cell, now) >= PLAIN_EVERY:
-                self._printed[cell] = now
+            elif self._progress.disable and now - bar.fields["printed"] >= PLAIN_EVERY:
+                bar.fields["printed"] = now
                 rate = "-" if bar.speed is None or is_trained else f"{bar.speed:,.0f}"
-                overall = self._bar(self._all)
                 self.message(
                     f"{cell}: {words}  {rate}/s  {_time_left(bar)} left  [{overall.description}, "
                     f"{_time_left(overall)} left for all]"
@@ -89,10 +92,10 @@ class Display:
         """Say how a cell ended, or why it cannot go on, in place of its bar."""
         with self._lock:
             self._ended += 1
-            if cell in self._bars:
-                del self._shares[cell]
-                self._progress.remove_task(self._bars.pop(cell))
-                self._progress.refresh()
+            for bar in self._progress.tasks:
+                if bar.description == cell:
+                    self._progress.remove_task(bar.id)
+                    self._progress.refresh()
             self.message(f"{cell}: {text}", important=failed)
 
     def close(self) -> None:
@@ -100,21 +103,13 @@ class Display:
         with self._lock:
             self._progress.stop()
 
-    def _move(self, cell: str, done: float, total: float, words: str, is_trained: bool) -> Task:
-        if cell not in self._bars:
-            self._bars[cell] = self._progress.add_task(cell, total=total, words="")
-        bar = self._bars[cell]
-        if self._bar(bar).total != total:  # the training is over
-            self._progress.reset(bar, total=total)
-        self._progress.update(bar, completed=done, words=words)
-        self._shares[cell] = 1.0 if is_trained else done / total
-        number = min(self._cells, max(1, self._ended + len(self._bars)))
-        completed = self._ended + sum(self._shares.values())
-        self._progress.update(self._all, completed=completed, description=f"cell {number} of {self._cells}")
-        return self._bar(bar)
-
-    def _bar(self, number: TaskID) -> Task:
-        return next(bar for bar in self._progress.tasks if bar.id == number)
+    def _bar(self, cell: str, total: float) -> Task:
+        """The bar of a cell, which is made when it is first updated."""
+        for bar in self._progress.tasks:
+            if bar.description == cell:
+                return bar
+        self._progress.add_task(cell, total=total, words="", printed=time.monotonic())
+        return self._progress.tasks[-1]
 
 
 def _cut(ratio: int) -> Column:
@@ -151,7 +146,6 @@ class ShownRun:
         """Write that the run goes on; `update` writes it again once the run has gone on from its checkpoint."""
         self.returns = TrainingReturns()
         self._measured: dict[str, float] = {}
-        self._nan_told = False
         self.write("running")
         self._shown = self._written = 0.0
 
@@ -163,10 +157,6 @@ class ShownRun:
         """Take a row in."""
         if isinstance(row, EpisodeRow):
             self.returns.add(row)
-        elif isinstance(row, GenerationRow):
-            if (count := row.metrics.get("nan_fitness", 0)) and not self._nan_told:
-                self._nan_told = True
-                self.say(f"{count:g} of generation {row.generation} have NaN as their return and rank last (train.csv)")
         elif isinstance(row, EventRow):
             if row.event == RESUMED:
                 self.returns.restore(self.run.directory.path)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from erlbench.algorithms import registry
 from erlbench.envs.catalogue import module_of
 from erlbench.files import Table, restore_hint, table_in
-from erlbench.records.older import find_missing, version_of
+from erlbench.records.older import OF_FORMATS, version_of
 from erlbench.records.read import read_rows
 from erlbench.records.run import ASIDE, CONFIG, HASHED, REDACTED, RunFiles, checked, config_hash, imported_of, starts
 from erlbench.records.schema import COUNTED, EpisodeRow, EvaluationRow, Row, TaskRow, header
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 AGREES, DIFFERS, UNKNOWN = "agrees", "differs", "cannot be verified"
+DIGESTS = ("digest", "policy_sha256")  # columns of eval.csv
 PRECISION = 1e-12  # of means and deviations: other programs add in another order
 SEED_FOLDER = re.compile(rf"seed-(\d+)({re.escape(ASIDE)}\d+)?")
 Findings = tuple[Sequence[str], str]  # what is wrong, and what was compared
@@ -142,12 +143,24 @@ def check_files(run: Files) -> Iterator[Check]:
 
 
 def _check_version(run: Files) -> Findings:
-    """Whether the run has all that its version writes; another program writes what it likes."""
+    """Whether the run has all that its version writes, columns where that version also began it.
+
+    Another program writes what it likes.
+    """
     if run.algo not in registry.ALGORITHMS and not module_of(run.algo):
         raise Unverifiable(f"'{run.algo}' is no algorithm of the suite: another program wrote the files")
-    version = ".".join(map(str, version_of(run.meta))) or "of any version"
-    missing = find_missing(run.meta, run.starts, run.status, run.evaluations)
-    return missing, f"all that erlbench {version} writes is there"
+    version = version_of(run.meta)
+    if not version:
+        return ["meta.json does not name the version of erlbench, which each version writes"], ""
+    has_format = version >= OF_FORMATS
+    entries = ("starts", "format") if has_format else ("starts",)
+    missing = [f"{name} in meta.json" for name in entries if not run.meta.get(name)]
+    if has_format and (len(run.starts) < 2 or run.starts[0].get("format")):
+        missing += [f"{name} in eval.csv" for name in DIGESTS if (run.evaluations[name] == "").any()]
+    if has_format and run.is_done:
+        summed = HASHED if any(start.get("config_sha256") for start in run.starts) else HASHED[: len(COUNTED) + 1]
+        missing += [f"the checksum of {name}" for name in summed if name not in table_in(run.status, "files")]
+    return missing, f"all that erlbench {'.'.join(map(str, version))} writes is there"
 
 
 def _check_sums(run: Files) -> Findings:
