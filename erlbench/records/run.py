@@ -49,14 +49,10 @@ class RunFiles:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def config(self) -> dict[str, Any]:
-        """The tables of config.toml under the names of today. Raises OSError and ValueError."""
-        return read_config(self.path / CONFIG)
-
     def readable_config(self, advice: str = "") -> dict[str, Any]:
-        """As `config`. Raises `UsageError`, which ends with `advice`."""
+        """As `read_config` of config.toml. Raises `UsageError`, which ends with `advice`."""
         with readable(self.path / CONFIG, advice=advice):
-            return self.config()
+            return read_config(self.path / CONFIG)
 
     def run_config(self) -> dict[str, Any]:
         """As `readable_config`, for a run: its tables `run`, `settings` and `env_settings` are there."""

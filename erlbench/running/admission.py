@@ -85,7 +85,7 @@ def admit(env: str, settings: Settings, rules: Rules) -> Admission:
 
         raise CellError(f"environment '{env}' cannot be run: {trial.failure}")
     if admission.refusal:
-        raise UsageError(admission.refusal) from (_Traceback(admission.details) if admission.details else None)
+        raise UsageError(admission.refusal) from (RuntimeError(f"\n{admission.details}") if admission.details else None)
     if admission.unrepeatable and not rules.anyway:
         raise UsageError(
             f"environment '{env}' cannot be repeated: {admission.unrepeatable}; its reset(seed) must decide all that "
@@ -137,18 +137,10 @@ def identity_of_run(
 @cache
 def _loaded_by(modules: tuple[str, ...], path: tuple[str, ...]) -> dict[str, str]:
     """What a process has loaded that imports these modules; `path` is for the cache. `CellError` where it cannot."""
-    files: dict[str, str] | None
     files, failure = call_in_subprocess(identity.import_modules, modules, limit=IMPORTED)
-    if files is None:
+    if failure:
         raise CellError(f"{', '.join(modules)} cannot be imported: {failure}")
-    return files
-
-
-class _Traceback(Exception):
-    """The traceback of another process, for `-v`."""
-
-    def __str__(self) -> str:
-        return f"\n{self.args[0]}"
+    return dict(files)
 
 
 def _try_once(env: str, settings: Settings, rules: Rules) -> Trial:
@@ -170,11 +162,7 @@ def _try(env: str, settings: Settings, rules: Rules) -> Trial:
     if not module_of(env_id) and _is_only_here(env_id):
         return Trial(replace(inspect(lambda kind, value: None, env, settings, rules.tries), files={}))
     process = Inspection(inspect, env, dict(settings), rules.tries, rules.modules, limit=rules.limit)
-    admission: Admission | None
-    admission, failure = process.answer(last=not rules.modules)
-    if admission is None:
-        return Trial(None, failure)
-    return Trial(admission, process=process)
+    return Trial(*process.answer(last=not rules.modules), process)
 
 
 def _key(env: str, settings: Settings, rules: Rules) -> Hashable:

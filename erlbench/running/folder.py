@@ -107,10 +107,8 @@ class RunFolder(RunFiles):
         Raises `UsageError` when it cannot be read, and when it is gone while there are rows: without it nothing tells
         to which settings they belong.
         """
-        path, config = self.path / CONFIG, {}
-        with files.readable(path, advice="; --force starts anew"), suppress(FileNotFoundError):
-            config = self.config()
-        if config:
+        path = self.path / CONFIG
+        if path.exists() and (config := self.readable_config("; --force starts anew")):
             return config
         if self.has_rows() or self.has_checkpoint():
             state = "empty" if path.exists() else "missing"

@@ -125,8 +125,8 @@ def check_run_files(directory: RunFolder) -> None:
 
 def is_larger(saved: Mapping[str, Any], cell: Cell) -> bool:
     """Whether `cell` is the run of the configuration `saved`, with a larger budget."""
-    before = saved.get("run", {})
-    budget = before.get("total_timesteps") if isinstance(before, Mapping) else None
+    before = table_in(saved, "run")
+    budget = before.get("total_timesteps")
     if not isinstance(budget, int) or budget >= cell.total_timesteps:
         return False
     return not cell.departures({**saved, "run": {**before, "total_timesteps": cell.total_timesteps}})
