@@ -37,7 +37,6 @@ NOT_TRIED = "the environment was not tried"
 _WITHOUT_RUNS = frozenset({CHECKPOINTS, REPLAY, TRAINING_END})
 LONGEST = 200  # characters
 _NAME = re.compile(r"\w[\w .:@+()=,-]*")  # of which new runs have fewer characters
-_ENV = re.compile(r"\w[\w .:/@+()=,-]*")
 KIND = "imported"  # `kind` in the table [run], and the name of the table with the rest
 EVALUATIONS, TRAINING, UNSAID = "evaluations", "training episodes", "not recorded"
 RETURNS = (EVALUATIONS, TRAINING, UNSAID)  # what the returns of eval.csv are of
@@ -268,7 +267,7 @@ def is_name(text: str) -> bool:
 
 def is_environment(text: str) -> bool:
     """Whether a text can be an environment's id with its preset and settings."""
-    return len(text) <= LONGEST and _ENV.fullmatch(text) is not None and ".." not in text.split("/")
+    return len(text) <= LONGEST and all(map(is_name, text.split("/")))
 
 
 def check_called(config: dict[str, Any]) -> None:
@@ -308,9 +307,8 @@ def imported_of(config: Mapping[str, Any]) -> Imported | None:
     entries = table_in(config, KIND)
     if table_in(config, "run").get("kind") != KIND:
         return None
-    texts = {name: str(entries.get(name) or UNSAID)[:200] for name in ("format", "origin", "returns")}
-    return Imported(
-        **texts | {"returns": texts["returns"] if texts["returns"] in RETURNS else UNSAID},
-        licence=str(entries.get("licence") or "")[:200],
-        sources={str(name): str(value) for name, value in table_in(entries, "sources").items()},
-    )
+    defaults = {"format": UNSAID, "origin": UNSAID, "licence": "", "returns": UNSAID}
+    texts = {name: str(entries.get(name) or default)[:200] for name, default in defaults.items()}
+    if texts["returns"] not in RETURNS:
+        texts["returns"] = UNSAID
+    return Imported(**texts, sources={name: str(value) for name, value in table_in(entries, "sources").items()})

@@ -177,21 +177,16 @@ def catch_signals(stop: threading.Event) -> Iterator[None]:
 def schedule_cells(cells: Sequence[Cell], options: RunOptions) -> CellSchedule:
     """When the cells run: `jobs` at once in the order given, or without that number as many as the machine carries."""
     estimated = partial(estimate_cell, problem_of=remember_problems(problem_finder(rules_of(options))))
-    todo = [options.force or not is_complete(cell) for cell in cells]
-    if options.jobs is not None:
-        shares = [
-            _share(cell, processes_for(cell, options), estimated) if is_todo else NOTHING_TO_DO
-            for cell, is_todo in zip(cells, todo, strict=True)
-        ]
-        return CellSchedule(tuple(shares), range(len(shares)), jobs=options.jobs)
-    gpu = options.device != "cpu" and bool(gpus())
+    gpu = options.jobs is None and options.device != "cpu" and bool(gpus())
     by_kind: dict[str, Sequence[Share]] = {"": [NOTHING_TO_DO]}  # of configurations, which seeds share
     demands = []
-    for cell, is_todo in zip(cells, todo, strict=True):
-        kind = repr(replace(cell, seed=0)) if is_todo else ""
+    for cell in cells:
+        kind = repr(replace(cell, seed=0)) if options.force or not is_complete(cell) else ""
         if kind not in by_kind:
             by_kind[kind] = [*_demand(cell, options, estimated, gpu)]
         demands.append(by_kind[kind])
+    if options.jobs is not None:
+        return CellSchedule(tuple(shares[0] for shares in demands), range(len(cells)), jobs=options.jobs)
     return plan(demands, cores=max(1, options.processes), memory=MEMORY * available_memory())
 
 
@@ -201,8 +196,11 @@ def _demand(cell: Cell, options: RunOptions, estimated: Estimated, gpu: bool) ->
     A synchronous one has any number. One whose results depend on the clock has so many that more would not make it
     faster: by the estimate, or one for each individual in flight and the critic where no step of its environment was
     timed. One whose minutes are the question has all of these, and a core for the main process. So neither depends on
-    the other cells. Cells that learn on a GPU run one at a time.
+    the other cells. Cells that learn on a GPU run one at a time. With a number of jobs each has its job's share.
     """
+    if options.jobs is not None:
+        yield _share(cell, processes_for(cell, options), estimated)
+        return
     algorithm = registry.find(cell.algo)
     most = processes_for(cell, options) or 0
     learns = algorithm.critic_updates > 0

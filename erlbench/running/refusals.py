@@ -11,7 +11,7 @@ from erlbench.experiment.cells import Cell, RunOptions
 from erlbench.files import table_in
 from erlbench.machine import kernel
 from erlbench.records.older import version_of
-from erlbench.records.run import POLICY, ROWS, TRAINING_END, checked, imported_of, later_version
+from erlbench.records.run import META, POLICY, ROWS, TRAINING_END, checked, imported_of, later_version
 from erlbench.running.admission import identity_of, rules_of
 from erlbench.running.checkpoint import unreadable
 from erlbench.running.folder import DONE, RunFolder
@@ -83,6 +83,11 @@ def check_continuing(directory: RunFolder, cell: Cell, options: RunOptions) -> N
 
 def _check_kernel(directory: RunFolder, meta: Mapping[str, Any], cell: Cell) -> None:
     """Refuse another kernel than the last start's, as the run's numbers would be of both."""
+    if not meta and (path := directory.path / META).exists():
+        raise UsageError(
+            f"{path} cannot be read, so the arithmetic at the run's start is unknown; put it back, go on by "
+            "--anyway, or start anew by --force"
+        )
     before = str(meta.get("arithmetic") or "")
     if before and before != (now := kernel.in_words(kernel.describe(), registry.learns(cell.algo))):
         raise UsageError(
