@@ -56,11 +56,8 @@ class RunFiles:
     def run_config(self) -> dict[str, Any]:
         """As `readable_config`, for a run: its tables `run`, `settings` and `env_settings` are there."""
         config = self.readable_config()
-        tables = {name: config.get(name, {}) for name in ("run", "settings", "env_settings")}
-        is_run = all(isinstance(table, dict) for table in tables.values()) and all(
-            type(tables["run"].get(name)) is kind for name, kind in IDENTITY.items()
-        )
-        if not is_run:
+        tables = {name: table_in(config, name) for name in ("run", "settings", "env_settings")}
+        if not all(type(tables["run"].get(name)) is kind for name, kind in IDENTITY.items()):
             raise UsageError(f"{self.path / CONFIG} is not of a run: its table [run] lacks env, name or seed")
         return config | tables
 

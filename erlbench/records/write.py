@@ -27,6 +27,7 @@ from erlbench.records.schema import (
     RowColumn,
     cached,
     columns_of,
+    declared,
     header,
 )
 
@@ -122,7 +123,7 @@ def _cells(row: Row, columns: Sequence[str]) -> list[Any]:
     cells = [*values(row)]
     for at, column in converted:
         if column.metrics:
-            cells[at : at + 1] = [cells[at].get(name, "") for name in columns[at : at + 1 + len(columns) - len(cells)]]
+            cells[at : at + 1] = [cells[at].get(name, "") for name in columns if name not in declared(type(row))]
         elif column.kind == "text":
             cells[at] = " ".join(cells[at].splitlines())
         else:
