@@ -161,7 +161,7 @@ def open_run(
     replay = Replay(directory.path / REPLAY, problem.observation_size, problem.action_size, pool.store)
     opened.callback(replay.close)
     algorithm = cell.algorithm(problem, pool.store, replay)
-    recorded = {"admission": admission.record(), "identity": identity_of(cell, rules)}
+    recorded: dict[str, Any] = {"admission": admission.record(), "identity": identity_of(cell, rules)}
     files = RowFiles(directory.path, cell.env, directory.check)
     opened.callback(files.close)
     run = Run(cell, options, algorithm, pool, directory, files, context.stop, pauses=context.pauses.spans)
