@@ -312,7 +312,8 @@ class SimulatedOrder(ArrivalOrder):
         self._now, self._clock = state["now"], state["clock"]
         self._resuming = not state["idle"]
         for name in ("running", "past"):
-            self._restored |= {task_id: Span(*values, name == "past") for task_id, *values in state[name]}
+            for task_id, start, processor, rest in state[name]:
+                self._restored[task_id] = Span(start, processor, rest, replayed=name == "past")
         taken = {span.processor for span in self._restored.values() if not span.replayed}
         for processors in self._idle_processors.values():
             processors[:] = [processor for processor in processors if processor not in taken]
