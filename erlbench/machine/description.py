@@ -8,7 +8,6 @@ import os
 import platform
 import shutil
 import subprocess
-import sys
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
@@ -59,10 +58,8 @@ def cpu_model() -> str:
 
 def system() -> str:
     """As `platform.platform`, which also asks a process for the processor: Linux-6.1.0-x86_64-with-glibc2.36."""
-    if not sys.platform.startswith("linux"):
-        return platform.platform()
-    kernel, libc = os.uname(), "".join(platform.libc_ver())
-    return "-".join((kernel.sysname, kernel.release, kernel.machine, *(("with", libc) if libc else ())))
+    uname = os.uname()
+    return "-".join((uname.sysname, uname.release, uname.machine, "with", "".join(platform.libc_ver())))
 
 
 def gpus() -> list[str]:
@@ -78,20 +75,12 @@ def gpus() -> list[str]:
 
 
 def commit(root: Path = Path(erlbench.__file__).parent.parent) -> str:
-    """The commit of a source checkout, from its .git; empty for an installed wheel."""
+    """The commit of a source checkout, from the log of its HEAD; empty for an installed wheel."""
     folder = root / ".git"
-    with suppress(OSError):
+    with suppress(OSError, IndexError):
         if folder.is_file():  # of a further work tree: "gitdir: FOLDER"
             folder = root / folder.read_text("utf-8").partition(":")[2].strip()
-        head = (folder / "HEAD").read_text("utf-8").strip()
-        if not head.startswith("ref:"):
-            return head
-        ref, common = head.partition(":")[2].strip(), folder / "commondir"
-        folder = folder / common.read_text("utf-8").strip() if common.exists() else folder
-        if (folder / ref).exists():
-            return (folder / ref).read_text("utf-8").strip()
-        packed = (folder / "packed-refs").read_text("utf-8").splitlines()
-        return next((line.partition(" ")[0] for line in packed if line.endswith(f" {ref}")), "")
+        return (folder / "logs/HEAD").read_text("utf-8").splitlines()[-1].split()[1]
     return ""
 
 

@@ -1,4 +1,4 @@
-"""Demands on this process, and its share of the machine: streams, open files, libraries, cores, memory.
+"""Demands on this process, and its share of the machine: full streams, open files, libraries, cores, memory.
 
 It imports nothing heavy, so that it can run before numpy is imported.
 """
@@ -8,11 +8,12 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import resource
 import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.util import find_spec
 from math import inf
 from pathlib import Path
@@ -24,17 +25,6 @@ A_WORKER = 3  # open files of the driver for one worker process: its connection,
 SPARE = 128  # for CSV files, locks, arrays and libraries
 # Modules that workers and processes that try environments load first, so that both load the same (`work.identity`).
 PRELOAD = ("numpy", "mujoco", "gymnasium", "erlbench.envs.mujoco_fast", "erlbench.pool.worker", "erlbench.work.rollout")
-
-
-def open_standard_streams() -> None:
-    """Have what was closed at the start lead nowhere: else the next file that is opened would get what is printed."""
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        try:
-            os.fstat(number)
-        except OSError:
-            lead_nowhere(number)
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8", closefd=False))
 
 
 def give_up_on_full_streams() -> None:
@@ -84,21 +74,19 @@ def allow_workers(processes: int) -> None:
 
     Raises `UsageError` when the shell does not allow one worker for each.
     """
-    import resource  # not at the top: Windows has none
-
     needed, (soft, hard) = SPARE + A_WORKER * processes, resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and needed > hard:
+    largest = inf if hard == resource.RLIM_INFINITY else hard
+    if needed > largest:
         raise UsageError(
             f"too many open files: {processes} processes need about {needed}, and this shell allows {hard}; "
             f"raise the limit (ulimit -Hn {needed}, or LimitNOFILE of the service), or lower --processes or --jobs"
         )
-    if soft != resource.RLIM_INFINITY and soft < (wanted := needed + A_WORKER * processes):
-        with suppress(OSError, ValueError):
-            limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    wanted = int(min(needed + A_WORKER * processes, largest))
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-# -- processes that end with the one that started them, whatever both are doing; a promise of Linux alone --------------
+# -- processes that end with the one that started them, whatever both are doing ----------------------------------------
 
 
 PR_SET_PDEATHSIG = 1  # of <linux/prctl.h>
@@ -106,9 +94,7 @@ PR_SET_PDEATHSIG = 1  # of <linux/prctl.h>
 
 def end_with_parent() -> None:
     """Have the kernel kill this process when the thread that started it ends. It may have ended before this call."""
-    if sys.platform == "linux":
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 # -- signals -----------------------------------------------------------------------------------------------------------
@@ -188,8 +174,7 @@ def cores() -> int:
 
     In a Slurm job the cores of its task, where Slurm does not bind it to them.
     """
-    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    count = max(1, int(min(count, cpu_quota())))
+    count = max(1, int(min(len(os.sched_getaffinity(0)), cpu_quota())))
     task = os.environ.get("SLURM_CPUS_PER_TASK", "")
     return min(count, int(task)) if task.isdigit() and int(task) else count
 

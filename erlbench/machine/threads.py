@@ -10,9 +10,8 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -24,9 +23,9 @@ class Library:
     """A library that is loaded, and its number of threads in the calling thread."""
 
     name: str
-    kind: str  # torch, openmp or blas
     threads: int
     set_threads: Callable[[int], object]
+    of_each_thread: bool = False  # whether each thread has its number, as with OpenMP; else the process has one
 
     def restore(self) -> None:
         """Give it the number of threads that it has here."""
@@ -38,23 +37,19 @@ def loaded_libraries() -> list[Library]:
     from threadpoolctl import ThreadpoolController  # not at the top: the identity of a run names what is imported
 
     libraries = [
-        Library(str(library.filepath), _kind(library), library.num_threads or 1, partial(_set_threads, library))
+        Library(str(library.filepath), library.num_threads or 1, partial(_set_threads, library), _has_openmp(library))
         for library in ThreadpoolController().lib_controllers
     ]
     if TORCH in sys.modules:
         import torch  # waits where another thread is importing it
 
-        libraries.append(Library(TORCH, TORCH, torch.get_num_threads(), torch.set_num_threads))
+        libraries.append(Library(TORCH, torch.get_num_threads(), torch.set_num_threads))
     return libraries
 
 
-def _kind(controller: Any) -> str:
-    """Whose numbers it has: an OpenBLAS that is built with OpenMP also has one for each thread."""
-    return (
-        OPENMP
-        if OPENMP in (controller.user_api, getattr(controller, "threading_layer", ""))
-        else str(controller.user_api)
-    )
+def _has_openmp(controller: Any) -> bool:
+    """Whether it is OpenMP, or an OpenBLAS that is built with it."""
+    return OPENMP in (controller.user_api, getattr(controller, "threading_layer", ""))
 
 
 def _set_threads(controller: Any, number: int) -> None:
@@ -75,25 +70,28 @@ class OneThread:
 
     def __init__(self) -> None:
         self._guard = threading.RLock()
-        self._holders: dict[int, dict[str, Library]] = {}  # thread -> every OpenMP as it was there
-        self._before: dict[str, Library] = {}  # every BLAS as it was; PyTorch as it is in a new thread
+        self._holders = 0
+        self._before: dict[str, Library] = {}  # as they were before they were limited
         self._seen = threading.local()  # `modules`: how many the thread knew that renewed last
 
     @contextmanager
     def hold(self) -> Iterator[None]:
         """One thread until the end of the block, for the calling thread and for all that call `renew`."""
-        thread = threading.get_ident()
+        here = [library for library in loaded_libraries() if library.of_each_thread]
         with self._guard:
-            is_outermost = thread not in self._holders
-            if is_outermost:
-                self._holders[thread] = {}
+            self._holders += 1
         try:
-            if is_outermost:
-                self.limit()
+            self.limit()
             yield
         finally:
-            if is_outermost:
-                self._release(thread)
+            with self._guard:
+                self._holders -= 1
+                if not self._holders:
+                    for library in self._before.values():
+                        library.restore()
+                    self._before.clear()
+                for library in here:
+                    library.restore()
 
     def renew(self) -> None:
         """Hold the calling thread, and what has been loaded since its last call, to one thread, while anybody holds."""
@@ -105,36 +103,12 @@ class OneThread:
     def limit(self) -> None:
         """One thread for all that is loaded now; for good where none is held, as in a process of a pool."""
         with self._guard:
-            held_libraries = self._holders.get(threading.get_ident(), {})
             libraries = loaded_libraries()  # all are looked at before one is changed: PyTorch changes OpenMP
             for library in libraries:
-                if library.kind == OPENMP:
-                    held_libraries.setdefault(library.name, library)
-                elif self._holders and library.name not in self._before:
-                    self._before[library.name] = _in_new_thread(library) if library.kind == TORCH else library
+                if self._holders:
+                    self._before.setdefault(library.name, library)
             for library in libraries:
                 library.set_threads(1)
-
-    def _release(self, thread: int) -> None:
-        with self._guard:
-            held_libraries = self._holders.pop(thread)
-            if TORCH in self._before:
-                self._before[TORCH].restore()
-            for library in held_libraries.values():
-                library.restore()
-            if not self._holders:
-                for library in self._before.values():
-                    if library.kind != TORCH:
-                        library.restore()
-                self._before.clear()
-
-
-def _in_new_thread(torch: Library) -> Library:
-    """PyTorch with the number of threads that new threads begin with; here it may be held to one by OpenMP already."""
-    from torch import get_num_threads
-
-    with ThreadPoolExecutor(1) as executor:
-        return replace(torch, threads=executor.submit(get_num_threads).result())
 
 
 ONE_THREAD = OneThread()

@@ -16,7 +16,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -65,55 +64,38 @@ class Inspection:
             "paths": module_paths(), "module": function.__module__, "name": function.__name__,
             "arguments": encode(list(arguments), None), "limit": limit,
         }  # fmt: skip
-        self._limit, self._lock = limit, threading.Lock()
-        self._end: tuple[Any, str] | None = None  # the last answer, once the process has ended
+        self._limit = limit
         self._output = tempfile.TemporaryFile()  # and no pipe, which a child of an environment would hold open
-        try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", BOOT, json.dumps(request)], stdin=subprocess.DEVNULL,
-                stdout=self._output, stderr=subprocess.DEVNULL, env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
-                start_new_session=True,
-            )  # fmt: skip
-        except OSError as error:
-            self._end = None, f"no process can be started for it ({error})"
-            self._output.close()
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", BOOT, json.dumps(request)], stdin=subprocess.DEVNULL,
+            stdout=self._output, stderr=subprocess.DEVNULL, env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
+            start_new_session=True,
+        )  # fmt: skip
         self._ends = time.monotonic() + limit + STARTING
 
     def answer(self, last: bool = True) -> tuple[Any, str]:
         """The last answer, once the process has ended; or the first one, as soon as it is there."""
         try:
-            while (answer := self._look(last)) is None:
+            while True:
+                code, lines = self._process.poll(), self._read_lines()
+                if code is not None or (ANSWER in lines and not last):
+                    return (decode(lines[ANSWER], {}), "") if ANSWER in lines else (None, self._failure(lines, code))
                 if time.monotonic() > self._ends:
                     self._process.kill()
                 time.sleep(POLL_INTERVAL)
         except BaseException:  # such as Ctrl-C
             self._process.kill()
             raise
-        return answer
 
-    def _look(self, last: bool) -> tuple[Any, str] | None:
-        """The answer as soon as it is there; several threads may wait for it, and the one that sees the end closes."""
-        with self._lock:
-            if self._end is not None:
-                return self._end
-            code, lines = self._process.poll(), self._read_lines()
-            if code is None and (last or ANSWER not in lines):
-                return None
-            answer = self._failure(lines, code) if ANSWER not in lines else (decode(lines[ANSWER], {}), "")
-            if code is not None:
-                self._end = answer
-                self._output.close()
-            return answer
-
-    def _failure(self, lines: dict[str, Any], code: int | None) -> tuple[None, str]:
+    def _failure(self, lines: dict[str, Any], code: int | None) -> str:
         """Why there is no answer."""
         assert code is not None
         if -code in (signal.SIGALRM, signal.SIGKILL):
-            return None, f"it takes more than {self._limit:g} s in {lines[PHASE]}"
+            return f"it takes more than {self._limit:g} s in {lines[PHASE]}"
         if code in UNWRITTEN:
-            return None, "its answer cannot be written: " + "; ".join(ADVICE[code])
+            return "its answer cannot be written: " + "; ".join(ADVICE[code])
         end = f"signal {-code}, {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        return None, f"it ended its process in {lines[PHASE]} ({end})"
+        return f"it ended its process in {lines[PHASE]} ({end})"
 
     def _read_lines(self) -> dict[str, Any]:
         """The last of each kind of lines."""
