@@ -1,7 +1,7 @@
 """The nodes of a Ray cluster: connecting to them, and on each an actor around a pool of processes with its store.
 
-The driver calls `exchange` again and again, one call at a time for each node, and Ray runs an actor's calls in their
-order. So the data of a task arrive before it starts.
+The driver calls `exchange` again and again, one call at a time for each node. The data of a task come with it or came
+before.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import importlib.util
 import logging
 import os
 import pickle
-import platform
 import shutil
 import socket
 import tempfile
@@ -28,41 +27,24 @@ from erlbench.experiment.cells import RunOptions
 from erlbench.machine import kernel
 from erlbench.pool.base import Failure, PoolEvent, failure
 from erlbench.pool.processes import ProcessPool
+from erlbench.work.replay import NAME as REPLAY
 from erlbench.work.replay import OBSERVATIONS, ROWS, TRANSITIONS
-from erlbench.work.store import make_store_folder, shared_memory_folder
+from erlbench.work.store import make_store_folder
 from erlbench.work.tasks import Result, Task
 
 PATIENCE = 10.0  # seconds to wait for the head
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"  # HTTP/2 begins so: RFC 9113, section 3.4
 SETTINGS = 4  # the type of the frame with which a server begins; the fourth byte of a frame
-SHARED_MEMORY = 256 * 2**20  # bytes that a node must have; Docker gives 64 MiB by default
 ReplayPart = Mapping[str, tuple[int, bytes]]  # of a replay's files by their name: from which byte on, and the bytes
-
-
 GATHER = 0.005  # seconds in which results are gathered for one answer
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What must agree between a node and the driver, and what a node has."""
+    """What must agree between a node and the driver; Ray itself compares the versions of Python and of Ray."""
 
     erlbench: str
-    python: str  # as 3.11
     arithmetic: str  # BLAS, kernel and instruction sets: equal ones give equal bits
-    shared_memory: int  # bytes
-
-
-@dataclass(frozen=True, kw_only=True)
-class Order:
-    """What the driver sends."""
-
-    tasks: Sequence[bytes] = ()  # pickled
-    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)  # that the node lacks, by their name in the store
-    replays: Mapping[str, ReplayPart] = field(default_factory=dict)  # what the node lacks of them, by their name
-    free: Sequence[str] = ()  # names of arrays that are not needed any more
-    reset: bool = False  # forget all tasks, arrays and replays first
-    prepare: tuple[Task, int] | None = None  # a task, and the number of workers that run it before anything else
-    wait: float = 0.0  # seconds to wait for a result
 
 
 @dataclass(frozen=True)
@@ -70,20 +52,18 @@ class Answer:
     """One finished task: its result by this node's clock, with its arrays themselves; or why it failed."""
 
     task: int
-    result: Result | None = None
+    outcome: Result | Failure
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)  # by their name in the store
-    failure: Failure | None = None
 
 
 @dataclass(frozen=True)
 class Report:
-    """What `exchange` returns."""
+    """What `exchange` and `prepare` return."""
 
     now: float  # this node's clock
     device: str
     answers: Sequence[Answer]
     events: Sequence[PoolEvent]
-    failed: Failure | None  # the pool as a whole
 
 
 class Agent:
@@ -91,48 +71,55 @@ class Agent:
 
     def __init__(self, processes: int, options: RunOptions) -> None:
         self._pool = ProcessPool(replace(options, processes=processes))
-        self._folder = make_store_folder(Path(tempfile.gettempdir()))
+        self._replay = make_store_folder(Path(tempfile.gettempdir()))
+        self._pool.store.attach(REPLAY, self._replay)
         self._unfinished: set[int] = set()
 
     def facts(self) -> Facts:
         """What this node has."""
         return facts()
 
-    def exchange(self, order: Order) -> Report:
-        """Take an order in; then wait for finished tasks, and return those that come within a few milliseconds."""
-        answers: list[Answer] = []
-        failed = None
-        try:
-            self._carry_out(order)
-            answers += self._answers(order.wait)
-        except ErlbenchError as error:
-            failed = failure(error)
-        return Report(time.monotonic(), self._pool.device, answers, self._pool.events(), failed)
+    def prepare(self, task: Task, workers: int) -> Report:
+        """Run `task` on so many workers before anything else."""
+        self._pool.prepare(task, workers)
+        return self._report([])
+
+    def exchange(
+        self,
+        pickled_tasks: Sequence[bytes],
+        arrays: Mapping[str, np.ndarray],
+        replay_part: ReplayPart,
+        unneeded: Sequence[str],
+        wait: float,
+    ) -> Report:
+        """Take tasks in, the data that the node lacked, and the names of arrays that are not needed any more.
+
+        Then wait for finished tasks, and return those that come within a few milliseconds; none after `wait` seconds.
+        """
+        self._pool.store.free(unneeded)
+        for name, array in arrays.items():
+            self._pool.store.put(name, array)
+        write_part(self._replay, replay_part)
+        tasks: list[Task] = [pickle.loads(task) for task in pickled_tasks]
+        self._unfinished.update(task.id for task in tasks)
+        self._pool.submit(tasks)
+        return self._report([*self._answers(wait)])
+
+    def reset(self) -> None:
+        """Forget all tasks, arrays and the replay."""
+        self._pool.reset()
+        self._pool.store.clear()
+        self._unfinished.clear()
+        for path in self._replay.iterdir():
+            path.unlink()
 
     def close(self) -> None:
         """End the processes and remove the files."""
         self._pool.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(self._replay, ignore_errors=True)
 
-    def _carry_out(self, order: Order) -> None:
-        store = self._pool.store
-        if order.reset:
-            self._pool.reset()
-            store.clear()
-            self._unfinished.clear()
-            shutil.rmtree(self._folder / "replays", ignore_errors=True)
-        store.free(order.free)
-        for name, array in order.arrays.items():
-            store.put(name, array)
-        for replay, replay_part in order.replays.items():
-            folder = self._folder / "replays" / replay
-            write_part(folder, replay_part)
-            store.attach(replay, folder)
-        if order.prepare is not None:
-            self._pool.prepare(*order.prepare)
-        tasks: list[Task] = [pickle.loads(task) for task in order.tasks]
-        self._unfinished.update(task.id for task in tasks)
-        self._pool.submit(tasks)
+    def _report(self, answers: Sequence[Answer]) -> Report:
+        return Report(time.monotonic(), self._pool.device, answers, self._pool.events())
 
     def _answers(self, wait: float) -> Iterator[Answer]:
         """What is finished after `wait` seconds at most, and shortly after the first of it."""
@@ -143,15 +130,15 @@ class Agent:
             except ErlbenchError as error:
                 if error.task not in self._unfinished:
                     raise  # it is about no task
-                self._unfinished.remove(error.task)
                 details = getattr(error, "details", "")
-                yield Answer(error.task, failure=replace(failure(error), message=str(error), details=details))
-                return
-            if result is None:
-                return
-            self._unfinished.remove(result.task)
-            arrays = {ref.name: np.asarray(self._pool.store.get(ref)) for ref in result.arrays.values()}
-            yield Answer(result.task, result, arrays)
+                answer = Answer(error.task, replace(failure(error), message=str(error), details=details))
+            else:
+                if result is None:
+                    return
+                arrays = {ref.name: np.asarray(self._pool.store.get(ref)) for ref in result.arrays.values()}
+                answer = Answer(result.task, result, arrays)
+            self._unfinished.remove(answer.task)
+            yield answer
             end = min(end, time.monotonic() + GATHER)
 
 
@@ -159,10 +146,7 @@ def facts() -> Facts:
     """What this machine has."""
     import erlbench
 
-    status = os.statvfs(shared_memory_folder())
-    memory = status.f_frsize * status.f_blocks
-    arithmetic, python = kernel.in_words(kernel.describe()), ".".join(platform.python_version_tuple()[:2])
-    return Facts(erlbench.__version__, python, arithmetic, memory)
+    return Facts(erlbench.__version__, kernel.in_words(kernel.describe()))
 
 
 # -- copies of a replay, whose files only grow -------------------------------------------------------------------------
@@ -180,7 +164,6 @@ def read_part(folder: Path, sizes: Mapping[str, int]) -> ReplayPart:
 
 def write_part(folder: Path, replay_part: ReplayPart) -> None:
     """Add a part to the copy in `folder`."""
-    folder.mkdir(parents=True, exist_ok=True)
     for name, (begin, data) in replay_part.items():
         with open(os.open(folder / name, os.O_CREAT | os.O_RDWR), "r+b") as file:
             file.seek(begin)
@@ -257,7 +240,7 @@ def members() -> list[Member]:
     nodes = []
     for node in ray.nodes():  # type: ignore[no-untyped-call]
         cores = int(free.get(node["NodeID"], {}).get("CPU", 0)) if node["Alive"] else 0
-        if cores >= 1:
+        if cores:
             nodes.append(Member(node["NodeID"], node["NodeManagerHostname"], cores))
     return nodes
 
@@ -267,27 +250,14 @@ def start_agent(member: Member, processes: int, options: RunOptions) -> Any:
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    actor = ray.remote(Agent).options(
-        num_cpus=processes,
-        max_restarts=0,
-        scheduling_strategy=NodeAffinitySchedulingStrategy(member.node_id, soft=False),
-    )
-    return actor.remote(processes, options)
+    place = NodeAffinitySchedulingStrategy(member.node_id, soft=False)
+    return ray.remote(Agent).options(num_cpus=processes, scheduling_strategy=place).remote(processes, options)
 
 
 def objection(driver: Facts, node: Facts, anyway: bool) -> str:
     """Why a node cannot be used; empty when it can."""
-    for name, on_driver, on_node in (
-        ("erlbench", driver.erlbench, node.erlbench),
-        ("Python", driver.python, node.python),
-    ):
-        if on_driver != on_node:
-            return f"it has {name} {on_node}, the driver {on_driver}; install the same there"
-    if node.shared_memory < SHARED_MEMORY:
-        return (
-            f"its shared memory has {node.shared_memory / 2**20:.0f} MiB, and {SHARED_MEMORY / 2**20:.0f} are needed; "
-            "make it larger (docker run --shm-size)"
-        )
+    if node.erlbench != driver.erlbench:
+        return f"it has erlbench {node.erlbench}, the driver {driver.erlbench}; install the same there"
     if node.arithmetic != driver.arithmetic and not anyway:
         return (
             f"it computes by {node.arithmetic}, the driver by {driver.arithmetic}, so that results would "

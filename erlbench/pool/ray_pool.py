@@ -19,11 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from erlbench.errors import CellError, ErlbenchError, TaskError, UsageError
+from erlbench.errors import CellError, ErlbenchError, UsageError
 from erlbench.experiment.cells import RunOptions
 from erlbench.pool import ray_nodes as cluster
-from erlbench.pool.base import Pool, as_error, check_stop
-from erlbench.pool.ray_nodes import Answer, Order, ReplayPart, Report, facts, read_part
+from erlbench.pool.base import Failure, Pool, as_error, check_stop, failure
+from erlbench.pool.ray_nodes import Answer, ReplayPart, Report, facts, read_part
+from erlbench.work.replay import NAME as REPLAY
 from erlbench.work.replay import ROWS
 from erlbench.work.store import Store
 from erlbench.work.tasks import ReplayView, Task, arrays_of
@@ -45,8 +46,8 @@ class Node:
         self.first_slot = first_slot  # slots are numbered through all nodes
         self.call: Any = None
         self.sent: dict[int, Task] = {}  # tasks that have not come back, in their order
-        self.copies: dict[str, dict[str, int]] = {}  # replay -> the bytes of each file that are there
-        self._arrays: set[str] = set()  # that are there
+        self.arrays: set[str] = set()  # that are there, by name
+        self._replay: dict[str, int] = {}  # the bytes of each of the replay's files that are there
         self._waiting: list[tuple[Task, bytes]] = []  # tasks for the next call
 
     @property
@@ -63,40 +64,32 @@ class Node:
         """Call the agent, unless a call is under way or nothing is to be sent: tasks, and the data that it lacks."""
         if self.call is not None or not self.sent:
             return
-        free = [*self._arrays.difference(os.listdir(store.folder))]  # not needed any more
-        self._arrays.difference_update(free)
+        unneeded = [*self.arrays.difference(os.listdir(store.folder))]
+        self.arrays.difference_update(unneeded)
         arrays: dict[str, np.ndarray] = {}
-        replays: dict[str, ReplayPart] = {}
-        for task, _ in self._waiting:
-            for value in task.inputs.values():
-                if isinstance(value, ReplayView):
-                    copy = self.copies.get(value.replay, {})
-                    if copy.get(ROWS, 0) // 4 < value.stop:  # a row's number has four bytes
-                        replay_part = read_part(store.replay_folder(value.replay), copy)
-                        self.copies[value.replay] = {
-                            name: begin + len(data) for name, (begin, data) in replay_part.items()
-                        }
-                        replays[value.replay] = replay_part
-                for ref in arrays_of(value):
-                    if ref.name not in self._arrays:
-                        self._arrays.add(ref.name)
-                        arrays[ref.name] = store.get(ref)
+        values = [value for task, _ in self._waiting for value in task.inputs.values()]
+        for ref in (ref for value in values for ref in arrays_of(value)):
+            if ref.name not in self.arrays:
+                self.arrays.add(ref.name)
+                arrays[ref.name] = store.get(ref)
+        replay_part: ReplayPart = {}
+        stop = max((value.stop for value in values if isinstance(value, ReplayView)), default=0)
+        if self._replay.get(ROWS, 0) // 4 < stop:  # a row's number has four bytes
+            replay_part = read_part(store.replay_folder(REPLAY), self._replay)
+            self._replay = {name: begin + len(data) for name, (begin, data) in replay_part.items()}
         tasks = [data for _, data in self._waiting]
         self._waiting.clear()
         wait = WAIT if len(self.sent) >= self.slots else WAIT_IDLE
-        self.call = self.agent.exchange.remote(Order(tasks=tasks, arrays=arrays, replays=replays, free=free, wait=wait))
-
-    def add_arrays(self, names: Iterable[str]) -> None:
-        """The node has arrays that its tasks made."""
-        self._arrays.update(names)
+        self.call = self.agent.exchange.remote(tasks, arrays, replay_part, unneeded, wait)
 
     def reset(self) -> None:
         """Have the node forget all tasks, arrays and replays; what a call that is under way returns is not heard."""
         self.sent.clear()
-        self.copies.clear()
-        self._arrays.clear()
+        self.arrays.clear()
+        self._replay.clear()
         self._waiting.clear()
-        self.call = self.agent.exchange.remote(Order(reset=True))
+        self.call = None
+        self.agent.reset.remote()  # Ray runs an actor's calls in their order
 
 
 class RayPool(Pool):
@@ -110,7 +103,6 @@ class RayPool(Pool):
         super().__init__()
         self.device = options.device
         self._options = options
-        self._here = facts()
         self.store = Store.create()
         self._nodes: list[Node] = []
         try:
@@ -128,7 +120,7 @@ class RayPool(Pool):
         share = workers / max(1, self.processes)
         for node in self._nodes:
             count = min(node.slots, math.ceil(share * node.slots))
-            node.call = node.agent.exchange.remote(Order(prepare=(task, count)))
+            node.call = node.agent.prepare.remote(task, count)
         while any(node.call is not None for node in self._nodes):
             self._wait(LOOK)
             check_stop(stop)
@@ -202,8 +194,8 @@ class RayPool(Pool):
         node.call = None
         try:
             report: Report = ray.get(call)
-        except ray.exceptions.RayTaskError as error:  # the agent lives: this is a mistake, not a loss
-            self._finished.append(TaskError(f"the agent on {node.name} raised {cluster.cause(error)}", str(error)))
+        except ray.exceptions.RayTaskError as error:  # the agent lives: its pool has failed
+            self._finished.append(as_error(f"node {node.name}", replace(failure(error.cause), details=str(error))))
             return
         except ray.exceptions.RayError as error:
             self._lost(node, error)
@@ -214,21 +206,18 @@ class RayPool(Pool):
         later = time.monotonic() - report.now  # the nodes' clocks are used for durations only
         for answer in report.answers:
             self._returned(node, answer, later)
-        if report.failed is not None:
-            self._finished.append(as_error(f"node {node.name}", report.failed))
 
     def _returned(self, node: Node, answer: Answer, later: float) -> None:
-        task, result = node.sent.pop(answer.task), answer.result
-        if result is None:
-            assert answer.failure is not None
-            words = answer.failure.message.removeprefix(task.label)  # the node's pool has also named the task
-            self._finish(task, replace(answer.failure, message=words))
+        task, outcome = node.sent.pop(answer.task), answer.outcome
+        if isinstance(outcome, Failure):
+            words = outcome.message.removeprefix(task.label)  # the node's pool has also named the task
+            self._finish(task, replace(outcome, message=words))
             return
         for array, value in answer.arrays.items():
             self.store.put(array, value)
-        node.add_arrays(answer.arrays)
-        start, end, slot = result.start + later, result.end + later, node.first_slot + result.process
-        self._finish(task, replace(result, start=start, end=end, process=slot))
+        node.arrays.update(answer.arrays)
+        start, end, slot = outcome.start + later, outcome.end + later, node.first_slot + outcome.process
+        self._finish(task, replace(outcome, start=start, end=end, process=slot))
 
     # -- nodes: all are taken at once, and some may be lost -----------------------------------------------------------
 
@@ -239,26 +228,30 @@ class RayPool(Pool):
         end = time.monotonic() + START
         while not (members := cluster.members()) and time.monotonic() < end:
             time.sleep(0.2)  # Ray may not have noticed yet that the last command has ended
-        slots = [min(member.cores, self._options.per_node or member.cores) for member in members]
-        agents = [cluster.start_agent(*pair, self._options) for pair in zip(members, slots, strict=True)]
-        calls = [agent.facts.remote() for agent in agents]
-        started = set(ray.wait(calls, num_returns=len(calls), timeout=START)[0]) if calls else set()
-        refused = []
-        for member, agent, count, call in zip(members, agents, slots, calls, strict=True):
-            name = f"{member.host} ({member.node_id[:6]})"
+        nodes = {}  # by the call for their facts
+        for member in members:
+            slots = min(member.cores, self._options.per_node or member.cores)
+            node = Node(
+                f"{member.host} ({member.node_id[:6]})", cluster.start_agent(member, slots, self._options), slots
+            )
+            nodes[node.agent.facts.remote()] = node
+        started = set(ray.wait([*nodes], num_returns=len(nodes), timeout=START)[0]) if nodes else set()
+        here, refused = facts(), []
+        for call, node in nodes.items():
             objection = f"its agent has not started within {START:.0f} seconds"
             if call in started:
                 try:
-                    objection = cluster.objection(self._here, ray.get(call), self._options.anyway)
+                    objection = cluster.objection(here, ray.get(call), self._options.anyway)
                 except ray.exceptions.RayError as error:
                     objection = f"its agent did not start: {cluster.cause(error)}"
             if objection:
-                ray.kill(agent)
-                refused.append(f"node {name} is not used: {objection}")
+                ray.kill(node.agent)
+                refused.append(f"node {node.name} is not used: {objection}")
                 self._note("node refused", refused[-1])
             else:
-                self._nodes.append(Node(name, agent, count, self.processes))
-                self._note("node joined", f"{name} with {count} processes")
+                node.first_slot = self.processes
+                self._nodes.append(node)
+                self._note("node joined", f"{node.name} with {node.slots} processes")
         if not self._nodes:
             reasons = "; ".join(refused) or "it has no free cores"
             raise UsageError(f"no node of the Ray cluster can be used: {reasons}")
