@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from erlbench.errors import UsageError
@@ -37,8 +36,7 @@ class NumpyPolicy:
         self.spec = spec
         self.parameters = parameters
         self._random: np.random.Generator | None = None
-        self._memory: list[np.ndarray] = []  # hidden and cell states
-        self._module: ModuleRow | ImageNetwork | None = None  # of a user's class, or of images
+        self._resets: list[Operation] = []  # what begins an episode
         sees = bool(spec.image) and not spec.parameters
         self._observation = np.empty(spec.sizes[0], np.uint8 if sees else np.float32)
         self._operations: list[Operation] = []  # their arguments bound once
@@ -53,10 +51,8 @@ class NumpyPolicy:
     def reset(self, random: np.random.Generator | None = None) -> None:
         """Begin an episode: forget the last one. A stochastic policy draws from `random`; without it acts its mode."""
         self._random = random
-        for state in self._memory:
-            state.fill(0)
-        if self._module is not None:
-            self._module.reset()
+        for operation in self._resets:
+            operation()
 
     def normalised(self, observation: np.ndarray) -> np.ndarray:
         """Normalised action `(action,)` for an observation `(observation,)`; the next call overwrites it."""
@@ -77,11 +73,14 @@ class NumpyPolicy:
         if spec.normalisation:
             clip = np.float32(spec.observation_clip)
             self._operations += _normalise(layer, tensors["observation.mean"], tensors["observation.std"], clip)
-        if spec.parameters or spec.image:
-            outputs = np.empty(spec.sizes[-1] if spec.parameters else spec.widths[-1], np.float32)
-            kind = ModuleRow if spec.parameters else ImageNetwork
-            self._module = kind(spec, tensors, layer, outputs)
-            self._operations.append(self._module)
+        if spec.parameters:
+            outputs = np.empty(spec.sizes[-1], np.float32)
+            self._operations.append(module := ModuleRow(spec, tensors, layer, outputs))
+            self._resets.append(module.reset)
+            return outputs
+        if spec.image:
+            outputs = np.empty(spec.widths[-1], np.float32)
+            self._operations.append(ImageNetwork(spec, tensors, layer, outputs))
             return outputs
         last = len(spec.sizes) - 2
         for index in range(last):
@@ -107,7 +106,7 @@ class NumpyPolicy:
         units = outer.shape[1]
         gates, recurrent = (np.empty(4 * units, np.float32) for _ in range(2))
         hidden, cell = (np.zeros(units, np.float32) for _ in range(2))
-        self._memory += [hidden, cell]
+        self._resets += [partial(hidden.fill, 0), partial(cell.fill, 0)]
         entry, forget, candidate, exit = np.split(gates, 4)
         squashed = np.empty_like(cell)
         self._operations += [
@@ -258,15 +257,7 @@ def load_policy(path: Path | str, inside: int = 0) -> NumpyPolicy:
         raise UsageError(f"there is no {file}; a run writes its policy when it is done{restore_hint(file)}") from None
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {reason(error)}") from error
-    except (
-        SafetensorError,
-        LookupError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        ArithmeticError,
-        RecursionError,
-    ) as error:
+    except Exception as error:  # a file of somebody else may hold anything
         raise UsageError(f"{file} is no policy that erlbench wrote: {printable(str(error))}") from error
     if (module := spec.network.partition(":")[0]) != spec.network and module not in sys.modules:
         raise UsageError(

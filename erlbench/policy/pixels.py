@@ -96,9 +96,6 @@ class ImageNetwork:
                 x = self._activation(self._layer(place, x))
             self._output[...] = self._layer(-1, x)[0].numpy()
 
-    def reset(self) -> None:
-        """Begin an episode: nothing is remembered."""
-
     def _layer(self, place: int, x: Any) -> Any:
         weight, bias = self._layers[place]
         if weight.dim() == 4:

@@ -120,9 +120,7 @@ class PolicySpec:
         """The network's tensors in the order of the vector."""
         if self.parameters:
             return _named_tensors(self.parameters)
-        if self.image:
-            return _image_tensors(self.image, self.widths[1:], self.bias)
-        return _cached_tensors(self.widths, bias=self.bias, lstm=self.network == "lstm")
+        return network_tensors(self.widths, bias=self.bias, lstm=self.network == "lstm", image=self.image)
 
     @property
     def samples_normal(self) -> bool:
@@ -174,6 +172,9 @@ class PolicySpec:
         return named
 
 
+_Part = tuple[str, tuple[int, ...], int]  # name, shape and fan-in of a tensor
+
+
 def _in_order(parts: Iterable[_Part]) -> list[Tensor]:
     """The tensors of a vector, one behind the other."""
     tensors, start = [], 0
@@ -194,24 +195,9 @@ def _named_tensors(parameters: tuple[str, ...]) -> list[Tensor]:
     return _in_order(parts)
 
 
-@lru_cache(maxsize=8)
-def _image_tensors(image: tuple[int, ...], widths: tuple[int, ...], bias: bool) -> list[Tensor]:
-    parts: list[_Part] = []
-    inputs = image[0]
-    for index, (channels, side, _) in enumerate(convolutions_of(image)):
-        fan_in = inputs * side * side
-        parts.append((f"convolution.{index}.weight", (channels, inputs, side, side), fan_in))
-        parts += [(f"convolution.{index}.bias", (channels,), fan_in)] if bias else []
-        inputs = channels
-    sizes = (math.prod(feature_shape(image)), *widths)
-    for index, (width, outputs) in enumerate(zip(sizes, widths)):
-        parts += _linear(index, width, outputs, bias)
-    return _in_order(parts)
-
-
 def layer_slices(sizes: Sequence[int]) -> list[tuple[slice, slice]]:
     """Weight and bias slices of each layer of an MLP with layer widths `sizes` in its flat vector."""
-    places = [tensor.place for tensor in network_tensors(sizes)]
+    places = [tensor.place for tensor in network_tensors(tuple(sizes))]
     return list(zip(places[::2], places[1::2]))
 
 
@@ -220,28 +206,37 @@ def parameter_count(sizes: Sequence[int]) -> int:
     return sum((inputs + 1) * outputs for inputs, outputs in zip(sizes, sizes[1:]))
 
 
-def network_tensors(sizes: Sequence[int], *, bias: bool = True, lstm: bool = False) -> list[Tensor]:
+@lru_cache(maxsize=64)  # outside of the specs, which travel with every task
+def network_tensors(
+    sizes: tuple[int, ...], *, bias: bool = True, lstm: bool = False, image: tuple[int, ...] = ()
+) -> list[Tensor]:
     """The tensors of a network with layer widths `sizes`; with `lstm` its hidden layers are LSTM cells.
 
     `layer.N.weight` `(outputs, inputs)` and `layer.N.bias` are a linear layer's, N counted from 0 over all layers.
     `lstm.weight_ih_lN` `(4 * outputs, inputs)`, `lstm.weight_hh_lN` `(4 * outputs, outputs)`, `lstm.bias_ih_lN` and
-    `lstm.bias_hh_lN` are an LSTM cell's.
+    `lstm.bias_hh_lN` are an LSTM cell's. Before the first layer of a network that sees an `image` are convolutions:
+    `convolution.N.weight` `(outputs, inputs, side, side)` and `convolution.N.bias`.
     """
     parts: list[_Part] = []
+    if image:
+        channels = image[0]
+        for index, (outputs, side, _) in enumerate(convolutions_of(image)):
+            parts += _layer(f"convolution.{index}", (outputs, channels, side, side), bias)
+            channels = outputs
+        sizes = (math.prod(feature_shape(image)), *sizes[1:])
     for index, (inputs, outputs) in enumerate(zip(sizes, sizes[1:])):
-        layer = _lstm if lstm and index < len(sizes) - 2 else _linear
-        parts += layer(index, inputs, outputs, bias)
+        if lstm and index < len(sizes) - 2:
+            parts += _lstm(index, inputs, outputs, bias)
+        else:
+            parts += _layer(f"layer.{index}", (outputs, inputs), bias)
     return _in_order(parts)
 
 
-_cached_tensors = lru_cache(maxsize=64)(network_tensors)  # outside of the specs, which travel with every task
-_Part = tuple[str, tuple[int, ...], int]
-
-
-def _linear(index: int, inputs: int, outputs: int, bias: bool) -> Iterator[_Part]:
-    yield f"layer.{index}.weight", (outputs, inputs), inputs
+def _layer(name: str, shape: tuple[int, ...], bias: bool) -> Iterator[_Part]:
+    fan_in = math.prod(shape[1:])
+    yield f"{name}.weight", shape, fan_in
     if bias:
-        yield f"layer.{index}.bias", (outputs,), inputs
+        yield f"{name}.bias", shape[:1], fan_in
 
 
 def _lstm(index: int, inputs: int, outputs: int, bias: bool) -> Iterator[_Part]:
@@ -308,7 +303,7 @@ def initial_vector(spec: PolicySpec, key: Key) -> np.ndarray:
 
 def initial_parameters(sizes: Sequence[int], key: Key) -> np.ndarray:
     """An MLP by PyTorch's default for Linear layers: U(-1/sqrt(inputs), 1/sqrt(inputs)), float32."""
-    return _uniform(network_tensors(sizes), key)
+    return _uniform(network_tensors(tuple(sizes)), key)
 
 
 def initial_policy(spec: PolicySpec, key: Key, initialisation: str = "pytorch") -> np.ndarray:

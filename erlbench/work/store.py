@@ -6,13 +6,13 @@ A store is a folder in the machine's shared memory that is named after its user 
 from __future__ import annotations
 
 import errno
+import fcntl
 import mmap
 import os
-import re
 import shutil
-import stat
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -33,39 +33,15 @@ def shared_memory_folder() -> Path:
 
 def make_store_folder(parent: Path) -> Path:
     """A new folder in `parent` for this process alone; folders of this user's dead processes are removed."""
-    prefix = f"erlbench-{os.geteuid()}-{_process_space()}-"
+    namespace = os.stat("/proc/self/ns/pid").st_ino  # a container has another one, and may share the parent with others
+    prefix = f"erlbench-{os.geteuid()}-{namespace}-"
     for path in parent.glob(f"{prefix}*"):
-        pid = re.match(r"\d+(?=-)", path.name.removeprefix(prefix))
-        if pid is not None and not _is_alive(int(pid[0])) and _is_own_folder(path):
-            shutil.rmtree(path, ignore_errors=True)
+        pid = path.name.removeprefix(prefix).partition("-")[0]
+        if pid.isdecimal() and not Path("/proc", pid).exists():
+            with suppress(OSError):  # another start has removed it
+                if path.lstat().st_uid == os.geteuid():
+                    shutil.rmtree(path, ignore_errors=True)  # no link
     return Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=parent))
-
-
-def _process_space() -> str:
-    """The namespace of process numbers: a container has another one, and may share a folder with others."""
-    try:
-        return str(os.stat("/proc/self/ns/pid").st_ino)
-    except OSError:
-        return "0"
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # another user's
-        pass
-    return True
-
-
-def _is_own_folder(path: Path) -> bool:
-    """Whether it is a folder of this user, and no link to one."""
-    try:
-        status = path.lstat()
-    except OSError:
-        return False
-    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
 
 
 class Store:
@@ -153,8 +129,6 @@ class Store:
         """
         if table.path(self._tables).exists():
             return
-        import fcntl  # not at the top: Windows has none
-
         with open(self.folder / "lock", "wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not table.path(self._tables).exists():
