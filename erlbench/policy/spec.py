@@ -91,12 +91,6 @@ class PolicySpec:
         ):
             if value not in choices and not (value == self.network and ":" in value):
                 raise ValueError(f"'{value}' is none of {', '.join(choices)}")
-        if self.actions == "bins" and self.bins < 2:
-            raise ValueError("a dimension needs two bins at least")
-        if self.reference and (self.normalisation or not self.image):
-            raise ValueError("virtual batch normalisation is for images, whose observations have no statistics")
-        if self.stochastic and self.actions == "discrete" and self.squashing != "linear":
-            raise ValueError("a stochastic policy of discrete actions needs linear outputs")
 
     @property
     def size(self) -> int:

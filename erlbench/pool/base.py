@@ -1,4 +1,4 @@
-"""What all pools share: interface, kinds, and how an error of a task travels from a worker to the driver."""
+"""What all pools share: interface, kinds, and what an error of a task becomes in the driver."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
 
-from erlbench.errors import ErlbenchError, Interrupted, TaskError, UsageError
+from erlbench.errors import ErlbenchError, Interrupted, TaskError
 from erlbench.experiment.cells import LOCAL, RunOptions
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
@@ -55,8 +55,6 @@ class Pool(ABC):
     def submit(self, tasks: Iterable[Task]) -> None:
         """Take tasks in that can start: the tasks that they wait for have finished."""
         for task in tasks:
-            if task.id in self._tasks:
-                raise ValueError(f"{task.label} was submitted twice")
             self._tasks[task.id] = task
             self._push(task)
         self._start()
@@ -101,11 +99,13 @@ class Pool(ABC):
 
     # -- for kinds of pools: how tasks end ----------------------------------------------------------------------------
 
-    def _finish(self, task: Task, outcome: Result | Failure) -> None:
+    def _finish(self, task: Task, outcome: Result | ErlbenchError) -> None:
         """A task has ended, by its result or by what it raised."""
         del self._tasks[task.id]
         self._ends.pop(task.id, None)
-        self._finished.append(as_error(task.label, outcome, task.id) if isinstance(outcome, Failure) else outcome)
+        if isinstance(outcome, ErlbenchError) and outcome.task is None:  # the worker did not know whose error it was
+            outcome = task_error(task.label, outcome, task.id)
+        self._finished.append(outcome)
 
     def _fail(self, task: Task, what: str, details: str = "") -> None:
         """Give a task up; `what` follows its name in the message."""
@@ -164,8 +164,6 @@ def make_pool(options: RunOptions) -> Pool:
         from erlbench.pool.ray_pool import RayPool
 
         return RayPool(options)
-    if options.processes < 0:
-        raise UsageError(f"the number of processes is {options.processes}; it must be 0 (this process) or more")
     if options.processes:
         from erlbench.pool.processes import ProcessPool
 
@@ -175,33 +173,21 @@ def make_pool(options: RunOptions) -> Pool:
     return SerialPool(options.device)
 
 
-# -- how an error of a task travels ------------------------------------------------------------------------------------
+# -- errors of tasks ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Failure:
-    """What a worker sends instead of a result."""
-
-    type: type[ErlbenchError] | None  # None: not one of ours
-    message: str
-    details: str  # the worker's traceback
-
-
-def failure(error: BaseException) -> Failure:
-    """Describe an error."""
-    details = "".join(traceback.format_exception(error))
-    if isinstance(error, ErlbenchError):
-        return Failure(type(error), f": {error}", details)
-    if isinstance(error, MemoryError):  # of the process; that the store is full is another error
-        return Failure(TaskError, f": out of memory ({error}); run fewer processes", details)
-    return Failure(None, f" raised {type(error).__name__}: {error}", details)
-
-
-def as_error(subject: str, failure: Failure, task: int | None = None) -> ErlbenchError:
-    """The error to raise in the driver: of the same class if it is one of ours; `subject` begins the message."""
-    message = subject + failure.message
-    if failure.type is None or issubclass(failure.type, TaskError):
-        return TaskError(message, failure.details, task)
-    error = failure.type(message)
-    error.task = task
-    return error
+def task_error(subject: str, error: BaseException, task: int | None = None) -> ErlbenchError:
+    """What an error becomes in the driver: of the same class if it is one of ours; `subject` begins the message."""
+    is_ours = isinstance(error, ErlbenchError)
+    if is_ours:
+        text = f": {error}"
+    elif isinstance(error, MemoryError):  # of the process; that the store is full is another error
+        text = f": out of memory ({error}); run fewer processes"
+    else:
+        text = f" raised {type(error).__name__}: {error}"
+    if not is_ours or isinstance(error, TaskError):
+        details = getattr(error, "details", "") or "".join(traceback.format_exception(error))
+        return TaskError(subject + text, details, task)
+    named = type(error)(subject + text)
+    named.task = task
+    return named

@@ -26,8 +26,7 @@ from typing import Any
 
 from erlbench.errors import ErlbenchError
 from erlbench.experiment.cells import RunOptions
-from erlbench.machine.process import allow_workers
-from erlbench.pool.base import Failure, Pool, as_error, check_stop
+from erlbench.pool.base import Pool, check_stop
 from erlbench.pool.worker import LOCK, serve, start, start_fork_server
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
@@ -81,7 +80,6 @@ class ProcessPool(Pool):
     def __init__(self, options: RunOptions) -> None:
         super().__init__()
         self.processes = options.processes
-        allow_workers(self.processes)
         self.device = options.device
         self._options = options
         start_fork_server()
@@ -198,8 +196,8 @@ class ProcessPool(Pool):
         """Take in a worker's message: its device, or why it has none; later the results of its first tasks."""
         if not worker.ready:
             worker.ready = True
-            if isinstance(answers, Failure):
-                self._broken = as_error("gradient worker", answers)
+            if isinstance(answers, ErlbenchError):
+                self._broken = answers
                 self._end(worker)
             elif self.device == "auto" and answers is not None:
                 self.device = answers

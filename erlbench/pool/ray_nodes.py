@@ -25,7 +25,7 @@ import numpy as np
 from erlbench.errors import ErlbenchError, UsageError
 from erlbench.experiment.cells import RunOptions
 from erlbench.machine import kernel
-from erlbench.pool.base import Failure, PoolEvent, failure
+from erlbench.pool.base import PoolEvent
 from erlbench.pool.processes import ProcessPool
 from erlbench.work.replay import NAME as REPLAY
 from erlbench.work.replay import OBSERVATIONS, ROWS, TRANSITIONS
@@ -52,7 +52,7 @@ class Answer:
     """One finished task: its result by this node's clock, with its arrays themselves; or why it failed."""
 
     task: int
-    outcome: Result | Failure
+    outcome: Result | ErlbenchError
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)  # by their name in the store
 
 
@@ -130,8 +130,7 @@ class Agent:
             except ErlbenchError as error:
                 if error.task not in self._unfinished:
                     raise  # it is about no task
-                details = getattr(error, "details", "")
-                answer = Answer(error.task, replace(failure(error), message=str(error), details=details))
+                answer = Answer(error.task, error)
             else:
                 if result is None:
                     return

@@ -22,7 +22,7 @@ import numpy as np
 from erlbench.errors import CellError, ErlbenchError, UsageError
 from erlbench.experiment.cells import RunOptions
 from erlbench.pool import ray_nodes as cluster
-from erlbench.pool.base import Failure, Pool, as_error, check_stop, failure
+from erlbench.pool.base import Pool, check_stop, task_error
 from erlbench.pool.ray_nodes import Answer, ReplayPart, Report, facts, read_part
 from erlbench.work.replay import NAME as REPLAY
 from erlbench.work.replay import ROWS
@@ -195,7 +195,8 @@ class RayPool(Pool):
         try:
             report: Report = ray.get(call)
         except ray.exceptions.RayTaskError as error:  # the agent lives: its pool has failed
-            self._finished.append(as_error(f"node {node.name}", replace(failure(error.cause), details=str(error))))
+            error.cause.add_note(str(error))  # its traceback
+            self._finished.append(task_error(f"node {node.name}", error.cause))
             return
         except ray.exceptions.RayError as error:
             self._lost(node, error)
@@ -209,9 +210,8 @@ class RayPool(Pool):
 
     def _returned(self, node: Node, answer: Answer, later: float) -> None:
         task, outcome = node.sent.pop(answer.task), answer.outcome
-        if isinstance(outcome, Failure):
-            words = outcome.message.removeprefix(task.label)  # the node's pool has also named the task
-            self._finish(task, replace(outcome, message=words))
+        if isinstance(outcome, ErlbenchError):
+            self._finish(task, outcome)
             return
         for array, value in answer.arrays.items():
             self.store.put(array, value)

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from erlbench.errors import Interrupted
 from erlbench.machine.process import INTERRUPTION
 from erlbench.machine.threads import ONE_THREAD
-from erlbench.pool.base import UNPREPARED, Pool, as_error, failure
+from erlbench.pool.base import UNPREPARED, Pool, task_error
 from erlbench.pool.worker import prepare_torch
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
@@ -63,7 +63,7 @@ class SerialPool(Pool):
         if isinstance(outcome, Result):
             self._finished.append(outcome)
         elif isinstance(outcome, Exception | SystemExit):
-            raise as_error(task.label, failure(outcome), task.id) from outcome
+            raise task_error(task.label, outcome, task.id) from outcome
         else:
             raise outcome
 

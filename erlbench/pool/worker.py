@@ -5,7 +5,6 @@ This module is preloaded by the fork server, so it must import neither torch nor
 
 from __future__ import annotations
 
-import errno
 import os
 import pickle
 import signal
@@ -20,10 +19,10 @@ from typing import Any
 import multiprocess
 from multiprocess import forkserver, resource_tracker
 
-from erlbench.errors import UsageError
+from erlbench.errors import ErlbenchError, UsageError
 from erlbench.machine.process import PRELOAD, end_with_parent, prepare_libraries
 from erlbench.machine.threads import ONE_THREAD
-from erlbench.pool.base import Failure, failure
+from erlbench.pool.base import task_error
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
 from erlbench.work.workspace import Workspace
@@ -32,7 +31,6 @@ GATHER = 0.005  # seconds in which the results of short tasks are gathered for o
 SAFE_PATH = "erlbench"  # in PYTHONSAFEPATH: Python does not look for modules in the current folder first
 STARTS = 12  # attempts to start a worker, over 3 seconds
 BLOCKED = {signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2}  # Slurm sends the last two to a job's end
-SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)  # which another attempt does not change
 
 # The multiprocess library keeps one list of all children and one fork server, and neither is made for threads.
 LOCK = threading.RLock()
@@ -45,13 +43,13 @@ def serve(connection: Any, folder: str, slot: int, device: str | None) -> None:
     """Run the tasks that the driver sends, in lists, until it closes the connection.
 
     First it names the device on which it computes gradients, None without torch. Then come lists of `Result`s and
-    `Failure`s, in the order of the tasks.
+    errors, in the order of the tasks.
     """
     try:
         device = device and prepare_torch(device, slot)
         workspace = Workspace(Store(folder), slot, device or "cpu")
     except Exception as error:
-        connection.send_bytes(pickle.dumps(failure(error)))
+        connection.send_bytes(pickle.dumps(task_error("gradient worker", error)))
         return
     connection.send_bytes(pickle.dumps(device))
     while True:
@@ -59,9 +57,9 @@ def serve(connection: Any, folder: str, slot: int, device: str | None) -> None:
         try:
             tasks: list[Task] = pickle.loads(message)
         except BaseException as error:  # unpickling runs foreign code
-            connection.send_bytes(pickle.dumps([failure(error)] * count))
+            connection.send_bytes(pickle.dumps([task_error("its worker", error)] * count))
             continue
-        answers: list[Result | Failure] = []
+        answers: list[Result | ErlbenchError] = []
         begin = time.monotonic()
         for task in tasks:
             answers.append(_run(workspace, task))
@@ -70,20 +68,20 @@ def serve(connection: Any, folder: str, slot: int, device: str | None) -> None:
                 answers, begin = [], time.monotonic()
 
 
-def _run(workspace: Workspace, task: Task) -> Result | Failure:
+def _run(workspace: Workspace, task: Task) -> Result | ErlbenchError:
     try:
         return workspace.run(task)
     except BaseException as error:  # an environment may raise SystemExit or KeyboardInterrupt
-        return failure(error)
+        return task_error(task.label, error, task.id)
 
 
-def _message(answers: list[Result | Failure]) -> bytes:
-    """The message of answers; of one that pickle refuses, the `Failure` of that."""
+def _message(answers: list[Result | ErlbenchError]) -> bytes:
+    """The message of answers; of one that pickle refuses, the error of that."""
     try:
         return pickle.dumps(answers, pickle.HIGHEST_PROTOCOL)
     except BaseException as error:  # whatever a value's code raises
         if len(answers) == 1:
-            return pickle.dumps([failure(error)])
+            return pickle.dumps([task_error("its result", error)])
         return pickle.dumps([pickle.loads(_message([answer]))[0] for answer in answers])
 
 
@@ -121,9 +119,9 @@ def start(main: Callable[..., None], *arguments: Any, gpu: bool = False) -> tupl
         try:
             with _surroundings():
                 process.start()
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError):
             connection.close()
-            if attempt == STARTS - 1 or (isinstance(error, OSError) and error.errno in SCARCE):
+            if attempt == STARTS - 1:
                 raise
             time.sleep(0.05 * (attempt + 1))  # one that is being killed may still look alive
         else:

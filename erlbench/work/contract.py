@@ -108,7 +108,9 @@ def checked_step(outcome: Any, shape: tuple[int, ...] | None, step: int) -> tupl
     if not isinstance(info, Mapping):
         raise TaskError(f"the environment's info of step {step} is {kind_of(info)}; it must be a dictionary")
     ends = truth(terminated, "terminated", step)
-    return observation, real(reward, step), ends, truth(truncated, "truncated", step) or ends, info
+    if not is_real(reward):  # an infinite one is refused elsewhere
+        raise TaskError(f"the environment's reward of step {step} is {kind_of(reward)}; it must be one real number")
+    return observation, float(reward), ends, truth(truncated, "truncated", step) or ends, info
 
 
 def check_observation(observation: Any, shape: tuple[int, ...] | None, when: str) -> None:
@@ -119,13 +121,6 @@ def check_observation(observation: Any, shape: tuple[int, ...] | None, when: str
             f"the environment's observation {when} is {kind_of(observation)}; its observation_space is an array of "
             f"numbers of shape {shape}"
         )
-
-
-def real(reward: Any, step: int) -> float:
-    """A reward as a float; `TaskError` where it is no real number. An infinite one is refused elsewhere."""
-    if not is_real(reward):
-        raise TaskError(f"the environment's reward of step {step} is {kind_of(reward)}; it must be one real number")
-    return float(reward)
 
 
 def truth(value: Any, name: str, step: int) -> bool:

@@ -216,10 +216,10 @@ def rollout(settings: RolloutSettings, inputs: Mapping[str, np.ndarray], key: Ke
 def _spare(workspace: Workspace, limit: int, spec: PolicySpec) -> Episode:
     """This process's episode to write over: for short ones new memory would take much of the time."""
     shape = (limit, spec.sizes[0], spec.sizes[-1], bool(spec.image))
-    if workspace.scratch.get("episode shape") != shape:
-        workspace.scratch["episode shape"], workspace.scratch["episode"] = shape, Episode(*shape)
-    result: Episode = workspace.scratch["episode"]
-    return result
+    if ("episode", shape) not in workspace.scratch:
+        workspace.scratch["episode", shape] = Episode(*shape)
+    episode: Episode = workspace.scratch["episode", shape]
+    return episode
 
 
 def transitions(episodes: list[Episode]) -> dict[str, np.ndarray]:

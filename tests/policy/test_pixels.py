@@ -89,5 +89,3 @@ def test_what_cannot_be_is_refused():
     kinds = {"actions": "discrete", "squashing": "linear"}
     with pytest.raises(ValueError, match="too small for the convolutions"):
         PolicySpec((4 * 2 * 2, 8, 2), "relu", (), (), image=(4, 2, 2), **kinds).size  # noqa: B018
-    with pytest.raises(ValueError, match="virtual batch normalisation is for images"):
-        PolicySpec((3, 2), "relu", (), (), reference=4, **kinds)

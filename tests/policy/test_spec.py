@@ -42,8 +42,6 @@ def test_sizes_of_policies(sizes, more, count):
     [
         ({"network": "gru"}, "'gru' is none of mlp, lstm"),
         ({"squashing": "relu"}, "'relu' is none of tanh, linear, clip, floor"),
-        ({"actions": "bins", "bins": 1}, "two bins at least"),
-        ({"actions": "discrete", "stochastic": True}, "needs linear outputs"),
     ],
 )
 def test_what_makes_no_sense_is_refused(more, message):

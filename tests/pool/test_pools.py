@@ -12,7 +12,7 @@ from erlbench.errors import CellError, Interrupted, NumericalError, TaskError, U
 from erlbench.running.command import catch_signals
 from erlbench.work.tasks import Priority
 
-from .helpers import local_pool, one, open_pool, results, task
+from .helpers import local_pool, one, results, task
 
 
 @pytest.fixture(params=[0, 2])
@@ -60,8 +60,6 @@ def test_a_task_runs_where_the_current_folder_is_gone(tmp_path, monkeypatch):
 def test_waiting_for_a_result_that_nothing_can_bring_is_an_error(pool, timeout):
     """It was None at once, so that a mistake in the loop of a run turned on the spot."""
     pool.submit([task(1)])
-    with pytest.raises(ValueError, match="task 1"):  # an id cannot be used twice at a time
-        pool.submit([task(1)])
     results(pool, 1)
     with pytest.raises(RuntimeError, match="no task"):
         pool.next_result(timeout)
@@ -107,11 +105,6 @@ def test_priorities_decide_what_starts_first():
             pool.submit([task(1, priority=Priority.ACTOR)])
             pool.submit([evaluation, actor, task(5), task(4)])
             assert list(results(pool, 5)) == order
-
-
-def test_a_negative_number_of_processes_is_refused():
-    with pytest.raises(UsageError, match="-1"):
-        open_pool(-1)
 
 
 def soon(act, *given):
