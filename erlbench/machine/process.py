@@ -180,14 +180,9 @@ def cores() -> int:
 
 
 def available_memory() -> float:
-    """Bytes that can be had without swapping, by the machine and by a container's limit.
-
-    All of the memory where the system gives no number.
-    """
-    free = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    if available := re.search(r"^MemAvailable: *(\d+) kB$", read_system_file("/proc/meminfo"), re.MULTILINE):
-        free = 1024.0 * int(available[1])
-    return min(free, memory_left())
+    """Bytes that can be had without swapping, by the machine and by a container's limit."""
+    available = re.search(r"^MemAvailable: *(\d+) kB$", read_system_file("/proc/meminfo"), re.MULTILINE)
+    return min(1024.0 * int(available[1]) if available else inf, memory_left())
 
 
 def check_device(device: str) -> None:

@@ -24,10 +24,9 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
-from erlbench.errors import ErlbenchError
 from erlbench.experiment.cells import RunOptions
 from erlbench.pool.base import Pool, check_stop
-from erlbench.pool.worker import LOCK, serve, start, start_fork_server
+from erlbench.pool.worker import LOCK, start, start_fork_server
 from erlbench.work.store import Store
 from erlbench.work.tasks import Result, Task
 
@@ -90,7 +89,6 @@ class ProcessPool(Pool):
         self._durations = Durations()
         self._selector = selectors.DefaultSelector()
         self._next_check = 0.0
-        self._broken: ErlbenchError | None = None  # why no gradient worker can be started
 
     def prepare(self, task: Task, workers: int, stop: threading.Event | None = None) -> None:
         slots = range(self.processes)[:workers] if task.gradient else range(self.processes)[-workers:]
@@ -109,7 +107,6 @@ class ProcessPool(Pool):
         for worker in list(self._busy.values()):
             self._end(worker, kill=True)
         super().reset()
-        self._broken = None
 
     def close(self) -> None:
         self.reset()
@@ -123,15 +120,13 @@ class ProcessPool(Pool):
     # -- tasks out, results in ----------------------------------------------------------------------------------------
 
     def _advance(self, end: float) -> None:
-        if self._broken is not None:
-            raise self._broken
         self._start()
         if not self._finished:  # else a task could not be sent
             self._wait(end)
 
     def _start(self) -> None:
         """Send ready tasks to idle slots, lowest (priority, id) first."""
-        while self._ready and len(self._busy) < self.processes and self._broken is None:
+        while self._ready and len(self._busy) < self.processes:
             chunk = self._chunk()
             kind = chunk[0].gradient
             idle = (slot for slot in range(self.processes) if slot not in self._busy)
@@ -193,13 +188,10 @@ class ProcessPool(Pool):
                     self._died(worker, "worker died")
 
     def _receive(self, worker: Worker, answers: Any) -> None:
-        """Take in a worker's message: its device, or why it has none; later the results of its first tasks."""
+        """Take in a worker's message: its device, if it has one; later the results of its first tasks."""
         if not worker.ready:
             worker.ready = True
-            if isinstance(answers, ErlbenchError):
-                self._broken = answers
-                self._end(worker)
-            elif self.device == "auto" and answers is not None:
+            if self.device == "auto" and answers is not None:
                 self.device = answers
             return
         for answer in answers:
@@ -217,8 +209,8 @@ class ProcessPool(Pool):
     def _worker(self, slot: int, gradient: bool) -> Worker:
         """The worker of a slot, started if there is none."""
         if (slot, gradient) not in self._workers:
-            device = self.device if gradient else None
-            connection, process = start(serve, str(self.store.folder), slot, device, gpu=gradient)
+            device = self._options.device if gradient else None
+            connection, process = start(str(self.store.folder), slot, device)
             worker = self._workers[slot, gradient] = Worker(slot, gradient, connection, process)
             self._selector.register(connection, selectors.EVENT_READ, worker)
         return self._workers[slot, gradient]

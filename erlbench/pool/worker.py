@@ -12,14 +12,14 @@ import sys
 import threading
 import time
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import multiprocess
 from multiprocess import forkserver, resource_tracker
 
-from erlbench.errors import ErlbenchError, UsageError
+from erlbench.errors import ErlbenchError
 from erlbench.machine.process import PRELOAD, end_with_parent, prepare_libraries
 from erlbench.machine.threads import ONE_THREAD
 from erlbench.pool.base import task_error
@@ -45,12 +45,8 @@ def serve(connection: Any, folder: str, slot: int, device: str | None) -> None:
     First it names the device on which it computes gradients, None without torch. Then come lists of `Result`s and
     errors, in the order of the tasks.
     """
-    try:
-        device = device and prepare_torch(device, slot)
-        workspace = Workspace(Store(folder), slot, device or "cpu")
-    except Exception as error:
-        connection.send_bytes(pickle.dumps(task_error("gradient worker", error)))
-        return
+    device = device and prepare_torch(device, slot)
+    workspace = Workspace(Store(folder), slot, device or "cpu")
     connection.send_bytes(pickle.dumps(device))
     while True:
         count, message = pickle.loads(connection.recv_bytes())
@@ -86,36 +82,28 @@ def _message(answers: list[Result | ErlbenchError]) -> bytes:
 
 
 def prepare_torch(device: str, slot: int) -> str:
-    """Import torch for one thread and return the device of `slot`; several GPUs are dealt out in turn.
-
-    Raises `UsageError` for a device that is not there.
-    """
+    """Import torch for one thread and return the device of `slot`; several GPUs are dealt out in turn."""
     import torch
 
     ONE_THREAD.limit()
     gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if device == "auto":
         device = "cuda" if gpus else "cpu"
-    if device == "cuda" and gpus:
-        device = f"cuda:{slot % gpus}"
-    valid = ["cpu", *(f"cuda:{index}" for index in range(gpus))]
-    if device not in valid:
-        raise UsageError(f"device '{device}' is not available here; devices: auto, {', '.join(valid)}")
-    return device
+    return f"cuda:{slot % gpus}" if device == "cuda" and gpus else device
 
 
 # -- its start, and its end with the driver ---------------------------------------------------------------------------
 
 
-def start(main: Callable[..., None], *arguments: Any, gpu: bool = False) -> tuple[Any, Any]:
-    """The driver's end of a connection, and the new process at the other end, which runs `main(its end, *arguments)`.
+def start(folder: str, slot: int, device: str | None) -> tuple[Any, Any]:
+    """The driver's end of a connection, and the new worker at the other end; without a `device` it sees no GPU.
 
-    A fork server that is killed meanwhile is started anew. Without `gpu` the process sees none.
+    A fork server that is killed meanwhile is started anew.
     """
     context = start_fork_server()
     for attempt in range(STARTS):
         connection, child_connection = context.Pipe()
-        process = context.Process(target=_begin, args=(gpu, main, child_connection, *arguments), daemon=True)
+        process = context.Process(target=_begin, args=(child_connection, folder, slot, device), daemon=True)
         try:
             with _surroundings():
                 process.start()
@@ -166,8 +154,8 @@ def _surroundings() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
-def _begin(gpu: bool, main: Callable[..., None], connection: Any, *arguments: Any) -> None:
-    """The start of every process. It ends with the fork server, which ends with the driver, whatever both do.
+def _begin(connection: Any, folder: str, slot: int, device: str | None) -> None:
+    """The start of every worker. It ends with the fork server, which ends with the driver, whatever both do.
 
     The fork server ends when the write end of its pipe is closed everywhere, so a worker must not hold it.
     """
@@ -180,8 +168,8 @@ def _begin(gpu: bool, main: Callable[..., None], connection: Any, *arguments: An
     ONE_THREAD.limit()  # also of numpy, where the fork server is not ours
     if os.environ.get("PYTHONSAFEPATH") == SAFE_PATH:
         del os.environ["PYTHONSAFEPATH"]  # programs that an environment starts know nothing of it
-    if not gpu:
+    if device is None:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
     with suppress(EOFError, OSError):  # the driver has closed its end
-        main(connection, *arguments)
+        serve(connection, folder, slot, device)
     os._exit(0)

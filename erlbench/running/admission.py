@@ -20,7 +20,7 @@ from erlbench.errors import CellError, UsageError
 from erlbench.experiment.cells import HUNG_AFTER, Cell, RunOptions
 from erlbench.settings import toml_values
 from erlbench.work import identity
-from erlbench.work.inspection import Inspection, call_in_subprocess
+from erlbench.work.inspection import Inspection
 from erlbench.work.trial import Admission, inspect
 
 LIMIT = 120.0  # seconds to make and try an environment, unless `task_timeout` is set
@@ -137,7 +137,7 @@ def identity_of_run(
 @cache
 def _loaded_by(modules: tuple[str, ...], path: tuple[str, ...]) -> dict[str, str]:
     """What a process has loaded that imports these modules; `path` is for the cache. `CellError` where it cannot."""
-    files, failure = call_in_subprocess(identity.import_modules, modules, limit=IMPORTED)
+    files, failure = Inspection(identity.import_modules, modules, limit=IMPORTED).answer()
     if failure:
         raise CellError(f"{', '.join(modules)} cannot be imported: {failure}")
     return dict(files)

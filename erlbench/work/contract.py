@@ -59,11 +59,8 @@ def reset(env: Env, seed: int) -> np.ndarray:
     """The first observation; an error of the environment is raised as `TaskError`."""
     try:
         outcome = env.reset(seed=seed)
-    except TaskError:
-        raise
     except Exception as error:
-        name = type(error).__name__
-        raise TaskError(f"the environment raised {name} in reset(seed={seed}): {text_of(error)}") from error
+        raise raised(error, f"in reset(seed={seed})") from error
     if not isinstance(outcome, tuple) or len(outcome) != 2:
         raise TaskError(f"the environment's reset(seed={seed}) gave {kind_of(outcome)}, not an observation and an info")
     check_observation(outcome[0], env.observation_space.shape, f"of reset(seed={seed})")
@@ -71,12 +68,11 @@ def reset(env: Env, seed: int) -> np.ndarray:
     return observation
 
 
-def raised(error: Exception, step: int, seed: int) -> TaskError:
-    """The error of an exception that came out of the environment's step `step`, counted from 1."""
+def raised(error: Exception, place: str) -> TaskError:
+    """The error of an exception that came out of the environment's method."""
     if isinstance(error, TaskError):  # of a wrapper of the suite, in words
         return error
-    what = f"the environment raised {type(error).__name__} at step {step} (reset seed {seed})"
-    return TaskError(f"{what}: {text_of(error)}")
+    return TaskError(f"the environment raised {type(error).__name__} {place}: {text_of(error)}")
 
 
 def advance(env: Env, action: Any, step: int, seed: int, infos: Infos) -> tuple[np.ndarray, float, bool, bool]:
@@ -87,7 +83,7 @@ def advance(env: Env, action: Any, step: int, seed: int, infos: Infos) -> tuple[
     try:
         outcome = env.step(action)
     except Exception as error:
-        raise raised(error, step, seed) from error
+        raise raised(error, f"at step {step} (reset seed {seed})") from error
     observation, reward, terminated, ended, info = checked_step(outcome, env.observation_space.shape, step)
     infos.update(info)
     return observation, reward, terminated, ended
@@ -125,12 +121,10 @@ def check_observation(observation: Any, shape: tuple[int, ...] | None, when: str
 
 def truth(value: Any, name: str, step: int) -> bool:
     """`terminated` or `truncated` as a bool; also 0 and 1 and an array of one bool. `TaskError` for all else."""
-    if type(value) in (bool, np.bool_):
-        return bool(value)
-    if isinstance(value, (int, np.integer)) and value in (0, 1):
-        return bool(value)
     if type(value) is np.ndarray and value.dtype.kind == "b" and value.size == 1:
-        return bool(value.item())
+        value = value.item()
+    if isinstance(value, (int, np.integer, np.bool_)) and value in (0, 1):
+        return bool(value)
     raise TaskError(f"the environment's {name} of step {step} is {kind_of(value)}; it must be True or False")
 
 

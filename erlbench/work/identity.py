@@ -47,7 +47,7 @@ def list_loaded_files() -> dict[str, str]:
 
 
 def import_modules(report: object, names: Iterable[str]) -> dict[str, str]:
-    """Import modules in this process; `list_loaded_files` then. `report`: see `call_in_subprocess`."""
+    """Import modules in this process; `list_loaded_files` then. `report`: see `Inspection`."""
     for name in names:
         importlib.import_module(name)
     return list_loaded_files()

@@ -1,6 +1,6 @@
 """A function's value from a separate Python process, which does no harm: for environments, which may crash or hang.
 
-    answer, failure = call_in_subprocess(inspect, "module:Id-v0", {}, True, limit=120.0)
+    answer, failure = Inspection(inspect, "module:Id-v0", {}, True, limit=120.0).answer()
 
 Arguments and answers are plain values and dataclasses of the suite; they go as JSON, a line each. The process is
 silent and sees no GPU, it finds the modules that this one finds, and it ends with this one.
@@ -36,15 +36,6 @@ ANSWER, PHASE = "answer", "phase"  # kinds of lines
 UNWRITTEN = (errno.EFBIG, errno.ENOSPC, errno.EDQUOT)  # exit codes of a process whose answer found no room
 
 
-def call_in_subprocess(function: Callable[..., Any], *arguments: Any, limit: float) -> tuple[Any, str]:
-    """The answer of `function(tell, *arguments)` there, and an empty text; or None, and why there is none.
-
-    The function returns its answer, or gives one before by `tell(ANSWER, answer)`. It is ended after `limit` seconds.
-    The reason names the phase that it told: "it ended its process in step 1 (signal 11, SIGSEGV)".
-    """
-    return Inspection(function, *arguments, limit=limit).answer()
-
-
 def module_paths() -> tuple[list[str], list[str]]:
     """`sys.path` for a process that is started, before it has imported the suite, and what it finds afterwards.
 
@@ -57,7 +48,10 @@ def module_paths() -> tuple[list[str], list[str]]:
 
 
 class Inspection:
-    """As `call_in_subprocess`, while the process goes on: `answer(last=False)` gives its first answer."""
+    """A process that calls `function(tell, *arguments)`, and is ended after `limit` seconds.
+
+    The function returns its answer, or gives one before by `tell(ANSWER, answer)`.
+    """
 
     def __init__(self, function: Callable[..., Any], *arguments: Any, limit: float) -> None:
         request = {
@@ -74,7 +68,11 @@ class Inspection:
         self._ends = time.monotonic() + limit + STARTING
 
     def answer(self, last: bool = True) -> tuple[Any, str]:
-        """The last answer, once the process has ended; or the first one, as soon as it is there."""
+        """The last answer, once the process has ended, or the first one, as soon as it is there; and an empty text.
+
+        Without an answer it is None, and why there is none, with the phase that the function told: "it ended its
+        process in step 1 (signal 11, SIGSEGV)".
+        """
         try:
             while True:
                 code, lines = self._process.poll(), self._read_lines()

@@ -63,11 +63,6 @@ def make_table(table: NoiseTable, folder: Path) -> None:
     _made[table] = path
 
 
-def draw_noise(key: Key, size: int) -> np.ndarray:
-    """`(size,)` float32 ~ N(0, I), the noise of `key` without a table."""
-    return generator(*key).standard_normal(size, dtype=np.float32)
-
-
 def slice_of(table: np.ndarray, key: Key, size: int) -> np.ndarray:
     """The noise of `key` in a table: `(size,)` read-only, from an offset drawn uniformly; slices may overlap."""
     start = int(generator(*key).integers(table.size - size + 1))

@@ -143,7 +143,7 @@ def play(
         try:
             outcome = advance(chosen)
         except Exception as error:
-            raise raised(error, step + 1, seed) from error
+            raise raised(error, f"at step {step + 1} (reset seed {seed})") from error
         try:
             observation, reward, terminated, ended, info = outcome
             usual = (

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from erlbench.errors import CellError
-from erlbench.work.noise import NoiseTable, draw_noise, make_table, slice_of
-from erlbench.work.seeding import Key
+from erlbench.work.noise import NoiseTable, make_table, slice_of
+from erlbench.work.seeding import Key, generator
 from erlbench.work.tasks import ArrayRef, Input, Perturbed, ReplayView
 
 
@@ -116,7 +116,7 @@ class Store:
     def noise(self, key: Key, size: int, table: NoiseTable | None = None) -> np.ndarray:
         """The standard normal numbers `(size,)` float32 of `key`; read-only where they are a slice of `table`."""
         if table is None:
-            return draw_noise(key, size)
+            return generator(*key).standard_normal(size, dtype=np.float32)
         if self._table is None or self._table[0] != table:
             self.hold(table)  # on a node of a cluster the first task that needs it makes it
             self._table = table, table.open(self._tables)

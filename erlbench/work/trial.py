@@ -66,13 +66,12 @@ class Admission:
     def record(self) -> dict[str, Any]:
         """Its record in meta.json."""
         assert self.described is not None
-        described = self.described
-        return {
-            "tried": self.tried,
-            **({"unrepeatable": self.unrepeatable} if self.unrepeatable else {}),
-            **({"observation": list(described.layout)} if described.layout else {}),
-            **({"remarks": list(described.remarks)} if described.remarks else {}),
+        remarkable = {
+            "unrepeatable": self.unrepeatable,
+            "observation": list(self.described.layout),
+            "remarks": list(self.described.remarks),
         }
+        return {"tried": self.tried, **{name: value for name, value in remarkable.items() if value}}
 
 
 def inspect(

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from erlbench.errors import CellError, Interrupted, NumericalError, TaskError, UsageError
+from erlbench.errors import CellError, Interrupted, NumericalError, TaskError
 from erlbench.running.command import catch_signals
 from erlbench.work.tasks import Priority
 
@@ -88,14 +88,6 @@ def test_errors_name_the_task_and_keep_their_class(pool, error, cls, message):
     pool.submit([task(1), task(3)])
     assert set(results(pool, 2)) == {1, 3}
     assert not list(pool.store.folder.glob("*.part*"))
-
-
-def test_a_device_that_is_not_there_is_an_error_of_the_user():
-    with local_pool(1, device="cuda:99") as pool:
-        pool.submit([task(1, gradient=True)])
-        for _ in range(2):
-            with pytest.raises(UsageError, match=r"device 'cuda:99' is not available.*cpu"):
-                pool.next_result(30)
 
 
 def test_priorities_decide_what_starts_first():

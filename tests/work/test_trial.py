@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from erlbench.work.inspection import Inspection, call_in_subprocess
+from erlbench.work.inspection import Inspection
 from erlbench.work.trial import inspect
 from tests.faults import LIMIT
 
@@ -94,9 +94,9 @@ def answer_and_wait(tell, value):
 def test_a_process_has_a_limit_and_may_die_and_what_it_has_answered_counts(monkeypatch):
     for name in ("PYTHONSAFEPATH", "CUDA_VISIBLE_DEVICES"):
         monkeypatch.delenv(name, raising=False)
-    assert call_in_subprocess(wait, 60, limit=0.2) == (None, "it takes more than 0.2 s in its nap")
-    assert call_in_subprocess(end, 3, limit=9.0) == (None, "it ended its process in its import (exit code 3)")
-    assert call_in_subprocess(answer_and_wait, (7, float("inf")), limit=0.2) == ((7, float("inf")), "")
+    assert Inspection(wait, 60, limit=0.2).answer() == (None, "it takes more than 0.2 s in its nap")
+    assert Inspection(end, 3, limit=9.0).answer() == (None, "it ended its process in its import (exit code 3)")
+    assert Inspection(answer_and_wait, (7, float("inf")), limit=0.2).answer() == ((7, float("inf")), "")
     assert not {"PYTHONSAFEPATH", "CUDA_VISIBLE_DEVICES"} & {*os.environ}  # which the other process had
 
 
