@@ -7,8 +7,8 @@ import signal
 import subprocess
 import sys
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from erlbench.errors import ErlbenchError
@@ -34,11 +34,11 @@ class SlurmJob:
     _code: Future[int] | None = field(default=None, init=False, repr=False)  # of a job under way
 
     def __call__(self) -> int:
-        """Run the cells in a separate process, whose signals are obeyed; the exit code of `erlbench run`."""
+        """Run the cells in a thread, while this one obeys signals; the exit code of `erlbench run`."""
         self._code = ThreadPoolExecutor(1, "cells").submit(self.run)
         signal.signal(signal.SIGINT, lambda *_: STOP.set())
         signal.signal(signal.SIGTERM, lambda *_: requeue() if preempted() else STOP.set())
-        return wait_for_end(self._code)
+        return self._code.result()
 
     def run(self) -> int:
         """Run the cells in the thread that calls; the exit code of `erlbench run`."""
@@ -58,15 +58,8 @@ class SlurmJob:
 
         if self._code is not None:
             STOP.set()
-            wait_for_end(self._code)
-        return DelayedSubmission(SlurmJob(self.cells, self.options, self.folder))
-
-
-def wait_for_end(code: Future[int]) -> int:
-    """The exit code, once it is there; signals are heard meanwhile."""
-    while not code.done():
-        wait([code], timeout=0.2)
-    return code.result()
+            self._code.result()
+        return DelayedSubmission(replace(self))
 
 
 def preempted() -> bool:
