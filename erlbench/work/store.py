@@ -49,15 +49,12 @@ class Store:
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
-        self._is_own = False
         self._table: tuple[NoiseTable, np.ndarray] | None = None  # the one that was last read
 
     @classmethod
     def create(cls) -> Self:
         """A new store of this process."""
-        store = cls(make_store_folder(shared_memory_folder()))
-        store._is_own = True
-        return store
+        return cls(make_store_folder(shared_memory_folder()))
 
     @property
     def gone(self) -> bool:
@@ -161,8 +158,6 @@ class Store:
         self.free(path.name for path in self.folder.iterdir() if not path.is_dir())
 
     def close(self) -> None:
-        """Remove the store; only its creator does anything here."""
+        """Remove the store; for its creator."""
         self._table = None
-        if self._is_own:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            self._is_own = False
+        shutil.rmtree(self.folder, ignore_errors=True)
