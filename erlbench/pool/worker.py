@@ -39,15 +39,11 @@ LOCK = threading.RLock()
 # -- the process ------------------------------------------------------------------------------------------------------
 
 
-def serve(connection: Any, folder: str, slot: int, device: str | None) -> None:
+def serve(connection: Any, workspace: Workspace) -> None:
     """Run the tasks that the driver sends, in lists, until it closes the connection.
 
-    First it names the device on which it computes gradients, None without torch. Then come lists of `Result`s and
-    errors, in the order of the tasks.
+    It sends lists of `Result`s and errors, in the order of the tasks.
     """
-    device = device and prepare_torch(device, slot)
-    workspace = Workspace(Store(folder), slot, device or "cpu")
-    connection.send_bytes(pickle.dumps(device))
     while True:
         count, message = pickle.loads(connection.recv_bytes())
         try:
@@ -96,9 +92,10 @@ def prepare_torch(device: str, slot: int) -> str:
 
 
 def start(folder: str, slot: int, device: str | None) -> tuple[Any, Any]:
-    """The driver's end of a connection, and the new worker at the other end; without a `device` it sees no GPU.
+    """The driver's end of a connection, and the new worker at the other end.
 
-    A fork server that is killed meanwhile is started anew.
+    The worker first sends the device on which it computes gradients: None, and it has no torch and sees no GPU, where
+    `device` is None. A fork server that is killed meanwhile is started anew.
     """
     context = start_fork_server()
     for attempt in range(STARTS):
@@ -170,6 +167,9 @@ def _begin(connection: Any, folder: str, slot: int, device: str | None) -> None:
         del os.environ["PYTHONSAFEPATH"]  # programs that an environment starts know nothing of it
     if device is None:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    device = device and prepare_torch(device, slot)
+    workspace = Workspace(Store(folder), slot, device or "cpu")
     with suppress(EOFError, OSError):  # the driver has closed its end
-        serve(connection, folder, slot, device)
+        connection.send_bytes(pickle.dumps(device))
+        serve(connection, workspace)
     os._exit(0)
