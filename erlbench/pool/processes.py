@@ -70,7 +70,6 @@ class Worker:
     process: Any
     tasks: deque[Task] = field(default_factory=deque)
     deadline: float = inf
-    ready: bool = False
 
 
 class ProcessPool(Pool):
@@ -188,9 +187,8 @@ class ProcessPool(Pool):
                     self._died(worker, "worker died")
 
     def _receive(self, worker: Worker, answers: Any) -> None:
-        """Take in a worker's message: its device, if it has one; later the results of its first tasks."""
-        if not worker.ready:
-            worker.ready = True
+        """Take in a worker's message: its device, or None; later a list of the results of its first tasks."""
+        if not isinstance(answers, list):
             if self.device == "auto" and answers is not None:
                 self.device = answers
             return
