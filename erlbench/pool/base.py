@@ -178,16 +178,15 @@ def make_pool(options: RunOptions) -> Pool:
 
 def task_error(subject: str, error: BaseException, task: int | None = None) -> ErlbenchError:
     """What an error becomes in the driver: of the same class if it is one of ours; `subject` begins the message."""
-    is_ours = isinstance(error, ErlbenchError)
-    if is_ours:
+    if isinstance(error, ErlbenchError) and not isinstance(error, TaskError):
+        named = type(error)(f"{subject}: {error}")
+        named.task = task
+        return named
+    if isinstance(error, TaskError):
         text = f": {error}"
     elif isinstance(error, MemoryError):  # of the process; that the store is full is another error
         text = f": out of memory ({error}); run fewer processes"
     else:
         text = f" raised {type(error).__name__}: {error}"
-    if not is_ours or isinstance(error, TaskError):
-        details = getattr(error, "details", "") or "".join(traceback.format_exception(error))
-        return TaskError(subject + text, details, task)
-    named = type(error)(subject + text)
-    named.task = task
-    return named
+    details = getattr(error, "details", "") or "".join(traceback.format_exception(error))
+    return TaskError(subject + text, details, task)
