@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-import resource
 import signal
 import sys
 import threading
@@ -74,6 +73,8 @@ def allow_workers(processes: int) -> None:
 
     Raises `UsageError` when the shell does not allow one worker for each.
     """
+    import resource  # not at the top: results are also read on Windows, which has none
+
     needed, (soft, hard) = SPARE + A_WORKER * processes, resource.getrlimit(resource.RLIMIT_NOFILE)
     largest = inf if hard == resource.RLIM_INFINITY else hard
     if needed > largest:
@@ -86,7 +87,7 @@ def allow_workers(processes: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-# -- processes that end with the one that started them, whatever both are doing ----------------------------------------
+# -- processes that end with the one that started them, whatever both are doing; a promise of Linux alone --------------
 
 
 PR_SET_PDEATHSIG = 1  # of <linux/prctl.h>
@@ -94,7 +95,8 @@ PR_SET_PDEATHSIG = 1  # of <linux/prctl.h>
 
 def end_with_parent() -> None:
     """Have the kernel kill this process when the thread that started it ends. It may have ended before this call."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 # -- signals -----------------------------------------------------------------------------------------------------------

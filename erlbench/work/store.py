@@ -6,7 +6,6 @@ A store is a folder in the machine's shared memory that is named after its user 
 from __future__ import annotations
 
 import errno
-import fcntl
 import mmap
 import os
 import shutil
@@ -126,6 +125,8 @@ class Store:
         """
         if table.path(self._tables).exists():
             return
+        import fcntl  # not at the top: results are also read on Windows, which has none
+
         with open(self.folder / "lock", "wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not table.path(self._tables).exists():
