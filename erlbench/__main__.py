@@ -10,7 +10,7 @@ from io import TextIOWrapper
 from typing import NoReturn
 
 from erlbench.errors import explain
-from erlbench.machine.process import give_up_on_full_streams, prepare_libraries
+from erlbench.machine.process import give_up_on_full_streams, open_standard_streams, prepare_libraries
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
@@ -18,6 +18,7 @@ SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if 
 def main() -> None:
     """Run the command line and exit with its code."""
     _speak_utf8()
+    open_standard_streams()
     for number in SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _leave)

@@ -1,4 +1,4 @@
-"""Demands on this process, and its share of the machine: full streams, open files, libraries, cores, memory.
+"""Demands on this process, and its share of the machine: streams, open files, libraries, cores, memory.
 
 It imports nothing heavy, so that it can run before numpy is imported.
 """
@@ -24,6 +24,17 @@ A_WORKER = 3  # open files of the driver for one worker process: its connection,
 SPARE = 128  # for CSV files, locks, arrays and libraries
 # Modules that workers and processes that try environments load first, so that both load the same (`work.identity`).
 PRELOAD = ("numpy", "mujoco", "gymnasium", "erlbench.envs.mujoco_fast", "erlbench.pool.worker", "erlbench.work.rollout")
+
+
+def open_standard_streams() -> None:
+    """Have what was closed at the start lead nowhere: else the next file that is opened would get what is printed."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            lead_nowhere(number)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8", closefd=False))
 
 
 def give_up_on_full_streams() -> None:

@@ -1,4 +1,4 @@
-"""Standard streams that are full, the limit of open files, and processes that libraries start."""
+"""Standard streams that are closed or full, the limit of open files, and processes that libraries start."""
 
 import os
 import resource
@@ -29,11 +29,23 @@ def test_a_full_device_is_one_line(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_run_does_its_work_where_standard_streams_are_full(tmp_path):
-    shell('"$@" 2>/dev/full >/dev/full', ERLBENCH, *RUN.split(), folder=tmp_path)
+@pytest.mark.parametrize("closed", ["<&- >&- 2>&-", "2>/dev/full >/dev/full"])
+def test_a_run_does_its_work_without_standard_streams(tmp_path, closed):
+    done = shell(f'"$@" {closed}', ERLBENCH, *RUN.split(), folder=tmp_path)
     [folder] = tmp_path.glob("results/*/cem/seed-000")
     assert '"done"' in (folder / "status.json").read_text()
     assert "erlbench" not in (folder / "eval.csv").read_text()
+    if "full" not in closed:
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_closed_stream_is_open_before_any_other_file(tmp_path):
+    code = (
+        "from erlbench.machine.process import open_standard_streams as o; o(); f = open('x', 'w'); print('y');"
+        "import sys; print('z', file=sys.stderr); print(sys.stdin.read(), end='', file=f); assert f.fileno() > 2"
+    )
+    done = shell('"$@" <&- >&- 2>&-', sys.executable, "-c", code, folder=tmp_path)
+    assert (done.returncode, (tmp_path / "x").read_text()) == (0, "")
 
 
 def test_the_limit_of_open_files_grows_as_workers_need_it_to_what_the_shell_allows():
