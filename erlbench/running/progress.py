@@ -17,7 +17,7 @@ from rich.table import Column
 from erlbench.errors import CellError
 from erlbench.machine.process import Unbroken
 from erlbench.records.run import NEVER_TRAINED
-from erlbench.records.schema import RESUMED, EpisodeRow, EventRow, Row
+from erlbench.records.schema import RESUMED, EpisodeRow, EventRow, GenerationRow, Row
 from erlbench.records.training import TrainingReturns
 from erlbench.running.folder import DONE
 
@@ -146,6 +146,7 @@ class ShownRun:
         """Write that the run goes on; `update` writes it again once the run has gone on from its checkpoint."""
         self.returns = TrainingReturns()
         self._measured: dict[str, float] = {}
+        self._nan_told = False
         self.write("running")
         self._shown = self._written = 0.0
 
@@ -157,6 +158,10 @@ class ShownRun:
         """Take a row in."""
         if isinstance(row, EpisodeRow):
             self.returns.add(row)
+        elif isinstance(row, GenerationRow):
+            if (count := row.metrics.get("nan_fitness", 0)) and not self._nan_told:
+                self._nan_told = True
+                self.say(f"{count:g} of generation {row.generation} have NaN as their return and rank last (train.csv)")
         elif isinstance(row, EventRow):
             if row.event == RESUMED:
                 self.returns.restore(self.run.directory.path)
