@@ -88,7 +88,7 @@ class Inspection:
     def _failure(self, lines: dict[str, Any], code: int | None) -> str:
         """Why there is no answer."""
         assert code is not None
-        if -code in (signal.SIGALRM, signal.SIGKILL):
+        if -code == signal.SIGALRM or time.monotonic() > self._ends:
             return f"it takes more than {self._limit:g} s in {lines[PHASE]}"
         if code in UNWRITTEN:
             return "its answer cannot be written: " + "; ".join(ADVICE[code])
