@@ -92,8 +92,8 @@ def _parameters_of(settings: PolicySettings, problem: Problem) -> tuple[str, ...
         )
     sizes = problem.observation_size, problem.action_size
     try:
-        module = new_module(name, *sizes)
-        try_module(module, *sizes)
+        module, twin = (new_module(name, *sizes) for _ in range(2))
+        try_module(module, twin, *sizes)
     except (Exception, SystemExit) as error:
         raise UsageError(f"network '{name}' cannot be used: {said_by(error)}") from error
     return describe_parameters(module)

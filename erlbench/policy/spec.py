@@ -258,22 +258,28 @@ def new_module(name: str, observations: int, outputs: int) -> torch.nn.Module:
     return network
 
 
-def try_module(module: Any, observations: int, outputs: int) -> None:
-    """Raise `ValueError` unless two episodes that begin alike have equal outputs `(1, outputs)`."""
+def try_module(module: Any, twin: Any, observations: int, outputs: int) -> None:
+    """Raise `ValueError` unless episodes that begin alike have equal outputs `(1, outputs)`, also in another process.
+
+    `twin` is a second object, which gets the parameters of the first one.
+    """
     import torch
 
     begins = []
     with torch.inference_mode():
-        for _ in range(2):
-            if hasattr(module, "reset"):
-                module.reset()
-            begins.append(module.eval()(torch.linspace(-1.0, 1.0, observations)[None]))
-    first, second = (output.nan_to_num() for output in begins)
+        for parameter, value in zip(twin.parameters(), module.parameters(), strict=True):
+            parameter.copy_(value)
+        for network in (module.eval(), module, twin.eval()):
+            if hasattr(network, "reset"):
+                network.reset()
+            begins.append(network(torch.linspace(-1.0, 1.0, observations)[None]).nan_to_num())
+    first, *others = begins
     if first.shape != (1, outputs):
         raise ValueError(f"its outputs are {tuple(first.shape)}, not {(1, outputs)}")
-    if not torch.equal(first, second):
+    if not all(torch.equal(first, other) for other in others):
         raise ValueError(
-            "it draws random numbers, or keeps what no reset() clears: equal observations have two outputs"
+            "it draws random numbers besides its first parameters, or keeps what no reset() clears: equal observations "
+            "have two outputs"
         )
 
 

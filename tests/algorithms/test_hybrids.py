@@ -217,11 +217,27 @@ class Counts(torch.nn.Linear):
     def forward(self, x): self.seen += 1; return self.seen * super().forward(x)
 class Ends(torch.nn.Linear):
     def forward(self, x): raise SystemExit(0)
+class Buffer(torch.nn.Linear):
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.register_buffer("scale", torch.rand(1))
+    def forward(self, x): return self.scale * super().forward(x)
+class Trains(torch.nn.Linear):
+    def reset(self): self.train()
+    def forward(self, x): return super().forward(x) + self.training * torch.rand(1)
 """
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"), [("Draws", "random"), ("Wide", r"\(1, 2\)"), ("Counts", "reset"), ("Ends", "SystemExit")]
+    ("name", "reason"),
+    [
+        ("Draws", "random"),
+        ("Wide", r"\(1, 2\)"),
+        ("Counts", "reset"),
+        ("Ends", "SystemExit"),
+        ("Buffer", "random"),
+        ("Trains", "random"),
+    ],
 )
 def test_a_policy_that_could_not_be_repeated_or_has_no_actions_is_refused(tmp_path, monkeypatch, name, reason):
     (tmp_path / "unusable.py").write_text(UNUSABLE)
