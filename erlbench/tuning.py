@@ -180,6 +180,8 @@ def _run_trial(cells: Sequence[Cell], values: dict[str, Any], out: Path, options
     if code:
         reasons = [str(status.get("message") or "") for status in statuses if status.get("status") != "done"]
         raise ErlbenchError("; ".join(filter(None, reasons)) or f"look at: erlbench show {out}")
+    if any(status.get("never_trained") for status in statuses):
+        raise ErlbenchError("it made no gradient step; give a larger --total-timesteps, or a smaller start_timesteps")
     return fmean(float(status["return_mean"]) for status in statuses)
 
 

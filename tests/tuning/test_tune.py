@@ -104,6 +104,16 @@ def test_values_that_do_not_fit_together_end_their_trial_only(tmp_path):
     assert "failed (population=4): " in result.stderr
 
 
+def test_a_trial_that_trains_nobody_has_no_value(tmp_path):
+    """Its score would be an untrained policy's, which no report compares."""
+    words = ["--algo", "ddpg", "--env", "InvertedPendulum-v5", "--seeds", 1, "--total-timesteps", 300]
+    small = [word for text in ("hidden=4", "critic_hidden=4", "batch_size=4") for word in ("--set", text)]
+    words += ["--search", "start_timesteps=20,300", *small, "--trials", 3]
+    result = call("tune", *words, "--processes", 0, "--out", tmp_path)
+    assert (result.exit_code, "best: start_timesteps=20" in result.stdout) == (0, True)
+    assert "failed (start_timesteps=300): it made no gradient step" in result.stderr
+
+
 def test_after_an_interruption_the_same_command_goes_on_with_the_trial(tmp_path, monkeypatch):
     """In its folder, with its values; what comes after it is as in a search without interruptions."""
     words = ["--search", "initial_variance=1e-4..1e-1:log", "--seeds", 1, "--total-timesteps", 60, "--trials", 3]
