@@ -254,7 +254,9 @@ def load_policy(path: Path | str, inside: int = 0) -> NumpyPolicy:
         for name, view in spec.split(parameters).items():
             view[...] = tensors[name]
     except FileNotFoundError:
-        raise UsageError(f"there is no {file}; a run writes its policy when it is done{restore_hint(file)}") from None
+        raise UsageError(
+            f"there is no {file}; a run writes its policy when it is done, an imported one has none{restore_hint(file)}"
+        ) from None
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {reason(error)}") from error
     except Exception as error:  # a file of somebody else may hold anything

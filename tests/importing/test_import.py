@@ -53,6 +53,7 @@ def test_evaluations_of_stable_baselines3_are_read_to_the_number(taken, tmp_path
     words = ("--algo", "cem", "--name", "sb3-ppo", "--env", "Pendulum-v1", "--seeds", "1,", "--out", out)
     result = call("run", *words)
     assert (result.exit_code, "imported run" in result.stderr) == (2, True)
+    refuse("an imported one has none", "play", one.path, "--no-video")
 
 
 def test_what_no_file_says_is_unknown_and_not_zero(taken):
