@@ -31,6 +31,10 @@ class GASettings(PolicySettings, FitnessSettings):
     parents: int = at_least_one(10, "best individuals that have children", OURS, symbol="T")
     mutation_stdev: float = at_least_zero(0.05, "standard deviation of a mutation", OURS, symbol="sigma")
 
+    def __post_init__(self) -> None:
+        if self.parents > self.population:
+            raise ValueError(f"parents ({self.parents}) cannot exceed population ({self.population})")
+
 
 @dataclass(kw_only=True)
 class GAState(SearchState):

@@ -114,6 +114,7 @@ cma-es episodes=3 start_states=generation
 
 REFUSED = """
 cem population=4 elites=5 | elites (5) cannot exceed population (4)
+ga population=8 | parents (10) cannot exceed population (8)
 cem-rl n_grad=11 population=10 | n_grad (11) cannot exceed population (10)
 cem-rl search=snse | did you mean 'snes'
 cem-rl learner=td4 | did you mean 'td3'
