@@ -141,7 +141,7 @@ class Film(gymnasium.Wrapper[Any, Any, Any, Any]):
             options = {"duration": 1000 * self._every / rate, "loop": 0}
         self._writer, self._frames = imageio.get_writer(path, **options), 0
         self._shape: tuple[int, ...] = ()  # of the first frame
-        self._error: OSError | None = None  # no more is written after it, and `close` raises it
+        self._error: Exception | None = None  # no more is written after it, and `close` raises it
 
     def reset(self, **arguments: Any) -> Any:
         outcome = self.env.reset(**arguments)
@@ -185,7 +185,7 @@ class Film(gymnasium.Wrapper[Any, Any, Any, Any]):
             frame = np.asarray(image.quantize(GIF_COLOURS).convert("RGB"))
         try:
             self._writer.append_data(frame)
-        except OSError as error:
+        except Exception as error:  # OSError, or what imageio makes of an ffmpeg that is missing or broken
             self._error = error
 
     def close(self) -> None:
@@ -197,10 +197,10 @@ class Film(gymnasium.Wrapper[Any, Any, Any, Any]):
                 raise OSError
         except OSError as error:
             self._error = self._error or error
-        if self._error and self._is_gif:
+        if isinstance(self._error, OSError) and self._is_gif:
             raise ErlbenchError(explain(self._error, self._path)) from None
         if self._error:  # its text is ffmpeg's command, not the reason
-            what = "ffmpeg cannot write the film; is the disk full? Free some space, or give another file by --video"
+            what = "ffmpeg cannot write the film; is it broken, or the disk full? Free some space, or make a .gif"
             raise ErlbenchError(f"{self._path}: {what}") from None
 
 

@@ -129,6 +129,12 @@ def test_a_film_that_cannot_be_ended_names_its_file(pendulum, tmp_path, capfd, s
     assert (result.stderr.count("\n"), result.stdout, capfd.readouterr().err) == (1, "", "")
 
 
+def test_an_ffmpeg_that_does_not_work_is_no_error_of_the_environment(pendulum, tmp_path, monkeypatch):
+    monkeypatch.setenv("IMAGEIO_FFMPEG_EXE", "/bin/false")
+    result = call("play", pendulum, "--video", tmp_path / "a.mp4", "--steps", 3)
+    assert (result.exit_code, "ffmpeg" in result.stderr, "environment" in result.stderr) == (1, True, False)
+
+
 FRAMES = {
     "nothing": ("None (NoneType)", None),
     "list": ("a list of 2 values", [np.zeros((200, 200, 3), np.uint8)] * 2),
