@@ -6,11 +6,11 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import cache
 from importlib import metadata
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from erlbench.errors import UsageError, nearest, said_by
 from erlbench.machine import process
@@ -19,6 +19,8 @@ from erlbench.records.older import DEFAULT_PRESET, unknown_preset
 if TYPE_CHECKING:
     from erlbench.algorithms.base import Algorithm
     from erlbench.envs.registry import Problem
+
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
@@ -100,9 +102,9 @@ def find(name: str) -> type[Algorithm[Any, Any]]:
     if isinstance(plugin, type) and issubclass(plugin, Search):
         from erlbench.algorithms.hybrid import search_alone
 
-        return search_alone(plugin)
+        return search_alone(complete("search", name, plugin))
     if isinstance(plugin, type) and issubclass(plugin, Algorithm):
-        return plugin
+        return complete("algorithm", name, plugin)
     if callable(plugin):
         from erlbench.algorithms.ask_tell import algorithm_of  # an object with ask and tell, or what makes one
 
@@ -111,6 +113,16 @@ def find(name: str) -> type[Algorithm[Any, Any]]:
         f"algorithm '{name}' ({where}) is neither a subclass of erlbench.algorithms.base.Algorithm nor makes an object "
         "with ask and tell"
     )
+
+
+def complete(what: str, name: str, kind: type[Part]) -> type[Part]:
+    """The class of a search or an algorithm, if it defines what its base class leaves open; else a `UsageError`."""
+    lacking = sorted(getattr(kind, "__abstractmethods__", ()))
+    if not is_dataclass(getattr(kind, "settings_type", None)):
+        lacking.append("settings_type (a dataclass)")
+    if lacking:
+        raise UsageError(f"{what} '{name}' does not define {', '.join(lacking)}")
+    return kind
 
 
 def find_named(what: str, name: str, table: Mapping[str, Any], kind: type) -> Any:

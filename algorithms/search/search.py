@@ -16,7 +16,7 @@ import numpy as np
 
 from erlbench.algorithms.individuals import fitness_of
 from erlbench.algorithms.policy_settings import policy_of
-from erlbench.algorithms.registry import ALGORITHMS, find_named
+from erlbench.algorithms.registry import ALGORITHMS, complete, find_named
 from erlbench.algorithms.search.observation_statistics import ObservationStatistics
 from erlbench.algorithms.search.search_distribution import SearchDistribution
 from erlbench.envs.registry import Problem
@@ -356,4 +356,4 @@ def shortened(displacement: np.ndarray, std: np.ndarray) -> np.ndarray:
 
 def find_search(name: str) -> type[Search[Any, Any]]:
     """The search of this name, or of MODULE:CLASS; raises `UsageError`."""
-    return find_named("search", name, SEARCHES, Search)
+    return complete("search", name, find_named("search", name, SEARCHES, Search))

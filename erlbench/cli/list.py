@@ -126,9 +126,10 @@ def _print_algorithm(name: str) -> None:
 
 def _list_environments(words: list[str]) -> Listing:
     described = {row.id: f"{row.source} {row.extra}" for row in catalogue.LISTED.values()}
-    for word in words:  # MODULE:ID, ids of Gymnasium, and ID@PRESET
+    for word in words:  # MODULE:ID, ids of Gymnasium, other games than the listed ones, and ID@PRESET
         is_listed = word.partition("@")[0] in described and catalogue.canonical(word)  # refuses other presets
-        if is_listed or ":" in word or word in gymnasium.registry:
+        is_game = catalogue.namespace_of(word) and "-v" in word
+        if is_listed or ":" in word or word in gymnasium.registry or is_game:
             described.setdefault(word, "")
     hint = (
         "obs: numbers observed. act: dimensions of an action. steps: longest episode.\n"

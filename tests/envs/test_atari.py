@@ -6,7 +6,7 @@ import pytest
 from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation
 
 from erlbench.envs.registry import build, problem
-from tests.calls import refuse
+from tests.calls import refuse, succeed
 from tests.programs import needed_module
 
 needed_module("cv2")
@@ -51,3 +51,9 @@ def test_what_cannot_be_is_one_line(words, expected, tmp_path):
     algo, env, *more = words
     refuse(expected, "run", "--algo", algo, "--env", env, *more, "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_game_that_the_suite_does_not_list_is_described():
+    rows = [line.split()[:3] for line in succeed("list", "envs", "ALE/Skiing-v5").splitlines()]
+    assert ["ALE/Skiing-v5", "28224", "3"] in rows
+    refuse("did you mean", "list", "envs", "ALE/Sking-v5")

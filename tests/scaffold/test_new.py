@@ -79,8 +79,12 @@ def test_what_is_no_algorithm_and_names_and_folders_that_cannot_be_are_named(tmp
     for name, message in (
         ("nowhere:Thing", "'nowhere:Thing' cannot be imported: ModuleNotFoundError"),
         ("math:pi", "is neither"),
+        ("erlbench.algorithms.base:Algorithm", "does not define _ask, _tell, "),
+        ("erlbench.algorithms.search.search:Search", "does not define mean_ref, "),
     ):
-        refuse(message, "run", "--algo", name, "--env", "Pendulum-v1")
+        refuse(message, "run", "--algo", name, "--env", "Pendulum-v1", "--dry-run")
+    search = "search=erlbench.algorithms.search.search:Search"
+    refuse("does not define mean_ref", "run", "--algo", "cem-rl", "--set", search, "--env", "Pendulum-v1", "--dry-run")
 
 
 def test_the_skeleton_of_an_object_with_ask_and_tell_passes_its_own_test(tmp_path, monkeypatch):
