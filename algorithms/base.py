@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from erlbench.algorithms.policy_settings import policy_of
 from erlbench.envs.registry import Problem
-from erlbench.errors import CellError
+from erlbench.errors import CellError, UsageError
+from erlbench.machine.process import available_memory
 from erlbench.policy import PolicySpec
 from erlbench.work.replay import Replay
 from erlbench.work.rollout import RolloutSettings
@@ -27,6 +28,7 @@ from erlbench.work.store import Store
 from erlbench.work.tasks import ArrayRef, Counts, Input, Result, Task, timesteps_of
 
 ROLLOUT = "erlbench.work.rollout:rollout"
+POLICY_BYTES = 24.0  # of a parameter, at least: its first value and its mean, float64, and two policies, float32
 Settings = TypeVar("Settings")
 State = TypeVar("State")
 
@@ -124,7 +126,12 @@ class Algorithm(ABC, Generic[Settings, State]):
     @classmethod
     def check(cls, settings: Settings, problem: Problem) -> None:
         """Raise `UsageError` for settings with which no run on `problem` can start; asked before any run starts."""
-        cls.policy_for(settings, problem)
+        size, available = cls.policy_for(settings, problem).size, available_memory()
+        if (needed := POLICY_BYTES * size) > available:
+            raise UsageError(
+                f"a policy of {size:,} parameters needs {needed / 2**30:.1f} GiB of memory, "
+                f"{available / 2**30:.1f} GiB are available; choose a smaller network, such as --set hidden=64-64"
+            )
 
     @classmethod
     def is_synchronous(cls, settings: Settings) -> bool:

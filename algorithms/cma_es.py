@@ -74,6 +74,7 @@ class CMAES(Replayed[CMAESSettings, Strategy]):
 
     @classmethod
     def check(cls, settings: CMAESSettings, problem: Problem) -> None:
+        super().check(settings, problem)
         choose_covariance(settings.covariance, cls.policy_for(settings, problem).size)
 
     def _new_search(self) -> Strategy:

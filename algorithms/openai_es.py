@@ -134,6 +134,7 @@ class OpenAIES(Algorithm[OpenAIESSettings, OpenAIESState]):
 
     @classmethod
     def check(cls, settings: OpenAIESSettings, problem: Problem) -> None:
+        super().check(settings, problem)
         size, needed = settings.noise_table, cls.policy_for(settings, problem).learnt_size
         if 0 < size < needed:
             raise UsageError(

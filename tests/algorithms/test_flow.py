@@ -214,6 +214,14 @@ def test_settings_that_do_not_fit_are_refused(line, tmp_path):
         start(cell, tmp_path)
 
 
+@pytest.mark.parametrize("algo", ["snes", "cma-es", "openai-es", "cem-rl", "td3"])
+def test_a_policy_that_does_not_fit_into_the_memory_is_refused(algo, tmp_path, monkeypatch):
+    """It would end the command by the kernel's SIGKILL."""
+    monkeypatch.setattr("erlbench.algorithms.base.available_memory", lambda: 100.0)
+    with pytest.raises(UsageError, match="smaller network"):
+        start(algo, tmp_path)
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         if sys.argv[1:]:
