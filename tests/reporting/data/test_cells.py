@@ -69,7 +69,10 @@ def test_another_problem_is_never_pooled_and_another_package_is(tmp_path, part):
         cem(tmp_path / "a", seed, seed, identity=identity)
     cem(tmp_path / "b", 0, 9, identity={**identity, part: "b" if part == "model" else {"own": "b"}})
     cem(tmp_path / "c", 1, 5, identity={**identity, "versions": {"numpy": "3"}})
-    assert cells(tmp_path)[0] == {"cem": [0, 3], f"cem (another problem's {part})": [9]}
+    alike = {"cem": [0, 3], f"cem (another problem's {part})": [9]}
+    assert cells(tmp_path)[0] == alike
+    cem(tmp_path / "d", 0, 7, started=3, identity={**identity, part: "c" if part == "model" else {"own": "c"}})
+    assert cells(tmp_path)[0] == alike | {f"cem (another problem's {part}, variant 2)": [7]}
 
 
 def test_runs_of_two_budgets_are_one_cell_at_a_step_unless_the_algorithm_knows_its_budget(tmp_path):
