@@ -116,11 +116,12 @@ def load_timeline(run: Any, warn: Warn) -> Timeline | None:
     rows = read_columns(run.path, TaskRow, warn)
     if rows is None:
         return None
-    if not len(rows["process"]):
-        warn(f"{path}: no task yet")
-        return None
     numbers = {name: np.asarray(rows[name], np.float64) for name in NUMBERS}
-    return Timeline(run, pd.DataFrame({**numbers, "kind": rows["kind"]}))
+    timeline = Timeline(run, pd.DataFrame({**numbers, "kind": rows["kind"]}))
+    if len(timeline.tasks) and timeline.processes:
+        return timeline
+    warn(f"{path}: no task yet")
+    return None
 
 
 def windows(timelines: Sequence[Timeline]) -> list[tuple[float, float]]:

@@ -144,6 +144,13 @@ def test_the_drivers_own_process_and_virtual_ones(tmp_path):
     assert virtual.processes == [7]
 
 
+def test_a_run_without_processes_that_has_only_evaluated_has_no_task_yet(tmp_path):
+    run = make_run(tmp_path, "Ant-v5", "cem", 0, [0], tasks=[("evaluation", -1, 0.0, 1.0, 0)], processes=0)
+    told = []
+    assert load_timeline(load_run(run, pytest.fail), told.append) is None
+    assert len(told) == 1
+
+
 def test_windows_are_as_wide_and_begin_with_a_task(tmp_path):
     serial = timeline_of(tmp_path, make_tasks(1, 200), processes=1)
     parallel = timeline_of(tmp_path, make_tasks(5, 200), seed=1)
