@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -274,7 +275,8 @@ def _run_folders(folder: Path) -> list[Path]:
 
 def _read_identity(path: Path, run: Record, warn: Warn) -> tuple[str, str, int]:
     """Environment, name and seed of config.toml, else of the folders."""
-    folder = path.resolve()
+    places = (path.resolve(), Path(os.path.abspath(path)))  # a link's target may have no such name
+    folder = next(place for place in places if _SEED.fullmatch(place.name))
     from_path = (folder.parent.parent.name, folder.parent.name, int(_SEED.fullmatch(folder.name)[1]))  # type: ignore[index]
     name = str(run.get("name") or "@".join(str(run[k]) for k in ("algo", "preset") if run.get(k)) or from_path[1])
     seed = run.get("seed")

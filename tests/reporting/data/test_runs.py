@@ -51,6 +51,14 @@ def test_runs_are_found_below_profiles_and_from_a_single_cell(tmp_path, warnings
             find_runs([folder], warnings.append)
 
 
+def test_a_link_to_a_folder_of_another_name_is_a_run(tmp_path, run, warnings):
+    link = tmp_path / "Hopper-v5" / "td3" / "seed-004"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(run.rename(tmp_path / "moved"))
+    (row,) = find_rows([tmp_path], warnings.append)
+    assert (row.path, row.env, row.name, row.seed) == (link, "Ant-v5", "cem", 4)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
