@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Axis(NamedTuple):
-    """One horizontal axis; `column`: of a run's evaluations; `train_column`: of train.csv, empty where it has none."""
+    """One horizontal axis; `column`: of a run's evaluations; `train_column`: of train.csv, with `seconds`."""
 
     label: str
     words: str  # for captions
@@ -33,7 +33,7 @@ AXES = {
         "Training steps x `frame_skip`, the papers' axis of Atari; other environments have none.",
     ),
     "time": Axis(
-        "Training time", "training time without evaluation", "seconds", "train_time_s",
+        "Training time", "training time without evaluation", "seconds", "seconds",
         "Time on the clock without the evaluations of the reported policy and without pauses.",
     ),
     "updates": Axis(

@@ -300,7 +300,13 @@ def columns_of_train(page: PageCells, group: Any, options: ReportOptions, warn: 
     over, left_out = AXES[axis].train_column, untimed_note(group.cells) if axis == "time" else ""
     tables = {
         cell.name: [
-            (run, rows.assign(**{name: np.nan for name in sum(options.columns, ()) if name not in rows}))
+            (
+                run,
+                rows.assign(
+                    seconds=rows["train_time_s"] - rows["paused_s"].fillna(0.0),
+                    **{name: np.nan for name in sum(options.columns, ()) if name not in rows},
+                ),
+            )
             for run in cell.done or cell.runs
             if (run.timed or axis != "time") and (rows := read_rows(run.path, GenerationRow, warn)) is not None
         ]

@@ -1,6 +1,7 @@
 """Learning curves, the grid of environments, and columns: their data, captions, files, and style."""
 
 import matplotlib as mpl
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
@@ -175,6 +176,15 @@ def test_columns_of_train_csv_have_a_panel_per_name_and_the_means_of_seeds(tmp_p
     assert "no train.csv of Ant-v5 has a value in a column 'typo'; nothing is drawn for it" in warnings
     assert band_words("range") in figure.caption[0]  # no interval of two seeds
     assert (out / "all-runs" / "columns-Ant-v5-2000.png").stat().st_size > 1000
+
+
+def test_columns_over_time_have_no_pauses(tmp_path):
+    run = make_run(tmp_path, "Ant-v5", "cem", 0, [0, 1, 2], seconds_per_step=0.06)
+    rows = pd.read_csv(run / "train.csv", dtype=str).assign(paused_s="60.0", train_time_s=["60.0", "120.0", "180.0"])
+    rows.to_csv(run / "train.csv", index=False)
+    page, options = page_of(tmp_path), ReportOptions(columns=parse_panels("busy_processes"), x="time")
+    (mean,) = means_of(columns_of_train(page, page.groups[0], options, pytest.fail), "busy_processes").values()
+    assert mean.x.tolist() == [0.0, 1.0, 2.0]  # minutes
 
 
 @pytest.fixture
