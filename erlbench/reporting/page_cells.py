@@ -158,7 +158,7 @@ class PageCells:
     def budget(self) -> str:
         """What ends the runs of all cells, and the span of the steps that they reached where it differs."""
         if self.at:
-            return f"{self.at} (the nearest evaluations: {self.at.span(self.runs)})"
+            return f"{self.at} (the nearest evaluations: {self.at.span(self.done)})"
         if self.cells.limit.nunique() != 1:
             return "the budget named with the environment"
         head = self.rows[0]

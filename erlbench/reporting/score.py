@@ -16,6 +16,7 @@ import pandas as pd
 
 from erlbench.errors import UsageError
 from erlbench.records.read import ignore
+from erlbench.records.run import NEVER_TRAINED
 from erlbench.reporting.cells import Warn, count_runs, list_rows
 from erlbench.reporting.formats import number
 from erlbench.reporting.runs import disagreement
@@ -115,9 +116,7 @@ def training_curve(evaluations: Any, axis: str) -> tuple[Array, Array, Array]:
     kept = evaluations.final != 1
     if np.isnan(evaluations.final).all():
         kept[-1:] = False  # an older file does not mark the final one
-    x = {TIMESTEPS: evaluations.timesteps, LEARNING: evaluations.learning_steps}.get(
-        axis, evaluations.train_time_s / 60
-    )
+    x = {TIMESTEPS: evaluations.timesteps, LEARNING: evaluations.learning_steps}.get(axis, evaluations.seconds / 60)
     return x[kept], evaluations.return_mean[kept], evaluations.all_steps[kept]
 
 
@@ -126,7 +125,7 @@ def stretch_mean(x: Array, y: Array, start: float, end: float) -> float:
 
     NaN where the curve does not span the stretch.
     """
-    if not len(x) or x[0] > start or x[-1] < end:
+    if not (len(x) and x[0] <= start and x[-1] >= end):
         return float("nan")
     points = np.concatenate([[start], x[(x > start) & (x < end)], [end]])
     values = np.interp(points, x, y)
@@ -174,12 +173,14 @@ def cut_runs(runs: pd.DataFrame, moment: Moment, warn: Warn) -> pd.DataFrame:
     """Each run up to its evaluation that is nearest to `moment`, the later of two, as if this had been its end.
 
     A run without an evaluation within a tenth of it, or with a damaged one there, is left out with a warning, but a
-    failed one stays as it is. Runs of several budgets are one cell then, if their algorithm does not compute with its
-    budget (`cells.py`). Raises `UsageError` when no run is left.
+    failed one stays as it is, as does one that never counts. Runs of several budgets are one cell then, if their
+    algorithm does not compute with its budget (`cells.py`). Raises `UsageError` when no run is left.
     """
-    failed, budget = runs.status == "failed", {"total_generations": 0, "total_minutes": 0.0}
+    failed, never = runs.status == "failed", runs.status.isin(["altered", NEVER_TRAINED])
+    budget: dict[str, Any] = {"total_generations": 0, "total_minutes": 0.0}
     budget |= {"total_timesteps": 0 if moment.minutes else int(moment.value)}
-    all_ends = {run.Index: _find_end(run, moment, ignore if failed[run.Index] else warn) for run in list_rows(runs)}
+    counting = list_rows(runs[~never])
+    all_ends = {run.Index: _find_end(run, moment, ignore if failed[run.Index] else warn) for run in counting}
     ends = {index: end for index, end in all_ends.items() if end is not None}
     if not ends:
         raise UsageError(f"--at: no run has an evaluation within {NEAR:.0%} of {moment}")
@@ -199,7 +200,7 @@ def cut_runs(runs: pd.DataFrame, moment: Moment, warn: Warn) -> pd.DataFrame:
         train_time_s=last.train_time_s,
         seconds=last.seconds,
     )
-    before = runs.loc[failed & ~runs.index.isin(ends)].assign(**budget)
+    before = runs.loc[(failed | never) & ~runs.index.isin(ends)].assign(**budget)
     return count_runs(pd.concat([shortened, before]) if len(before) else shortened, warn)
 
 

@@ -12,7 +12,7 @@ from erlbench.reporting.pairs import compare_pairs
 from erlbench.reporting.runs import find_runs
 from erlbench.reporting.score import CURVE, FINAL, Moment, cut_runs
 from erlbench.reporting.significance import Case
-from tests.files import edit
+from tests.files import edit, edit_json
 from tests.reporting.compare import read, write_report
 from tests.reporting.make_runs import make_cells, make_run
 from tests.reporting.make_studies import make_study
@@ -90,6 +90,33 @@ def test_runs_of_different_budgets_are_compared_after_the_same_steps(tmp_path):
     assert {(run.total_timesteps, run.total_generations, run.status) for run in runs} == {(2000, 0, "done")}
     assert [run.timesteps for run in runs] == [2100, 2000, 2080, 2000]
     assert (runs[-1].train_time_s, warnings) == (1000, [])
+
+
+def test_minutes_of_a_curve_have_no_pauses(tmp_path):
+    """A thousand steps take a minute; the second run stood still for another one before them."""
+    make_run(tmp_path, ENV, "cem", 0, range(21), seconds_per_step=0.06)
+    path = make_run(tmp_path, ENV, "cem", 1, range(21), seconds_per_step=0.06) / "eval.csv"
+    rows = pd.read_csv(path).astype({"train_time_s": float})
+    rows.loc[1:, ["train_time_s", "paused_s"]] += 60.0
+    rows.to_csv(path, index=False)
+    runs, at = find_runs([tmp_path], lambda _: None), Moment(10, minutes=True)
+    (cell,) = score_page(make_all_runs_page(cut_runs(runs, at, pytest.fail), at=at)).rows
+    assert cell.scores.tolist() == [pytest.approx(9.0)] * 2  # from 8 to 10 minutes
+    assert str(cell.stretch) == "from 8.00 to 10.0 minutes"
+
+
+def test_a_run_that_never_counts_does_not_count_at_a_moment(tmp_path):
+    make_run(tmp_path, ENV, "td3", 0, [0, 1])
+    make_run(tmp_path, ENV, "td3", 1, [0, 900], warmup=5000)
+    edit_json(make_run(tmp_path, ENV, "td3", 2, [0, 900]) / "status.json", files={"eval.csv": "1:00000000"})
+    make_run(tmp_path, ENV, "td3", 3, [], status="failed", total=1000)
+    out = write_report(tmp_path, out=tmp_path / "out", at=Moment(1000))
+    (row,) = pd.read_csv(out / "all-runs" / "scores.csv").to_dict("records")
+    assert (row["mean"], row["n"]) == (1, 1)
+    assert all(
+        f"seed {seed} {status}" in row["status"] for seed, status in ((1, "done, never"), (2, "altered"), (3, "failed"))
+    )
+    assert "nearest evaluations: 1,000 to 1,000" in read(out / "all-runs" / "index.md")
 
 
 def test_a_run_without_a_whole_evaluation_near_the_steps_is_left_out(tmp_path):
