@@ -195,13 +195,13 @@ def _write_best(
     runs = [RunFiles(path.parent) for path in out.glob(f"trial-*/**/{STATUS}")]
     timesteps = sum(int(run.status().get("timesteps") or 0) for run in runs)
     budget = f"tuned with {counted(_count_trials(study), 'trial')}, {counted(timesteps, 'training step')} in all"
-    usual = toml_values(cell.settings)
+    usual, names = toml_values(cell.settings), [key.rpartition(".")[2] for key in fixed]  # of ALGO.KEY
     tables = {
         "algo": cell.algo,
         "preset": cell.preset,
         "env": cell.env,
         "total_timesteps": cell.total_timesteps,
-        "settings": {**{name: usual[name] for name in fixed}, **best.params},
+        "settings": {**{name: usual[name] for name in names}, **best.params},
     }
     config.write_text(f"# {budget}; mean final score {best.value:g}\n{tomli_w.dumps(tables)}", encoding="utf-8")
     return best, budget, config

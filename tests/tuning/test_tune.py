@@ -54,7 +54,7 @@ def test_what_cannot_be_searched(text, message):
 
 
 def test_it_finds_the_better_value_and_counts_its_budget(tmp_path):
-    words = ["--search", "initial_variance=1e-12,1e-1", "--set", "population=8", "--seeds", 2]
+    words = ["--search", "initial_variance=1e-12,1e-1", "--set", "cem.population=8", "--seeds", 2]
     words += ["--total-timesteps", 300, "--trials"]
     succeed(*TUNE, tmp_path, *words, 2)  # a search in parts
     result = call(*TUNE, tmp_path, *words, 6)
