@@ -20,7 +20,7 @@ import tomli_w
 from erlbench.algorithms import registry
 from erlbench.errors import UsageError
 from erlbench.experiment.arguments import RunArguments
-from erlbench.experiment.cells import CRITIC, EVAL_FREQ, FINAL_EPISODES
+from erlbench.experiment.cells import CRITIC, EVAL_FREQ, FINAL_EPISODES, usual_frequency
 from erlbench.files import Table, Values
 from erlbench.options import shared_option
 from erlbench.records.axes import AXES
@@ -190,6 +190,9 @@ class Study:
         for entry in table["entries"]:
             if entry.get("label") == entry["name"]:
                 del entry["label"]
+        alone = self.profiles.get(NO_PROFILE)
+        if alone and alone.total_timesteps and EVAL_FREQ == alone.eval_freq != usual_frequency(alone.total_timesteps):
+            budgets[NO_PROFILE]["eval_freq"] = EVAL_FREQ  # a reader would take the usual one
         return {**table, **({"profiles": budgets} if self.has_profiles else budgets[NO_PROFILE])}
 
     @cached_property

@@ -102,7 +102,8 @@ def test_mistakes_in_a_study_name_the_line_and_the_nearest_word(tmp_path, old, n
 
 @pytest.mark.parametrize("stored", [BENCHMARKS, *sorted(RESULTS.rglob("study.toml"))])
 def test_the_text_of_a_study_is_that_study(tmp_path, stored):
-    for study in (load(tmp_path), *load_studies(stored).values()):
+    often = load(tmp_path, "total_timesteps = 30_000", "total_timesteps = 30_000\neval_freq = 5000")
+    for study in (load(tmp_path), often, *load_studies(stored).values()):
         path = tmp_path / "study.toml"
         path.write_text(study_text(study.name, study.as_table))
         again = load_studies(path)[study.name]
