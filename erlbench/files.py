@@ -16,6 +16,7 @@ import tomllib
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import date, time
 from pathlib import Path
 from typing import Any
 
@@ -169,13 +170,14 @@ def plain_values(settings: Values) -> Table:
 
 
 def _as_toml(value: Any) -> Any:
-    """A text as the TOML value that it is, or else as itself."""
+    """A text as the TOML value that it is, or else as itself, as dates and times are."""
     if not isinstance(value, str):
         return value
     if value.lower() in ("true", "false"):
         return value.lower() == "true"
     try:
-        return tomllib.loads(f"value = {value}")["value"]
+        read = tomllib.loads(f"value = {value}")["value"]
+        return value if isinstance(read, date | time) else read
     except (tomllib.TOMLDecodeError, KeyError):
         try:
             return float(value)  # TOML knows no .5 and no 1.

@@ -13,6 +13,8 @@ TYPED = "tests.faults:Typed-v0"
     [
         ("body", "torso", "torso"),
         ("body", "2", 2),
+        ("body", "2020-01-01", "2020-01-01"),
+        ("body", "07:30:00", "07:30:00"),
         ("weights", "[0.1, 0.2, 0.3]", [0.1, 0.2, 0.3]),
         ("pair", "[1, 2]", [1, 2]),
         ("camera", "none", None),
