@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from erlbench.files import printable, strip_unpacked
+from erlbench.files import printable, strip_unpacked, table_in
 from erlbench.records.older import WITH_BUDGET
 from erlbench.reporting.formats import list_first
 from erlbench.reporting.statistics import Array, group_items
@@ -56,7 +56,8 @@ def count_runs(runs: pd.DataFrame, warn: Warn) -> pd.DataFrame:
     runs = runs.iloc[sorted(range(len(runs)), key=begun.__getitem__)].copy()
     runs["name"] = pd.concat([_name_conditions(cell) for _, cell in runs.groupby(["name", *GROUP], sort=False)])
     versions = (
-        str([sorted(identity.get("versions", {}).items()) for identity in identities]) for identities in runs.identities
+        str([sorted(table_in(identity, "versions").items()) for identity in identities])
+        for identities in runs.identities
     )
     draws = [str(draw) for draw in zip(runs.kernels.where(runs.kernels.map(bool), runs.cpu), versions)]
     alike = runs.assign(draw=draws).sort_values("done", ascending=False, kind="stable").groupby([*KEY, "draw"])

@@ -39,6 +39,11 @@ def test_a_run_of_a_later_version_is_named_and_counts(tmp_path, run, warnings):
     assert "format 99" in warnings[0]
 
 
+def test_an_identity_whose_versions_are_no_table_leaves_no_run_out(tmp_path, run, warnings):
+    edit_json(run / "meta.json", starts=[{"identity": {"versions": None, "files": {"own": "a"}}}])
+    assert find_rows([tmp_path], warnings.append)[0].done
+
+
 def test_runs_are_found_below_profiles_and_from_a_single_cell(tmp_path, warnings):
     for profile, returns in (("laptop", [1, 2, 3]), ("smoke", [1, 2])):
         path = make_run(tmp_path / profile, "Ant-v5", "cem", 0, returns)
