@@ -82,9 +82,10 @@ def paper_table(page: PageCells, statistic: str, style: PaperStyle) -> Table:
         remarks.append(f"A seed with several runs counts by their mean{'' if interval else f'; ± is {STD}'}.")
     remarks += [f"Below {FEWEST_RUNS} seeds there is no interval."] if interval and sizes else []
     remarks += [f"{page.score_words}; {page.budget}.", *list_caveats(page)]
+    tests = max((pair.tests for pair in list_rows(pairs)), default=0)
     remarks.append(
         "Bold: decided to score higher than all other algorithms of the environment, after the correction for the "
-        f"tests of all pairs ({len(pairs)}); no bold: not decided."
+        f"tests of all pairs ({tests}); no bold: not decided."
     )
     return Table(NAME, page.heading(page.score_title), columns, rows, remarks, for_paper=True)
 
