@@ -92,7 +92,7 @@ def _score(pair: Pair, kind: str, cells: pd.DataFrame, budget: Profile, env: str
         cells = score_cells(cells, CURVE, CurveStretch(AXES[pair.axis], pair.begin, pair.end))
     elif kind not in LOWER_IS_BETTER:
         minutes = budget.total_minutes
-        limit, axis = minutes or budget.timesteps(env), MINUTES if minutes else TIMESTEPS
+        limit, axis = minutes or budget.timesteps(env) or cells.own_timesteps.min(), MINUTES if minutes else TIMESTEPS
         cells = score_cells(cells, *choose_score(cells, kind, limit, axis))
     return list_rows(cells)
 

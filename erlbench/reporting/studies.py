@@ -47,12 +47,13 @@ def make_study_page(study: Study, profile: str, runs: pd.DataFrame) -> PageCells
     for env in budget.envs:
         entries = [entry for entry in study.entries if env in budget.entry_envs(entry)]
         labels = dict.fromkeys(label for entry in entries for label in _labels(budget, entry, env))
+        least = min((budget.timesteps(env, entry) for entry in entries), default=0)  # where each has its own
         for label in [label for label in labels if label in set(runs.env)] or [*labels][:1]:
             head = {
                 "group": group,
                 "env": label,
                 "study_env": env,
-                "total_timesteps": budget.timesteps(env),
+                "total_timesteps": budget.timesteps(env) or least,
                 "env_published": study.envs_published.get(env, ""),
             }
             here = runs[runs.env == label]

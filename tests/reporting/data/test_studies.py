@@ -16,9 +16,20 @@ from erlbench.records.read import ignore
 from erlbench.reporting.page_cells import make_all_runs_page, score_page
 from erlbench.reporting.pairs import aggregate_tables
 from erlbench.reporting.runs import env_label, env_labels, find_runs
+from erlbench.reporting.significance import Case
 from erlbench.reporting.studies import add_departures, make_study_pages
-from tests.reporting.compare import comparison_of, curves_of, find_rows, page_of, read, rows_of, scores_of, write_report
-from tests.reporting.make_runs import make_run
+from tests.reporting.compare import (
+    comparison_of,
+    curves_of,
+    find_rows,
+    page_of,
+    pairs_of,
+    read,
+    rows_of,
+    scores_of,
+    write_report,
+)
+from tests.reporting.make_runs import make_cells, make_run
 from tests.reporting.make_studies import make_study
 
 CHEETAH = "HalfCheetah-v5"
@@ -88,6 +99,17 @@ def test_an_entry_with_a_budget_of_its_own_is_compared_at_that_budget(tmp_path):
     assert rows_of(table)[CHEETAH, "ERL"]["n"] == "1/1"
     assert f"ERL has budgets of its own: 2,000,000 on {CHEETAH}." in table.notes
     assert not [note for note in table.notes if note.startswith("Different budgets")]
+
+
+def test_where_all_entries_have_budgets_of_their_own_the_least_is_that_of_the_comparison(tmp_path):
+    make_cells(tmp_path, CHEETAH, {"cem": range(2)}, before=range(10))
+    make_cells(tmp_path, CHEETAH, {"td3": range(2)}, before=range(20))
+    entries = (Entry("cem", "cem", total_timesteps=10_000), Entry("td3", "td3", total_timesteps=20_000))
+    profiles = {"own": Profile((0, 1), 0, (CHEETAH,))}
+    study = make_study(entries=entries, profiles=profiles, not_run=(), published_source="", table="", baseline="")
+    (page,) = make_study_pages(study, find_runs([tmp_path], pytest.fail), "own", pytest.fail)
+    (pair,) = pairs_of(score_page(page))
+    assert (pair.case, pair.budget, pair.reason) == (Case.TOO_FEW, "10,000 steps", "")
 
 
 def test_over_all_environments_budgets_are_never_pooled(tmp_path):
