@@ -144,7 +144,7 @@ class Moment:
     minutes: bool = False
 
     def __str__(self) -> str:
-        return f"{_exact(self.value)} training {'minute' if self.minutes else 'step'}{'' if self.value == 1 else 's'}"
+        return f"{self.value:,.15g} training {'minute' if self.minutes else 'step'}{'' if self.value == 1 else 's'}"
 
     def of(self, evaluations: Any) -> Array:
         """When each evaluation was, in the same unit (evaluations,); infinite where not recorded."""

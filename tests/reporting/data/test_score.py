@@ -103,6 +103,7 @@ def test_minutes_of_a_curve_have_no_pauses(tmp_path):
     (cell,) = score_page(make_all_runs_page(cut_runs(runs, at, pytest.fail), at=at)).rows
     assert cell.scores.tolist() == [pytest.approx(9.0)] * 2  # from 8 to 10 minutes
     assert str(cell.stretch) == "from 8.00 to 10.0 minutes"
+    assert str(Moment(0.25, minutes=True)) == "0.25 training minutes"
 
 
 def test_a_run_that_never_counts_does_not_count_at_a_moment(tmp_path):
