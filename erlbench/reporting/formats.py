@@ -20,9 +20,9 @@ def number(value: float) -> str:
     if math.isnan(value):
         return NONE
     if 0 < abs(value) < SMALL:
-        return f"{value:.2g}".replace("-", "−", value < 0)
+        return f"{value:.2g}".replace("-", "−", int(value < 0))
     if abs(value) >= LARGE:
-        return f"{value:.3g}".replace("-", "−", value < 0)
+        return f"{value:.3g}".replace("-", "−", int(value < 0))
     digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 10 else 2
     return f"{value:,.{digits}f}".replace("-", "−")
 

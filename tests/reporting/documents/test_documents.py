@@ -120,8 +120,8 @@ def test_in_latex_texts_are_escaped_and_decided_cells_bold():
 
 def test_numbers_are_printed_in_their_form():
     assert [*map(significant, (1087.4, 999.7, 0.01234))] == ["1,087", "1,000", "0.0123"]
-    numbers = (-1234.5, 0.126, math.nan, -2.36e-05, 0.0, 0.005)
-    assert [*map(number, numbers)] == ["−1,234", "0.13", NONE, "−2.4e-05", "0.00", "0.005"]
+    numbers = (-1234.5, 0.126, math.nan, np.float64(-2.36e-05), 0.0, 0.005, np.float64(-7e20))
+    assert [*map(number, numbers)] == ["−1,234", "0.13", NONE, "−2.4e-05", "0.00", "0.005", "−7e+20"]
     assert [*map(steps, (1_500_000, math.nan, 999_999, 999_400, 999.6))] == ["1.5M", NONE, "1M", "999.4k", "999.6"]
     assert (exact(41.97), percent(-2.04), share(0.1234)) == ("41.97", "−2.0 %", "12.3 %")
     assert (interval(0.5, 0.25, 1), interval(0.5, math.nan, math.nan)) == ("0.50 [0.25, 1.00]", "0.50")
