@@ -373,7 +373,10 @@ def scores_at_equal_steps(cell: Any, learning_steps: int) -> Array:
     runs = []
     for run in cell.done:
         count = int((run.evaluations.learning_steps <= learning_steps).sum()) + beyond
-        runs.append(run._replace(evaluations=run.evaluations[: max(1, count)]))
+        if count < len(run.evaluations):  # successes are known of the last evaluation alone
+            cut = run.evaluations[: max(1, count)]
+            run = run._replace(evaluations=cut, last_success=(), last_success_ever=())
+        runs.append(run)
     stretch = replace(cell.stretch, axis=LEARNING) if cell.stretch else None
     return seed_means(score_seeds(runs, cell.metric, stretch))
 

@@ -6,6 +6,7 @@ import math
 import subprocess
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -85,6 +86,10 @@ def test_a_column_has_the_mean_at_equal_steps(tmp_path):
     make_run(tmp_path, CHEETAH, "aes-rl", 0, [0, 40, 80, 200], steps=[0, 600, 700, 2000], fitness=2)
     means = {row["name"]: row["mean_at_equal_steps"] for row in scores_of(page_of(tmp_path)).records}
     assert means == {"aes-rl": 40.0, "cem-rl": None}
+    path = tmp_path / CHEETAH / "aes-rl" / "seed-000" / "eval.csv"
+    pd.read_csv(path, dtype=str).assign(success="1 0").to_csv(path, index=False)
+    cells = {row["name"]: row for row in scores_of(page_of(tmp_path, metric="success")).records}
+    assert (cells["aes-rl"]["mean"], cells["aes-rl"]["mean_at_equal_steps"]) == (0.5, None)  # of the last row alone
 
 
 def test_means_of_a_selection_have_no_mark(tmp_path):
