@@ -219,10 +219,14 @@ def _evaluations(run: Files) -> Findings:
             "return_std": stdev(returns) if len(returns) > 1 else 0.0,
         }
         for name, value in expected.items():
-            rounding = PRECISION * max(map(abs, returns))  # of a mean or deviation near 0
-            if not (isnan(row[name]) or isclose(row[name], value, rel_tol=PRECISION, abs_tol=rounding)):
+            if not (isnan(row[name]) or _is_rounded(row[name], value, returns)):
                 wrong.append(f"row {index}: {name} {row[name]}, not {value}")
     return wrong, f"mean, deviation and steps of {len(rows)} rows from their episodes"
+
+
+def _is_rounded(recorded: float, value: float, returns: Sequence[float]) -> bool:
+    """Whether a mean or a deviation of returns is `value` but for rounding, which is that of the returns near 0."""
+    return isclose(recorded, value, rel_tol=PRECISION, abs_tol=PRECISION * max(map(abs, returns)))
 
 
 def _episodes(run: Files) -> Findings:
@@ -237,7 +241,7 @@ def _episodes(run: Files) -> Findings:
     wrong = [] if played == counted or is_open else [text]
     recorded = run.status.get("training_return")
     trained = episodes[~episodes["kind"].isin(MEASURED)]["r"].tail(WINDOW).tolist()
-    if isinstance(recorded, int | float) and not (trained and isclose(recorded, fmean(trained), rel_tol=PRECISION)):
+    if isinstance(recorded, int | float) and not (trained and _is_rounded(recorded, fmean(trained), trained)):
         wrong.append(f"status.json has training_return {recorded}, not the mean of the last {len(trained)} episodes")
     return wrong, text
 

@@ -8,8 +8,8 @@ import pytest
 
 from erlbench.errors import UsageError
 from erlbench.machine import description
-from erlbench.records.schema import EvaluationRow, header
-from erlbench.verification import AGREES, DIFFERS, UNKNOWN, load_files
+from erlbench.records.schema import EpisodeRow, EvaluationRow, header
+from erlbench.verification import AGREES, DIFFERS, UNKNOWN, Files, check_rows, load_files
 from erlbench.verification.comparison import compare_rows, compare_runs
 from tests.audit.edits import renew
 from tests.calls import call, succeed
@@ -17,6 +17,7 @@ from tests.files import edit, edit_json
 from tests.runs import make_cell, run, verify
 
 RETURNS = header(EvaluationRow).index("returns")
+LAST = {"timesteps": 20, "fitness_timesteps": 0, "train_time_s": 1.0, "return_mean": 0.0}
 REFERENCE = Path(__file__).parents[2] / "results" / "reference"
 
 
@@ -205,6 +206,17 @@ def test_reference_results_agree_with_themselves(folder):
     for path in sorted(path.parent for path in (REFERENCE / folder).rglob("config.toml")):
         differing = [check for check in verify(path) if check.outcome == DIFFERS]
         assert not differing, (path, differing)
+
+
+def test_a_mean_of_training_near_zero_may_be_rounded(tmp_path):
+    returns = [0.1, 0.1, 0.1, -0.3]
+    rows = {
+        EpisodeRow: pd.DataFrame({"r": returns, "l": 5, "kind": "es"}),
+        EvaluationRow: pd.DataFrame(LAST, index=[0]),
+    }
+    for rounded, outcome in ((sum(returns) / 4, AGREES), (1e-9, DIFFERS)):
+        run = Files(tmp_path, {}, {"status": "done", "training_return": rounded}, {}, rows)
+        assert [check.outcome for check in check_rows(run) if check.name == "episodes"] == [outcome]
 
 
 def test_numbers_that_an_info_lacked_are_equal():
