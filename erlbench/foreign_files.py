@@ -242,9 +242,10 @@ def _read_cells(path: Path, needed: Sequence[str], notes: list[str] | None = Non
         refuse(path, f"line {lines.line_num + begin}: {error}")
     header = [name.casefold() for name in rows.pop(0)[1]] if rows else []
     if missing := [name for name in needed if header.count(name) != 1]:
+        if missing[0] in header:
+            refuse(path, f"it has several columns {missing[0]}")
         hint = nearest(missing[0], header) or f"; it has {printable(', '.join(header)[:100])}"
-        what = "several columns" if missing[0] in header else "no column"
-        refuse(path, f"it has {what} {', '.join(missing)}{hint}")
+        refuse(path, f"it has no column {', '.join(missing)}{hint}")
     if not rows and notes is None:
         refuse(path, "it has no row")
     for line, row in rows:

@@ -100,6 +100,11 @@ def test_a_table_that_is_none_is_refused(tmp_path, text):
     refused(tmp_path, tmp_path / "scores.csv")
 
 
+def test_a_column_that_stands_twice_is_not_taken_for_a_misspelt_one(tmp_path):
+    (tmp_path / "scores.csv").write_text(f"step,{HEAD}1,A-v1,x,0,1,1\n")
+    assert refused(tmp_path, tmp_path / "scores.csv").endswith("it has several columns step\n")
+
+
 def test_an_archive_that_claims_or_unpacks_to_very_much_is_refused(tmp_path):
     path = tmp_path / "evaluations.npz"
     header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,), }".ljust(117) + b"\n"
