@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shlex
 import typing
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -179,7 +180,7 @@ def _run_trial(cells: Sequence[Cell], values: dict[str, Any], out: Path, options
     statuses = [RunFiles(run.directory).status() for run in runs]
     if code:
         reasons = [str(status.get("message") or "") for status in statuses if status.get("status") != "done"]
-        raise ErlbenchError("; ".join(filter(None, reasons)) or f"look at: erlbench show {out}")
+        raise ErlbenchError("; ".join(filter(None, reasons)) or f"look at: erlbench show {shlex.quote(str(out))}")
     if any(status.get("never_trained") for status in statuses):
         raise ErlbenchError("it made no gradient step; give a larger --total-timesteps, or a smaller start_timesteps")
     return fmean(float(status["return_mean"]) for status in statuses)
@@ -190,7 +191,8 @@ def _write_best(
 ) -> tuple[FrozenTrial, str, Path]:
 
     if not study.get_trials(states=(TrialState.COMPLETE,)):
-        raise ErlbenchError(f"no trial in {out} came to its end, so there is no best one; look at: erlbench show {out}")
+        look = f"erlbench show {shlex.quote(str(out))}"
+        raise ErlbenchError(f"no trial in {out} came to its end, so there is no best one; look at: {look}")
     best, cell, config = study.best_trial, cells[0], out / BEST
     runs = [RunFiles(path.parent) for path in out.glob(f"trial-*/**/{STATUS}")]
     timesteps = sum(int(run.status().get("timesteps") or 0) for run in runs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -75,7 +76,7 @@ def command(options: ConvertOptions) -> None:
     elif target:
         out = options.out or Path("export") / target
         written = export_events(load_results(*options.paths), out)
-        click.echo(f"{counted(len(written), 'folder')} in {out}; next: tensorboard --logdir {out}")
+        click.echo(f"{counted(len(written), 'folder')} in {out}; next: tensorboard --logdir {shlex.quote(str(out))}")
     else:
         out = options.out or Path("results")
         if not options.origin.strip():
@@ -83,7 +84,7 @@ def command(options: ConvertOptions) -> None:
         runs = import_runs(options.paths, out, source=options.from_, **facts)
         rows = [(*row[:-1], f"{row[-1]:,}") for row in runs.itertuples(index=False)]
         print_table("", ("run", "read from", "returns of", "rows", "steps"), rows)
-        click.echo(f"{counted(len(runs), 'run')} in {out}; next: erlbench report {out}")
+        click.echo(f"{counted(len(runs), 'run')} in {out}; next: erlbench report {shlex.quote(str(out))}")
 
 
 def choose_target(options: Direction) -> str:

@@ -64,4 +64,4 @@ def command(options: DemoOptions) -> None:
     for name, scores in cells.groupby("name", sort=False)["score"]:
         click.echo(f"  {name:<10} final scores {', '.join(f'{score:,.0f}' for score in scores)}")
     click.echo(f"\n  Report  {page}\n  Film    {written}\n  Runs    {out / 'results'}")
-    click.echo(f"\nNext: erlbench show {out / 'results'}\n      erlbench run --help")
+    click.echo(f"\nNext: erlbench show {shlex.quote(str(out / 'results'))}\n      erlbench run --help")

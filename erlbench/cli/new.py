@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
@@ -67,4 +68,4 @@ def command(options: NewOptions) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(Template(text).substitute(names), encoding="utf-8")
         click.echo(path)
-    click.echo(f"\nNext: cd {folder}, write {path.name}, then: pip install --no-deps -e . && pytest")
+    click.echo(f"\nNext: cd {shlex.quote(str(folder))}, write {path.name}, then: pip install --no-deps -e . && pytest")

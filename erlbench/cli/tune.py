@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, replace
 from importlib.util import find_spec
@@ -83,5 +84,6 @@ def command(options: TuneOptions) -> None:
     )
     click.echo(
         f"best: {settings_line(best.params)}\nmean final score {best.value:,.1f}; {cost}\n"
-        f"Next, with seeds that the search has not seen: erlbench run --config {file} --seeds 10 --name tuned"
+        f"Next, with seeds that the search has not seen: "
+        f"erlbench run --config {shlex.quote(str(file))} --seeds 10 --name tuned"
     )

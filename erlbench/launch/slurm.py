@@ -8,6 +8,7 @@ import math
 import operator
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr
@@ -53,7 +54,7 @@ def launch(cells: Sequence[Cell], options: RunOptions, slurm: Mapping[str, str])
         array = jobs[0].job_id.partition("_")[0]
     except Exception as error:  # submitit raises its errors and subprocess's
         raise UsageError(f"Slurm did not take the jobs: {refusal(error)}") from error
-    folders = " ".join(sorted({str(cell.out) for cell in cells}))
+    folders = shlex.join(sorted({str(cell.out) for cell in cells}))
     click.echo(f"{counted(len(jobs), 'job')} in array {array} of Slurm; their output is in {logs}")
     click.echo(f"Watch them:  squeue --jobs={array}; erlbench show {folders}\nEnd them:    scancel {array}")
     return 0

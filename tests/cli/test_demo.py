@@ -13,10 +13,11 @@ from tests.calls import call, refuse, succeed
 @pytest.mark.needs("osmesa")
 def test_it_ends_with_a_report_and_a_film(tmp_path, monkeypatch):
     monkeypatch.setattr(demo, "STEPS", 2000)
-    output = succeed("demo", "--out", tmp_path / "demo")
+    output = succeed("demo", "--out", folder := tmp_path / "my demo")
     assert "cem        final scores " in output
-    assert "cem" in (tmp_path / "demo" / "report" / "index.html").read_text()
-    [film] = (tmp_path / "demo").glob("swimmer.*")
+    assert "cem" in (folder / "report" / "index.html").read_text()
+    [film] = folder.glob("swimmer.*")
+    assert f"Next: erlbench show '{folder / 'results'}'\n" in output
     assert film.stat().st_size > 10_000
     assert str(film) in output.replace("\n", "")
 

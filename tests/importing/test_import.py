@@ -24,8 +24,9 @@ PPO = "Pendulum-v1/sb3-ppo/seed-001"
 @pytest.fixture
 def taken(tmp_path):
     def take(*words):
-        succeed("convert", *words, "--origin", "Jane Doe", "--out", tmp_path / "results")
-        return tmp_path / "results"
+        output = succeed("convert", *words, "--origin", "Jane Doe", "--out", folder := tmp_path / "my results")
+        assert f"; next: erlbench report '{folder}'\n" in output
+        return folder
 
     return take
 

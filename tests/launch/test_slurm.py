@@ -31,7 +31,7 @@ def command(tmp_path, monkeypatch):
         for name in ("sbatch", "srun") if sbatch else ():
             (tmp_path / name).write_text("#!/bin/sh\n" + sbatch.format(record=tmp_path / "submitted"))
             (tmp_path / name).chmod(0o755)
-        result = CliRunner().invoke(cli, ["run", *words, "--out", str(tmp_path / "out")])
+        result = CliRunner().invoke(cli, ["run", *words, "--out", str(tmp_path / "my out")])
         submitted = tmp_path / "submitted"
         return result, set(re.findall(r"#SBATCH --(\S+)", submitted.read_text() if submitted.exists() else ""))
 
@@ -46,11 +46,11 @@ def test_an_array_has_one_job_for_each_cell_that_is_not_done(tmp_path, command):
     result, options = command(*few, "--seeds", "3", "--jobs", "2", *slurm)
     assert result.exit_code == 0, result.output
     assert "2 jobs in array 4711" in result.stdout
-    assert f" erlbench show {tmp_path / 'out'}\n" in result.stdout
+    assert f" erlbench show '{tmp_path / 'my out'}'\n" in result.stdout
     assert " scancel 4711\n" in result.stdout
     expected = {"array=0-1%2", "partition=long", "time=1470", "cpus-per-task=4", "account=lab", "nice=10"}
     assert expected | {"signal=USR2@120"} <= options
-    assert len(list((tmp_path / "out").rglob("eval.csv"))) == 1
+    assert len(list((tmp_path / "my out").rglob("eval.csv"))) == 1
 
 
 def test_the_cores_of_a_job_are_those_that_the_study_names(command):

@@ -11,10 +11,11 @@ from tests.calls import refuse, succeed
 @pytest.fixture
 def package(tmp_path, monkeypatch):
     """The skeleton of an algorithm, which Python finds."""
-    succeed("new", "algorithm", "my-search", "--out", tmp_path / "package")
-    monkeypatch.syspath_prepend(tmp_path / "package")
+    output = succeed("new", "algorithm", "my-search", "--out", folder := tmp_path / "my package")
+    assert f"Next: cd '{folder}', " in output
+    monkeypatch.syspath_prepend(folder)
     monkeypatch.chdir(tmp_path)
-    return tmp_path / "package"
+    return folder
 
 
 def test_the_skeleton_passes_its_own_test(package, tmp_path):

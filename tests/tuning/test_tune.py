@@ -54,6 +54,7 @@ def test_what_cannot_be_searched(text, message):
 
 
 def test_it_finds_the_better_value_and_counts_its_budget(tmp_path):
+    tmp_path /= "my search"
     words = ["--search", "initial_variance=1e-12,1e-1", "--set", "cem.population=8", "--seeds", 2]
     words += ["--total-timesteps", 300, "--trials"]
     succeed(*TUNE, tmp_path, *words, 2)  # a search in parts
@@ -68,6 +69,7 @@ def test_it_finds_the_better_value_and_counts_its_budget(tmp_path):
     assert (best["settings"], best["total_timesteps"]) == ({"initial_variance": "1e-1", "population": 8}, 300)
     assert f"{spent:,} training steps in all" in (tmp_path / "best.toml").read_text()
     assert {run.name for run in runs} == {"seed-1000", "seed-1001"}
+    assert f" erlbench run --config '{tmp_path / 'best.toml'}' --seeds 10" in result.stdout
     assert succeed(*TUNE, tmp_path, *words, 6) == result.stdout  # no trial is left
     assert "0.1" in succeed("run", "--config", tmp_path / "best.toml", "--dry-run")
 
