@@ -132,6 +132,53 @@ def test_a_script_needs_no_guard(tmp_path):
     assert done.stdout == "1 done\n", done.stderr
 
 
+PROGRAM = """
+import erlbench, gymnasium
+from gymnasium.envs.classic_control import PendulumEnv
+from gymnasium.spaces import Box
+
+@erlbench.maximise
+class Same:
+    def __init__(self, mean):
+        self.mean = mean
+
+    def ask(self):
+        return self.mean[None]
+
+    def tell(self, fitness):
+        pass
+
+def scores(env, more={"max_episode_steps": 4}):
+    few = {"total_timesteps": 8, "final_episodes": 2, "eval_episodes": 2, "processes": 0, "env_set": more}
+    return erlbench.run(Same, env, out=f"{reward}", **few).cells["score"].tolist()
+
+for reward in (1.0, 2.0):  # as if the cells of a notebook ran again
+    class Mine(PendulumEnv):
+        observation_space = Box(-1, 1, (int(reward),))
+        pay = reward
+
+        def __init__(self):
+            super().__init__()
+            self.observation_space = type(self).observation_space
+
+        def reset(self, **options):
+            super().reset(**options)
+            return self.observation_space.low, {}
+
+        def step(self, action):
+            return self.observation_space.low, self.pay, False, False, {}
+
+    gymnasium.registry.pop("Registered-v0", None)
+    gymnasium.register("Registered-v0", Mine, max_episode_steps=5)
+    print(scores(Mine) + scores("Registered-v0", {}))
+"""
+
+
+def test_a_program_s_own_environments_are_those_of_now(tmp_path):
+    done = python("-", input=PROGRAM, cwd=tmp_path)
+    assert done.stdout == "[4.0, 5.0]\n[8.0, 10.0]\n", done.stderr
+
+
 @pytest.mark.slow
 def test_the_notebook_runs(tmp_path, monkeypatch):
     import nbformat

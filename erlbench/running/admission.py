@@ -158,18 +158,17 @@ def _try_once(env: str, settings: Settings, rules: Rules) -> Trial:
 
 
 def _try(env: str, settings: Settings, rules: Rules) -> Trial:
-    env_id = split_preset(env)[0]
-    if not module_of(env_id) and _is_only_here(env_id):
+    if _maker(env):
         return Trial(replace(inspect(lambda kind, value: None, env, settings, rules.tries), files={}))
     process = Inspection(inspect, env, dict(settings), rules.tries, rules.modules, limit=rules.limit)
     return Trial(*process.answer(last=not rules.modules), process)
 
 
 def _key(env: str, settings: Settings, rules: Rules) -> Hashable:
-    """What decides a trial: also the files that the settings name and the one of the environment's module."""
+    """What decides a trial: also the files that the settings name, the environment's module, what this program made."""
     files = tuple((name, identity.file_digest(name)) for _, name in identity.named_files("", dict(settings)))
     values = repr(sorted(settings.items()))
-    return tuple(sys.path), env, values, files, _source(module_of(env)), rules.tries
+    return tuple(sys.path), env, values, files, _source(module_of(env)), _maker(env), rules.tries
 
 
 def _source(module: str) -> str:
@@ -181,8 +180,11 @@ def _source(module: str) -> str:
     return identity.file_digest(spec.origin) if spec and spec.origin else ""
 
 
-def _is_only_here(env_id: str) -> bool:
-    """Whether this very program has registered an id, so that no other process knows it."""
-    gymnasium = sys.modules.get("gymnasium")
+def _maker(env: str) -> Any:
+    """What makes an environment that this very program has defined or registered, so that no other process knows it."""
+    env_id, gymnasium = split_preset(env)[0], sys.modules.get("gymnasium")
+    if module := module_of(env_id):
+        return getattr(sys.modules[module], env_id.rpartition(":")[2], None) if module == "__main__" else None
     spec = gymnasium.registry.get(env_id) if gymnasium and not extra_of(env_id) else None
-    return spec is not None and not (isinstance(spec.entry_point, str) and spec.entry_point.startswith(OF_ALL))
+    made = spec and spec.entry_point
+    return None if isinstance(made, str) and made.startswith(OF_ALL) else made
