@@ -13,6 +13,7 @@ from erlbench.envs.catalogue import module_of
 from erlbench.errors import UsageError
 
 MAIN = "__main__"
+_registered: dict[str, Any] = {}  # by `register_made`, by name
 
 
 def environment_name_of(made: Any) -> str:
@@ -29,9 +30,12 @@ def environment_name_of(made: Any) -> str:
 def register_made(env_id: str) -> None:
     """Have Gymnasium know the class or function `module:Name`, if the module does not register that name itself."""
     module, name = module_of(env_id), env_id.rpartition(":")[2]
+    if name in _registered and gymnasium.registry.get(name) is _registered[name]:
+        del gymnasium.registry[name]  # it may be another module's
     is_known = name in gymnasium.registry or find_highest_version(None, name) is not None
     if module in sys.modules and not is_known and callable(getattr(sys.modules[module], name, None)):
         gymnasium.register(name, entry_point=env_id)
+        _registered[name] = gymnasium.registry[name]
 
 
 def check_importable(envs: Iterable[str], processes: int) -> None:

@@ -1,11 +1,18 @@
 """Environments of a module in the current folder, as the installed command finds them, in every process."""
 
+from erlbench.envs.registry import make
 from tests.calls import python
 
 MODULE = """
 import gymnasium
 from gymnasium.envs.classic_control import PendulumEnv
 gymnasium.register("Mine-v0", PendulumEnv, max_episode_steps=10)
+"""
+JUMPING = """
+from gymnasium.envs.classic_control import PendulumEnv
+
+class Jumping(PendulumEnv):
+    pass
 """
 
 
@@ -22,6 +29,14 @@ def test_a_module_in_the_current_folder_is_found_by_the_workers_too_and_its_sett
     done = run(tmp_path, "--env", "mine:Mine-v0", "--processes", "1", "--eval-episodes", "1", "--env-set", "g=9.5")
     assert done.returncode == 0, done.stderr
     assert "done" in done.stderr
+
+
+def test_classes_of_one_name_in_two_modules_are_two_environments(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    for module in ("first_pendulums", "second_pendulums"):
+        (tmp_path / f"{module}.py").write_text(JUMPING)
+    for module in ("first_pendulums", "second_pendulums", "first_pendulums"):
+        assert type(make(f"{module}:Jumping", 9)[0].unwrapped).__module__ == module
 
 
 def test_a_module_that_is_not_here_is_told_with_what_to_do(tmp_path):
