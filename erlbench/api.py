@@ -225,6 +225,6 @@ def report(*folders: Folder, out: Folder = "report", study: Names = (), **option
 
 def _paths(names: Sequence[Folder]) -> list[Path]:
     for name in names:
-        if not isinstance(name, str | Path):
+        if not isinstance(name, str | Path) or name == "":
             raise UsageError(f"folders of results are given by their names, not as {name!r}")
     return [Path(os.path.expanduser(name)) for name in names]

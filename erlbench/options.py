@@ -63,7 +63,7 @@ class Option:
 
     def check(self, value: Any, what: str) -> Any:
         """The field's value from a text, or from what TOML and Python give; `what` names it in a `UsageError`."""
-        if value == "":
+        if "" in (value if isinstance(value, list | tuple) else [value]):
             raise UsageError(f"{what} needs a value, not an empty text")
         if self.parse is not None:
             return self.parse(value, what)

@@ -96,6 +96,7 @@ def test_what_is_done_is_only_read(results, tmp_path):
         (lambda: erlbench.run(None, "Pendulum-v1"), "algorithm.*None"),
         (lambda: erlbench.report(".", out=5), "--out .*5"),
         (lambda: erlbench.report(".", paper={"width": 3}), "--paper .*width"),
+        (lambda: erlbench.load_results(""), "folders .*not as ''"),
         (lambda: erlbench.load_policy(5), r"^load_policy\(\) .*, not 5$"),
         (lambda: erlbench.report(".", at="soon"), "--at soon"),
         (lambda: erlbench.report(".", at=1000, study="aes-rl-table-1"), "--at cuts all runs"),

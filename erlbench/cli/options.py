@@ -71,7 +71,7 @@ def _make_parameter(declared: Option) -> click.Parameter:
     shared: dict[str, Any] = {
         "metavar": declared.metavar,
         "required": declared.default is MISSING,
-        "type": click.Path(path_type=Path) if declared.type in (Path, tuple[Path, ...]) else None,
+        "type": click.Path() if declared.type in (Path, tuple[Path, ...]) else None,
     }
     if declared.positional:
         return click.Argument([declared.name], nargs=-1 if declared.is_repeatable else 1, **shared)

@@ -11,6 +11,7 @@ from erlbench.cli import cells as command
 from erlbench.cli import show
 from erlbench.errors import Interrupted
 from tests.calls import call, python, refuse, succeed
+from tests.reporting.make_runs import make_run
 from tests.runs import write_options
 
 
@@ -30,6 +31,21 @@ from tests.runs import write_options
 )
 def test_bad_input_gets_one_message_and_exit_code_2(words, message):
     refuse(message, "run", *words.split())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show", ""),
+        ("report", "", "--out", "a"),
+        ("run", "--algo", "cem", "--env", "Pendulum-v1", "--dry-run", "--out", ""),
+    ],
+)
+def test_an_empty_text_is_not_the_current_folder(words, tmp_path, monkeypatch):
+    """A shell gives it for a variable that is not set."""
+    make_run(tmp_path, "Foo-v5", "cem", 0, [0, 10])
+    monkeypatch.chdir(tmp_path)
+    refuse("needs a value", *words)
 
 
 def test_settings_are_checked_for_every_environment(monkeypatch):
